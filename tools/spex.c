@@ -32,6 +32,7 @@ static const struct {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+/* Lists the commands, each with its summary. */
 static void print_help(FILE *out) {
     fputs("usage: spex COMMAND …\n\n", out);
     for (size_t c = 0; c < COMMANDS; c++)
@@ -39,6 +40,7 @@ static void print_help(FILE *out) {
     fputs("\n`spex COMMAND --help` tells more; `spex --version` the version.\n", out);
 }
 
+/* A command gets its name as argv[0], as getopt_long expects of a program. */
 int main(int argc, char **argv) {
     if (argc < 2) {
         print_help(stderr);

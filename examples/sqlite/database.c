@@ -3,6 +3,7 @@
 
 #include <err.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -167,6 +168,13 @@ bool database_make(const struct database *database) {
         return true;
     snprintf(partial_path, sizeof(partial_path), "%s.%ld.partial", path, (long)getpid());
     unlink(partial_path);
+    /* SQLite would follow a link that somebody has put into a directory such as /var/tmp. */
+    int partial = open(partial_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (partial < 0) {
+        warn("cannot make %s", partial_path);
+        return false;
+    }
+    close(partial);
     signal(SIGINT, end_making);
     signal(SIGTERM, end_making);
     bool ok = make_partial(database);

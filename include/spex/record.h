@@ -55,7 +55,7 @@ enum spex_probe_type {
 /* Remarks about a record; a mask. */
 enum spex_mark {
     /* During this execution the thread's first use of a probe type was prepared. The values contain
-     * the cost of that. */
+     * the cost of that: of a time, a good part is. Figures leave such times out. */
     SPEX_MARK_OPENING = 1 << 0,
     /* The processor shared its counters among more events than it has. The values are extrapolated
      * from the part of the time in which the event was counted. */

@@ -33,6 +33,7 @@ static double class_least_frequency(const struct spex_rate_class *cls) {
     return cls->pinned ? most : lesser_of(cls->min_frequency, most);
 }
 
+/* The overhead of detecting the class and recording as little of it as allowed. */
 static double class_least_overhead(const struct spex_rate_problem *problem, size_t c) {
     return spex_rate_overhead(problem, c, class_least_frequency(&problem->classes[c]));
 }
@@ -137,6 +138,8 @@ static void plan_rest_of_budget(const struct spex_rate_problem *problem,
     }
 }
 
+/* The least first, then the knapsack of the rest. Expected time in proportion to the classes,
+ * unless some must be switched off, for which they are sorted. */
 static int budget_decide(const struct spex_rate_problem *problem, void *workspace,
                          struct spex_rate_plan *plan) {
     if (spex_rate_problem_check(problem) != 0)

@@ -23,6 +23,7 @@ static size_t fair_workspace_size(size_t class_count) {
     return 0;
 }
 
+/* Records a second that the class makes at least: all where it is pinned. */
 static double class_least_frequency(const struct spex_rate_class *cls) {
     double most = spex_rate_most(cls);
     return cls->pinned || cls->min_frequency > most ? most : cls->min_frequency;

@@ -8,10 +8,13 @@
 
 #include "policies/rate/hybrid_search.h"
 
+/* Candidates of the core: all classes where there are few. */
 static size_t core_count_of(size_t class_count, size_t limit) {
     return class_count < limit ? class_count : limit;
 }
 
+/* Bytes of the arrays that workspace_divide() lays out. `limit`: candidates of the core at most;
+ * `choices`: combinations that are kept. */
 static size_t workspace_size_of(size_t class_count, size_t limit, size_t choices) {
     return sizeof(struct spex_hybrid) +
            class_count * (sizeof(struct spex_hybrid_candidate) + sizeof(struct spex_rate_item)) +
@@ -19,18 +22,21 @@ static size_t workspace_size_of(size_t class_count, size_t limit, size_t choices
            choices * sizeof(struct spex_hybrid_choice) + class_count * sizeof(bool);
 }
 
+/* Deciding runs in a program, so it searches a small core. */
 static size_t hybrid_workspace_size(size_t class_count) {
     return workspace_size_of(class_count, SPEX_HYBRID_EXACT_QUICKLY, 0);
 }
 
+/* Combinations are for `spex plan`, which may search a greater core. */
 static size_t hybrid_combinations_workspace_size(size_t class_count, size_t count) {
     return workspace_size_of(class_count, SPEX_HYBRID_EXACT, count);
 }
 
+/* Where the arrays begin in the workspace. The policy keeps nothing elsewhere. */
 struct layout {
     struct spex_hybrid *hybrid;
     struct spex_hybrid_choice *choices;
-    bool *traced; /* one for each class */
+    bool *traced; /* by class */
 };
 
 /* Divides the workspace into arrays: those of eight-byte words first, single bytes at the end, so
@@ -70,6 +76,7 @@ static bool is_hybrid_problem(const struct spex_rate_problem *problem) {
     return spex_rate_problem_check(problem) == 0 && spex_rate_sample_cost(problem) > 0;
 }
 
+/* Whether the budget pays for tracing all classes. */
 static bool everything_fits(const struct spex_rate_problem *problem) {
     double sum = 0;
     for (size_t c = 0; c < problem->class_count; c++)
@@ -151,6 +158,7 @@ static struct spex_rate_decision decide_sampled(const struct spex_rate_problem *
     };
 }
 
+/* Plans all records of the class. */
 static void decide_traced(const struct spex_rate_problem *problem, struct spex_rate_plan *plan,
                           size_t c, const char *reason) {
     double most = spex_rate_most(&problem->classes[c]);
@@ -161,6 +169,7 @@ static void decide_traced(const struct spex_rate_problem *problem, struct spex_r
     };
 }
 
+/* The plan where the budget pays for everything; nothing is polled then. */
 static void trace_everything(const struct spex_rate_problem *problem, struct spex_rate_plan *plan) {
     for (size_t c = 0; c < problem->class_count; c++)
         decide_traced(problem, plan, c, "traced: the budget pays for tracing everything");
@@ -177,6 +186,7 @@ static void clear_minima(struct spex_hybrid *hybrid) {
     hybrid->has_minimum = false;
 }
 
+/* The reason for the plan as a whole. */
 static const char *reason_of(bool pinned_fit, bool minima_kept) {
     if (!pinned_fit)
         return "the budget does not pay for what is pinned: some of it is polled";
@@ -185,6 +195,8 @@ static const char *reason_of(bool pinned_fit, bool minima_kept) {
     return "of tracing and polling, the division that tells most within the budget";
 }
 
+/* Drops the minima if no division of the budget keeps them, and solves the rest: a running
+ * program gets a plan in any case, and `feasible` says that it is not what was asked for. */
 static int hybrid_decide(const struct spex_rate_problem *problem, void *workspace,
                          struct spex_rate_plan *plan) {
     struct layout layout =
@@ -248,6 +260,8 @@ static void sort_combinations(struct spex_rate_combination *best, size_t count) 
         }
 }
 
+/* No combination is within the budget if what is pinned does not fit or a minimum cannot be
+ * kept; then the number is 0. */
 static int hybrid_combinations(const struct spex_rate_problem *problem, void *workspace,
                                struct spex_rate_combination *best, size_t count) {
     struct layout layout =

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/* Solves Problem 2 in four steps: quick solutions as a start (the paper's approximation, a
+ * knapsack for each of some sampling frequencies, and one that keeps the minima); flips of
+ * single candidates; an exact search of the candidates for which the choice matters least (the
+ * core); flips again.
+ *
+ * Nothing here allocates. Sums of many candidates are rounded, so limits are compared with a
+ * slack. */
 #include "policies/rate/hybrid_search.h"
 
 /* SCANS sampling frequencies are tried, each interval is halved REFINEMENTS times, and candidates
@@ -13,6 +20,7 @@ static double lesser_of(double a, double b) {
     return a < b ? a : b;
 }
 
+/* How far costs may exceed a limit, in samples a second. */
 static double rounding_slack(const struct spex_hybrid *hybrid) {
     return hybrid->max_f * SPEX_RATE_ROUNDING;
 }
@@ -39,6 +47,8 @@ static void sums_subtract(struct spex_hybrid_sums *sums,
     sums->hit -= candidate->hit;
 }
 
+/* The sums over the candidates that are marked as traced, and the greatest minimum of the
+ * others. */
 static struct spex_hybrid_sums sums_of_traced(const struct spex_hybrid *hybrid) {
     struct spex_hybrid_sums sums = {0, 0, 0, 0};
     for (size_t c = 0; c < hybrid->count; c++) {
@@ -62,6 +72,7 @@ struct needs {
     size_t of_first;
 };
 
+/* Both are 0 without any minimum. */
 static struct needs needs_of(const struct spex_hybrid *hybrid) {
     struct needs needs = {0, 0, hybrid->count};
     for (size_t c = 0; hybrid->has_minimum && c < hybrid->count; c++) {
@@ -76,10 +87,12 @@ static struct needs needs_of(const struct spex_hybrid *hybrid) {
     return needs;
 }
 
+/* The greatest minimum of the candidates that are not traced, were `c` traced, too. */
 static double need_without(const struct needs *needs, size_t c) {
     return c == needs->of_first ? needs->second : needs->first;
 }
 
+/* Worth over cost; very great where the cost is 0. */
 static double over_cost(double worth, double cost) {
     return cost > 0 ? worth / cost : 1e300;
 }
@@ -101,6 +114,7 @@ static void permute_candidates(struct spex_hybrid *hybrid) {
     }
 }
 
+/* Sorts the candidates by profit over cost, descending. */
 void spex_hybrid_sort(struct spex_hybrid *hybrid) {
     hybrid->max_hit = 0;
     hybrid->has_minimum = false;
@@ -316,6 +330,8 @@ static bool find_start(struct spex_hybrid *hybrid) {
     return parametric >= 0 || approximate >= 0;
 }
 
+/* Flips again after the search of a core, since the candidates outside of it may fit better
+ * then. */
 bool spex_hybrid_improve(struct spex_hybrid *hybrid) {
     struct spex_hybrid_choice choice;
     if (!find_start(hybrid))

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The list of the policies that the library contains. The first one is the default. */
 #include "policies/rate/rates.h"
 
 #include <string.h>

@@ -1,38 +1,186 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes files to NAME.part and renames them, so that readers see the old file or the whole new
- * one. */
+/* A regular file is written under a random name in its directory and renamed. O_EXCL and O_NOFOLLOW
+ * keep others, who may have put something there, from choosing what is written to. */
 #define _GNU_SOURCE
 #include "base/whole_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-int spex_whole_file_begin(struct spex_whole_file *file, const char *path,
-                          struct spex_error *error) {
-    *file = (struct spex_whole_file){.path = path, .fd = -1};
-    if (asprintf(&file->part, "%s.part", path) < 0) {
-        file->part = NULL;
-        return spex_fail(error, -ENOMEM, "out of memory");
+/* Most links in a row, as in the kernel. */
+#define LINKS_MAX 40
+
+/* Reads up to the end, or one byte more than `most`. */
+static int read_up_to(int fd, size_t most, char **text, size_t *length) {
+    size_t room = 0;
+    for (;;) {
+        if (*length == room) {
+            room = room ? 2 * room : 4096;
+            room = room > most ? most + 1 : room;
+            char *grown = realloc(*text, room + 1);
+            if (!grown)
+                return -ENOMEM;
+            *text = grown;
+        }
+        ssize_t got = read(fd, *text + *length, room - *length);
+        if (got < 0 && errno != EINTR)
+            return -errno;
+        *length += got > 0 ? (size_t)got : 0;
+        (*text)[*length] = '\0';
+        if (*length > most)
+            return -EFBIG;
+        if (got == 0)
+            return 0;
     }
-    file->fd = open(file->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file->fd >= 0)
+}
+
+int spex_whole_file_read(const char *path, size_t most, char **text, size_t *length,
+                         struct spex_error *error) {
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : STDIN_FILENO;
+    const char *name = path ? path : "standard input";
+    *text = NULL;
+    *length = 0;
+    int err = fd < 0 ? -errno : read_up_to(fd, most, text, length);
+    if (path && fd >= 0)
+        close(fd);
+    if (!err)
         return 0;
-    int err = spex_fail(error, -errno, "cannot write %s: %s", file->part, strerror(errno));
-    free(file->part);
+    free(*text);
+    *text = NULL;
+    if (err == -EFBIG)
+        return spex_fail(error, err, "cannot read %s: at most %zu MiB were expected", name,
+                         most >> 20);
+    return spex_fail(error, err, "cannot read %s: %s", name, strerror(-err));
+}
+
+/* Length of the path's directory with its slash; 0: the path is a name alone. */
+static size_t directory_length(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* Whether the link is another user's in a directory where everybody may put one. */
+static bool link_is_foreign(const char *path, const struct stat *link) {
+    char directory[4096];
+    struct stat place;
+    size_t length = directory_length(path);
+    if (link->st_uid == geteuid())
+        return false;
+    if (length >= sizeof(directory))
+        return true;
+    snprintf(directory, sizeof(directory), "%.*s.", (int)length, path);
+    if (stat(directory, &place) != 0)
+        return true;
+    return (place.st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH) &&
+           place.st_uid != link->st_uid;
+}
+
+/* What a link leads to, to be freed; NULL with errno. */
+static char *link_target(const char *path) {
+    char text[4096], *target = NULL;
+    ssize_t length = readlink(path, text, sizeof(text));
+    if (length < 0 || (size_t)length == sizeof(text)) {
+        errno = length < 0 ? errno : ENAMETOOLONG;
+        return NULL;
+    }
+    size_t before = text[0] == '/' ? 0 : directory_length(path);
+    if (asprintf(&target, "%.*s%.*s", (int)before, path, (int)length, text) < 0)
+        return NULL;
+    return target;
+}
+
+/* Follows the links at the end of the path; what they lead to need not be there. `*target` is to be
+ * freed. */
+static int follow_links(const char *path, char **target) {
+    struct stat at;
+    *target = strdup(path);
+    for (int links = 0; *target; links++) {
+        if (lstat(*target, &at) != 0 || !S_ISLNK(at.st_mode))
+            return 0;
+        bool foreign = link_is_foreign(*target, &at);
+        char *next = foreign || links == LINKS_MAX ? NULL : link_target(*target);
+        int err = foreign ? -EACCES : links == LINKS_MAX ? -ELOOP : next ? 0 : -errno;
+        free(*target);
+        *target = next;
+        if (err)
+            return err;
+    }
+    return -ENOMEM;
+}
+
+static int write_all(int fd, const char *bytes, size_t size) {
+    while (size > 0) {
+        ssize_t written = write(fd, bytes, size);
+        if (written < 0 && errno != EINTR)
+            return -errno;
+        bytes += written > 0 ? written : 0;
+        size -= written > 0 ? (size_t)written : 0;
+    }
+    return 0;
+}
+
+static int write_and_close(int fd, const void *bytes, size_t size) {
+    int err = write_all(fd, bytes, size);
+    if (close(fd) != 0 && !err)
+        err = -errno;
     return err;
 }
 
-int spex_whole_file_end(struct spex_whole_file *file, int err, struct spex_error *error) {
-    if (close(file->fd) != 0 && !err)
-        err = spex_fail(error, -errno, "cannot write %s: %s", file->part, strerror(errno));
-    if (!err && rename(file->part, file->path) != 0)
-        err = spex_fail(error, -errno, "cannot write %s: %s", file->path, strerror(errno));
-    if (err)
-        unlink(file->part);
-    free(file->part);
+/* Opens a new file in the target's directory. `*name` is to be freed. */
+static int temporary_open(const char *target, char **name) {
+    uint64_t number;
+    *name = NULL;
+    if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+        return -errno;
+    if (asprintf(name, "%.*s.spex-%016" PRIx64, (int)directory_length(target), target, number) < 0)
+        *name = NULL;
+    if (!*name)
+        return -ENOMEM;
+    int fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    return fd < 0 ? -errno : fd;
+}
+
+/* `old`: of the file that is replaced; NULL: there is none. */
+static int replace(const char *target, const struct stat *old, const void *bytes, size_t size) {
+    char *name;
+    int fd = temporary_open(target, &name), err = fd < 0 ? fd : 0;
+    if (fd >= 0) {
+        if (old && fchmod(fd, old->st_mode & 0777) != 0)
+            err = -errno;
+        int written = write_and_close(fd, bytes, size);
+        err = err ? err : written;
+        if (!err && rename(name, target) != 0)
+            err = -errno;
+        if (err)
+            unlink(name);
+    }
+    free(name);
     return err;
+}
+
+static int write_into(const char *path, const void *bytes, size_t size) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    return fd < 0 ? -errno : write_and_close(fd, bytes, size);
+}
+
+int spex_whole_file_write(const char *path, const void *bytes, size_t size,
+                          struct spex_error *error) {
+    struct stat old;
+    char *target;
+    bool exists = stat(path, &old) == 0;
+    int err = follow_links(path, &target);
+    if (!err)
+        err = exists && !S_ISREG(old.st_mode) ? write_into(path, bytes, size)
+                                              : replace(target, exists ? &old : NULL, bytes, size);
+    free(target);
+    return err ? spex_fail(error, err, "cannot write %s: %s", path, strerror(-err)) : 0;
 }

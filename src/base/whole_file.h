@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that appear under their name only when they are complete. While one is written, it is
- * called NAME.part. */
+/* Files that are read or written as a whole. */
 #ifndef SPEX_BASE_WHOLE_FILE_H
 #define SPEX_BASE_WHOLE_FILE_H
 
+#include <stddef.h>
+
 #include "text/error.h"
 
-struct spex_whole_file {
-    /* The final name; the caller's. */
-    const char *path;
-    /* The name while it is written; allocated. */
-    char *part;
-    /* Open for writing. */
-    int fd;
-};
+/* Reads a file of at most `most` bytes, a multiple of 1 MiB, and puts a 0 behind them. `path` NULL:
+ * standard input. `*text` is to be freed. Returns 0; -EFBIG: the file has more bytes, or no end, as
+ * /dev/zero; or another negative errno value, with a line in `error`. */
+int spex_whole_file_read(const char *path, size_t most, char **text, size_t *length,
+                         struct spex_error *error);
 
-/* Opens the file for writing. Returns 0; or a negative errno value with a line in `error`, after
- * which spex_whole_file_end must not be called. */
-int spex_whole_file_begin(struct spex_whole_file *file, const char *path, struct spex_error *error);
-
-/* Closes the file. Renames it, or removes it when writing has failed with `err` or closing fails.
- * Returns the first error, which is `err` if that is not 0; a line is written only for an error of
- * its own. */
-int spex_whole_file_end(struct spex_whole_file *file, int err, struct spex_error *error);
+/* Writes a file. Whoever opens a regular file finds the old contents or all of the new ones, which
+ * keep the mode of the old; after an error there are the old ones. Two processes may write one file:
+ * that of the later one stays. What is no regular file (a device, a pipe) is written to. Links at
+ * the end of the path are followed as the kernel does with fs.protected_symlinks: not another
+ * user's in a directory such as /tmp. Returns 0, or a negative errno value with a line in `error`.
+ */
+int spex_whole_file_write(const char *path, const void *bytes, size_t size,
+                          struct spex_error *error);
 
 #endif

@@ -34,8 +34,9 @@
  * unfinished records than can be in a row. */
 #define FINAL_VISITS 256
 
-/* A collector reads its CPU time, which is a system call, once in so many passes or records, and
- * before a longest sleep: often enough for the controller's accounts. */
+/* A collector reads its CPU time, a system call, once in CPU_PASSES passes or CPU_RECORDS
+ * records, and before a sleep of the longest kind. That is often enough for the controller's
+ * accounts. */
 #define CPU_PASSES  16
 #define CPU_RECORDS 4096
 
@@ -44,17 +45,20 @@
  * fork in the middle of that (AddressSanitizer's before gcc 14 does not). Prefers writers:
  * otherwise collectors with a backlog would keep the fork waiting. */
 static pthread_rwlock_t pass_lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-static bool passes_locked; /* by the thread that forks */
+/* The thread that forks holds the lock: it got it in time. */
+static bool passes_locked;
 
 struct collector {
     pthread_t thread;
     unsigned number;
     struct spex_record *records;
     uint64_t *scratch;
-    uint64_t watermark; /* in ticks, as the sinks were last told */
-    uint64_t cpu_ns;    /* this thread's CPU time when last noted */
-    unsigned passes;    /* since CPU time was noted */
-    size_t taken;       /* records, since CPU time was noted */
+    /* The watermark that the sinks were last told, in ticks. */
+    uint64_t watermark;
+    /* This thread's CPU time when it was last noted; passes and records taken since then. */
+    uint64_t cpu_ns;
+    unsigned passes;
+    size_t taken;
 };
 
 static struct {
@@ -73,9 +77,12 @@ static struct {
 } collectors;
 
 struct pass_result {
-    size_t taken;   /* records */
-    bool backlog;   /* a ring had more than one batch */
-    double fullest; /* share of its capacity that the fullest ring held */
+    /* Records taken. */
+    size_t taken;
+    /* A ring had a whole batch, and may have more. */
+    bool backlog;
+    /* How full the fullest ring was before its visit, 0 to 1. */
+    double fullest;
 };
 
 /* The time in ticks up to which all records of a ring have been handed over, after a visit at `now`
@@ -89,8 +96,9 @@ static uint64_t handed_over(const struct collector *self, const struct spex_ring
     return count > 0 ? self->records[count - 1].timestamp : self->watermark;
 }
 
-/* Whether the ring is this collector's. The rings of a type are spread over collectors, as are
- * those of a CPU. */
+/* Whether the ring is this collector's. The rings of one type are spread over the collectors,
+ * and so are the rings of one CPU, so that neither a busy type nor a busy CPU is left to one
+ * collector. */
 static bool is_own(const struct collector *self, unsigned ring) {
     return (ring / SPEX_PROBE_TYPES + ring % SPEX_PROBE_TYPES) % collectors.count == self->number;
 }
@@ -122,6 +130,7 @@ static void ring_visit(struct collector *self, unsigned r, struct pass_result *r
     result->taken += count;
 }
 
+/* The number of chores of this collector: only the first has any. */
 static size_t chores_of(const struct collector *self) {
     return self->number == 0 ? collectors.chore_count : 0;
 }
@@ -140,6 +149,7 @@ static struct pass_result collector_pass(struct collector *self) {
     return result;
 }
 
+/* A pass under the lock that keeps forks out. */
 static struct pass_result pass_between_forks(struct collector *self) {
     pthread_rwlock_rdlock(&pass_lock);
     struct pass_result result = collector_pass(self);
@@ -147,6 +157,7 @@ static struct pass_result pass_between_forks(struct collector *self) {
     return result;
 }
 
+/* Whether a chore needs passes even though no site is on. */
 static bool chores_hold(const struct collector *self) {
     for (size_t c = 0; c < chores_of(self); c++)
         if (collectors.chores[c].holds && collectors.chores[c].holds())
@@ -154,12 +165,14 @@ static bool chores_hold(const struct collector *self) {
     return false;
 }
 
-/* There is nothing to read and no chore is due, and neither changes before the doorbell rings. */
+/* Whether the collector may sleep without a time limit: it has read nothing, no site is on, and
+ * no chore is due. None of this changes without a ring of the doorbell. */
 static bool is_idle(const struct collector *self, size_t taken) {
     return taken == 0 && spex_sites_on() == 0 && !chores_hold(self);
 }
 
-/* The next sleep after one of `ns`; 0: none. `fullest`: of all rings since the last sleep. */
+/* The next sleep after one of `ns` nanoseconds; 0: none. `fullest`: greatest fill of the rings
+ * since the last sleep. */
 static uint64_t next_sleep(uint64_t ns, double fullest) {
     if (fullest > 0.25)
         return ns / 2 >= SLEEP_SHORTEST_NS ? ns / 2 : 0;
@@ -179,6 +192,7 @@ static uint64_t until_due(const struct collector *self, uint64_t ns) {
     return ns;
 }
 
+/* Whether this collector's rings have no more records, not even unfinished ones. */
 static bool all_drained(const struct collector *self) {
     for (unsigned r = own_ring(self, 0); r < spex_rings_count(); r = own_ring(self, r + 1)) {
         struct spex_ring ring = spex_rings_at(&spex_rings, r);
@@ -198,6 +212,7 @@ static bool wait_for_output(int32_t *seen) {
     return true;
 }
 
+/* Adds this thread's CPU time since the last note to that of spex's own threads. */
 static void note_cpu(struct collector *self) {
     uint64_t cpu_ns = self->cpu_ns;
     spex_service_cpu_note(&cpu_ns);
@@ -213,6 +228,8 @@ static void note_cpu_now_and_then(struct collector *self, size_t taken, uint64_t
         note_cpu(self);
 }
 
+/* The thread of a collector. It reads the doorbell before it looks for work, so a ring in
+ * between is not missed. */
 static void *collector_run(void *arg) {
     struct collector *self = arg;
     uint64_t sleep_ns = SLEEP_SHORTEST_NS;
@@ -249,6 +266,7 @@ uint64_t spex_collectors_cpu_ns(void) {
     return sum;
 }
 
+/* Frees the buffers of all collectors; their CPU time and watermarks begin anew. */
 static void buffers_free(void) {
     for (unsigned c = 0; c < SPEX_MAX_COLLECTORS; c++) {
         struct collector *self = &collectors.threads[c];
@@ -261,6 +279,7 @@ static void buffers_free(void) {
     }
 }
 
+/* A collector owns a batch of records and the words that they are decoded from. */
 static int buffers_allocate(unsigned threads, unsigned batch) {
     for (unsigned c = 0; c < threads; c++) {
         struct collector *self = &collectors.threads[c];
@@ -275,6 +294,8 @@ static int buffers_allocate(unsigned threads, unsigned batch) {
     return 0;
 }
 
+/* Stops the first `started` collectors and frees their buffers. Their CPU time stays in the
+ * account. */
 static void threads_end(unsigned started) {
     spex_store_release(&collectors.stopping, true); /* C4 (C3): every site has been switched off */
     spex_doorbell_ring();
@@ -285,6 +306,8 @@ static void threads_end(unsigned started) {
     spex_store_relaxed(&collectors.count, 0);
 }
 
+/* If one thread cannot be started, those that run are ended: they are still waiting for
+ * spex_collectors_begin(). */
 int spex_collectors_start(unsigned threads, unsigned batch) {
     int err = spex_decode_prepare();
     err = err ? err : buffers_allocate(threads, batch);

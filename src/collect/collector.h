@@ -18,10 +18,10 @@ int spex_collectors_start(unsigned threads, unsigned batch);
 struct spex_chore {
     /* Called after each pass over the rings. */
     void (*pass)(void);
-    /* In how many nanoseconds `pass` is to be called next, at the latest; UINT64_MAX: at any time.
-     * NULL: always at any time. */
+    /* Returns in how many nanoseconds `pass` is to be called next, at the latest; UINT64_MAX: at
+     * any time. NULL: always at any time. */
     uint64_t (*due_ns)(void);
-    /* Whether `pass` is to be called though no site is on. NULL: never. */
+    /* Returns whether `pass` is to be called though no site is on. NULL: never. */
     bool (*holds)(void);
 };
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Runs in collectors. Each ring has one reader at a time, so its account of losses needs no lock. A
+ * ring counts its losses but not where they happened. So the losses found at a read are shared out
+ * over the records that were in the ring then, as these lie next to the losses. */
 #include "collect/decode.h"
 
 #include <errno.h>
@@ -16,7 +19,7 @@ struct ring_loss {
     uint64_t lost;
     /* Lost records that have not been shared out yet. */
     uint64_t owed;
-    /* Number of records to come that share them: those that were in the ring at the last loss. */
+    /* How many records to come share them: those that were in the ring at the last loss. */
     uint64_t over;
 };
 
@@ -57,9 +60,8 @@ static void unpack(const uint64_t *words, unsigned cpu, struct spex_record *reco
         record->fields[first + v] = words[SPEX_HEADER_WORDS + v];
 }
 
-/* The number of lost records that the `count` records just read stand for: their share of the
- * losses, so that the weight of losses is spread evenly over the records that were in the ring.
- * *gap: records were lost right before these. */
+/* The number of lost records that the `count` records just read stand for in addition to
+ * themselves: their share of the losses. *gap: records were lost since the last read. */
 static uint32_t share_of_losses(const struct spex_ring *from, unsigned ring, size_t count,
                                 uint8_t *gap) {
     struct ring_loss *loss = &losses[ring];
@@ -82,6 +84,8 @@ static uint32_t share_of_losses(const struct spex_ring *from, unsigned ring, siz
     return (uint32_t)share;
 }
 
+/* The records of a ring have the CPU of the ring; those of the shared ring have it in their last
+ * word. */
 size_t spex_decode_ring(unsigned ring, struct spex_record *records, size_t max, uint64_t *scratch) {
     struct spex_ring from = spex_rings_at(&spex_rings, ring);
     size_t count = spex_ring_read(&from, scratch, max);

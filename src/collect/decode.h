@@ -16,7 +16,7 @@ int spex_decode_prepare(void);
  * `scratch` has room for max × SPEX_RECORD_WORDS_MAX words. */
 size_t spex_decode_ring(unsigned ring, struct spex_record *records, size_t max, uint64_t *scratch);
 
-/* In the child of a fork, whose rings are empty. */
+/* Frees the accounts of losses in the child of a fork, whose rings are empty. */
 void spex_decode_fork_child(void);
 
 #endif

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* The metrics of a collection are differences: counts of threads, rings and clocks go on over
+ * several collections, so each is subtracted as it was when the metrics were opened.
+ *
+ * One mutex protects the tracer. Collectors hold it for each batch, readers for a whole report. */
 #define _GNU_SOURCE
 #include "collect/metrics.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -24,17 +29,19 @@ static struct {
     struct spex_instant start, end;
     /* Ticks a second, once the metrics have ended. */
     double tick_rate;
-    /* Counts at the start, to be subtracted: CPU time of the process and of spex's own threads, */
+    /* From here on: counts when the metrics were opened, to be subtracted. CPU time of the process
+     * and of spex's own threads. */
     uint64_t cpu_ns;
     uint64_t own_cpu_ns;
     uint64_t undelivered;
     uint64_t unrecorded;
-    /* counts of the rings, by type (records that were pending belong to these metrics), */
+    /* Counts of the rings, by type. Records that were pending belong to these metrics. */
     struct spex_ring_counts before[SPEX_PROBE_TYPES];
-    /* and executions of each site. */
+    /* Executions of each site. */
     uint64_t executions[SPEX_MAX_SITES];
 } metrics = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Collectors. A batch that the tracer has no memory for counts as undelivered. */
 static bool metrics_take_records(struct spex_sink *sink, const struct spex_record *records,
                                  size_t count) {
     (void)sink;
@@ -44,6 +51,7 @@ static bool metrics_take_records(struct spex_sink *sink, const struct spex_recor
     return err == 0;
 }
 
+/* Frees the tracer: from now on there are no metrics. */
 static void metrics_finish(struct spex_sink *sink) {
     (void)sink;
     pthread_mutex_lock(&metrics.lock);
@@ -58,6 +66,7 @@ static void metrics_abandon(struct spex_sink *sink) {
     (void)sink;
 }
 
+/* Counts of threads, rings and clocks so far are noted, to be subtracted from all figures. */
 int spex_metrics_open(struct spex_sink **sink) {
     pthread_mutex_lock(&metrics.lock);
     int err = spex_tracer_create(&metrics.tracer);
@@ -119,6 +128,7 @@ static struct spex_ring_counts counts_of(unsigned type_ring) {
     };
 }
 
+/* After the end the rate stays as measured then, over the whole time. */
 double spex_metrics_tick_rate(void) {
     return metrics.ended ? metrics.tick_rate : spex_tick_rate(metrics.start, spex_instant_now());
 }
@@ -144,6 +154,7 @@ static bool find_traced(uint16_t probe_id, uint32_t probe_type, size_t *at) {
     return *at < spex_tracer_probes(metrics.tracer);
 }
 
+/* Estimate of the probe's executions in regions, where they are not counted. */
 static double executions_in_regions(const struct spex_site_info *info) {
     struct spex_metrics found;
     size_t at;
@@ -165,6 +176,7 @@ void spex_metrics_sums(uint16_t probe_id, uint32_t probe_type, double *weight, d
     *sum = values->weight * values->mean;
 }
 
+/* `now` is static because it is too large for a stack; the lock protects it. */
 void spex_metrics_executions(uint64_t *by_probe) {
     static uint64_t now[SPEX_MAX_SITES];
     uint32_t sites = spex_sites_count();
@@ -192,6 +204,8 @@ static uint64_t executions_of(const struct spex_profile_probe *probe) {
     return sum;
 }
 
+/* Fills in the times since the metrics were opened. The program's CPU time is that of the
+ * process without spex's own threads. */
 static void fill_in_times(struct spex_profile_process *process) {
     struct spex_instant now = metrics.ended ? metrics.end : spex_instant_now();
     uint64_t spex_ns = spex_service_cpu_ns() - metrics.own_cpu_ns;
@@ -202,6 +216,7 @@ static void fill_in_times(struct spex_profile_process *process) {
     process->collector_seconds = (double)spex_ns / 1e9;
 }
 
+/* Figures stay as they are, mostly 0, where there are no metrics. */
 void spex_metrics_process(struct spex_profile_process *process) {
     if (!metrics.tracer)
         return;
@@ -224,40 +239,60 @@ void spex_metrics_type(struct spex_profile_type *type) {
     type->lost = counts.lost;
 }
 
-/* The probe's share of its type's losses, in proportion to records. */
+/* The lost records of a probe whose executions each make one: those without a record, but for
+ * records that are in the ring, or on their way from there, in the proportion of the type. */
+static double losses_in_full(double missing, const struct spex_ring_counts *type, uint64_t taken) {
+    double gone = (double)type->produced - (double)taken, lost = (double)type->lost;
+    return gone > lost ? missing * lost / gone : missing;
+}
+
+/* The probe's lost records. Where not all executions make a record, they are its share of its
+ * type's, in proportion to records. They are never more than the executions without a record. */
 static void fill_in_losses(struct spex_profile_probe *probe) {
     unsigned ring = spex_probe_type_ring(probe->probe_type);
-    uint64_t lost = counts_of(ring).lost, all = spex_tracer_totals(metrics.tracer, ring).records;
-    if (!lost)
+    struct spex_ring_counts type = counts_of(ring);
+    uint64_t all = spex_tracer_totals(metrics.tracer, ring).records;
+    double missing = fmax(probe->count - (double)probe->records, 0), lost = (double)type.lost;
+    if (!type.lost)
         return;
-    probe->lost = all ? (double)lost * (double)probe->records / (double)all : 0;
-    probe->lost_shared = !all || probe->records != all;
+    bool in_full = spex_profile_in_full(probe);
+    if (in_full)
+        lost = losses_in_full(missing, &type, all);
+    else if (all)
+        lost *= (double)probe->records / (double)all;
+    else
+        lost = 0;
+    probe->lost = fmin(fmin(lost, missing), (double)type.lost);
+    probe->lost_shared = !in_full && (!all || probe->records != all);
 }
 
 /* Fills in the figures that come from records; returns the number of executions in regions. */
-static double fill_in_records(struct spex_profile_probe *probe, const struct spex_values **values) {
+static double fill_in_records(struct spex_profile_row *row) {
+    struct spex_profile_probe *probe = &row->probe;
     struct spex_metrics found;
     size_t at;
     if (!find_traced(probe->probe_id, probe->probe_type, &at))
         return 0;
     spex_tracer_metrics(metrics.tracer, at, &found);
     probe->series = (uint16_t)found.series;
-    probe->weight = found.count;
+    probe->weight = found.weight;
     probe->weight_squares = found.weight_squares;
     probe->count_variance = found.region_variance;
     probe->records = found.records;
     memcpy(probe->marked, found.marked, sizeof(probe->marked));
-    for (unsigned s = 0; s < found.series; s++)
-        values[s] = spex_tracer_values(metrics.tracer, at, s);
+    for (unsigned s = 0; s < found.series; s++) {
+        row->values[s] = spex_tracer_values(metrics.tracer, at, s);
+        row->losses[s] = spex_tracer_losses(metrics.tracer, at, s);
+    }
     return found.region_count;
 }
 
-void spex_metrics_probe(struct spex_profile_probe *probe, const struct spex_values **values) {
+void spex_metrics_probe(struct spex_profile_row *row) {
     if (!metrics.tracer)
         return;
-    double in_regions = fill_in_records(probe, values);
-    fill_in_losses(probe);
-    probe->count = (double)executions_of(probe) + in_regions;
+    double in_regions = fill_in_records(row);
+    row->probe.count = (double)executions_of(&row->probe) + in_regions;
+    fill_in_losses(&row->probe);
 }
 
 void spex_metrics_fork_child(void) {

@@ -29,16 +29,18 @@ bool spex_metrics_there(void);
 void spex_metrics_process(struct spex_profile_process *process);
 void spex_metrics_type(struct spex_profile_type *type);
 
-/* Fills in a probe's figures, except for the state of its sites, and pointers to its values, which
- * are valid while the lock is held. The id and type in `probe` say which probe. */
-void spex_metrics_probe(struct spex_profile_probe *probe, const struct spex_values **values);
+/* Fills in a probe's figures, and pointers to its values, which are valid while the lock is held.
+ * The id and type in `row` say which probe; the state of its sites is there already. */
+void spex_metrics_probe(struct spex_profile_row *row);
 
 /* Totals of a type since the metrics were opened. */
 struct spex_metrics_totals {
-    uint64_t produced; /* records */
-    uint64_t lost;     /* lost ones of them */
-    uint64_t records;  /* those that the tracer has taken in */
-    double executions; /* that these stand for */
+    /* Records that were made, and how many of these were lost. */
+    uint64_t produced;
+    uint64_t lost;
+    /* Records that the tracer has taken in, and the executions that they stand for. */
+    uint64_t records;
+    double executions;
 };
 
 struct spex_metrics_totals spex_metrics_totals(unsigned type_ring);
@@ -55,10 +57,10 @@ void spex_metrics_executions(uint64_t *by_probe);
 /* Ticks per second; 0 while it is not known, in the first few milliseconds. */
 double spex_metrics_tick_rate(void);
 
-/* Time in ticks up to which there are figures: now, or when the metrics ended. */
+/* The time in ticks up to which there are figures: now, or when the metrics ended. */
 uint64_t spex_metrics_until(void);
 
-/* In the child of a fork, which has no metrics. Without the lock. */
+/* Forgets the metrics in the child of a fork, which has none. Called without the lock. */
 void spex_metrics_fork_child(void);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Collectors walk the list as RCU readers, and the mutex serialises changes of it. Sinks leave only
+ * one by one in spex_sinks_finish(), after a grace period each. */
 #include "collect/sinks.h"
 
 #include <pthread.h>
@@ -10,6 +12,7 @@
 /* liburcu's "bulletproof" flavour: collectors need not register, and it supports fork. */
 static CDS_LIST_HEAD(sinks);
 static pthread_mutex_t sinks_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Relaxed: a figure that orders nothing. */
 static uint64_t undelivered_records;
 
 /* The sink behind `node`, which is the list's head or a sink's; NULL at the end. A sink may be
@@ -45,6 +48,7 @@ void spex_sinks_records(const struct spex_record *records, size_t count) {
     urcu_bp_read_unlock();
 }
 
+/* Broken sinks get no watermarks either. */
 void spex_sinks_pass(unsigned collector, uint64_t watermark) {
     urcu_bp_read_lock();
     for (struct spex_sink *sink = next_of(&sinks); sink; sink = next_of(&sink->node)) {
@@ -66,6 +70,8 @@ void spex_sinks_finish(void) {
     pthread_mutex_unlock(&sinks_lock);
 }
 
+/* liburcu must be called around a fork, since the child has none of the parent's other readers.
+ * The mutex is held so that the child's list is whole. */
 void spex_sinks_fork_prepare(void) {
     pthread_mutex_lock(&sinks_lock);
     urcu_bp_before_fork();
@@ -76,6 +82,8 @@ void spex_sinks_fork_parent(void) {
     pthread_mutex_unlock(&sinks_lock);
 }
 
+/* The list becomes empty without a grace period: the child has no other thread that could read
+ * it. */
 void spex_sinks_fork_child(void) {
     struct spex_sink *sink, *next;
     urcu_bp_after_fork_child();

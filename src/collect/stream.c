@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Collectors send frames under the stream's lock, so a frame is never mixed with another. Sites and
+ * contexts go out before the first record that refers to them. The stream of SPEX_OUT waits for its
+ * reader, up to SEND_TIMEOUT_SECONDS a frame. An attached stream waits only a little and leaves
+ * records out, since a command may attach to a program that must not depend on it. */
 #include "collect/stream.h"
 
 #include <errno.h>
@@ -48,10 +52,11 @@ _Static_assert(CONTEXTS_MAX <= SPEX_STREAM_ENTRIES_MAX(struct spex_stream_contex
 struct stream {
     struct spex_sink sink;
     pthread_mutex_t lock;
-    /* Number -1: an attached stream without a reader. */
+    /* The descriptor; its number is -1 while an attached stream has no reader. */
     struct spex_descriptor socket;
     unsigned collectors;
-    /* Requested by a command; otherwise by SPEX_OUT. The next five are of attached streams. */
+    /* The stream was requested by a command, otherwise by SPEX_OUT. The members from `types` to
+     * `granted_ns` are used by attached streams only. */
     bool attached;
     /* A mask of the types of probes that the reader wants. */
     uint32_t types;
@@ -61,7 +66,7 @@ struct stream {
     int64_t patience_ns;
     uint64_t granted_ns;
     uint32_t sites_sent;
-    /* A bit for each context's number: it has been sent. */
+    /* A bit for each context, by its number: it has been sent. */
     uint64_t contexts_sent[SPEX_CONTEXTS_MAX / 64 + 1];
     /* Contexts of the next frame. */
     struct spex_stream_context contexts[CONTEXTS_MAX];
@@ -87,6 +92,8 @@ static bool is_patient(struct stream *stream, uint64_t waited_ns) {
     return stream->patience_ns > 0;
 }
 
+/* Sends one packet. An attached stream without patience does not wait at all. errno is that of
+ * sendmsg. */
 static enum sent packet_send(struct stream *stream, const struct msghdr *message) {
     bool patient = !stream->attached || is_patient(stream, 0);
     uint64_t begin_ns = stream->granted_ns;
@@ -104,6 +111,8 @@ static enum sent packet_send(struct stream *stream, const struct msghdr *message
     return stream->attached && (err == EAGAIN || err == ENOBUFS || err == ENOMEM) ? FULL : BROKEN;
 }
 
+/* Fills in the header, with the counts of the moment, and sends it with `header->count` entries
+ * behind it. */
 static enum sent frame_send(struct stream *stream, struct spex_stream_header *header,
                             const void *entries, size_t entry_bytes) {
     if (!spex_descriptor_is_ours(&stream->socket))
@@ -190,6 +199,8 @@ static void contexts_take_back(struct stream *stream, uint32_t count) {
     }
 }
 
+/* Sends the contexts that the records refer to and that have not been sent, in as many frames as
+ * are needed. */
 static enum sent contexts_send(struct stream *stream, const struct spex_record *records,
                                size_t count) {
     struct spex_stream_header header = {.kind = SPEX_STREAM_CONTEXTS};
@@ -224,6 +235,8 @@ static bool is_wanted(const struct stream *stream, const struct spex_record *rec
            (stream->socket.number >= 0 && (stream->types & records->probe_type));
 }
 
+/* Sends a batch after its sites and contexts. *records and *count are what is left to send
+ * afterwards. */
 static enum sent records_send(struct stream *stream, const struct spex_record **records,
                               size_t *count) {
     const size_t most = SPEX_STREAM_ENTRIES_MAX(struct spex_record);
@@ -242,6 +255,8 @@ static enum sent records_send(struct stream *stream, const struct spex_record **
     return sent;
 }
 
+/* A failed send breaks the stream of SPEX_OUT. An attached stream stays in the list of sinks for
+ * its next reader. */
 static bool stream_records(struct spex_sink *sink, const struct spex_record *records,
                            size_t count) {
     struct stream *stream = (struct stream *)sink; /* sink is the first member */
@@ -253,6 +268,8 @@ static bool stream_records(struct spex_sink *sink, const struct spex_record *rec
     return stream->attached || sent == SENT;
 }
 
+/* An attached stream sends the watermark only if the reader has room. The next pass sends a
+ * later one. */
 static bool stream_pass(struct spex_sink *sink, unsigned collector, uint64_t watermark) {
     struct stream *stream = (struct stream *)sink;
     struct spex_stream_header header = {
@@ -265,12 +282,14 @@ static bool stream_pass(struct spex_sink *sink, unsigned collector, uint64_t wat
     return stream->attached || sent == SENT;
 }
 
+/* Takes the stream out of the list of attached ones, before it is freed. */
 static void attached_forget(const struct stream *stream) {
     for (int s = 0; s < SPEX_STREAMS_MAX; s++)
         if (attached_streams[s] == stream)
             attached_streams[s] = NULL;
 }
 
+/* A broken stream gets no END, so that its reader sees that it is not complete. */
 static void stream_finish(struct spex_sink *sink) {
     struct stream *stream = (struct stream *)sink;
     struct spex_stream_header header = {.kind = SPEX_STREAM_END};
@@ -289,6 +308,7 @@ static void stream_abandon(struct spex_sink *sink) {
     attached_forget(stream);
 }
 
+/* A connected socket whose sends have a time limit, or a negative errno value. */
 static int stream_connect(const char *path) {
     struct sockaddr_un address;
     int bad = spex_socket_address(path, &address);
@@ -307,6 +327,7 @@ static int stream_connect(const char *path) {
     return fd;
 }
 
+/* A stream without a socket. NULL: no memory. */
 static struct stream *stream_make(unsigned collectors) {
     struct stream *stream = calloc(1, sizeof(*stream));
     if (!stream)
@@ -321,6 +342,8 @@ static struct stream *stream_make(unsigned collectors) {
     return stream;
 }
 
+/* Sends the first frames at once, so that an error is reported when spex starts and not by a
+ * collector. */
 int spex_stream_open(const char *path, unsigned collectors, struct spex_sink **sink) {
     struct stream *stream = stream_make(collectors);
     if (!stream)
@@ -384,6 +407,8 @@ static void socket_limit_waiting(int fd) {
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 }
 
+/* The socket is set under the stream's lock, since the place may be one that collectors already
+ * send from. */
 int spex_stream_attach(struct spex_descriptor socket, uint32_t types, unsigned collectors) {
     struct stream *stream;
     struct spex_stream_header header = {.kind = SPEX_STREAM_HELLO};

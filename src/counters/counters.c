@@ -28,6 +28,8 @@ static struct {
 static const uint64_t always_mapped = 1;
 const uint64_t *spex_counters_mapped = &always_mapped;
 
+/* Points spex_counters_mapped to a page that the kernel clears in the child of a fork
+ * (MADV_WIPEONFORK). Where that is not possible the flag stays 1, see counters.h. */
 void spex_counters_init(void) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint64_t *flag = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -81,6 +83,7 @@ static void event_reset(struct spex_event *event, enum spex_counter counter) {
     }
 }
 
+/* Closes the event at the end of its use. Handlers that come meanwhile leave it alone. */
 static void event_close(struct spex_event *event, enum spex_counter counter) {
     event->busy = true;
     handler_fence();
@@ -123,7 +126,9 @@ static void event_publish(struct spex_event *event, struct spex_event opened) {
     event->busy = false;
 }
 
-/* Readers of this event are interrupted by the caller, a handler: they still use it. */
+/* Does nothing if the event has readers: then the caller is a signal handler that has
+ * interrupted them. Opens into a copy, so that the event's fields are never half-way while
+ * `busy` is not set. */
 bool spex_counter_open(struct spex_thread_counters *counters, enum spex_counter counter) {
     struct spex_event *event = &counters->events[counter];
     if (!*spex_counters_mapped || event->busy || event->readers ||
@@ -143,6 +148,7 @@ bool spex_counter_open(struct spex_thread_counters *counters, enum spex_counter 
     return true;
 }
 
+/* errno is restored: probes must not change it for the program. */
 void spex_counter_read_slowly(struct spex_thread_counters *counters, enum spex_counter counter,
                               struct spex_reading *reading) {
     struct spex_event *event = &counters->events[counter];
@@ -162,6 +168,7 @@ void spex_counter_read_slowly(struct spex_thread_counters *counters, enum spex_c
     errno = saved;
 }
 
+/* The value that the event would have if it had been counted all the time. */
 static uint64_t extrapolated(uint64_t value, uint64_t enabled, uint64_t running) {
     return (uint64_t)((double)value * (double)enabled / (double)running + 0.5);
 }
@@ -173,7 +180,7 @@ bool spex_counter_delta(const struct spex_reading *begin, const struct spex_read
         return false;
     for (int i = 0; i < 2; i++)
         values[i] = end->values[i] - begin->values[i];
-    /* Without times (0) the event had been counted all the time. */
+    /* Where both times are 0 or equal, the event was counted all the time. */
     if (end->enabled == end->running)
         return true;
     if (!begin->enabled)
@@ -196,6 +203,7 @@ void spex_counters_close(struct spex_thread_counters *counters) {
     errno = saved;
 }
 
+/* Threads that read in a worse way now: closing the counter takes a thread off the number. */
 uint64_t spex_counter_fallbacks(enum spex_counter counter) {
     return spex_load_relaxed(&fallbacks[counter].threads);
 }
@@ -209,6 +217,8 @@ void spex_counter_fallbacks_forget(void) {
         spex_store_relaxed(&fallbacks[counter].threads, 0);
 }
 
+/* Clears whole events: the child has one thread, and its handlers see the flag that the kernel
+ * has cleared. */
 void spex_thread_counters_fork_child(struct spex_thread_counters *counters) {
     int saved = errno;
     for (enum spex_counter counter = 0; counter < SPEX_COUNTERS; counter++) {

@@ -38,14 +38,18 @@
  * perf_event_open(2). */
 #define RECORD_BYTES_LOG2 3
 
+/* Whether the count is the head of a ring of records. */
 static bool has_ring(enum spex_way way) {
     return way == SPEX_WAY_FAULT_RECORDS || way == SPEX_WAY_SWITCH_RECORDS;
 }
 
+/* Whether the count is read from a mapping alone, so that the descriptor can be closed. */
 static bool is_mapped(enum spex_way way) {
     return has_ring(way) || way == SPEX_WAY_SWITCH_COUNT;
 }
 
+/* Attributes of the event for one way of reading. `grouped`: one of several events that are read
+ * together. */
 static struct perf_event_attr event_attributes(const struct spex_event_code *code,
                                                enum spex_way way, bool grouped) {
     struct perf_event_attr attr = {
@@ -71,15 +75,15 @@ static struct perf_event_attr event_attributes(const struct spex_event_code *cod
         attr.exclude_kernel = 1;
     }
     if (has_ring(way)) {
-        /* Nobody waits for the records: as few wake-ups as the kernel allows. */
+        /* No thread waits for the records, so the kernel should wake as seldom as possible. */
         attr.watermark = 1;
         attr.wakeup_watermark = UINT32_MAX;
     }
     return attr;
 }
 
-/* An event of the calling thread on any processor. `leader`: the descriptor of the group's first
- * event; -1: this is the first. */
+/* Opens an event of the calling thread on any processor. `leader`: the descriptor of the group's
+ * first event; -1: this is the first. A descriptor, or a negative errno value. */
 static int descriptor_open(const struct spex_event_code *code, enum spex_way way, bool grouped,
                            int leader) {
     struct perf_event_attr attr = event_attributes(code, way, grouped);
@@ -88,11 +92,14 @@ static int descriptor_open(const struct spex_event_code *code, enum spex_way way
     return descriptor < 0 ? -errno : (int)descriptor;
 }
 
+/* Whether the number still stands for the event with this id. */
 static bool descriptor_is_ours(int descriptor, uint64_t id) {
     uint64_t found;
     return id && ioctl(descriptor, PERF_EVENT_IOC_ID, &found) == 0 && found == id;
 }
 
+/* Closes the descriptors that still stand for the events. The program may have closed the
+ * others. */
 static void descriptors_close(const struct spex_event *event) {
     /* Closes the group's leader last: the other events would go on counting by themselves. */
     for (int i = event->events - 1; i >= 0; i--)
@@ -100,6 +107,7 @@ static void descriptors_close(const struct spex_event *event) {
             close(event->descriptors[i]);
 }
 
+/* Maps the page of event `i`, with one more page for the records of a ring. */
 static int page_map(struct spex_event *event, int descriptor, int i) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     event->page_bytes = has_ring(event->way) ? 2 * page : page;
@@ -111,6 +119,9 @@ static int page_map(struct spex_event *event, int descriptor, int i) {
     return 0;
 }
 
+/* Finds the word that holds the count, and how far it must be shifted. In the page of a switch
+ * count that is `offset`, the count as of the last switch to this thread; a ring's head counts
+ * bytes. */
 static void event_find_word(struct spex_event *event) {
     const struct perf_event_mmap_page *page = event->pages[0];
     if (event->way == SPEX_WAY_SWITCH_COUNT) {
@@ -122,6 +133,7 @@ static void event_find_word(struct spex_event *event) {
     event->shift = RECORD_BYTES_LOG2 + (event->way == SPEX_WAY_SWITCH_RECORDS);
 }
 
+/* The mapping keeps the event open after its descriptor is closed. */
 static int event_open_mapped(struct spex_event *event, const struct spex_counter_plan *plan,
                              const char **step) {
     *step = "perf_event_open";
@@ -136,6 +148,8 @@ static int event_open_mapped(struct spex_event *event, const struct spex_counter
     return err;
 }
 
+/* Opens event `i` of a way that keeps its descriptor, moves the descriptor to a high number, and
+ * marks the file. */
 static int event_open_one(struct spex_event *event, const struct spex_event_code *code, int i,
                           const char **step) {
     *step = "perf_event_open";
@@ -158,6 +172,7 @@ static int event_open_one(struct spex_event *event, const struct spex_event_code
     return event->way == SPEX_WAY_RDPMC ? page_map(event, descriptor, i) : 0;
 }
 
+/* SPEX_WAY_NONE and getrusage open nothing, and always succeed. */
 int spex_event_open(struct spex_event *event, const struct spex_counter_plan *plan,
                     enum spex_way way, const char **step) {
     *step = "";
@@ -177,6 +192,7 @@ int spex_event_open(struct spex_event *event, const struct spex_counter_plan *pl
     return err;
 }
 
+/* Reads the kernel's count of the calling thread. False: the system call failed. */
 static bool read_rusage(enum spex_counter counter, struct spex_reading *reading) {
     struct rusage usage;
     if (getrusage(RUSAGE_THREAD, &usage) != 0)
@@ -187,6 +203,7 @@ static bool read_rusage(enum spex_counter counter, struct spex_reading *reading)
     return true;
 }
 
+/* Whether the number still stands for a file that event_open_one() has marked. */
 static bool descriptor_is_marked(int descriptor) {
     return fcntl(descriptor, F_GETSIG) == MARK_SIGNAL;
 }
@@ -209,6 +226,8 @@ struct group {
     } events[2];
 };
 
+/* Reads a single event. The id in what was read tells once more that the file was the event: the
+ * number may have been given to another file after the mark was seen. */
 static bool read_single(const struct spex_event *event, struct spex_reading *reading) {
     struct single single;
     if (read(event->descriptors[0], &single, sizeof(single)) != sizeof(single) ||
@@ -220,6 +239,7 @@ static bool read_single(const struct spex_event *event, struct spex_reading *rea
     return true;
 }
 
+/* Reads a group. Each event in it must have the id that it had when it was opened. */
 static bool read_group(const struct spex_event *event, struct spex_reading *reading) {
     struct group group;
     if (read(event->descriptors[0], &group, sizeof(group)) != sizeof(group) ||
@@ -281,6 +301,8 @@ static bool read_pages(const struct spex_event *event, struct spex_reading *read
 
 #endif
 
+/* Reading by the instruction falls back on the system call where the event is not on a counter
+ * at the moment. */
 void spex_event_read(const struct spex_event *event, enum spex_counter counter,
                      struct spex_reading *reading) {
     *reading = (struct spex_reading){.source = event->source};

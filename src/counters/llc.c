@@ -40,6 +40,7 @@ static const struct event_names by_name[] = {
 
 enum { BY_NAME = sizeof(by_name) / sizeof(by_name[0]), BY_CODE = BY_NAME, CANDIDATES };
 
+/* Chooses two events by libpfm4's names. False: they are not of this processor. */
 static bool choose_by_name(const struct event_names *names, struct spex_choice *choice) {
     const char *why;
     *choice = (struct spex_choice){.events = 2};
@@ -49,7 +50,7 @@ static bool choose_by_name(const struct event_names *names, struct spex_choice *
     const char *masks = names->references;
     while (*masks && *masks != ':')
         masks++;
-    /* Both are the same event: the codes tell the masks apart. */
+    /* References and misses are the same event with different masks, which the codes show. */
     snprintf(choice->text, sizeof(choice->text), "%.*s (references %#llx, misses %#llx)",
              (int)(masks - names->references), names->references,
              (unsigned long long)choice->codes[0].config,
@@ -71,6 +72,8 @@ static bool choose_zen5(struct spex_choice *choice) {
     return true;
 }
 
+/* The last candidate, where libpfm4 knows no name: codes that are known, or the kernel's generic
+ * events. */
 static bool choose_by_code(struct spex_choice *choice) {
     *choice = (struct spex_choice){.events = 2};
     __builtin_cpu_init();
@@ -105,6 +108,7 @@ static bool choose_by_code(struct spex_choice *choice) {
 
 #endif
 
+/* The last candidate is the one by code; the others are in the order of the table. */
 bool spex_llc_next(unsigned *position, struct spex_choice *choice) {
     while (*position < CANDIDATES) {
         unsigned candidate = (*position)++;

@@ -8,6 +8,7 @@
 
 #include "counters/prepare.h"
 
+/* Asks for the event in user and kernel mode (PLM0 and PLM3); the name itself may restrict it. */
 int spex_name_encode(const char *name, struct spex_event_code *code, const char **why) {
     /* The first call initialises libpfm4, later calls return its result. */
     int err = pfm_initialize();

@@ -14,6 +14,7 @@
 #define EVENT_LOW_BITS 8
 #define MASK_BITS      24
 
+/* Greatest event number: 12 bits on AMD, 8 elsewhere. */
 static uint64_t event_max(void) {
     __builtin_cpu_init();
     return __builtin_cpu_is("amd") ? 0xfff : 0xff;
@@ -42,6 +43,7 @@ static bool raw_valid(uint64_t event, uint64_t mask) {
 
 #endif
 
+/* Whether there is a counter of this number; says so if not. */
 static bool pcid_valid(unsigned pcid) {
     if (pcid < SPEX_PERFCNTRS)
         return true;
@@ -50,6 +52,7 @@ static bool pcid_valid(unsigned pcid) {
     return false;
 }
 
+/* A number that the processor has no code for is refused here: raw_config() would drop its bits. */
 int spex_perfcntr_set(unsigned pcid, uint64_t event, uint64_t mask) {
     if (!pcid_valid(pcid))
         return -EINVAL;
@@ -68,6 +71,7 @@ int spex_perfcntr_set(unsigned pcid, uint64_t event, uint64_t mask) {
     return spex_perfcntr_replace(pcid, &choice);
 }
 
+/* Takes the lock for libpfm4 alone; spex_perfcntr_replace() takes it again. */
 int spex_perfcntr_set_name(unsigned pcid, const char *name) {
     if (!pcid_valid(pcid))
         return -EINVAL;

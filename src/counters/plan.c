@@ -29,8 +29,8 @@ void spex_counter_plan_write(enum spex_counter counter, const struct spex_counte
                        generation + 2); /* P2 (P4): and its words */
 }
 
-/* False: the plan has changed meanwhile. The acquires of the words keep the load of the generation
- * behind them. */
+/* Copies the plan of a generation. False: the plan has changed meanwhile. The acquire loads of
+ * the words keep the second load of the generation behind them. */
 static bool plan_try_copy(enum spex_counter counter, uint32_t generation,
                           struct spex_counter_plan *plan) {
     uint64_t words[PLAN_WORDS] = {0};
@@ -40,6 +40,8 @@ static bool plan_try_copy(enum spex_counter counter, uint32_t generation,
     return generation == spex_load_relaxed(&spex_counter_generations[counter]);
 }
 
+/* Gives up after TRIES: a signal handler may have interrupted the writer, which does not go on
+ * before the handler returns. */
 uint32_t spex_counter_plan_read(enum spex_counter counter, struct spex_counter_plan *plan) {
     uint32_t generation = 0;
     for (int i = 0; i < TRIES; i++) {

@@ -13,11 +13,12 @@
 #include "counters/way_trial.h"
 #include "text/message.h"
 
+/* Names in messages; a PERFCNTR has a number instead. */
 static const char *const counter_names[] = {"page faults", "context switches", "last-level cache"};
 
 struct counter {
     bool prepared;
-    /* Standard error has said that the counter is not available. */
+    /* A message has said that the counter is not available. */
     bool told;
     int result;
     /* Ticks of a read; 0: not available. */
@@ -27,9 +28,10 @@ struct counter {
     char text[400];
 };
 
-/* By counter; under spex_counters_lock. */
+/* The states of all counters, under spex_counters_lock. */
 static struct counter counter_states[SPEX_COUNTERS];
 
+/* Appends to the line that describes the counter. */
 __attribute__((format(printf, 2, 3))) static void counter_add_text(struct counter *counter,
                                                                    const char *format, ...) {
     size_t length = strlen(counter->text);
@@ -39,14 +41,17 @@ __attribute__((format(printf, 2, 3))) static void counter_add_text(struct counte
     va_end(args);
 }
 
+/* Whether opening has failed for want of a privilege, so that less may be permitted. */
 static bool lacks_privilege(int err) {
     return err == -EACCES || err == -EPERM;
 }
 
+/* Whether events in the kernel are not counted. */
 static bool excludes_kernel(const struct spex_way_trial *trial) {
     return trial->plan.codes[0].exclude & SPEX_EXCLUDE_KERNEL;
 }
 
+/* Restricts the trial's events to user mode. */
 static void exclude_kernel(struct spex_way_trial *trial) {
     for (uint32_t i = 0; i < trial->plan.events; i++)
         trial->plan.codes[i].exclude |= SPEX_EXCLUDE_KERNEL;
@@ -132,6 +137,8 @@ static int counter_prepare_choice(struct counter *counter, enum spex_counter id,
     return err;
 }
 
+/* Prepares the first candidate for the last-level cache that works. Where none does, the text is
+ * that of the last one. */
 static int counter_prepare_llc(struct counter *counter) {
     struct spex_choice choice;
     unsigned position = 0;
@@ -144,6 +151,7 @@ static int counter_prepare_llc(struct counter *counter) {
     return err;
 }
 
+/* Prepares a counter, whatever was found before. The caller holds the lock. */
 static int counter_prepare(enum spex_counter id) {
     static const struct spex_choice faults = {
         .events = 1,
@@ -182,6 +190,7 @@ static int counter_prepare_once(enum spex_counter id) {
     return counter->result;
 }
 
+/* Says once on standard error why the counter is not available. The caller holds the lock. */
 static int counter_prepare_and_report(enum spex_counter id) {
     int err = counter_prepare_once(id);
     if (err && !counter_states[id].told)
@@ -190,6 +199,7 @@ static int counter_prepare_and_report(enum spex_counter id) {
     return err;
 }
 
+/* Makes the next use prepare the counter again, and say again what does not work. */
 static void counter_forget_result(struct counter *counter) {
     counter->prepared = false;
     counter->told = false;
@@ -206,6 +216,8 @@ static bool choices_equal(const struct spex_choice *a, const struct spex_choice 
     return a->events == b->events && memcmp(a->codes, b->codes, sizeof(a->codes)) == 0;
 }
 
+/* A counter that is in use is prepared at once, so that the error reaches the caller; else its
+ * first use prepares it. */
 int spex_perfcntr_replace(unsigned pcid, const struct spex_choice *choice) {
     enum spex_counter id = (enum spex_counter)(SPEX_COUNTER_PERFCNTR + pcid);
     struct counter *counter = &counter_states[id];
@@ -223,10 +235,11 @@ int spex_perfcntr_replace(unsigned pcid, const struct spex_choice *choice) {
     return err;
 }
 
+/* Prepares the counter if nobody has, so that the text is never missing. */
 void spex_counters_describe(enum spex_counter id, char *text, size_t size) {
     spex_counters_lock();
     const struct counter *counter = &counter_states[id];
-    /* Without a line on standard error. */
+    /* This prints no message: the caller shows the text. */
     counter_prepare_once(id);
     uint64_t threads = spex_counter_fallbacks(id);
     if (threads)
@@ -244,6 +257,7 @@ uint64_t spex_counter_cost(enum spex_counter id) {
     return cost;
 }
 
+/* A change makes the next use of each counter prepare it anew. */
 int spex_counters_allow(const char *list) {
     uint32_t allowed;
     if (!spex_ways_parse(list, &allowed)) {
@@ -261,6 +275,7 @@ int spex_counters_allow(const char *list) {
     return 0;
 }
 
+/* The lock is held during the fork, so that the child finds it free and the state whole. */
 void spex_counters_fork_prepare(void) {
     spex_counters_lock();
 }

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Faults and context switches are compared with getrusage, which is exact. For hardware events
+ * there is nothing exact: they must run, the instruction must agree with read(), and the cache's
+ * events must count while memory is used. */
 #define _GNU_SOURCE
 #include "counters/way_trial.h"
 
@@ -18,7 +21,7 @@
 enum {
     /* A fault or switch between two readings spoils a try. */
     VALIDATION_TRIES = 5,
-    /* Events of a try. A switch is forced by a sleep, of which some do not switch. */
+    /* Events of one try. Switches are forced by sleeping; some sleeps do not switch. */
     TOUCHED_PAGES = 16,
     FORCED_SWITCHES = 4,
     SLEEPS_MAX = 64,
@@ -32,6 +35,7 @@ static struct spex_event *trial_event(struct spex_way_trial *trial) {
     return &trial->mine.events[trial->counter];
 }
 
+/* Opens the event in this way, as the trial's own. 0, or a negative errno value with the reason. */
 static int trial_open(struct spex_way_trial *trial, enum spex_way way) {
     const char *step;
     struct spex_event *event = trial_event(trial);
@@ -43,10 +47,12 @@ static int trial_open(struct spex_way_trial *trial, enum spex_way way) {
     return err;
 }
 
+/* Releases the event. Its fields stay, until the next trial clears them. */
 static void trial_close(struct spex_way_trial *trial) {
     spex_event_release(trial_event(trial));
 }
 
+/* The first value of the trial's event now. */
 static uint64_t trial_value(struct spex_way_trial *trial) {
     struct spex_reading reading;
     spex_event_read(trial_event(trial), trial->counter, &reading);
@@ -61,11 +67,14 @@ static uint64_t getrusage_value(enum spex_counter counter) {
     return reading.values[0];
 }
 
+/* Writes a byte at each step; volatile keeps the compiler from leaving it out. */
 static void memory_touch(volatile char *memory, size_t bytes, size_t step) {
     for (size_t i = 0; i < bytes; i += step)
         memory[i] = 1;
 }
 
+/* Maps fresh memory and touches it. Without memory nothing happens, and the way fails for
+ * counting nothing. */
 static void memory_use(size_t bytes, size_t step) {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
@@ -81,6 +90,7 @@ static void make_faults(void) {
     memory_use(TOUCHED_PAGES * page, page);
 }
 
+/* Sleeps until getrusage has counted enough context switches, or after SLEEPS_MAX sleeps. */
 static void make_switches(void) {
     uint64_t before = getrusage_value(SPEX_COUNTER_SWITCHES);
     for (int i = 0; i < SLEEPS_MAX; i++) {
@@ -166,6 +176,7 @@ static bool instruction_works(struct spex_way_trial *trial) {
 
 #endif
 
+/* Whether the opened way counts what it should. */
 static bool way_works(struct spex_way_trial *trial, enum spex_way way) {
     if (way == SPEX_WAY_RDPMC && !instruction_works(trial))
         return false;

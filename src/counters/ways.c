@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The ways by name, and their order of preference for each counter. */
 #include "counters/ways.h"
 
 #include <string.h>
@@ -18,6 +19,7 @@ static const struct {
     [SPEX_WAY_RUSAGE] = {"rusage", "getrusage"},
 };
 
+/* Mask of the ways that SPEX_COUNTERS allows. Relaxed: it is set before threads open counters. */
 static uint32_t allowed_ways = ALL_WAYS;
 
 const char *spex_way_name(enum spex_way way) {
@@ -28,6 +30,8 @@ const char *spex_way_text(enum spex_way way) {
     return way_names[way].text;
 }
 
+/* Memory that the kernel keeps up to date comes first, then the processor's instruction, then
+ * system calls: the order of cost. */
 const enum spex_way *spex_ways_of(enum spex_counter counter) {
     static const enum spex_way faults[] = {SPEX_WAY_FAULT_RECORDS, SPEX_WAY_RUSAGE, SPEX_WAY_NONE};
     static const enum spex_way switches[] = {SPEX_WAY_SWITCH_COUNT, SPEX_WAY_SWITCH_RECORDS,
@@ -38,6 +42,7 @@ const enum spex_way *spex_ways_of(enum spex_counter counter) {
                                               : others;
 }
 
+/* The way of this name; SPEX_WAYS: there is none. */
 static enum spex_way way_named(const char *name, size_t length) {
     for (enum spex_way way = SPEX_WAY_NONE; way < SPEX_WAYS; way++)
         if (strlen(way_names[way].name) == length && memcmp(way_names[way].name, name, length) == 0)
@@ -45,6 +50,7 @@ static enum spex_way way_named(const char *name, size_t length) {
     return SPEX_WAYS;
 }
 
+/* The way "none" is always allowed: it is what remains when no other works. */
 bool spex_ways_parse(const char *list, uint32_t *allowed) {
     *allowed = ALL_WAYS;
     if (!list || !*list)

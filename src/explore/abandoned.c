@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Cleans up after an explorer that was killed (SIGKILL, power): it could not remove its directory,
+ * nor kill what its programs had started. The next explorer of the same store finds the directory's
+ * name there and does so, before it makes its own. */
 #define _GNU_SOURCE
 #include "explore/abandoned.h"
 
@@ -13,8 +16,9 @@
 #include "explore/trial/load.h"
 #include "explore/trial/program_run.h"
 
-/* Cleans up one place of the runner. Processes of its trials have the configuration's path in
- * SPEX_CONFIG. */
+/* Cleans up one place of the runner. Processes of its trials are recognised by SPEX_CONFIG in their
+ * environment, which has the configuration's path. Errors are ignored: another user's files
+ * stay. */
 static void abandoned_clean_place(const char *directory, size_t place) {
     char path[4096], mark[4200];
     snprintf(path, sizeof(path), "%s/%zu/" SPEX_TRIAL_CONFIG, directory, place);
@@ -29,8 +33,9 @@ static void abandoned_clean_place(const char *directory, size_t place) {
     rmdir(path);
 }
 
-/* Whether spex has made the directory, for this user. The path comes from a store, which may have
- * been written by somebody else, and what it names is removed. */
+/* Returns whether spex has made the directory, for this user. The path comes from a store, which
+ * may have been written by somebody else, and what it names is removed. lstat: a symbolic link is
+ * refused. */
 static bool abandoned_is_ours(const char *directory) {
     struct stat status;
     const char *name = strrchr(directory, '/');
@@ -38,6 +43,7 @@ static bool abandoned_is_ours(const char *directory) {
            lstat(directory, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
 }
 
+/* Tries each number of a place: some may have been removed already. */
 void spex_abandoned_clean(const char *directory) {
     if (!abandoned_is_ours(directory))
         return;

@@ -48,6 +48,8 @@ static int explorer_find_policy(struct spex_explorer *explorer, struct spex_erro
     return spex_fail(error, -EINVAL, "unknown policy \"%s\"; there are: %s", name, known);
 }
 
+/* The host allocates the policy's state. `initialised` tells the end whether the policy has
+ * anything to free. */
 static int explorer_start_policy(struct spex_explorer *explorer, struct spex_error *error) {
     const struct spex_space *space = &explorer->space->space;
     size_t bytes = explorer->policy->state_size(space);
@@ -92,6 +94,8 @@ static int explorer_make_directory(struct spex_explorer *explorer, struct spex_e
                      strerror(errno));
 }
 
+/* By now some milliseconds have passed since `begin`, so that the tick rate is known without
+ * waiting. */
 static int explorer_start_runner(struct spex_explorer *explorer, struct spex_error *error) {
     const struct spex_trial_setup setup = {
         .file = explorer->space,
@@ -106,7 +110,7 @@ static int explorer_start_runner(struct spex_explorer *explorer, struct spex_err
                               &explorer->runner, error);
 }
 
-/* The highest number of threads of a configuration, by the threads parameter. */
+/* The highest number of threads of a configuration, by the threads parameter; values ascend. */
 static uint64_t space_threads_max(const struct spex_space *space) {
     size_t p = space->threads_parameter;
     if (p == space->parameter_count)
@@ -114,7 +118,8 @@ static uint64_t space_threads_max(const struct spex_space *space) {
     return (uint64_t)space->parameters[p].values[space->parameters[p].count - 1].integer;
 }
 
-/* Divides the CPUs among the trials that run at a time, unless the options let them share CPUs. */
+/* Divides the CPUs among the trials that run at a time, unless the options let them share CPUs. A
+ * part smaller than the number of threads would measure the part and not the program. */
 static int explorer_divide_cpus(struct spex_explorer *explorer, struct spex_error *error) {
     const struct spex_explore_options *options = explorer->options;
     size_t jobs = options->jobs ? options->jobs : 1;
@@ -171,6 +176,8 @@ static int explorer_check_circumstances(struct spex_explorer *explorer, struct s
     return err;
 }
 
+/* Space, agent, policy and CPUs are checked before the store is opened, so that a wrong option
+ * makes no store. What has been made is freed by spex_explore, also after an error. */
 static int explorer_run(struct spex_explorer *explorer, struct spex_error *error) {
     const struct spex_explore_options *options = explorer->options;
     int err = spex_space_read(options->space, &explorer->space, error);
@@ -192,6 +199,9 @@ static int explorer_run(struct spex_explorer *explorer, struct spex_error *error
     return err ? err : spex_explorer_loop(explorer, error);
 }
 
+/* The process adopts orphans of the explored programs, to be able to kill them, and lets go of that
+ * at the end. The directory's name is removed from the store only if the directory could be
+ * removed. */
 int spex_explore(const struct spex_explore_options *options, char *text, size_t size) {
     struct spex_error error = {""}, ignored;
     if (options->size != sizeof(*options) || !options->space || !options->store || !options->argv ||

@@ -19,7 +19,8 @@
 #include "base/deadline.h"
 #include "measure/plan.h"
 
-/* Calls the user's progress function. The texts stay valid until the next call. */
+/* Calls the user's progress function. The texts stay valid until the next call. The time per trial
+ * counts trials that were run now, not those that were found in the store. */
 static void explorer_report_progress(struct spex_explorer *explorer) {
     struct spex_progress *progress = &explorer->progress;
     const struct spex_space *space = &explorer->space->space;
@@ -87,6 +88,7 @@ static void explorer_tell(struct spex_explorer *explorer, const struct spex_tria
     spex_runner_unlock(explorer->runner);
 }
 
+/* Adds a trial to the figures of the progress and to the summary, which copies what it needs. */
 static int explorer_count_trial(struct spex_explorer *explorer, const struct spex_trial *trial,
                                 struct spex_error *error) {
     explorer->progress.trials++;
@@ -128,6 +130,7 @@ static int explorer_queue_plan(struct spex_explorer *explorer, const struct spex
     return spex_fail(error, -ENOMEM, "out of memory");
 }
 
+/* The policy has changed since, or depends on something other than its seed and its results. */
 static int explorer_fail_replay(const struct spex_explorer *explorer, uint64_t number,
                                 struct spex_error *error) {
     return spex_fail(error, -EEXIST,
@@ -288,6 +291,8 @@ static int explorer_finish(struct spex_explorer *explorer, struct spex_trial *tr
     return err ? err : explorer_count_trial(explorer, trial, error);
 }
 
+/* Each trial that ends is stored and told before places are filled again, so that the policy plans
+ * with all that is known. */
 static int explorer_run_trials(struct spex_explorer *explorer, struct spex_error *error) {
     struct spex_trial trial = {.levels = NULL};
     int err = explorer_fill_places(explorer, error);
@@ -300,6 +305,7 @@ static int explorer_run_trials(struct spex_explorer *explorer, struct spex_error
     return err;
 }
 
+/* Frees the plans that were not started because of an error or an interruption. */
 int spex_explorer_loop(struct spex_explorer *explorer, struct spex_error *error) {
     int err = explorer_replay(explorer, error);
     err = err ? err : explorer_run_trials(explorer, error);

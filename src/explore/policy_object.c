@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* How an exploration policy is recognised in a shared object: its symbol, its header's version, and
+ * the message for what is missing. spex_shared_object_open reads size and abi before it trusts any
+ * other member. */
 #include "explore/policy_object.h"
 
 #include <spex/policy.h>

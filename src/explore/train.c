@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Trains models: runs the program once for each configuration of a plan, one after another. A plan
+ * is a space without criteria; the grid policy enumerates it. Times of kernels go to the training
+ * as they arrive. A run that fails is reported and does not end the training. */
 #define _GNU_SOURCE
 #include "explore/train.h"
 
@@ -22,6 +25,7 @@ static const char one_run[] =
     "<space name=\"run\"><parameter name=\"run\" type=\"integer\" min=\"1\" max=\"1\"/>"
     "<run trials_per_config=\"1\"/></space>";
 
+/* The state of one call of spex_train. */
 struct train {
     const struct spex_train_options *options;
     struct spex_training *training;
@@ -34,6 +38,7 @@ struct train {
     struct spex_train_progress progress;
 };
 
+/* Checks the agent before the first run, so that a long plan does not fail in its middle. */
 static int train_read_plan(struct train *train, struct spex_error *error) {
     const char *plan = train->options->plan;
     int err = plan ? spex_space_read_plan(plan, &train->file, error)
@@ -54,6 +59,7 @@ static int train_start_policy(struct train *train, struct spex_error *error) {
     return 0;
 }
 
+/* `failure` is valid during the call alone. */
 static void train_report_progress(struct train *train,
                                   const struct spex_training_outcome *outcome) {
     char levels[512], text[sizeof(levels) + sizeof(outcome->failure.text) + 4];
@@ -96,6 +102,8 @@ static int train_run_next(struct train *train, struct spex_error *error) {
     return 1;
 }
 
+/* The tick rate is measured since the beginning, so that the time of the preparation is not waited
+ * for again. Orphans of the program are adopted meanwhile, to be killed after their run. */
 int spex_train(const struct spex_train_options *options, struct spex_training *training,
                struct spex_error *error) {
     struct train train = {.options = options, .training = training};

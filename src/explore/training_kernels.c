@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Passes kernels' records on to a training. The kernel of a context is looked up once a run, by its
- * path, and cached by the context's number. */
+ * path, and cached by the context's number. Numbers of contexts differ between runs, so each run
+ * has a cache of its own. Records come from the program, which is not trusted: an unsound one is
+ * left out before its context is used as an index. */
 #include "explore/training_kernels.h"
 
 #include <errno.h>
@@ -8,6 +10,7 @@
 
 #include "kernels/kernel_paths.h"
 
+/* The kernels of one run. */
 struct spex_training_kernels {
     struct spex_training *training;
     struct spex_kernels_known known;
@@ -36,7 +39,8 @@ void spex_training_kernels_free(struct spex_training_kernels *kernels) {
 }
 
 /* Finds or adds the training's kernel of a record. A kernel without parameters of its own has those
- * of the run. */
+ * of the run. One kernel must have the same parameters in all runs, since a model is a function of
+ * them. */
 static int training_kernels_find(struct spex_training_kernels *kernels,
                                  const struct spex_record *record, struct spex_trained **kernel,
                                  struct spex_error *error) {
@@ -56,6 +60,7 @@ static int training_kernels_find(struct spex_training_kernels *kernels,
     return err;
 }
 
+/* A record's fields are its time in ticks, its context, and its parameters. */
 static int training_kernels_take_record(struct spex_training_kernels *kernels,
                                         const struct spex_record *record,
                                         struct spex_error *error) {
@@ -72,6 +77,7 @@ static int training_kernels_take_record(struct spex_training_kernels *kernels,
     return err ? spex_fail(error, err, "out of memory") : 0;
 }
 
+/* Records of weight 0 are samples of executions that had not ended: they have no time. */
 int spex_training_kernels_take(struct spex_training_kernels *kernels,
                                const struct spex_record *records, size_t count, uint64_t *used,
                                uint64_t *left_out, struct spex_error *error) {

@@ -9,6 +9,7 @@
 #include "explore/trial/program_run.h"
 #include "measure/trial.h"
 
+/* The state of a run. */
 struct run {
     const struct spex_training_setup *setup;
     struct spex_training_outcome *outcome;
@@ -41,7 +42,8 @@ static int training_run_fail(struct run *run, const char *text) {
     return 1;
 }
 
-/* `all`: the stream has ended; take records too whose order is not settled yet. */
+/* Passes on the records whose order is settled. `all`: the stream has ended; take the others,
+ * too. */
 static int training_run_take_records(struct run *run, bool all, struct spex_error *error) {
     struct spex_error reason;
     size_t count;
@@ -105,6 +107,7 @@ static int training_run_step(struct run *run, struct spex_error *error) {
     return training_run_take_stream(run, false, error);
 }
 
+/* 0; 1: the program cannot be started, which fails the run; or a negative errno value. */
 static int training_run_launch(struct run *run, const size_t *levels, struct spex_error *error) {
     const struct spex_training_setup *setup = run->setup;
     struct spex_error reason;
@@ -115,6 +118,8 @@ static int training_run_launch(struct run *run, const size_t *levels, struct spe
     return over ? training_run_fail(run, reason.text) : 0;
 }
 
+/* The kernels refer to the receiver and to the parameters of the run, and are not used after
+ * these. */
 static int training_run_prepare(struct run *run, const size_t *levels,
                                 struct spex_training *training, struct spex_error *error) {
     const struct spex_training_setup *setup = run->setup;
@@ -130,6 +135,8 @@ static int training_run_prepare(struct run *run, const size_t *levels,
     return run->kernels ? 0 : spex_fail(error, -ENOMEM, "out of memory");
 }
 
+/* Ends the program and what it has started, also after an error. A note of the agent fails the run
+ * where a trial would keep it as a note: a training has nothing to attach it to. */
 static int training_run_finish(struct run *run, int err, struct spex_error *error) {
     if (run->in.receiver)
         run->outcome->lost = spex_receiver_lost(run->in.receiver);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Instrumented functions are recognised by a direct call of the hook in their code. Each processor
+ * encodes the distance to the target in the call instruction. */
 #include "functions/function_calls.h"
 
 #include <string.h>

@@ -46,11 +46,11 @@ struct frames {
 
 static __thread struct frames *thread_frames __attribute__((tls_model("initial-exec")));
 
-/* Copy of the innermost frame's address and stack, so that most exits of functions that are off
- * need one comparison. Such functions lie further down the stack than the innermost function that
- * is on. An exit further up the stack means that frames were left behind by longjmp, or that the
- * thread is on another stack. Without a frame `stack` is UINTPTR_MAX, and no exit lies further
- * up. */
+/* Copy of the innermost frame's function and stack address. With it most exits of functions that
+ * are off need one comparison: such a function, called by the innermost one that is on, lies
+ * further down the stack. An exit further up the stack means that frames were left behind by
+ * longjmp, or that the thread is on another stack. Without a frame `stack` is UINTPTR_MAX, and
+ * no exit lies further up. */
 static __thread struct {
     uintptr_t function;
     uintptr_t stack;
@@ -69,13 +69,14 @@ static struct frames *frames_map(void) {
     return memory == MAP_FAILED ? NULL : memory;
 }
 
+/* Sets the copy to the frame at this depth; 0: there is none. */
 static void top_set(const struct frames *frames, uint32_t depth) {
     const struct frame *frame = depth ? &frames->frames[depth - 1] : NULL;
     top_frame.function = frame ? frame->function : 0;
     top_frame.stack = frame ? frame->stack : UINTPTR_MAX;
 }
 
-/* Hook of the thread's end. */
+/* Frees the calling thread's frames. threads.c calls it at the thread's end. */
 static void frames_free(void) {
     struct frames *frames = thread_frames;
     if ((uintptr_t)frames > (uintptr_t)BEING_MADE) {
@@ -209,6 +210,8 @@ HOOK void __cyg_profile_func_exit(void *function, void *caller) {
         function_leave((uintptr_t)function);
 }
 
+/* Within a function that is on, the value is for that function and those within it. Outside of
+ * all, it is for what the thread calls later, and for threads that have set none. */
 void spex_parameter_set(uint32_t slot, uint64_t value) {
     struct frames *frames = frames_of_thread();
     if (!slot || slot > SPEX_KERNEL_PARAMETERS || !frames)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Makes names that can be typed and that selections can match. Symbols of C++ are demangled by
+ * the C++ library of the program, if it has one, and reduced to the qualified name. */
 #define _GNU_SOURCE
 #include "functions/function_names.h"
 
@@ -8,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In the C++ library, to which programs in C++ are linked; NULL in others. */
+/* The demangler of the C++ library, to which programs in C++ are linked; NULL in others. */
 extern char *__cxa_demangle(const char *symbol, char *buffer, size_t *size, int *status)
     __attribute__((weak));
 
+/* Bytes of an item of a filter with its 0. spex_function_filter_check() refuses longer ones. */
 enum { ITEM_BYTES = 256 };
 
 static const char off_suffix[] = "@off";
@@ -35,7 +38,9 @@ static const char *behind_brackets(const char *text, char open, char close) {
     return text;
 }
 
-/* "int store<int>::scan<char>(int) const" becomes "store::scan". */
+/* Reduces a demangled name: "int store<int>::scan<char>(int) const" becomes "store::scan".
+ * Template arguments are skipped, the parameters end the name, and a space drops what stood
+ * before it. */
 static void qualified_name(const char *text, char *name, size_t size) {
     static const char anonymous[] = "(anonymous namespace)";
     size_t length = 0;
@@ -78,6 +83,8 @@ static void make_choosable(char *name) {
     *to = '\0';
 }
 
+/* Leaves out what follows a "." (compilers append ".constprop.0" and the like) or an "@" (the
+ * version of a symbol). */
 void spex_function_name(const char *symbol, char *name, size_t size) {
     int status = -1;
     char *plain = strndup(symbol, symbol[0] ? 1 + strcspn(symbol + 1, ".@") : 0);
@@ -109,6 +116,7 @@ static bool item_next(const char **at, char item[ITEM_BYTES], bool *chooses) {
     return true;
 }
 
+/* A name that no item matches is not chosen, even if all items only leave functions out. */
 bool spex_function_chosen(const char *filter, const char *name) {
     char item[ITEM_BYTES];
     bool chosen = false, chooses;
@@ -118,6 +126,7 @@ bool spex_function_chosen(const char *filter, const char *name) {
     return chosen;
 }
 
+/* "@" and blanks have a meaning in selections, and are refused within items. */
 int spex_function_filter_check(const char *filter, struct spex_error *error) {
     char item[ITEM_BYTES];
     bool chooses;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Each place of spex_parameter() in a loaded object has a word for the slot of its name, so that
+ * setting a parameter needs no search. Slots are given to names once, at the first start. One
+ * lock protects modules and names. */
 #include "functions/function_parameters.h"
 
 #include <pthread.h>
@@ -27,6 +30,7 @@ static struct {
     char *names[SPEX_KERNEL_PARAMETERS];
 } parameters = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* The place holds the distance to its name, so that it needs no relocation. */
 static const char *place_name(const struct spex_parameter_place *place) {
     return (const char *)&place->name_offset + place->name_offset;
 }
@@ -54,8 +58,9 @@ static uint32_t name_slot_make(const char *name) {
     return ++parameters.count;
 }
 
-/* Slot 0 makes spex_parameter_set ignore the value. Relaxed: a thread that sees the old slot leaves
- * out one value. */
+/* Sets the slot of each place of the module; `make`: gives slots to new names, too. Slot 0 makes
+ * spex_parameter_set ignore the value. Relaxed: a thread that sees the old slot leaves out one
+ * value. */
 static void module_set_slots(const struct module *module, bool make) {
     for (struct spex_parameter_place *place = module->places; place < module->places_end; place++) {
         uint32_t slot = name_slot(place_name(place));
@@ -87,6 +92,8 @@ void spex_parameters_register(struct spex_parameter_place *places,
     pthread_mutex_unlock(&parameters.lock);
 }
 
+/* Called by the destructor of an object, whose places are unmapped afterwards. Names keep their
+ * slots. */
 void spex_parameters_unregister(struct spex_parameter_place *places) {
     pthread_mutex_lock(&parameters.lock);
     struct module **link = module_link(places), *module = *link;

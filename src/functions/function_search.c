@@ -30,7 +30,7 @@ struct object {
 struct objects {
     struct object *items;
     size_t count;
-    /* No memory: the list is not complete. */
+    /* Memory was short: the list is not complete. */
     bool failed;
     uintptr_t enter_hook;
 };
@@ -39,10 +39,11 @@ struct search {
     const char *filter;
     uintptr_t enter_hook;
     struct spex_found_functions *found;
-    /* Allocated items. */
+    /* Items for which memory is allocated. */
     size_t room;
 };
 
+/* Notes where the object's code lies, and whether it contains the hooks. */
 static void note_segments(struct object *object, const struct dl_phdr_info *info,
                           uintptr_t enter_hook) {
     for (size_t s = 0; s < info->dlpi_phnum; s++) {
@@ -58,6 +59,7 @@ static void note_segments(struct object *object, const struct dl_phdr_info *info
     }
 }
 
+/* The program's path, for its sites' file names; empty where it is not known. NULL: no memory. */
 static char *program_path(void) {
     char path[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
@@ -87,6 +89,7 @@ static int objects_add(struct dl_phdr_info *info, size_t size, void *user) {
     return 0;
 }
 
+/* Frees the list, and the paths that no function refers to. */
 static void objects_free(struct objects *objects) {
     for (size_t o = 0; o < objects->count; o++)
         free(objects->items[o].path);
@@ -108,6 +111,7 @@ static bool refers_to_hook(const struct object *object) {
     return refers;
 }
 
+/* Whether the symbol is a function that this file defines, with a size and a name. */
 static bool is_function(const struct spex_symbols *symbols, const ElfW(Sym) * symbol) {
     return (symbol->st_info & 0xf) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
            symbol->st_size > 0 && spex_symbol_name(symbols, symbol)[0];
@@ -120,7 +124,9 @@ static bool is_in_code(const struct object *object, const ElfW(Sym) * symbol) {
            symbol->st_size <= object->code_end - from;
 }
 
-/* ".cold" parts of functions are not entered by calls. */
+/* Whether the function calls the hooks. Calls can be recognised only in the program that
+ * contains the hooks; of other objects every function counts. ".cold" parts are left out, since
+ * they are not entered by calls. */
 static bool is_instrumented(const struct object *object, const struct spex_symbols *symbols,
                             const ElfW(Sym) * symbol, uintptr_t enter_hook) {
     if (!is_in_code(object, symbol) || strstr(spex_symbol_name(symbols, symbol), ".cold"))
@@ -131,7 +137,7 @@ static bool is_instrumented(const struct object *object, const struct spex_symbo
                                symbol->st_size, enter_hook);
 }
 
-/* Its file is the last of found->files. */
+/* Appends a function of the last file in found->files. */
 static int found_add(struct search *search, const char *name, uintptr_t address) {
     struct spex_found_functions *found = search->found;
     if (found->count == search->room) {
@@ -149,6 +155,7 @@ static int found_add(struct search *search, const char *name, uintptr_t address)
     return 0;
 }
 
+/* Adds the instrumented functions of one object that the filter chooses. */
 static int search_symbols(struct search *search, const struct object *object,
                           const struct spex_symbols *symbols) {
     char name[SPEX_NAME_BYTES];
@@ -166,6 +173,8 @@ static int search_symbols(struct search *search, const struct object *object,
     return err;
 }
 
+/* Order by address, and of the same address by name, so that drop_aliases() keeps the first
+ * name. */
 static int by_address(const void *a, const void *b) {
     const struct spex_found_function *one = a, *other = b;
     return one->address == other->address  ? strcmp(one->name, other->name)
@@ -205,6 +214,7 @@ static void number_names(struct spex_found_function *items, size_t count) {
     }
 }
 
+/* Searches one object. Its path moves to found->files, which outlives the list of objects. */
 static int search_object(struct search *search, struct object *object) {
     struct spex_found_functions *found = search->found;
     struct spex_symbols symbols;
@@ -232,6 +242,8 @@ static int search_object(struct search *search, struct object *object) {
     return 0;
 }
 
+/* All functions are searched and then cut to `most`, so that `matched` is the whole number.
+ * Those that are cut are of the objects loaded last. */
 int spex_functions_find(const char *filter, uintptr_t enter_hook, size_t most,
                         struct spex_found_functions *found) {
     struct objects objects = {.enter_hook = enter_hook};

@@ -56,6 +56,7 @@ static char *text_make(const char *file, const char *parameters) {
     return text;
 }
 
+/* Frees what was made, when not all of it could be. Registered sites are never freed. */
 static void sites_free(struct sites *made) {
     for (size_t t = 0; t < made->text_count; t++)
         free(made->texts[t]);
@@ -108,7 +109,7 @@ static int sites_make(const struct spex_found_functions *found, struct sites *ma
     return 0;
 }
 
-/* Linear probing. */
+/* Adds a function to the table, which is at most half full; linear probing. */
 static void table_add(struct spex_function_table *table, uintptr_t address,
                       struct spex_site *site) {
     size_t at = spex_function_hash(table, address);
@@ -117,6 +118,8 @@ static void table_add(struct spex_function_table *table, uintptr_t address,
     table->places[at & table->mask] = (struct spex_function){.address = address, .site = site};
 }
 
+/* Makes the table, a power of two of at least twice as many places as functions. NULL: no
+ * memory. */
 static struct spex_function_table *table_make(const struct spex_found_functions *found,
                                               const struct sites *made) {
     unsigned bits = 1;
@@ -145,11 +148,12 @@ static int kernels_make(const struct spex_found_functions *found) {
     }
     spex_module_register(made.sites, made.sites + made.count, made.names, made.names + made.count);
     spex_store_release(&spex_function_table, table); /* F2 (F1 in function_hooks.c) */
-    /*  */
+    /* The registry has copied them. */
     free(made.names);
     return 0;
 }
 
+/* Says which functions are missing, and why nothing was found where that is so. */
 static void report_left_out(const struct spex_found_functions *found) {
     if (found->matched > found->count)
         spex_message("SPEX_FUNCTIONS: %zu functions match, and there is room for %zu; the others "
@@ -165,6 +169,8 @@ static void report_left_out(const struct spex_found_functions *found) {
                          : "no instrumented function matches");
 }
 
+/* Checks the filter each time, also when there is nothing more to do. No more functions become
+ * kernels than there are sites left. */
 int spex_function_kernels_make(const char *filter, uintptr_t enter_hook) {
     static bool is_done;
     struct spex_error error;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Finds the tables by the section headers: nothing else in a file leads to the table of all
+ * symbols. The file is mapped, so that only the pages of its tables are read. */
 #include "functions/symbols.h"
 
 #include <errno.h>
@@ -14,6 +16,7 @@ enum { ELF_CLASS = ELFCLASS64 };
 enum { ELF_CLASS = ELFCLASS32 };
 #endif
 
+/* Maps a regular file of at least the size of a header. 0 or a negative errno value. */
 static int symbols_map(struct spex_symbols *symbols, const char *path) {
     struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -41,6 +44,7 @@ static const void *file_part(const struct spex_symbols *symbols, uint64_t offset
     return (const char *)symbols->map + offset;
 }
 
+/* The table of sections; NULL: the file is of another class or byte order, or damaged. */
 static const ElfW(Shdr) * file_sections(const struct spex_symbols *symbols, size_t *count) {
     const ElfW(Ehdr) *header = symbols->map;
     if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELF_CLASS ||
@@ -50,6 +54,8 @@ static const ElfW(Shdr) * file_sections(const struct spex_symbols *symbols, size
     return file_part(symbols, header->e_shoff, *count * sizeof(ElfW(Shdr)), _Alignof(ElfW(Shdr)));
 }
 
+/* Finds the first table of this type and the names that belong to it. The names must end in a 0,
+ * so that any of them can be used as a string. */
 static int symbols_find_table(struct spex_symbols *symbols, uint32_t type) {
     size_t count;
     const ElfW(Shdr) *all = file_sections(symbols, &count), *table = NULL;
@@ -72,6 +78,7 @@ static int symbols_find_table(struct spex_symbols *symbols, uint32_t type) {
     return sound ? 0 : -ENOEXEC;
 }
 
+/* After a failure nothing is left to close. */
 int spex_symbols_open(struct spex_symbols *symbols, const char *path, uint32_t type) {
     *symbols = (struct spex_symbols){.map = NULL};
     int err = symbols_map(symbols, path);
@@ -87,6 +94,7 @@ void spex_symbols_close(struct spex_symbols *symbols) {
     *symbols = (struct spex_symbols){.map = NULL};
 }
 
+/* The table of names ends in a 0, so every name in it does. */
 const char *spex_symbol_name(const struct spex_symbols *symbols, const ElfW(Sym) * symbol) {
     return symbol->st_name < symbols->names_bytes ? symbols->names + symbol->st_name : "";
 }

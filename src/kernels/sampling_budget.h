@@ -20,7 +20,7 @@ struct spex_sampling_budget {
     double share;
     /* No controller counts the collectors' cost: it counts for this budget. */
     bool alone;
-    /* What an execution costs that is polled and makes no record. */
+    /* Cost of a polled execution that makes no record. */
     double execution_seconds;
     uint64_t begin_ns; /* CLOCK_MONOTONIC */
     /* Rounds of the sampling thread since the last pass, and the samples that it made in them. */
@@ -35,11 +35,12 @@ struct spex_sampling_budget {
     uint64_t records;
     /* CPU time of the last pass itself. */
     uint64_t pass_ns;
-    /* Executions of each context: in all, modulo 2^32, and between the last two passes. */
+    /* Executions of each context: in all, modulo 2^32, as of the last pass; and between the last
+     * two passes. */
     uint32_t executions[SPEX_CONTEXTS_MAX + 1];
     uint32_t fresh[SPEX_CONTEXTS_MAX + 1];
-    /* Executions a second of each kernel, and whether it is held off; by the kernel's first
-     * site. */
+    /* Executions a second of each kernel, and its pause while it is held off. Both by the number
+     * of the kernel's first site. */
     double rates[SPEX_MAX_SITES];
     struct spex_hold_off held[SPEX_MAX_SITES];
 };

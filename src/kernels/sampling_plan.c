@@ -138,13 +138,9 @@ bool spex_sampling_plan_ask_for(struct spex_sampling_plan *plan, uint32_t contex
 int spex_sampling_plan_create(const char *path, double samples, double ticks_per_second,
                               struct spex_sampling_plan **plan, struct spex_error *error) {
     *plan = NULL;
-    FILE *in = fopen(path, "re");
-    if (!in)
-        return spex_fail(error, -errno, "%s: %s", path, strerror(errno));
     struct spex_sampling_plan *made = calloc(1, sizeof(*made));
-    int err = made ? spex_models_read(&made->models, in, path, error)
+    int err = made ? spex_models_read_file(&made->models, path, error)
                    : spex_fail(error, -ENOMEM, "out of memory");
-    fclose(in);
     if (err) {
         spex_sampling_plan_destroy(made);
         return err;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Criteria are written in spaces as a probe's selection ("query:tpt") and the name of a metric.
+ * Both the explorer and programs that tune themselves check them here. */
 #define _GNU_SOURCE
 #include "measure/criterion.h"
 
@@ -9,6 +11,8 @@
 #include "ring/probe_type.h"
 #include "text/number.h"
 
+/* A probe of one name may still have several sites; what they record counts together. Files, globs
+ * and relative selections ("+…") may match several probes. */
 bool spex_criterion_names_one(const struct spex_selection *selection, const char *probe) {
     const struct spex_selection_item *item = selection->items;
     return selection->count == 1 && !selection->relative && strchr(probe, ':') && !item->file &&
@@ -22,6 +26,8 @@ static bool is_quantile(const char *metric) {
            percent < 100;
 }
 
+/* All types have a throughput but snapshots. All have values but cnt, which counts executions
+ * alone. */
 bool spex_criterion_fits(const char *metric, uint32_t type) {
     if (strcmp(metric, "throughput") == 0)
         return type != SPEX_SNAPSHOT;
@@ -29,6 +35,7 @@ bool spex_criterion_fits(const char *metric, uint32_t type) {
                                 strcmp(metric, "max") == 0 || is_quantile(metric));
 }
 
+/* The type is what follows the colon; a sampling rate may follow it behind "@". */
 const char *spex_criterion_unit(const struct spex_criterion *criterion) {
     const char *type = strchr(criterion->probe, ':');
     if (strcmp(criterion->metric, "throughput") == 0)
@@ -38,6 +45,7 @@ const char *spex_criterion_unit(const struct spex_criterion *criterion) {
                : "";
 }
 
+/* The unit of a time is set apart by a space, "/s" is not. */
 void spex_criterion_text(const struct spex_criterion *criterion, char *text, size_t size) {
     static const char *const words[] = {
         [SPEX_MAXIMISE] = "maximise ", [SPEX_MINIMISE] = "minimise "};
@@ -54,6 +62,8 @@ void spex_criterion_text(const struct spex_criterion *criterion, char *text, siz
              criterion->probe, field, bound);
 }
 
+/* Each probe once: a selection with two items for one probe would say the same twice. O(n²) for at
+ * most SPEX_CRITERIA_MAX criteria. */
 char *spex_criteria_probes(const struct spex_space *space) {
     char *text = NULL;
     size_t length;

@@ -10,10 +10,11 @@
 #define SPEX_OBJECTIVES_MAX 8
 #define SPEX_CRITERIA_MAX   16
 
-/* Whether `probe`, whose selection this is, names one probe and its type, without a glob. */
+/* Returns whether `probe`, whose selection this is, names one probe and its type, without a
+ * glob. */
 bool spex_criterion_names_one(const struct spex_selection *selection, const char *probe);
 
-/* Whether probes of this type have the metric. */
+/* Returns whether probes of this type have the metric. */
 bool spex_criterion_fits(const char *metric, uint32_t type);
 
 /* The unit of the criterion's value: "/s", "s" or "". */

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Records of one ring are in order, those of several rings and collectors are not. They wait in one
+ * array until all collectors have passed their time; then the earliest are handed out, sorted. One
+ * thread at a time. */
 #include "measure/in_order.h"
 
 #include <errno.h>
@@ -10,6 +13,7 @@ void spex_in_order_free(struct spex_in_order *waiting) {
     *waiting = (struct spex_in_order){0};
 }
 
+/* Doubles the room until `more` records fit, so that adding costs O(1) a record on average. */
 static int in_order_grow(struct spex_in_order *waiting, size_t more) {
     size_t needed = waiting->count + more;
     if (needed <= waiting->room)
@@ -36,12 +40,14 @@ int spex_in_order_add(struct spex_in_order *waiting, const struct spex_record *r
     return 0;
 }
 
+/* Order of timestamps, for qsort. */
 static int by_time(const void *a, const void *b) {
     const struct spex_record *one = a, *other = b;
     return (one->timestamp > other->timestamp) - (one->timestamp < other->timestamp);
 }
 
-/* Sorts all that waits, O(n log n): what has been sorted before stays nearly sorted. */
+/* Sorts all that waits, O(n log n): what has been sorted before stays nearly sorted. Records that
+ * the caller had from the last call are removed first. */
 const struct spex_record *spex_in_order_take(struct spex_in_order *waiting, uint64_t until,
                                              size_t *count) {
     if (waiting->handed_out) {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* A run goes through three states: before the objective's first record (`started`), the warm-up
+ * (until `over`), and the measured part, which `open` begins at t0. Each record of the measured
+ * part goes to the figures of its criteria, to the counts of threads, and to the tracer, which has
+ * the metrics of all probes. One thread at a time. */
 #include "measure/measure.h"
 
 #include <errno.h>
@@ -9,11 +13,13 @@
 #include "measure/figure/figure.h"
 #include "measure/figure/warmup.h"
 
+/* A thread of the program, by the id in its records. */
 struct thread {
     uint32_t id;
     uint64_t records;
 };
 
+/* The state of a run. Ticks are those of spex_ticks(). */
 struct spex_measure {
     const struct spex_space *space;
     double ticks_per_second;
@@ -43,6 +49,8 @@ struct spex_measure {
     struct spex_tracer *tracer;
 };
 
+/* A negative warmup_seconds asks for the end of the warm-up to be found. Figures begin with batches
+ * of one record and join them as they fill. */
 int spex_measure_create(const struct spex_space *space, double ticks_per_second,
                         struct spex_measure **out) {
     struct spex_measure *measure = calloc(1, sizeof(*measure));
@@ -84,6 +92,7 @@ void spex_measure_probe(struct spex_measure *measure, size_t criterion, uint16_t
         spex_warmup_probe(measure->warmup, criterion, probe_id, probe_type);
 }
 
+/* The objective's figure is the first. */
 static bool record_is_objective(const struct spex_measure *measure,
                                 const struct spex_record *record) {
     return spex_figure_is_of(measure->figures, record);
@@ -115,7 +124,8 @@ static struct thread *measure_thread(struct spex_measure *measure, uint32_t id) 
     return &measure->threads[low];
 }
 
-/* Records of several threads may overtake each other by a little; time does not go back then. */
+/* Records of several threads may overtake each other by a little; `last_ticks` does not go back
+ * then. */
 static int measure_count_objective(struct spex_measure *measure, const struct spex_record *record) {
     struct thread *thread = measure_thread(measure, record->thread_id);
     if (!thread)
@@ -131,6 +141,8 @@ static int measure_count_objective(struct spex_measure *measure, const struct sp
     return 0;
 }
 
+/* Begins the measured part at a record of the objective, which is not counted itself: a rate is
+ * completions over the time that they took. */
 static void measure_open_interval(struct spex_measure *measure, uint64_t ticks) {
     measure->open = true;
     measure->t0 = measure->last_ticks = ticks;
@@ -138,9 +150,9 @@ static void measure_open_interval(struct spex_measure *measure, uint64_t ticks) 
         spex_figure_begin(&measure->figures[c], ticks);
 }
 
-/* Whether the record lies after t0. A record may be older than one before it if its writer was
- * descheduled between reading the clock and writing to the ring; if it lies before t0, it is not
- * used. The first record of the objective after the warm-up sets t0. */
+/* Returns whether the record lies after t0. A record may be older than one before it if its writer
+ * was descheduled between reading the clock and writing to the ring; if it lies before t0, it is
+ * not used. The first record of the objective after the warm-up sets t0. */
 static bool record_is_used(struct spex_measure *measure, const struct spex_record *record) {
     if (measure->open)
         return record->timestamp > measure->t0;
@@ -149,6 +161,7 @@ static bool record_is_used(struct spex_measure *measure, const struct spex_recor
     return false;
 }
 
+/* The tracer takes records of all probes; a figure takes those of its own. */
 static int record_use(struct spex_measure *measure, const struct spex_record *record) {
     int err = spex_tracer_add(measure->tracer, record, 1);
     if (!err && record_is_objective(measure, record))
@@ -198,6 +211,8 @@ static size_t records_find_start(struct spex_measure *measure, const struct spex
     return first;
 }
 
+/* A warm-up of a given length is over at once in this sense: the time from which records are used
+ * is known. */
 static void measure_begin_warmup(struct spex_measure *measure, uint64_t ticks) {
     double warmup_ticks = measure->space->rules.warmup_seconds * measure->ticks_per_second;
     measure->over = !measure->warmup;
@@ -205,6 +220,8 @@ static void measure_begin_warmup(struct spex_measure *measure, uint64_t ticks) {
         measure->over_ticks = ticks + (uint64_t)warmup_ticks;
 }
 
+/* Records before the objective's first one are ignored. During a warm-up that is looked for they
+ * are kept; afterwards they are used at once. */
 int spex_measure_add(struct spex_measure *measure, const struct spex_record *records, size_t count,
                      const struct spex_record **used, size_t *used_count) {
     *used_count = 0;
@@ -224,6 +241,8 @@ int spex_measure_add(struct spex_measure *measure, const struct spex_record *rec
     return records_use_kept(measure, used, used_count);
 }
 
+/* A run that ended within its warm-up has values all the same, from the best guess of where the
+ * warm-up ended. It is not called steady. */
 int spex_measure_end(struct spex_measure *measure, const struct spex_record **used,
                      size_t *used_count) {
     *used_count = 0;
@@ -239,6 +258,7 @@ static double measured_seconds(const struct spex_measure *measure) {
     return (double)(measure->last_ticks - measure->t0) / measure->ticks_per_second;
 }
 
+/* O(number of threads). */
 struct spex_run spex_measure_run(const struct spex_measure *measure) {
     struct spex_run run = {.size = sizeof(run),
                            .records = measure->records,
@@ -257,6 +277,8 @@ double spex_measure_silence(const struct spex_measure *measure, uint64_t ticks) 
     return (double)(ticks - measure->last_ticks) / measure->ticks_per_second;
 }
 
+/* Two conditions, since a program may pause often and for long: only a silence that is long for
+ * this program and for this run counts. */
 bool spex_measure_silent(const struct spex_measure *measure, uint64_t ticks) {
     if (!measure->open || ticks <= measure->last_ticks)
         return false;
@@ -270,6 +292,7 @@ void spex_measure_values(struct spex_measure *measure, struct spex_measured *val
             spex_figure_measured(&measure->figures[c], measure->ticks_per_second, measure->ended);
 }
 
+/* A criterion with too few records to tell does not count against the run. */
 bool spex_measure_steady(const struct spex_measure *measure) {
     double tolerance = spex_warmup_tolerance(&measure->space->rules);
     bool steady = measure->over && !measure->unsettled;

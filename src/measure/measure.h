@@ -44,7 +44,7 @@ int spex_measure_end(struct spex_measure *measure, const struct spex_record **us
 /* The run so far. The caller fills in `levels` and `measured`. */
 struct spex_run spex_measure_run(const struct spex_measure *measure);
 
-/* Whether the objective's probe has made its first record. */
+/* Returns whether the objective's probe has made its first record. */
 bool spex_measure_started(const struct spex_measure *measure);
 
 /* Seconds since the objective's last record; and whether that is too long for a program that works:
@@ -56,8 +56,8 @@ bool spex_measure_silent(const struct spex_measure *measure, uint64_t ticks);
  * none yet. Before the end the values may be older by up to a twentieth of the records. */
 void spex_measure_values(struct spex_measure *measure, struct spex_measured *values);
 
-/* Whether the criteria have settled: the end of the warm-up was seen, if it was looked for, and the
- * values since then have no trend. */
+/* Returns whether the criteria have settled: the end of the warm-up was seen, if it was looked for,
+ * and the values since then have no trend. */
 bool spex_measure_steady(const struct spex_measure *measure);
 
 /* Metrics of all probes over the records used. */

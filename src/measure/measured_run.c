@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* One run: finds the criteria's probes, shows records to the measure and to the policy, and writes
+ * the status. The status is one line for the user; it names the probe and what was expected of it.
+ * One thread calls these functions for a run; the policy may be shared with other runs, whose
+ * threads hold its lock in turn. */
 #include "measure/measured_run.h"
 
 #include <errno.h>
@@ -34,6 +38,8 @@ static int run_end_ambiguous(struct spex_measured_run *run, size_t c,
                           run->space->criteria[c].probe, texts[0], texts[1]);
 }
 
+/* Sites of one probe have one number. Two numbers mean that the criterion's name matches two
+ * probes, whose records cannot be one figure. */
 static int criterion_find_probe(struct spex_measured_run *run, size_t c,
                                 spex_measured_run_site *site_of, const void *user, size_t count) {
     struct spex_selection_probe site, found = {.name = NULL};
@@ -59,7 +65,8 @@ int spex_measured_run_find_probes(struct spex_measured_run *run, spex_measured_r
     return over;
 }
 
-/* Ends the run with its values. The measure is ended first, which makes its values exact. */
+/* Ends the run with its values. The measure is ended first, which makes its values exact. A
+ * criterion without a value fails the run, because the policy could not rank it. */
 static int run_succeed(struct spex_measured_run *run) {
     const struct spex_record *used;
     size_t used_count;
@@ -88,7 +95,8 @@ static void policy_unlock(struct spex_measured_run *run) {
         pthread_mutex_unlock(run->policy_lock);
 }
 
-/* Asks the policy whether it has seen enough; if so, ends the run. */
+/* Asks the policy whether it has seen enough; if so, ends the run. Before the first record after
+ * the warm-up there is nothing to ask about. */
 static int policy_ask(struct spex_measured_run *run) {
     struct spex_run so_far = spex_measure_run(run->measure);
     if (so_far.records == 0)
@@ -132,6 +140,7 @@ int spex_measured_run_end_records(struct spex_measured_run *run) {
     return policy_show(run, used, used_count);
 }
 
+/* `ticks`: the end of the run's time, from which the silence of the objective is counted. */
 int spex_measured_run_end_by_duration(struct spex_measured_run *run, uint64_t ticks,
                                       const char *words) {
     const char *objective = run->space->criteria[0].probe;

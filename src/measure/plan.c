@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* A policy may be a user's object, so its answers are checked: a plan outside of the space would be
+ * an index outside of its arrays. */
 #include "measure/plan.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* Whether the plan is for a configuration of the space, and for the one that represents all
- * configurations that are equal to it (spex_space_settle). */
+/* Returns whether the plan is for a configuration of the space, and for the one that represents all
+ * configurations that are equal to it (spex_space_settle). Equal configurations must not be run as
+ * different ones. */
 static bool plan_is_valid(const struct spex_asking *asking, const struct spex_plan *plan) {
     const struct spex_space *space = asking->space;
     size_t settled[SPEX_PARAMETERS_MAX];
@@ -21,6 +24,8 @@ static bool plan_is_valid(const struct spex_asking *asking, const struct spex_pl
            memcmp(settled, plan->levels, space->parameter_count * sizeof(*settled)) == 0;
 }
 
+/* The policy finds a whole plan, of the defaults, and changes what it wants. A policy that returns
+ * -EAGAIN while no run is under way would wait for ever, so that is an error. */
 int spex_plan_ask(const struct spex_asking *asking, struct spex_plan *plan,
                   struct spex_error *error) {
     const struct spex_space *space = asking->space;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* docs/spaces.md has these values, too. A warm-up below 0 is looked for (measure.h). */
 #include "measure/rules.h"
 
 const struct spex_rules spex_rules_default = {

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* A list of groups, and a hash table from levels to groups, so that adding a trial costs
+ * O(parameters) whatever the number of trials. Groups are not removed. Pointers to groups are valid
+ * until the next trial is added. */
 #include "measure/summary.h"
 
 #include <errno.h>
@@ -24,7 +27,8 @@ void spex_summary_free(struct spex_summary *summary) {
     *summary = (struct spex_summary){0};
 }
 
-/* FNV-1a over the lower three bytes of each level (Fowler, Noll and Vo). */
+/* FNV-1a over the lower three bytes of each level (Fowler, Noll and Vo). Parameters with more
+ * levels than these bytes tell apart only collide more often. */
 static uint64_t levels_hash(const struct spex_space *space, const size_t *levels) {
     uint64_t h = 0xcbf29ce484222325u;
     for (size_t p = 0; p < space->parameter_count; p++)
@@ -33,7 +37,9 @@ static uint64_t levels_hash(const struct spex_space *space, const size_t *levels
     return h;
 }
 
-/* The place of these levels' group in the table; linear probing. */
+/* The place of these levels' group in the table, or the free place where it belongs; linear
+ * probing. The table's size is a power of two, and half of it at least is free, so the search
+ * ends. */
 static size_t *summary_slot(const struct spex_summary *summary, const size_t *levels) {
     size_t bytes = summary->space->parameter_count * sizeof(*levels);
     size_t s = levels_hash(summary->space, levels) & (summary->table_size - 1);
@@ -43,7 +49,8 @@ static size_t *summary_slot(const struct spex_summary *summary, const size_t *le
     return &summary->table[s];
 }
 
-/* Doubles the room for groups and the table, which stays at most half full. */
+/* Doubles the room for groups and the table, which stays at most half full. The summary stays whole
+ * if memory runs out. */
 static int summary_grow(struct spex_summary *summary) {
     size_t room = summary->table_size ? summary->table_size : 16;
     struct spex_group *groups = realloc(summary->groups, room * sizeof(*groups));
@@ -83,7 +90,8 @@ static struct spex_group *summary_group(struct spex_summary *summary, const size
     return group;
 }
 
-/* Updates mean and sum of squares (Welford, Technometrics 4(3), 1962); `number` counts from 1. */
+/* Updates mean and sum of squares (Welford, Technometrics 4(3), 1962); `number` counts from 1. A
+ * trial without an error leaves the mean error as it is. */
 static void criterion_add(struct spex_group_criterion *criterion, uint64_t number,
                           const struct spex_measured *measured) {
     double value = measured->value, difference = value - criterion->mean;
@@ -97,6 +105,7 @@ static void criterion_add(struct spex_group_criterion *criterion, uint64_t numbe
     criterion->squares += difference * (value - criterion->mean);
 }
 
+/* A failed trial counts in its group and changes no figure. */
 int spex_summary_add(struct spex_summary *summary, const struct spex_trial *trial) {
     struct spex_group *group = summary_group(summary, trial->levels);
     if (!group)
@@ -114,6 +123,7 @@ int spex_summary_add(struct spex_summary *summary, const struct spex_trial *tria
     return 0;
 }
 
+/* There is no table before the first trial. */
 const struct spex_group *spex_summary_find(const struct spex_summary *summary,
                                            const size_t *levels) {
     if (!summary->table)
@@ -142,13 +152,14 @@ bool spex_group_better(const struct spex_space *space, const struct spex_group *
                                                     : a->criteria[0].mean < b->criteria[0].mean;
 }
 
-/* Whether the parameter has this level in the group; parameter_count stands for a parameter that
- * all groups have. */
+/* Returns whether the parameter has this level in the group; parameter_count stands for a parameter
+ * that all groups have. */
 static bool group_has_level(const struct spex_summary *summary, const struct spex_group *group,
                             size_t parameter, size_t level) {
     return parameter == summary->space->parameter_count || group->levels[parameter] == level;
 }
 
+/* O(number of groups). */
 const struct spex_group *spex_summary_best_of(const struct spex_summary *summary, size_t parameter,
                                               size_t level, size_t fixed, size_t fixed_level) {
     const struct spex_group *best = NULL;
@@ -167,6 +178,8 @@ const struct spex_group *spex_summary_best(const struct spex_summary *summary, s
     return spex_summary_best_of(summary, summary->space->parameter_count, 0, fixed, level);
 }
 
+/* From the highest number of threads down: a level is the knee so far if no level above it is
+ * better by more than the tolerance. */
 size_t spex_summary_knee(const struct spex_summary *summary, size_t fixed, size_t level) {
     const struct spex_space *space = summary->space;
     size_t threads = space->threads_parameter;
@@ -201,6 +214,7 @@ const struct spex_group *spex_summary_worst(const struct spex_summary *summary) 
     return worst;
 }
 
+/* A parameter whose condition is false has a level in the array, which means nothing. */
 const char *spex_level_text(const struct spex_space *space, const size_t *levels,
                             size_t parameter) {
     return spex_space_applies(space, levels, parameter)
@@ -208,6 +222,7 @@ const char *spex_level_text(const struct spex_space *space, const size_t *levels
                : "-";
 }
 
+/* A text that is too long is cut. */
 void spex_levels_text(const struct spex_space *space, const size_t *levels, char *text,
                       size_t size) {
     size_t length = 0;

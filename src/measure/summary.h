@@ -49,10 +49,10 @@ int spex_summary_add(struct spex_summary *summary, const struct spex_trial *tria
 const struct spex_group *spex_summary_find(const struct spex_summary *summary,
                                            const size_t *levels);
 
-/* Whether the group's means are within all limits. */
+/* Returns whether the group's means are within all limits. */
 bool spex_group_allowed(const struct spex_space *space, const struct spex_group *group);
 
-/* Whether a is better than b: within the limits where b is not, or by the mean of the first
+/* Returns whether a is better than b: within the limits where b is not, or by the mean of the first
  * objective. True if b is NULL. */
 bool spex_group_better(const struct spex_space *space, const struct spex_group *a,
                        const struct spex_group *b);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* The memory of trials. A trial owns its texts and arrays; spex_trial_free may be called on one
+ * that is partly filled in, and twice. */
 #define _GNU_SOURCE
 #include "measure/trial.h"
 
@@ -8,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A space without parameters still gets an array, so that NULL means out of memory. */
 int spex_trial_init(struct spex_trial *trial, const struct spex_space *space,
                     const size_t *levels) {
     size_t bytes = space->parameter_count * sizeof(*levels);
@@ -41,6 +44,7 @@ void spex_trial_free(struct spex_trial *trial) {
     *trial = (struct spex_trial){.levels = NULL};
 }
 
+/* A later status replaces an earlier one. */
 int spex_trial_end(struct spex_trial *trial, const char *format, ...) {
     va_list args;
     va_start(args, format);
@@ -51,6 +55,7 @@ int spex_trial_end(struct spex_trial *trial, const char *format, ...) {
     return 1;
 }
 
+/* The count grows only when the load is whole. */
 int spex_trial_add_load(struct spex_trial *trial, const char *stressor, unsigned workers,
                         const struct spex_usage *usage) {
     struct spex_trial_load *loads =

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Resources of a child: rusage has CPU time, memory, faults and switches, /proc/PID/io has bytes
+ * read and written. Reading the latter needs permission to trace the process, which is missing for
+ * programs of another user or with capabilities. */
 #define _GNU_SOURCE
 #include "measure/usage.h"
 
@@ -15,6 +18,7 @@ const char *const spex_usage_names[SPEX_USAGE_COUNTS] = {
     "written_bytes",      "storage_read_bytes",   "storage_written_bytes",
 };
 
+/* Notes in *found, by bit, which of the four lines there were. */
 static void usage_take_io_line(const char *line, struct spex_usage *usage, unsigned *found) {
     const struct {
         const char *format;
@@ -45,6 +49,7 @@ static double timeval_seconds(const struct timeval *time) {
     return (double)time->tv_sec + (double)time->tv_usec / 1e6;
 }
 
+/* ru_maxrss is in KiB. */
 static void usage_take_resources(const struct rusage *used, struct spex_usage *usage) {
     usage->known = true;
     usage->user_seconds = timeval_seconds(&used->ru_utime);
@@ -56,6 +61,7 @@ static void usage_take_resources(const struct rusage *used, struct spex_usage *u
     usage->involuntary_switches = (uint64_t)used->ru_nivcsw;
 }
 
+/* Blocks until the child has ended. If somebody else has waited for it, its usage is not known. */
 void spex_usage_reap(pid_t pid, struct spex_usage *usage) {
     siginfo_t ended;
     struct rusage used;

@@ -40,7 +40,7 @@ struct spex_usage {
 /* Names of the counts, in their order: keys in JSON, columns of the store. */
 extern const char *const spex_usage_names[SPEX_USAGE_COUNTS];
 
-/* Whether the count is known, in a usage that is known. */
+/* Returns whether the count is known, in a usage that is known. */
 static inline bool spex_usage_count_known(const struct spex_usage *usage, unsigned count) {
     return count < SPEX_USAGE_IO || usage->io_known;
 }

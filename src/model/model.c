@@ -29,6 +29,7 @@ static bool parameter_needs_log(const struct spex_model *model, size_t parameter
     return false;
 }
 
+/* Takes a logarithm for each parameter at most, whatever the number of terms is. */
 void spex_model_columns(const struct spex_model *model, const double *parameters, double *columns) {
     for (size_t t = 0; t <= model->term_count; t++)
         columns[t] = 1;
@@ -42,6 +43,7 @@ void spex_model_columns(const struct spex_model *model, const double *parameters
     }
 }
 
+/* The predicted time from the factors of spex_model_columns(). */
 static double columns_value(const struct spex_model *model, const double *columns) {
     double value = model->constant;
     for (size_t t = 0; t < model->term_count; t++)
@@ -49,6 +51,7 @@ static double columns_value(const struct spex_model *model, const double *column
     return value;
 }
 
+/* Without the interval, which takes more time: for each execution that is judged or planned. */
 double spex_model_value(const struct spex_model *model, const double *parameters) {
     double columns[SPEX_MODEL_COLUMNS_MAX];
     spex_model_columns(model, parameters, columns);
@@ -81,11 +84,13 @@ const char *spex_model_class_name(enum spex_model_class class) {
     return names[class];
 }
 
+/* Where to write next, and the bytes that are left, of which one is for the 0. */
 struct text {
     char *at;
     size_t left;
 };
 
+/* Appends text, cut to what is left. */
 __attribute__((format(printf, 2, 3))) static void text_put(struct text *text, const char *format,
                                                            ...) {
     va_list args;
@@ -97,6 +102,8 @@ __attribute__((format(printf, 2, 3))) static void text_put(struct text *text, co
     text->left -= used;
 }
 
+/* Appends a parameter's factor. Powers of fitted models are wholes, halves, quarters or thirds
+ * (dictionary.c). */
 static void text_put_factor(struct text *text, const char *name, struct spex_exponents of) {
     if (of.twelfths == 12)
         text_put(text, "·%s", name);
@@ -113,6 +120,7 @@ static void text_put_factor(struct text *text, const char *name, struct spex_exp
         text_put(text, "·log2(%s)^%d", name, of.log);
 }
 
+/* A constant of 0 is left out, unless nothing else is there. */
 void spex_model_text(const struct spex_model *model, const char *const *names, char *text,
                      size_t size) {
     struct text out = {text, size};

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* Models in one array, sorted by path because the file that they come from is, or because training
+ * adds them in this order. Pointers to models are valid until the next one is added. */
 #include "model/models.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* A model that could not be completed stays in the array with what it has: spex_models_free()
+ * frees it. */
 int spex_models_add(struct spex_models *models, const char *path, const char *const *names,
                     size_t parameter_count, struct spex_kernel_model **model) {
     if (models->count == models->room) {
@@ -38,6 +42,7 @@ void spex_models_free(struct spex_models *models) {
     *models = (struct spex_models){.count = 0};
 }
 
+/* Compares a path with a model, for bsearch. */
 static int by_path(const void *key, const void *item) {
     return strcmp(key, ((const struct spex_kernel_model *)item)->path);
 }

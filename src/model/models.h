@@ -49,4 +49,7 @@ int spex_models_write(const struct spex_models *models, FILE *out);
 int spex_models_read(struct spex_models *models, FILE *in, const char *name,
                      struct spex_error *error);
 
+/* The same from a path; -EFBIG or the error of opening, too. */
+int spex_models_read_file(struct spex_models *models, const char *path, struct spex_error *error);
+
 #endif

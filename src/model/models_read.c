@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the file of models. Every line begins with a word; words have a fixed order, and a word in
- * another place is an error. */
+/* Reads the file of models, by recursive descent over lines. Every line begins with a word;
+ * words have a fixed order, and a word in another place is an error. Files may be damaged or
+ * hostile: counts are bounded before they are used, numbers must be finite, and the first error
+ * ends the reading with a message that names the line. */
 #define _GNU_SOURCE
 #include "model/models.h"
 
@@ -12,8 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/whole_file.h"
+
 /* Most models in a file: more than a process can have contexts. */
-enum { MODELS_MAX = 1 << 20 };
+enum { MODELS_MAX = 1 << 20, MODELS_BYTES_MAX = 128 << 20 };
 
 struct reading {
     FILE *in;
@@ -27,6 +31,7 @@ struct reading {
     char *rest;
 };
 
+/* Says what was expected in the current line. Returns -EINVAL. */
 static int line_error(const struct reading *reading, const char *what) {
     return spex_fail(reading->error, -EINVAL, "%s: line %lu: %s was expected", reading->name,
                      reading->number, what);
@@ -68,11 +73,13 @@ static int line_expect(struct reading *reading, const char *word) {
     return line_error(reading, what);
 }
 
+/* Whether a number may end before this character: between numbers is a blank, in terms a `:`. */
 static bool ends_number(char c) {
     return c == ' ' || c == ':' || c == '\0';
 }
 
-/* Reads a finite number of at least `least`. */
+/* Reads a finite number of at least `least`, and skips the character behind it. Blanks, which
+ * strtod would skip, are errors. */
 static int line_take_number(struct reading *reading, double least, double *number) {
     char *end;
     *number = strtod(reading->rest, &end);
@@ -97,6 +104,7 @@ static int line_take_end(const struct reading *reading) {
     return *reading->rest ? line_error(reading, "the end of the line") : 0;
 }
 
+/* Reads a line of a word and `count` numbers. */
 static int read_numbers(struct reading *reading, const char *word, size_t count, double least,
                         double *numbers) {
     int err = line_expect(reading, word);
@@ -105,12 +113,15 @@ static int read_numbers(struct reading *reading, const char *word, size_t count,
     return err ? err : line_take_end(reading);
 }
 
+/* Reads a line of a word and one whole number up to `most`. */
 static int read_count(struct reading *reading, const char *word, size_t most, size_t *count) {
     int err = line_expect(reading, word);
     err = err ? err : line_take_count(reading, most, count);
     return err ? err : line_take_end(reading);
 }
 
+/* Reads a parameter's range and its name, which is the rest of the line. `parameter_count` grows
+ * with each, so that a kernel read in part is freed whole. */
 static int read_parameter(struct reading *reading, struct spex_kernel_model *kernel, size_t p) {
     int err = line_expect(reading, "parameter");
     err = err ? err : line_take_number(reading, 0, &kernel->low[p]);
@@ -124,6 +135,7 @@ static int read_parameter(struct reading *reading, struct spex_kernel_model *ker
     return kernel->names[p] ? 0 : spex_fail(reading->error, -ENOMEM, "out of memory");
 }
 
+/* Reads the class by its name. */
 static int read_class(struct reading *reading, struct spex_model *model) {
     int err = line_expect(reading, "class");
     if (err)
@@ -136,6 +148,7 @@ static int read_class(struct reading *reading, struct spex_model *model) {
     return line_error(reading, "a class of models");
 }
 
+/* Reads a coefficient, its error, and for each parameter the exponents as "TWELFTHS:LOG". */
 static int read_term(struct reading *reading, const struct spex_model *model,
                      struct spex_model_term *term) {
     enum { TWELFTHS_MAX = 36, LOGS_MAX = 2 };
@@ -152,6 +165,7 @@ static int read_term(struct reading *reading, const struct spex_model *model,
     return err ? err : line_take_end(reading);
 }
 
+/* Reads the lines of a model, in the order in which models_write.c writes them. */
 static int read_model(struct reading *reading, struct spex_model *model) {
     double spread[3] = {0}, constant[2] = {0};
     int err = read_class(reading, model);
@@ -205,6 +219,7 @@ static int read_end(struct reading *reading, const struct spex_models *models) {
     return got == 0 ? line_error(reading, "nothing behind the end") : got < 0 ? got : 0;
 }
 
+/* Reads kernels until the line "end", without which the file is truncated. */
 static int read_kernels(struct reading *reading, struct spex_models *models) {
     for (;;) {
         int err = line_next(reading);
@@ -222,6 +237,7 @@ static int read_kernels(struct reading *reading, struct spex_models *models) {
     }
 }
 
+/* Reads the version first: another version has other lines. */
 static int models_read(struct spex_models *models, FILE *in, const char *name,
                        struct spex_error *error) {
     struct reading reading = {.in = in, .name = name, .error = error};
@@ -246,5 +262,21 @@ int spex_models_read(struct spex_models *models, FILE *in, const char *name,
         uselocale(before);
         freelocale(points);
     }
+    return err;
+}
+
+int spex_models_read_file(struct spex_models *models, const char *path, struct spex_error *error) {
+    char *text;
+    size_t length;
+    *models = (struct spex_models){.count = 0};
+    int err = spex_whole_file_read(path, MODELS_BYTES_MAX, &text, &length, error);
+    if (err)
+        return err;
+    FILE *in = fmemopen(text, length, "r");
+    err =
+        in ? spex_models_read(models, in, path, error) : spex_fail(error, -ENOMEM, "out of memory");
+    if (in)
+        fclose(in);
+    free(text);
     return err;
 }

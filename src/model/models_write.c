@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Writes models as lines of text; docs/models.md describes them, models_read.c reads them. */
 #include "model/models.h"
 
 #include <errno.h>
@@ -6,6 +7,7 @@
 /* 17 digits give back the same double when they are read. */
 #define NUMBER "%.17g"
 
+/* Writes the lines of a model, in the order in which models_read.c expects them. */
 static void write_model(const struct spex_model *model, FILE *out) {
     fprintf(out, "class %s\n", spex_model_class_name(model->class));
     fprintf(out, "adjusted-r2 " NUMBER "\n", model->adjusted_r2);
@@ -28,6 +30,7 @@ static void write_model(const struct spex_model *model, FILE *out) {
     }
 }
 
+/* Errors of single writes stay in `out`, and are asked for once at the end. */
 int spex_models_write(const struct spex_models *models, FILE *out) {
     fprintf(out, "spex-models 1\n");
     for (size_t k = 0; k < models->count; k++) {

@@ -15,7 +15,8 @@
 enum { SPEX_CALLER_INTERVAL = 1, SPEX_CALLER_LAST };
 
 struct spex_caller {
-    /* As this PID namespace sees it; 0 for a process of another namespace that has not reported. */
+    /* The process id as this PID namespace sees it; 0 for a process of another namespace that
+     * has not reported. */
     pid_t process;
     /* -1: closed. */
     int socket;

@@ -52,6 +52,14 @@ static int connect_at(int fd, int place, const char *name) {
     return err == -EAGAIN ? -ETIMEDOUT : err;
 }
 
+/* The same by the name that a process gives its socket where it has no /proc, and so does not know
+ * its namespace. */
+static int connect_without_namespace(int fd, int place, const char *name) {
+    char short_name[SPEX_CONTROL_NAME_BYTES];
+    snprintf(short_name, sizeof(short_name), "%ld-0", strtol(name, NULL, 10));
+    return connect_at(fd, place, short_name);
+}
+
 /* Connects to the socket `name` in a directory. The socket, or a negative errno value. */
 static int connect_in(const char *directory, const char *name, pid_t process) {
     int place = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -59,6 +67,8 @@ static int connect_in(const char *directory, const char *name, pid_t process) {
         return -errno;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     int err = fd < 0 ? -errno : connect_at(fd, place, name);
+    if (err == -ENOENT)
+        err = connect_without_namespace(fd, place, name);
     err = err ? err : peer_check(fd, process);
     close(place);
     if (err && fd >= 0)
@@ -217,6 +227,7 @@ static int ask_once(pid_t process, enum spex_control_kind kind, const char *text
     return err > 0 ? 0 : err;
 }
 
+/* A connection that is reset is made again; any other failure is the answer. */
 int spex_client_ask(pid_t process, enum spex_control_kind kind, const char *text,
                     struct spex_profile_reader *reader, struct spex_error *error) {
     int err = -ECONNRESET;

@@ -14,7 +14,7 @@
 
 struct spex_listener {
     struct spex_listening_socket listening;
-    /* In the order in which they have connected. */
+    /* The connections, in the order in which they were made. */
     struct spex_caller *callers[SPEX_CALLERS_MAX];
     size_t count;
     /* Connections for which there was no room, no descriptor or no memory. */

@@ -13,7 +13,7 @@
 #define SPEX_PLACE_USERS 6
 
 struct spex_process_place {
-    /* As this PID namespace sees it. */
+    /* The process id as this PID namespace sees it. */
     pid_t process;
     /* Effective, real, saved, of the file system, the effective one as numbered in the namespace of
      * the process, and root. */

@@ -22,10 +22,13 @@ static int fail_malformed(struct spex_error *error) {
     return spex_fail(error, -EPROTO, "the program's answer is malformed");
 }
 
+/* Frees the values of each row, which the row owns. */
 void spex_profile_free(struct spex_profile *profile) {
     for (size_t r = 0; profile->rows && r < profile->row_count; r++)
-        for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++)
+        for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++) {
             free((void *)(uintptr_t)profile->rows[r].values[s]);
+            free((void *)(uintptr_t)profile->rows[r].losses[s]);
+        }
     free(profile->types);
     free(profile->sites);
     free(profile->rows);
@@ -100,7 +103,8 @@ static int take_types(struct spex_profile_reader *reader, const char *entries,
         copy_entry(type, sizeof(*type), entries + (size_t)i * head->entry_bytes, head->entry_bytes);
         text_finish(type->text, sizeof(type->text));
         if (!spex_probe_type_valid(type->probe_type) || !is_figure(type->test) ||
-            !is_figure(type->skip) || !is_figure(type->record) || !is_figure(type->polled))
+            !is_figure(type->skip) || !is_figure(type->record) || !is_figure(type->polled) ||
+            !is_amount(type->empty) || !is_amount(type->empty_error))
             err = -EPROTO;
     }
     return err;
@@ -139,13 +143,14 @@ static int take_probe(struct spex_profile_reader *reader, const char *entries,
     text_finish(row->probe.name, sizeof(row->probe.name));
     text_finish(row->probe.why, sizeof(row->probe.why));
     text_finish(row->probe.provider, sizeof(row->probe.provider));
-    /* Counts the frames of values that follow. */
+    /* Series are counted as the frames of their values arrive. */
     row->probe.series = 0;
     profile->row_count++;
     return spex_probe_type_valid(row->probe.probe_type) && is_amount(row->probe.on_seconds) &&
                    is_amount(row->probe.count) && is_amount(row->probe.weight_squares) &&
                    is_amount(row->probe.lost) && is_amount(row->probe.count_variance) &&
                    is_amount(row->probe.weight) && is_amount(row->probe.polled_seconds) &&
+                   is_amount(row->probe.held_seconds) && is_amount(row->probe.uncounted) &&
                    spex_occupancy_valid(&row->probe.activity)
                ? 0
                : -EPROTO;
@@ -173,6 +178,21 @@ static bool variance_is_figures(const struct spex_control_values *described) {
            fabs(described->local) <= most;
 }
 
+/* Where the series belongs in the row: after the values that have come, or, as losses, beside the
+ * last of them. NULL: neither. */
+static const struct spex_values **place_of(struct spex_profile_row *row, uint32_t series) {
+    unsigned known = row->probe.series;
+    if (series < SPEX_MAX_FIELDS && series == known)
+        return &row->values[row->probe.series++];
+    bool losses = known && series == (SPEX_CONTROL_LOSSES | (known - 1)) && !row->losses[known - 1];
+    return losses ? &row->losses[known - 1] : NULL;
+}
+
+/* Whether this build has room for the series. */
+static bool series_is_known(uint32_t series) {
+    return (series & ~SPEX_CONTROL_LOSSES) < SPEX_MAX_FIELDS;
+}
+
 /* One series of values of the current row; the series come in order. Series that this build has
  * no room for are ignored. */
 static int take_values(struct spex_profile_reader *reader, const char *entries,
@@ -183,9 +203,7 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
         return -EPROTO;
     struct spex_profile_row *row = &profile->rows[profile->row_count - 1];
     copy_entry(&described, sizeof(described), entries, head->entry_bytes);
-    if (described.series != row->probe.series)
-        return described.series >= SPEX_MAX_FIELDS ? 0 : -EPROTO;
-    if (described.series >= SPEX_MAX_FIELDS)
+    if (!series_is_known(described.series))
         return 0;
     if (!is_amount(described.weight) || !is_figure(described.mean) ||
         !(fabs(described.squares) <= FIGURE_MAX * FIGURE_MAX * FIGURE_MAX) ||
@@ -207,7 +225,12 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
                                                       .squares = described.squared,
                                                       .weights_all = described.weights_all,
                                                       .local = described.local};
-    row->values[row->probe.series++] = values;
+    const struct spex_values **place = place_of(row, described.series);
+    if (!place) {
+        free(values);
+        return -EPROTO;
+    }
+    *place = values;
     return fill_histogram(values, entries + head->entry_bytes, head->count);
 }
 
@@ -222,6 +245,14 @@ static int take_variance_row(struct spex_values *values, const struct spex_contr
     return 0;
 }
 
+/* The values or losses that came last, if they are those of the series; else NULL. */
+static const struct spex_values *last_values(const struct spex_profile_row *row, uint32_t series) {
+    unsigned last = row->probe.series - 1u;
+    if (!row->probe.series || (series & ~SPEX_CONTROL_LOSSES) != last)
+        return NULL;
+    return series & SPEX_CONTROL_LOSSES ? row->losses[last] : row->values[last];
+}
+
 /* The rows of the variance estimate of the series that came last. */
 static int take_variance(struct spex_profile_reader *reader, const char *entries,
                          const struct spex_control_frame *head) {
@@ -234,10 +265,10 @@ static int take_variance(struct spex_profile_reader *reader, const char *entries
         struct spex_control_spread entry;
         copy_entry(&entry, sizeof(entry), entries + (size_t)i * head->entry_bytes,
                    head->entry_bytes);
-        if (entry.series + 1 == row->probe.series)
-            err = take_variance_row((struct spex_values *)(uintptr_t)row->values[entry.series],
-                                    &entry);
-        else if (entry.series < SPEX_MAX_FIELDS)
+        const struct spex_values *values = last_values(row, entry.series);
+        if (values)
+            err = take_variance_row((struct spex_values *)(uintptr_t)values, &entry);
+        else if (series_is_known(entry.series))
             err = -EPROTO;
     }
     return err;
@@ -332,25 +363,57 @@ static const struct spex_profile_row *row_of(const struct spex_profile *profile,
                               : NULL;
 }
 
+/* Replaces *values, if there are any, by a copy from which `before`, which may be NULL, is
+ * subtracted. 0 or -ENOMEM. */
+static int values_replace(const struct spex_values **values, const struct spex_values *before) {
+    struct spex_values *copy = *values ? malloc(sizeof(*copy)) : NULL;
+    if (copy) {
+        *copy = **values;
+        if (before)
+            spex_values_subtract(copy, before);
+    }
+    int err = *values && !copy ? -ENOMEM : 0;
+    *values = copy;
+    return err;
+}
+
+/* Replaces the losses as values_replace does. Their spread is that of all values, also of those
+ * before the first loss. */
+static int losses_replace(struct spex_profile_row *row, unsigned series,
+                          const struct spex_profile_row *before) {
+    int err = values_replace(&row->losses[series], before->losses[series]);
+    struct spex_values *losses = (struct spex_values *)(uintptr_t)row->losses[series];
+    if (losses && !before->losses[series] && before->values[series])
+        spex_variance_subtract(&losses->spread, &before->values[series]->spread);
+    return err;
+}
+
+/* Replaces the row's values and losses by what has been added since `before`. */
+static int row_values_replace(struct spex_profile_row *row, const struct spex_profile_row *before) {
+    int err = 0;
+    for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++) {
+        if (s >= row->probe.series)
+            row->values[s] = row->losses[s] = NULL;
+        int failed = values_replace(&row->values[s], before->values[s]);
+        err = err ? err : failed;
+        failed = losses_replace(row, s, before);
+        err = err ? err : failed;
+    }
+    return err;
+}
+
 /* Subtracts what `before`, which may be NULL, had of the probe. The row owns copies of its
  * values afterwards. */
 static int row_subtract(struct spex_profile_row *row, const struct spex_profile_row *before) {
+    static const struct spex_profile_row none;
     struct spex_profile_probe *probe = &row->probe;
-    for (unsigned s = 0; s < probe->series; s++) {
-        struct spex_values *values = malloc(sizeof(*values));
-        if (!values) {
-            probe->series = (uint16_t)s;
-            return -ENOMEM;
-        }
-        *values = *row->values[s];
-        if (before && s < before->probe.series)
-            spex_values_subtract(values, before->values[s]);
-        row->values[s] = values;
-    }
-    if (!before)
-        return 0;
+    int err = row_values_replace(row, before ? before : &none);
+    if (err || !before)
+        return err;
     probe->on_seconds -= before->probe.on_seconds;
     probe->polled_seconds -= before->probe.polled_seconds;
+    probe->held_seconds = fmax(probe->held_seconds - before->probe.held_seconds, 0);
+    probe->uncounted = fmax(probe->uncounted - before->probe.uncounted, 0);
     spex_occupancy_subtract(&probe->activity, &before->probe.activity);
     probe->count -= before->probe.count;
     probe->weight -= before->probe.weight;
@@ -361,7 +424,7 @@ static int row_subtract(struct spex_profile_row *row, const struct spex_profile_
     probe->records -= before->probe.records;
     for (unsigned m = 0; m < SPEX_MARKS; m++)
         probe->marked[m] -= before->probe.marked[m];
-    /* Executions under way are counted to within a few. */
+    /* The count may fall by the few executions under way when it was read. */
     probe->count = fmax(probe->count, 0);
     return 0;
 }
@@ -409,8 +472,6 @@ int spex_profile_since(const struct spex_profile *now, const struct spex_profile
         struct spex_profile_row *row = &difference->rows[difference->row_count];
         *row = now->rows[r];
         err = row_subtract(row, row_of(before, row));
-        for (unsigned s = row->probe.series; s < SPEX_MAX_FIELDS; s++)
-            row->values[s] = NULL;
         difference->row_count++;
     }
     if (err)

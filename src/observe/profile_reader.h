@@ -20,7 +20,7 @@ struct spex_profile_reader {
     struct spex_profile profile;
     bool complete;
     bool final;
-    /* Of the last answer: its status, the number of its request, and its text. */
+    /* The status of the last answer, the number of its request, and its text. */
     int32_t status;
     uint32_t number;
     char text[SPEX_CONTROL_ANSWER_BYTES];

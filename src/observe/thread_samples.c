@@ -23,7 +23,7 @@ struct sample {
 
 struct thread {
     uint32_t number;
-    /* Has a sample of this round. */
+    /* The thread has a sample of this round. */
     bool seen;
     /* Samples so far; the last ones are in the ring, at their number modulo SPEX_SAMPLES. */
     uint32_t taken;
@@ -82,6 +82,7 @@ static bool file_read_text(int directory, const char *name, char *text, size_t s
     return length > 0;
 }
 
+/* Sets a figure of the sample and marks it as known. */
 static void sample_set(struct sample *sample, enum spex_used what, double value) {
     sample->used[what] = value;
     sample->known |= 1u << what;
@@ -248,6 +249,7 @@ struct spex_thread_use spex_thread_samples_between(const struct spex_thread_samp
     return use;
 }
 
+/* One figure of each file stands for the whole file. */
 const char *spex_thread_samples_missing(struct spex_thread_samples *samples) {
     static const struct {
         enum spex_used what;

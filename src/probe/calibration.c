@@ -2,9 +2,11 @@
 /* Measures costs with the code that probes execute: loops run over a site of their own, in the
  * states off, counted and recorded, and write into rings that no collector reads. The cost is the
  * shortest of several runs, because disturbances only make a run longer, minus the shortest run of
- * the empty loop. Runs on the thread that switches the first site of the type on. */
+ * the empty loop. The spans that the loops time are empty, so their records tell what a span of
+ * nothing reads. Runs on the thread that switches the first site of the type on. */
 #include "probe/calibration.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include <spex/atomic.h>
@@ -142,6 +144,45 @@ static double loop_cost(calibration_loop *run, struct calibration *bench, uint32
     return cost > 0 ? cost : 0;
 }
 
+static int order_readings(const void *a, const void *b) {
+    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+    return (one > other) - (one < other);
+}
+
+/* Reads the first values of the type's records in all rings, up to RING_RECORDS; returns how
+ * many. */
+static size_t readings_take(const struct spex_rings *rings, uint32_t type, uint64_t *readings) {
+    uint64_t words[SPEX_RECORD_WORDS_MAX];
+    size_t count = 0;
+    for (unsigned cpu = 0; cpu <= rings->cpus; cpu++) {
+        struct spex_ring ring =
+            spex_rings_at(rings, cpu * SPEX_PROBE_TYPES + spex_probe_type_ring(type));
+        while (count < RING_RECORDS && spex_ring_read(&ring, words, 1))
+            readings[count++] = words[SPEX_HEADER_WORDS];
+    }
+    return count;
+}
+
+/* Returns what a span of nothing reads, from the records of the last run. The largest readings, a
+ * tenth, are left out: they contain disturbances. */
+static struct spex_empty_span readings_mean(uint64_t *readings, size_t count) {
+    double sum = 0, squares = 0;
+    qsort(readings, count, sizeof(*readings), order_readings);
+    count -= count / 10;
+    for (size_t r = 0; r < count; r++)
+        sum += (double)readings[r];
+    double mean = count ? sum / (double)count : 0;
+    for (size_t r = 0; r < count; r++)
+        squares += ((double)readings[r] - mean) * ((double)readings[r] - mean);
+    return (struct spex_empty_span){mean, count ? sqrt(squares / (double)count) : 0};
+}
+
+static void empty_measure(uint32_t type, const struct spex_rings *rings) {
+    uint64_t readings[RING_RECORDS];
+    size_t count = spex_probe_type_ticks(type) ? readings_take(rings, type, readings) : 0;
+    spex_cost_empty_set(type, readings_mean(readings, count));
+}
+
 /* Measures the type in all states. The period of the state "counted" is so long that no run reaches
  * it. A polled execution costs the same for all types, so the first type measures it. */
 static void type_measure(uint32_t type, unsigned detail, struct calibration *bench) {
@@ -161,6 +202,7 @@ static void type_measure(uint32_t type, unsigned detail, struct calibration *ben
         .skip = loop_cost(calibration_loop_of(type), bench, generation | SPEX_CONTROL_PERIOD_MAX),
         .record = loop_cost(calibration_loop_of(type), bench, generation | 1),
     };
+    empty_measure(type, &bench->rings);
     if (!spex_costs_known())
         spex_cost_polled_set(loop_cost(run_polled, bench, generation));
     spex_cost_set(type, &cost);

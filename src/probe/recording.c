@@ -34,6 +34,7 @@ void spex_record_ticks_noted(const struct spex_rings *rings, uint32_t type,
                              uint64_t now) {
     struct spex_thread *thread = spex_thread_current();
     if (spex_weight_left(thread, site, sampled))
-        spex_put1(rings, type, now, spex_header(thread, site, sampled, spex_opening(thread, begin)),
+        spex_put1(rings, type, now,
+                  spex_header(thread, site, sampled, spex_opening(thread, begin, now)),
                   now - begin);
 }

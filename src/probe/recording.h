@@ -142,10 +142,16 @@ static inline void spex_record_count(const struct spex_rings *rings, const struc
         spex_record_count_noted(rings, site, sampled, now);
 }
 
-/* Returns the mark of an execution during which this thread opened a counter: its time contains
- * that of the system calls. */
-static inline uint32_t spex_opening(const struct spex_thread *thread, uint64_t begin) {
-    return begin < thread->opened_at ? SPEX_MARK_OPENING : 0;
+/* A time is marked if openings are more than this part of it. */
+#define SPEX_OPENING_PART 64
+
+/* Returns the mark of an execution from `begin` to `now` during which this thread opened a counter:
+ * its time contains that of the system calls. Of a long time they are next to nothing. */
+static inline uint32_t spex_opening(const struct spex_thread *thread, uint64_t begin,
+                                    uint64_t now) {
+    if (SPEX_LIKELY(begin >= thread->opened_at))
+        return 0;
+    return thread->opening_ticks > (now - begin) / SPEX_OPENING_PART ? SPEX_MARK_OPENING : 0;
 }
 
 /* END of LAT and TPT. */
@@ -155,7 +161,7 @@ static inline void spex_record_ticks(const struct spex_rings *rings, uint32_t ty
     struct spex_thread *thread = spex_thread_current();
     if (SPEX_LIKELY(spex_is_plain(thread, site, sampled)))
         spex_put1(rings, type, now,
-                  spex_plain_header(thread, site, sampled, spex_opening(thread, begin)),
+                  spex_plain_header(thread, site, sampled, spex_opening(thread, begin, now)),
                   now - begin);
     else
         spex_record_ticks_noted(rings, type, site, sampled, begin, now);
@@ -177,7 +183,7 @@ static inline void spex_record_kernel(const struct spex_rings *rings, const stru
                                       uint64_t now, const uint64_t *parameters) {
     struct spex_thread *thread = spex_thread_current();
     if (spex_weight_left(thread, site, sampled))
-        spex_put_kernel(rings, spex_header(thread, site, sampled, spex_opening(thread, begin)),
+        spex_put_kernel(rings, spex_header(thread, site, sampled, spex_opening(thread, begin, now)),
                         context, begin, now, parameters, site->detail);
 }
 
@@ -195,9 +201,11 @@ static inline void spex_record_snapshot(const struct spex_rings *rings,
  * noted in the thread: executions that it falls into are marked. */
 static inline void spex_counter_now(struct spex_thread *thread, enum spex_counter counter,
                                     struct spex_reading *reading) {
-    if (SPEX_UNLIKELY(!spex_counter_ready(&thread->counters, counter)) &&
-        spex_counter_open(&thread->counters, counter))
-        spex_thread_opened(thread);
+    if (SPEX_UNLIKELY(!spex_counter_ready(&thread->counters, counter))) {
+        uint64_t begin = spex_ticks();
+        if (spex_counter_open(&thread->counters, counter))
+            spex_thread_opened(thread, begin);
+    }
     spex_counter_read(&thread->counters, counter, reading);
 }
 

@@ -55,7 +55,9 @@ bool spex_thread_budget_take(struct spex_thread_budget *budget, unsigned type_ri
     uint64_t cost = record_cost(type_ring), left = spex_load_relaxed(&budget->left);
     if (left < cost) {
         uint64_t now = spex_ticks(), since = spex_load_relaxed(&budget->since);
-        double gained = (double)(now - since) * thread_bound.rate;
+        /* Negative if a handler filled the bucket after `now` was read. */
+        int64_t passed = (int64_t)(now - since);
+        double gained = passed > 0 ? (double)passed * thread_bound.rate : 0;
         spex_store_relaxed(&budget->since, now);
         left += gained < (double)thread_bound.capacity ? (uint64_t)gained : thread_bound.capacity;
         left = left < thread_bound.capacity ? left : thread_bound.capacity;

@@ -180,6 +180,7 @@ struct spex_thread *spex_thread_attach(void) {
     struct spex_thread *thread = spex_thread_current();
     if (thread)
         return thread;
+    uint64_t begin = spex_ticks();
     thread = thread_ends < ENDS_MAX ? state_take() : NULL;
     if (!thread) {
         spex_fetch_add_relaxed(&thread_pool.unrecorded, 1);
@@ -201,7 +202,7 @@ struct spex_thread *spex_thread_attach(void) {
         state_release(thread);
         return NULL;
     }
-    spex_thread_opened(thread);
+    spex_thread_opened(thread, begin);
     return thread;
 }
 

@@ -30,8 +30,9 @@ struct spex_thread {
     uint32_t next_free;
     /* Ticks when the state was attached or one of its counters opened last. */
     uint64_t opened_at;
-    /* How often that has happened. */
+    /* How often that has happened, and the ticks that it took in all. */
     uint32_t openings;
+    uint64_t opening_ticks;
     struct spex_thread_counters counters;
     struct spex_random random;
     struct spex_thread_budget budget;
@@ -69,11 +70,12 @@ static inline struct spex_thread *spex_thread_current(void) {
  * the pool is empty. Lock-free, safe in signal handlers. */
 struct spex_thread *spex_thread_attach(void);
 
-/* Notes that the thread has just been delayed by attaching its state or opening a counter. Records
- * of executions that began before are marked (SPEX_MARK_OPENING). */
-static inline void spex_thread_opened(struct spex_thread *thread) {
+/* Notes that the thread has been delayed since `begin` by attaching its state or opening a counter.
+ * Records of executions that began before are marked (SPEX_MARK_OPENING). */
+static inline void spex_thread_opened(struct spex_thread *thread, uint64_t begin) {
     thread->openings++;
     thread->opened_at = spex_ticks();
+    thread->opening_ticks += thread->opened_at - begin;
 }
 
 /* Returns the state at an index below spex_threads_used(). It may be free; then nothing is active
@@ -85,8 +87,8 @@ const struct spex_thread *spex_threads_state(uint32_t index);
  * system call. Any thread. */
 bool spex_threads_cpu_ns(uint64_t *ns, uint64_t *threads);
 
-/* Sets the seed, not 0, for the gaps of threads to come; spex_threads_init and spex_start keep it. For
- * tests that must have the same result each time. */
+/* Sets the seed, not 0, for the gaps of threads to come; spex_threads_init and spex_start keep it.
+ * For tests that must have the same result each time. */
 void spex_threads_seed(uint64_t seed);
 
 /* Returns how many states of the pool have ever been in use. */

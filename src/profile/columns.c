@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Keeps all cells as text until the end, since the widths are not known before, and prints them row
+ * by row. Out of memory, what there is is printed with a line that says so. */
 #define _GNU_SOURCE
 #include "profile/columns.h"
 
@@ -11,6 +13,7 @@
 #include "site/provider.h"
 #include "text/printable.h"
 
+/* The headings are cells like any other, so their widths count, too. */
 void spex_columns_init(struct spex_columns *columns, const char *const *headings, unsigned count,
                        uint32_t left) {
     *columns = (struct spex_columns){.columns = count, .left = left};
@@ -18,6 +21,7 @@ void spex_columns_init(struct spex_columns *columns, const char *const *headings
         spex_columns_add(columns, "%s", headings[c]);
 }
 
+/* Appends an empty cell. NULL: no memory. */
 static char **next_cell(struct spex_columns *columns) {
     if (columns->count == columns->room) {
         size_t room = columns->room ? columns->room * 2 : 64;
@@ -31,6 +35,7 @@ static char **next_cell(struct spex_columns *columns) {
     return &columns->cells[columns->count++];
 }
 
+/* Without memory the cell stays empty, so that later cells keep their columns. */
 void spex_columns_add(struct spex_columns *columns, const char *format, ...) {
     char **cell = next_cell(columns);
     va_list args;
@@ -43,6 +48,7 @@ void spex_columns_add(struct spex_columns *columns, const char *format, ...) {
     va_end(args);
 }
 
+/* Does nothing where the row is complete. */
 void spex_columns_end_row(struct spex_columns *columns) {
     while (columns->count % columns->columns && next_cell(columns))
         continue;
@@ -62,6 +68,7 @@ static size_t width_of_column(const struct spex_columns *columns, unsigned colum
     for (size_t i = column + columns->columns; i < columns->count; i += columns->columns)
         if (width_of(columns->cells[i]) > width)
             width = width_of(columns->cells[i]);
+    /* Without rows all headings are shown. */
     bool rows = columns->count > columns->columns;
     return (width || !rows) && width < heading ? heading : width;
 }
@@ -74,6 +81,7 @@ static unsigned row_length(const struct spex_columns *columns, size_t row, const
     return length;
 }
 
+/* Prints one row. A cell at the left edge of its column is padded only if another cell follows. */
 static void print_row(const struct spex_columns *columns, size_t row, const size_t *widths,
                       FILE *file) {
     unsigned length = row_length(columns, row, widths);
@@ -93,6 +101,7 @@ static void print_row(const struct spex_columns *columns, size_t row, const size
     fputc('\n', file);
 }
 
+/* Completes the last row, so that every row has all its cells. */
 void spex_columns_print(struct spex_columns *columns, FILE *file) {
     size_t *widths = calloc(columns->columns, sizeof(*widths));
     spex_columns_end_row(columns);
@@ -110,6 +119,7 @@ void spex_columns_print(struct spex_columns *columns, FILE *file) {
     *columns = (struct spex_columns){0};
 }
 
+/* The greatest unit that gives at least 1; ns for all that is shorter. */
 const char *spex_duration_text(double seconds, char *text, size_t size) {
     static const struct {
         double unit;

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/* Margins of means by the variance between units (bursts, stretches between losses) where the
+ * sums of variance.h know it, else by records. Margins of quantiles by the interval of ranks:
+ * the share of the weight below a limit has a known variance, so the limits of the share give
+ * those of the quantile. */
 #include "profile/confidence.h"
 
 #include <math.h>
 
 #include "base/student.h"
 
+/* Also true where executions were counted but no record was made, or none is left. */
 bool spex_sampled(const struct spex_profile_probe *probe) {
     bool silent = !probe->records && probe->count > 0;
     return probe->weight > (double)probe->records || probe->lost > 0 || silent;
@@ -28,6 +33,10 @@ static double finite_population(const struct spex_profile_probe *probe) {
 }
 
 double spex_count_margin(const struct spex_profile_probe *probe) {
+    return spex_counted_margin(probe) + probe->uncounted;
+}
+
+double spex_counted_margin(const struct spex_profile_probe *probe) {
     return probe->count_variance > 0 ? SPEX_NORMAL_95 * sqrt(probe->count_variance) : 0;
 }
 
@@ -61,8 +70,16 @@ static struct estimate estimate_by_units(const struct spex_profile_probe *probe,
                              units};
 }
 
+/* Whether the sums of variance.h hold any unit. */
 static bool units_known(const struct spex_values *values, const struct spex_variance_sums *sums) {
     return sums->weights_all > 0 && sums->squares > 0 && values->weight > 0;
+}
+
+/* Whether a good part of the executions is in no record's weight: where all records about a loss
+ * were lost, too. Units know nothing of these. */
+static bool weight_is_missing(const struct spex_profile_probe *probe,
+                              const struct spex_values *values) {
+    return probe->lost > 0 && values->weight < 0.9 * probe->count;
 }
 
 /* The variance of units already contains the finite population correction; that of records does
@@ -71,13 +88,17 @@ static struct estimate estimate_of(const struct spex_profile_probe *probe,
                                    const struct spex_values *values) {
     struct spex_variance_sums sums = spex_variance_sums(&values->spread);
     double unknown = finite_population(probe);
-    if (units_known(values, &sums))
-        return estimate_by_units(probe, values, &sums);
-    struct estimate estimate = estimate_by_records(probe, values);
-    estimate.variance *= unknown * unknown;
-    return estimate;
+    struct estimate by_records = estimate_by_records(probe, values);
+    by_records.variance *= unknown * unknown;
+    if (!units_known(values, &sums))
+        return by_records;
+    struct estimate by_units = estimate_by_units(probe, values, &sums);
+    if (weight_is_missing(probe, values))
+        by_units.variance = fmax(by_units.variance, by_records.variance);
+    return by_units;
 }
 
+/* 0 where nothing was sampled: the figure is exact. */
 double spex_mean_margin(const struct spex_profile_probe *probe, const struct spex_values *values) {
     if (!spex_sampled(probe))
         return 0;
@@ -85,7 +106,8 @@ double spex_mean_margin(const struct spex_profile_probe *probe, const struct spe
     return estimate.units < 3 ? -1 : spex_student_95(estimate.units - 1) * sqrt(estimate.variance);
 }
 
-/* Whether records have equal weights and are units of their own. */
+/* Whether all records have the same weight, and the units of the variance are single records.
+ * The binomial distribution of the share is then exact enough. */
 static bool is_simple_sample(const struct spex_profile_probe *probe, double units) {
     return units > 0.999 * (double)probe->records &&
            effective_records(probe) > 0.999 * (double)probe->records;
@@ -117,7 +139,9 @@ static bool share_by_rows(const struct spex_values *values, double q, double uni
     return variance > 0;
 }
 
-/* The precision of a share q. Where rows do not tell, the design effect of the mean is used. */
+/* The precision of a share q of the weight: by records where they are a simple sample, else by
+ * the rows of variance.h. Where rows do not tell, the share is taken for as imprecise as the
+ * mean: the design effect of the mean is used. */
 static struct share share_of(const struct spex_profile_probe *probe,
                              const struct spex_values *values, double q) {
     struct spex_variance_sums sums = spex_variance_sums(&values->spread);
@@ -147,7 +171,7 @@ static void widen_to_buckets(const struct spex_values *values, double *low, doub
     *high = *high > (double)values->max ? (double)values->max : *high;
 }
 
-/* Bounds of the quantile's rank, as shares of the weight: by the Cornish-Fisher expansion of the
+/* Bounds of the quantile's rank, as shares of the weight, by the Cornish-Fisher expansion of the
  * binomial distribution up to its skewness. */
 struct ranks {
     double low, high;
@@ -155,7 +179,7 @@ struct ranks {
 
 static struct ranks ranks_of(double q, struct share share) {
     double t = share.freedom > 2 ? spex_student_95(share.freedom) : spex_student_95(2);
-    double variance = fmin(share.variance, 1); /* 1: no information */
+    double variance = fmin(share.variance, 1); /* at 1 the records tell nothing */
     double margin = t * sqrt(q * (1 - q) * variance);
     double skew = (1 - 2 * q) * (SPEX_NORMAL_95 * SPEX_NORMAL_95 - 1) / 6 * variance;
     return (struct ranks){q - margin + skew, q + margin + skew};
@@ -165,7 +189,7 @@ bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct s
                           double q, double *low, double *high) {
     struct share share = share_of(probe, values, q);
     struct ranks ranks = ranks_of(q, share);
-    if (effective_records(probe) < 3)
+    if (effective_records(probe) < 3 || (probe->lost > 0 && estimate_of(probe, values).units < 3))
         return false;
     /* Executions beyond the smallest and the largest record may have any value. */
     *low = spex_values_quantile(values, ranks.low);

@@ -12,8 +12,12 @@
 /* Whether records stand for more executions than themselves. */
 bool spex_sampled(const struct spex_profile_probe *probe);
 
-/* The margin of the count; 0 where each execution was counted. */
+/* The margin of the count, of what was executed while the probe was selected; 0 where each
+ * execution was counted. */
 double spex_count_margin(const struct spex_profile_probe *probe);
+
+/* The margin of the executions in the time in which they were counted. */
+double spex_counted_margin(const struct spex_profile_probe *probe);
 
 /* The margin of a mean; negative: there are too few records to tell. */
 double spex_mean_margin(const struct spex_profile_probe *probe, const struct spex_values *values);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Costs of a profile: counts times what a record and an execution without one were measured to
+ * cost, in ticks, by type. */
 #include "profile/profile.h"
 
 #include <string.h>
@@ -33,6 +35,7 @@ bool spex_profile_sites_mixed(const struct spex_profile *profile) {
     return false;
 }
 
+/* Whether the costs of the probe's type were measured, and can be expressed in seconds. */
 static bool cost_known(const struct spex_profile *profile, const struct spex_profile_probe *probe) {
     const struct spex_profile_type *type = spex_profile_type_of(profile, probe->probe_type);
     return type && type->measured && profile->process.ticks_per_second > 0;
@@ -47,6 +50,8 @@ bool spex_profile_costs_known(const struct spex_profile *profile) {
     return true;
 }
 
+/* Lost records have cost as much as others. The rest of the executions was counted without a
+ * record. */
 double spex_profile_row_cost(const struct spex_profile *profile,
                              const struct spex_profile_probe *probe) {
     const struct spex_profile_type *type = spex_profile_type_of(profile, probe->probe_type);

@@ -11,6 +11,7 @@
 #ifndef SPEX_PROFILE_PROFILE_H
 #define SPEX_PROFILE_PROFILE_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,7 @@
 #include <spex/record.h>
 
 #include "base/grown.h"
+#include "ring/probe_type.h"
 #include "site/sampling.h"
 #include "stats/occupancy.h"
 #include "stats/values.h"
@@ -30,13 +32,13 @@ struct spex_profile_process {
     uint32_t process_id; /* as the process itself sees it */
     uint32_t commit;     /* enum spex_commit */
     uint32_t ring_cpus;
-    uint32_t threads; /* whose state exists */
+    uint32_t threads; /* threads whose state exists */
     uint64_t ring_bytes;
     double ticks_per_second;  /* 0: not known yet */
-    double seconds;           /* since records are collected; 0: they are not */
+    double seconds;           /* since the collection began; 0: no records are collected */
     double program_seconds;   /* CPU time of the process since then, without spex's own threads */
-    double collector_seconds; /* and of these: collectors, and the control socket's */
-    uint64_t produced;        /* records, since then */
+    double collector_seconds; /* CPU time of spex's own threads since then */
+    uint64_t produced;        /* records since then, as are the next four */
     uint64_t consumed;
     uint64_t lost;
     uint64_t undelivered;
@@ -73,6 +75,10 @@ struct spex_profile_type {
     char text[SPEX_PROFILE_TEXT_BYTES];
     /* Cost of a polled execution, in ticks. */
     double polled;
+    /* What a span of nothing reads, in ticks, and by how much single readings differ from that
+     * (standard deviation); 0: not known, or the values are no times. */
+    double empty;
+    double empty_error;
 };
 
 #define SPEX_PROFILE_NO_ID UINT32_MAX
@@ -104,11 +110,11 @@ struct spex_profile_probe {
     uint32_t sites; /* loaded */
     uint32_t sites_on;
     uint32_t period;      /* the shortest of its sites', 0: off */
-    uint32_t lost_shared; /* 1: `lost` is its share of its type's losses, by records */
+    uint32_t lost_shared; /* 1: `lost` is estimated: the probe's share of its type's losses */
     double on_seconds;
     double count; /* executions while it was on, those of lost records included */
     double weight_squares;
-    double lost; /* records */
+    double lost; /* records; exact where each execution makes one, else an estimate */
     uint64_t records;
     uint64_t marked[SPEX_MARKS]; /* records with each mark of enum spex_mark */
     char name[SPEX_PROFILE_NAME_BYTES];
@@ -116,13 +122,17 @@ struct spex_profile_probe {
     uint32_t period_last;  /* as `period`, but while it is off what it was before */
     uint32_t kind;         /* enum spex_sampling_kind of that period */
     char why[SPEX_PROFILE_NAME_BYTES]; /* reason for its period; empty: as selected */
-    double weight;                     /* executions that the records stand for */
+    double weight;                     /* executions that the records stand for, but for losses */
     uint32_t burst;                    /* of bursty sampling */
     uint32_t reserved;
     /* The part of on_seconds in which it was polled, and its executions were not counted. */
     double polled_seconds;
     /* The looks at it in that time. */
     struct spex_occupancy activity;
+    /* Seconds for which the budget kept it off, and the most executions that were not counted as
+     * the budget kept it off or polled it. */
+    double held_seconds;
+    double uncounted;
     char provider[SPEX_PROFILE_NAME_BYTES]; /* as those of its sites */
     uint32_t declared;
     uint32_t reserved2;
@@ -131,6 +141,8 @@ struct spex_profile_probe {
 struct spex_profile_row {
     struct spex_profile_probe probe;
     const struct spex_values *values[SPEX_MAX_FIELDS]; /* the first probe.series of them */
+    /* `losses` of spex_values_weigh for each of them; NULL: no record is next to a loss. */
+    const struct spex_values *losses[SPEX_MAX_FIELDS];
 };
 
 struct spex_profile {
@@ -160,9 +172,20 @@ static inline struct spex_sampling spex_profile_sampling(const struct spex_profi
     return (struct spex_sampling){.period = site->period, .burst = site->burst, .kind = site->kind};
 }
 
-/* Mean number of executions that a record stands for; 0 where there are no records. */
+/* Mean number of executions that a record stands for, at least 1; 0 where there are no records. */
 static inline double spex_profile_one_in(const struct spex_profile_probe *probe) {
-    return probe->records ? probe->weight / ((double)probe->records + probe->lost) : 0;
+    return probe->records ? fmax(probe->weight / (double)probe->records, 1) : 0;
+}
+
+/* Records whose times are in no figure, since they contain the making ready of a counter. */
+static inline uint64_t spex_profile_left_out(const struct spex_profile_probe *probe) {
+    return spex_probe_type_ticks(probe->probe_type) ? probe->marked[0] : 0;
+}
+
+/* Whether each execution makes a record, so that those without one are the lost ones. */
+static inline bool spex_profile_in_full(const struct spex_profile_probe *probe) {
+    return probe->period_last == 1 && probe->kind == SPEX_SAMPLING_PERIODIC &&
+           probe->weight <= (double)probe->records && probe->count_variance <= 0;
 }
 
 /* Whether the probe is polled, or was when it was last on. */

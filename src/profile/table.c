@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Each probe has a row for its first value, one more for each further value, and below each the
+ * margins of its figures where they come from a sample. A polled probe has rows for the share of
+ * time and the mean number of threads, below those of its records if there are any. Functions
+ * named add_… fill cells from left to right. */
 #include "profile/table.h"
 
 #include <inttypes.h>
@@ -7,13 +11,12 @@
 
 #include "profile/columns.h"
 #include "profile/confidence.h"
+#include "profile/figures.h"
 #include "profile/table_notes.h"
 #include "ring/probe_type.h"
 #include "site/provider.h"
 
-static const double quantiles[] = {0.5, 0.9, 0.99, 0.999};
-
-enum { QUANTILES = sizeof(quantiles) / sizeof(quantiles[0]), TEXT = 32 };
+enum { QUANTILES = SPEX_FIGURES_QUANTILES, TEXT = 32 };
 
 /* Columns: those of the probe, those of a value, and one for losses. */
 enum { HEAD = 5, VALUE = 4 + QUANTILES };
@@ -21,7 +24,7 @@ enum { HEAD = 5, VALUE = 4 + QUANTILES };
 /* The unit of a value. */
 struct unit {
     bool time;
-    double seconds; /* a tick's; 0: not known yet */
+    double seconds; /* seconds of a tick; 0: not known yet */
 };
 
 /* Adds a number with at least six significant digits, and without an exponent below 1e15. */
@@ -29,6 +32,7 @@ static void add_number(struct spex_columns *columns, double number) {
     spex_columns_add(columns, number >= 1e5 && number < 1e15 ? "%.0f" : "%.6g", number);
 }
 
+/* A SNAPSHOT has numbered values: the program alone knows what they are. */
 const char *spex_value_name(uint32_t probe_type, unsigned n) {
     static const char *const numbered[] = {"v0", "v1", "v2",  "v3",  "v4",  "v5",  "v6",  "v7",
                                            "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15"};
@@ -50,6 +54,7 @@ const char *spex_value_name(uint32_t probe_type, unsigned n) {
     }
 }
 
+/* The unit of the probe's values: seconds by the tick, or none. */
 static struct unit unit_of(const struct spex_profile *profile,
                            const struct spex_profile_probe *probe) {
     double rate = profile->process.ticks_per_second;
@@ -57,11 +62,13 @@ static struct unit unit_of(const struct spex_profile *profile,
                          .seconds = rate > 0 ? 1 / rate : 0};
 }
 
+/* Adds `count` cells with the same text. */
 static void add_cells(struct spex_columns *columns, const char *text, unsigned count) {
     for (unsigned c = 0; c < count; c++)
         spex_columns_add(columns, "%s", text);
 }
 
+/* Adds a value: as a duration if it is a time, "-" while the length of a tick is not known. */
 static void add_value(struct spex_columns *columns, double value, struct unit unit) {
     char text[TEXT];
     if (!unit.time)
@@ -73,84 +80,86 @@ static void add_value(struct spex_columns *columns, double value, struct unit un
         spex_columns_add(columns, "-");
 }
 
-static void add_values(struct spex_columns *columns, const struct spex_profile_row *row,
-                       unsigned series, struct unit unit) {
-    const struct spex_values *values = row->values[series];
-    spex_columns_add(columns, "%s", spex_value_name(row->probe.probe_type, series));
-    add_value(columns, values->mean, unit);
+/* Adds the cells of a value: name, mean, quantiles, greatest, total. The total is the mean times
+ * the executions, also those without a record. */
+static void add_values(struct spex_columns *columns, const char *name,
+                       const struct spex_figures *figures, struct unit unit) {
+    spex_columns_add(columns, "%s", name);
+    add_value(columns, figures->mean, unit);
     for (unsigned q = 0; q < QUANTILES; q++)
-        add_value(columns, spex_values_quantile(values, quantiles[q]), unit);
-    add_value(columns, (double)values->max, unit);
-    double executions = row->probe.count > 0 ? row->probe.count : values->weight;
-    add_value(columns, values->mean * executions, unit);
+        add_value(columns, figures->quantiles[q].value, unit);
+    add_value(columns, figures->max, unit);
+    if (isnan(figures->total))
+        spex_columns_add(columns, "?");
+    else
+        add_value(columns, figures->total, unit);
 }
 
-/* Adds a margin as a percentage of the figure above it; as it is where that figure is 0. */
-static void add_margin(struct spex_columns *columns, const char *sign, double margin,
-                       double value) {
+/* Adds a margin as a percentage of the figure above it. A figure that may be as far off as it is
+ * large is as good as unknown. */
+static void add_margin(struct spex_columns *columns, double margin, double value) {
     double percent = value > 0 ? 100 * margin / value : 0;
-    if (value > 0)
-        spex_columns_add(columns, percent < 99.5 ? "%s%.2g %%" : "%s%.0f %%", sign, percent);
-    else if (margin > 0)
-        spex_columns_add(columns, "%s%.0f", sign, margin);
+    if (!(margin >= 0) || isnan(value) || margin > value)
+        spex_columns_add(columns, "?");
+    else if (value > 0)
+        spex_columns_add(columns, percent < 99.5 ? "±%.2g %%" : "±%.0f %%", percent);
     else
-        spex_columns_add(columns, "%s0", sign);
+        spex_columns_add(columns, "±0");
 }
 
-static void add_quantile_margin(struct spex_columns *columns, const struct spex_profile_row *row,
-                                unsigned series, double q) {
-    const struct spex_values *values = row->values[series];
-    double low, high, value = spex_values_quantile(values, q);
-    bool known = spex_quantile_bounds(&row->probe, values, q, &low, &high);
+/* Adds the distance of the quantile to the further end of its interval; "?": not known. */
+static void add_quantile_margin(struct spex_columns *columns,
+                                const struct spex_quantile *quantile) {
     /* There is no percentage of 0. */
-    if (known && (value > 0 || high <= 0))
-        add_margin(columns, "±", high - value > value - low ? high - value : value - low, value);
+    if (quantile->told && (quantile->value > 0 || quantile->high <= 0))
+        add_margin(columns, fmax(quantile->high - quantile->value, quantile->value - quantile->low),
+                   quantile->value);
     else
         spex_columns_add(columns, "?");
 }
 
-/* Margins of a value's row. That of the total combines those of the mean and of the count. */
-static void add_value_margins(struct spex_columns *columns, const struct spex_profile_row *row,
-                              unsigned series) {
-    const struct spex_profile_probe *probe = &row->probe;
-    const struct spex_values *values = row->values[series];
-    double mean = spex_mean_margin(probe, values);
-    bool known = mean >= 0 && probe->count > 0;
+/* Margins of a value's row. */
+static void add_value_margins(struct spex_columns *columns, const struct spex_figures *figures) {
     spex_columns_add(columns, "(95 %%)");
-    if (known)
-        add_margin(columns, "±", mean, values->mean);
-    else
-        spex_columns_add(columns, "?");
+    add_margin(columns, figures->mean_margin, figures->mean);
     for (unsigned q = 0; q < QUANTILES; q++)
-        add_quantile_margin(columns, row, series, quantiles[q]);
+        add_quantile_margin(columns, &figures->quantiles[q]);
     spex_columns_add(columns, "%s", "");
-    double count = spex_count_margin(probe);
-    if (known)
-        add_margin(columns, "±", hypot(mean * probe->count, values->mean * count),
-                   values->mean * probe->count);
-    else
-        spex_columns_add(columns, "?");
+    add_margin(columns, figures->total_margin, figures->total);
 }
 
-/* Adds a row with the margins of the figures above it, where they come from a sample. */
-static void add_margins(struct spex_columns *columns, const struct spex_profile_row *row,
-                        unsigned series) {
-    const struct spex_profile_probe *probe = &row->probe;
+/* Adds the margin of the count, or of the executions per second, in a probe's first row. */
+static void add_count_margin(struct spex_columns *columns, double margin, double count,
+                             unsigned series) {
+    if (series == 0 && margin > 0)
+        add_margin(columns, margin, count);
+    else
+        add_cells(columns, "", 1);
+}
+
+/* Whether the mean is off by over 1 %, be it only because of what a span of nothing reads. */
+static bool is_off_by_the_clock(const struct spex_figures *figures) {
+    return figures->any && figures->mean_margin > 0.01 * figures->mean;
+}
+
+/* Adds a row with the margins of the figures above it, where they matter. `figures` is
+ * NULL for a probe without values. */
+static void add_margins(struct spex_columns *columns, const struct spex_profile_probe *probe,
+                        const struct spex_figures *figures, unsigned series) {
     double count = spex_count_margin(probe);
-    if (!spex_sampled(probe) || (series >= probe->series && count <= 0))
+    bool unsure = figures && (figures->sampled || is_off_by_the_clock(figures));
+    if (!unsure && count <= 0)
         return;
     add_cells(columns, "", 3);
-    for (int c = 0; c < 2; c++) { /* the count, and per second */
-        if (series == 0 && count > 0)
-            add_margin(columns, "±", count, probe->count);
-        else
-            add_cells(columns, "", 1);
-    }
-    if (series < probe->series)
-        add_value_margins(columns, row, series);
+    add_count_margin(columns, count, probe->count, series);
+    add_count_margin(columns, spex_counted_margin(probe), probe->count, series);
+    if (figures && figures->any)
+        add_value_margins(columns, figures);
     spex_columns_end_row(columns);
 }
 
+/* Adds the number of lost records; "~": it is estimated, as the probe's share of its type's
+ * losses. */
 static void add_losses(struct spex_columns *columns, const struct spex_profile_probe *probe) {
     spex_columns_add(columns, "%s%.0f", probe->lost_shared ? "~" : "",
                      probe->lost > 0 ? probe->lost : 0);
@@ -170,6 +179,7 @@ static void add_count(struct spex_columns *columns, const struct spex_profile_pr
         spex_columns_add(columns, "-");
 }
 
+/* Adds the cells of the probe: name, type, period or mean weight of its records, count and rate. */
 static void add_head(struct spex_columns *columns, const struct spex_profile_probe *probe,
                      bool mixed) {
     char name[SPEX_PROBE_TEXT_BYTES];
@@ -199,6 +209,7 @@ static void add_looked(struct spex_columns *columns, const char *name, double me
         spex_columns_add(columns, "-");
 }
 
+/* Adds the share of time in which at least one thread executed the polled probe. */
 static void add_active(struct spex_columns *columns, const struct spex_profile_probe *probe) {
     double share = spex_occupancy_share(&probe->activity);
     double margin = spex_occupancy_share_margin(&probe->activity);
@@ -217,6 +228,7 @@ static void add_threads(struct spex_columns *columns, const struct spex_profile_
     spex_columns_end_row(columns);
 }
 
+/* Adds the rows of a polled probe that are not its first row. */
 static void add_activity(struct spex_columns *columns, const struct spex_profile_probe *probe) {
     if (!probe->activity.looks)
         return;
@@ -228,27 +240,43 @@ static void add_activity(struct spex_columns *columns, const struct spex_profile
     add_threads(columns, probe);
 }
 
+/* Adds the cells of a series of values, and returns its figures. */
+static void add_series(struct spex_columns *columns, const struct spex_profile *profile,
+                       const struct spex_profile_row *row, unsigned series,
+                       struct spex_figures *figures) {
+    const struct spex_profile_probe *probe = &row->probe;
+    spex_figures_of(profile, row, series, figures);
+    if (figures->any)
+        add_values(columns, spex_value_name(probe->probe_type, series), figures,
+                   unit_of(profile, probe));
+    else
+        add_cells(columns, "-", VALUE);
+}
+
+/* Adds all rows of a probe. */
 static void add_row(struct spex_columns *columns, const struct spex_profile *profile,
                     const struct spex_profile_row *row, bool mixed) {
     const struct spex_profile_probe *probe = &row->probe;
+    struct spex_figures figures;
     add_head(columns, probe, mixed);
     if (probe->series)
-        add_values(columns, row, 0, unit_of(profile, probe));
+        add_series(columns, profile, row, 0, &figures);
     else if (probe->activity.looks)
         add_active(columns, probe);
     else
         add_cells(columns, "-", VALUE);
     add_losses(columns, probe);
-    add_margins(columns, row, 0);
+    add_margins(columns, probe, probe->series ? &figures : NULL, 0);
     for (unsigned s = 1; s < probe->series; s++) {
         add_cells(columns, "", HEAD);
-        add_values(columns, row, s, unit_of(profile, probe));
+        add_series(columns, profile, row, s, &figures);
         spex_columns_end_row(columns);
-        add_margins(columns, row, s);
+        add_margins(columns, probe, &figures, s);
     }
     add_activity(columns, probe);
 }
 
+/* Prints what became of the records, so that produced = consumed + lost can be seen. */
 static void print_accounts(FILE *file, const struct spex_profile_process *process) {
     fprintf(file, "%.3f s; records: %" PRIu64 " produced, %" PRIu64 " consumed, %" PRIu64 " lost",
             process->seconds, process->produced, process->consumed, process->lost);

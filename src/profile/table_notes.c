@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Each function prints one line, or part of one, and nothing where it has nothing to say. What is
+ * estimated from measured costs is said to be so ("as believed"). */
 #include "profile/table_notes.h"
 
 #include <inttypes.h>
@@ -19,6 +21,8 @@ static bool type_used(const struct spex_profile *profile, uint32_t probe_type) {
     return false;
 }
 
+/* Prints the measured costs of the types that are used. Skipping costs much the same for all
+ * types: the greatest is printed. */
 static void print_costs(FILE *file, const struct spex_profile *profile) {
     const char *between = "; a record costs";
     double skip = -1, ns_per_tick = 1e9 / profile->process.ticks_per_second;
@@ -36,6 +40,7 @@ static void print_costs(FILE *file, const struct spex_profile *profile) {
         fprintf(file, ", a skipped execution %.2g ns", skip * ns_per_tick);
 }
 
+/* Whether any probe has been polled. */
 static bool any_polled(const struct spex_profile *profile) {
     for (size_t r = 0; r < profile->row_count; r++)
         if (profile->rows[r].probe.activity.looks)
@@ -84,6 +89,23 @@ static void print_overhead(FILE *file, const struct spex_profile *profile) {
     fprintf(file, "; spex's own threads %s\n", own);
 }
 
+/* Prints what was taken off the times, as a span of nothing reads that. */
+static void print_empty(FILE *file, const struct spex_profile *profile) {
+    const char *between = "times are without what the clock itself takes:";
+    double ns_per_tick = 1e9 / profile->process.ticks_per_second;
+    for (size_t t = 0; t < profile->type_count && profile->process.ticks_per_second > 0; t++) {
+        const struct spex_profile_type *type = &profile->types[t];
+        if (!type->used || !type->measured || type->empty <= 0)
+            continue;
+        fprintf(file, "%s %s %.3g ns ±%.2g", between, spex_probe_type_name(type->probe_type),
+                type->empty * ns_per_tick, type->empty_error * ns_per_tick);
+        between = ",";
+    }
+    if (between[0] == ',')
+        fputc('\n', file);
+}
+
+/* Prints the budget, and what was used of it by the estimate that the controller goes by. */
 static void print_budget(FILE *file, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
     double used = process->budget_seconds > 0 ? process->budget_spent / process->budget_seconds : 0;
@@ -104,6 +126,7 @@ static void print_counters(FILE *file, const struct spex_profile *profile) {
                     profile->types[t].text);
 }
 
+/* Prints how many of a probe's records have marks. The texts are in the order of enum spex_mark. */
 static void print_marks(FILE *file, const struct spex_profile_probe *probe, bool mixed) {
     static const char *const texts[] = {
         "include the making ready of their thread or counter",
@@ -114,12 +137,14 @@ static void print_marks(FILE *file, const struct spex_profile_probe *probe, bool
     char name[SPEX_PROBE_TEXT_BYTES];
     for (unsigned m = 0; m < TOLD; m++)
         if (probe->marked[m])
-            fprintf(file, "%s %s: %" PRIu64 " of %" PRIu64 " records %s\n",
+            fprintf(file, "%s %s: %" PRIu64 " of %" PRIu64 " records %s%s\n",
                     spex_probe_text(probe, mixed, name, sizeof(name)),
                     spex_probe_type_name(probe->probe_type), probe->marked[m], probe->records,
-                    texts[m]);
+                    texts[m],
+                    m == 0 && spex_profile_left_out(probe) ? ", and are left out of times" : "");
 }
 
+/* Says what the column of losses means, where there are any. */
 static void print_losses(FILE *file, const struct spex_profile *profile) {
     bool shared = false;
     for (size_t r = 0; r < profile->row_count; r++)
@@ -136,6 +161,7 @@ static void print_losses(FILE *file, const struct spex_profile *profile) {
 void spex_table_notes(FILE *file, const struct spex_profile *profile) {
     print_losses(file, profile);
     print_engine(file, profile);
+    print_empty(file, profile);
     print_overhead(file, profile);
     print_budget(file, profile);
     print_counters(file, profile);

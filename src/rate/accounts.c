@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Three kinds of cost are added up: records, by their number and type after each pass;
+ * executions without a record, which are counted only before a decision and extrapolated in
+ * between; and the CPU time of collectors and of the kernel sampler. */
 #define _GNU_SOURCE
 #include "rate/accounts.h"
 
@@ -24,6 +27,7 @@
 /* Shortest interval over which busy CPUs are measured. */
 #define CPUS_SECONDS 0.05
 
+/* A record that was measured to cost less than a skipped execution, by noise, adds nothing. */
 bool spex_accounts_type_costs(uint32_t type, double *skip, double *report) {
     struct spex_cost cost;
     double rate = spex_controller.tick_rate;
@@ -63,11 +67,14 @@ static double spent_on_records(unsigned ring) {
     return records * report * factor;
 }
 
+/* Takes the cost from the budget's tokens, and adds those earned in `seconds`. */
 static void book_spent(double seconds, double spent) {
     spex_controller.spent += spent;
     spex_budget_advance(&spex_controller.budget, seconds, spex_controller.cpus, spent);
 }
 
+/* Executions without a record are assumed to cost as much a second as when they were last
+ * counted (`skipping`); `skipped` sums up what was assumed. */
 void spex_accounts_advance(uint64_t ns) {
     uint64_t collectors = spex_collectors_cpu_ns();
     double seconds = (double)(ns - spex_controller.monotonic_ns) / 1e9;
@@ -110,6 +117,7 @@ static double cost_of_skipping(uint32_t sites, double seconds) {
     return sum;
 }
 
+/* Books the difference between the counted cost and the assumed one. */
 void spex_accounts_count_executions(double seconds) {
     uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     spex_metrics_executions(spex_controller.executions);

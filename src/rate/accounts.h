@@ -12,7 +12,7 @@
  * milliseconds. */
 bool spex_accounts_type_costs(uint32_t type, double *skip, double *report);
 
-/* The same of a probe, corrected by what experiments have found. `first`: its first site. */
+/* The same costs of a probe, corrected by what experiments have found. `first`: its first site. */
 bool spex_accounts_probe_costs(uint32_t first, double *skip, double *report);
 
 /* Accounts for the time from the last call to `ns` (CLOCK_MONOTONIC), and updates the budget. The

@@ -18,7 +18,7 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* Not by strtod, which depends on the program's locale. */
+/* Converts the digits itself, because strtod depends on the program's locale. */
 bool spex_budget_parse(const char *text, double *share) {
     double percent = 0, unit = 1;
     if (!is_digit(*text))
@@ -35,6 +35,7 @@ bool spex_budget_parse(const char *text, double *share) {
     return true;
 }
 
+/* CPUs that earn tokens: at least one. */
 static double busy_cpus(double cpus) {
     return cpus > 1 ? cpus : 1;
 }
@@ -43,6 +44,7 @@ void spex_budget_begin(struct spex_budget *budget, double share) {
     *budget = (struct spex_budget){.share = share, .tokens = share * BURST_SECONDS};
 }
 
+/* The limits of savings and debt grow with the CPUs, as the income does. */
 void spex_budget_advance(struct spex_budget *budget, double seconds, double cpus, double spent) {
     double most = budget->share * BURST_SECONDS * busy_cpus(cpus);
     double least = -budget->share * DEBT_SECONDS * busy_cpus(cpus);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Intervals with few records give the cost of waking without records; it is subtracted from
+ * intervals with many, and what is left, over the records, is the cost of a record. */
 #include "rate/collecting_cost.h"
 
 #include "base/grown.h"
@@ -17,6 +19,7 @@ void spex_collecting_begin(struct spex_collecting *collecting, uint64_t ns) {
     *collecting = (struct spex_collecting){.ns = ns};
 }
 
+/* An interval goes on until enough CPU time has been noted in it. */
 void spex_collecting_note(struct spex_collecting *collecting, double now, uint64_t records,
                           uint64_t ns) {
     double taken = (double)spex_grown(collecting->records, records);

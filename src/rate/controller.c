@@ -61,16 +61,21 @@
 /* Seconds that a look is taken to cost before the first look. */
 #define SAMPLE_COST 5e-6
 
-/* So many executions suffice for a frequency, however short the time. */
+/* This many executions suffice to measure a frequency, however short the time. */
 #define EXECUTIONS_SURE 20.0
+
+/* Largest share that the executions of a trial may cost of what the budget earned while the probe
+ * was held off. */
+#define TRIAL_SHARE 0.01
 
 /* Largest share of one CPU for counting executions: where counting takes long, decisions are
  * rarer. */
 #define COUNTING_SHARE      0.005
 #define COUNTING_SHARE_RUSH 0.1
 
-/* Half-life of the excess of a frequency over newer measurements: bursts are remembered equally
- * long, however often frequencies are measured. */
+/* Half-life of the excess of a frequency over newer measurements. In seconds and not in
+ * measurements, so that bursts are remembered equally long however often frequencies are
+ * measured. */
 #define FALL_SECONDS 0.06
 
 /* A lower frequency counts as 0. */
@@ -80,6 +85,7 @@
  * records: a little less than policies allow. */
 #define DETECTION_MOST 0.94
 
+/* Frees the arrays and clears the whole state: without `probes` nothing is controlled. */
 static void buffers_free(void) {
     free(spex_controller.probes);
     free(spex_controller.classes);
@@ -91,6 +97,7 @@ static void buffers_free(void) {
     memset(&spex_controller, 0, sizeof(spex_controller));
 }
 
+/* Allocates for the most sites that a process can have, as libraries may be loaded at any time. */
 static int buffers_allocate(void) {
     size_t workspace = spex_controller.policy->workspace_size(SPEX_MAX_SITES);
     spex_controller.probes = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.probes));
@@ -107,6 +114,8 @@ static int buffers_allocate(void) {
                : -ENOMEM;
 }
 
+/* Begins with a share of the budget, or ends without a policy or a share. Until the costs are
+ * known only a ring that is half full alarms a collector. */
 static int controller_begin(double share, const struct spex_rate_policy_ops *policy) {
     buffers_free();
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
@@ -142,15 +151,29 @@ void spex_controller_end(void) {
     spex_controller_begin(0, NULL);
 }
 
+/* Returns whether a trial may go on for the sake of a better frequency: while its executions cost
+ * little of what the budget earned during the hold-off before. The longer a probe was held off,
+ * the longer its trial, so that a burst at its begin does not hold it off again and again. */
+static bool trial_goes_on(uint32_t first, const struct spex_controlled *probe, double executions) {
+    double skip, report;
+    double earned =
+        probe->held.length * spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    spex_accounts_probe_costs(first, &skip, &report);
+    double cost = executions * (skip + report / (probe->period ? probe->period : 1));
+    return probe->trying && cost < TRIAL_SHARE * earned;
+}
+
 /* Measures the frequency from the executions since the last measurement. False: the time is too
  * short for so few executions. */
-static bool measure_executions(struct spex_controlled *probe, uint64_t count) {
+static bool measure_executions(uint32_t first, struct spex_controlled *probe, uint64_t count) {
     double executions = (double)spex_grown(probe->count, count);
     if (!probe->seen)
         probe->measured = spex_controller.decided;
     probe->seen = true;
     double seconds = spex_controller.now - probe->measured;
     if (seconds < INTERVAL_RUSH || (seconds < INTERVAL && executions < EXECUTIONS_SURE))
+        return false;
+    if (seconds < INTERVAL && trial_goes_on(first, probe, executions))
         return false;
     double fresh = executions / seconds;
     /* The estimate rises at once and falls slowly. After a trial the former frequency is dropped:
@@ -169,7 +192,7 @@ static bool measure_executions(struct spex_controlled *probe, uint64_t count) {
  * not counted. Returns whether a frequency was measured. */
 static bool measure_probe(struct spex_controlled *probe, uint32_t first, uint64_t count) {
     bool polled = probe->period == SPEX_SITE_POLLED;
-    bool measured = !polled && measure_executions(probe, count);
+    bool measured = !polled && measure_executions(first, probe, count);
     if (polled)
         spex_controlled_measure_from_now(probe, count);
     if (spex_polling_policy(spex_controller.policy) && (polled || measured))
@@ -202,7 +225,9 @@ static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
     if (state.by_hand && probe->period)
         spex_probe_throttle(first, 0);
     if (!state.selected || state.by_hand)
-        *probe = (struct spex_controlled){.counted = probe->counted, .factor = probe->factor};
+        *probe = (struct spex_controlled){.counted = probe->counted,
+                                          .frequency_held = probe->frequency_held,
+                                          .factor = probe->factor};
     if (!state.selected || state.by_hand || probe->held.until > 0)
         spex_controlled_measure_from_now(probe, count);
     if (!state.selected || state.by_hand)
@@ -214,7 +239,7 @@ static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
     }
     *class = (struct spex_rate_class){
         .name = spex_site_info(first)->name, .weight = 1, .min_frequency = RECORDS_LEAST};
-    /* To be tried again: its frequency is not known. */
+    /* A probe that is to be tried again: its frequency is not known. */
     if (probe->held.until > 0)
         return true;
     if (measure_probe(probe, first, count))
@@ -249,7 +274,9 @@ static size_t make_classes(void) {
     return count;
 }
 
+/* Holds a probe off: no records until a time that is further away each time in a row. */
 static void hold_probe(struct spex_controlled *probe, const char *why) {
+    spex_controlled_uncounted(probe);
     spex_hold_off(&probe->held, spex_controller.now, SPEX_HOLD_OFF_SECONDS,
                   SPEX_HOLD_OFF_SECONDS_MAX);
     probe->period = SPEX_SITE_HELD;
@@ -265,6 +292,8 @@ static void probe_try_again(struct spex_controlled *probe) {
     probe->why = "tried again";
 }
 
+/* Sets the period for the records that the decision allows. A period that is nearly right stays
+ * (period.h). The next time that the probe is held off, or polled, begins at the shortest again. */
 static void probe_set_period(struct spex_controlled *probe, const struct spex_rate_class *class,
                              const struct spex_rate_decision *decision) {
     bool all = decision->frequency >= spex_rate_most(class);
@@ -276,7 +305,10 @@ static void probe_set_period(struct spex_controlled *probe, const struct spex_ra
     probe->why = decision->reason;
 }
 
+/* Has a probe polled. The time until it is recorded again for a moment grows only if it was
+ * recorded in between. */
 static void probe_poll(struct spex_controlled *probe, const char *why) {
+    spex_controlled_uncounted(probe);
     if (probe->period != SPEX_SITE_POLLED)
         spex_hold_off(&probe->polled, spex_controller.now, POLLED_SECONDS, POLLED_SECONDS_MAX);
     probe->period = SPEX_SITE_POLLED;
@@ -408,6 +440,8 @@ static void report_policy_failure(int err) {
     spex_controller.failed |= err != 0;
 }
 
+/* Accounts after every pass. Decides when the interval is over, unless a session runs or
+ * counting would take too large a share of the time. */
 void spex_controller_pass(void) {
     if (!spex_controller.probes)
         return;
@@ -424,6 +458,7 @@ void spex_controller_pass(void) {
     report_policy_failure(err);
 }
 
+/* The last executions are counted, so that the totals have no assumed cost in them. */
 void spex_controller_close_accounts(uint64_t end_ns) {
     if (!spex_controller.probes)
         return;
@@ -433,6 +468,7 @@ void spex_controller_close_accounts(uint64_t end_ns) {
     spex_metrics_unlock();
 }
 
+/* 1 ns more, so that a slice is over when the pass comes. */
 uint64_t spex_controller_due_ns(void) {
     if (!spex_controller.probes)
         return UINT64_MAX;
@@ -452,6 +488,7 @@ struct spex_controller_view spex_controller_look(uint32_t first) {
     const struct spex_controlled *probe = &spex_controller.probes[first];
     return (struct spex_controller_view){
         .frequency = probe->frequency,
+        .frequency_held = probe->frequency_held,
         .period = probe->period,
         .why = probe->why,
     };

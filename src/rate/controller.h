@@ -12,8 +12,10 @@
 /* The controller's view of a probe. */
 struct spex_controller_view {
     double frequency; /* executions a second */
-    uint32_t period;  /* 0: as selected; SPEX_SITE_HELD: held off; SPEX_SITE_POLLED */
-    const char *why;  /* reason, a constant; NULL: not decided yet */
+    /* The highest frequency when it was held off or polled, so that executions were not counted. */
+    double frequency_held;
+    uint32_t period; /* 0: as selected; SPEX_SITE_HELD: held off; SPEX_SITE_POLLED */
+    const char *why; /* reason, a constant; NULL: not decided yet */
 };
 
 /* A collection begins. `share` as in struct spex_budget; 0: nothing is controlled. `policy` divides
@@ -49,7 +51,7 @@ struct spex_controller_totals {
     const char *policy;
     /* The budget's share; 0: none. */
     double share;
-    /* Since the beginning: time of all CPUs that the program kept busy. */
+    /* Time of all CPUs that the program kept busy since the beginning. */
     double seconds;
     /* Estimate of what probes and collectors took of it, in seconds. */
     double spent;

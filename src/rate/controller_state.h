@@ -20,7 +20,7 @@
 struct spex_controlled {
     /* `measured` and `count` are set. */
     bool seen;
-    /* When its frequency was last measured, in seconds since the controller began. */
+    /* When the probe's frequency was last measured, in seconds since the controller began. */
     double measured;
     /* Executions at that time. */
     uint64_t count;
@@ -29,14 +29,17 @@ struct spex_controlled {
     /* Executions a second. */
     double frequency;
     struct spex_hold_off held;
+    /* The highest frequency when it was held off, also for an experiment, or polled. */
+    double frequency_held;
     /* It is on after it was held off or polled, and has not been measured since. */
     bool trying;
-    /* Its cost by experiment, as a multiple of the calibrated cost; 0: not known. */
+    /* The cost of an execution by experiment, as a multiple of the calibrated cost; 0: not
+     * known. */
     double factor;
     uint32_t period;
     const char *why;
-    /* While its period is SPEX_SITE_POLLED: until when, before it is recorded for a moment to count
-     * its executions. */
+    /* The time for which the probe is polled before it is recorded for a moment to count its
+     * executions. Used while its period is SPEX_SITE_POLLED. */
     struct spex_hold_off polled;
     struct spex_polling_share share;
 };
@@ -52,12 +55,12 @@ struct spex_controller {
     struct spex_subject *subjects;
     /* First sites of the classes. */
     uint32_t *firsts;
-    /* Seconds since it began. */
+    /* Seconds since the controller began. */
     double now;
-    /* When it last decided, and the budget's tokens at that time. */
+    /* The time of the last decision, and the budget's tokens at that time. */
     double decided;
     double decided_tokens;
-    /* At the last decision a selected probe was held off. */
+    /* A selected probe was held off at the last decision. */
     bool holding;
     /* A probe is on for a trial, and has not been measured yet. */
     bool trying;
@@ -67,10 +70,10 @@ struct spex_controller {
     double waiting_until;
     /* The policy has failed, and a message has said so. */
     bool failed;
-    /* Up to when accounts are complete, CLOCK_MONOTONIC. */
+    /* The time up to which accounts are complete, CLOCK_MONOTONIC. */
     uint64_t monotonic_ns;
-    /* When busy CPUs were last measured, and the CPU times of the process and of collectors
-     * then. */
+    /* The time at which busy CPUs were last measured, and the CPU times of the process and of
+     * collectors then. */
     double process_at;
     uint64_t process_ns;
     uint64_t process_collectors_ns;
@@ -81,7 +84,8 @@ struct spex_controller {
     double tick_rate;
     /* CPUs that the program keeps busy. */
     double cpus;
-    /* Time of all busy CPUs since it began, and the time that probes and collectors took of it. */
+    /* Time of all busy CPUs since the controller began, and the time that probes and collectors
+     * took of it. */
     double seconds;
     double spent;
     struct spex_collecting collecting;
@@ -95,7 +99,7 @@ struct spex_controller {
     double skipped;
     /* CPU seconds that counting executions took last time. */
     double counting;
-    /* Of each type: the mean factor (above) of its records; 0 stands for 1. */
+    /* The mean factor (above) of the records of each type; 0 stands for 1. */
     double factors[SPEX_PROBE_TYPES];
 };
 
@@ -104,6 +108,12 @@ extern struct spex_controller spex_controller;
 /* A probe's cost as a multiple of the calibrated cost. */
 static inline double spex_controlled_factor(const struct spex_controlled *probe) {
     return probe->factor > 0 ? probe->factor : 1;
+}
+
+/* Notes that the probe's executions are not counted for a while. */
+static inline void spex_controlled_uncounted(struct spex_controlled *probe) {
+    if (probe->frequency > probe->frequency_held)
+        probe->frequency_held = probe->frequency;
 }
 
 /* Begins a new measurement of the frequency now, at `count` executions so far. */

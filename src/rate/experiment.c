@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A figure is the logarithm of the ratio of CPU time per execution of the witness with the group on
- * and off, over four slices. A session makes figures until their trimmed mean is precise enough,
- * and joins it with the results of former sessions of the same group, weighted by precision. */
+/* A figure is the logarithm of a ratio: the CPU time per execution of the witness with the group
+ * on, over that with the group off, over four slices. A session makes figures until their
+ * trimmed mean is precise enough, and joins it with the results of former sessions of the same
+ * group, weighted by precision. */
 #include "rate/experiment.h"
 
 #include <math.h>
@@ -23,8 +24,8 @@ enum { SLICES = 4, FIGURES_LEAST = 8, FIGURES_MOST = 20, GROUP_MAX = 16, SESSION
 /* Seconds after a session without a result. */
 #define INTERVAL_AGAIN 0.4
 
-/* The group makes up so much of the calibrated cost. A group that takes less than COST_LEAST of the
- * budget is not worth a session. */
+/* The group is chosen until it has this share of the calibrated cost of all probes. A group that
+ * takes less than COST_LEAST of the budget is not worth a session. */
 #define GROUP_SHARE 0.85
 #define COST_LEAST  0.1
 
@@ -60,7 +61,7 @@ struct known {
     uint32_t firsts[GROUP_MAX];
     size_t count;
     double weight, sum;
-    unsigned sessions; /* that were not precise enough */
+    unsigned sessions; /* sessions that were not precise enough */
 };
 
 static struct {
@@ -85,7 +86,7 @@ static struct {
     uint64_t threads;
     uint64_t witnessed;
     uint64_t executed[GROUP_MAX];
-    /* The figure so far. `spoilt`: it is of no use, and the session ends. */
+    /* The figure so far. If it is spoilt, it is not used, and the session ends. */
     double figure;
     bool spoilt;
     struct known known;
@@ -94,7 +95,8 @@ static struct {
     size_t figure_count;
     /* Least count of the witness in a slice. */
     double witnessed_least;
-    /* While the group was on: its calibrated cost, and the program's CPU time, in seconds. */
+    /* Sums over the slices in which the group was on: its calibrated cost, and the program's CPU
+     * time, in seconds. */
     double believed;
     double on_seconds;
 } session;
@@ -113,6 +115,7 @@ double spex_experiment_due(double now) {
     return session.slice_end > now ? session.slice_end - now : 0;
 }
 
+/* Calibrated cost of a probe, in seconds a second. */
 static double subject_spending(const struct spex_subject *subject) {
     return subject->frequency * subject->cost;
 }
@@ -155,12 +158,14 @@ static bool session_choose_group(struct spex_subject *subjects, size_t count, do
     return sum >= COST_LEAST * session.share;
 }
 
+/* Switches the probes of the group off, or on with their periods. */
 static void switch_group(bool off) {
     session.off = off;
     for (size_t g = 0; g < session.group_count; g++)
         spex_probe_throttle(session.group[g].first, off ? SPEX_SITE_HELD : session.group[g].period);
 }
 
+/* Begins a slice. Without `progress` the slice belongs to no figure. */
 static void slice_begin(double now, const struct spex_progress *progress) {
     session.slice_begun = now;
     session.slice_end = now + SLICE_SECONDS;
@@ -183,6 +188,7 @@ static void session_recall(void) {
     memcpy(session.known.firsts, session.firsts, bytes);
 }
 
+/* There must be a witness besides the group, so that one probe alone allows no session. */
 bool spex_experiment_begin(const struct spex_subject *subjects, size_t count, double share,
                            double now) {
     double total = 0;
@@ -212,6 +218,7 @@ bool spex_experiment_begin(const struct spex_subject *subjects, size_t count, do
     return true;
 }
 
+/* Switches the group on again. The next session may begin after INTERVAL_AGAIN. */
 static void session_end(double now) {
     switch_group(false);
     session.running = false;
@@ -240,6 +247,9 @@ static bool has_changed(const struct spex_subject *subject, double executions, d
     return executions > CHANGE * expected + 10 || executions < expected / CHANGE - 10;
 }
 
+/* Adds a slice to the figure: half of the logarithm of the time per execution of the witness, as
+ * there are two slices of each kind. The figure is spoilt if the program has changed its
+ * behaviour, did not run, or has other threads than before. */
 static void slice_end(double now, const struct spex_progress *progress) {
     const uint64_t *executions = progress->executions;
     double seconds = (double)(progress->cpu_ns - session.cpu_ns) / 1e9;
@@ -314,7 +324,7 @@ static bool session_conclude(struct spex_finding *finding, bool *precise) {
         return false;
     trimmed_mean(&mean, &error);
     error = hypot(error, WITNESS_ROUNDING / session.witnessed_least);
-    /* Both as additional time over the time without the group. */
+    /* Both are additional time as a multiple of the time without the group. */
     double measured = exp(mean) - 1, believed = without > 0 ? session.believed / without : 1;
     if (!(believed > 0) || !(error > 0))
         return true;
@@ -339,6 +349,7 @@ static void wait_longer(double now, bool precise) {
     session.interval = session.interval * 2 < INTERVAL_MOST ? session.interval * 2 : INTERVAL_MOST;
 }
 
+/* Begins a figure with a slice in which the group is on or off by chance. */
 static void figure_begin(void) {
     session.slice = 0;
     session.figure = 0;
@@ -346,6 +357,8 @@ static void figure_begin(void) {
     session.inverted = spex_random_next(&session.random) & 1;
 }
 
+/* In the first and the last slice of a figure the group is on, in the two between it is off;
+ * inverted, the other way round. */
 bool spex_experiment_step(double now, const struct spex_progress *progress,
                           struct spex_finding *finding) {
     *finding = (struct spex_finding){.count = 0};

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* A session needs quiet: it is not begun in debt or during a trial, and ends when a decision is
+ * urgent. Afterwards all frequencies are measured anew. */
 #include "rate/experiments.h"
 
 #include "collect/metrics.h"
@@ -25,6 +27,8 @@
 #define FINDING_WEIGHT 0.6
 #define FINDING_LEAST  1.25
 
+/* Takes a factor over for each probe of the group, where it differs surely from the one before.
+ * The first finding counts whole, later ones with FINDING_WEIGHT. */
 static void take_finding(const struct spex_finding *finding) {
     for (size_t f = 0; f < finding->count; f++) {
         struct spex_controlled *probe = &spex_controller.probes[finding->firsts[f]];
@@ -56,6 +60,7 @@ bool spex_experiments_rush(void) {
            spex_controller.trying;
 }
 
+/* A pass that comes too early for the next slice only keeps decisions away. */
 bool spex_experiments_pass(void) {
     struct spex_progress progress = {.executions = spex_controller.executions};
     struct spex_finding finding = {.count = 0};
@@ -79,11 +84,12 @@ static size_t subjects_of(size_t count) {
     size_t subjects = 0;
     for (size_t c = 0; c < count; c++) {
         uint32_t first = spex_controller.firsts[c];
-        const struct spex_controlled *probe = &spex_controller.probes[first];
+        struct spex_controlled *probe = &spex_controller.probes[first];
         double skip, report, period = probe->period ? probe->period : 1;
         if (probe->held.until > 0 || probe->trying || probe->period == SPEX_SITE_POLLED ||
             !spex_accounts_type_costs(spex_site_info(first)->probe_type, &skip, &report))
             continue;
+        spex_controlled_uncounted(probe);
         spex_controller.subjects[subjects++] =
             (struct spex_subject){.first = first,
                                   .period = probe->period,

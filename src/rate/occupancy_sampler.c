@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* A look reads, of each thread, the word that BEGIN and END set while they are polled
+ * (`active`). No thread waits, and none is stopped. All runs in the first collector, between its
+ * passes over the rings. */
 #define _GNU_SOURCE
 #include "rate/occupancy_sampler.h"
 
@@ -23,7 +26,7 @@
 struct seen {
     struct spex_occupancy activity;
     uint64_t look;    /* number of the last look at it; 0: none */
-    uint32_t threads; /* that this look saw */
+    uint32_t threads; /* threads that this look saw */
 };
 
 static struct {
@@ -32,12 +35,12 @@ static struct {
     struct spex_random random;
     uint64_t looks;
     uint64_t due_ns;  /* CLOCK_MONOTONIC; 0: nothing is polled */
-    double begun;     /* Hz, as spex_occupancy_sampler_begin() had it */
-    double frequency; /* Hz, as set since */
+    double begun;     /* looks a second, as set by spex_occupancy_sampler_begin() */
+    double frequency; /* looks a second, as set last */
     double cost;      /* seconds a look, a moving average */
     double pass_cost; /* seconds of a pass of the collector with few records */
-    uint64_t cpu_ns;  /* the collector's CPU time, at the last look */
-    uint32_t passes;  /* of the collector, since the last look */
+    uint64_t cpu_ns;  /* CPU time of the first collector at the last look */
+    uint32_t passes;  /* passes of the first collector since the last look */
 } sampler;
 
 void spex_occupancy_sampler_begin(double frequency) {
@@ -56,9 +59,10 @@ void spex_occupancy_sampler_set(double frequency) {
     sampler.frequency = frequency > 0 ? frequency : sampler.begun;
 }
 
+/* Whether the thread is executing any of the sites from index `from` to before `to`. */
 static bool is_active(const struct spex_thread *thread, uint32_t from, uint32_t to) {
     for (uint32_t i = from; i < to; i++)
-        /* Relaxed: what has begun or ended just now may be seen or not. */
+        /* Relaxed: an execution that has just begun or ended may be seen or not. */
         if (spex_load_relaxed(&thread->countdowns[sampler.polled.sites[i]].active))
             return true;
     return false;
@@ -73,6 +77,7 @@ static uint32_t threads_in(uint32_t from, uint32_t to) {
     return active;
 }
 
+/* Adds a look at a probe. It forms a pair with the one before if no look at all was in between. */
 static void seen_add(struct seen *seen, uint32_t threads) {
     bool follows = seen->look && seen->look + 1 == sampler.looks;
     spex_occupancy_add(&seen->activity, threads, follows ? (int64_t)seen->threads : -1);
@@ -80,6 +85,7 @@ static void seen_add(struct seen *seen, uint32_t threads) {
     seen->threads = threads;
 }
 
+/* The list has the sites of a probe next to each other, so each probe is one range of it. */
 void spex_occupancy_sampler_look(void) {
     const struct spex_sites_polled *polled = &sampler.polled;
     spex_sites_polled(&sampler.polled);
@@ -93,7 +99,7 @@ void spex_occupancy_sampler_look(void) {
     }
 }
 
-/* Uniformly distributed between 0.5 and 1.5 times the mean. */
+/* Nanoseconds to the next look, uniformly distributed between 0.5 and 1.5 times the mean. */
 static uint64_t interval_ns(void) {
     double even = (double)(spex_random_next(&sampler.random) >> 11) * 0x1p-53;
     return (uint64_t)((0.5 + even) * 1e9 / sampler.frequency);
@@ -107,6 +113,7 @@ static void note_pass_cost(double seconds) {
         sampler.pass_cost = sampler.pass_cost > 0 && seconds > most ? most : seconds;
 }
 
+/* Looks, and updates the costs of a look and of a pass, in CPU time of this thread. */
 static void look_and_measure(void) {
     uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     note_pass_cost((double)(begin - sampler.cpu_ns) / 1e9 / sampler.passes);
@@ -117,7 +124,8 @@ static void look_and_measure(void) {
     sampler.cost += (cost - sampler.cost) / (sampler.cost > 0 ? 8 : 1);
 }
 
-/* Looks that were missed are not made up for: looks in quick succession see the same. */
+/* Looks if a look is due. Looks that were missed are not made up for: looks in quick succession
+ * see the same. The first look after something began to be polled comes an interval later. */
 static void look_when_due(void) {
     spex_sites_polled(&sampler.polled);
     if (sampler.polled.count == 0 || !spex_metrics_there()) {

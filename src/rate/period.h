@@ -23,7 +23,7 @@ static inline double spex_period_exact(double frequency, double records) {
     return period < SPEX_CONTROL_PERIOD_MAX ? period : SPEX_CONTROL_PERIOD_MAX;
 }
 
-/* The same rounded up, since the next shorter period would make too many records. 0: every
+/* That period rounded up, since the next shorter one would make too many records. 0: every
  * execution makes a record. */
 static inline uint32_t spex_period_whole(double frequency, double records) {
     double period = ceil(spex_period_exact(frequency, records));

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Policies assume that a polled execution costs nothing. It costs a little, as it is published
+ * for the sampler. So the budget and the costs that a policy gets are those beyond polling all
+ * classes. */
 #include "rate/polling.h"
 
 #include "collect/metrics.h"
@@ -7,10 +10,11 @@
 #include "site/cost.h"
 #include "site/registry.h"
 
-/* So many looks replace the former share completely; fewer are weighted against it. */
+/* A measurement of this many looks replaces the former share completely; one of fewer moves it
+ * in proportion. */
 #define LOOKS_RENEW 64.0
 
-/* The same of records. */
+/* The same number for records. */
 #define RECORDS_RENEW 64.0
 
 double spex_polling_execution_cost(void) {
@@ -23,6 +27,7 @@ static void value_renew(double *value, double fresh, double part) {
     *value += (fresh - *value) * (part < 1 ? part : 1);
 }
 
+/* Updates the share of a polled probe from the looks since the last update. */
 static void share_from_looks(struct spex_polling_share *share, uint32_t first) {
     struct spex_occupancy now = spex_occupancy_sampler_occupancy(first), fresh = now;
     spex_occupancy_subtract(&fresh, &share->activity);

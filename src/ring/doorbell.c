@@ -25,8 +25,8 @@ void spex_doorbell_ring(void) {
 }
 
 void spex_doorbell_alarm(void) {
-    /* Relaxed: a producer that does not see a collector go to sleep is noticed at the end of that
-     * sleep. */
+    /* Relaxed: where a producer does not see that a collector has gone to sleep, the collector
+     * finds the records at the end of that sleep. */
     if (spex_load_relaxed(&collectors_rest)) {
         spex_store_relaxed(&collectors_rest, false);
         spex_doorbell_ring();

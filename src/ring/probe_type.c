@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* By number of the ring, which is the number of the type's bit. `values` is the most values that a
- * record stores beside its weight. */
+/* The types by the number of their ring, which is the number of the type's bit. `values` is the
+ * most values that a record stores beside its weight. */
 static const struct {
     uint32_t type;
     const char *name;

@@ -39,7 +39,7 @@ static struct {
     bool there;
     /* Mask of the types that were passed to spex_rings_touch. */
     uint32_t used;
-    /* By ring of the type: how many records alarm a collector; 0: half of the ring. */
+    /* How many records in a ring alarm a collector, by ring of the type; 0: half of the ring. */
     uint32_t alarms[SPEX_PROBE_TYPES];
 } rings_state;
 
@@ -48,10 +48,12 @@ static uint32_t record_words(unsigned type_ring) {
     return SPEX_HEADER_WORDS + spex_probe_type_values(spex_probe_type_of_ring(type_ring));
 }
 
+/* Bytes of the producers' parts of all rings. */
 static size_t producers_bytes(const struct spex_rings *rings) {
     return (size_t)(rings->cpus + 1) * SPEX_PROBE_TYPES * SPEX_RSEQ_PRODUCER_BYTES;
 }
 
+/* Bytes of the consumers' parts of all rings. */
 static size_t consumers_bytes(const struct spex_rings *rings) {
     return (size_t)(rings->cpus + 1) * SPEX_PROBE_TYPES * sizeof(struct spex_ring_consumer);
 }
@@ -107,6 +109,8 @@ static void rings_lay_out(struct spex_rings *rings, size_t capacity) {
     }
 }
 
+/* A producer looks at the fill level after at most a quarter of the ring, however small the ring
+ * is. */
 int spex_rings_map(struct spex_rings *rings, size_t capacity, unsigned cpus,
                    enum spex_commit commit) {
     if (commit == SPEX_COMMIT_RSEQ && !spex_rseq_available())
@@ -221,6 +225,7 @@ struct spex_ring_counts spex_rings_totals(void) {
     return sum;
 }
 
+/* The CPU that the thread runs on; 0 where the kernel does not tell. */
 static unsigned cpu_now(void) {
     int cpu = sched_getcpu();
     return cpu < 0 ? 0 : (unsigned)cpu;

@@ -15,8 +15,8 @@
 #include "queues/ring.h"
 
 struct spex_rings {
-    /* By ring of the type: what restartable sequences push by. With atomic commits each set has 0
-     * CPUs, so every such push fails and spex_rings_push_atomic follows. */
+    /* What restartable sequences push by, by ring of the type. With atomic commits each set has
+     * 0 CPUs, so every such push fails and spex_rings_push_atomic follows. */
     struct spex_rseq_set rseq[SPEX_PROBE_TYPES];
     /* Mask: a producer checks how full its ring is when the ring's count of records has 0 in these
      * bits. */
@@ -27,8 +27,8 @@ struct spex_rings {
     /* The mapping: producers, consumers, then the slots by type. */
     char *memory;
     size_t bytes;
-    /* By ring of the type: where its slots begin in `memory`, those of CPU 0 first, those of the
-     * shared ring last. */
+    /* Where the slots of each type begin in `memory`, by ring of the type: those of CPU 0 first,
+     * those of the shared ring last. */
     size_t slots_at[SPEX_PROBE_TYPES];
 };
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Connections to a command that has started this program and waits at a socket (SPEX_OUT=metrics:).
+ * The command is a process of the same user, but it may be stopped or gone, so connecting is
+ * bounded in time. */
 #define _GNU_SOURCE
 #include "serve/call.h"
 
@@ -39,6 +42,8 @@ int spex_call_connect(const char *path) {
     return err ? err : fd;
 }
 
+/* The command sends no request for the subscription: the program begins it, the first report at
+ * once. */
 void spex_call_open(struct spex_connection *connection, int socket, uint32_t interval_ms) {
     spex_connection_open(connection, socket, true);
     connection->reports = true;
@@ -46,6 +51,8 @@ void spex_call_open(struct spex_connection *connection, int socket, uint32_t int
     connection->due_ns = spex_clock_ns(CLOCK_MONOTONIC);
 }
 
+/* EBADF and ENOTSOCK: the program has closed the new descriptor, or reused its number, before it
+ * was connected. */
 bool spex_call_again(struct spex_connection *connection, const char *path) {
     if (!connection->ours || spex_descriptor_is_ours(&connection->socket))
         return false;

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* Places for connections: who gets one, who loses it, and the listening socket. A client that is
+ * silent, or does not read its answer, must not keep others out, so its place is taken after a
+ * while: soon if somebody waits for it, later if not. Subscribers, and the command that this
+ * process has called, keep theirs. */
 #define _GNU_SOURCE
 #include "serve/clients.h"
 
 #include <errno.h>
 
+/* Nanoseconds. */
 #define MS 1000000u
 
 /* Time after which a client goes that sends no request, and one that does not read its answer. */
@@ -19,17 +24,20 @@ void spex_clients_drop(struct spex_control *c, struct spex_connection *connectio
     spex_connection_close(connection);
 }
 
+/* `now` may be older than the connection's last packet, which is stamped when it is handled. */
 static uint64_t quiet_ns(const struct spex_connection *connection, uint64_t now) {
     return now > connection->active_ns ? now - connection->active_ns : 0;
 }
 
-/* Whether another client may have its place. */
+/* Returns whether another client may have its place. */
 static bool may_be_replaced(const struct spex_connection *connection, uint64_t now) {
     return !connection->ours && !connection->reports &&
            quiet_ns(connection, now) >
                (spex_connection_busy(connection) ? STUCK_PLACE_NS : SILENT_PLACE_NS);
 }
 
+/* The client that has been silent the longest loses its place, so a client that is being served
+ * keeps it. */
 struct spex_connection *spex_clients_place(struct spex_control *c, uint64_t now) {
     struct spex_connection *silent = NULL;
     for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++) {
@@ -43,7 +51,7 @@ struct spex_connection *spex_clients_place(struct spex_control *c, uint64_t now)
     return silent;
 }
 
-/* Whether all places belong to subscribers, so that waiting for one does not help. */
+/* Returns whether all places belong to subscribers, so that waiting for one does not help. */
 static bool subscribed_out(const struct spex_control *c) {
     int stay = 0;
     for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)
@@ -75,7 +83,10 @@ void spex_clients_look_after_door(struct spex_control *c, uint64_t now) {
         door_reopen(c);
 }
 
-/* Accepts one connection. False: no more are accepted for now. */
+/* Accepts one connection. False: no more are accepted for now. Where subscribers have all places,
+ * the client is accepted and told so. Where a place will be free soon, the client stays in the
+ * socket's queue and accepting pauses for SPEX_CONTROL_REST_NS, because poll would report the
+ * socket again at once. */
 static bool let_one_in(struct spex_control *c, uint64_t now) {
     struct spex_connection *connection = spex_clients_place(c, now);
     bool away = !connection && subscribed_out(c);
@@ -101,15 +112,20 @@ static bool let_one_in(struct spex_control *c, uint64_t now) {
     return true;
 }
 
+/* At most one connection for each place in a call, so that a flood of clients does not keep those
+ * who are connected waiting. */
 void spex_clients_let_in(struct spex_control *c, uint64_t now) {
     for (int n = 0; n < SPEX_CONTROL_CONNECTIONS && let_one_in(c, now); n++)
         continue;
 }
 
+/* A client to which an answer is under way gets more time, because its process may be stopped in a
+ * debugger or slow at drawing. */
 uint64_t spex_clients_quiet_most(const struct spex_connection *connection) {
     return spex_connection_busy(connection) ? STUCK_NS : SILENT_NS;
 }
 
+/* A subscriber may be silent for ever while no answer is under way: it has nothing to send. */
 bool spex_clients_expired(const struct spex_connection *connection, uint64_t now) {
     uint64_t quiet = quiet_ns(connection, now);
     if (connection->ours)

@@ -53,7 +53,7 @@ struct spex_control {
     char buffer[SPEX_CONTROL_FRAME_BYTES];
 };
 
-/* Whether connections are accepted now. */
+/* Returns whether connections are accepted now. */
 static inline bool spex_clients_door_open(const struct spex_control *control, uint64_t now) {
     return control->has_door && now >= control->rest_ns;
 }
@@ -74,7 +74,8 @@ void spex_clients_look_after_door(struct spex_control *control, uint64_t now);
 /* How long a client that this process did not call may be quiet, in ns. */
 uint64_t spex_clients_quiet_most(const struct spex_connection *connection);
 
-/* Whether a client must go: it has been quiet for too long, or its descriptor is another file. */
+/* Returns whether a client must go: it has been quiet for too long, or its descriptor is another
+ * file. */
 bool spex_clients_expired(const struct spex_connection *connection, uint64_t now);
 
 #endif

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* One connection of the control socket: checks and carries out requests, and writes answers. The
+ * other end is a process of the same user or root, but nothing that it sends is trusted: a packet
+ * of wrong size or magic closes the connection, a wrong request is answered with a reason. One
+ * request is handled at a time; the next is read when its answer is written. Runs on the control
+ * thread alone, and no call blocks. */
 #define _GNU_SOURCE
 #include "serve/connection.h"
 
@@ -16,6 +21,7 @@
 /* Most frames at once, so that one client cannot keep the others waiting. */
 enum { FRAMES_AT_ONCE = 16 };
 
+/* Takes over the socket. The client's silence counts from now. */
 void spex_connection_open(struct spex_connection *connection, int socket, bool ours) {
     connection->socket = spex_descriptor_of(socket);
     connection->ours = ours;
@@ -32,6 +38,8 @@ void spex_connection_close(struct spex_connection *connection) {
     connection->reply.next = 0;
 }
 
+/* The client has not sent its request yet, so the answer has number 0. Whether it arrives is not
+ * checked. */
 void spex_connection_turn_away(int socket, char buffer[SPEX_CONTROL_FRAME_BYTES]) {
     struct spex_reply reply, after;
     spex_reply_done(&reply, 0, -EBUSY);
@@ -46,6 +54,8 @@ static void request_refuse(struct spex_connection *connection, int status, const
     snprintf(connection->reply.text, sizeof(connection->reply.text), "%s", text);
 }
 
+/* An interval of 0 ends the subscription and is answered. A subscription is answered by its first
+ * report, which is due now. */
 static void request_subscribe(struct spex_connection *connection) {
     uint32_t interval = connection->request.interval_ms;
     if (interval &&
@@ -79,8 +89,9 @@ static uint32_t types_of(const char *text) {
     return types;
 }
 
-/* 0: the stream has taken the socket. Otherwise a negative errno value, with a text for the
- * user. */
+/* 0: the stream has taken the socket, and the connection's place is free. Otherwise a negative
+ * errno value, with a text for the user. Reports and a stream cannot share a connection, since the
+ * stream writes from the collectors' threads. */
 static int stream_begin(struct spex_connection *connection,
                         const struct spex_control_requests *requests, char *answer, size_t size) {
     uint32_t types = types_of(connection->text);
@@ -99,7 +110,8 @@ static int stream_begin(struct spex_connection *connection,
     return err;
 }
 
-/* Sets models by a text such as "10 0.02 /a/file", or an empty one. Errors as above. */
+/* Sets models by a text such as "10 0.02 /a/file" (samples, share, absolute path), or returns to
+ * the process's own by an empty one. Errors as above. */
 static int models_set(const char *text, const struct spex_control_requests *requests, char *answer,
                       size_t size) {
     if (!*text)
@@ -117,6 +129,8 @@ static int models_set(const char *text, const struct spex_control_requests *requ
     return requests->models(text + path, samples, share, answer, size);
 }
 
+/* -EBUSY: another thread starts, sets or stops spex. The request keeps waiting, and the thread
+ * comes back after a millisecond (next_time in control.c). */
 void spex_connection_retry(struct spex_connection *connection,
                            const struct spex_control_requests *requests) {
     if (!connection->waits)
@@ -132,12 +146,15 @@ void spex_connection_retry(struct spex_connection *connection,
     if (got == -EBUSY)
         return;
     connection->waits = false;
+    /* The stream has taken the socket: nobody is left to be answered. */
     if (!spex_connection_there(connection))
         return;
     spex_reply_done(&connection->reply, connection->request.number, got);
     memcpy(connection->reply.text, answer, sizeof(answer));
 }
 
+/* Requests that need the lock of start and stop may have to wait; the others are answered at once
+ * from what the control thread can read. */
 static void request_carry_out(struct spex_connection *connection,
                               const struct spex_control_requests *requests) {
     switch (connection->request.kind) {
@@ -180,6 +197,8 @@ static void request_take(struct spex_connection *connection,
     }
 }
 
+/* MSG_TRUNC makes recv return the packet's whole length, so that one that is too long is
+ * noticed. */
 enum spex_connection_end spex_connection_read(struct spex_connection *connection,
                                               const struct spex_control_requests *requests,
                                               char buffer[SPEX_CONTROL_FRAME_BYTES]) {
@@ -200,7 +219,9 @@ enum spex_connection_end spex_connection_read(struct spex_connection *connection
     return SPEX_CONNECTION_STAYS;
 }
 
-/* A report is left out while the answer before it is still under way. */
+/* A report is left out while the answer before it is still under way, so a slow reader gets fewer
+ * and memory stays bounded. Due times keep to the interval; when one has been missed, the next
+ * counts from now. */
 void spex_connection_report(struct spex_connection *connection, uint64_t now_ns, bool final) {
     if (!connection->reports || spex_connection_busy(connection) ||
         (!final && now_ns < connection->due_ns))
@@ -212,6 +233,8 @@ void spex_connection_report(struct spex_connection *connection, uint64_t now_ns,
     spex_reply_profile(&connection->reply, connection->report_number, final);
 }
 
+/* A frame is made again at the next attempt if the socket did not take it: `after` replaces the
+ * reply only once the frame is sent. */
 enum spex_connection_end spex_connection_write(struct spex_connection *connection,
                                                char buffer[SPEX_CONTROL_FRAME_BYTES]) {
     struct spex_reply after;

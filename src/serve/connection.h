@@ -32,8 +32,10 @@ struct spex_connection {
 /* Result of a read or a write. */
 enum spex_connection_end {
     SPEX_CONNECTION_STAYS,
-    SPEX_CONNECTION_WAITS, /* for the other end */
-    SPEX_CONNECTION_GONE,  /* to be closed */
+    /* The other end must send or receive first. */
+    SPEX_CONNECTION_WAITS,
+    /* The connection is to be closed. */
+    SPEX_CONNECTION_GONE,
 };
 
 void spex_connection_open(struct spex_connection *connection, int socket, bool ours);
@@ -46,7 +48,7 @@ static inline bool spex_connection_there(const struct spex_connection *connectio
     return connection->socket.number >= 0;
 }
 
-/* Whether an answer is under way or a request waits. */
+/* Returns whether an answer is under way or a request waits. */
 static inline bool spex_connection_busy(const struct spex_connection *connection) {
     return connection->reply.next || connection->waits;
 }

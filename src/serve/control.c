@@ -15,23 +15,28 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <urcu/futex.h>
+
 #include "base/clock.h"
 #include "base/service_thread.h"
 #include "serve/call.h"
 #include "serve/clients.h"
 
+/* Nanoseconds. */
 #define MS 1000000u
 
 /* Time limit of the last reports. */
 #define FINAL_NS (2000ull * MS)
 
 /* Limit of the CPU time that clients can make this thread use: 1/CPU_SHARE of a CPU, with at most
- * 400 ms saved up. Thirty thousand selections a second of a few probes take about so much. */
+ * ALLOWANCE_MAX (nanoseconds of CPU time) saved up, which takes 400 ms of rest. Thirty thousand
+ * selections a second of a few probes take about so much. */
 #define CPU_SHARE     4
 #define ALLOWANCE_MAX (100 * (int64_t)MS)
 
 static pthread_mutex_t control_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct spex_control *control; /* made at the first start */
+/* Made at the first start, and never freed. */
+static struct spex_control *control;
 
 static int wake_open(struct spex_control *c) {
     int pair[2];
@@ -79,7 +84,9 @@ static void allowance_earn(struct spex_control *c, uint64_t now) {
 }
 
 /* Serves one connection: retries a waiting request, begins a due report, reads, and writes.
- * `events`: as poll has set them. */
+ * `events`: as poll has set them. A request is read only when no answer is under way, so each
+ * client has one request in work. A connection that this process made is made again where the
+ * program has closed it. */
 static void connection_serve(struct spex_control *c, struct spex_connection *connection,
                              short events, uint64_t now) {
     enum spex_connection_end end = SPEX_CONNECTION_STAYS;
@@ -96,14 +103,20 @@ static void connection_serve(struct spex_control *c, struct spex_connection *con
         spex_clients_drop(c, connection);
 }
 
+/* The command that this process called is gone: nobody wants its probes any more. Where spex is
+ * busy, `orphaned` stays, and the thread tries again after a millisecond. */
 static void probes_off(struct spex_control *c) {
     char answer[SPEX_CONTROL_ANSWER_BYTES];
     if (c->requests->select("", answer, sizeof(answer)) != -EBUSY)
         c->orphaned = false;
 }
 
+/* Indices of the descriptors that poll waits for: the wake-up, the listening socket, and the
+ * connections from FIRST on. */
 enum { WOKEN, DOOR, FIRST, POLL_COUNT = FIRST + SPEX_CONTROL_CONNECTIONS };
 
+/* Fills in what to wait for, and returns how many. While the CPU allowance is overdrawn that is the
+ * wake-up alone: clients wait in their sockets. poll ignores entries with descriptor -1. */
 static int poll_prepare(const struct spex_control *c, uint64_t now, struct pollfd fds[POLL_COUNT]) {
     fds[WOKEN] = (struct pollfd){.fd = c->woken.number, .events = POLLIN};
     if (c->allowance_ns < 0)
@@ -125,7 +138,8 @@ static void make_sooner(uint64_t *when, uint64_t other) {
         *when = other;
 }
 
-/* The next time at which something is due though no descriptor is ready, CLOCK_MONOTONIC. */
+/* The next time at which something is due though no descriptor is ready, CLOCK_MONOTONIC in ns. An
+ * overdrawn allowance ends the search: until it is earned, nothing else is done. */
 static uint64_t next_time(const struct spex_control *c, uint64_t now) {
     uint64_t when = now + SPEX_CONTROL_LOOK_NS;
     if (c->allowance_ns < 0)
@@ -148,10 +162,13 @@ static uint64_t next_time(const struct spex_control *c, uint64_t now) {
     return when;
 }
 
+/* Rounds up: poll must not return before the time, or the thread would spin until it has come. */
 static int timeout_ms(uint64_t when, uint64_t now) {
     return when <= now ? 0 : (int)((when - now) / MS) + 1;
 }
 
+/* One round after poll. The lock was free while the thread slept, so another thread may have closed
+ * or replaced a connection: events count only for the descriptor that was polled. */
 static void serve_all(struct spex_control *c, const struct pollfd *fds, int count) {
     uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
     wake_answer(c);
@@ -170,6 +187,19 @@ static void serve_all(struct spex_control *c, const struct pollfd *fds, int coun
             probes_off(c);
     }
     allowance_earn(c, spex_clock_ns(CLOCK_MONOTONIC));
+}
+
+/* Waits as poll(). Where that fails, since the program has lowered its limit of descriptors, or is in
+ * a sandbox without this call, the thread rests, and all descriptors are taken for ready: none of
+ * them blocks. */
+static void wait_for(struct pollfd *fds, int count, int timeout_ms) {
+    static int32_t never;
+    const struct timespec rest = {.tv_nsec = SPEX_CONTROL_REST_NS};
+    if (poll(fds, (nfds_t)count, timeout_ms) >= 0)
+        return;
+    futex_async(&never, FUTEX_WAIT, 0, &rest, NULL, 0);
+    for (int i = 0; i < count; i++)
+        fds[i].revents = fds[i].fd >= 0 ? fds[i].events : 0;
 }
 
 /* Continues answers under way, then sends the last report to subscribers. False: nothing is left to
@@ -197,6 +227,8 @@ static bool reports_send_last(struct spex_control *c, struct pollfd fds[POLL_COU
     return more;
 }
 
+/* Runs on the control thread when it is to stop. Readers get FINAL_NS to take their last report;
+ * poll wakes every 10 ms to look at the clock. */
 static void control_finish(struct spex_control *c) {
     struct pollfd fds[POLL_COUNT];
     uint64_t until = spex_clock_ns(CLOCK_MONOTONIC) + FINAL_NS;
@@ -205,13 +237,15 @@ static void control_finish(struct spex_control *c) {
         spex_listening_socket_close(&c->door);
     c->has_door = false;
     while (reports_send_last(c, fds) && spex_clock_ns(CLOCK_MONOTONIC) < until)
-        poll(fds, SPEX_CONTROL_CONNECTIONS, 10);
+        wait_for(fds, SPEX_CONTROL_CONNECTIONS, 10);
     for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)
         spex_connection_close(&c->connections[i]);
     wake_close(c);
     allowance_earn(c, spex_clock_ns(CLOCK_MONOTONIC));
 }
 
+/* The thread's function. The lock is held except in poll, so that start, call and fork find the
+ * state between two rounds. */
 static void *control_run(void *arg) {
     struct spex_control *c = arg;
     struct pollfd fds[POLL_COUNT];
@@ -223,9 +257,7 @@ static void *control_run(void *arg) {
         int timeout = timeout_ms(next_time(c, now), now);
         int count = poll_prepare(c, now, fds);
         pthread_mutex_unlock(&control_lock);
-        if (poll(fds, (nfds_t)count, timeout) < 0)
-            /* poll fails where the program has lowered its limit of descriptors: do not spin. */
-            poll(NULL, 0, (int)(SPEX_CONTROL_REST_NS / MS));
+        wait_for(fds, count, timeout);
         pthread_mutex_lock(&control_lock);
         serve_all(c, fds, count);
     }
@@ -234,6 +266,8 @@ static void *control_run(void *arg) {
     return NULL;
 }
 
+/* The thread begins with a full allowance. The caller holds the lock, for which the new thread
+ * waits. */
 static int thread_start(struct spex_control *c) {
     int err = wake_open(c);
     if (err)
@@ -249,6 +283,7 @@ static int thread_start(struct spex_control *c) {
     return err;
 }
 
+/* Makes the state at the first call in the process. 0 or -ENOMEM. */
 static int control_make(const struct spex_control_requests *requests) {
     if (control)
         return 0;
@@ -262,6 +297,8 @@ static int control_make(const struct spex_control_requests *requests) {
     return 0;
 }
 
+/* The socket is opened by the caller's thread, so that the caller gets the error. A thread that
+ * runs already, for a command that was called, serves the socket, too. */
 static int start_locked(const struct spex_control_requests *requests, const char *chosen, char *why,
                         size_t why_size) {
     int err = control_make(requests);
@@ -291,6 +328,8 @@ int spex_control_start(const struct spex_control_requests *requests, const char 
     return err;
 }
 
+/* The path is copied for later connections. Where the copy fails, the connection is not made
+ * again. */
 static int call_locked(const struct spex_control_requests *requests, const char *path,
                        uint32_t interval_ms, char *why, size_t why_size) {
     int err = control_make(requests);
@@ -328,6 +367,8 @@ int spex_control_call(const struct spex_control_requests *requests, const char *
     return err;
 }
 
+/* Joins without the lock, which the thread needs to finish. Starts and stops are serialised by the
+ * lock of start and stop, so nobody else changes `running` meanwhile. */
 void spex_control_stop(void) {
     pthread_mutex_lock(&control_lock);
     bool running = control && control->running;
@@ -352,6 +393,8 @@ void spex_control_fork_parent(void) {
     pthread_mutex_unlock(&control_lock);
 }
 
+/* The lock is held since spex_control_fork_prepare. The parent's listening socket is closed without
+ * removing its file. */
 void spex_control_fork_child(void) {
     if (control) {
         for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)

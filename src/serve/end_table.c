@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* The table at the end: where it goes is checked when the collection begins, and it is written when
+ * spex stops, on the thread that stops it. The text is made in memory first and written at once. */
 #define _GNU_SOURCE
 #include "serve/end_table.h"
 
@@ -14,13 +16,17 @@
 #include "serve/own_profile.h"
 #include "text/message.h"
 
+/* Where the table goes. */
 struct spex_end_table {
-    char *path;     /* NULL: a standard stream */
-    bool to_stdout; /* which of them */
+    /* Absolute. NULL: a standard stream. */
+    char *path;
+    /* Standard output; otherwise standard error. */
+    bool to_stdout;
 };
 
 /* Makes or empties the file. A file that this process or its parent has emptied before keeps its
- * contents: tables are appended. */
+ * contents: tables are appended. `emptied` is inherited by the children of forks, which is how they
+ * know. The absolute path is kept, because the program may change its directory. */
 static int file_prepare(struct spex_end_table *output, const char *out) {
     static char *emptied;
     FILE *file = fopen(out, "ae");
@@ -31,7 +37,8 @@ static int file_prepare(struct spex_end_table *output, const char *out) {
     }
     output->path = realpath(out, NULL); /* the program may change its directory */
     if (output->path && (!emptied || strcmp(emptied, output->path) != 0)) {
-        if (ftruncate(fileno(file), 0) != 0 && errno != EINVAL) /* which a device or pipe gives */
+        /* EINVAL: a device or a pipe, which cannot be emptied and need not be. */
+        if (ftruncate(fileno(file), 0) != 0 && errno != EINVAL)
             spex_message("SPEX_OUT: cannot empty %s: %s", out, strerror(errno));
         free(emptied);
         emptied = strdup(output->path);
@@ -59,6 +66,7 @@ void spex_end_table_abandon(struct spex_end_table *output) {
     free(output);
 }
 
+/* A signal of the program may interrupt the write. */
 static bool write_all(int fd, const char *text, size_t size) {
     while (size > 0) {
         ssize_t written = write(fd, text, size);
@@ -80,13 +88,16 @@ static bool file_append(const char *path, const char *text, size_t size) {
     return good;
 }
 
-static bool put(const struct spex_end_table *output, const char *text, size_t size) {
+/* The standard streams are written through stdio, behind what the program has left in their
+ * buffers. */
+static bool output_write(const struct spex_end_table *output, const char *text, size_t size) {
     if (output->path)
         return file_append(output->path, text, size);
     FILE *file = output->to_stdout ? stdout : stderr;
     return fwrite(text, 1, size, file) == size && fflush(file) == 0;
 }
 
+/* False: errno says why. The frees may change errno, so it is saved. */
 static bool table_put(const struct spex_end_table *output) {
     struct spex_profile profile;
     char *text = NULL;
@@ -97,7 +108,7 @@ static bool table_put(const struct spex_end_table *output) {
     FILE *memory = open_memstream(&text, &size);
     if (memory)
         spex_table_print(memory, &profile);
-    bool good = memory && fclose(memory) == 0 && put(output, text, size);
+    bool good = memory && fclose(memory) == 0 && output_write(output, text, size);
     int error = errno;
     spex_profile_now_free(&profile);
     free(text);

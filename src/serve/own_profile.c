@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* Fills in the profile of this process: from the registry of sites, the rings, the metrics and the
+ * controller. Called by the control thread for each frame of an answer, and by the thread that
+ * stops spex for the table. Figures of one part are consistent under the metrics' lock; two parts
+ * may be from different moments. Texts are cut to the profile's fields, which have the same size on
+ * the wire. */
 #define _GNU_SOURCE
 #include "serve/own_profile.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,12 +30,14 @@
 #include "site/registry.h"
 #include "text/printable.h"
 
+/* When the library was loaded, CLOCK_MONOTONIC in ns. */
 static uint64_t loaded_ns;
 
 __attribute__((constructor)) static void note_load(void) {
     loaded_ns = spex_clock_ns(CLOCK_MONOTONIC);
 }
 
+/* Returns whether the byte goes on with a UTF-8 character that began before it. */
 static bool is_continued(char byte) {
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
@@ -45,7 +53,7 @@ static void copy_text(char *to, size_t size, const char *from) {
     to[length] = '\0';
 }
 
-/* Copies a path; of a long one the end, which says more than the beginning. */
+/* Copies a path. Of a long one it keeps the end, which says more than the beginning. */
 static void copy_path(char *to, size_t size, const char *from) {
     size_t length = from ? strlen(from) : 0;
     if (length >= size)
@@ -54,8 +62,11 @@ static void copy_path(char *to, size_t size, const char *from) {
     copy_text(to, size, from);
 }
 
+/* `elsewhere`: probes are on and there are no metrics, so that the records go to another
+ * process. */
 void spex_profile_process_now(struct spex_profile_process *process) {
-    bool rings = spex_rings_count() != 0; /* before they are there they say nothing */
+    /* Before the rings are mapped their way of committing and their CPUs are not set. */
+    bool rings = spex_rings_count() != 0;
     *process = (struct spex_profile_process){
         .process_id = (uint32_t)getpid(),
         .commit = rings ? spex_rings.commit : 0,
@@ -82,7 +93,8 @@ void spex_profile_process_now(struct spex_profile_process *process) {
     spex_metrics_unlock();
 }
 
-/* Whether there are sites of this kind, and whether one of them is or was on. */
+/* Returns whether there are sites of this type and counter. Sets *used to whether one of them is or
+ * was on. */
 static bool type_there(uint32_t type, unsigned pcid, bool *used) {
     bool there = false;
     *used = false;
@@ -96,6 +108,8 @@ static bool type_there(uint32_t type, unsigned pcid, bool *used) {
     return there;
 }
 
+/* Costs are there once the type has been calibrated. The text tells what a counter counts; types
+ * whose value is a time need none. */
 void spex_profile_type_now(unsigned n, struct spex_profile_type *type) {
     struct spex_cost cost;
     *type = (struct spex_profile_type){
@@ -110,6 +124,9 @@ void spex_profile_type_now(unsigned n, struct spex_profile_type *type) {
         type->skip = cost.skip;
         type->record = cost.record;
         type->polled = spex_cost_polled();
+        struct spex_empty_span empty = spex_cost_empty(type->probe_type);
+        type->empty = empty.ticks;
+        type->empty_error = empty.error;
     }
     if (there && type->probe_type >= SPEX_LLC && !spex_probe_type_ticks(type->probe_type))
         spex_describe(type->probe_type, type->pcid, type->text, sizeof(type->text));
@@ -122,6 +139,7 @@ static uint32_t declared_id(const struct spex_site_info *info) {
     return info->id < 0 ? SPEX_PROFILE_NO_ID : (uint32_t)info->id + 1;
 }
 
+/* Of long texts the beginning is kept, of a long path its end. */
 void spex_profile_site_now(uint32_t index, struct spex_profile_site *site) {
     const struct spex_site_info *info = spex_site_info(index);
     bool loaded;
@@ -145,7 +163,8 @@ void spex_profile_site_now(uint32_t index, struct spex_profile_site *site) {
     copy_text(site->parameters, sizeof(site->parameters), info->parameters);
 }
 
-/* Whether another probe of the same type is or was on, all records of which may have been lost. */
+/* Returns whether another probe of the same type is or was on. All its records may have been lost,
+ * so that losses of the type's ring cannot be told to be this probe's. */
 static bool others_used(uint32_t index) {
     const struct spex_site_info *probe = spex_site_info(index);
     for (uint32_t i = 0; i < spex_sites_count(); i++) {
@@ -157,6 +176,20 @@ static bool others_used(uint32_t index) {
     return false;
 }
 
+/* Without its probe a program may run faster than it did while the probe was on, and the probe is
+ * held off when it executes often: so many times as often as counted. */
+#define UNCOUNTED_FACTOR 3
+
+/* The most executions while the budget held the probe off or polled it: its clocks tell how long,
+ * and the frequencies before, or while it was on, how many. */
+static double uncounted_most(const struct spex_profile_probe *probe, double frequency,
+                             bool by_hand) {
+    double seconds = probe->held_seconds + (by_hand ? 0 : probe->polled_seconds);
+    return UNCOUNTED_FACTOR * seconds * fmax(frequency, spex_profile_rate(probe));
+}
+
+/* `index` is the first site of the probe; the figures are of all its sites. Times are 0 while the
+ * length of a tick is not known, which takes a few milliseconds. */
 void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
     const struct spex_site_info *info = spex_site_info(index);
     struct spex_probe_state state = spex_probe_state(index, spex_metrics_until());
@@ -172,14 +205,17 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
     if (rate > 0) {
         row->probe.on_seconds = (double)state.on_ticks / rate;
         row->probe.polled_seconds = (double)state.polled_ticks / rate;
+        row->probe.held_seconds = (double)state.held_ticks / rate;
     }
     row->probe.activity = spex_occupancy_sampler_occupancy(index);
     row->probe.declared = declared_id(info);
     copy_text(row->probe.name, sizeof(row->probe.name), info->name);
     copy_text(row->probe.provider, sizeof(row->probe.provider), info->provider);
-    spex_metrics_probe(&row->probe, row->values);
-    copy_text(row->probe.why, sizeof(row->probe.why), spex_controller_look(index).why);
-    if (row->probe.lost > 0 && !row->probe.lost_shared)
+    spex_metrics_probe(row);
+    struct spex_controller_view view = spex_controller_look(index);
+    copy_text(row->probe.why, sizeof(row->probe.why), view.why);
+    row->probe.uncounted = uncounted_most(&row->probe, view.frequency_held, state.by_hand);
+    if (row->probe.lost > 0 && !row->probe.lost_shared && !spex_profile_in_full(&row->probe))
         row->probe.lost_shared = others_used(index);
 }
 
@@ -191,6 +227,7 @@ static size_t probes_count(void) {
     return count;
 }
 
+/* The count of probes cannot grow between counting and filling in: sites are off by now. */
 int spex_profile_now(struct spex_profile *profile) {
     *profile = (struct spex_profile){.type_count = SPEX_PROFILE_TYPES};
     profile->types = calloc(SPEX_PROFILE_TYPES, sizeof(*profile->types));

@@ -15,7 +15,8 @@ void spex_profile_type_now(unsigned n, struct spex_profile_type *type);
 
 void spex_profile_site_now(uint32_t index, struct spex_profile_site *site);
 
-/* Between spex_metrics_lock and _unlock, until which `values` is valid. */
+/* The row of the probe whose first site this is. The caller holds the metrics' lock
+ * (spex_metrics_lock); the row's `values` are valid until it releases it. */
 void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row);
 
 /* The whole profile but the sites, for this process's own table at its end, when no other thread of

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Frames of answers. `struct spex_reply` is a cursor over the profile: the kind of the next frame
+ * and the position in the sites or probes. Each frame is made from the state of the moment, so that
+ * an answer needs one frame's memory, however many probes there are. The order is PROCESS, TYPES,
+ * SITES, then for each probe PROBE and for each of its series VALUES and SPREAD, then DONE. */
 #include "serve/reply.h"
 
 #include <string.h>
@@ -8,6 +12,7 @@
 #include "site/probe_state.h"
 #include "site/registry.h"
 
+/* Room for entries in a frame, behind its header. */
 #define ENTRIES_BYTES (SPEX_CONTROL_FRAME_BYTES - sizeof(struct spex_control_frame))
 
 _Static_assert(sizeof(struct spex_control_values) +
@@ -25,6 +30,9 @@ void spex_reply_profile(struct spex_reply *reply, uint32_t number, bool final) {
     *reply = (struct spex_reply){.number = number, .next = SPEX_CONTROL_PROCESS, .final = final};
 }
 
+/* Writes the frame's header. `bytes`: what stands behind it already. Returns the frame's size. The
+ * bytes of an entry are in the header, so that readers of other releases can skip members that they
+ * do not know. */
 static size_t finish_frame(char *frame, const struct spex_reply *reply, uint16_t kind,
                            size_t entry_bytes, size_t count, size_t bytes) {
     struct spex_control_frame header = {
@@ -46,7 +54,7 @@ static size_t finish_frame(char *frame, const struct spex_reply *reply, uint16_t
 static void next_kind(struct spex_reply *after, uint16_t kind) {
     after->next = kind;
     after->position = 0;
-    after->series = 0;
+    after->part = 0;
 }
 
 static size_t process_frame(struct spex_reply *after, char *frame) {
@@ -69,6 +77,8 @@ static size_t types_frame(struct spex_reply *after, char *frame) {
                         SPEX_PROFILE_TYPES * sizeof(type));
 }
 
+/* As many sites as fit into a frame; the next frame goes on with the rest. Sites of regions are no
+ * probes and are left out. */
 static size_t sites_frame(struct spex_reply *after, char *frame) {
     struct spex_profile_site site;
     size_t count = 0;
@@ -86,6 +96,7 @@ static size_t sites_frame(struct spex_reply *after, char *frame) {
                         count * sizeof(site));
 }
 
+/* Returns 0 where no probe is left; the caller goes on with the next kind. */
 static size_t probe_frame(struct spex_reply *after, char *frame) {
     struct spex_profile_row row;
     after->position = spex_profile_next_probe(after->position);
@@ -98,10 +109,11 @@ static size_t probe_frame(struct spex_reply *after, char *frame) {
     spex_metrics_unlock();
     memcpy(frame + sizeof(struct spex_control_frame), &row.probe, sizeof(row.probe));
     after->next = SPEX_CONTROL_VALUES;
-    after->series = 0;
+    after->part = 0;
     return finish_frame(frame, after, SPEX_CONTROL_PROBE, sizeof(row.probe), 1, sizeof(row.probe));
 }
 
+/* Writes one series: its sums, and the buckets of its histogram that are not empty. */
 static size_t values_write(const struct spex_values *values, unsigned series,
                            const struct spex_reply *after, char *frame) {
     struct spex_variance_sums sums = spex_variance_sums(&values->spread);
@@ -131,14 +143,25 @@ static size_t values_write(const struct spex_values *values, unsigned series,
                         sizeof(head) + count * sizeof(struct spex_control_bucket));
 }
 
+/* The values in part number `part` of a row, whose number in frames is *series: each series has a
+ * part for its values, and one for its losses. NULL: there are none. */
+static const struct spex_values *part_of(const struct spex_profile_row *row, unsigned part,
+                                         unsigned *series) {
+    unsigned s = part / 2;
+    *series = part % 2 ? s | SPEX_CONTROL_LOSSES : s;
+    return part % 2 ? row->losses[s] : row->values[s];
+}
+
 /* The probe's values as they are now, which may be newer than its PROBE frame. */
 static size_t values_frame(struct spex_reply *after, char *frame) {
     struct spex_profile_row row;
     size_t bytes = 0;
+    unsigned series;
     spex_metrics_lock();
     spex_profile_probe_now(after->position, &row);
-    if (after->series < row.probe.series) {
-        bytes = values_write(row.values[after->series], after->series, after, frame);
+    if (after->part < 2u * row.probe.series) {
+        const struct spex_values *values = part_of(&row, after->part, &series);
+        bytes = values ? values_write(values, series, after, frame) : 0;
         after->next = SPEX_CONTROL_SPREAD;
     } else {
         after->next = SPEX_CONTROL_PROBE;
@@ -155,9 +178,10 @@ static bool row_empty(const float *row) {
     return true;
 }
 
-static size_t spread_write(const struct spex_variance *spread, const struct spex_reply *after,
-                           char *frame) {
-    struct spex_control_spread entry = {.series = after->series};
+/* Rows that are all 0 are left out; 0: no row is left, and there is no frame. */
+static size_t spread_write(const struct spex_variance *spread, unsigned series,
+                           const struct spex_reply *after, char *frame) {
+    struct spex_control_spread entry = {.series = series};
     char *at = frame + sizeof(struct spex_control_frame);
     size_t count = 0;
     for (entry.row = 0; entry.row < SPEX_VARIANCE_ROWS; entry.row++) {
@@ -174,14 +198,16 @@ static size_t spread_write(const struct spex_variance *spread, const struct spex
 /* No frame where all rows are empty, since every execution was recorded. */
 static size_t spread_frame(struct spex_reply *after, char *frame) {
     struct spex_profile_row row;
-    size_t bytes = 0;
+    const struct spex_values *values = NULL;
+    unsigned series;
     spex_metrics_lock();
     spex_profile_probe_now(after->position, &row);
-    if (after->series < row.probe.series)
-        bytes = spread_write(&row.values[after->series]->spread, after, frame);
+    if (after->part < 2u * row.probe.series)
+        values = part_of(&row, after->part, &series);
+    size_t bytes = values ? spread_write(&values->spread, series, after, frame) : 0;
     spex_metrics_unlock();
     after->next = SPEX_CONTROL_VALUES;
-    after->series++;
+    after->part++;
     return bytes;
 }
 
@@ -192,6 +218,7 @@ static size_t done_frame(struct spex_reply *after, char *frame) {
     return finish_frame(frame, after, SPEX_CONTROL_DONE, 1, length, length);
 }
 
+/* A part that has nothing to say makes no frame, and the next part follows in the same call. */
 size_t spex_reply_frame(const struct spex_reply *reply, struct spex_reply *after,
                         char frame[SPEX_CONTROL_FRAME_BYTES]) {
     size_t bytes = 0;

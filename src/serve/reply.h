@@ -15,7 +15,7 @@ struct spex_reply {
     uint16_t next;   /* enum spex_control_kind of the next frame; 0: the answer is complete */
     bool final;
     uint32_t position; /* in types, sites or probes */
-    uint32_t series;   /* of the probe at `position`, the next to be sent */
+    uint32_t part;     /* of the probe at `position`, the next: of each series its values, losses */
     int32_t status;
     char text[SPEX_CONTROL_ANSWER_BYTES];
 };
@@ -26,8 +26,9 @@ void spex_reply_done(struct spex_reply *reply, uint32_t number, int status);
 /* The profile of this process. */
 void spex_reply_profile(struct spex_reply *reply, uint32_t number, bool final);
 
-/* Writes the next frame; returns its bytes, 0 when the answer is complete. *after is the reply
- * behind that frame: the caller replaces the reply by it once the frame is sent. */
+/* Writes the next frame; returns its bytes, 0 when the answer is complete. Sets *after to what is
+ * left of the answer behind that frame: the caller replaces the reply by it once the frame is
+ * sent. */
 size_t spex_reply_frame(const struct spex_reply *reply, struct spex_reply *after,
                         char frame[SPEX_CONTROL_FRAME_BYTES]);
 

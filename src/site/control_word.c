@@ -15,7 +15,7 @@
 #include "site/registry_state.h"
 #include "site/sampling_rate.h"
 
-/* By region id: the shortest period of the region's probes. Scratch memory of
+/* The shortest period of each region's probes, by the region's id. Scratch memory of
  * spex_control_set_regions; static because it is too large for a stack. */
 static uint32_t region_shortest_periods[UINT16_MAX + 1];
 
@@ -54,8 +54,17 @@ static void site_set_control(struct spex_site_info *info, uint32_t control) {
     /* clang-format on */
 }
 
+/* Notes whether the controller keeps the site off. */
+static void site_set_held(struct spex_site_info *info, bool held) {
+    if (held != info->held)
+        site_clock_note(&spex_registry.infos[info->probe].kept_off, info->held, held, spex_ticks());
+    info->held = held;
+}
+
 void spex_control_clear(struct spex_site_info *info) {
     site_set_control(info, 0);
+    if (!spex_site_is_region(info))
+        site_set_held(info, false);
 }
 
 /* Combines the selection with the period that the controller sets. Where the controller lengthens
@@ -143,6 +152,7 @@ static uint32_t control_word_of(const struct spex_site_info *info) {
 void spex_control_update(struct spex_site_info *info) {
     struct spex_sampling sampling = site_sampling_combined(info);
     bool was_on = spex_load_relaxed(&info->site->control) != 0;
+    site_set_held(info, info->selected.period && !sampling.period);
     if (!sampling.period) {
         site_set_control(info, 0);
         return;

@@ -4,6 +4,7 @@
 #include "site/cost.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 #include <spex/atomic.h>
 
@@ -13,6 +14,7 @@ static struct {
     /* Mask of the types whose entry in `costs` is complete. */
     uint32_t known;
     struct spex_cost costs[SPEX_PROBE_TYPES];
+    struct spex_empty_span empty[SPEX_PROBE_TYPES];
     /* Ticks of a polled execution. Complete once any type is known. */
     double polled;
 } cost_table;
@@ -25,6 +27,16 @@ void spex_cost_set(uint32_t type, const struct spex_cost *cost) {
     cost_table.costs[spex_probe_type_ring(type)] = *cost;
     spex_store_release(&cost_table.known,
                        cost_table.known | type); /* K1 (K2): the entry is complete */
+}
+
+void spex_cost_empty_set(uint32_t type, struct spex_empty_span empty) {
+    cost_table.empty[spex_probe_type_ring(type)] = empty;
+}
+
+struct spex_empty_span spex_cost_empty(uint32_t type) {
+    static const struct spex_empty_span unknown;
+    bool known = spex_probe_type_valid(type) && spex_costs_known() & type;
+    return known ? cost_table.empty[spex_probe_type_ring(type)] : unknown;
 }
 
 void spex_cost_polled_set(double ticks) {

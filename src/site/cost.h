@@ -14,6 +14,19 @@ uint32_t spex_costs_known(void);
 /* Sets the cost of a type, once for each type. One caller at a time. */
 void spex_cost_set(uint32_t type, const struct spex_cost *cost);
 
+/* What a span of nothing reads, in ticks: on average, and by how much single readings differ from
+ * that (standard deviation). 0: not measured, or the type measures no time. */
+struct spex_empty_span {
+    double ticks;
+    double error;
+};
+
+/* Sets what an empty span of a type reads. Must be called before the type's cost is set. */
+void spex_cost_empty_set(uint32_t type, struct spex_empty_span empty);
+
+/* Returns what an empty span of the type reads. Any thread. */
+struct spex_empty_span spex_cost_empty(uint32_t type);
+
 /* Sets the value that spex_cost_polled returns. Must be called before the first type's cost is
  * set. */
 void spex_cost_polled_set(double ticks);

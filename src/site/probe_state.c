@@ -18,6 +18,7 @@ static struct spex_sampling site_sampling_last(const struct spex_site_info *info
     return info->sampling;
 }
 
+/* Returns the sampling in force; period 0: the site is off or unloaded. */
 static struct spex_sampling site_sampling_now(const struct spex_site_info *info) {
     bool on = info->site && spex_load_relaxed(&info->site->control);
     return on ? site_sampling_last(info) : (struct spex_sampling){0};
@@ -32,6 +33,7 @@ struct spex_sampling spex_site_sampling(uint32_t index, bool *loaded) {
     return sampling;
 }
 
+/* Under the lock, since `used` changes with the control word. */
 bool spex_site_used(uint32_t index) {
     pthread_mutex_lock(&spex_registry.lock);
     bool used = spex_registry.infos[index].used;
@@ -66,6 +68,7 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
     const struct spex_site_info *infos = spex_registry.infos;
     state.on_ticks = site_clock_ticks(&infos[first].on, until);
     state.polled_ticks = state.on_ticks - site_clock_ticks(&infos[first].recording, until);
+    state.held_ticks = site_clock_ticks(&infos[first].kept_off, until);
     for (uint32_t i = first; i < SPEX_MAX_SITES; i = infos[i].next) {
         const struct spex_site_info *info = &infos[i];
         struct spex_sampling now = site_sampling_now(info);
@@ -95,12 +98,13 @@ uint32_t spex_profile_next_probe(uint32_t index) {
     return index;
 }
 
+/* `used` begins anew, too: only sites that are on now, or go on later, belong to the collection. */
 void spex_sites_time_begin(void) {
     pthread_mutex_lock(&spex_registry.lock);
     for (uint32_t i = 0; i < spex_registry.count; i++) {
         struct spex_site_info *info = &spex_registry.infos[i];
-        info->on.ticks = info->recording.ticks = 0;
-        info->on.since = info->recording.since = spex_ticks();
+        info->on.ticks = info->recording.ticks = info->kept_off.ticks = 0;
+        info->on.since = info->recording.since = info->kept_off.since = spex_ticks();
         info->used = site_sampling_now(info).period != 0;
     }
     pthread_mutex_unlock(&spex_registry.lock);

@@ -29,6 +29,8 @@ struct spex_probe_state {
     /* The part of `on_ticks` during which no site made records, because all that were on were
      * polled. */
     uint64_t polled_ticks;
+    /* Ticks during which the controller kept a site off that the selection switches on. */
+    uint64_t held_ticks;
 };
 
 /* Returns the state of the probe whose first site is `first`. Times are counted up to `until`, in

@@ -146,6 +146,7 @@ static bool site_name(const struct spex_site *site, char name[SPEX_NAME_BYTES]) 
     return true;
 }
 
+/* Whether both names are the same or both are missing. */
 static bool same_name(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
@@ -303,6 +304,8 @@ static bool site_is_empty(const struct spex_site *site) {
     return !site->type_number && !site->region;
 }
 
+/* Registers a module's sites. Says how many were refused for want of room; a site that is
+ * refused for another reason has a message of its own. */
 static void sites_register(struct spex_site *sites, struct spex_site *sites_end,
                            const struct spex_probe_name *names,
                            const struct spex_probe_name *names_end, const char *provider) {
@@ -325,9 +328,9 @@ static void sites_register(struct spex_site *sites, struct spex_site *sites_end,
                      SPEX_MAX_SITES);
 }
 
-/* Called by the constructor of each object with probes (spex/detail/module.h). A second call for the
- * same sites does nothing. "used": the calls are assembly, which link-time optimisation does not
- * see. */
+/* Called by the constructor of each object with probes (spex/detail/module.h). A second call for
+ * the same sites does nothing. "used": the calls are assembly, which link-time optimisation does
+ * not see. */
 __attribute__((used)) void spex_module_register(struct spex_site *sites,
                                                 struct spex_site *sites_end,
                                                 const struct spex_probe_name *names,
@@ -364,6 +367,7 @@ static void sites_forget(const struct spex_module *module) {
     }
 }
 
+/* Called by the destructor of the object. The infos of its sites stay. */
 __attribute__((used)) void spex_module_unregister(struct spex_site *sites) {
     pthread_mutex_lock(&spex_registry.lock);
     struct spex_module **link = module_link(sites);
@@ -376,6 +380,7 @@ __attribute__((used)) void spex_module_unregister(struct spex_site *sites) {
     pthread_mutex_unlock(&spex_registry.lock);
 }
 
+/* Takes time in proportion to the sites. Collectors call it after passes without records. */
 uint32_t spex_sites_on(void) {
     uint32_t on = 0;
     pthread_mutex_lock(&spex_registry.lock);
@@ -408,6 +413,7 @@ void spex_sites_bound_records(bool bounded) {
     spex_registry.records_bounded = bounded;
 }
 
+/* After an error no site has changed: the selection is changed as a whole, before it is applied. */
 int spex_sites_select(struct spex_selection selection) {
     pthread_mutex_lock(&spex_registry.lock);
     int err = spex_selection_change(&spex_registry.selection, &selection);
@@ -418,6 +424,7 @@ int spex_sites_select(struct spex_selection selection) {
     return err ? err : (int)spex_sites_on();
 }
 
+/* Sites that the user's selection decides about are not changed by this. */
 void spex_sites_need(struct spex_selection selection) {
     pthread_mutex_lock(&spex_registry.lock);
     spex_selection_free(&spex_registry.needed);

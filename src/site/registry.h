@@ -19,7 +19,7 @@
  * behind it; only the registry reads these. */
 uint32_t spex_sites_count(void);
 
-/* The same without the sites of regions. */
+/* Returns how many of them are sites of probes and not of regions. */
 uint32_t spex_sites_of_probes(void);
 
 /* Returns how many sites of probes are on, and how many were refused and stay off. */

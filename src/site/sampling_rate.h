@@ -23,8 +23,8 @@ struct spex_sampling_rate {
     double scale;
 };
 
-/* By site, one slot for each of its last two generations: a thread that still has the former
- * control word finds the former rate. The last row belongs to calibration. */
+/* The rates, by site: one slot for each of its last two generations, so that a thread that still
+ * has the former control word finds the former rate. The last row belongs to calibration. */
 extern struct spex_sampling_rate spex_sampling_rates[SPEX_MAX_SITES + 1][2];
 
 /* Coarse ticks from one burst of a thread to its next. */

@@ -42,6 +42,7 @@ __attribute__((format(printf, 4, 5))) static int selection_refuse(int err, char 
     return err;
 }
 
+/* Whether the span is exactly this word. */
 static bool span_is(struct span span, const char *word) {
     return span.length == strlen(word) && memcmp(span.at, word, span.length) == 0;
 }
@@ -84,6 +85,7 @@ static bool burst_split(struct span text, struct span *period, struct span *burs
     return true;
 }
 
+/* Parses the halves of a burst. Returns false when one is no number or a limit is exceeded. */
 static bool burst_parse(struct span period, struct span burst, struct spex_sampling *sampling) {
     sampling->kind = SPEX_SAMPLING_BURSTY;
     return number_parse(period, SPEX_BURST_CYCLE_MAX, &sampling->period) && sampling->period > 0 &&
@@ -161,6 +163,7 @@ static const char *item_parse_parts(struct span text, struct spex_selection_item
               : NULL;
 }
 
+/* Parses an item, whose `what` the caller frees. Returns 0, -EINVAL with the reason, or -ENOMEM. */
 static int item_parse(struct span text, struct spex_selection_item *item, char *why,
                       size_t why_size) {
     struct span what;
@@ -179,6 +182,7 @@ static bool item_same_probes(const struct spex_selection_item *a,
     return a->types == b->types && a->file == b->file && strcmp(a->what, b->what) == 0;
 }
 
+/* Returns whether an item of the selection matches the same probes. */
 static bool selection_has_item(const struct spex_selection *selection,
                                const struct spex_selection_item *item) {
     for (size_t i = 0; i < selection->count; i++)
@@ -238,6 +242,8 @@ static int selection_append(struct spex_selection *selection, const struct spex_
     return 0;
 }
 
+/* Parses an item and appends it. An item for the same probes as an earlier one replaces that and
+ * does not count towards the limit. */
 static int selection_parse_item(struct span text, struct spex_selection *selection, char *why,
                                 size_t why_size) {
     struct spex_selection_item item;
@@ -254,6 +260,8 @@ static int selection_parse_item(struct span text, struct spex_selection *selecti
     return err;
 }
 
+/* Parses the items between commas. An empty item is an error, which the message tells by its
+ * number. */
 static int selection_parse_items(const char *list, struct spex_selection *selection, char *why,
                                  size_t why_size) {
     for (unsigned number = 1;; list++, number++) {
@@ -294,6 +302,7 @@ int spex_selection_parse(const char *text, struct spex_selection *selection, cha
     return err;
 }
 
+/* Also frees a selection whose parsing has failed half-way. */
 void spex_selection_free(struct spex_selection *selection) {
     for (size_t i = 0; i < selection->count; i++)
         free(selection->items[i].what);
@@ -301,6 +310,7 @@ void spex_selection_free(struct spex_selection *selection) {
     *selection = (struct spex_selection){0};
 }
 
+/* The items' array is freed here after a relative change, whose items have moved. */
 int spex_selection_change(struct spex_selection *present, struct spex_selection *change) {
     int err = 0;
     if (!change->relative) {
@@ -367,6 +377,7 @@ bool spex_selection_item_matches(const struct spex_selection_item *item,
            probe_matches(slash + 1, probe);
 }
 
+/* From the last item backwards, as the last that matches decides. */
 const struct spex_selection_item *spex_selection_decider(const struct spex_selection *selection,
                                                          const struct spex_selection_probe *probe) {
     for (size_t i = selection->count; i-- > 0;)
@@ -390,6 +401,7 @@ struct spex_sampling spex_selection_sampling(const struct spex_selection *select
     return sampling;
 }
 
+/* Without a sampling the item has no "@": the site's own period counts. */
 size_t spex_selection_item_text(const struct spex_selection_item *item, char *text, size_t size) {
     char type[16] = "", sampling[SPEX_SAMPLING_TEXT] = "off";
     if (item->types != ALL_TYPES)
@@ -401,6 +413,7 @@ size_t spex_selection_item_text(const struct spex_selection_item *item, char *te
                             item->sampling.period ? sampling : "");
 }
 
+/* A text that is cut would be another selection, so there is either all of it or none. */
 int spex_selection_text(const struct spex_selection *selection, char *text, size_t size) {
     size_t length = (size_t)snprintf(text, size, "%s",
                                      selection->count == 0 ? "off"

@@ -34,6 +34,7 @@ struct line {
     size_t length;
 };
 
+/* Appends text. `length` grows beyond `size` when the text is cut, and nothing is appended then. */
 __attribute__((format(printf, 2, 3))) static void line_add(struct line *line, const char *format,
                                                            ...) {
     va_list args;
@@ -107,6 +108,7 @@ static void line_add_known(struct line *line, const struct known *known) {
     }
 }
 
+/* Whether the item matches any of the loaded sites. */
 static bool item_matches_known(const struct spex_selection_item *item, const struct known *known) {
     for (uint32_t i = 0; i < known->count; i++) {
         const struct spex_selection_probe probe = spex_site_selected_by(known->infos[i]);
@@ -116,6 +118,7 @@ static bool item_matches_known(const struct spex_selection_item *item, const str
     return false;
 }
 
+/* Appends the item in quotes, cut to WORD_BYTES. */
 static void line_add_item(struct line *line, const struct spex_selection_item *item, bool first) {
     char text[WORD_BYTES], word[WORD_BYTES + 16];
     size_t length = spex_selection_item_text(item, text, sizeof(text));
@@ -141,6 +144,7 @@ static unsigned line_add_unmatched(struct line *line, const struct spex_selectio
     return unmatched;
 }
 
+/* The list of sites is a copy, so the message is made without the registry's lock. */
 int spex_selection_unmatched(const struct spex_selection *selection, char *text, size_t size) {
     struct line line = {.text = text, .size = size};
     struct known *known = malloc(sizeof(*known));
@@ -187,6 +191,7 @@ static unsigned infos_keep_unpolled(const struct spex_selection *selection,
     return kept;
 }
 
+/* Appends the names, or ids, of the first NAMED_MOST of these probes. */
 static void line_add_unpolled(struct line *line, const struct spex_site_info **infos,
                               unsigned count) {
     bool mixed = is_mixed(infos, count);

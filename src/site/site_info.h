@@ -65,14 +65,17 @@ struct spex_site_info {
     uint32_t slowed;
     /* The site is on, or has been on since spex_sites_time_begin. */
     bool used;
+    /* The site is selected, but the controller keeps it off. */
+    bool held;
     /* The sampling in force, or the last one while the site is off. In a region: the wanted one. */
     struct spex_sampling sampling;
-    /* In a region: the period that all of the region's sites have. */
+    /* The period that all of the region's sites have, if the site stands in one. */
     uint32_t region_period;
-    /* In the probe's first site, for the whole probe: the time that it was on, and that it was on
-     * and made records. */
+    /* In the probe's first site, for the whole probe: the time that it was on, that it was on and
+     * made records, and that a site was kept off by the controller. */
     struct spex_site_clock on;
     struct spex_site_clock recording;
+    struct spex_site_clock kept_off;
 };
 
 /* Value of `slowed`: the controller keeps the site off for a while. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Starts a collection: rings, the controller, collectors, the output. Under the lock of start and
- * stop. */
+/* Starts a collection: rings, the controller, collectors, the output, in this order. Each function
+ * is called with the lock of start and stop held (life_state.h), by the thread that starts or
+ * selects. A collection begins with the first selection that switches a probe on, so a program that
+ * is never looked at has neither rings nor collectors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +22,7 @@
 
 struct spex_life spex_life = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Sets the pointers to NULL, since the structure is used again by the next start. */
 void spex_life_settings_free(void) {
     free(spex_life.out);
     free(spex_life.control);
@@ -35,6 +38,8 @@ const char *spex_life_out_after(const char *prefix) {
     return out && strncmp(out, prefix, length) == 0 ? out + length : NULL;
 }
 
+/* Opens the sink that the process always has: a stream where SPEX_OUT names a socket, metrics
+ * otherwise. The list of sinks frees it when spex stops. */
 static int sink_open(void) {
     struct spex_sink *sink = NULL;
     const char *stream = spex_life_out_after(SPEX_OUT_STREAM);
@@ -45,8 +50,9 @@ static int sink_open(void) {
     return err;
 }
 
-/* There is a table where the program or its environment has selected probes, and none where a
- * command has, which gets the figures itself. */
+/* Opens the output of the table at the end. There is a table where the program or its environment
+ * has selected probes, or SPEX_OUT names a file. There is none where a command has selected them,
+ * because the command gets the figures itself. */
 int spex_collection_output_open(bool table) {
     const char *out = spex_life.settings.out;
     if (spex_life.output || spex_life_out_after(SPEX_OUT_STREAM) ||
@@ -60,12 +66,14 @@ static int outputs_open(bool table) {
     return err ? err : sink_open();
 }
 
-/* Whether another process takes the records: then the controller does not change what is
- * selected. */
+/* Returns whether another process takes the records. Then the controller does not change what is
+ * selected: that process has asked for exactly these records. */
 static bool is_elsewhere(void) {
     return spex_life_out_after(SPEX_OUT_STREAM) != NULL;
 }
 
+/* Begins the controller before the metrics, whose lock both share. A budget of 0 makes it keep
+ * accounts without changing anything. */
 static int controller_begin(void) {
     const struct spex_rate_policy_ops *policy = spex_life.settings.rate_policy;
     int err = spex_controller_begin(is_elsewhere() ? 0 : spex_life.settings.budget, policy);
@@ -82,6 +90,9 @@ static void thread_budget_begin(void) {
     spex_thread_budget_set(share, share > 0 ? spex_tick_rate_since(spex_instant_now()) : 0);
 }
 
+/* What a command has asked for goes before the settings; without a share of its own it has the
+ * budget's. The sampler counts the collectors' cost for its budget only where no controller
+ * does. */
 int spex_collection_models_begin(struct spex_error *error) {
     const char *path = spex_life.settings.models;
     double samples = spex_life.settings.samples, budget = spex_life.settings.budget;
@@ -105,6 +116,9 @@ static const struct spex_chore chores[] = {
     {spex_regions_tell, NULL, NULL},
 };
 
+/* The caller switches sites on after this, so that no probe writes before there are rings. After an
+ * error no thread is left running. Rings are never unmapped, because threads of the program may
+ * still be writing to them. */
 int spex_collection_start(bool table) {
     const struct spex_settings *settings = &spex_life.settings;
     int err = spex_probes_prepare(settings->ring_records, settings->ring_cpus, settings->commit,
@@ -126,6 +140,8 @@ int spex_collection_start(bool table) {
         return err;
     }
     struct spex_error error = {""};
+    /* The kernel sampler may run before there is a sink: its records wait in the rings until
+     * spex_collectors_begin. */
     err = spex_collection_models_begin(&error);
     if (err)
         spex_message("SPEX_MODELS: %s", error.text);

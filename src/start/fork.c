@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What happens around a fork, and in its child. */
+/* What happens around a fork, and in its child.
+ *
+ * The locks are held across the fork, so that the child finds every structure whole. The child has
+ * the forking thread alone: it resets each room that had a thread or a file of its parent's, and
+ * then collects nothing until it starts spex itself, or at once with SPEX_FORKS=follow. Handlers
+ * run on the thread that forks, in the program's time. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <time.h>
@@ -38,6 +43,7 @@ static void fork_prepare(void) {
     spex_counters_fork_prepare();
 }
 
+/* Releases the locks in the reverse order. */
 static void fork_parent(void) {
     spex_counters_fork_parent();
     spex_sites_fork_parent();
@@ -48,8 +54,9 @@ static void fork_parent(void) {
 }
 
 /* With SPEX_FORKS=follow the child collects as its parent does. After an error, of which a message
- * says, it goes on without. */
-static void follow(struct spex_selection selection, bool table) {
+ * tells, the child goes on without spex. Owns `selection`: the registry takes it, or it is
+ * freed. */
+static void child_follow(struct spex_selection selection, bool table) {
     spex_life_control_start();
     if (selection.count > 0 && spex_collection_start(table) == 0) {
         spex_sites_select(selection);
@@ -62,6 +69,7 @@ static void follow(struct spex_selection selection, bool table) {
 /* Resets the child: its probes are off, and it has no collector and no output until it calls
  * spex_start or follows its parent. */
 static void fork_child(void) {
+    /* Read before the state of the parent is forgotten. */
     bool follows = spex_life.started && spex_life.settings.follow, table = spex_life.output != NULL;
     struct spex_selection selection;
     spex_counters_fork_child();
@@ -80,7 +88,7 @@ static void fork_child(void) {
     spex_life.output = NULL;
     spex_life.started = spex_life.followed = follows;
     if (follows) {
-        follow(selection, table);
+        child_follow(selection, table);
     } else {
         /* The rate policy's object stays: another thread may have been in the loader, which is
          * not made anew. */
@@ -90,6 +98,8 @@ static void fork_child(void) {
     pthread_mutex_unlock(&spex_life.lock);
 }
 
+/* Handlers cannot be removed, so they are installed once and test themselves whether spex is
+ * started. */
 int spex_fork_handle(void) {
     static bool handled;
     int err = handled ? 0 : -pthread_atfork(fork_prepare, fork_parent, fork_child);

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests while spex is started: selections by the program, by commands and by the library itself;
- * streams; models. */
+ * streams; models.
+ *
+ * The functions named …_locked need the lock of start and stop. The program's threads wait for it.
+ * The control thread only tries it, in the request_… functions: the holder of the lock may be a
+ * stop that waits for the control thread's end. The control thread repeats a request that got
+ * -EBUSY. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdarg.h>
@@ -39,7 +44,10 @@ __attribute__((format(printf, 3, 4))) static void answer_write(char *answer, siz
         spex_message("%s", line);
 }
 
-/* The selection is read before anything is opened or started for it. */
+/* Parses the selection before it opens or starts anything, so that a wrong selection changes
+ * nothing. A request of a command (`answer` is set) opens no table. Warnings do not fail the
+ * selection: probes that cannot be polled, and items that match no probe, which a library may bring
+ * later. Returns the number of sites that are on. */
 int spex_life_select_locked(const char *probes, char *answer, size_t size) {
     struct spex_selection selection;
     char why[256] = "out of memory", unmatched[SPEX_SELECTION_CHECK_BYTES];
@@ -69,6 +77,7 @@ int spex_life_select_locked(const char *probes, char *answer, size_t size) {
     return on;
 }
 
+/* The requests of the control thread: -EBUSY at once where the lock is taken. */
 static int request_select(const char *probes, char *answer, size_t size) {
     if (pthread_mutex_trylock(&spex_life.lock) != 0)
         return -EBUSY;
@@ -77,6 +86,7 @@ static int request_select(const char *probes, char *answer, size_t size) {
     return on;
 }
 
+/* A stream that is attached owns the socket; after an error the connection keeps it. */
 static int stream_locked(struct spex_descriptor socket, uint32_t types, char *answer, size_t size) {
     int err = spex_life.started ? spex_stream_attach(socket, types, spex_life.settings.collectors)
                                 : -EPERM;
@@ -98,6 +108,10 @@ static int request_stream(struct spex_descriptor socket, uint32_t types, char *a
     return err;
 }
 
+/* Replaces the models, or returns to those of the settings where `path` is NULL. The request is
+ * remembered also while no collector runs, for the collection that starts next; then the file is
+ * only checked, so that its errors are reported to who asked. After an error the former models stay
+ * in use. */
 static int models_locked(const char *path, double samples, double share, char *answer,
                          size_t size) {
     char *copy = path ? strdup(path) : NULL;
@@ -149,6 +163,8 @@ static void door_open(void) {
         spex_message("no control socket: %s", why);
 }
 
+/* Without the control socket the program runs all the same. A command that cannot be called is an
+ * error: it has started the program to get the figures. */
 int spex_life_control_start(void) {
     const char *command = spex_life_out_after(SPEX_OUT_METRICS);
     char why[WHY_BYTES] = "";
@@ -161,6 +177,8 @@ int spex_life_control_start(void) {
     return err;
 }
 
+/* As spex_life_select_locked, for the selection that the process itself makes: an empty one never
+ * starts a collection, and there is no table. */
 static int need_locked(const char *probes, char *why, size_t why_size) {
     struct spex_selection selection;
     int err = spex_selection_parse(probes, &selection, why, why_size);
@@ -178,6 +196,8 @@ static int need_locked(const char *probes, char *why, size_t why_size) {
     return 0;
 }
 
+/* Called by the tuning thread, which holds no lock of its own here: a stop may hold the lock of
+ * start and stop for as long as its sinks take to finish. */
 int spex_life_need(const char *probes, char *why, size_t why_size) {
     pthread_mutex_lock(&spex_life.lock);
     int err = -EPERM;

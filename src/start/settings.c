@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads and checks the settings. For each of them the environment wins over the options of the
+ * program, so that a user can change a program that he cannot build. The first wrong setting ends
+ * the start with one line on standard error that names the variable and what was expected. Texts
+ * are not copied here: they point into the environment and the options. */
 #include "start/settings.h"
 
 #include <errno.h>
@@ -18,9 +22,12 @@
 #include "policies/rate/rates.h"
 #include "queues/commit_rseq.h"
 
+/* Limits of settings that are not checked elsewhere. */
 enum { RING_RECORDS_MAX = 1 << 24, BATCH_RECORDS_MAX = 4096 };
 
-/* Reads a number from the environment. *value stays where the variable is not set. */
+/* Reads a number from the environment; *value stays where the variable is not set. Signs and
+ * spaces, which strtoul accepts, are refused. RING_RECORDS_MAX is the greatest number that any
+ * setting allows; check_range has the range of each. */
 static int read_number(enum spex_variable variable, unsigned *value) {
     const char *text = spex_variable_text(variable);
     if (!text)
@@ -36,6 +43,7 @@ static int read_number(enum spex_variable variable, unsigned *value) {
     return 0;
 }
 
+/* The message names the variable, also where the value is from the options. */
 static int check_range(enum spex_variable variable, unsigned value, unsigned low, unsigned high,
                        bool power_of_two) {
     if (value >= low && value <= high && !(power_of_two && (value & (value - 1))))
@@ -45,6 +53,7 @@ static int check_range(enum spex_variable variable, unsigned value, unsigned low
     return -EINVAL;
 }
 
+/* Returns the environment's text, else the option's; NULL where there is none or it is empty. */
 static const char *read_text(enum spex_variable variable, const char *otherwise) {
     const char *text = spex_variable_text(variable);
     if (!text)
@@ -71,7 +80,9 @@ static int read_commit(const char *otherwise, enum spex_commit *commit) {
     return 0;
 }
 
-/* Set-user-ID programs have no control socket. */
+/* Set-user-ID programs have no control socket: the user who runs one must not switch what executes
+ * with another's rights. A relative path is refused because the program may change its
+ * directory. */
 static int read_control(const char *otherwise, struct spex_settings *settings) {
     const char *text = read_text(SPEX_VARIABLE_CONTROL, otherwise);
     settings->closed = getauxval(AT_SECURE) || (text && strcmp(text, "off") == 0);
@@ -82,6 +93,7 @@ static int read_control(const char *otherwise, struct spex_settings *settings) {
     return -EINVAL;
 }
 
+/* Reads a budget such as "2%" as a share. `of`: what it is a share of, for the message. */
 static int read_share(enum spex_variable variable, const char *otherwise, const char *of,
                       double *share) {
     const char *text = read_text(variable, otherwise);
@@ -101,7 +113,7 @@ static int read_budgets(const struct spex_options *options, struct spex_settings
                             &settings->thread_budget);
 }
 
-/* A budget needs calibrated costs. */
+/* A budget needs calibrated costs: what probes spend is their counts times these. */
 static int check_budgets(const struct spex_settings *settings) {
     enum spex_variable variable =
         settings->budget > 0 ? SPEX_VARIABLE_BUDGET : SPEX_VARIABLE_THREAD_BUDGET;
@@ -112,6 +124,7 @@ static int check_budgets(const struct spex_settings *settings) {
     return -EINVAL;
 }
 
+/* The object stays loaded until spex stops; the policy's functions and texts are in it. */
 static int load_rate_policy(const char *path, struct spex_settings *settings) {
     struct spex_error error;
     if (spex_shared_object_open(&settings->rate_object, path, &spex_rate_object_kind, &error) !=
@@ -123,6 +136,7 @@ static int load_rate_policy(const char *path, struct spex_settings *settings) {
     return 0;
 }
 
+/* A text with a "/" is the path of an object; any other is the name of a built-in policy. */
 static int read_rate_policy(const char *otherwise, struct spex_settings *settings) {
     const char *text = read_text(SPEX_VARIABLE_RATE_POLICY, otherwise);
     if (!text)
@@ -147,6 +161,7 @@ static int read_samples(double otherwise, double *samples) {
     return -EINVAL;
 }
 
+/* The environment alone decides: there is no option for it. */
 static int read_forks(struct spex_settings *settings) {
     const char *text = read_text(SPEX_VARIABLE_FORKS, NULL);
     settings->follow = text && strcmp(text, "follow") == 0;
@@ -156,6 +171,8 @@ static int read_forks(struct spex_settings *settings) {
     return -EINVAL;
 }
 
+/* All values are read first and checked afterwards. An error closes the rate policy's object, which
+ * may have been loaded by then. */
 int spex_settings_read(const struct spex_options *options, struct spex_settings *settings) {
     const struct spex_options none = {.size = sizeof(none)};
     if (!options)

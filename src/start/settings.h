@@ -12,25 +12,39 @@
 #include "rate/policy_object.h"
 
 struct spex_settings {
-    const char *probes;    /* NULL: no selection */
-    const char *functions; /* NULL: none are to be kernels */
-    const char *out;       /* NULL: standard error */
-    double budget;         /* share of its time that a program lets probes have; 0: any */
-    double thread_budget;  /* share of any 10 ms that a thread lets its records have; 0: any */
-    const struct spex_rate_policy_ops *rate_policy; /* how it is shared out */
-    struct spex_shared_object rate_object;          /* where it is, if it was loaded */
-    const char *models;                             /* a file; NULL: none */
-    double samples;   /* an execution of a polled kernel, by the models */
-    unsigned probing; /* looks a second at polled probes */
+    /* NULL: no selection. */
+    const char *probes;
+    /* Functions that become kernels. NULL: none. */
+    const char *functions;
+    /* NULL: standard error. */
+    const char *out;
+    /* Share of the program's time that probes may take. 0: no limit. */
+    double budget;
+    /* Share of any 10 ms that the records of a thread may take. 0: no limit. */
+    double thread_budget;
+    /* The policy that divides the budget among the probes. */
+    const struct spex_rate_policy_ops *rate_policy;
+    /* The object that the policy was loaded from; empty for a built-in one. */
+    struct spex_shared_object rate_object;
+    /* The file with models of kernels. NULL: none. */
+    const char *models;
+    /* Samples of each execution of a polled kernel that has a model. */
+    double samples;
+    /* Looks at polled probes, a second. */
+    unsigned probing;
     unsigned collectors;
     unsigned ring_records;
     unsigned batch_records;
-    unsigned ring_cpus; /* 0: all */
+    /* 0: all. */
+    unsigned ring_cpus;
     enum spex_commit commit;
     bool calibrate;
-    bool closed;         /* there is to be no control socket */
-    const char *control; /* its directory, NULL: the first that can be had */
-    bool follow;         /* the child of a fork goes on as its parent */
+    /* There is to be no control socket. */
+    bool closed;
+    /* Directory of the control socket. NULL: the first one that can be used. */
+    const char *control;
+    /* The child of a fork collects as its parent does. */
+    bool follow;
 };
 
 /* 0, or -EINVAL with one line on standard error. The caller closes the rate policy's object. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Start and stop of the library: rings, collectors, output and sites are started in this order, and
- * stopped in the reverse order. All under the lock of start and stop. */
+/* Start and stop of the library: the public functions, and their parts under the lock of start and
+ * stop. A start opens the control socket and, where probes are selected, starts rings, collectors
+ * and output before the sites go on. A stop does the reverse: first the sites go off, then
+ * everything that handles their records ends. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -27,6 +29,11 @@
 #include "text/message.h"
 #include "text/variables.h"
 
+/* The order matters. Sites go off first, so that no new records are made. The kernel sampler writes
+ * records, too, and ends before the collectors, which read the rings empty. The metrics end, and
+ * then the accounts, which read them. The control thread ends after that, so that its last report
+ * has all records. The table comes last of the readers, when no other thread of spex runs; sinks
+ * are freed after it because it reads the metrics. */
 static void stop_locked(void) {
     spex_sites_need((struct spex_selection){0});
     spex_sites_select((struct spex_selection){0});
@@ -66,7 +73,8 @@ static int settings_keep(void) {
 }
 
 /* Makes kernels of functions. Programs that are not instrumented do not link the room functions, so
- * that its weak symbol is NULL. */
+ * that its weak symbol is NULL. They get a message and run on: the variable may be meant for
+ * another program of the same environment. */
 static int functions_make(void) {
     if (!spex_life.settings.functions)
         return 0;
@@ -85,6 +93,9 @@ static int fork_handlers_install(void) {
     return err;
 }
 
+/* A child that follows its parent has been started by the fork; its own first spex_start succeeds
+ * and changes nothing. `started` is set before the selection, whose failure is undone by a whole
+ * stop. */
 static int start_locked(const struct spex_options *options) {
     if (spex_life.started) {
         bool followed = spex_life.followed;
@@ -122,6 +133,7 @@ int spex_set(const char *probes) {
     return on;
 }
 
+/* Does nothing where spex has not been started. */
 int spex_stop(void) {
     pthread_mutex_lock(&spex_life.lock);
     if (spex_life.started)
@@ -130,11 +142,14 @@ int spex_stop(void) {
     return 0;
 }
 
+/* A program that returns from main without spex_stop gets its table, too. */
 __attribute__((destructor)) static void stop_at_exit(void) {
     spex_stop();
     spex_threads_exit();
 }
 
+/* Without a lock: each figure is read by itself, so the figures may differ by what happens
+ * meanwhile. */
 int spex_status_get(struct spex_status *status) {
     if (status->size != sizeof(*status))
         return -EINVAL;
@@ -152,7 +167,8 @@ int spex_status_get(struct spex_status *status) {
         .undelivered = spex_sinks_undelivered(),
         .unrecorded = spex_threads_unrecorded(),
         .ring_bytes = spex_rings_bytes(),
-        .thread_bytes = spex_rings_count() ? spex_threads_bytes() : 0, /* made before the rings */
+        /* The pool of threads is reserved before the rings, and counts once there are rings. */
+        .thread_bytes = spex_rings_count() ? spex_threads_bytes() : 0,
     };
     return 0;
 }

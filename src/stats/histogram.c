@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* A bucket's number has the power of two of its values and, as the remainder, the six bits below
+ * their leading one. */
 #include "stats/histogram.h"
 
+/* The inverse of spex_histogram_bucket(). */
 void spex_histogram_bounds(unsigned bucket, double *low, double *high) {
     unsigned shift = bucket < SPEX_HISTOGRAM_SUB ? 0 : bucket / SPEX_HISTOGRAM_SUB - 1;
     uint64_t first =
@@ -15,6 +18,8 @@ double spex_histogram_value(unsigned bucket) {
     return low + (high - low) / 2;
 }
 
+/* The first bucket at which the sum of weights reaches q of all; the last one that is not empty,
+ * where rounding keeps the sum below that. */
 double spex_histogram_quantile(const struct spex_histogram *histogram, double q) {
     double wanted = q * (double)histogram->total;
     double below = 0;

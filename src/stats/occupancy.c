@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Margins from sums alone. Consecutive looks are not independent, so n looks count as fewer, by
+ * their correlation; the sums over pairs of looks give it. */
 #include "stats/occupancy.h"
 
 #include <math.h>
@@ -12,9 +14,10 @@
 /* From this n p (1 - p) on, the binomial distribution of a share is taken for a normal one. */
 #define NORMAL_LEAST 10
 
-/* Upper limit of threads in a valid look. Sums within it stay far from overflow. */
+/* Most threads of a look in sums that count as valid. Sums within it stay far from overflow. */
 #define THREADS_MOST 1e6
 
+/* Sums of products go over pairs of consecutive looks, for their correlation. */
 void spex_occupancy_add(struct spex_occupancy *activity, uint32_t threads, int64_t before) {
     activity->looks++;
     activity->active += threads > 0;
@@ -27,6 +30,7 @@ void spex_occupancy_add(struct spex_occupancy *activity, uint32_t threads, int64
     activity->thread_pairs += (uint64_t)threads * (uint64_t)before;
 }
 
+/* spex_grown makes a sum that has become less 0, and not a very great number. */
 void spex_occupancy_subtract(struct spex_occupancy *activity, const struct spex_occupancy *before) {
     *activity = (struct spex_occupancy){
         .looks = spex_grown(before->looks, activity->looks),
@@ -90,6 +94,7 @@ static double rare_margin(double share, double n) {
     return half + fabs(middle - share);
 }
 
+/* Margin of the mean of n independent looks, by the t distribution. */
 static double mean_margin(double variance, double n) {
     return spex_student_95(n - 1) * sqrt(variance / (n - 1));
 }

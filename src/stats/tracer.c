@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Finds the probe once for each run of records of the same kind, as batches mostly hold long ones,
+ * and takes each value of a run in one loop. Probes are found by binary search. A probe's structure
+ * moves when another appears before it, but its values stay where they were allocated. */
 #include "stats/tracer.h"
 
 #include <errno.h>
@@ -10,6 +13,7 @@
 struct probe {
     struct spex_metrics metrics;
     struct spex_values *values[SPEX_MAX_FIELDS];
+    struct spex_values *losses[SPEX_MAX_FIELDS]; /* spex_tracer_losses; NULL: none */
 };
 
 struct spex_tracer {
@@ -37,6 +41,7 @@ struct scaling {
     uint64_t given; /* the sum of the whole weights so far */
 };
 
+/* The next whole weight. Rounds the running sum, so that rounding errors do not add up. */
 static uint64_t scaling_next(struct scaling *scaling, uint32_t weight) {
     scaling->sum += weight * scaling->scale;
     uint64_t share = (uint64_t)(scaling->sum + 0.5) - scaling->given;
@@ -53,12 +58,15 @@ void spex_tracer_destroy(struct spex_tracer *tracer) {
     if (!tracer)
         return;
     for (size_t p = 0; p < tracer->count; p++)
-        for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++)
+        for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++) {
             free(tracer->probes[p].values[s]);
+            free(tracer->probes[p].losses[s]);
+        }
     free(tracer->probes);
     free(tracer);
 }
 
+/* The order of probes: by id and then type. */
 static uint64_t key_of(uint16_t id, uint32_t type) {
     return (uint64_t)id << 32 | type;
 }
@@ -77,6 +85,7 @@ static size_t position_of(const struct spex_tracer *tracer, uint64_t key) {
     return low;
 }
 
+/* Inserts the record's probe at a position, so that the array stays sorted. NULL: no memory. */
 static struct probe *probe_insert(struct spex_tracer *tracer, size_t at,
                                   const struct spex_record *record) {
     if (tracer->count == tracer->room) {
@@ -97,11 +106,13 @@ static struct probe *probe_insert(struct spex_tracer *tracer, size_t at,
     return &tracer->probes[at];
 }
 
+/* Whether the probe at this position, if there is one, is the wanted one. */
 static bool stands_at(const struct spex_tracer *tracer, size_t at, uint16_t id, uint32_t type) {
     return at < tracer->count && tracer->probes[at].metrics.probe_id == id &&
            tracer->probes[at].metrics.probe_type == type;
 }
 
+/* The probe of a record, inserted if it is new. NULL: no memory. */
 static struct probe *probe_of(struct spex_tracer *tracer, const struct spex_record *record) {
     size_t at = position_of(tracer, key_of(record->probe_id, record->probe_type));
     if (stands_at(tracer, at, record->probe_id, record->probe_type))
@@ -109,27 +120,19 @@ static struct probe *probe_of(struct spex_tracer *tracer, const struct spex_reco
     return probe_insert(tracer, at, record);
 }
 
-/* Adds one field of a run of records. The sums are over distances from the mean so far: new values
- * lie near it, so that the sums stay small and exact (West's update, for many values at once).
- * False: no memory. */
-static bool values_add(struct spex_values **values, const struct spex_record *records, size_t count,
-                       unsigned field, const struct batch *batch) {
-    if (!*values) {
-        *values = malloc(sizeof(**values));
-        if (!*values)
-            return false;
-        spex_values_clear(*values);
-        (*values)->mean = (*values)->spread.origin = (double)records[0].fields[field];
-    }
-    struct spex_values *v = *values;
+/* Adds one field of a run of records, each with `scale` times its weight. The sums are over
+ * distances from the mean so far: new values lie near it, so that the sums stay small and exact
+ * (West's update, for many values at once). */
+static void values_add(struct spex_values *v, const struct spex_record *records, size_t count,
+                       unsigned field, double scale) {
     const double mean = v->mean;
     double weight = 0, distances = 0, squares = 0;
     uint64_t min = v->min, max = v->max;
-    struct scaling scaling = {.scale = batch->scale};
+    struct scaling scaling = {.scale = scale};
+    /* Unscaled weights have 32 bits, which convert to double in fewer instructions. */
+    const bool plain = scale == 1;
     for (size_t i = 0; i < count; i++) {
         uint64_t value = records[i].fields[field];
-        /* Without losses the weight has 32 bits, which convert to double in fewer instructions. */
-        bool plain = batch->scale <= 1;
         uint64_t whole = plain ? records[i].weight : scaling_next(&scaling, records[i].weight);
         double w = plain ? (double)records[i].weight : (double)whole;
         double distance = (double)value - mean;
@@ -147,7 +150,6 @@ static bool values_add(struct spex_values **values, const struct spex_record *re
         v->mean += distances / v->weight;
         v->squares += squares - distances * distances / v->weight;
     }
-    return true;
 }
 
 /* Counts marks, and adds executions in regions. An execution recorded with probability 1/w counts
@@ -166,12 +168,12 @@ static void marks_add(struct spex_metrics *metrics, const struct spex_record *re
     }
 }
 
-/* Adds one field of a run to the sums for margins. `all`: every execution was recorded and none was
- * lost, so that nothing was left to chance and there is nothing to add. */
+/* Adds one field of a run to the sums for margins. `all`: every execution was recorded, so that
+ * without a loss nothing was left to chance and there is nothing to add. */
 static void spread_add(struct spex_variance *spread, const struct spex_record *records,
                        size_t count, unsigned field, const struct batch *batch, bool all) {
     spex_variance_stretch(spread, batch->stretch, batch->scale);
-    if (all)
+    if (all && !batch->stretch)
         return;
     for (size_t i = 0; i < count; i++) {
         const struct spex_record *record = &records[i];
@@ -181,6 +183,46 @@ static void spread_add(struct spex_variance *spread, const struct spex_record *r
         else if (record->weight > 1 || batch->stretch)
             spex_variance_single(spread, record->fields[field], record->weight, batch->scale);
     }
+}
+
+/* A new set of values; NULL: no memory. */
+static struct spex_values *values_create(double origin) {
+    struct spex_values *values = malloc(sizeof(*values));
+    if (!values)
+        return NULL;
+    spex_values_clear(values);
+    values->mean = values->spread.origin = origin;
+    return values;
+}
+
+/* Adds one field of a run to the probe's values, and what the records stand for beside themselves
+ * to its losses, whose spread is that of both. False: no memory. */
+static bool field_add(struct probe *probe, const struct spex_record *records, size_t count,
+                      unsigned field, unsigned series, const struct batch *batch, bool all) {
+    static const struct batch lossless = {.scale = 1};
+    struct spex_values **values = &probe->values[series], **losses = &probe->losses[series];
+    double origin = (double)records[0].fields[field];
+    if (!*values && !(*values = values_create(origin)))
+        return false;
+    if (batch->stretch && !*losses) {
+        if (!(*losses = values_create(origin)))
+            return false;
+        (*losses)->spread = (*values)->spread;
+    }
+    values_add(*values, records, count, field, 1);
+    spread_add(&(*values)->spread, records, count, field, &lossless, all);
+    if (*losses)
+        spread_add(&(*losses)->spread, records, count, field, batch, all);
+    if (batch->stretch)
+        values_add(*losses, records, count, field, batch->scale - 1);
+    return true;
+}
+
+/* Whether the record only counts: its fields hold no values, or not all of them, or a time that
+ * contains the making ready of a counter, which is no time of the program. */
+static bool has_no_values(const struct spex_record *record) {
+    bool ready = spex_probe_type_ticks(record->probe_type) && record->marks & SPEX_MARK_OPENING;
+    return ready || record->marks & SPEX_MARK_UNAVAILABLE || !record->weight;
 }
 
 /* Adds a run: records of one probe with the same number of fields, all with values or all
@@ -206,41 +248,45 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
     metrics->last_ticks = last;
     metrics->records += records[0].weight ? count : 0;
     metrics->count += (double)weight * batch->scale;
-    metrics->weight_squares += (double)squares * batch->scale * batch->scale;
+    metrics->weight += (double)weight;
+    metrics->weight_squares += (double)squares;
     struct spex_tracer_totals *totals =
         &tracer->totals[spex_probe_type_ring(records[0].probe_type)];
     totals->records += count;
     totals->executions += (double)weight;
     if (marks)
         marks_add(metrics, records, count, batch->scale);
-    if ((records[0].marks & SPEX_MARK_UNAVAILABLE) || !records[0].weight)
-        return 0; /* the fields hold no values, or not all of them */
+    if (has_no_values(&records[0]))
+        return 0;
     /* A first field that holds the weight is counted above. */
     unsigned skip = spex_probe_type_first_value(records[0].probe_type);
-    bool all = weight == count && !batch->stretch && !(marks & SPEX_MARK_BURST);
+    bool all = weight == count && !(marks & SPEX_MARK_BURST);
     unsigned fields = spex_probe_type_measured(records[0].probe_type, records[0].field_count);
     for (unsigned f = skip; f < fields; f++) {
-        struct spex_values **values = &probe->values[f - skip];
-        if (!values_add(values, records, count, f, batch))
+        if (!field_add(probe, records, count, f, f - skip, batch, all))
             return -ENOMEM;
-        spread_add(&(*values)->spread, records, count, f, batch, all);
         if (metrics->series < f - skip + 1)
             metrics->series = f - skip + 1;
     }
     return 0;
 }
 
-/* Whether two records may be in one run. */
+/* Whether two records may be in one run: of one probe, with the same fields, both with or both
+ * without values, and both with a weight or both of weight 0, which are looks of the kernel
+ * sampler. */
 static bool is_same_run(const struct spex_record *one, const struct spex_record *other) {
     return one->probe_id == other->probe_id && one->probe_type == other->probe_type &&
            one->field_count == other->field_count && !one->weight == !other->weight &&
-           !((one->marks ^ other->marks) & SPEX_MARK_UNAVAILABLE);
+           has_no_values(one) == has_no_values(other);
 }
 
+/* Divides the batch into runs. All of it is scaled by the same factor for lost records. */
 int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count) {
     size_t begin = 0;
     struct batch batch = {.scale = 1};
     if (count && records[0].lost) {
+        /* A batch next to a loss begins a stretch if the records were lost right before it; else it
+         * continues the stretch, whose loss it shares. */
         batch.scale = ((double)records[0].lost + (double)count) / (double)count;
         tracer->stretch += records[0].gap || !tracer->stretch;
         batch.stretch = tracer->stretch;
@@ -279,18 +325,41 @@ const struct spex_values *spex_tracer_values(const struct spex_tracer *tracer, s
     return tracer->probes[probe].values[series];
 }
 
+const struct spex_values *spex_tracer_losses(const struct spex_tracer *tracer, size_t probe,
+                                             unsigned series) {
+    return tracer->probes[probe].losses[series];
+}
+
+/* The values with their losses: in `room` where there are losses and memory, which the caller
+ * frees. */
+static const struct spex_values *values_with_losses(const struct probe *probe, unsigned series,
+                                                    struct spex_values **room) {
+    const struct spex_values *values = probe->values[series], *losses = probe->losses[series];
+    *room = losses ? malloc(sizeof(**room)) : NULL;
+    if (!*room)
+        return values;
+    spex_values_weigh(*room, values, losses, 1);
+    return *room;
+}
+
 void spex_tracer_series(const struct spex_tracer *tracer, size_t probe, unsigned series,
                         struct spex_series *out) {
-    const struct spex_values *v = tracer->probes[probe].values[series];
+    struct spex_values *room;
+    const struct spex_values *v = values_with_losses(&tracer->probes[probe], series, &room);
     *out = (struct spex_series){
         .mean = v->mean,
         .deviation = spex_values_deviation(v),
         .min = (double)v->min,
         .max = (double)v->max,
     };
+    free(room);
 }
 
 double spex_tracer_quantile(const struct spex_tracer *tracer, size_t probe, unsigned series,
                             double q) {
-    return spex_values_quantile(tracer->probes[probe].values[series], q);
+    struct spex_values *room;
+    double value =
+        spex_values_quantile(values_with_losses(&tracer->probes[probe], series, &room), q);
+    free(room);
+    return value;
 }

@@ -27,7 +27,8 @@ struct spex_metrics {
     uint64_t records;
     /* Executions: the sum of the records' weights, scaled up for lost records. */
     double count;
-    /* The sum of the squares of the scaled weights. */
+    /* The sums of the records' weights and of their squares, without what was lost. */
+    double weight;
     double weight_squares;
     /* The part of `count` that lies in regions, where weights are averages, and its variance. */
     double region_count;
@@ -47,9 +48,9 @@ int spex_tracer_create(struct spex_tracer **tracer);
 void spex_tracer_destroy(struct spex_tracer *tracer);
 
 /* Adds a batch: records of one ring that were read together. The first record holds the number of
- * records that were lost before them; all records of the batch are scaled up by the same factor, so
- * that they stand for the lost ones, too. 0, or -ENOMEM; then the rest of the batch is missing from
- * the metrics. */
+ * records that were lost before them. All records of the batch stand for them in equal parts, as
+ * far as nothing more is known of a probe than its records: see spex_tracer_losses. 0, or -ENOMEM;
+ * then the rest of the batch is missing from the metrics. */
 int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count);
 
 /* Totals of all probes of one type. */
@@ -68,8 +69,18 @@ size_t spex_tracer_probes(const struct spex_tracer *tracer);
 size_t spex_tracer_find(const struct spex_tracer *tracer, uint16_t probe_id, uint32_t probe_type);
 void spex_tracer_metrics(const struct spex_tracer *tracer, size_t probe,
                          struct spex_metrics *metrics);
+
+/* The values, without what was lost. */
 const struct spex_values *spex_tracer_values(const struct spex_tracer *tracer, size_t probe,
                                              unsigned series);
+
+/* The values of records that were read next to a loss, with the weights of the lost executions that
+ * they stand for (`losses` of spex_values_weigh); NULL: there are none. Who knows how often the
+ * probe was executed knows how much of that was really lost. */
+const struct spex_values *spex_tracer_losses(const struct spex_tracer *tracer, size_t probe,
+                                             unsigned series);
+
+/* Statistics of the values with all lost executions that their records stand for. */
 void spex_tracer_series(const struct spex_tracer *tracer, size_t probe, unsigned series,
                         struct spex_series *out);
 double spex_tracer_quantile(const struct spex_tracer *tracer, size_t probe, unsigned series,

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Sets of values, and the difference of one set at two times: figures of an interval are the later
+ * state less the earlier one. */
 #include "stats/values.h"
 
 #include <math.h>
@@ -9,6 +11,8 @@ void spex_values_clear(struct spex_values *values) {
     values->min = UINT64_MAX;
 }
 
+/* Sets the extremes after a subtraction, to the middles of the outermost buckets that are not
+ * empty. */
 static void extremes_from_histogram(struct spex_values *values) {
     uint64_t low = UINT64_MAX, high = 0;
     for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++) {
@@ -23,8 +27,8 @@ static void extremes_from_histogram(struct spex_values *values) {
     values->max = high > values->max ? values->max : high;
 }
 
-/* The moments follow from the rule for joining two sets (D. H. D. West, CACM 22(9), 1979), solved
- * for the second set. */
+/* Nothing is left where `before` has all the weight. The moments follow from the rule for
+ * joining two sets (D. H. D. West, CACM 22(9), 1979), solved for the second set. */
 void spex_values_subtract(struct spex_values *values, const struct spex_values *before) {
     double weight = values->weight - before->weight;
     if (before->weight <= 0)
@@ -47,11 +51,44 @@ void spex_values_subtract(struct spex_values *values, const struct spex_values *
     extremes_from_histogram(values);
 }
 
+/* Adds `factor` times the weights to a histogram. Rounds so that the total is right. The limit
+ * keeps the conversion defined for weights that another process has sent. */
+static void histogram_add_scaled(struct spex_histogram *histogram,
+                                 const struct spex_histogram *more, double factor) {
+    const double most = 0x1p62;
+    double owed = 0;
+    for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++) {
+        owed = fmin(owed + factor * (double)more->weights[b], most);
+        uint64_t whole = (uint64_t)(owed + 0.5);
+        if (!more->weights[b])
+            continue;
+        histogram->weights[b] += whole;
+        histogram->total += whole;
+        owed -= (double)whole;
+    }
+}
+
+/* The moments follow from the rule for joining two sets, as in spex_values_subtract. */
+void spex_values_weigh(struct spex_values *out, const struct spex_values *values,
+                       const struct spex_values *losses, double factor) {
+    *out = *values;
+    if (!losses || !(losses->weight > 0) || !(factor > 0))
+        return;
+    double more = factor * losses->weight, distance = losses->mean - values->mean;
+    out->weight += more;
+    out->mean += distance * more / out->weight;
+    out->squares +=
+        factor * losses->squares + distance * distance * values->weight * more / out->weight;
+    out->spread = losses->spread;
+    histogram_add_scaled(&out->histogram, &losses->histogram, factor);
+}
+
 double spex_values_deviation(const struct spex_values *values) {
     /* Rounding may leave a small negative sum of squares. */
     return values->weight > 0 && values->squares > 0 ? sqrt(values->squares / values->weight) : 0;
 }
 
+/* The extremes are exact, but the middle of a bucket at the end may lie beyond them. */
 double spex_values_quantile(const struct spex_values *values, double q) {
     if (!values->histogram.total)
         return 0;

@@ -26,6 +26,12 @@ void spex_values_clear(struct spex_values *values);
  * from the histogram, to its resolution. */
 void spex_values_subtract(struct spex_values *values, const struct spex_values *before);
 
+/* Sets `out` to `values` with the weights of lost executions added: `losses` holds the same values
+ * with the weight of the lost executions that each stands for, of which `factor` (0 to 1) counts.
+ * Its spread describes both sets together. `losses` may be NULL. */
+void spex_values_weigh(struct spex_values *out, const struct spex_values *values,
+                       const struct spex_values *losses, double factor);
+
 /* The standard deviation; 0 where there are no values. */
 double spex_values_deviation(const struct spex_values *values);
 

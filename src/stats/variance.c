@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Runs for every recorded value, so it avoids branches that depend on random numbers and adds four
+ * copies at a time with vector instructions, which gcc and clang make of the vector types on every
+ * processor. variance.h tells the method. */
 #include "stats/variance.h"
 
 #include <math.h>
@@ -27,7 +30,8 @@ static bool has_neighbour(const struct spex_variance_unit *unit) {
     return unit->former_weight * 2 >= unit->weight;
 }
 
-/* A unit with a neighbour adds to `local`; another adds to the sums for a ratio estimate. */
+/* Adds a unit's contribution to the sums. A unit with a neighbour adds its difference from it to
+ * `local`; another adds to the sums for a ratio estimate. */
 static void sums_add(struct spex_variance_sums *sums, const struct spex_variance_unit *unit) {
     double weights = unit->factor * unit->weight * unit->weight;
     if (!(weights > 0))
@@ -44,6 +48,8 @@ static void sums_add(struct spex_variance_sums *sums, const struct spex_variance
     sums->weights += weights;
 }
 
+/* Adds the unit to the sums and remembers its mean and weight for the next one, whose neighbour
+ * it is. Nothing happens where no record was added to it. */
 static void unit_end(struct spex_variance *spread, struct spex_variance_unit *unit) {
     if (!(unit->weight > 0))
         return;
@@ -70,6 +76,8 @@ static void row_add(float *row, uint32_t signs, float up) {
     }
 }
 
+/* Adds a value to the unit, and to the row of the value. A unit with factor 0 was recorded with
+ * certainty and has no variance. */
 static void unit_add(struct spex_variance *spread, struct spex_variance_unit *unit, uint64_t value,
                      double weight) {
     unit->distance += weight * ((double)value - spread->origin);
@@ -96,6 +104,8 @@ static double factor_of(uint32_t weight, double scale) {
     return scale * (1 - 1.0 / weight);
 }
 
+/* An execution outside of bursts ends the burst that runs. It is a unit of its own, unless it
+ * stands for itself alone and so was recorded with certainty. */
 void spex_variance_single(struct spex_variance *spread, uint64_t value, uint32_t weight,
                           double scale) {
     if (spread->burst.weight > 0)
@@ -110,6 +120,7 @@ void spex_variance_single(struct spex_variance *spread, uint64_t value, uint32_t
     sums_add(&spread->sums, &unit);
 }
 
+/* A burst whose first record was lost begins with the first one that is there. */
 void spex_variance_in_burst(struct spex_variance *spread, uint64_t value, uint32_t weight,
                             double scale, bool first) {
     if (first || !(spread->burst.weight > 0)) {
@@ -121,6 +132,7 @@ void spex_variance_in_burst(struct spex_variance *spread, uint64_t value, uint32
     unit_add(spread, &spread->burst, value, weight);
 }
 
+/* Adds the units that run to a copy, so that they may still grow. */
 struct spex_variance_sums spex_variance_sums(const struct spex_variance *spread) {
     struct spex_variance_sums sums = spread->sums;
     sums_add(&sums, &spread->burst);
@@ -128,6 +140,7 @@ struct spex_variance_sums spex_variance_sums(const struct spex_variance *spread)
     return sums;
 }
 
+/* Units that still ran are closed on both sides first. */
 void spex_variance_subtract(struct spex_variance *spread, const struct spex_variance *before) {
     struct spex_variance_sums former = spex_variance_sums(before);
     spread->sums = spex_variance_sums(spread);
@@ -143,6 +156,8 @@ void spex_variance_subtract(struct spex_variance *spread, const struct spex_vari
             spread->rows[row][way] -= before->rows[row][way];
 }
 
+/* Each copy gives A - share × T with random signs of the units, whose square has the wanted
+ * variance as its expectation. The mean over copies is less uncertain. */
 double spex_variance_above(const struct spex_variance *spread, unsigned row, double share) {
     double squares = 0;
     for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++) {

@@ -4,9 +4,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "text/printable.h"
+
 void spex_error_set(struct spex_error *error, const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(error->text, sizeof(error->text), format, args);
     va_end(args);
+    spex_make_printable(error->text);
 }

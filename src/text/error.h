@@ -9,7 +9,7 @@ struct spex_error {
     char text[512];
 };
 
-/* Writes the line, as printf. */
+/* Writes the line, as printf, and makes it printable: it may quote a file or another process. */
 __attribute__((format(printf, 2, 3))) void spex_error_set(struct spex_error *error,
                                                           const char *format, ...);
 

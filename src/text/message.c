@@ -7,6 +7,7 @@
 
 #include "text/printable.h"
 
+/* Text of other programs may be in the arguments, so control characters are replaced. */
 void spex_message(const char *format, ...) {
     char line[512];
     va_list args;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A leading zero is refused, as are "-0" and "": each number has one form only. */
 bool spex_number_integer(const char *text, int64_t *value) {
     const char *digits = text + (*text == '-');
     bool leading_zero = digits[0] == '0' && (digits[1] != '\0' || digits != text);
@@ -37,6 +38,7 @@ bool spex_number_seconds(const char *text, double *value) {
     return true;
 }
 
+/* A digit must come first, or behind the minus: strtod would also take blanks, "inf" and "nan". */
 bool spex_number_real(const char *text, double *value) {
     const char *digits = text + (*text == '-');
     char *end;

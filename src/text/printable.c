@@ -35,6 +35,7 @@ bool spex_is_printable(const char *text) {
     return bytes > 0;
 }
 
+/* Replaces single bytes, so that the text does not become longer. */
 void spex_make_printable(char *text) {
     while (*text) {
         size_t bytes = character_bytes(text);

@@ -51,6 +51,7 @@ const char *spex_variable_text(enum spex_variable variable) {
     return text && *text ? text : NULL;
 }
 
+/* The lesser of two counts of edits. */
 static unsigned minimum_of(unsigned a, unsigned b) {
     return a < b ? a : b;
 }
@@ -91,6 +92,7 @@ static const char *variable_nearest(const char *name) {
     return nearest;
 }
 
+/* Writes the message: with the nearest name, or with all names where none is near. */
 static void unknown_report(const char *name) {
     const char *meant = variable_nearest(name);
     char all[SPEX_VARIABLES * NAME_BYTES] = "";
@@ -108,6 +110,7 @@ static void unknown_report(const char *name) {
  * The commands may run programs with probes, so these variables are not unknown. */
 static const char parameter_prefix[] = "SPEX_PARAMETER_";
 
+/* Whether spex reads the variable, or sets it for the commands of a space. */
 static bool variable_is_known(const char *name) {
     if (strncmp(name, parameter_prefix, strlen(parameter_prefix)) == 0)
         return true;
@@ -128,6 +131,7 @@ static void entry_check(const char *entry) {
     free(name);
 }
 
+/* Nothing is said in set-user-ID programs, which read none of the variables. */
 void spex_variables_check(void) {
     static bool checked;
     if (checked || getauxval(AT_SECURE))

@@ -26,6 +26,7 @@
  * between passes. */
 #define LOOK_NS 5000000u
 
+/* The buffer between the collectors and the tuning thread. */
 struct spex_feed {
     /* Wakes the tuning thread. */
     pthread_cond_t news;
@@ -66,6 +67,7 @@ static void feed_unlock(void) {
     pthread_mutex_unlock(&feed_outlet.lock);
 }
 
+/* Ids are 16 bits wide, so the table of bits has room for each. */
 static bool feed_wants(const struct spex_feed *feed, const struct spex_record *record) {
     const uint64_t *ids = feed->wanted[spex_probe_type_ring(record->probe_type)];
     return record->timestamp > feed->from &&
@@ -86,6 +88,8 @@ static void feed_put(struct spex_feed *feed, const struct spex_record *record) {
     feed->untold = 0;
 }
 
+/* Always true: what has no room is counted as dropped, and the sink must not be marked as
+ * broken. */
 static bool sink_records(struct spex_sink *sink, const struct spex_record *records, size_t count) {
     (void)sink;
     feed_lock();
@@ -97,7 +101,8 @@ static bool sink_records(struct spex_sink *sink, const struct spex_record *recor
     return true;
 }
 
-/* Whether the tuning thread should take records now. */
+/* Returns whether the tuning thread should take records now: the buffer is half full, or LOOK_NS
+ * have passed. Fewer wake-ups cost the program less. */
 static bool feed_is_due(const struct spex_feed *feed) {
     struct timespec now;
     if (!feed->open)
@@ -109,6 +114,8 @@ static bool feed_is_due(const struct spex_feed *feed) {
            LOOK_NS;
 }
 
+/* A new watermark may complete records that wait to be sorted, so it wakes the tuning thread even
+ * where no record has come. */
 static bool sink_pass(struct spex_sink *sink, unsigned collector, uint64_t watermark) {
     (void)sink;
     feed_lock();
@@ -122,6 +129,7 @@ static bool sink_pass(struct spex_sink *sink, unsigned collector, uint64_t water
     return true;
 }
 
+/* Wakes the tuning thread, which ends its run. The caller holds the lock. */
 static void feed_stop_locked(void) {
     if (!feed_outlet.feed)
         return;
@@ -138,6 +146,7 @@ static void sink_finish(struct spex_sink *sink) {
     feed_unlock();
 }
 
+/* In the child of a fork. The lock and the feed are reset by spex_feed_fork_child. */
 static void sink_abandon(struct spex_sink *sink) {
     (void)sink;
     feed_outlet.listed = false;
@@ -163,6 +172,7 @@ static void sink_list(void) {
     spex_sinks_add(&feed_outlet.sink);
 }
 
+/* The monotonic clock, because deadlines must not move when somebody sets the time. */
 static int condition_open(pthread_cond_t *condition) {
     pthread_condattr_t attributes;
     int err = pthread_condattr_init(&attributes);
@@ -174,6 +184,7 @@ static int condition_open(pthread_cond_t *condition) {
     return err;
 }
 
+/* The feed is in place before the sink is listed, so that no watermark is missed. */
 int spex_feed_open(struct spex_feed **out) {
     struct spex_feed *feed = calloc(1, sizeof(*feed));
     *out = NULL;
@@ -192,6 +203,7 @@ int spex_feed_open(struct spex_feed **out) {
     return 0;
 }
 
+/* No collector can use the feed once the lock has been released, so it is freed without it. */
 void spex_feed_close(struct spex_feed *feed) {
     if (!feed)
         return;
@@ -204,6 +216,8 @@ void spex_feed_close(struct spex_feed *feed) {
     free(feed);
 }
 
+/* Marks the ids of all sites that the selection switches on. Marks are only added: a library that
+ * is unloaded makes no records. */
 static void feed_select_probes(struct spex_feed *feed, const struct spex_selection *probes) {
     for (uint32_t i = 0; i < spex_sites_count(); i++) {
         const struct spex_site_info *info = spex_site_info(i);
@@ -214,6 +228,8 @@ static void feed_select_probes(struct spex_feed *feed, const struct spex_selecti
     }
 }
 
+/* The records that wait are the tuning thread's own; the rest is reset under the lock, so that no
+ * record of the run before is passed on. */
 void spex_feed_begin(struct spex_feed *feed, const struct spex_selection *probes, uint64_t from) {
     spex_in_order_free(&feed->waiting);
     feed_lock();
@@ -239,6 +255,7 @@ void spex_feed_end(struct spex_feed *feed) {
     feed_unlock();
 }
 
+/* Any error of the wait, the deadline's included, ends the loop. */
 void spex_feed_wait(struct spex_feed *feed, uint64_t deadline_ns) {
     const struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / 1000000000),
                                       .tv_nsec = (long)(deadline_ns % 1000000000)};
@@ -259,6 +276,8 @@ static uint64_t lowest_watermark(const struct spex_feed *feed) {
     return collectors ? lowest : 0;
 }
 
+/* The watermarks are read under the lock under which the records are copied, so all records before
+ * *until are in the copy. Sorting is done without the lock. */
 int spex_feed_take(struct spex_feed *feed, const struct spex_record **records, size_t *count,
                    uint64_t *until) {
     feed_lock();

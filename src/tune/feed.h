@@ -46,7 +46,7 @@ uint64_t spex_feed_dropped(struct spex_feed *feed);
 
 /* Asks the tuning thread to end, for good. spex_stop does so, too. */
 void spex_feed_stop(struct spex_feed *feed);
-/* Whether the end has been asked for. */
+/* Returns whether the end has been asked for. */
 bool spex_feed_stopped(const struct spex_feed *feed);
 
 /* In the child of a fork, which has no tuning thread: forgets the feed. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The copy is built in place: after an error spex_own_space_free frees as many parameters and
+/* Checks, completes and copies a space that a program gives in C. The space is copied because the
+ * program may free or change its own while the tuning runs.
+ *
+ * The copy is built in place: after an error spex_own_space_free frees as many parameters and
  * criteria as their counts say. Messages name the member of the C structure that is wrong. */
 #define _GNU_SOURCE
 #include "tune/own_space.h"
@@ -14,9 +17,11 @@
 #include "measure/plan.h"
 #include "measure/rules.h"
 
+/* The limit that the explorer has, too (spex_space_configurations). */
 #define CONFIGURATIONS_MAX (UINT64_C(1) << 40)
 
-/* The space that is being made. In `own` its arrays are pointers to const. */
+/* The space that is being made. In `own` its arrays are pointers to const, so these are the same
+ * arrays, to be written. */
 struct space_making {
     struct spex_own_space *own;
     struct spex_parameter *parameters;
@@ -32,6 +37,7 @@ static bool kind_is_number(enum spex_parameter_kind kind) {
     return kind == SPEX_INTEGER || kind == SPEX_REAL;
 }
 
+/* A parameter without a name is called by its index, `p`. */
 static int check_parameter(const struct spex_parameter *parameter, size_t p,
                            struct spex_error *error) {
     if (!parameter->name || !*parameter->name)
@@ -74,6 +80,8 @@ static int values_complete_numbers(const struct spex_parameter *parameter,
     return 0;
 }
 
+/* 15 digits show a real number as the program wrote it, where 17 would show the error of its binary
+ * form. */
 static int value_text(const struct spex_parameter *parameter, const struct spex_value *value,
                       char **text) {
     if (value->text)
@@ -101,6 +109,8 @@ static int values_take_texts(const struct spex_parameter *parameter, struct spex
 /* Values of a boolean for which the program gives none. */
 static const struct spex_value booleans[] = {{.text = "false"}, {.text = "true", .integer = 1}};
 
+/* The casts by uintptr_t take the const away without a warning: the public structure is const, the
+ * memory is ours. */
 static void parameter_free(const struct spex_parameter *parameter) {
     for (size_t v = 0; parameter->values && v < parameter->count; v++)
         free((char *)(uintptr_t)parameter->values[v].text);
@@ -109,6 +119,7 @@ static void parameter_free(const struct spex_parameter *parameter) {
     free((char *)(uintptr_t)parameter->unit);
 }
 
+/* The texts are NULL until they are copied, so that parameter_free may be called at any point. */
 static int parameter_take_values(struct spex_parameter *parameter, const struct spex_value *given,
                                  struct spex_error *error) {
     struct spex_value *values = calloc(parameter->count, sizeof(*values));
@@ -124,6 +135,7 @@ static int parameter_take_values(struct spex_parameter *parameter, const struct 
     return err ? err : values_take_texts(parameter, values, given, error);
 }
 
+/* The count grows before the first allocation can fail: parameter_free then frees what exists. */
 static int space_take_parameter(struct space_making *making, const struct spex_parameter *given,
                                 size_t p) {
     struct spex_parameter whole = *given, *parameter = &making->parameters[p];
@@ -144,6 +156,7 @@ static int space_take_parameter(struct space_making *making, const struct spex_p
     return parameter_take_values(parameter, whole.values, making->error);
 }
 
+/* The product of the numbers of values is checked as it grows. */
 static int space_take_parameters(struct space_making *making, const struct spex_space *given) {
     uint64_t all = 1;
     int err = 0;
@@ -175,6 +188,8 @@ static int check_threads(const struct spex_space *space, struct spex_error *erro
     return 0;
 }
 
+/* A criterion is about one probe of one type, because a metric of several probes' records together
+ * says nothing. */
 static int check_probe(const struct spex_criterion *criterion, size_t c, struct spex_error *error) {
     struct spex_selection selection;
     char reason[256] = "out of memory";
@@ -195,6 +210,7 @@ static int check_probe(const struct spex_criterion *criterion, size_t c, struct 
     return err;
 }
 
+/* Objectives come first, limits after them: a goal of the other sort is refused. */
 static int check_goal(const struct spex_criterion *criterion, size_t c, bool objective,
                       struct spex_error *error) {
     if (criterion->goal < SPEX_MAXIMISE || criterion->goal > SPEX_AT_LEAST ||
@@ -204,6 +220,8 @@ static int check_goal(const struct spex_criterion *criterion, size_t c, bool obj
     return 0;
 }
 
+/* The count grows before the texts are checked, so that spex_own_space_free frees the one that was
+ * copied. */
 static int space_take_criterion(struct space_making *making, const struct spex_criterion *given,
                                 size_t c) {
     struct spex_space *space = &making->own->space;
@@ -245,7 +263,8 @@ static int space_take_criteria(struct space_making *making, const struct spex_sp
     return err;
 }
 
-/* Takes the defaults for rules that are 0, and checks all. */
+/* Takes the defaults for rules that are 0, and checks all. The comparisons are written so that NaN
+ * fails them. */
 static int rules_complete(struct spex_rules *rules, struct spex_error *error) {
     const struct spex_rules *other = &spex_rules_default;
     if (!rules->trials_per_config)
@@ -269,6 +288,7 @@ static int rules_complete(struct spex_rules *rules, struct spex_error *error) {
     return 0;
 }
 
+/* The parameters come first: the index of threads refers to them. */
 static int space_make(struct space_making *making, const struct spex_space *given) {
     struct spex_space *space = &making->own->space;
     int err = space_take_parameters(making, given);

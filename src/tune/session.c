@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* What a tuning's report says: progress, the configuration in force, and the best one with its
+ * errors. Called with the tuning's lock held (tune.c). */
 #include "tune/session.h"
 
 #include <math.h>
@@ -16,7 +18,7 @@ static bool same_levels(const struct spex_tune_session *session, const size_t *a
 }
 
 /* Standard error of the mean over a configuration's runs, from the errors that the runs themselves
- * have. */
+ * have. Goes through all trials, since the summary keeps no errors of single runs. */
 static double error_within(const struct spex_tune_session *session, const struct spex_group *group,
                            size_t c) {
     double squares = 0;
@@ -38,7 +40,8 @@ static double error_between(const struct spex_group *group, size_t c) {
            SPEX_NORMAL_95;
 }
 
-/* The greater of both errors: runs may differ by more than each of them shows. */
+/* The greater of both errors: runs may differ by more than each of them shows. fmax ignores the NaN
+ * of too few runs. */
 static void report_best(const struct spex_tune_session *session, struct spex_tune_report *report) {
     const struct spex_space *space = spex_tune_session_space(session);
     const struct spex_group *best = spex_tune_session_best(session);
@@ -55,6 +58,7 @@ static void report_best(const struct spex_tune_session *session, struct spex_tun
         };
 }
 
+/* Arrays of the report are the caller's; NULL: not wanted. */
 void spex_tune_session_report(const struct spex_tune_session *session,
                               struct spex_tune_report *report) {
     report->running = session->running;

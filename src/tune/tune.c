@@ -23,6 +23,7 @@
 #include "tune/session.h"
 #include "tune/tune_run.h"
 
+/* All of the process's tuning. */
 static struct {
     /* Serialises starts and stops; taken before `lock`. */
     pthread_mutex_t turn;
@@ -54,6 +55,7 @@ static void tune_at_exit(void) {
     pthread_mutex_unlock(&tune.lock);
 }
 
+/* Installs the handlers once in a process; neither can be removed. `turn` is held. */
 static int tune_handle_ends(void) {
     if (tune.ends_handled)
         return 0;
@@ -77,6 +79,8 @@ static void session_set_why(struct spex_tune_session *session, const char *text)
     tune_unlock();
 }
 
+/* The program's functions may use what its own exit handlers have freed, so they are not called
+ * then. */
 static bool process_is_exiting(void) {
     tune_lock();
     bool exiting = tune.exiting;
@@ -84,8 +88,9 @@ static bool process_is_exiting(void) {
     return exiting;
 }
 
-/* Calls the program's configure(). Its CPU time is the program's: it is left out of what the
- * library books. */
+/* Calls the program's configure(), without a lock. Its CPU time is the program's: it is left out of
+ * what the library books. `applied` is false after an error: the program may be in a mixed
+ * configuration. */
 static int session_apply(struct spex_tune_session *session, const size_t *levels) {
     const struct spex_space *space = spex_tune_session_space(session);
     if (process_is_exiting())
@@ -123,6 +128,7 @@ static int session_run(struct spex_tune_session *session, const struct spex_plan
     return spex_tune_run(&setup, plan, trial, error);
 }
 
+/* Tells the policy of failed runs, too, so that it does not plan them again. */
 static void session_tell_policy(struct spex_tune_session *session, const struct spex_trial *trial) {
     const struct spex_result result = {
         .size = sizeof(result),
@@ -152,6 +158,7 @@ static int session_keep_trial(struct spex_tune_session *session, struct spex_tri
     return err;
 }
 
+/* The trial is kept after the policy has been told, because keeping it hands over its memory. */
 static int session_run_trial(struct spex_tune_session *session, const struct spex_plan *plan,
                              struct spex_error *error) {
     struct spex_trial trial;
@@ -194,7 +201,8 @@ static int session_step(struct spex_tune_session *session, struct spex_error *er
 }
 
 /* Applies the configuration that the options want to be left: the best one, the defaults, or the
- * last one. The defaults stand in where no run has succeeded. */
+ * last one. The defaults stand in where no run has succeeded. What is in force already is not
+ * applied again. */
 static void session_leave_configuration(struct spex_tune_session *session) {
     const struct spex_space *space = spex_tune_session_space(session);
     /* This thread alone changes the best group: no lock. */
@@ -216,6 +224,7 @@ static void session_leave_configuration(struct spex_tune_session *session) {
         session_set_why(session, text);
 }
 
+/* The report's arrays are on the stack, and valid during the program's function alone. */
 static void call_finished(struct spex_tune_session *session) {
     size_t best[SPEX_PARAMETERS_MAX], now[SPEX_PARAMETERS_MAX];
     struct spex_measured measured[SPEX_CRITERIA_MAX];
@@ -229,8 +238,9 @@ static void call_finished(struct spex_tune_session *session) {
     session->options.finished(session->options.user, &report);
 }
 
-/* After this the session has ended: `running` is false, the feed is closed and all probes are
- * off. */
+/* After this the session has ended: `running` is false, the feed is closed and all probes are off.
+ * `running` becomes false after finished() has returned, so that no other tuning starts while the
+ * program's function runs. */
 static void session_end(struct spex_tune_session *session, int result, const char *reason) {
     char nothing[64];
     if (result && result != -ECANCELED)
@@ -253,6 +263,7 @@ static void session_end(struct spex_tune_session *session, int result, const cha
     spex_feed_close(feed);
 }
 
+/* Each step is one run; a result of 0 or an error ends the tuning. */
 static void *session_thread(void *arg) {
     struct spex_tune_session *session = arg;
     struct spex_error error = {""};
@@ -297,6 +308,7 @@ static int check_options(const struct spex_tune_options *options, struct spex_er
     return 0;
 }
 
+/* The host allocates the policy's state; calloc of 0 bytes might return NULL. */
 static int session_init_policy(struct spex_tune_session *session, struct spex_error *error) {
     const struct spex_space *space = spex_tune_session_space(session);
     const struct spex_policy_ops *policy = session->options.policy;
@@ -314,6 +326,7 @@ static int session_init_policy(struct spex_tune_session *session, struct spex_er
     return 0;
 }
 
+/* The policy sees the copy of the space with all defaults filled in. */
 static int session_prepare(struct spex_tune_session *session, struct spex_error *error) {
     int err = spex_own_space_make(session->options.space, &session->own, error);
     if (err)
@@ -330,6 +343,7 @@ static int session_prepare(struct spex_tune_session *session, struct spex_error 
     return err ? err : spex_life_need(session->own->probes, error->text, sizeof(error->text));
 }
 
+/* Called with `turn` held, without `lock`: the thread takes it to end. */
 static void session_join(struct spex_tune_session *session) {
     if (session && !session->joined)
         pthread_join(session->thread, NULL);
@@ -366,6 +380,7 @@ static bool tune_is_running(void) {
     return running;
 }
 
+/* The options are copied; what they point to stays the program's. */
 static int session_make(const struct spex_tune_options *options, struct spex_tune_session **out,
                         struct spex_error *error) {
     struct spex_tune_session *session = calloc(1, sizeof(*session));
@@ -380,6 +395,7 @@ static int session_make(const struct spex_tune_options *options, struct spex_tun
     return err;
 }
 
+/* After an error the probes that the tuning had needed go off again. */
 static int tune_start_in_turn(const struct spex_tune_options *options, struct spex_error *error) {
     struct spex_tune_session *session;
     char nothing[64];
@@ -395,6 +411,8 @@ static int tune_start_in_turn(const struct spex_tune_options *options, struct sp
     return err;
 }
 
+/* From configure() or finished() a start is refused without taking `turn`, which a stop that waits
+ * for this thread may hold. */
 int spex_tune_start(const struct spex_tune_options *options, char *text, size_t size) {
     struct spex_error error = {""};
     int err = check_options(options, &error);
@@ -410,6 +428,7 @@ int spex_tune_start(const struct spex_tune_options *options, char *text, size_t 
     return err;
 }
 
+/* The feed is what the session's thread waits on. NULL: the session is ending already. */
 static void tune_ask_for_end(void) {
     tune_lock();
     if (tune.session && tune.session->feed)
@@ -417,6 +436,7 @@ static void tune_ask_for_end(void) {
     tune_unlock();
 }
 
+/* From the session's own thread only the end is asked for; the thread cannot join itself. */
 int spex_tune_stop(void) {
     if (is_tuning_thread) {
         tune_ask_for_end();
@@ -429,6 +449,8 @@ int spex_tune_stop(void) {
     return 0;
 }
 
+/* Any thread, the session's own included: `lock` is never held in the program's functions but `see`
+ * of spex_tune_trials. */
 int spex_tune_look(struct spex_tune_report *report) {
     if (report->size != sizeof(*report))
         return -EINVAL;
@@ -440,6 +462,7 @@ int spex_tune_look(struct spex_tune_report *report) {
     return err;
 }
 
+/* What it shows is valid during the call alone. */
 static void trial_show(const struct spex_trial *from, uint64_t number,
                        void (*see)(void *user, const struct spex_tune_trial *trial), void *user) {
     const struct spex_tune_trial trial = {
@@ -456,6 +479,8 @@ static void trial_show(const struct spex_trial *from, uint64_t number,
     see(user, &trial);
 }
 
+/* Holds `lock` throughout, so that the list does not move: `see` must not call functions of
+ * tune.h. */
 uint64_t spex_tune_trials(void (*see)(void *user, const struct spex_tune_trial *trial),
                           void *user) {
     tune_lock();

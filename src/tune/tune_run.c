@@ -14,6 +14,7 @@
 #include "ring/rings.h"
 #include "site/registry.h"
 
+/* The state of a run. */
 struct tune_run {
     const struct spex_tune_setup *setup;
     struct spex_measured_run of;
@@ -31,6 +32,7 @@ static uint64_t deadline_in(double seconds) {
     return spex_clock_ns(CLOCK_MONOTONIC) + (uint64_t)(seconds * 1e9);
 }
 
+/* Presents the process's sites to the run. False: the site is a region's and no probe. */
 static bool site_selected_by(const void *user, size_t index, struct spex_selection_probe *site) {
     const struct spex_site_info *info = spex_site_info((uint32_t)index);
     (void)user;
@@ -64,8 +66,8 @@ static int run_take_records(struct tune_run *run, uint64_t *until) {
     return over;
 }
 
-/* Whether the criterion's probe exists, and all its sites are off: named in the status of a run
- * without records. */
+/* Returns whether the criterion's probe has no site that is on. The status of a run without records
+ * says so, since the user's own selection may have switched it off. */
 static bool probe_is_off(const struct tune_run *run, size_t c) {
     for (uint32_t i = 0; i < run->sites; i++) {
         struct spex_selection_probe by;
@@ -88,6 +90,7 @@ static int run_fail_startup(struct tune_run *run) {
                           probe_is_off(run, 0) ? ": it is off" : "");
 }
 
+/* `until` (ticks): all records before it have been taken, so the run is measured up to there. */
 static int run_deadline_over(struct tune_run *run, uint64_t until) {
     if (!spex_measure_started(run->of.measure))
         return run_fail_startup(run);
@@ -108,6 +111,8 @@ static int run_step(struct tune_run *run) {
     return run_deadline_over(run, until);
 }
 
+/* Losses of the rings are those of the whole process, so records of other probes may be among them:
+ * what the account says is an upper bound. */
 static int run_measure(struct tune_run *run) {
     int over = 0;
     run->lost = spex_rings_totals().lost;
@@ -123,6 +128,7 @@ static int run_measure(struct tune_run *run) {
     return over < 0 ? over : err;
 }
 
+/* Everything of the run is freed here; what stays is in the trial. */
 int spex_tune_run(const struct spex_tune_setup *setup, const struct spex_plan *plan,
                   struct spex_trial *trial, struct spex_error *error) {
     struct tune_run run = {.setup = setup,

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* A table from context to kernel, so that paths and parameters' names are looked up once per
+ * context and not for each record. Contexts of records have been checked (spex_kernel_record_sound)
+ * before they index the table. */
 #include "watch/record_judge.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+/* The detector, and the kernels that it knows by the numbers of their contexts. */
 struct spex_record_judge {
     struct spex_anomalies *anomalies;
     const struct spex_kernels_known *known;
@@ -33,8 +37,8 @@ void spex_record_judge_destroy(struct spex_record_judge *judge) {
     free(judge);
 }
 
-/* Finds the kernel of a record. Without path or parameters it is looked up as "", which has no
- * model, and is counted so. */
+/* Finds the kernel of a record. A record whose path or parameters are not known is looked up as "",
+ * which has no model, so that its execution is counted as not judged for that reason. */
 static int kernel_find(struct spex_record_judge *judge, const struct spex_record *record,
                        struct spex_watched **kernel) {
     struct spex_kernel_described *described = &judge->described;
@@ -44,6 +48,7 @@ static int kernel_find(struct spex_record_judge *judge, const struct spex_record
                                  described->count, kernel);
 }
 
+/* The difference of ticks is signed: a record may have been made before `begin`. */
 static int record_take(struct spex_record_judge *judge, const struct spex_record *record) {
     struct spex_watched **kernel = &judge->by_context[record->fields[1]];
     double values[SPEX_MAX_FIELDS];
@@ -62,6 +67,7 @@ static int record_take(struct spex_record_judge *judge, const struct spex_record
     return 0;
 }
 
+/* Records of weight 0 are samples of executions that have not ended. */
 int spex_record_judge_take(struct spex_record_judge *judge, const struct spex_record *records,
                            size_t count) {
     int err = 0;

@@ -25,6 +25,7 @@
 /* Seconds between two checks for anomalies that have ended because no execution follows. */
 #define PASS_SECONDS 0.1
 
+/* What is being watched: from spex_watch_start until it is stopped or replaced. */
 struct watching {
     struct spex_watch_options options;
     struct spex_models models;
@@ -39,6 +40,7 @@ struct watching {
     bool over;
 };
 
+/* The sink, and what it is for at present. `listed`: the sink is in the collectors' list. */
 static struct {
     struct spex_sink sink;
     pthread_mutex_t lock;
@@ -50,6 +52,8 @@ static struct {
  * deadlock. */
 static _Thread_local bool is_reporting;
 
+/* Translates an anomaly for the program's function told(), and calls it: on the collector that took
+ * the record, or on the program's thread that ends the watching. The lock is held. */
 static void anomaly_report(void *user, enum spex_anomaly_event event,
                            const struct spex_anomaly *anomaly) {
     static const enum spex_watch_what whats[] = {[SPEX_ANOMALY_BEGINS] = SPEX_WATCH_BEGINS,
@@ -80,6 +84,8 @@ static void anomaly_report(void *user, enum spex_anomaly_event event,
     is_reporting = false;
 }
 
+/* Several collectors may call this at once; the lock serialises them. Always true: a batch that was
+ * not judged is counted in `missed`, and the sink must not be marked as broken for it. */
 static bool sink_records(struct spex_sink *sink, const struct spex_record *records, size_t count) {
     (void)sink;
     pthread_mutex_lock(&watch_outlet.lock);
@@ -109,13 +115,15 @@ static bool sink_pass(struct spex_sink *sink, unsigned collector, uint64_t water
     return true;
 }
 
-/* The caller holds the lock. */
+/* Reports the end of anomalies that still last. The caller holds the lock. */
 static void watching_end(struct watching *watching) {
     if (!watching->over)
         spex_anomalies_end(watching->anomalies);
     watching->over = true;
 }
 
+/* spex stops: the watching ends, but stays for spex_watch_look until it is stopped or replaced. The
+ * sink is static, so nothing is freed. */
 static void sink_finish(struct spex_sink *sink) {
     (void)sink;
     pthread_mutex_lock(&watch_outlet.lock);
@@ -156,19 +164,9 @@ static int check_options(const struct spex_watch_options *options, struct spex_e
     return 0;
 }
 
-static int watching_read_models(struct watching *watching, struct spex_error *error) {
-    const char *path = watching->options.models;
-    FILE *in = fopen(path, "re");
-    if (!in)
-        return spex_fail(error, -errno, "%s: %s", path, strerror(errno));
-    int err = spex_models_read(&watching->models, in, path, error);
-    fclose(in);
-    return err;
-}
-
 static int watching_prepare(struct watching *watching, struct spex_error *error) {
     double alarms = watching->options.alarms;
-    int err = watching_read_models(watching, error);
+    int err = spex_models_read_file(&watching->models, watching->options.models, error);
     if (err)
         return err;
     watching->ticks_per_second = spex_tick_rate_since(watching->begin);
@@ -180,8 +178,9 @@ static int watching_prepare(struct watching *watching, struct spex_error *error)
     return 0;
 }
 
-/* Installs what is to be watched, and adds the sink to the list. What spex_stop has ended is
- * replaced. False: something is being watched. */
+/* Installs what is to be watched, and adds the sink to the list unless it is there. What spex_stop
+ * has ended is replaced. False: something is being watched. The lock is released before the sink is
+ * added, because spex_sinks_finish takes this lock while it holds that of the list. */
 static bool watching_put(struct watching *watching) {
     pthread_mutex_lock(&watch_outlet.lock);
     struct watching *former = watch_outlet.now;
@@ -202,6 +201,7 @@ static bool watching_put(struct watching *watching) {
     return true;
 }
 
+/* The models' path is the caller's and is forgotten once the file has been read. */
 static int watching_start(const struct spex_watch_options *options, struct spex_error *error) {
     int err = check_options(options, error);
     if (err)
@@ -231,6 +231,8 @@ int spex_watch_start(const struct spex_watch_options *options, char *text, size_
     return err;
 }
 
+/* The judge is freed without the lock: no collector can find it any more, and one that is using it
+ * holds the lock until it is done. */
 int spex_watch_stop(void) {
     if (is_reporting)
         return -EDEADLK;
@@ -244,6 +246,8 @@ int spex_watch_stop(void) {
     return 0;
 }
 
+/* Not judged: records that are not sound, those for which memory ran out, and executions that the
+ * detector could not judge, for whatever reason. */
 int spex_watch_look(struct spex_watch_account *account) {
     if (account->size != sizeof(*account))
         return -EINVAL;

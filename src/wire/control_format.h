@@ -76,6 +76,10 @@ struct spex_control_frame {
     uint32_t reserved;
 };
 
+/* Added to the number of a series: these are its `losses` (profile.h), and follow its values. A
+ * receiver that does not know them leaves them out as it does series beyond its own. */
+#define SPEX_CONTROL_LOSSES 0x100u
+
 /* Value number `series` of the probe in the last PROBE frame. */
 struct spex_control_values {
     uint32_t series;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Sockets are addressed through the descriptor of their directory, so that a long path fits into
+ * an address, and all steps are taken in the same directory. Sockets of processes that are gone
+ * are removed by whoever opens the next one. */
 #define _GNU_SOURCE
 #include "wire/directory.h"
 
@@ -13,9 +16,25 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Most entries that one call of spex_control_clean() reads. */
+/* Most entries that one call of spex_control_clean() reads: the directory may hold any number of
+ * files, and a starting program waits. */
 enum { CLEANED_MAX = 1024 };
 
+/* The user's number outside of this process's user namespace, by the lines "inside outside count" of
+ * uid_map; the same number where there is no other. */
+static uid_t user_outside(uid_t user) {
+    FILE *map = fopen("/proc/self/uid_map", "re");
+    unsigned inside, outside, count;
+    uid_t found = user;
+    while (map && fscanf(map, "%u %u %u", &inside, &outside, &count) == 3)
+        if (user >= inside && user - inside < count)
+            found = outside + (user - inside);
+    if (map)
+        fclose(map);
+    return found;
+}
+
+/* `n` skips the directory below XDG_RUNTIME_DIR where that is not set to an absolute path. */
 bool spex_control_directory(unsigned n, const char *chosen, const char *runtime, uid_t user,
                             char *path) {
     const size_t size = SPEX_CONTROL_PATH_BYTES;
@@ -36,11 +55,17 @@ bool spex_control_directory(unsigned n, const char *chosen, const char *runtime,
     case 3:
         snprintf(path, size, "/dev/shm/spex-%u", (unsigned)user);
         return true;
+    case 4:
+    case 5:
+        snprintf(path, size, "%s/spex-%u", n == 4 ? "/tmp" : "/dev/shm",
+                 (unsigned)user_outside(user));
+        return user_outside(user) != user;
     default:
         return false;
     }
 }
 
+/* The link reads "pid:[4026531836]". */
 unsigned long spex_control_namespace(const char *link) {
     static const char before[] = "pid:[";
     char target[64] = "";
@@ -50,6 +75,7 @@ unsigned long spex_control_namespace(const char *link) {
                : 0;
 }
 
+/* The number of this process's PID namespace; 0: not known. */
 static unsigned long namespace_number(void) {
     return spex_control_namespace("/proc/self/ns/pid");
 }
@@ -58,13 +84,18 @@ void spex_control_name(char name[SPEX_CONTROL_NAME_BYTES]) {
     snprintf(name, SPEX_CONTROL_NAME_BYTES, "%d-%lu", (int)getpid(), namespace_number());
 }
 
+static int address_of(const char *path, const char *name, struct sockaddr_un *address) {
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int length = snprintf(address->sun_path, sizeof(address->sun_path), "%s/%s", path, name);
+    return (size_t)length < sizeof(address->sun_path) ? 0 : -ENAMETOOLONG;
+}
+
 /* The address of a socket by its directory's descriptor under /proc: the path of the directory
  * itself may exceed the 108 bytes of an address. */
 static int address_at(int directory, const char *name, struct sockaddr_un *address) {
-    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    int length = snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%s",
-                          directory, name);
-    return (size_t)length < sizeof(address->sun_path) ? 0 : -ENAMETOOLONG;
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", directory);
+    return address_of(path, name, address);
 }
 
 int spex_control_connect_at(int socket, int directory, const char *name) {
@@ -75,18 +106,26 @@ int spex_control_connect_at(int socket, int directory, const char *name) {
     return err;
 }
 
-int spex_control_bind_at(int socket, int directory, const char *name) {
-    struct sockaddr_un address;
-    int err = address_at(directory, name, &address);
-    if (!err && bind(socket, (struct sockaddr *)&address, sizeof(address)) != 0)
-        err = -errno;
-    return err;
+static int bind_to(int socket, const struct sockaddr_un *address) {
+    return bind(socket, (const struct sockaddr *)address, sizeof(*address)) == 0 ? 0 : -errno;
 }
 
-static const char hidden[] = "new-";
+int spex_control_bind_at(int socket, int directory, const char *path, const char *name) {
+    struct sockaddr_un address;
+    int err = address_at(directory, name, &address);
+    err = err ? err : bind_to(socket, &address);
+    if (err != -ENOENT)
+        return err;
+    /* There is no /proc. */
+    err = address_of(path, name, &address);
+    return err ? err : bind_to(socket, &address);
+}
+
+/* Before the name of a socket that does not listen yet. */
+static const char hidden_prefix[] = "new-";
 
 void spex_control_hidden_name(const char *name, char to[SPEX_CONTROL_NAME_BYTES]) {
-    snprintf(to, SPEX_CONTROL_NAME_BYTES, "%s%s", hidden, name);
+    snprintf(to, SPEX_CONTROL_NAME_BYTES, "%s%s", hidden_prefix, name);
 }
 
 /* Parses a name as spex_control_name() makes it, of any process. False: another name, whose file
@@ -101,6 +140,7 @@ static bool is_name(const char *name, int *process, unsigned long *namespace) {
            (!name[length] || strcmp(name + length, SPEX_CONTROL_RUN) == 0);
 }
 
+/* Whether the process exists in this PID namespace, of whatever user. */
 static bool process_is_there(int process) {
     return kill(process, 0) == 0 || errno == EPERM;
 }
@@ -119,16 +159,17 @@ static bool nobody_listens(int directory, const char *name) {
  * listened, or of one that is about to listen; in another PID namespace the two cannot be told
  * apart, so that such a socket stays. */
 static bool is_left(int directory, const char *name) {
-    bool is_hidden = strncmp(name, hidden, strlen(hidden)) == 0;
+    bool is_hidden = strncmp(name, hidden_prefix, strlen(hidden_prefix)) == 0;
     int process;
     unsigned long namespace;
-    if (!is_name(is_hidden ? name + strlen(hidden) : name, &process, &namespace))
+    if (!is_name(is_hidden ? name + strlen(hidden_prefix) : name, &process, &namespace))
         return false;
     bool known = namespace == namespace_number();
     return !(known && process_is_there(process)) && (known || !is_hidden) &&
            nobody_listens(directory, name);
 }
 
+/* Reads a copy of the descriptor, because closedir() closes it. */
 void spex_control_clean(int directory) {
     int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;

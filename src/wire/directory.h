@@ -7,6 +7,8 @@
  *     /run/user/UID/spex
  *     /tmp/spex-UID
  *     /dev/shm/spex-UID       writable in many containers with a read-only root
+ *     the last two with the user's number outside of the process's user namespace, in which the
+ *                             number inside may be another user's
  *
  * A socket's name is PID-NAMESPACE: the process id and the number of its PID namespace, since
  * containers may share a directory and have PID namespaces of their own. */
@@ -40,9 +42,10 @@ void spex_control_hidden_name(const char *name, char to[SPEX_CONTROL_NAME_BYTES]
 /* Removes the control sockets on which no process listens any more. */
 void spex_control_clean(int directory);
 
-/* Connects to, or binds, a socket in a directory, however long its path is. 0 or a negative
- * errno value. */
+/* Connects to, or binds, a socket in a directory, however long its path is. 0 or a negative errno
+ * value. Where there is no /proc, a socket is bound by the directory's path, which must then be
+ * short; the caller checks that it has come into the directory. */
 int spex_control_connect_at(int socket, int directory, const char *name);
-int spex_control_bind_at(int socket, int directory, const char *name);
+int spex_control_bind_at(int socket, int directory, const char *path, const char *name);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The directory may lie in a place where every user may write (/tmp). So links are not followed,
+ * owner and mode are checked on the open directory, and everything further goes by its
+ * descriptor. */
 #define _GNU_SOURCE
 #include "wire/listening_socket.h"
 
@@ -11,9 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Connections that may wait to be accepted. */
 enum { WAITING_MAX = 128 };
 
-/* Another user may have made the directory before. */
+/* Whether the directory belongs to this user, and nobody else may use it; -EPERM: it does not.
+ * Another user may have made a directory of this name before. */
 static int check_owner(int directory) {
     struct stat found;
     if (fstat(directory, &found) != 0)
@@ -21,13 +26,16 @@ static int check_owner(int directory) {
     return found.st_uid == geteuid() && (found.st_mode & 077) == 0 ? 0 : -EPERM;
 }
 
-/* Makes the directory with mode 0700, whatever the program's umask is. */
+/* Makes the directory with mode 0700, whatever the program's umask is. Without /proc, libc cannot
+ * change the mode of what may be a link: the mode is as the umask has left it. */
 static int directory_make(const char *path) {
     if (mkdir(path, 0700) != 0)
         return errno == EEXIST ? 0 : -errno;
-    return fchmodat(AT_FDCWD, path, 0700, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : -errno;
+    return fchmodat(AT_FDCWD, path, 0700, AT_SYMLINK_NOFOLLOW) == 0 || errno == EOPNOTSUPP ? 0
+                                                                                           : -errno;
 }
 
+/* Opens the directory, made if there is none. A descriptor, or a negative errno value. */
 static int directory_open(const char *path) {
     int made = directory_make(path);
     if (made)
@@ -40,9 +48,10 @@ static int directory_open(const char *path) {
 }
 
 /* Binds and listens. The socket's mode is set before bind, so that the file never has a wider one;
- * afterwards the file's, from which the umask may have removed bits. */
-static int listen_hidden(int fd, int directory, const char *hidden) {
-    int err = fchmod(fd, 0600) != 0 ? -errno : spex_control_bind_at(fd, directory, hidden);
+ * afterwards the file's, from which the umask may have removed bits. That fails, too, where the file
+ * has not come into this directory. */
+static int listen_hidden(int fd, int directory, const char *path, const char *hidden) {
+    int err = fchmod(fd, 0600) != 0 ? -errno : spex_control_bind_at(fd, directory, path, hidden);
     if (!err && (fchmodat(directory, hidden, 0600, 0) != 0 || listen(fd, WAITING_MAX) != 0))
         err = -errno;
     return err;
@@ -50,14 +59,14 @@ static int listen_hidden(int fd, int directory, const char *hidden) {
 
 /* The socket has a hidden name until it listens, since other processes remove a socket that does
  * not listen. */
-static int listen_at(int directory, const char *name, int *listening) {
+static int listen_at(int directory, const char *path, const char *name, int *listening) {
     char hidden[SPEX_CONTROL_NAME_BYTES];
     spex_control_hidden_name(name, hidden);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
     unlinkat(directory, hidden, 0);
-    int err = listen_hidden(fd, directory, hidden);
+    int err = listen_hidden(fd, directory, path, hidden);
     if (!err && renameat(directory, hidden, directory, name) != 0)
         err = -errno;
     if (!err) {
@@ -69,13 +78,15 @@ static int listen_at(int directory, const char *name, int *listening) {
     return err;
 }
 
+/* Removes old sockets first, as the directory is open anyway. Device and inode are of the file
+ * at its final name. */
 int spex_listening_socket_open_at(struct spex_listening_socket *door) {
     int listening = -1, directory = directory_open(door->path);
     if (directory < 0)
         return directory;
     spex_control_clean(directory);
     struct stat file = {0};
-    int err = listen_at(directory, door->name, &listening);
+    int err = listen_at(directory, door->path, door->name, &listening);
     if (!err)
         fstatat(directory, door->name, &file, AT_SYMLINK_NOFOLLOW);
     close(directory);
@@ -93,9 +104,11 @@ const char *spex_listening_socket_runtime_directory(void) {
     return path && stat(path, &found) == 0 && found.st_uid == geteuid() ? path : NULL;
 }
 
+/* Tries the directories in order. The reason of a failure is that of the first one. */
 int spex_listening_socket_open(struct spex_listening_socket *door, const char *chosen, char *why,
                                size_t why_size) {
     const char *runtime = chosen ? NULL : spex_listening_socket_runtime_directory();
+    size_t length = 0;
     int err = -ENAMETOOLONG;
     door->socket = SPEX_NO_DESCRIPTOR;
     spex_control_name(door->name);
@@ -104,25 +117,30 @@ int spex_listening_socket_open(struct spex_listening_socket *door, const char *c
         err = spex_listening_socket_open_at(door);
         if (!err)
             return 0;
-        if (n == 0 || chosen)
-            snprintf(why, why_size, "%s: %s", door->path,
-                     err == -EPERM ? "does not belong to this user alone" : strerror(-err));
+        if (length < why_size)
+            length += (size_t)snprintf(
+                why + length, why_size - length, "%s%s: %s", n ? "; " : "", door->path,
+                err == -EPERM ? "does not belong to this user alone" : strerror(-err));
     }
     return err;
 }
 
+/* Reads the state of the socket's file by its path: the process may have changed its root since. */
 static int file_of(const struct spex_listening_socket *door, struct stat *file) {
     char path[SPEX_CONTROL_PATH_BYTES + SPEX_CONTROL_NAME_BYTES];
     snprintf(path, sizeof(path), "%s/%s", door->path, door->name);
     return lstat(path, file) == 0 ? 0 : -errno;
 }
 
+/* Errors other than a missing file (a directory that may no longer be searched) do not mean that
+ * the file is gone. */
 bool spex_listening_socket_is_there(const struct spex_listening_socket *door) {
     struct stat file;
     int err = file_of(door, &file);
     return err != -ENOENT && err != -ENOTDIR && spex_descriptor_is_ours(&door->socket);
 }
 
+/* Removes the file only if it is still this socket's: another process may have the name by now. */
 void spex_listening_socket_close(struct spex_listening_socket *door) {
     struct stat file;
     int directory = open(door->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -139,6 +157,8 @@ void spex_listening_socket_abandon(struct spex_listening_socket *door) {
     spex_descriptor_close(&door->socket);
 }
 
+/* An interrupted call and a client that has gone already are nothing to report: like another
+ * user's connection, they are -EPERM, and the caller goes on. */
 int spex_listening_socket_accept(const struct spex_listening_socket *door) {
     struct ucred peer;
     socklen_t size = sizeof(peer);
@@ -146,7 +166,7 @@ int spex_listening_socket_accept(const struct spex_listening_socket *door) {
         return -EBADF;
     int fd = accept4(door->socket.number, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
-        return errno == EINTR || errno == ECONNABORTED ? -EPERM : -errno;
+        return errno == EINTR || errno == ECONNABORTED ? -EPERM : errno == EPERM ? -EACCES : -errno;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
         (peer.uid == geteuid() || peer.uid == 0))
         return fd;

@@ -12,7 +12,7 @@
 
 struct spex_listening_socket {
     struct spex_descriptor socket;
-    /* Of the socket's file, to notice when another file has replaced it. */
+    /* Device and inode of the socket's file, to notice when another file has replaced it. */
     dev_t device;
     ino_t inode;
     char path[SPEX_CONTROL_PATH_BYTES]; /* of its directory */

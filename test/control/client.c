@@ -113,7 +113,7 @@ static void who_pretends_to_be_another_is_not_believed(void **state) {
     int place = open(serving_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     assert_int_equal(renameat(place, name, place, "away"), 0);
-    assert_int_equal(spex_control_bind_at(fd, place, name), 0);
+    assert_int_equal(spex_control_bind_at(fd, place, serving_directory, name), 0);
     assert_int_equal(listen(fd, 16), 0);
     assert_int_equal(profile_of(program.process, &told, &error), -ENOENT);
     assert_int_equal(renameat(place, "away", place, name), 0);

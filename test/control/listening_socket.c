@@ -187,8 +187,9 @@ static void the_next_place_is_taken_where_one_cannot_be(void **state) {
     assert_true(
         spex_control_directory(2, NULL, NULL, 7, next) ? strcmp(next, "/dev/shm/spex-7") == 0 : 0);
     assert_true(spex_control_directory(3, NULL, "/x", 7, next));
-    assert_false(spex_control_directory(4, NULL, "/x", 7, next));
-    assert_false(spex_control_directory(3, NULL, "relative", 7, next));
+    /* Nobody's number, so that no namespace has another one for it. */
+    assert_false(spex_control_directory(4, NULL, "/x", UINT32_MAX - 1, next));
+    assert_false(spex_control_directory(3, NULL, "relative", UINT32_MAX - 1, next));
     assert_false(spex_control_directory(1, "/chosen", "/x", 7, next));
 }
 
@@ -215,7 +216,7 @@ static void paths_may_be_longer_than_an_address(void **state) {
 static int socket_in(const char *name, int type, bool listening) {
     int place = open(serving_directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
-    assert_int_equal(spex_control_bind_at(fd, place, name), 0);
+    assert_int_equal(spex_control_bind_at(fd, place, serving_directory, name), 0);
     if (listening)
         assert_int_equal(listen(fd, 1), 0);
     else

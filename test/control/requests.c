@@ -4,12 +4,16 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 
+#include "collect/metrics.h"
 #include "kernels/frames.h"
 #include "kernels/sampling_plan.h"
 #include "profile/confidence.h"
+#include "profile/figures.h"
 #include "requesting.h"
 #include "serve/own_profile.h"
+#include "site/registry.h"
 
 static void a_selection_is_made(void **state) {
     struct spex_profile_reader reader = {0};
@@ -153,6 +157,160 @@ static void margins_are_those_that_the_program_has(void **state) {
     close(fd);
 }
 
+enum { EARLY = 93, LATE };
+
+SPEX_PROBE_NAME(EARLY, "early");
+SPEX_PROBE_NAME(LATE, "late");
+
+__attribute__((noinline)) static void execute_early(unsigned executions) {
+    for (unsigned i = 0; i < executions; i++) {
+        LAT_PROBE_BEGIN(EARLY, 1);
+        LAT_PROBE_END(EARLY);
+    }
+}
+
+__attribute__((noinline)) static void execute_late(unsigned executions) {
+    for (unsigned i = 0; i < executions; i++) {
+        LAT_PROBE_BEGIN(LATE, 1);
+        LAT_PROBE_END(LATE);
+    }
+}
+
+/* Fills the ring of one CPU several times while the collector waits: of what was executed before,
+ * the records are lost, and of what is executed at last, none. */
+static void lose_records(void) {
+    cpu_set_t before, one;
+    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    spex_metrics_lock();
+    work(1000); /* the collector may have some of these in its hands */
+    execute_early(6);
+    work(30000);
+    execute_early(1);
+    execute_late(3);
+    spex_metrics_unlock();
+    sched_setaffinity(0, sizeof(before), &before);
+    WAIT_UNTIL(status_now().consumed + status_now().lost == status_now().produced);
+}
+
+/* The row of a probe, or NULL. */
+static const struct spex_profile_row *row_of_probe(const struct spex_profile *profile,
+                                                   uint16_t id) {
+    for (size_t r = 0; r < profile->row_count; r++)
+        if (profile->rows[r].probe.probe_id == id)
+            return &profile->rows[r];
+    return NULL;
+}
+
+/* The profile of another process's view, once all records are in it and it knows the clock. */
+static void ask_for_all(int fd, struct spex_profile_reader *reader) {
+    uint64_t records;
+    do {
+        records = 0;
+        assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, reader), 0);
+        for (size_t r = 0; r < reader->profile.row_count; r++)
+            records += reader->profile.rows[r].probe.records;
+    } while (records < reader->profile.process.produced - reader->profile.process.lost ||
+             reader->profile.process.ticks_per_second <= 0);
+}
+
+/* A ring does not say whose records it has lost; the counts of executions do. */
+static void losses_are_those_of_each_probe(void **state) {
+    struct spex_profile_reader reader = {0};
+    struct spex_figures early, late, busy;
+    double lost = 0;
+    int fd = caller_connect();
+    (void)state;
+    assert_int_equal(caller_select(fd, "request.work,early,late"), 3);
+    lose_records();
+    ask_for_all(fd, &reader);
+    const struct spex_profile *profile = &reader.profile;
+    for (size_t r = 0; r < profile->row_count; r++) {
+        const struct spex_profile_probe *probe = &profile->rows[r].probe;
+        assert_true(probe->lost == probe->count - (double)probe->records);
+        assert_true(spex_profile_one_in(probe) == 1);
+        assert_false(probe->lost_shared);
+        lost += probe->lost;
+    }
+    assert_true(lost > 0 && lost == (double)profile->process.lost);
+    spex_figures_of(profile, row_of_probe(profile, WORK), 0, &busy);
+    assert_true(busy.sampled && busy.mean >= busy.min && busy.mean <= busy.max);
+    assert_true(row_of_probe(profile, EARLY)->probe.lost == 6);
+    spex_figures_of(profile, row_of_probe(profile, EARLY), 0, &early);
+    assert_true(early.mean_margin < 0 && isnan(early.total) && !early.quantiles[0].told);
+    assert_true(row_of_probe(profile, LATE)->probe.lost == 0);
+    spex_figures_of(profile, row_of_probe(profile, LATE), 0, &late);
+    assert_true(!late.sampled && late.mean_margin == 0);
+    assert_true(late.mean == row_of_probe(profile, LATE)->values[0]->mean);
+    spex_profile_reader_free(&reader);
+    close(fd);
+}
+
+/* An interval's figures are weighed by what was lost in it. */
+static void losses_are_those_of_an_interval(void **state) {
+    struct spex_profile_reader first = {0}, second = {0};
+    struct spex_profile since;
+    struct spex_figures busy;
+    int fd = caller_connect();
+    (void)state;
+    assert_int_equal(caller_select(fd, "request.work,early,late"), 3);
+    work(1000);
+    ask_for_all(fd, &first);
+    lose_records();
+    ask_for_all(fd, &second);
+    assert_int_equal(spex_profile_since(&second.profile, &first.profile, &since), 0);
+    const struct spex_profile_row *row = row_of_probe(&since, WORK);
+    assert_true(row->losses[0] && row->losses[0]->weight > 0);
+    assert_true(row->probe.lost == row->probe.count - (double)row->probe.records);
+    spex_figures_of(&since, row, 0, &busy);
+    assert_true(busy.sampled && busy.mean >= busy.min && busy.mean <= busy.max);
+    spex_profile_free(&since);
+    spex_profile_reader_free(&first);
+    spex_profile_reader_free(&second);
+    close(fd);
+}
+
+/* The index of a probe's first site. */
+static uint32_t first_site_of(uint16_t id) {
+    for (uint32_t i = 0; i < spex_sites_count(); i++)
+        if (spex_site_info(i)->probe_id == id)
+            return spex_site_info(i)->probe;
+    abort();
+}
+
+/* What the budget holds off is not counted; the margin says so, for as long as it was selected. */
+static void margins_hold_what_was_not_counted(void **state) {
+    struct spex_profile_reader reader = {0};
+    int fd = caller_connect();
+    (void)state;
+    assert_int_equal(caller_select(fd, "request.work,early"), 2);
+    work(100);
+    execute_early(100);
+    spex_probe_throttle(first_site_of(WORK), SPEX_SITE_HELD);
+    work(1000);
+    spex_probe_throttle(first_site_of(WORK), 0);
+    ask_for_all(fd, &reader);
+    const struct spex_profile_probe *held = &row_of_probe(&reader.profile, WORK)->probe;
+    const struct spex_profile_probe *early = &row_of_probe(&reader.profile, EARLY)->probe;
+    assert_true(held->count == 100 && held->held_seconds > 0);
+    assert_true(spex_count_margin(held) >= spex_profile_rate(held) * held->held_seconds);
+    assert_true(spex_counted_margin(held) == 0);
+    assert_true(early->held_seconds == 0 && spex_count_margin(early) == 0);
+    double before = held->held_seconds;
+    assert_int_equal(caller_select(fd, "early"), 1);
+    spex_probe_throttle(first_site_of(WORK), SPEX_SITE_HELD); /* not selected: not held, either */
+    work(1000);
+    spex_probe_throttle(first_site_of(WORK), 0);
+    ask_for_all(fd, &reader);
+    /* But for what the clock's rate is known better by now. */
+    held = &row_of_probe(&reader.profile, WORK)->probe;
+    assert_true(fabs(held->held_seconds - before) < 0.1 * before);
+    spex_profile_reader_free(&reader);
+    close(fd);
+}
+
 static void a_subscriber_may_ask_as_well(void **state) {
     struct spex_profile_reader reader = {0};
     int fd = caller_connect();
@@ -265,6 +423,9 @@ int main(void) {
         TEST(requests_may_be_sent_ahead),
         TEST(a_profile_holds_what_was_recorded),
         TEST(margins_are_those_that_the_program_has),
+        TEST(losses_are_those_of_each_probe),
+        TEST(losses_are_those_of_an_interval),
+        TEST(margins_hold_what_was_not_counted),
         TEST(a_subscriber_may_ask_as_well),
         TEST(the_last_report_comes_at_the_stop),
         TEST(the_program_and_a_command_select_in_turn),

@@ -160,7 +160,7 @@ static struct spex_profile_probe probe_of(const struct spex_tracer *tracer) {
     return (struct spex_profile_probe){.probe_type = SPEX_LAT,
                                        .probe_id = PROBE,
                                        .count = metrics.count,
-                                       .weight = metrics.count,
+                                       .weight = metrics.weight,
                                        .weight_squares = metrics.weight_squares,
                                        .records = metrics.records,
                                        .series = 1};

@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include <spex/explore.h>
+
 #include "explore/store/store.h"
 #include "explore/store/store_metrics.h"
 #include "scratch.h"
 #include "spaces.h"
 #include "store_bench.h"
+#include "text/printable.h"
 
 static void new_store(void **state) {
     (void)state;
@@ -28,7 +31,7 @@ static void check_trials(struct bench *bench) {
         const char *status;
     } expected[] = {{3, 1, 0.5, "ok"},
                     {0, 0, 1e-300, "ok"},
-                    {3, 1, 0, "exited with status 3: \xc3\xa9'\"\n;"},
+                    {3, 1, 0, "exited with status 3: \xc3\xa9'\"?;"},
                     {3, 1, 123456789.123456789, "ok"}};
     struct spex_trials trials;
     struct spex_error why = {""};
@@ -169,6 +172,26 @@ static void another_exploration(void **state) {
     end(&bench);
 }
 
+/* Arguments in another encoding are told apart, though JSON has no text for them. */
+static void arguments_that_are_no_text(void **state) {
+    (void)state;
+    static const char *const one[] = {"./taxi", "\xff-", NULL};
+    static const char *const other[] = {"./taxi", "\xfe-", NULL};
+    struct bench bench = {.file = space_of(xml)};
+    struct spex_error why = {""};
+    unlink(PATH);
+    assert_int_equal(spex_store_open(PATH, bench.file, "grid", (char *const *)(uintptr_t)one,
+                                     &bench.store, &why),
+                     0);
+    spex_store_close(bench.store);
+    expect_refused(PATH, bench.file, "grid", (char *const *)(uintptr_t)other, -EEXIST,
+                   "another program: [\"./taxi\", {\"bytes\": \"ff2d\"}], not [");
+    assert_int_equal(spex_store_open(PATH, bench.file, "grid", (char *const *)(uintptr_t)one,
+                                     &bench.store, &why),
+                     0);
+    end(&bench);
+}
+
 static void second_writer(void **state) {
     (void)state;
     struct bench bench = {0};
@@ -251,6 +274,77 @@ static void damaged_tables(void **state) {
     end(&bench);
 }
 
+/* Line ends are ours. */
+static void expect_printable(FILE *file, char **text) {
+    char *rest = NULL;
+    assert_int_equal(fclose(file), 0);
+    for (char *line = strtok_r(*text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        if (!spex_is_printable(line))
+            fail_msg("%s", line);
+    free(*text);
+}
+
+static void expect_printable_report(const char *other, bool json) {
+    struct spex_report_options options = {.size = sizeof(options), .store = PATH, .other = other};
+    char *text, why[512] = "";
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    *(json ? &options.json : &options.text) = out;
+    if (spex_report(&options, why, sizeof(why)))
+        fail_msg("%s", why);
+    expect_printable(out, &text);
+}
+
+static void expect_printable_explanation(bool json) {
+    struct spex_explain_options options = {
+        .size = sizeof(options), .store = PATH, .a = "best", .b = "worst", .all = true};
+    char *text, why[512] = "";
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    *(json ? &options.json : &options.text) = out;
+    if (spex_explain(&options, why, sizeof(why)))
+        fail_msg("%s", why);
+    expect_printable(out, &text);
+}
+
+/* The title of a window, a control character of two bytes, and a line that is not ours. */
+#define ESCAPES "char(27)||']0;x'||char(7)||char(155)||'31m'||char(127)||char(10)||'best'"
+
+/* What somebody else has written into a store does nothing to a terminal. */
+static void a_store_of_another_user(void **state) {
+    (void)state;
+    char unknown[] = "unknown";
+    struct spex_circumstances now;
+    struct bench bench = {0};
+    struct spex_error why = {""};
+    begin(&bench);
+    for (size_t c = 0; c < SPEX_ON_COUNT; c++)
+        now.texts[c] = unknown;
+    assert_int_equal(spex_store_begin(bench.store, &now, true, &why), 0);
+    must_add(&bench, 0, 0, 1, NULL);
+    must_add(&bench, 1, 0, 2, NULL);
+    must_add(&bench, 2, 0, 0, "failed");
+    end(&bench);
+    sql(PATH, "VACUUM INTO 'other.db'");
+    sql(PATH, "UPDATE exploration SET policy=" ESCAPES ", program='[\"'||char(155)||'\\u009b\"]';"
+              "UPDATE machine SET host=" ESCAPES ", build=" ESCAPES ";"
+              "UPDATE trial SET status=" ESCAPES " WHERE number=3;"
+              "UPDATE trial_metric SET name=" ESCAPES " WHERE name NOT NULL;"
+              "INSERT INTO trial_note VALUES (1," ESCAPES ");"
+              "INSERT INTO trial_load (trial,load,stressor,workers) VALUES (1,0," ESCAPES ",1);"
+              "INSERT INTO trial_usage (trial, user_seconds) VALUES (1, 1), (2, 1);"
+              "ALTER TABLE trial_usage RENAME COLUMN user_seconds TO \"\33[31m\"");
+    for (int json = 0; json < 2; json++) {
+        expect_printable_report(NULL, json);
+        expect_printable_report("other.db", json);
+        expect_printable_explanation(json);
+    }
+    sql(PATH, "DROP TABLE trial; CREATE VIEW trial AS SELECT * FROM \"no\33[31m\"");
+    struct spex_report_options options = {.size = sizeof(options), .store = PATH};
+    assert_true(spex_report(&options, why.text, sizeof(why.text)) < 0);
+    assert_non_null(strstr(why.text, "no?[31m"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_store),
@@ -262,6 +356,8 @@ int main(void) {
         cmocka_unit_test(reader_beside),
         cmocka_unit_test(tampered),
         cmocka_unit_test(damaged_tables),
+        cmocka_unit_test(a_store_of_another_user),
+        cmocka_unit_test(arguments_that_are_no_text),
     };
     return cmocka_run_group_tests_name("store", tests, scratch_enter, scratch_leave);
 }

@@ -217,12 +217,38 @@ static void full_from_the_start(void **state) {
     end(&bench);
 }
 
+/* What is stored in a file that nobody finds any more is copied, and said. */
+static void removed_meanwhile(void **state) {
+    (void)state;
+    static const char *const others[] = {NULL, "moved.db"};
+    char copy[64], expected[128];
+    snprintf(copy, sizeof(copy), PATH ".rescued-%d", (int)getpid());
+    snprintf(expected, sizeof(expected), "they are in %s", copy);
+    for (size_t o = 0; o < COUNT_OF(others); o++) {
+        struct bench bench = {0};
+        struct spex_error why = {""};
+        begin(&bench);
+        must_add(&bench, 0, 0, 1, NULL);
+        assert_int_equal(others[o] ? rename(PATH, others[o]) : unlink(PATH), 0);
+        assert_int_equal(add(&bench, 1, 0, 2, NULL, &why), -ESTALE);
+        assert_non_null(strstr(why.text, expected));
+        assert_int_equal(add(&bench, 2, 0, 3, NULL, &why), -ESTALE); /* no copy is overwritten */
+        assert_non_null(strstr(why.text, "File exists"));
+        spex_store_close(bench.store);
+        assert_int_equal(spex_store_read(copy, &bench.store, &why), 0);
+        assert_int_equal(count_trials(&bench), 2);
+        assert_int_equal(access(PATH, F_OK), -1);
+        end(&bench);
+        assert_int_equal(unlink(copy), 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strangers),           cmocka_unit_test(no_file),
         cmocka_unit_test(nothing_to_read),     cmocka_unit_test(copied_in_part),
         cmocka_unit_test(full_disk),           cmocka_unit_test(full_from_the_start),
-        cmocka_unit_test(killed_at_the_start),
+        cmocka_unit_test(killed_at_the_start), cmocka_unit_test(removed_meanwhile),
     };
     return cmocka_run_group_tests_name("store_files", tests, scratch_enter, scratch_leave);
 }

@@ -9,6 +9,7 @@
 #include "observe/profile_reader.h"
 #include "packets.h"
 #include "profile/confidence.h"
+#include "profile/figures.h"
 #include "text/printable.h"
 
 static void check_text(const char *text, size_t size) {
@@ -35,6 +36,15 @@ static void check_values(const struct spex_profile_probe *probe, const struct sp
         FUZZ_CHECK(low <= high || values->min > values->max);
 }
 
+static void check_figures(const struct spex_profile *profile, const struct spex_profile_row *row,
+                          unsigned series) {
+    struct spex_figures figures;
+    check_values(&row->probe, row->values[series]);
+    spex_figures_of(profile, row, series, &figures);
+    FUZZ_CHECK(!isnan(figures.mean) && !isnan(figures.mean_margin));
+    FUZZ_CHECK(!isnan(figures.total_margin) && figures.empty >= 0);
+}
+
 static void check_profile(const struct spex_profile *profile) {
     check_text(profile->process.command, sizeof(profile->process.command));
     check_text(profile->process.selection, sizeof(profile->process.selection));
@@ -55,7 +65,7 @@ static void check_profile(const struct spex_profile *profile) {
                    !isnan(spex_occupancy_threads_margin(&row->probe.activity)));
         FUZZ_CHECK(spex_occupancy_share(&row->probe.activity) <= 1);
         for (unsigned s = 0; s < row->probe.series; s++)
-            check_values(&row->probe, row->values[s]);
+            check_figures(profile, row, s);
     }
 }
 

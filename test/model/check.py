@@ -3,10 +3,15 @@
 """Searches the models of the rings: the right ones to the end, which must find nothing wrong, and
 their mutants, which must all be found wrong.
 
-    check.py [MODEL]…
+    check.py STAMPS [MODEL]…
+
+A search is exhaustive and always the same. So it is not done again while the model, its sizes, this file, spin and the
+compiler are what they were when it ended well. STAMPS is a directory with one file for each such search, named by the hash
+of all that; it holds what was found.
 """
 
 import concurrent.futures
+import hashlib
 import os
 import pathlib
 import re
@@ -52,13 +57,21 @@ def run(command, folder):
     return result.returncode, result.stdout
 
 
+def compiler():
+    return os.environ.get('CC', 'cc').split()
+
+
+def tools():
+    """Which spin and which compiler."""
+    return ''.join(run(command + [option], HERE)[1] for command, option in [(['spin'], '-V'), (compiler(), '--version')])
+
+
 def search(name, definitions, right):
     """What spin's verifier says."""
     options = ['-D' + definition for definition in definitions.split()]
-    compiler = os.environ.get('CC', 'cc').split()
     with tempfile.TemporaryDirectory() as folder:
         for command in [['spin', '-a'] + options + [str(HERE / (name + '.pml'))],
-                        compiler + COMPILE + [LEVELS[right], '-o', 'pan', 'pan.c']]:
+                        compiler() + COMPILE + [LEVELS[right], '-o', 'pan', 'pan.c']]:
             status, output = run(command, folder)
             if status:
                 return output
@@ -85,17 +98,24 @@ def unreached(output):
     return re.findall(r'^\t(.*, state \d+, "(?!-end-).*)$', output, re.MULTILINE)
 
 
-def check(variant):
+def check(variant, stamps, common):
     """Whether it is as it should be, and a line of text."""
     name, definitions, right = variant
+    parts = [common, (HERE / (name + '.pml')).read_text(encoding='utf-8'), definitions]
+    stamp = stamps / hashlib.sha256('\0'.join(parts).encode()).hexdigest()
+    if stamp.exists():
+        return True, stamp.read_text(encoding='utf-8') + ', as before'
     output = search(name, definitions, right)
     wrong = judge(output, right)
     if wrong is None and definitions == MODELS[name][0][0] and unreached(output):
         wrong = 'not reached:\n' + '\n'.join(unreached(output))
     states = re.search(r'(\d+) states, stored', output)
-    return wrong is None, '%-6s %-43s %8s states: %s' % (
+    line = '%-6s %-43s %8s states: %s' % (
         name, definitions, states.group(1) if states else 'no',
         wrong or ('right' if right else 'found wrong, as it should be'))
+    if wrong is None:
+        stamp.write_text(line, encoding='utf-8')
+    return wrong is None, line
 
 
 def main():
@@ -103,8 +123,13 @@ def main():
         print('SKIP: spin is not installed')
         return 77
     failed = 0
+    stamps = pathlib.Path(sys.argv[1])
+    stamps.mkdir(parents=True, exist_ok=True)
+    common = pathlib.Path(__file__).read_text(encoding='utf-8') + tools()
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-        for good, line in pool.map(check, variants(sys.argv[1:] or MODELS)):
+        searches = [pool.submit(check, variant, stamps, common) for variant in variants(sys.argv[2:] or MODELS)]
+        for done in searches:
+            good, line = done.result()
             print(line, flush=True)
             failed += not good
     return 1 if failed else 0

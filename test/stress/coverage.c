@@ -23,14 +23,14 @@
 #include "collect/metrics.h"
 #include "probe/threads.h"
 #include "profile/confidence.h"
+#include "profile/figures.h"
 #include "ring/doorbell.h"
 #include "ring/probe_type.h"
 #include "serve/own_profile.h"
 
 enum { RUNS_MAX = 100000, ID = 5, EXECUTIONS = 60000, RING_RECORDS = 32, BATCH_RECORDS = 16 };
 
-#define QUANTILE 0.99
-#define TWO_PI   6.28318530717958647692
+#define TWO_PI 6.28318530717958647692
 
 #define NORMAL_CELL 3.7190 /* of probability 10^-4 on one side */
 #define LEAST_SHARE 0.93
@@ -219,17 +219,21 @@ static void check_exact(const struct spex_profile_probe *probe, bool lossy) {
         fail("records lost where there is room for all");
 }
 
-static void cell_add_run(struct cell *cell, const struct spex_profile_row *row) {
-    double mean = true_mean(), quantile = true_quantile(QUANTILE), low, high;
-    double margin = spex_mean_margin(&row->probe, row->values[0]);
+static void cell_add_run(struct cell *cell, const struct spex_profile *profile) {
+    const struct spex_profile_row *row = &profile->rows[0];
+    double mean = true_mean(), truth_99 = true_quantile(0.99);
+    struct spex_figures told;
+    spex_figures_of(profile, row, 0, &told);
+    const struct spex_quantile *quantile = &told.quantiles[SPEX_FIGURES_P99];
     cell->runs++;
-    if (margin >= 0) {
-        cell->mean_width[cell->mean_told++] = margin / mean;
-        cell->mean_held += fabs(row->values[0]->mean - mean) <= margin;
+    if (told.mean_margin >= 0) {
+        cell->mean_width[cell->mean_told++] = told.mean_margin / mean;
+        cell->mean_held += fabs(told.mean - mean) <= told.mean_margin;
     }
-    if (spex_quantile_bounds(&row->probe, row->values[0], QUANTILE, &low, &high)) {
-        cell->quantile_width[cell->quantile_told++] = (high - low) / 2 / quantile;
-        cell->quantile_held += low <= quantile && quantile <= high;
+    if (quantile->told) {
+        cell->quantile_width[cell->quantile_told++] =
+            (quantile->high - quantile->low) / 2 / truth_99;
+        cell->quantile_held += quantile->low <= truth_99 && truth_99 <= quantile->high;
     }
 }
 
@@ -257,7 +261,7 @@ static void run_one(unsigned cell) {
     if (spex_profile_now(&profile) != 0 || profile.row_count != 1)
         fail("not one row");
     check_exact(&profile.rows[0].probe, lossy);
-    cell_add_run(&cells[cell], &profile.rows[0]);
+    cell_add_run(&cells[cell], &profile);
     spex_profile_now_free(&profile);
     spex_stop();
 }

@@ -295,7 +295,9 @@ class Loads(AgentExploration):
 
     def test_beside_each_trial(self):
         """What the program sees of it, from its first instruction on, and what it has used."""
-        script = (f"for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; cat $p/comm; done "
+        # Of this session: somebody else may run stress-ng, too.
+        script = ("session() { sed 's/.*) //' $1/stat | cut -d' ' -f4; }; own=$(session /proc/self); "
+                  "for p in /proc/[0-9]*; do [ \"$(session $p)\" != \"$own\" ] || cat $p/comm; done "
                   f"2>/dev/null > {self.log}.$1; sleep 0.3; exec \"$0\"")
         self.succeed(
             space(ONE + self.NEIGHBOURS,

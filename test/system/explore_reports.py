@@ -9,7 +9,9 @@ import csv
 import io
 import json
 import os
+import resource
 import shutil
+import signal
 import sys
 import unittest
 import xml.etree.ElementTree
@@ -85,7 +87,24 @@ class Reports(Exploration):
             text = file.read()
         self.assertEqual(text.count("<svg"), 3)
         self.assertNotRegex(text, r'(src|href)="?https?:')
-        self.assertEqual([name for name in os.listdir(self.dir) if name.endswith(".part")], [])
+        self.assertEqual([name for name in os.listdir(self.dir) if ".spex-" in name], [])
+
+    @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is not installed")
+    def test_what_cannot_be_drawn_whole_leaves_the_old(self):
+        self.explored()
+        for name, most in (("old.svg", 5000), ("old.png", 5000), ("old.csv", 100)):
+            path = os.path.join(self.dir, name)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("old")
+            option = "--csv" if name.endswith("csv") else "--heatmap"
+            # As on a full disk; gnuplot, too, can write no more than this.
+            result = self.spex("report", self.store, option, path, preexec_fn=lambda limit=most: (
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))))
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("cannot write" if option == "--csv" else "has no end", result.stderr)
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(file.read(), "old")
 
     def test_what_cannot_be_asked_for(self):
         self.explored()
@@ -125,19 +144,20 @@ class HeatMap(Exploration):
         self.assertEqual(texts.count("work [us]"), 2)
         self.assertEqual(texts.count("threads"), 2)
         self.assertIn("throughput, /s", texts)
-        self.assertFalse(os.path.exists(self.picture + ".part"))
 
     def test_names_that_gnuplot_could_misread(self):
-        odd = '<parameter name="odd" type="categorical" values="a\'b `id` $x \\n {/=9} a&quot;b"/>'
+        odd = '<parameter name="odd" type="categorical" values="a\'b `id` $x \\n {/=9} a&quot;b 25% %g%%"/>'
         self.explore(space(WORK + THREADS + odd, run='warmup="0.001" records_per_thread="1"',
                            rest='<heatmap x="work" y="threads"/>'))
-        result = self.draw()
-        self.assertEqual(result.returncode, 0, result.stderr)
-        root = xml.etree.ElementTree.parse(self.picture).getroot()
-        texts = ["".join(t.itertext()).strip()
-                 for t in root.iter("{http://www.w3.org/2000/svg}text")]
-        for value in ("a'b", "`id`", "$x", "\\n", "{/=9}", 'a"b'):
-            self.assertIn("odd " + value, texts)
+        # As titles of panels, and as labels of an axis.
+        for axes, prefix in ([], "odd "), (["--y", "odd"], ""):
+            result = self.spex("report", self.store, "--heatmap", self.picture, *axes)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            root = xml.etree.ElementTree.parse(self.picture).getroot()
+            texts = ["".join(t.itertext()).strip()
+                     for t in root.iter("{http://www.w3.org/2000/svg}text")]
+            for value in ("a'b", "`id`", "$x", "\\n", "{/=9}", 'a"b', "25%", "%g%%"):
+                self.assertIn(prefix + value, texts)
 
     def test_what_can_go_wrong(self):
         self.explore(space(behaviours("early"), run='startup="5"'))
@@ -150,7 +170,7 @@ class HeatMap(Exploration):
         self.assert_fails(self.draw(env=dict(self.environment, PATH="/nonexistent")), 1,
                           "needs gnuplot")
         self.picture = "/nonexistent/map.svg"
-        self.assert_fails(self.draw(), 1, "cannot write /nonexistent/map.svg.part")
+        self.assert_fails(self.draw(), 1, "cannot write /nonexistent/map.svg:")
 
 
 if __name__ == "__main__":

@@ -130,11 +130,12 @@ class Output(unittest.TestCase):
                 self.assertLessEqual(abs(float(value[key]) - exact), exact / 128, key)
         self.assertEqual(list(found['9', 'snapshot']['values']), ['v0', 'v1'])
         time = {key: seconds(cell) for key, cell in found['request', 'lat']['values']['time'].items()
-                if key != 'value'}
+                if key != 'value' and cell != '?'}
         ascending = [0] + [time[key] for key in QUANTILES] + [time['max']]
         self.assertEqual(ascending, sorted(ascending))
         self.assertLessEqual(time['mean'], time['max'])
-        self.assertLessEqual(abs(time['total'] - 1000 * time['mean']), time['total'] / 1000)
+        if 'total' in time:  # as far as what the clock itself takes lets it be known
+            self.assertLessEqual(abs(time['total'] - 1000 * time['mean']), time['total'] / 1000)
 
     def test_probes_without_values(self):
         row = rows(run(PROBES='*', OUT='-').stdout)['request.step', 'cnt']
@@ -179,7 +180,9 @@ class Output(unittest.TestCase):
 
     def test_without_sampling_there_are_no_margins(self):
         found = rows(run(PROBES='*@1', OUT='-').stdout)
-        self.assertEqual([row['margins'] for row in found.values()], [[], [], []])
+        for (_, kind), row in found.items():
+            if kind != 'lat':  # of times, the clock's error may be told
+                self.assertEqual(row['margins'], [])
 
     def test_names_of_values(self):
         """Of the types whose counters may not be available here, too."""
@@ -223,11 +226,17 @@ class Output(unittest.TestCase):
         for row in found.values():
             self.assertEqual(int(row['count']), 1000)
 
-    def test_losses_are_shared_by_several_probes_of_a_type(self):
+    def test_losses_are_known_of_each_probe_that_is_recorded_in_full(self):
         text = run(program=OTHERS, PROBES='*:cnt', OUT='-', RING_RECORDS='2').stdout
+        _, _, lost = accounts(text)
+        self.assertEqual(sum(int(row['lost']) for row in rows(text).values()), lost)
+        self.assertEqual({row['1 in'] for row in rows(text).values()}, {'1'})
+
+    def test_losses_are_shared_by_several_probes_of_a_type(self):
+        text = run(program=OTHERS, PROBES='*:cnt@2', OUT='-', RING_RECORDS='2').stdout
         produced, _, lost = accounts(text)
         found = rows(text)
-        self.assertEqual(produced, 4000)
+        self.assertEqual(produced, 2000)
         self.assertGreater(lost, 0)
         for row in found.values():
             self.assertTrue(row['lost'].startswith('~'), row)

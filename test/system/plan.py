@@ -185,12 +185,13 @@ class Refusals(unittest.TestCase):
 
     def test_files(self):
         with tempfile.TemporaryDirectory() as folder:
-            for path, expected in ((os.path.join(folder, "none.csv"), "cannot be opened"),
-                                   (folder, "cannot be read")):
+            for path, expected in ((os.path.join(folder, "none.csv"), "No such file"),
+                                   (folder, "Is a directory"),
+                                   ("/dev/zero", "at most 128 MiB")):
                 result = subprocess.run([SPEX, "plan", path, "--max-f", "1"], capture_output=True, text=True,
                                         check=False)
                 self.assertEqual(result.returncode, 1)
-                self.assertIn(path + " " + expected, result.stderr)
+                self.assertIn(f"cannot read {path}: {expected}", result.stderr)
 
     def test_options(self):
         table = table_1((1,) * 5)

@@ -148,15 +148,21 @@ class Figures(Runs):
             self.assertEqual((probe["one_in"], probe["records"], probe["count_margin"]), (1, 1000, 0))
             self.assertGreater(probe["rate"], 0)
         time_of, = process["probes"][0]["values"]
-        self.assertEqual((time_of["name"], time_of["unit"], time_of["mean_margin"]), ("time", "s", 0))
+        self.assertEqual((time_of["name"], time_of["unit"]), ("time", "s"))
         order = [time_of[name] for name in ["min", "p50", "p90", "p99", "p999", "max"]]
         self.assertEqual(order, sorted(order))
-        self.assertEqual(time_of["p50_low"], time_of["p50"])
-        self.assertAlmostEqual(time_of["total"], time_of["mean"] * 1000)
         self.assertLess(time_of["max"], 10)
         costs = {kind["type"]: kind["cost_ns"] for kind in process["types"]}
         self.assertEqual(set(costs), {"lat", "cnt"})
         self.assertGreater(costs["lat"]["recorded"], 0)
+        # All were recorded: the figures are as exact as what the clock itself takes is known.
+        self.assertIsNone(costs["cnt"]["empty"])
+        self.assertAlmostEqual(time_of["taken_off"], costs["lat"]["empty"] / 1e9)
+        error = costs["lat"]["empty_error"] / 1e9
+        self.assertLessEqual(time_of["mean_margin"], 2 * error)
+        self.assertLessEqual(time_of["p50"] - time_of["p50_low"], 2.001 * error)
+        if time_of["total"] is not None:
+            self.assertAlmostEqual(time_of["total"], time_of["mean"] * 1000)
 
     def test_samples_have_margins(self):
         found, _ = self.run_json("-e", "*@10", "--", "runs", "exits", "0")

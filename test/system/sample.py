@@ -114,14 +114,17 @@ class Samples(Programs):
         self.refused(2, "sample: --for goes with --pid", models, "--for", "1", "--", KERNELS)
         self.refused(2, "sample: either --pid or a program to be run was expected, not both", models, "--pid", "1", "--",
                      KERNELS)
-        self.refused(1, "%s: No such file or directory" % self.path("none"), self.path("none"), "--", KERNELS)
+        self.refused(1, "cannot read %s: No such file or directory" % self.path("none"), self.path("none"), "--", KERNELS)
         result = self.sample("/dev/null", "--", KERNELS)
         self.assertEqual((result.returncode, result.stdout), (1, ""))
         self.assertIn("/dev/null", result.stderr)
 
     def test_what_a_program_is_told_is_looked_at(self):
         models = self.models(KERNELS, 3)
-        for variables, message in (({"SPEX_MODELS": "/nowhere"}, "spex: SPEX_MODELS: /nowhere: No such file or directory\n"),
+        for variables, message in (({"SPEX_MODELS": "/nowhere"},
+                                    "spex: SPEX_MODELS: cannot read /nowhere: No such file or directory\n"),
+                                   ({"SPEX_MODELS": "/dev/zero"},
+                                    "spex: SPEX_MODELS: cannot read /dev/zero: at most 128 MiB were expected\n"),
                                    ({"SPEX_MODELS": models, "SPEX_SAMPLES": "many"},
                                     "spex: SPEX_SAMPLES=many: a number of 0.01 to 1000000 was expected\n")):
             result = subprocess.run([KERNELS, "1000"], capture_output=True, text=True, check=False,

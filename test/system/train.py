@@ -125,7 +125,7 @@ class Trains(unittest.TestCase):
         self.refused(1, "no kernel has made a record", self.models, "--probes", "nothing:kernel", "--", KERNELS)
 
     def test_a_folder_that_is_not_there(self):
-        self.refused(1, "there.part: No such file", self.path("models-not/there"), "--", KERNELS, "100")
+        self.refused(1, "there: No such file", self.path("models-not/there"), "--", KERNELS, "100")
 
     def show(self, *arguments):
         return subprocess.run([SPEX, "models", *arguments], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -146,6 +146,14 @@ class Trains(unittest.TestCase):
         # Nothing takes as long as so many samples.
         shown = json.loads(self.show(self.models, "--json", "-n", "1000000").stdout)
         self.assertEqual((shown["switching_points"], {model["group"] for model in shown["models"]}), (0, {None}))
+        # A file of another user's.
+        with open(self.models, "rb") as file:
+            text = file.read().replace(b"report/find", b"report/f\xc2\x9b\xff")
+        with open(self.models, "wb") as file:
+            file.write(text)
+        shown = json.loads(self.show(self.models, "--json").stdout)
+        self.assertEqual(shown["models"][1]["path"], "report/f???")
+        self.assertIn("  report/f???", self.show(self.models).stdout)
 
     def test_models_are_drawn(self):
         self.assertEqual(self.train(self.models, "--", KERNELS, "1000", "3").returncode, 0)

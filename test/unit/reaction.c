@@ -329,12 +329,38 @@ static void a_probe_that_was_held_off_comes_back(void **state) {
     assert_true(plant_mean(106, 110) > 0.6);
 }
 
+/* From 40 s on the budget pays for the mean of the executions, and not for that of a burst. */
+static double bursty_rate(const void *context, unsigned probe, double seconds) {
+    (void)context;
+    (void)probe;
+    if (seconds < 40)
+        return 5e7;
+    return fmod(seconds, 0.04) < 0.02 ? 8e6 : 0;
+}
+
+static void a_burst_at_the_begin_of_a_trial_does_not_hold_off_again(void **state) {
+    const struct plant_options options = {.share = 0.01,
+                                          .cpus = 1,
+                                          .probes = 1,
+                                          .skip_ns = 1.6,
+                                          .record_ns = 24,
+                                          .seconds = 140,
+                                          .rate = bursty_rate};
+    (void)state;
+    plant_run(&options);
+    assert_int_equal(plant_period(0, 39), SPEX_SITE_HELD);
+    assert_true(plant_worst(0, 140, 1) <= 1.5);
+    for (double t = 40 + 64 + 1; t < 140; t += 0.1)
+        assert_int_not_equal(plant_period(0, t), SPEX_SITE_HELD);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_budget_is_kept_and_used),
         cmocka_unit_test(a_collector_may_be_late),
         cmocka_unit_test(in_the_long_run_it_is_the_budget),
         cmocka_unit_test(a_probe_that_was_held_off_comes_back),
+        cmocka_unit_test(a_burst_at_the_begin_of_a_trial_does_not_hold_off_again),
     };
     static const size_t counts[] = {COUNT_OF(lows), COUNT_OF(shares), COUNT_OF(cpus)};
     (void)argv;

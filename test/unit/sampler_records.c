@@ -10,6 +10,7 @@
 #include "../capture.h"
 #include "counted.h"
 #include "geometric_law.h"
+#include "probe/recording.h"
 #include "sampled_sites.h"
 
 /* Records. */
@@ -322,6 +323,16 @@ static void threads_are_sampled_independently(void **state) {
     assert_true(dependence(gaps[0], gaps[1], GAPS, GAPS_PERIOD) < 1);
 }
 
+/* The thread has opened a counter at 1000, which took 100 ticks. */
+static void times_are_marked_that_an_opening_has_lengthened(void **state) {
+    static const struct spex_thread thread = {.opened_at = 1000, .opening_ticks = 100};
+    (void)state;
+    assert_int_equal(spex_opening(&thread, 1000, 1010), 0);
+    assert_int_equal(spex_opening(&thread, 900, 1010), SPEX_MARK_OPENING);
+    assert_int_equal(spex_opening(&thread, 900, 900 + 99 * SPEX_OPENING_PART), SPEX_MARK_OPENING);
+    assert_int_equal(spex_opening(&thread, 900, 900 + 100 * SPEX_OPENING_PART), 0);
+}
+
 int main(void) {
 #define COUNTING(test) cmocka_unit_test_setup_teardown(test, start, stop)
 #define SEEING(test)   cmocka_unit_test_setup_teardown(test, start_seeing, stop)
@@ -337,6 +348,7 @@ int main(void) {
         SEEING(a_shorter_period_holds_at_once),
         SEEING(executions_under_way_are_recorded_over_changes),
         SEEING(executions_under_way_are_not_recorded_over_a_switching_off),
+        cmocka_unit_test(times_are_marked_that_an_opening_has_lengthened),
     };
     return cmocka_run_group_tests(tests, seed, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include "../check.h"
 #include "profile/columns.h"
+#include "profile/figures.h"
 #include "profile/table.h"
 #include "queues/ring.h"
 #include "stats/tracer.h"
@@ -68,7 +69,7 @@ static struct spex_profile_probe *row(uint32_t type, uint16_t id, const char *na
                                               .series = (uint16_t)metrics.series,
                                               .on_seconds = 2,
                                               .count = metrics.count,
-                                              .weight = metrics.count,
+                                              .weight = metrics.weight,
                                               .weight_squares = metrics.weight_squares,
                                               .records = metrics.records,
                                               .period_last = 1};
@@ -141,6 +142,54 @@ static void times(void **state) {
            "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
 }
 
+/* Ten ticks of each value are the clock's, which alone are nothing. */
+static void times_without_those_of_the_clock(void **state) {
+    (void)state;
+    record(SPEX_LAT, 1, 1, 10, 0, 0);
+    record(SPEX_LAT, 1, 1, 8, 0, 0);
+    for (int i = 0; i < 10; i++)
+        record(SPEX_LAT, 2, 1, 1010, 0, 0);
+    for (int i = 0; i < 9; i++)
+        record(SPEX_LAT, 3, 1, 20 + (uint64_t)i % 2 * 20, 0, 0);
+    row(SPEX_LAT, 1, "nothing");
+    row(SPEX_LAT, 2, "long");
+    row(SPEX_LAT, 3, "short");
+    type(SPEX_LAT, 0, true, true);
+    types[0].empty = 10;
+    types[0].empty_error = 3;
+    expect(
+        "probe    type  1 in  count  per second   value      mean    p50    p90    p99  p99.9    "
+        "max   total  lost\n"
+        "nothing  lat      1      2           1    time      0 ns   0 ns   0 ns   0 ns   0 ns   "
+        "0 ns       ?     0\n"
+        "                                        (95 %)         ?      ?      ?      ?      ?     "
+        "         ?\n"
+        "long     lat      1     10           5    time      1 us   1 us   1 us   1 us   1 us   "
+        "1 us   10 us     0\n"
+        "short    lat      1      9         4.5    time  18.89 ns  10 ns  30 ns  30 ns  30 ns  "
+        "30 ns  170 ns     0\n"
+        "                                        (95 %)     ±21 %  ±60 %  ±20 %  ±20 %  ±20 %     "
+        "     ±21 %\n"
+        "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+        "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved; a record costs lat 20 ns, a "
+        "skipped execution 2 ns\n"
+        "times are without what the clock itself takes: lat 10 ns ±3\n");
+}
+
+/* Two threads had four seconds, of which a sample makes more. */
+static void totals_within_the_time_there_was(void **state) {
+    struct spex_figures figures;
+    (void)state;
+    for (uint64_t i = 0; i < 100; i++)
+        record(SPEX_LAT, 1, 100, TICKS / 1000 + i % 2, 0, 0);
+    row(SPEX_LAT, 1, "");
+    spex_figures_of(&profile, &rows[0], 0, &figures);
+    assert_true(figures.total > 9.9 * TICKS);
+    profile.process.threads = 2;
+    spex_figures_of(&profile, &rows[0], 0, &figures);
+    assert_true(figures.total == 4.0 * TICKS);
+}
+
 static struct spex_profile_probe *probed(uint16_t id, const char *name, unsigned looks) {
     struct spex_profile_probe *probe = row(SPEX_LAT, id, name);
     probe->kind = SPEX_SAMPLING_POLLING;
@@ -205,23 +254,23 @@ static void samples(void **state) {
     row(SPEX_SNAPSHOT, 10, "one");
     expect(
         "probe  type       1 in    count  per second   value     mean      p50      p90      p99 "
-        "   p99.9      max        total  lost\n"
+        "   p99.9      max    total  lost\n"
         "many   snapshot   1000   100000       50000      v0     50.5       50       90       99 "
-        "     100      100      5050000     0\n"
+        "     100      100  5050000     0\n"
         "                        ±0.98 %     ±0.98 %  (95 %)    ±11 %    ±20 %   ±6.7 %        ? "
-        "       ?                 ±11 %\n"
+        "       ?             ±11 %\n"
         "                                                 v1        0        0        0        0 "
-        "       0        0            0\n"
+        "       0        0        0\n"
         "                                             (95 %)       ±0       ±0       ±0        ? "
-        "       ?                    ±0\n"
+        "       ?                ±0\n"
         "one    snapshot  20000    20000       10000      v0  1234567  1234567  1234567  1234567 "
-        " 1234567  1234567  24691340000     0\n"
+        " 1234567  1234567        ?     0\n"
         "                                             (95 %)        ?        ?        ?        ? "
-        "       ?                     ?\n"
+        "       ?                 ?\n"
         "                                                 v1        7        7        7        7 "
-        "       7        7       140000\n"
+        "       7        7        ?\n"
         "                                             (95 %)        ?        ?        ?        ? "
-        "       ?                     ?\n"
+        "       ?                 ?\n"
         "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
         "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
 }
@@ -231,26 +280,40 @@ static void counters_that_are_not_available(void **state) {
     record(SPEX_LLC, 1, 1, 100, 10, 0);
     record(SPEX_LLC, 1, 1, 0, 0, SPEX_MARK_UNAVAILABLE);
     record(SPEX_LLC, 1, 1, 300, 30, SPEX_MARK_SCALED);
+    record(SPEX_LAT, 3, 1, 20, 0, 0);
+    record(SPEX_LAT, 3, 1, 5000, 0, SPEX_MARK_OPENING);
     record(SPEX_FLT, 2, 1, 0, 0, SPEX_MARK_UNAVAILABLE);
     row(SPEX_LLC, 1, "some");
     row(SPEX_FLT, 2, "");
+    row(SPEX_LAT, 3, "");
     type(SPEX_LLC, 0, true, false);
     snprintf(types[0].text, sizeof(types[0].text), "what the processor says");
     expect(
-        "probe  type  1 in  count  per second       value  mean  p50  p90  p99  p99.9  max  total  "
-        "lost\n"
-        "some   llc      1      3         1.5  references   200  100  300  300    300  300    600  "
-        "   0\n"
-        "                                          misses    20   10   30   30     30   30     60\n"
-        "2      flt      1      1         0.5           -     -    -    -    -      -    -      -  "
-        "   0\n"
+        "probe  type  1 in  count  per second       value   mean    p50    p90    p99  p99.9    "
+        "max  "
+        "total  lost\n"
+        "some   llc      1      3         1.5  references    200    100    300    300    300    "
+        "300  "
+        "  600     0\n"
+        "                                          misses     20     10     30     30     30     "
+        "30  "
+        "   60\n"
+        "2      flt      1      1         0.5           -      -      -      -      -      -      "
+        "-  "
+        "    -     0\n"
+        "3      lat      1      2           1        time  20 ns  20 ns  20 ns  20 ns  20 ns  20 "
+        "ns  "
+        "40 ns     0\n"
         "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
         "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n"
         "llc: what the processor says\n"
         "some llc: 1 of 3 records have values estimated from a part of the time, as counters were "
         "shared\n"
         "some llc: 1 of 3 records have no values, as their counter was not available\n"
-        "2 flt: 1 of 1 records have no values, as their counter was not available\n");
+        "2 flt: 1 of 1 records have no values, as their counter was not available\n"
+        "3 lat: 1 of 2 records include the making ready of their thread or counter, and are left "
+        "out "
+        "of times\n");
 }
 
 static void losses(void **state) {
@@ -264,11 +327,9 @@ static void losses(void **state) {
     }
     struct spex_profile_probe *probe = row(SPEX_CNT, 1, "");
     probe->lost = 50.5;
-    probe->weight = 54.5;
     probe->lost_shared = true;
     probe = row(SPEX_CNT, 2, "");
     probe->lost = 50.5;
-    probe->weight = 54.5;
     probe->lost_shared = true;
     row(SPEX_CNT, 3, "")->lost_shared = true;
     row(SPEX_FLT, 1, "")->lost = 1;
@@ -359,6 +420,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(probes_without_records, setup, teardown),
         cmocka_unit_test_setup_teardown(times, setup, teardown),
+        cmocka_unit_test_setup_teardown(times_without_those_of_the_clock, setup, teardown),
+        cmocka_unit_test_setup_teardown(totals_within_the_time_there_was, setup, teardown),
         cmocka_unit_test_setup_teardown(shares_of_time, setup, teardown),
         cmocka_unit_test_setup_teardown(times_in_the_first_milliseconds, setup, teardown),
         cmocka_unit_test_setup_teardown(samples, setup, teardown),

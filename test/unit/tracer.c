@@ -257,6 +257,24 @@ static void records_without_values_are_in_no_mean(void **state) {
     assert_int_equal(metrics.series, 0);
 }
 
+/* A time that contains the making ready of a counter is no time of the program; a number of events
+ * is as good as others. */
+static void times_with_an_opening_are_left_out(void **state) {
+    struct spex_record records[] = {latency(1, 1, 10), latency(1, 1, 1000), latency(1, 1, 30),
+                                    snapshot(2, 1, 10, 20), snapshot(2, 1, 30, 20)};
+    struct spex_metrics metrics;
+    struct spex_series got;
+    (void)state;
+    records[1].marks = records[4].marks = SPEX_MARK_OPENING;
+    add(records, 5);
+    spex_tracer_metrics(tracer, 0, &metrics);
+    spex_tracer_series(tracer, 0, 0, &got);
+    assert_true(metrics.records == 3 && metrics.count == 3 && metrics.marked[0] == 1);
+    assert_true(got.mean == 20 && got.max == 30);
+    spex_tracer_series(tracer, 1, 0, &got);
+    assert_true(got.mean == 20 && got.max == 30);
+}
+
 static void expect_values(const struct spex_values *got, const struct spex_values *expected) {
     assert_true(got->weight == expected->weight);
     expect_near(got->mean, expected->mean, 1e-9);
@@ -322,6 +340,7 @@ int main(void) {
         TEST(a_probe_is_found_by_id_and_type),
         TEST(squares_of_weights),
         TEST(records_without_values_are_in_no_mean),
+        TEST(times_with_an_opening_are_left_out),
         TEST(values_since_an_earlier_time),
         TEST(nothing_since_an_earlier_time),
         TEST(first_and_last_by_time_not_by_arrival),

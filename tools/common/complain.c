@@ -5,13 +5,17 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "text/printable.h"
+
+/* The status is only returned, for `return spex_complain(…)`. */
 int spex_complain(int status, const char *format, ...) {
+    char line[8192];
     va_list args;
     va_start(args, format);
-    fputs("spex: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    vsnprintf(line, sizeof(line), format, args);
     va_end(args);
+    spex_make_printable(line);
+    fprintf(stderr, "spex: %s\n", line);
     return status;
 }
 

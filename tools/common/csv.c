@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/whole_file.h"
+
 enum { TABLE_BYTES_MAX = 128 << 20 };
 
 /* The position of the reader. The text is changed only after all of it has been checked. */
@@ -179,44 +181,14 @@ int spex_csv_parse(struct spex_csv *csv, const char *name, char *text, size_t le
 }
 
 /* Reads the whole file, and terminates it with a zero byte. Free `*text`, also after a failure. */
-static int file_read_all(FILE *file, const char *name, char **text, size_t *length,
-                         struct spex_error *error) {
-    size_t room = 0;
-    *text = NULL;
-    *length = 0;
-    do {
-        room = room ? 2 * room : 4096;
-        char *grown = realloc(*text, room + 1);
-        if (!grown)
-            return spex_fail(error, -ENOMEM, "out of memory");
-        *text = grown;
-        *length += fread(*text + *length, 1, room - *length, file);
-    } while (*length == room && room <= TABLE_BYTES_MAX);
-    (*text)[*length] = '\0';
-    if (ferror(file))
-        return spex_fail(error, -errno, "%s cannot be read: %s", name, strerror(errno));
-    if (*length > TABLE_BYTES_MAX)
-        return spex_fail(error, -EFBIG, "%s: a table of at most %d MiB was expected", name,
-                         TABLE_BYTES_MAX >> 20);
-    return 0;
-}
-
 int spex_csv_read(struct spex_csv *csv, const char *path, struct spex_error *error) {
     bool standard = strcmp(path, "-") == 0;
     const char *name = standard ? "standard input" : path;
     char *text;
     size_t length;
     *csv = (struct spex_csv){.name = name};
-    FILE *file = standard ? stdin : fopen(path, "re");
-    if (!file)
-        return spex_fail(error, -errno, "%s cannot be opened: %s", path, strerror(errno));
-    int err = file_read_all(file, name, &text, &length, error);
-    if (!standard)
-        fclose(file);
-    if (!err)
-        return spex_csv_parse(csv, name, text, length, error);
-    free(text);
-    return err;
+    int err = spex_whole_file_read(standard ? NULL : path, TABLE_BYTES_MAX, &text, &length, error);
+    return err ? err : spex_csv_parse(csv, name, text, length, error);
 }
 
 void spex_csv_free(struct spex_csv *csv) {
@@ -225,6 +197,7 @@ void spex_csv_free(struct spex_csv *csv) {
     *csv = (struct spex_csv){.name = csv->name};
 }
 
+/* The message is preceded by the place of the cell in the table. */
 int spex_csv_complain(const struct spex_csv *csv, const struct spex_csv_cell *cell,
                       struct spex_error *error, const char *format, ...) {
     struct spex_error what;

@@ -12,13 +12,13 @@
 
 struct spex_csv_cell {
     char *text;
-    /* From 1 on; columns count characters, not bytes. */
+    /* Position of the cell, from 1 on; columns count characters, not bytes. */
     unsigned line, column;
     bool ends_row;
 };
 
 struct spex_csv {
-    /* Of the source, for messages. */
+    /* The name of the source, for messages. */
     const char *name;
     char *text;
     /* Row by row. */

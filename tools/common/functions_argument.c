@@ -11,6 +11,7 @@
 #include "text/variables.h"
 #include "tools/common/complain.h"
 
+/* The variable is set in this process, from which the program inherits it. */
 int spex_functions_argument(const char *command, const char *origin, const char *filter) {
     struct spex_error error;
     if (spex_function_filter_check(filter, &error) != 0)

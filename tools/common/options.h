@@ -19,7 +19,7 @@ struct spex_option {
     unsigned long *count;
     pid_t *process;
 
-    /* Of a count, and of a number without `read`. */
+    /* The range of a count, and of a number without `read`. */
     struct {
         double least, most;
     } range;
@@ -34,11 +34,11 @@ struct spex_option {
 
 /* Where the options of a command end. */
 enum spex_options_end {
-    /* Nowhere: they may stand between and after operands. */
+    /* Options may stand anywhere, also between and after operands. */
     SPEX_OPTIONS_ANYWHERE,
-    /* At the first operand: what follows belongs to that. */
+    /* Options end at the first operand: what follows belongs to that. */
     SPEX_OPTIONS_FIRST,
-    /* At "--": what follows is a program with its arguments. */
+    /* Options and operands end at "--": what follows is a program with its arguments. */
     SPEX_OPTIONS_PROGRAM
 };
 

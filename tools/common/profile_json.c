@@ -11,15 +11,13 @@
 #include <string.h>
 
 #include "profile/confidence.h"
+#include "profile/figures.h"
 #include "profile/table.h"
 #include "ring/probe_type.h"
 #include "text/printable.h"
 
-/* The quantiles of each series of values, with their names in the JSON. */
-static const struct {
-    const char *name;
-    double share;
-} json_quantiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}};
+/* The names of spex_figures_quantiles. */
+static const char *const quantile_names[SPEX_FIGURES_QUANTILES] = {"p50", "p90", "p99", "p999"};
 
 /* null for a number that is not finite or not known: JSON has neither. */
 static json_t *number_or_null(double value, bool known) {
@@ -40,37 +38,36 @@ json_t *spex_text_json(const char *text) {
 
 /* Adds the quantile and its 95 % interval: p50, p50_low, p50_high. Without sampling, the value
  * is exact and is both bounds. Returns 0, or another number when memory is short. */
-static int add_quantile(json_t *json, const struct spex_profile_probe *probe,
-                        const struct spex_values *values, unsigned q, double scale) {
-    double value = spex_values_quantile(values, json_quantiles[q].share), low = value, high = value;
-    bool known = !spex_sampled(probe) ||
-                 spex_quantile_bounds(probe, values, json_quantiles[q].share, &low, &high);
-    bool any = values->weight > 0;
+static int add_quantile(json_t *json, const struct spex_figures *figures, unsigned q,
+                        double scale) {
+    const struct spex_quantile *quantile = &figures->quantiles[q];
+    bool told = figures->any && quantile->told;
     char name[16];
-    int err = json_object_set_new(json, json_quantiles[q].name, number_or_null(value * scale, any));
-    snprintf(name, sizeof(name), "%s_low", json_quantiles[q].name);
-    err |= json_object_set_new(json, name, number_or_null(low * scale, any && known));
-    snprintf(name, sizeof(name), "%s_high", json_quantiles[q].name);
-    return err | json_object_set_new(json, name, number_or_null(high * scale, any && known));
+    int err = json_object_set_new(json, quantile_names[q],
+                                  number_or_null(quantile->value * scale, figures->any));
+    snprintf(name, sizeof(name), "%s_low", quantile_names[q]);
+    err |= json_object_set_new(json, name, number_or_null(quantile->low * scale, told));
+    snprintf(name, sizeof(name), "%s_high", quantile_names[q]);
+    return err | json_object_set_new(json, name, number_or_null(quantile->high * scale, told));
 }
 
-/* One series of values of a probe. `unit`: NULL for values that are no times. `scale`: seconds
- * for a tick, or 1. `total` is the mean times the estimated executions. */
-static json_t *values_json(const struct spex_profile_probe *probe, const struct spex_values *values,
-                           unsigned series, const char *unit, double scale) {
-    double margin = spex_mean_margin(probe, values);
-    bool any = values->weight > 0;
+/* One series of values of a probe, called `value`. `unit`: NULL for values that are no times.
+ * `scale`: seconds for a tick, or 1. */
+static json_t *values_json(const struct spex_figures *figures, const char *value, const char *unit,
+                           double scale) {
+    bool any = figures->any;
     json_t *json =
-        json_pack("{s:s, s:s?, s:o, s:o}", "name", spex_value_name(probe->probe_type, series),
-                  "unit", unit, "mean", number_or_null(values->mean * scale, any), "mean_margin",
-                  number_or_null(margin * scale, any && margin >= 0));
+        json_pack("{s:s, s:s?, s:o, s:o}", "name", value, "unit", unit, "mean",
+                  number_or_null(figures->mean * scale, any), "mean_margin",
+                  number_or_null(figures->mean_margin * scale, any && figures->mean_margin >= 0));
     int err = !json;
-    for (unsigned q = 0; !err && q < sizeof(json_quantiles) / sizeof(json_quantiles[0]); q++)
-        err = add_quantile(json, probe, values, q, scale);
-    err = err || json_object_set_new(json, "min", number_or_null((double)values->min * scale, any));
-    err = err || json_object_set_new(json, "max", number_or_null((double)values->max * scale, any));
-    err = err || json_object_set_new(json, "total",
-                                     number_or_null(values->mean * probe->count * scale, any));
+    for (unsigned q = 0; !err && q < SPEX_FIGURES_QUANTILES; q++)
+        err = add_quantile(json, figures, q, scale);
+    err =
+        err || json_object_set_new(json, "taken_off", number_or_null(figures->empty * scale, any));
+    err = err || json_object_set_new(json, "min", number_or_null(figures->min * scale, any));
+    err = err || json_object_set_new(json, "max", number_or_null(figures->max * scale, any));
+    err = err || json_object_set_new(json, "total", number_or_null(figures->total * scale, any));
     if (!err)
         return json;
     json_decref(json);
@@ -85,10 +82,13 @@ static json_t *all_values_json(const struct spex_profile *profile,
     double scale = ticks && rate > 0 ? 1 / rate : 1;
     json_t *json = json_array();
     int err = !json;
-    for (unsigned s = 0; !err && s < row->probe.series; s++)
+    for (unsigned s = 0; !err && s < row->probe.series; s++) {
+        struct spex_figures figures;
+        spex_figures_of(profile, row, s, &figures);
         err = json_array_append_new(json,
-                                    values_json(&row->probe, row->values[s], s,
+                                    values_json(&figures, spex_value_name(row->probe.probe_type, s),
                                                 ticks ? rate > 0 ? "s" : "ticks" : NULL, scale));
+    }
     if (!err)
         return json;
     json_decref(json);
@@ -119,12 +119,13 @@ json_t *spex_id_json(int32_t id) {
     return id < 0 ? json_null() : json_integer(id);
 }
 
+/* "rate" is null where the probe was always polled, and so was not counted. */
 json_t *spex_profile_row_json(const struct spex_profile *profile,
                               const struct spex_profile_row *row) {
     const struct spex_profile_probe *probe = &row->probe;
     bool counted = spex_profile_counted_seconds(probe) > 0;
     json_t *json = json_pack(
-        "{s:o, s:s?, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o}", "id",
+        "{s:o, s:s?, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o, s:I, s:o}", "id",
         spex_id_json(spex_profile_id(probe->probe_id, probe->declared)), "name",
         probe->name[0] ? probe->name : NULL, "provider",
         probe->provider[0] ? probe->provider : NULL, "type",
@@ -135,7 +136,9 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
         number_or_null(spex_profile_rate(probe), counted), "records", (json_int_t)probe->records,
         "lost", number_or_null(probe->lost, true), "lost_shared",
         (int)(probe->lost > 0 && probe->lost_shared), "count_margin",
-        number_or_null(spex_count_margin(probe), true), "values", all_values_json(profile, row));
+        number_or_null(spex_count_margin(probe), true), "held_seconds",
+        number_or_null(probe->held_seconds, true), "left_out",
+        (json_int_t)spex_profile_left_out(probe), "values", all_values_json(profile, row));
     return probe->activity.looks ? with_activity(json, probe) : json;
 }
 
@@ -143,13 +146,15 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
 json_t *spex_profile_type_json(const struct spex_profile *profile,
                                const struct spex_profile_type *type) {
     double rate = profile->process.ticks_per_second, ns = 1e9 / rate;
-    json_t *cost =
-        type->measured && rate > 0
-            ? json_pack("{s:o, s:o, s:o, s:o}", "off", number_or_null(type->test * ns, true),
-                        "skipped", number_or_null(type->skip * ns, true), "recorded",
-                        number_or_null(type->record * ns, true), "probed",
-                        number_or_null(type->polled * ns, type->polled > 0))
-            : json_null();
+    json_t *cost = type->measured && rate > 0
+                       ? json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "off",
+                                   number_or_null(type->test * ns, true), "skipped",
+                                   number_or_null(type->skip * ns, true), "recorded",
+                                   number_or_null(type->record * ns, true), "probed",
+                                   number_or_null(type->polled * ns, type->polled > 0), "empty",
+                                   number_or_null(type->empty * ns, type->empty > 0), "empty_error",
+                                   number_or_null(type->empty_error * ns, type->empty > 0))
+                       : json_null();
     return json_pack("{s:s, s:o, s:o, s:s?}", "type", spex_probe_type_name(type->probe_type),
                      "pcid",
                      type->probe_type == SPEX_PERFCNTR ? json_integer(type->pcid) : json_null(),

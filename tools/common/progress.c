@@ -25,7 +25,7 @@ static size_t terminal_columns(const struct spex_progress_bar *bar) {
     return COLUMNS_DEFAULT;
 }
 
-/* By the mean time of the trials so far. */
+/* The time left, estimated by the mean time of the trials so far. */
 static void time_left_text(const struct spex_progress *progress, char *text, size_t size) {
     uint64_t left = progress->trials_expected > progress->trials
                         ? progress->trials_expected - progress->trials

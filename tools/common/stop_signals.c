@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <sys/signalfd.h>
 
+/* A file that has become too large, or a closed pipe, is an error of writing then, and no
+ * signal. */
 int spex_stop_signals_open(void) {
     sigset_t stop;
     sigemptyset(&stop);

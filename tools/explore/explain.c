@@ -23,6 +23,7 @@ static const struct spex_syntax explain_syntax = {
     "explain", explain_usage,        "a store and two configurations were expected", 3,
     3,         SPEX_OPTIONS_ANYWHERE};
 
+/* Exactly one of `text` and `json` is set: the stream that spex_explain writes to. */
 int spex_command_explain(int argc, char **argv) {
     bool json = false;
     struct spex_explain_options options = {.size = sizeof(options)};

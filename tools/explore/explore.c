@@ -51,6 +51,7 @@ static void take_progress(void *user, const struct spex_progress *progress) {
     spex_progress_bar_show(&request->bar, progress);
 }
 
+/* Fills in the options; the texts are those of argv. An exit status. */
 static int explore_parse(int argc, char **argv, struct request *request) {
     struct spex_explore_options *options = &request->options;
     unsigned long jobs = 0;
@@ -101,6 +102,7 @@ static int explore_finish(const struct request *request, int err, const char *wh
     return SPEX_EXIT_OK;
 }
 
+/* Signals end the exploration through a descriptor that it polls. */
 int spex_command_explore(int argc, char **argv) {
     struct request request = {.options = {.size = sizeof(request.options)}};
     char why[512] = "";

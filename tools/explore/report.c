@@ -3,10 +3,12 @@
  * files of its options. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <spex/explore.h>
 
+#include "base/whole_file.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
@@ -39,6 +41,9 @@ struct request {
     struct spex_report_options options;
     /* A path, "-" or NULL. */
     const char *csv;
+    /* What goes into that file, when all of it is known. */
+    char *table;
+    size_t table_size;
 };
 
 /* Checks which options go together. An exit status. */
@@ -73,7 +78,7 @@ static int report_parse(int argc, char **argv, struct request *request) {
     return SPEX_EXIT_OK;
 }
 
-/* Opens the file of --csv. A table on standard output replaces the report as text. */
+/* A table on standard output replaces the report as text; one for a file is kept in memory. */
 static int open_csv(struct request *request) {
     if (!request->csv)
         return SPEX_EXIT_OK;
@@ -82,14 +87,23 @@ static int open_csv(struct request *request) {
         request->options.csv = stdout;
         return SPEX_EXIT_OK;
     }
-    request->options.csv = fopen(request->csv, "we");
-    if (!request->options.csv)
-        return spex_complain(SPEX_EXIT_FAILED, "cannot write %s: %s", request->csv,
-                             strerror(errno));
-    return SPEX_EXIT_OK;
+    request->options.csv = open_memstream(&request->table, &request->table_size);
+    return request->options.csv ? SPEX_EXIT_OK : spex_complain(SPEX_EXIT_FAILED, "out of memory");
 }
 
-/* fclose may find that the end of the table could not be written. */
+/* Writes the file of --csv, unless there is none or the report has failed. An exit status. */
+static int write_csv(struct request *request, int status) {
+    struct spex_error error = {"out of memory"};
+    FILE *csv = request->options.csv;
+    if (!csv || csv == stdout)
+        return status;
+    int err = fclose(csv) != 0 ? -ENOMEM : 0;
+    if (!err && !status)
+        err = spex_whole_file_write(request->csv, request->table, request->table_size, &error);
+    free(request->table);
+    return err && !status ? spex_complain(SPEX_EXIT_FAILED, "%s", error.text) : status;
+}
+
 int spex_command_report(int argc, char **argv) {
     struct request request = {.options = {.size = sizeof(request.options)}};
     char why[512];
@@ -99,9 +113,5 @@ int spex_command_report(int argc, char **argv) {
     status = open_csv(&request);
     if (!status && spex_report(&request.options, why, sizeof(why)) != 0)
         status = spex_complain(SPEX_EXIT_FAILED, "%s", why);
-    FILE *csv = request.options.csv;
-    if (csv && csv != stdout && fclose(csv) != 0 && !status)
-        status =
-            spex_complain(SPEX_EXIT_FAILED, "cannot write %s: %s", request.csv, strerror(errno));
-    return status;
+    return write_csv(&request, status);
 }

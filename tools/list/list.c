@@ -35,7 +35,7 @@ static const struct spex_syntax list_syntax = {"list", list_usage, "no argument 
                                                0,      0,          SPEX_OPTIONS_ANYWHERE};
 
 struct program {
-    /* As this PID namespace sees it. */
+    /* The process id as this PID namespace sees it. */
     pid_t process;
     bool answers;
     char command[SPEX_PROFILE_NAME_BYTES];
@@ -107,6 +107,7 @@ static void add_selection(struct spex_columns *columns, const char *selection) {
     }
 }
 
+/* A program that does not answer has a line with its number and command. */
 static void print_programs(const struct program *programs, size_t count) {
     static const char *const headings[] = {"pid", "command", "selected", "sites", "on", "seconds"};
     struct spex_columns columns;
@@ -128,6 +129,7 @@ static void print_programs(const struct program *programs, size_t count) {
     spex_columns_print(&columns, stdout);
 }
 
+/* A program that does not answer has "answers": false and none of the figures. */
 static json_t *program_json(const struct program *program) {
     const struct spex_profile_process *told = &program->told;
     if (!program->answers)

@@ -208,6 +208,7 @@ int spex_live_list_print(const struct spex_profile *profile, FILE *out) {
     return err ? err : spex_written(out);
 }
 
+/* null for a number that is not known: 0 would be a figure. */
 static json_t *number_or_null(bool known, double number) {
     return known ? json_real(number) : json_null();
 }

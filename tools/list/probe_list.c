@@ -72,6 +72,7 @@ void spex_probe_list_add_id(struct spex_columns *columns, int32_t id) {
         spex_columns_add(columns, "%d", (int)id);
 }
 
+/* A type with what its `detail` means: the counter, or how many values or parameters. */
 void spex_probe_list_add_type(struct spex_columns *columns, uint32_t probe_type, unsigned detail,
                               const char *parameters) {
     const char *type = spex_probe_type_name(probe_type);
@@ -126,6 +127,7 @@ static bool list_mixed(const struct spex_probe_list *list) {
     return false;
 }
 
+/* The mask has the columns of text, which are aligned to the left. */
 int spex_probe_list_print(const struct spex_probe_list *list, FILE *out) {
     static const char *const headings[] = {"probe", "id",     "type",  "sc",
                                            "where", "copies", "object"};

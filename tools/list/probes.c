@@ -16,7 +16,6 @@
 #include "observe/objects/elf_file.h"
 #include "observe/objects/linked_objects.h"
 #include "observe/objects/mapped_objects.h"
-#include "text/printable.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
@@ -38,9 +37,7 @@ static const char probes_usage[] =
 static const struct spex_syntax probes_syntax = {
     "probes", probes_usage, "one program or process was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
 
-/* Messages may quote text from a file, which may have any bytes. */
-static int complain_error(int status, struct spex_error *error) {
-    spex_make_printable(error->text);
+static int complain_error(int status, const struct spex_error *error) {
     return spex_complain(status, "%s", error->text);
 }
 
@@ -86,6 +83,7 @@ static int list_add_object(struct spex_probe_list *list, const char *path, int f
     return err;
 }
 
+/* Adds the sites of the object at a path. 0, or a negative errno value with the reason. */
 static int list_add_file(struct spex_probe_list *list, const char *path, struct spex_error *error) {
     int fd = spex_regular_file_open(path, error);
     if (fd < 0)
@@ -154,6 +152,7 @@ static int list_set_process(struct spex_probe_list *list, pid_t pid) {
     return spex_probe_list_set_program(list, length > 0 ? path : link);
 }
 
+/* Collects the sites of all files whose code the process has mapped. An exit status. */
 static int list_collect_process(struct spex_probe_list *list, pid_t pid) {
     struct spex_error error = {""};
     if (spex_mapped_objects_visit(pid, list_add_mapped, list, &error) != 0)
@@ -178,6 +177,7 @@ static int list_show(const struct spex_probe_list *list, const char *named, bool
     return list->site_count ? SPEX_EXIT_OK : complain_error(SPEX_EXIT_FAILED, &none);
 }
 
+/* Lists a program from its file and those of its libraries. An exit status. */
 static int list_program(const char *name, bool json) {
     struct spex_probe_list list = {NULL, NULL, 0, 0};
     int status = list_collect_program(&list, name);

@@ -11,7 +11,6 @@
 #include "base/deadline.h"
 #include "base/student.h"
 #include "explore/report/json_parts.h"
-#include "text/printable.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
@@ -49,6 +48,7 @@ struct result {
     struct spex_prediction prediction;
 };
 
+/* An exit status. */
 static int fit_parse(int argc, char **argv, struct request *request) {
     const struct spex_option known[] = {
         {"predict", .text = &request->predict}, {"json", .flag = &request->json}, {.name = NULL}};
@@ -176,6 +176,8 @@ static void print_margin(const struct spex_model *model, const char *what, doubl
         printf("%-12s %.6g (too few measurements for an interval)\n", what, value);
 }
 
+/* The model as a formula, its class, and each coefficient with its margin. Terms are numbered as
+ * they stand in the formula. */
 static void print_text(const struct spex_fit_table *table, const struct result *result,
                        const char *text) {
     const struct spex_model *model = &result->fit.model;
@@ -223,6 +225,8 @@ static int fit_table(const struct request *request, const struct spex_fit_table 
                : status;
 }
 
+/* A message may quote the table, which may have any bytes. spex_fit_table_make owns the CSV
+ * afterwards, also when it fails. */
 int spex_command_fit(int argc, char **argv) {
     struct request request = {.path = NULL};
     struct spex_fit_table table;
@@ -232,10 +236,8 @@ int spex_command_fit(int argc, char **argv) {
     if (status)
         return status;
     if (spex_csv_read(&csv, request.path, &error) != 0 ||
-        spex_fit_table_make(&table, &csv, &error) != 0) {
-        spex_make_printable(error.text);
+        spex_fit_table_make(&table, &csv, &error) != 0)
         return spex_complain(SPEX_EXIT_FAILED, "%s", error.text);
-    }
     status = fit_table(&request, &table);
     spex_fit_table_free(&table);
     return status;

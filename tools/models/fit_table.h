@@ -8,7 +8,7 @@
 #include "tools/common/csv.h"
 
 struct spex_fit_table {
-    /* They point into the cells. */
+    /* The parameters' names, which point into the cells. */
     const char *names[SPEX_MODEL_PARAMETERS_MAX];
     struct spex_measurements measured;
     double *parameters;

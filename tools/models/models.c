@@ -46,6 +46,7 @@ struct request {
     bool json;
 };
 
+/* An exit status. */
 static int models_parse(int argc, char **argv, struct request *request) {
     const struct spex_option known[] = {
         {.letter = 'n',
@@ -68,6 +69,7 @@ static const enum spex_model_class shown_classes[] = {SPEX_MODEL_CONSTANT, SPEX_
                                                       SPEX_MODEL_UNKNOWN};
 enum { CLASSES = sizeof(shown_classes) / sizeof(shown_classes[0]) };
 
+/* How many of the models are of this class. */
 static size_t count_class(const struct spex_models *models, enum spex_model_class class) {
     size_t count = 0;
     for (size_t k = 0; k < models->count; k++)
@@ -91,6 +93,7 @@ static void print_counts(const struct spex_models *models, const struct spex_gro
     spex_columns_print(&columns, stdout);
 }
 
+/* A table of all kernels. Paths and names come from a file that may have any bytes. */
 static void print_kernels(const struct spex_models *models, const struct spex_groups *groups) {
     static const char *const headings[] = {"group", "kernel", "class", "time in seconds"};
     struct spex_columns columns;
@@ -117,10 +120,10 @@ static void print_kernels(const struct spex_models *models, const struct spex_gr
 static json_t *kernel_json(const struct spex_kernel_model *kernel, size_t group) {
     char text[1024];
     spex_model_text(&kernel->model, (const char *const *)kernel->names, text, sizeof(text));
-    return json_pack("{s:s, s:s, s:f, s:f, s:f, s:s, s:o}", "path", kernel->path, "class",
-                     spex_model_class_name(kernel->model.class), "adjusted_r2",
+    return json_pack("{s:o, s:s, s:f, s:f, s:f, s:o, s:o}", "path", spex_json_text(kernel->path),
+                     "class", spex_model_class_name(kernel->model.class), "adjusted_r2",
                      kernel->model.adjusted_r2, "executions", kernel->executions, "least_seconds",
-                     kernel->least_seconds, "model", text, "group",
+                     kernel->least_seconds, "model", spex_json_text(text), "group",
                      group == SPEX_GROUP_NONE ? json_null() : json_integer((json_int_t)group + 1));
 }
 
@@ -144,6 +147,7 @@ static int print_json(const struct spex_models *models, const struct spex_groups
     return SPEX_EXIT_OK;
 }
 
+/* Draws by dot, in a process of its own. An exit status. */
 static int draw_graph(const char *path, const struct spex_models *models,
                       const struct spex_groups *groups) {
     const struct spex_models_graph graph = {models, groups};

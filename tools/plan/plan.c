@@ -11,7 +11,6 @@
 #include "policies/rate/hybrid_search.h"
 #include "policies/rate/rates.h"
 #include "rate/budget.h"
-#include "text/printable.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
@@ -134,6 +133,7 @@ static int problem_make(const struct request *request, const struct spex_plan_ta
     return 0;
 }
 
+/* One combination. "traced" names the classes that are traced; the others are polled. */
 static json_t *combination_json(const struct spex_rate_problem *problem,
                                 const struct spex_rate_combination *combination) {
     json_t *traced = json_array();
@@ -145,6 +145,7 @@ static json_t *combination_json(const struct spex_rate_problem *problem,
                      "traced", traced);
 }
 
+/* An array that is too short means that memory was short. An exit status. */
 static int print_combinations_json(const struct spex_rate_problem *problem,
                                    const struct spex_rate_combination *best, size_t count) {
     json_t *json = json_array();
@@ -159,6 +160,7 @@ static int print_combinations_json(const struct spex_rate_problem *problem,
     return complete ? SPEX_EXIT_OK : spex_complain(SPEX_EXIT_FAILED, "out of memory");
 }
 
+/* The names of the traced classes on one line. */
 static void print_traced(const struct spex_rate_problem *problem, const bool *traced) {
     const char *separator = "";
     for (size_t c = 0; c < problem->class_count; c++)
@@ -190,6 +192,7 @@ static void print_notes(const struct spex_rate_problem *problem) {
                SPEX_HYBRID_EXACT);
 }
 
+/* A table of the combinations, and the notes below it. */
 static int print_combinations(const struct spex_rate_problem *problem,
                               const struct spex_rate_combination *best, size_t count) {
     printf("%4s %14s %10s %14s  %s\n", "", "information", "overhead", "polling", "traced");
@@ -215,6 +218,7 @@ static int complain_of_budget(const struct spex_rate_problem *problem,
     return spex_complain(SPEX_EXIT_FAILED, "no combination is within the budget: %s", plan.reason);
 }
 
+/* An error of writing counts only where nothing else has failed. */
 static int flush_plan(int status) {
     int err = status == SPEX_EXIT_OK ? spex_written(stdout) : 0;
     if (err)
@@ -255,10 +259,8 @@ static int plan_table(const struct request *request, const struct spex_plan_poli
     struct spex_csv csv;
     struct spex_error error = {""};
     if (spex_csv_read(&csv, request->path, &error) != 0 ||
-        spex_plan_table_make(&table, &csv, &error) != 0) {
-        spex_make_printable(error.text);
+        spex_plan_table_make(&table, &csv, &error) != 0)
         return spex_complain(SPEX_EXIT_FAILED, "%s", error.text);
-    }
     int status = problem_make(request, &table, &problem);
     if (status == SPEX_EXIT_OK)
         status = request->policy ? spex_plan_policy_print(policy, &problem, request->json)

@@ -103,6 +103,7 @@ static int policy_decide(const struct spex_rate_policy_ops *ops,
                : plan_check(name, problem, plan);
 }
 
+/* What the policy decides about one class. */
 static json_t *decision_json(const struct spex_rate_class *cls,
                              const struct spex_rate_decision *decision) {
     char reason[TEXT_BYTES];
@@ -111,6 +112,7 @@ static json_t *decision_json(const struct spex_rate_class *cls,
                      copy_printable(decision->reason, reason));
 }
 
+/* Reasons are copied, since those of a policy may have any bytes. */
 static int plan_print_json(const char *name, const struct spex_rate_problem *problem,
                            const struct spex_rate_plan *plan) {
     char reason[TEXT_BYTES];
@@ -130,6 +132,7 @@ static int plan_print_json(const char *name, const struct spex_rate_problem *pro
     return complete ? SPEX_EXIT_OK : spex_complain(SPEX_EXIT_FAILED, "the plan cannot be written");
 }
 
+/* The line below the table: the figures of the whole plan. */
 static void plan_print_summary(const char *name, const struct spex_rate_plan *plan) {
     char reason[TEXT_BYTES];
     printf("%s: %s; information %.2f, overhead %.2f%%", name, copy_printable(plan->reason, reason),
@@ -143,6 +146,7 @@ static const char *mode_text(enum spex_rate_mode mode) {
     return mode == SPEX_RATE_PROBED ? "polled" : mode_names[mode];
 }
 
+/* The mask has the columns of text, which are aligned to the left. */
 static int plan_print_table(const char *name, const struct spex_rate_problem *problem,
                             const struct spex_rate_plan *plan) {
     static const char *const headings[] = {"class", "mode", "records/s", "of", "why"};
@@ -163,6 +167,7 @@ static int plan_print_table(const char *name, const struct spex_rate_problem *pr
     return err ? spex_complain(SPEX_EXIT_FAILED, "out of memory") : SPEX_EXIT_OK;
 }
 
+/* The decisions have one entry more, so that calloc never gets 0. */
 int spex_plan_policy_print(const struct spex_plan_policy *policy,
                            const struct spex_rate_problem *problem, bool json) {
     char name[TEXT_BYTES];

@@ -12,7 +12,7 @@
 
 struct spex_plan_policy {
     const struct spex_rate_policy_ops *ops;
-    /* Where `ops` are, if they were loaded. */
+    /* The object that `ops` are in, if they were loaded from one. */
     struct spex_shared_object object;
 };
 

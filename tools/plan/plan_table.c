@@ -10,6 +10,7 @@
 
 #include "text/printable.h"
 
+/* What the cells of a column hold. SHARE is a number from 0 to 1. */
 enum kind { NAME, NUMBER, SHARE, YES_NO };
 
 /* The columns that a table may have. Cells of a column that is not required may be empty. */
@@ -57,6 +58,7 @@ static bool header_has_column(const struct header *header, const struct column *
     return false;
 }
 
+/* Whether each required column is there. 0, or -EINVAL with the reason. */
 static int header_check_required(const struct spex_csv *csv, const struct header *header,
                                  struct spex_error *error) {
     for (size_t c = 0; c < KNOWN_COLUMNS; c++)

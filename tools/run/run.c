@@ -149,6 +149,7 @@ static int launch_program(struct spex_run_watch *watch, const struct request *re
     return 0;
 }
 
+/* Whether no process has sent even the beginning of a report. */
 static bool no_process_reported(const struct spex_listener *listener) {
     for (size_t c = 0; c < listener->count; c++)
         if (!spex_caller_silent(listener->callers[c]))

@@ -33,6 +33,7 @@ enum state {
 static const char *const state_names[] = {"stopped", "ended",   "replaced", "closed",
                                           "broken",  "running", "silent"};
 
+/* Standard error by default, so that a table does not mix with the program's output. */
 int spex_run_output_open(struct spex_run_output *output, const char *path) {
     output->error = 0;
     if (!path) {
@@ -141,12 +142,14 @@ static json_t *json_array_of(json_t *element) {
     return NULL;
 }
 
+/* The line of one process for one interval. The final output has all processes. */
 static void interval_print_json(struct spex_run_output *output, const struct spex_caller *caller,
                                 const struct spex_profile *since, double seconds) {
     output_write_json(output, json_pack("{s:f, s:b, s:o}", "time", seconds, "final", 0, "processes",
                                         json_array_of(caller_json(caller, since, RUNNING))));
 }
 
+/* One process for one interval, with its time since the start of the program. */
 static void interval_print_text(struct spex_run_output *output, const struct spex_caller *caller,
                                 const struct spex_profile *since, double seconds) {
     fprintf(output->file, "%.3f s: process %d (%s)\n", seconds, (int)caller->process,
@@ -246,6 +249,7 @@ static json_t *signal_json(int number) {
     return number ? json_sprintf("signal %d", number) : json_null();
 }
 
+/* The command line. Arguments may have any bytes. */
 static json_t *program_json(char *const *argv) {
     json_t *json = json_array();
     for (; *argv; argv++)

@@ -11,7 +11,7 @@
 
 struct spex_run_output {
     FILE *file;
-    /* For messages. */
+    /* The name of the file in messages. */
     const char *name;
     bool json;
     /* There are tables before the end; JSON has one object a line then. */

@@ -42,6 +42,7 @@ static char *join_arguments(char *const *arguments, int count) {
     return joined;
 }
 
+/* Whether the item matches a site that is loaded in the program. */
 static bool item_matches(const struct spex_selection_item *item,
                          const struct spex_profile *profile) {
     for (size_t s = 0; s < profile->site_count; s++) {
@@ -72,6 +73,7 @@ static bool anything_matches(const char *text, const struct spex_profile *profil
     return matches;
 }
 
+/* How many sites are loaded. A profile also has those of libraries that are gone. */
 static unsigned sites_loaded(const struct spex_profile *profile) {
     unsigned loaded = 0;
     for (size_t s = 0; s < profile->site_count; s++)
@@ -112,6 +114,7 @@ static int send_selection(pid_t process, const char *text) {
     return status;
 }
 
+/* The selection is not parsed before it is sent: the program may know more than this release. */
 int spex_command_set(int argc, char **argv) {
     const struct spex_option none[] = {{.name = NULL}};
     struct spex_operands operands;

@@ -91,6 +91,7 @@ static int request_check(const struct request *request) {
     return SPEX_EXIT_OK;
 }
 
+/* An exit status. */
 static int sample_parse(int argc, char **argv, struct request *request) {
     const struct spex_option known[] = {
         {.letter = 'n',
@@ -336,6 +337,8 @@ static int sample_attached(const struct request *request, const char *models, in
     return status;
 }
 
+/* The path of the models is made absolute for the program, whose directory may be another. An
+ * exit status. */
 static int sample_process(const struct request *request) {
     char *models = realpath(request->models_path, NULL);
     int stop_fd = spex_stop_signals_open();

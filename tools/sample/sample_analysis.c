@@ -13,8 +13,8 @@
 #include "base/student.h"
 #include "kernels/sampling_plan.h"
 
-/* `at` and `planned` are indexed by context: 1 + the index of the kernel, or 0; and the
- * prepared model. */
+/* `at` and `planned` are by context: `at` has 1 + the index of the context's kernel, or 0 for
+ * none; `planned` has its model, prepared for predictions. */
 struct spex_sampled {
     const struct spex_models *models;
     struct spex_kernels_known known;
@@ -28,6 +28,7 @@ struct spex_sampled {
     struct spex_kernel_described described;
 };
 
+/* Starts empty: kernels are added when their first record arrives. */
 int spex_sampled_create(struct spex_sampled **sampled, const struct spex_models *models,
                         struct spex_kernels_known known, double samples, double ticks_per_second) {
     *sampled = calloc(1, sizeof(**sampled));
@@ -92,6 +93,7 @@ static int kernel_note_thread(struct spex_sampled_kernel *kernel, uint32_t threa
     return 0;
 }
 
+/* Adds a time to the weighted mean and sum of squares. */
 static void kernel_take_time(struct spex_sampled_kernel *kernel, double seconds, double weight) {
     double distance = seconds - kernel->mean;
     kernel->weight += weight;
@@ -128,6 +130,7 @@ static int sampled_take_record(struct spex_sampled *sampled, const struct spex_r
     return kernel_note_thread(kernel, record->thread_id);
 }
 
+/* Records come from the program: one whose context is not possible is skipped. */
 int spex_sampled_take(struct spex_sampled *sampled, const struct spex_record *records,
                       size_t count) {
     int err = 0;
@@ -183,7 +186,8 @@ bool spex_sampled_enough(const struct spex_sampled_kernel *kernel) {
     return samples >= kernel->required / 2 && samples <= kernel->required * 2;
 }
 
-/* By Kish's effective number of samples, (sum of weights)² / (sum of squared weights). */
+/* The standard error goes by Kish's effective number of samples, (sum of weights)² / (sum of
+ * squared weights). */
 double spex_sampled_margin(const struct spex_sampled_kernel *kernel) {
     double effective =
         kernel->weight > 0 ? kernel->weight * kernel->weight / kernel->weight_squares : 0;

@@ -16,9 +16,9 @@
 struct spex_sampled_kernel {
     char *path;
     uint32_t context;
-    /* The context around it, or SPEX_CONTEXT_ROOT. */
+    /* The context around this one, or SPEX_CONTEXT_ROOT. */
     uint32_t parent;
-    /* NULL: it has none. */
+    /* The model of the context; NULL: there is none. */
     const struct spex_kernel_model *model;
     double executions;
     /* Executions that are long enough to be sampled while they are under way. */
@@ -28,10 +28,10 @@ struct spex_sampled_kernel {
     uint64_t looks, records;
     /* Samples that there should be, by spex_sampled_account. */
     double required;
-    /* Ids of the threads that have executed it. */
+    /* Ids of the threads that have executed the kernel. */
     uint32_t *threads;
     uint32_t thread_count;
-    /* Of times in seconds, each weighted by the executions that it stands for. */
+    /* Weighted sums of times in seconds, each weighted by the executions that it stands for. */
     double weight, weight_squares, mean, squares;
     /* Weighted mean of the model's predictions of the same executions, and the sum of their
      * weights. */

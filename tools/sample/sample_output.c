@@ -11,6 +11,7 @@
 #include "profile/columns.h"
 #include "text/printable.h"
 
+/* "-" for a kernel without a model. */
 static const char *kernel_class_name(const struct spex_sampled_kernel *kernel) {
     return kernel->model ? spex_model_class_name(kernel->model->model.class) : "-";
 }
@@ -45,6 +46,7 @@ static void kernel_add_row(struct spex_columns *columns, const struct spex_sampl
         spex_columns_add(columns, "-");
 }
 
+/* How many kernels have half to twice the samples asked for. */
 static size_t count_enough(const struct spex_sample_account *account) {
     size_t count = 0;
     for (size_t k = 0; k < account->count; k++)
@@ -52,6 +54,7 @@ static size_t count_enough(const struct spex_sample_account *account) {
     return count;
 }
 
+/* A table, and a line that tells how many kernels had enough samples. */
 void spex_sample_print(const struct spex_sample_account *account, FILE *file) {
     static const char *const headings[] = {"kernel",    "class",  "executions", "samples",
                                            "asked for", "mean s", "±",          "predicted s"};
@@ -67,19 +70,22 @@ void spex_sample_print(const struct spex_sample_account *account, FILE *file) {
             (unsigned long long)account->lost);
 }
 
+/* null for a figure that is not known. */
 static json_t *kernel_json(const struct spex_sampled_kernel *kernel) {
     double margin = spex_sampled_margin(kernel);
     return json_pack(
-        "{s:s, s:s, s:o, s:o, s:I, s:I, s:o, s:b, s:o, s:o, s:o}", "kernel", kernel->path, "class",
-        kernel->model ? kernel_class_name(kernel) : "none", "executions",
-        spex_json_number(kernel->executions), "looked_at", spex_json_number(kernel->looked_at),
-        "looks", (json_int_t)kernel->looks, "records", (json_int_t)kernel->records, "required",
-        spex_json_number(kernel->required), "enough", spex_sampled_enough(kernel), "mean_seconds",
+        "{s:o, s:s, s:o, s:o, s:I, s:I, s:o, s:b, s:o, s:o, s:o}", "kernel",
+        spex_json_text(kernel->path), "class", kernel->model ? kernel_class_name(kernel) : "none",
+        "executions", spex_json_number(kernel->executions), "looked_at",
+        spex_json_number(kernel->looked_at), "looks", (json_int_t)kernel->looks, "records",
+        (json_int_t)kernel->records, "required", spex_json_number(kernel->required), "enough",
+        spex_sampled_enough(kernel), "mean_seconds",
         kernel->weight > 0 ? spex_json_number(kernel->mean) : json_null(), "margin_seconds",
         margin >= 0 ? spex_json_number(margin) : json_null(), "predicted_seconds",
         kernel->predicted_weight > 0 ? spex_json_number(kernel->predicted) : json_null());
 }
 
+/* 0, or -ENOMEM. Errors of writing stay in the stream. */
 int spex_sample_print_json(const struct spex_sample_account *account, FILE *file) {
     json_t *kernels = json_array();
     for (size_t k = 0; k < account->count; k++)

@@ -40,6 +40,7 @@ struct request {
     pid_t process;
 };
 
+/* An exit status. */
 static int top_parse(int argc, char **argv, struct request *request) {
     const struct spex_option known[] = {
         {.letter = 'd',

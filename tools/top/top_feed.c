@@ -126,6 +126,7 @@ static bool feed_take_answer(struct spex_top_feed *feed) {
     return report && !err;
 }
 
+/* Connects again, or finds that the process has ended, or gives up. Each call makes one attempt. */
 static void feed_reconnect(struct spex_top_feed *feed) {
     if (process_ended(feed)) {
         feed->state = SPEX_TOP_ENDED;

@@ -37,9 +37,9 @@ struct spex_top_feed {
     uint64_t lost_ns;
     struct spex_profile_reader reader;
     bool has_now, has_difference;
-    /* Since the program has started spex. */
+    /* The figures since the program has started spex. */
     struct spex_profile now;
-    /* Since the report before. */
+    /* The figures since the report before. */
     struct spex_profile difference;
     /* Why the state is SPEX_TOP_LEFT, or why opening failed. */
     struct spex_error error;

@@ -29,7 +29,7 @@ struct live {
     enum mode mode;
     bool paused;
     bool alarming;
-    /* Then `status` is the exit status. */
+    /* The loop ends after this turn; `status` is the exit status. */
     bool over;
     int status;
     int signals;
@@ -38,6 +38,7 @@ struct live {
     char message[SPEX_CONTROL_ANSWER_BYTES];
 };
 
+/* Ends the loop after this turn. */
 static void live_end(struct live *live, int status) {
     live->over = true;
     live->status = status;
@@ -79,6 +80,7 @@ static void live_switch_probe(struct live *live, int err, const char *selection)
         live_say(live, selection, false);
 }
 
+/* Switches the row under the cursor on or off. */
 static void live_toggle_probe(struct live *live) {
     char selection[128];
     struct spex_top_row *row = spex_top_view_current(&live->view);
@@ -86,6 +88,7 @@ static void live_toggle_probe(struct live *live) {
         live_switch_probe(live, spex_top_row_toggle(row, selection, sizeof(selection)), selection);
 }
 
+/* Doubles or halves the period of the row under the cursor. */
 static void live_change_period(struct live *live, bool longer) {
     char selection[128];
     struct spex_top_row *row = spex_top_view_current(&live->view);
@@ -147,6 +150,7 @@ static void live_list_letter(struct live *live, char letter) {
     }
 }
 
+/* Shows only the rows that contain the text. */
 static void live_filter(struct live *live, const char *text) {
     snprintf(live->view.filter, sizeof(live->view.filter), "%s", text);
     spex_top_view_arrange(&live->view);

@@ -18,6 +18,7 @@
  * and how long an escape sequence may take to arrive. */
 enum { ABOVE = SPEX_TOP_HEAD_LINES + 2, BELOW = 2, TEXT = 256, ESCAPE_MS = 25 };
 
+/* Pairs of colours, as ncurses numbers them. */
 enum { COLOUR_ON = 1, COLOUR_ALARM };
 
 /* Widths of the column of names. */
@@ -157,6 +158,7 @@ static int choose_columns(bool chosen[SPEX_TOP_COLUMNS]) {
     return name > WIDE_NAME ? WIDE_NAME : name;
 }
 
+/* Width of a column; `name`: that of the column of names, which gets what is left over. */
 static int column_width(int column, int name) {
     return column == SPEX_TOP_PROBE ? name : column_layout[column].width;
 }
@@ -212,6 +214,7 @@ static void scroll_to_cursor(const struct spex_top_view *view, size_t page) {
         screen_first_row = view->shown_count > page ? view->shown_count - page : 0;
 }
 
+/* Draws the headings and the page of rows that has the cursor. */
 static void draw_rows(const struct spex_top_view *view) {
     bool chosen[SPEX_TOP_COLUMNS];
     int name = choose_columns(chosen);
@@ -225,6 +228,7 @@ static void draw_rows(const struct spex_top_view *view) {
         screen_put(ABOVE, 0, COLS, "no probe contains that", false, A_DIM);
 }
 
+/* Draws the lines about the program, and the line with the order, the filter and the delay. */
 static void draw_head(const struct spex_top_view *view, const struct spex_top_picture *picture) {
     char mode[TEXT];
     for (int line = 0; line < SPEX_TOP_HEAD_LINES; line++)
@@ -241,6 +245,7 @@ static void draw_head(const struct spex_top_view *view, const struct spex_top_pi
     screen_put(SPEX_TOP_HEAD_LINES, COLS - 16, 16, mode, true, A_NORMAL);
 }
 
+/* Draws the line for messages or typed text, and the line that explains the keys. */
 static void draw_bottom(const struct spex_top_picture *picture) {
     char line[TEXT];
     if (picture->prompt) {
@@ -258,6 +263,7 @@ static void draw_bottom(const struct spex_top_picture *picture) {
                false, A_DIM);
 }
 
+/* Draws everything anew; ncurses sends the terminal only what has changed. */
 void spex_top_screen_draw(const struct spex_top_view *view,
                           const struct spex_top_picture *picture) {
     erase();
@@ -272,6 +278,7 @@ void spex_top_screen_draw(const struct spex_top_view *view,
     refresh();
 }
 
+/* The key for a code of ncurses (keypad). */
 static enum spex_top_key function_key(wint_t code) {
     switch (code) {
     case KEY_UP:
@@ -316,6 +323,7 @@ static enum spex_top_key letter_key(wint_t code, char text[SPEX_TOP_LETTER_BYTES
     return SPEX_TOP_KEY_TEXT;
 }
 
+/* Does not wait: nodelay was set. */
 enum spex_top_key spex_top_screen_key(char text[SPEX_TOP_LETTER_BYTES]) {
     wint_t code;
     _Static_assert(MB_LEN_MAX < SPEX_TOP_LETTER_BYTES, "a letter has room");

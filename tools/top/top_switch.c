@@ -30,6 +30,7 @@ void spex_top_switch_close(struct spex_top_switch *by) {
     spex_profile_reader_free(&by->reader);
 }
 
+/* Does not wait for the answer: spex_top_switch_take() takes it. */
 int spex_top_switch_send(struct spex_top_switch *by, const char *selection,
                          struct spex_error *error) {
     if (by->unanswered == UNANSWERED_MAX)

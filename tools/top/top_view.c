@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <spex/site.h>
 
 #include "profile/columns.h"
+#include "profile/figures.h"
 #include "profile/table.h"
 #include "ring/probe_type.h"
 
@@ -48,10 +50,12 @@ void spex_top_view_free(struct spex_top_view *view) {
     view->row_count = view->shown_count = 0;
 }
 
+/* The order of two numbers, as qsort has it. */
 static int number_order(uint64_t one, uint64_t other) {
     return (one > other) - (one < other);
 }
 
+/* The order of `rows`: by id and then type. */
 static int order_by_probe(const void *a, const void *b) {
     const struct spex_top_row *one = a, *other = b;
     int order = number_order(one->number, other->number);
@@ -114,21 +118,24 @@ static size_t merge_rows(struct spex_top_row *rows, size_t count) {
 static void figures_fill_values(struct spex_top_figures *figures,
                                 const struct spex_profile *profile,
                                 const struct spex_profile_row *row) {
-    const struct spex_values *values = row->values[0];
+    struct spex_figures told;
     double rate = profile->process.ticks_per_second, scale = 1;
     bool ticks = spex_probe_type_ticks(row->probe.probe_type);
-    if (row->probe.series == 0 || values->histogram.total == 0 || (ticks && rate <= 0))
+    if (row->probe.series == 0 || (ticks && rate <= 0))
+        return;
+    spex_figures_of(profile, row, 0, &told);
+    if (!told.any)
         return;
     if (ticks)
         scale = 1 / rate;
     figures->has_values = true;
-    figures->mean = values->mean * scale;
-    figures->p50 = spex_values_quantile(values, 0.5) * scale;
-    figures->p99 = spex_values_quantile(values, 0.99) * scale;
-    figures->max = (double)values->max * scale;
-    figures->has_share = ticks;
-    if (ticks && profile->process.seconds > 0)
-        figures->share = figures->mean * row->probe.count / profile->process.seconds;
+    figures->mean = told.mean * scale;
+    figures->p50 = told.quantiles[SPEX_FIGURES_P50].value * scale;
+    figures->p99 = told.quantiles[SPEX_FIGURES_P99].value * scale;
+    figures->max = told.max * scale;
+    figures->has_share = ticks && !isnan(told.total);
+    if (figures->has_share && profile->process.seconds > 0)
+        figures->share = told.total * scale / profile->process.seconds;
 }
 
 /* Adds the seconds within the probe while it was polled to those of its records. */
@@ -162,6 +169,7 @@ static void view_fill_figures(struct spex_top_view *view, enum spex_top_span spa
     }
 }
 
+/* What the program is, and how many of its probe sites are on. */
 static void head_first_line(char *line, const struct spex_profile *now) {
     const struct spex_profile_process *process = &now->process;
     char since[64] = "nothing collected yet";
@@ -207,6 +215,7 @@ static void view_fill_head(struct spex_top_view *view, const struct spex_profile
     }
 }
 
+/* Memory is allocated first: without it the view keeps what it shows. */
 int spex_top_view_fill(struct spex_top_view *view, const struct spex_profile *now,
                        const struct spex_profile *difference) {
     struct spex_top_row *rows = calloc(now->site_count + 1, sizeof(*rows));
@@ -333,6 +342,7 @@ void spex_top_view_move(struct spex_top_view *view, long by) {
     view->at = *spex_top_view_current(view);
 }
 
+/* The columns follow each other in a circle. */
 void spex_top_view_sort(struct spex_top_view *view, int by) {
     int column = (int)view->sort + by;
     view->sort = (enum spex_top_column)((column + SPEX_TOP_COLUMNS) % SPEX_TOP_COLUMNS);

@@ -35,7 +35,7 @@ struct spex_top_figures {
     bool lost_shared;
     /* Executions a second while the probe was on. */
     double rate;
-    /* Of the probe's first value: seconds, or a number. */
+    /* Figures of the probe's first value: seconds, or a number. */
     double mean, p50, p99, max;
     /* Seconds that threads spend within the probe, a second. */
     double share;
@@ -47,7 +47,7 @@ struct spex_top_row {
     /* The number in the process, by which rows are found, and the developer's id. */
     uint16_t number;
     int32_t id;
-    /* Without a name: the id. In front stands the provider if there are several. */
+    /* The name; the id where the probe has none. In front stands the provider if there are several. */
     char name[SPEX_PROBE_TEXT_BYTES];
     /* Selects the probe of any type. */
     char chosen[SPEX_PROBE_TEXT_BYTES];
@@ -56,7 +56,7 @@ struct spex_top_row {
     /* The shortest period of its sites, 0 when all are off, and the kind and burst of that
      * sampling. */
     uint32_t period, kind, burst;
-    /* Of sites_on those that are polled, which have no period. */
+    /* How many of sites_on are polled, and so have no period. */
     uint32_t polled;
     /* The shortest period that the developers chose. */
     uint32_t subsample;
@@ -66,7 +66,7 @@ struct spex_top_row {
 enum { SPEX_TOP_FILTER_BYTES = 64, SPEX_TOP_HEAD_LINES = 2, SPEX_TOP_HEAD_BYTES = 256 };
 
 struct spex_top_view {
-    /* In the order of id and type. */
+    /* All rows, in the order of id and type. */
     struct spex_top_row *rows;
     size_t row_count;
     /* Indices of the rows that pass the filter, in the order of the table. */

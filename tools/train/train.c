@@ -72,6 +72,7 @@ static int request_check(const struct request *request) {
     return spex_probes_argument("train", "--probes", request->options.probes);
 }
 
+/* An exit status. */
 static int train_parse(int argc, char **argv, struct request *request) {
     const struct spex_option known[] = {
         {"runs", .text = &request->options.plan},
@@ -107,6 +108,7 @@ static void take_progress(void *user, const struct spex_train_progress *progress
             (unsigned long long)progress->runs, text);
 }
 
+/* A table of the kernels with their models. */
 static void print_models(const struct spex_models *models) {
     static const char *const headings[] = {"kernel", "executions", "class", "adjusted R²",
                                            "time in seconds"};
@@ -191,6 +193,7 @@ static int train_runs(struct request *request, struct spex_training *training) {
                : models_write(request, training);
 }
 
+/* The training always has the same seed, so that the same records give the same models. */
 int spex_command_train(int argc, char **argv) {
     struct request request = {
         .options = {.probes = "*:kernel", .progress = take_progress, .user = &request}};

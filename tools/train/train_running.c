@@ -13,7 +13,7 @@
 #include "tools/common/complain.h"
 #include "tools/common/models_file.h"
 
-/* From one writing of the models to the next, so that little is lost when this command is
+/* Time from one writing of the models to the next, so that little is lost when this command is
  * killed. */
 #define WRITE_SECONDS 60.0
 
@@ -26,6 +26,7 @@ void spex_train_tell_left_out(size_t kernels, double least_seconds) {
                 least_seconds);
 }
 
+/* What following a program takes. Counts are of records, but for `left_out_kernels`. */
 struct follower {
     const struct spex_train_running *running;
     struct spex_training *training;
@@ -119,6 +120,7 @@ static int follower_prepare(struct follower *follower, struct spex_error *error)
     return follower->kernels ? 0 : spex_fail(error, -ENOMEM, "out of memory");
 }
 
+/* Detaches in any case, which restores the program's selection. */
 int spex_train_running(const struct spex_train_running *running, struct spex_training *training,
                        struct spex_models *models) {
     struct follower follower = {.running = running, .training = training, .models = models};

@@ -53,6 +53,7 @@ static const struct spex_syntax watch_syntax = {"watch", watch_usage, "one proce
  * once. */
 enum { WAITING_MAX = 256 };
 
+/* An event of an anomaly, with the state that the anomaly had then. */
 struct event {
     enum spex_anomaly_event event;
     struct spex_anomaly anomaly;
@@ -81,6 +82,7 @@ struct watch {
     size_t waits;
 };
 
+/* An exit status. */
 static int watch_parse(int argc, char **argv, struct watch *watch) {
     const struct spex_option known[] = {
         {"model", .text = &watch->models_path},
@@ -114,6 +116,7 @@ static void watch_report_event(const struct watch *watch, const struct event *ev
     spex_watch_output_event(&watch->output, event->event, anomaly, &cause);
 }
 
+/* Reports the events that wait, in the order in which they came. */
 static void watch_report_waiting(struct watch *watch) {
     for (size_t e = 0; e < watch->waits; e++)
         watch_report_event(watch, &watch->waiting[e]);
@@ -240,6 +243,7 @@ static int watch_attached(struct watch *watch, int stop_fd) {
     return status;
 }
 
+/* An exit status. */
 static int watch_open_output(struct watch *watch) {
     watch->output.file = watch->out ? fopen(watch->out, "we") : stdout;
     if (!watch->output.file)
@@ -247,6 +251,8 @@ static int watch_open_output(struct watch *watch) {
     return SPEX_EXIT_OK;
 }
 
+/* Closes the output at the end, which may find that its end could not be written. An exit
+ * status. */
 static int watch_run(struct watch *watch) {
     int stop_fd = spex_stop_signals_open();
     if (stop_fd < 0)

@@ -30,23 +30,31 @@ static void print_time(const struct spex_watch_output *output, double seconds) {
     fprintf(output->file, "%s.%03d", text, (int)((at - floor(at)) * 1000));
 }
 
+/* The duration as people read it. Returns `text`. */
 static const char *duration_text(double seconds, char text[32]) {
     return spex_duration_text(seconds, text, 32);
+}
+
+/* A name of the models' file, which may have any bytes, as it is shown. */
+static const char *shown(const char *name, char text[4096]) {
+    snprintf(text, 4096, "%s", name);
+    spex_make_printable(text);
+    return text;
 }
 
 /* "report/sort(rows=1000)"; without `parameters`, "report/sort". */
 static void print_kernel(FILE *file, const struct spex_anomaly *anomaly, bool parameters) {
     const struct spex_kernel_model *kernel = anomaly->kernel;
-    char path[4096];
-    snprintf(path, sizeof(path), "%s", kernel->path);
-    spex_make_printable(path);
-    fputs(path, file);
+    char text[4096];
+    fputs(shown(kernel->path, text), file);
     for (size_t p = 0; parameters && p < kernel->model.parameter_count; p++)
-        fprintf(file, "%s%s=%.15g", p ? ", " : "(", kernel->names[p], anomaly->parameters[p]);
+        fprintf(file, "%s%s=%.15g", p ? ", " : "(", shown(kernel->names[p], text),
+                anomaly->parameters[p]);
     if (parameters && kernel->model.parameter_count)
         fputc(')', file);
 }
 
+/* The cause, and the figures that have changed. */
 static void print_cause(FILE *file, const struct spex_cause_found *cause) {
     char changes[1024];
     spex_cause_changes(cause, changes, sizeof(changes));
@@ -67,6 +75,7 @@ static void print_begin(FILE *file, const struct spex_anomaly *anomaly) {
             anomaly->shift ? ", one execution after the other" : "");
 }
 
+/* How long the anomaly lasted, and how long its executions took against the prediction. */
 static void print_end(FILE *file, const struct spex_anomaly *anomaly) {
     char length[32];
     print_kernel(file, anomaly, false);
@@ -76,6 +85,7 @@ static void print_end(FILE *file, const struct spex_anomaly *anomaly) {
             anomaly->median, anomaly->worst);
 }
 
+/* One line for an event, at the time when the anomaly began or had its last execution. */
 static void event_print_text(const struct spex_watch_output *output, enum spex_anomaly_event event,
                              const struct spex_anomaly *anomaly,
                              const struct spex_cause_found *cause) {
@@ -89,10 +99,12 @@ static void event_print_text(const struct spex_watch_output *output, enum spex_a
     print_cause(output->file, cause);
 }
 
+/* The parameters of the execution that raised the alarm. */
 static json_t *parameters_json(const struct spex_anomaly *anomaly) {
     json_t *json = json_object();
+    char text[4096];
     for (size_t p = 0; p < anomaly->kernel->model.parameter_count; p++)
-        json_object_set_new(json, anomaly->kernel->names[p],
+        json_object_set_new(json, shown(anomaly->kernel->names[p], text),
                             spex_json_number(anomaly->parameters[p]));
     return json;
 }
@@ -116,6 +128,7 @@ static void print_json_line(FILE *file, json_t *json) {
     fputc('\n', file);
 }
 
+/* All times are seconds; "time" is since the epoch. */
 static void event_print_json(const struct spex_watch_output *output, enum spex_anomaly_event event,
                              const struct spex_anomaly *anomaly,
                              const struct spex_cause_found *cause) {
@@ -164,6 +177,7 @@ static void account_print_text(FILE *file, const struct spex_watch_account *acco
         fprintf(file, "lost: %llu records\n", (unsigned long long)account->lost);
 }
 
+/* "not_judged" has the number of executions for each reason. */
 static void account_print_json(FILE *file, const struct spex_watch_account *account) {
     static const char *const names[] = {[SPEX_NO_MODEL] = "no_model",
                                         [SPEX_OTHER_PARAMETERS] = "other_parameters",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Changes of figures, as ratios where both are positive, by Student's t interval of the difference
- * of means. Ratios are changes of logarithms: relative errors are errors of these. */
+ * of means. A ratio is a difference of logarithms, whose error is the relative error of the value,
+ * to first order. */
 #include "explore/compare/change.h"
 
 #include "base/student.h"
@@ -19,6 +20,8 @@ static struct spex_change change_of(double difference, double margin, bool ratio
     return change;
 }
 
+/* A difference is divided by the sum of the magnitudes, so that sizes of different figures
+ * compare. */
 struct spex_change spex_change_by(double a, double error_a, double b, double error_b,
                                   double freedom) {
     double quantile = spex_student_two_sided(0.05, freedom);

@@ -41,7 +41,7 @@ static int compare_spaces(struct spex_comparison *comparison, const struct sides
     return err;
 }
 
-/* Whether both spaces have the same objectives and limits in the same order, and as many
+/* Returns whether both spaces have the same objectives and limits in the same order, and as many
  * parameters. */
 static bool have_same_criteria(const struct spex_space *a, const struct spex_space *b) {
     bool same = a->criterion_count == b->criterion_count &&
@@ -55,14 +55,15 @@ static bool have_same_criteria(const struct spex_space *a, const struct spex_spa
     return same;
 }
 
+/* A store has several machines if it is a mixed one; the first is that of its first trials. */
 static size_t machines_first_difference(const struct sides *sides) {
     if (!sides->a->machine_count || !sides->b->machine_count)
         return SPEX_ON_COUNT;
     return spex_circumstances_differ(&sides->a->machines[0], &sides->b->machines[0]);
 }
 
-/* The group of b with the same values; SPEX_RANKING_NONE when it does not exist or has no
- * result. */
+/* The group of b with the same values; SPEX_RANKING_NONE when it does not exist or has no result.
+ * O(parameters × levels). */
 static size_t counterpart(const struct sides *sides, const struct spex_group *group) {
     const struct spex_space *a = &sides->a->file->space, *b = &sides->b->file->space;
     for (size_t p = 0; p < a->parameter_count; p++) {
@@ -99,12 +100,13 @@ static struct spex_sample group_sample(const struct spex_study *study, size_t gr
     return spex_group_sample(&study->summary.groups[group], criterion);
 }
 
-/* Whether changes of a criterion are ratios: both studies have positive values only. */
+/* Returns whether changes of a criterion are ratios: both studies have positive values only. */
 static bool are_ratios(const struct sides *sides, size_t criterion) {
     return sides->a->findings.accuracies[criterion].ratios &&
            sides->b->findings.accuracies[criterion].ratios;
 }
 
+/* The change from a to b: of logarithms if ratios are compared. */
 static double pair_difference(const struct sides *sides, const struct spex_pair *pair, size_t c) {
     double a = group_sample(sides->a, pair->a, c).mean, b = group_sample(sides->b, pair->b, c).mean;
     return are_ratios(sides, c) ? log(b / a) : b - a;
@@ -119,6 +121,8 @@ static struct spex_sample sample_over_pairs(const struct spex_comparison *compar
     return all;
 }
 
+/* The mean change of each criterion. Its error is that between pairs, which includes that of the
+ * trials. */
 static int compare_all(struct spex_comparison *comparison, const struct sides *sides) {
     size_t count = sides->a->file->space.criterion_count;
     comparison->all = calloc(count, sizeof(*comparison->all));
@@ -184,11 +188,13 @@ static void judge_pairs(struct spex_comparison *comparison, const struct sides *
     qsort(comparison->pairs, comparison->pair_count, sizeof(*comparison->pairs), compare_pairs);
 }
 
+/* The mean of a pair's configuration on one side, to be sorted. */
 struct ranked {
     double value;
     size_t pair;
 };
 
+/* Ascending order of values, for qsort. */
 static int compare_ranked(const void *a, const void *b) {
     double x = ((const struct ranked *)a)->value, y = ((const struct ranked *)b)->value;
     return x < y ? -1 : x > y;
@@ -225,6 +231,8 @@ static double rank_correlation(const double *x, const double *y, size_t count) {
     return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : NAN;
 }
 
+/* Tells whether both stores put the configurations into the same order: Spearman's rank
+ * correlation, which is Pearson's of the ranks. With two pairs it would always be 1 or -1. */
 static int find_order(struct spex_comparison *comparison, const struct sides *sides) {
     size_t count = comparison->pair_count;
     comparison->order = NAN;
@@ -253,6 +261,7 @@ static void compare_best(struct spex_comparison *comparison, const struct sides 
     comparison->best_to_best = change_between(sides, a, b);
 }
 
+/* Other criteria leave the lists empty, and no error: what can be compared is. */
 int spex_compare(struct spex_comparison *comparison, const struct spex_study *a,
                  const struct spex_study *b) {
     struct sides sides = {a, b, calloc(b->file->space.parameter_count, sizeof(size_t))};

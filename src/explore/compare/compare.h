@@ -26,7 +26,7 @@ struct spex_comparison {
     size_t pair_count;
     size_t apart_count;
     struct spex_change *all; /* change of each criterion over all pairs; valid if pair_count > 0 */
-    /* change from the best of A to the best of B, which may differ */
+    /* The change from the best of A to the best of B, which may be another configuration. */
     struct spex_change best_to_best;
     /* Spearman's rank correlation of the first objective; NaN with less than 3 pairs. */
     double order;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* For spex_accuracy_learn: the quantity's sample in each configuration. */
 static struct spex_sample sample_of(const void *user, size_t index) {
     const struct spex_quantity *quantity = user;
     return quantity->samples[index];
@@ -25,6 +26,8 @@ static int compare_explained(const void *a, const void *b) {
     return strcmp(one->name, other->name);
 }
 
+/* Quantities that only one of the two has recorded are left out. A 95 % interval is used for each,
+ * so among many quantities without a change one in 20 appears significant. */
 int spex_explanation_find(struct spex_explanation *explanation,
                           const struct spex_quantities *quantities) {
     explanation->items = calloc(quantities->count + 1, sizeof(*explanation->items));

@@ -8,12 +8,14 @@
 #include "explore/compare/explain.h"
 #include "explore/store/store_metrics.h"
 
+/* The state while the store is read. */
 struct reading {
     const struct spex_study *study;
     struct spex_quantities *quantities;
     size_t next; /* likely index of the next quantity: trials have theirs in the same order */
 };
 
+/* NULL: out of memory; spex_quantities_free frees what was added in part. */
 static struct spex_quantity *quantity_add(struct reading *reading, const char *name,
                                           const char *unit) {
     struct spex_quantities *quantities = reading->quantities;
@@ -46,6 +48,8 @@ static struct spex_quantity *quantity_find_or_add(struct reading *reading, const
     return quantity_add(reading, name, unit);
 }
 
+/* For spex_store_metrics, which calls it for each value of each trial. Failed trials are left out:
+ * what they recorded may be of a program that did not work. */
 static int quantity_take_value(void *user, size_t trial, const char *name, const char *unit,
                                double value) {
     struct reading *reading = user;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Resolves the names of configurations on the command line. */
+/* Resolves the names of configurations on the command line. A name by values may leave parameters
+ * out, as long as one configuration that was run fits. */
 #include "explore/compare/explain_name.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@ struct wanted {
     size_t *levels;
 };
 
+/* For "best" and "worst", which the findings have. */
 static int resolve_found(size_t found, size_t *group, struct spex_error *error) {
     if (found == SPEX_RANKING_NONE)
         return spex_fail(error, -ENODATA, "no trial has a result");
@@ -22,6 +24,7 @@ static int resolve_found(size_t found, size_t *group, struct spex_error *error) 
     return 0;
 }
 
+/* "#17": trials are numbered from 1, as reports print them. */
 static int resolve_trial(const struct spex_study *study, const char *name, size_t *group,
                          struct spex_error *error) {
     int64_t number;
@@ -51,6 +54,7 @@ static size_t value_length(const struct spex_space *space, const char *text) {
     return strlen(text);
 }
 
+/* The level with this text, which does not end in 0; the number of levels: there is none. */
 static size_t level_named(const struct spex_parameter *parameter, const char *text, size_t length) {
     size_t level = 0;
     while (level < parameter->count && (strlen(parameter->values[level].text) != length ||
@@ -81,7 +85,7 @@ static int parse_value(const struct wanted *wanted, const char **text, struct sp
     return 0;
 }
 
-/* Whether a configuration has the values. A parameter that does not apply has none. */
+/* Returns whether a configuration has the values. A parameter that does not apply has none. */
 static bool wanted_matches(const struct wanted *wanted, const size_t *levels) {
     for (size_t p = 0; p < wanted->space->parameter_count; p++)
         if (wanted->levels[p] < wanted->space->parameters[p].count &&
@@ -90,6 +94,7 @@ static bool wanted_matches(const struct wanted *wanted, const size_t *levels) {
     return true;
 }
 
+/* Names the first three configurations that fit, to show which parameters tell them apart. */
 static int fail_ambiguous(const struct spex_study *study, const struct wanted *wanted,
                           const char *name, size_t count, struct spex_error *error) {
     char text[sizeof(error->text)], configuration[160];
@@ -109,6 +114,7 @@ static int fail_ambiguous(const struct spex_study *study, const struct wanted *w
     return spex_fail(error, -EINVAL, "%s%s", text, count > shown ? "; …" : "");
 }
 
+/* O(configurations × parameters). A later value of the same parameter replaces an earlier one. */
 static int resolve_values(const struct spex_study *study, const char *name, size_t *group,
                           struct spex_error *error) {
     size_t levels[SPEX_PARAMETERS_MAX] = {0}, count = 0;
@@ -132,6 +138,7 @@ static int resolve_values(const struct spex_study *study, const char *name, size
     return err;
 }
 
+/* A configuration whose trials have all failed has a group, too, and is refused here. */
 int spex_explain_name(const struct spex_study *study, const char *name, size_t *group,
                       struct spex_error *error) {
     int err;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Standard errors and confidence intervals of configurations' means. policies/explore/noise.h has
- * the statistics. */
+ * the statistics: one configuration has few trials, so its variance is moderated by what all
+ * configurations show. Where all values are positive the variance is that of logarithms, because
+ * the scatter of times and rates usually grows with their size. */
 #include "explore/findings/accuracy.h"
 
 #include "base/student.h"
@@ -10,6 +12,9 @@ static double accuracy_slope(const struct spex_accuracy *accuracy, double mean) 
     return accuracy->ratios ? 1 / mean : 1;
 }
 
+/* Two passes: whether logarithms are used is known only after all samples have been seen. The
+ * squares are transformed by the slope at the mean, which holds for scatter that is small against
+ * it. */
 void spex_accuracy_learn(struct spex_accuracy *accuracy, spex_sample_of *sample_of,
                          const void *user, size_t count) {
     struct spex_noise_sums sums = {0};
@@ -29,6 +34,8 @@ void spex_accuracy_learn(struct spex_accuracy *accuracy, spex_sample_of *sample_
     accuracy->noise = spex_noise_of(&sums);
 }
 
+/* The greater of what trials differ by and what the runs say of themselves; NaN where neither is
+ * known. */
 double spex_accuracy_error(const struct spex_accuracy *accuracy, const struct spex_sample *sample) {
     double trials = (double)sample->trials, by = accuracy_slope(accuracy, sample->mean);
     if (sample->trials == 0)
@@ -55,6 +62,7 @@ struct spex_sample spex_group_sample(const struct spex_group *group, size_t crit
     return (struct spex_sample){group->trials, of->mean, of->squares, of->error};
 }
 
+/* Which criterion sample_of_group is asked for. */
 struct criterion {
     const struct spex_summary *summary;
     size_t number;

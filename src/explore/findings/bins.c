@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Bins of a parameter's levels. They are equally wide on the scale by which values have positions
+ * (linear or logarithmic), so a bin without a value does not exist and the number of bins may be
+ * less than asked for. */
 #include "explore/findings/bins.h"
 
 #include <errno.h>
@@ -12,6 +15,7 @@ static size_t part_of(const struct spex_parameter *parameter, size_t level, size
     return part < most ? part : most - 1;
 }
 
+/* Levels ascend, so each bin is a range of levels; O(levels). */
 int spex_bins_init(struct spex_bins *bins, const struct spex_parameter *parameter, size_t most) {
     bool each = !spex_parameter_ordered(parameter) || parameter->count <= most;
     *bins = (struct spex_bins){.parameter = parameter};
@@ -42,6 +46,7 @@ static void number_text(const struct spex_value *value, char *text, size_t size)
         snprintf(text, size, "%.3g", value->number);
 }
 
+/* A category is always a bin of its own, so that it has one text. */
 void spex_bin_text(const struct spex_bins *bins, size_t bin, char *text, size_t size) {
     const struct spex_value *values = bins->parameter->values;
     size_t first = bins->first[bin], last = bins->first[bin + 1] - 1;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Replays the trials and notes the best configuration after each. */
+/* Replays the trials and notes the best configuration after each, as a user would have seen it
+ * then. O(trials) except where the best configuration gets another trial, which costs
+ * O(configurations). */
 #include "explore/findings/convergence.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+/* The state of the replay. */
 struct race {
     struct spex_summary summary;
     size_t *first; /* the first trial of each group */
@@ -20,7 +23,7 @@ static void race_find_best(struct race *race) {
 }
 
 /* All groups are searched only when the best one has got another trial, and so may have become
- * worse than another. */
+ * worse than another. Otherwise only the trial's own group can have overtaken the best. */
 static int race_take_trial(struct race *race, const struct spex_trial *trial, size_t number) {
     struct spex_summary *summary = &race->summary;
     int err = spex_summary_add(summary, trial);
@@ -38,6 +41,7 @@ static int race_take_trial(struct race *race, const struct spex_trial *trial, si
     return 0;
 }
 
+/* The time is that of all trials, failed ones included. */
 struct spex_best_so_far *spex_convergence(const struct spex_space *space,
                                           const struct spex_trials *trials) {
     struct race race = {.first = calloc(trials->count + 1, sizeof(size_t))};

@@ -14,10 +14,12 @@ struct whole {
     const struct spex_summary *summary;
     double count, mean, squares;
 
-    /* The bin of each group and parameter; the number of bins where the parameter does not apply. */
+    /* The bin of each group and parameter; the number of bins where the parameter does not
+     * apply. */
     size_t *rows;
 };
 
+/* Where the bin of a group's parameter stands in `rows`. */
 static size_t *row_of(const struct whole *whole, size_t group, size_t p) {
     return &whole->rows[group * whole->summary->space->parameter_count + p];
 }
@@ -31,6 +33,7 @@ static double group_objective(const struct spex_group *group) {
     return group->criteria[0].mean;
 }
 
+/* Welford's algorithm, over the means of configurations: each counts once, whatever its trials. */
 static void whole_learn(struct whole *whole, const struct spex_summary *summary) {
     for (size_t g = 0; g < summary->count; g++) {
         if (!summary->groups[g].trials)
@@ -51,6 +54,7 @@ static double share_explained(const struct whole *whole, struct explained explai
     return fmax((explained.squares - explained.freedom * noise) / whole->squares, 0);
 }
 
+/* `value`: the mean of one more configuration. */
 static void add_to_bin(struct spex_effect_bin *bin, double value, bool maximise) {
     if (bin->configurations++ == 0) {
         bin->mean = bin->best = value;
@@ -83,6 +87,7 @@ static struct explained explain_parameter(const struct whole *whole,
     return explained;
 }
 
+/* Notes in `rows` where each group belongs, for the pairs of parameters. */
 static int effect_init(struct spex_effect *effect, const struct whole *whole, size_t p) {
     const struct spex_space *space = whole->summary->space;
     bool maximise = space->criteria[0].goal == SPEX_MAXIMISE;
@@ -109,6 +114,7 @@ static int effect_init(struct spex_effect *effect, const struct whole *whole, si
     return 0;
 }
 
+/* Descending order of shares; pairs of equal shares in the order of the parameters. */
 static int compare_interactions(const void *a, const void *b) {
     const struct spex_interaction *one = a, *other = b;
     if (one->share.value != other->share.value)
@@ -123,6 +129,7 @@ struct cells {
     size_t rows, columns;
 };
 
+/* Sums are of differences from the mean of all, which keeps them small. */
 static void cells_fill(const struct cells *cells, const struct whole *whole, size_t a, size_t b) {
     for (size_t g = 0; g < whole->summary->count; g++) {
         const struct spex_group *group = &whole->summary->groups[g];
@@ -134,6 +141,7 @@ static void cells_fill(const struct cells *cells, const struct whole *whole, siz
     }
 }
 
+/* The sum of squares between cells, whose sums are of differences from the mean of all. */
 static struct explained explain_cells(const struct cells *cells) {
     struct explained explained = {0, -1};
     for (size_t i = 0; i < cells->rows * cells->columns; i++)
@@ -159,6 +167,7 @@ static double interaction_share(const struct whole *whole, const struct spex_eff
     return fmax((beyond.squares - beyond.freedom * noise) / whole->squares, 0);
 }
 
+/* Pairs that explain nothing beyond chance are left out, and those with too little data (NaN). */
 static int effects_add_pair(struct spex_effects *effects, const struct whole *whole, size_t a,
                             size_t b) {
     struct cells cells = {.rows = effects->parameters[a].bins.count + 1,
@@ -177,6 +186,7 @@ static int effects_add_pair(struct spex_effects *effects, const struct whole *wh
     return 0;
 }
 
+/* NULL: out of memory. */
 static struct spex_sensitivity_input *inputs_of(const struct spex_summary *summary) {
     struct spex_sensitivity_input *inputs = calloc(summary->count + 1, sizeof(*inputs));
     for (size_t g = 0; g < summary->count && inputs; g++) {
@@ -210,6 +220,9 @@ static size_t rank_by_interaction(const struct spex_effects *effects, size_t *ra
     return count;
 }
 
+/* Models the pairs among the SPEX_EFFECT_PAIRS parameters with the greatest interactions. They
+ * replace the pairs from the analysis of variance. Each pair costs fits of the process, so not all
+ * are done. */
 static int effects_model_pairs(struct spex_effects *effects, const struct spex_summary *summary,
                                const struct spex_sensitivity_input *inputs) {
     size_t ranked[SPEX_EFFECT_PAIRS], pairs = 0;
@@ -244,6 +257,7 @@ static int effects_model(struct spex_effects *effects, const struct spex_summary
     return err == -ENODATA ? 0 : err;
 }
 
+/* O(parameters² × configurations), and the model. `rows` is needed here alone. */
 int spex_effects_init(struct spex_effects *effects, const struct spex_summary *summary) {
     size_t count = summary->space->parameter_count;
     struct whole whole = {.summary = summary};

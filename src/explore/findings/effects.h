@@ -8,8 +8,10 @@
 #include "explore/findings/sensitivity.h"
 #include "measure/summary.h"
 
-#define SPEX_EFFECT_BINS  16 /* most bins of an ordered parameter */
-/* of so many parameters with the greatest interactions, all pairs are modelled */
+/* Most bins of an ordered parameter. */
+#define SPEX_EFFECT_BINS 16
+
+/* Number of parameters, those with the greatest interactions, whose pairs are modelled. */
 #define SPEX_EFFECT_PAIRS 3
 
 struct spex_effect_bin {

@@ -11,6 +11,7 @@ static int compare_reasons(const void *a, const void *b) {
                   ((const struct spex_failure *)b)->reason);
 }
 
+/* The most frequent first, then by the reason's text. */
 static int compare_failures(const void *a, const void *b) {
     const struct spex_failure *one = a, *other = b;
     if (one->trials != other->trials)

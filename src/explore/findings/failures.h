@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Why trials failed, and how many for each reason. */
+/* Lists the reasons why trials failed, with the number of trials for each. */
 #ifndef SPEX_EXPLORE_FINDINGS_FAILURES_H
 #define SPEX_EXPLORE_FINDINGS_FAILURES_H
 

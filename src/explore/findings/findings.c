@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Computes the findings of a study, which all forms of reports print. */
+/* Computes the findings of a study, which all forms of reports print: who competes, the ranking,
+ * the Pareto front, failures, convergence and effects. Printing computes nothing, so that all forms
+ * say the same. */
 #define _GNU_SOURCE
 #include "explore/findings/findings.h"
 
@@ -18,6 +20,7 @@ static void findings_find_competitors(struct spex_findings *findings,
             (!findings->limits_kept || spex_group_allowed(summary->space, &summary->groups[g]));
 }
 
+/* Groups that do not compete are passed as groups without trials. */
 static int findings_rank(struct spex_findings *findings, const struct spex_summary *summary) {
     struct spex_ranking_input *inputs = calloc(summary->count + 1, sizeof(*inputs));
     if (!inputs)
@@ -35,6 +38,7 @@ static int findings_rank(struct spex_findings *findings, const struct spex_summa
     return err;
 }
 
+/* By the means; the first of equals. */
 static void findings_find_worst(struct spex_findings *findings,
                                 const struct spex_summary *summary) {
     findings->worst = SPEX_RANKING_NONE;
@@ -58,6 +62,7 @@ static int compare_tied(const void *a, const void *b, void *user) {
     return one < other ? -1 : one > other;
 }
 
+/* Lists the groups that the ranking cannot tell from the best. */
 static void findings_find_tied(struct spex_findings *findings, const struct spex_summary *summary) {
     for (size_t g = 0; g < summary->count; g++)
         if (findings->competes[g] && findings->standings[g].tied)
@@ -65,6 +70,7 @@ static void findings_find_tied(struct spex_findings *findings, const struct spex
     qsort_r(findings->tied, findings->tied_count, sizeof(size_t), compare_tied, findings);
 }
 
+/* The best by the first objective first; equals in the order of the groups. */
 static int compare_front(const void *a, const void *b, void *user) {
     const struct spex_summary *summary = user;
     size_t one = *(const size_t *)a, other = *(const size_t *)b;
@@ -99,6 +105,7 @@ static void findings_add_up(struct spex_findings *findings, const struct spex_tr
     }
 }
 
+/* One element more than groups, so that calloc of an empty summary does not return NULL. */
 static int findings_allocate(struct spex_findings *findings, const struct spex_summary *summary) {
     size_t count = summary->count + 1;
     *findings = (struct spex_findings){
@@ -115,6 +122,8 @@ static int findings_allocate(struct spex_findings *findings, const struct spex_s
                : -ENOMEM;
 }
 
+/* The front needs the accuracies, the lists need the ranking. The effects come last and cost most:
+ * they fit a model of the space many times. */
 int spex_findings_init(struct spex_findings *findings, const struct spex_summary *summary,
                        const struct spex_trials *trials) {
     if (findings_allocate(findings, summary))
@@ -148,6 +157,7 @@ void spex_findings_free(struct spex_findings *findings) {
     *findings = (struct spex_findings){.competes = NULL};
 }
 
+/* A configuration is identified by its first trial. */
 size_t spex_findings_settled(const struct spex_findings *findings,
                              const struct spex_trials *trials) {
     size_t settled = trials->count;

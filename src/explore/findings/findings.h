@@ -13,7 +13,7 @@
 
 struct spex_findings {
     /* These three have one element for each group of the summary. */
-    bool *competes;                 /* has a result and keeps the limits, or none does */
+    bool *competes;                 /* has a result, and keeps the limits if any one does */
     struct spex_ranking *standings; /* by the first objective; NaN if it does not compete */
     enum spex_pareto_place *places;
 

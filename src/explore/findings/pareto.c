@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the Pareto front: sorts the configurations by the objectives in order, so that each can
- * only be beaten by one before it, and compares each with the front so far. */
+ * only be beaten by one before it, and compares each with the front so far. Then compares with the
+ * errors of means, to tell which places on the front, and which defeats, are sure. */
 #define _GNU_SOURCE
 #include "explore/findings/pareto.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+/* The two-sided 95 % quantile of the normal distribution. */
 #define NORMAL_95 1.959964
 
+/* The configurations that compete. */
 struct field {
     const struct spex_summary *summary;
     const struct spex_space *space;
@@ -25,7 +28,8 @@ static double group_loss(const struct field *field, size_t group, size_t objecti
     return field->space->criteria[objective].goal == SPEX_MAXIMISE ? -mean : mean;
 }
 
-/* By the first objective, then by the next, so that one that beats another comes before it. */
+/* Order by the first objective, then by the next, so that one that beats another comes before
+ * it. */
 static int compare_losses(const void *a, const void *b, void *user) {
     const struct field *field = user;
     size_t one = *(const size_t *)a, other = *(const size_t *)b;
@@ -37,7 +41,7 @@ static int compare_losses(const void *a, const void *b, void *user) {
     return one < other ? -1 : 1;
 }
 
-/* Whether a dominates b: at least as good in all objectives and better in one. */
+/* Returns whether a dominates b: at least as good in all objectives and better in one. */
 static bool group_beats(const struct field *field, size_t a, size_t b) {
     bool better = false;
     for (size_t c = 0; c < field->space->objective_count; c++) {
@@ -49,8 +53,8 @@ static bool group_beats(const struct field *field, size_t a, size_t b) {
     return better;
 }
 
-/* Whether a is significantly better than b in an objective (95 %); false when errors are not
- * known. */
+/* Returns whether a is significantly better than b in an objective (95 %); false when errors are
+ * not known, since a comparison with NaN is. */
 static bool surely_better(const struct field *field, size_t a, size_t b, size_t c) {
     const struct spex_group *groups = field->summary->groups;
     double error = hypot(spex_group_error(&field->accuracies[c], &groups[a], c),
@@ -72,6 +76,7 @@ static bool surely_better_in_any(const struct field *field, size_t a, size_t b) 
     return false;
 }
 
+/* Comparing with the front is enough: who is beaten by any is beaten by one of the front. */
 static bool is_beaten(const struct field *field, size_t group) {
     for (size_t f = 0; f < field->front_count; f++)
         if (group_beats(field, field->front[f], group))
@@ -79,6 +84,8 @@ static bool is_beaten(const struct field *field, size_t group) {
     return false;
 }
 
+/* In all objectives, since a configuration that may be the better one in some may be on the
+ * front. */
 static bool is_surely_beaten(const struct field *field, size_t group) {
     for (size_t f = 0; f < field->front_count; f++)
         if (surely_better_in_all(field, field->front[f], group))
@@ -86,7 +93,8 @@ static bool is_surely_beaten(const struct field *field, size_t group) {
     return false;
 }
 
-/* Whether each other configuration is significantly worse in some objective. */
+/* Returns whether each other configuration is significantly worse in some objective. Compares with
+ * all, not only with the front: one behind the front may belong before this one. */
 static bool is_surely_in_front(const struct field *field, size_t group) {
     for (size_t i = 0; i < field->count; i++)
         if (field->order[i] != group && !surely_better_in_any(field, group, field->order[i]))
@@ -94,7 +102,8 @@ static bool is_surely_in_front(const struct field *field, size_t group) {
     return true;
 }
 
-/* O(competitors × front) for the front, O(competitors²) in the worst case for significance. */
+/* O(competitors × front) for the front, O(competitors²) in the worst case for significance. The
+ * groups on the front are judged twice; their second place counts. */
 static void field_find_places(struct field *field, enum spex_pareto_place *places) {
     qsort_r(field->order, field->count, sizeof(*field->order), compare_losses, field);
     for (size_t i = 0; i < field->count; i++)
@@ -108,6 +117,7 @@ static void field_find_places(struct field *field, enum spex_pareto_place *place
             is_surely_in_front(field, field->front[f]) ? SPEX_PARETO_SURE_FRONT : SPEX_PARETO_FRONT;
 }
 
+/* Groups that do not compete beat nobody. */
 int spex_pareto(const struct spex_summary *summary, const bool *competes,
                 const struct spex_accuracy *accuracies, enum spex_pareto_place *places) {
     struct field field = {.summary = summary, .space = summary->space, .accuracies = accuracies};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The Pareto front: the configurations that no other one beats in all objectives, by their means.
- * Since means are uncertain, also which of these may be beaten, and which others may not be. */
+ * Means are uncertain. So each configuration's place also tells whether its being on the front, or
+ * its being beaten, is significant. */
 #ifndef SPEX_EXPLORE_FINDINGS_PARETO_H
 #define SPEX_EXPLORE_FINDINGS_PARETO_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Ranks configurations by empirical Bayes: noise.h's posterior of each true mean, then a Monte
- * Carlo estimate of the probability that each is the best. */
+ * Carlo estimate of the probability that each is the best. The generator's seed is the number of
+ * configurations, so the same store gives the same report. */
 #include "explore/findings/ranking.h"
 
 #include <errno.h>
@@ -33,6 +34,8 @@ struct contender {
     unsigned wins;
 };
 
+/* All configurations that are ranked, and what they tell of the distributions of noise and
+ * means. */
 struct field {
     struct contender *contenders;
     size_t count;
@@ -42,6 +45,7 @@ struct field {
     struct spex_prior prior;
 };
 
+/* Positive values are compared by ratios, so by their logarithms. */
 static bool all_positive(const struct spex_ranking_input *inputs, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (inputs[i].trials && !(inputs[i].mean > 0))
@@ -49,6 +53,7 @@ static bool all_positive(const struct spex_ranking_input *inputs, size_t count) 
     return true;
 }
 
+/* Transforms an input to losses: squares and errors by the slope of the logarithm at the mean. */
 static void field_add(struct field *field, const struct spex_ranking_input *input, size_t index) {
     double slope = field->ratios ? 1 / input->mean : 1;
     double error = isfinite(input->error) ? input->error * slope : 0;
@@ -113,17 +118,19 @@ static void field_learn_prior(struct field *field) {
     }
 }
 
+/* Degrees of freedom of the configuration's variance: its own and those that the others lend it. */
 static double contender_freedom(const struct field *field, const struct contender *contender) {
     return field->noise.freedom + contender->trials - 1;
 }
 
+/* The objective's value for a loss. */
 static double value_of(const struct field *field, double loss) {
     double value = field->sign * loss;
     return field->ratios ? exp(value) : value;
 }
 
 /* The value that a true mean exceeds with this probability, by bisection: the mixture has no closed
- * quantile function. */
+ * quantile function. 60 halvings exhaust the precision of a double. */
 static double belief_quantile(const struct spex_belief *belief, double probability) {
     double low = belief->mean - 60 * belief->deviation,
            high = belief->mean + 60 * belief->deviation;
@@ -141,6 +148,8 @@ static double belief_quantile(const struct spex_belief *belief, double probabili
     return (low + high) / 2;
 }
 
+/* Sets the interval that leaves out `level`, half on each side. A loss may be a negated value, so
+ * the ends are put into order. */
 static void ranking_set_interval(const struct field *field, const struct contender *contender,
                                  double level, struct spex_ranking *standing) {
     double a = value_of(field, belief_quantile(&contender->belief, level / 2));
@@ -199,6 +208,7 @@ static size_t field_select(struct field *field, size_t leader) {
     return chances;
 }
 
+/* The most wins first; equals in the order of the inputs, to be deterministic. */
 static int compare_wins(const void *a, const void *b) {
     const struct contender *one = a, *other = b;
     if (one->wins != other->wins)
@@ -250,6 +260,8 @@ static void field_widen_intervals(const struct field *field, struct spex_ranking
     }
 }
 
+/* O(count + DRAWS × contenders). The recommended configuration is always tied, even if it won few
+ * draws: its score penalises uncertainty, which the draws do not. */
 int spex_ranking_of(const struct spex_ranking_input *inputs, size_t count, bool maximise,
                     struct spex_ranking *standings, size_t *best) {
     struct field field = {.ratios = all_positive(inputs, count), .sign = maximise ? -1 : 1};

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Which configuration is the best, with what probability, from a few trials of each. A
- * configuration's variance is drawn from a distribution that all configurations tell of, and true
- * means are drawn from a normal distribution (empirical Bayes). A mean is thus moved towards that
- * of all, the more the less certain it is, so that the best of many is not overestimated for its
- * luck. */
+/* Ranks configurations from a few trials of each: estimates each true mean, and the probability
+ * that the configuration is the best. The method is empirical Bayes. It takes the true means for
+ * samples of one distribution, and the variances for samples of another, and estimates both
+ * distributions from all configurations. An estimate lies between the observed mean and the mean of
+ * all, closer to the latter the less certain it is. So the best of many is not overestimated for
+ * its luck. */
 #ifndef SPEX_EXPLORE_FINDINGS_RANKING_H
 #define SPEX_EXPLORE_FINDINGS_RANKING_H
 

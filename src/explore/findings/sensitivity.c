@@ -2,7 +2,8 @@
 /* Functional analysis of variance of a Gaussian process that is fitted to the trials. Main effects
  * are variances of conditional means, total effects come from Jansen's estimator; both are Monte
  * Carlo integrals over fixed configurations. Bootstrap samples of the configurations give the
- * intervals; they use the lengths fitted to all of them. */
+ * intervals; they use the lengths fitted to all of them. Seeds are fixed, so the same store gives
+ * the same report. */
 #include "explore/findings/sensitivity.h"
 
 #include <stdlib.h>
@@ -51,6 +52,7 @@ static void analysis_free(struct analysis *analysis) {
     free(analysis->mixed);
 }
 
+/* Positive values are analysed by their logarithms: effects that multiply add up. */
 static bool inputs_positive(const struct spex_sensitivity_input *inputs, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (inputs[i].trials && !(inputs[i].mean > 0))
@@ -134,6 +136,8 @@ static void draw_configuration(const struct spex_space *space, struct spex_draw 
     memcpy(levels, otherwise, space->parameter_count * sizeof(*levels));
 }
 
+/* Allocates everything and draws the configurations of the integrals. After an error the caller
+ * frees what was allocated. `b` is the second half of `a`'s array. */
 static int analysis_prepare(struct analysis *analysis, const struct spex_space *space,
                             const struct spex_sensitivity_input *inputs, size_t count) {
     size_t parameters = space->parameter_count;
@@ -161,6 +165,7 @@ static int analysis_prepare(struct analysis *analysis, const struct spex_space *
     return err;
 }
 
+/* The process's prediction for a configuration; O(observations). */
 static double analysis_expected(struct analysis *analysis, const size_t *levels) {
     spex_gp_point(&analysis->gp, levels, analysis->point);
     return spex_gp_expected(&analysis->gp, analysis->solution, analysis->point);
@@ -200,6 +205,7 @@ static void analysis_integrate(struct analysis *analysis) {
     analysis->variance = all.squares / (all.count - 1);
 }
 
+/* Shares of the variance: by the parameter itself, and with all that it takes part in. */
 struct effects {
     double main;
     double total;
@@ -213,6 +219,7 @@ static size_t spaced_level(const struct spex_space *space, size_t parameter, siz
     return (2 * place + 1) * count / (2 * of);
 }
 
+/* All levels if there are at most `most`. */
 static size_t spaced_level_count(const struct spex_space *space, size_t parameter, size_t most) {
     size_t count = space->parameters[parameter].count;
     return count < most ? count : most;
@@ -253,7 +260,7 @@ static double main_effect(struct analysis *analysis, size_t one, size_t other, s
 
 /* The total effect: what is left of the variance when all other parameters are known, by Jansen's
  * estimator (Saltelli and others, Variance Based Sensitivity Analysis of Model Output, 2010, table
- * 2). */
+ * 2). A changed configuration that is not allowed counts as no change. */
 static double total_effect(struct analysis *analysis, size_t parameter) {
     size_t parameters = analysis->space->parameter_count;
     double sum = 0;
@@ -268,6 +275,7 @@ static double total_effect(struct analysis *analysis, size_t parameter) {
     return analysis->variance > 0 ? fmin(sum / (2 * PAIRS * analysis->variance), 1) : 0;
 }
 
+/* The total effect cannot be less than the main one; their separate integrals may say so. */
 static struct effects effects_of(struct analysis *analysis, size_t parameter) {
     if (analysis->space->parameters[parameter].count < 2)
         return (struct effects){0, 0};
@@ -275,6 +283,7 @@ static struct effects effects_of(struct analysis *analysis, size_t parameter) {
     return (struct effects){main, fmax(main, total_effect(analysis, parameter))};
 }
 
+/* Ascending order, for qsort. */
 static int compare_doubles(const void *a, const void *b) {
     double one = *(const double *)a, other = *(const double *)b;
     return (one > other) - (one < other);
@@ -299,6 +308,8 @@ static void analysis_bootstrap(struct analysis *analysis, struct effects *effect
     }
 }
 
+/* Fits the process SAMPLES + 1 times, each O(n³) for n observations, of which there are at most
+ * CONFIGS_MAX. */
 int spex_sensitivity_of(const struct spex_space *space, const struct spex_sensitivity_input *inputs,
                         size_t count, struct spex_sensitivity *sensitivities) {
     size_t parameters = space->parameter_count;
@@ -323,6 +334,8 @@ int spex_sensitivity_of(const struct spex_space *space, const struct spex_sensit
     return err;
 }
 
+/* Prepares and fits again for each pair; the seed of the bootstrap is the same as in
+ * spex_sensitivity_of, so both use the same samples. */
 int spex_sensitivity_pair(const struct spex_space *space,
                           const struct spex_sensitivity_input *inputs, size_t count, size_t one,
                           size_t other, struct spex_sensitivity_share *share) {

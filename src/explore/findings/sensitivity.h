@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Which parameters matter for the first objective, and how much, from any set of trials: functional
- * analysis of variance of the predictions of a Gaussian process over the whole space, with
- * bootstrap intervals. */
+/* Estimates from any set of trials how much each parameter matters for the first objective:
+ * functional analysis of variance of the predictions of a Gaussian process over the whole space,
+ * with bootstrap intervals. */
 #ifndef SPEX_EXPLORE_FINDINGS_SENSITIVITY_H
 #define SPEX_EXPLORE_FINDINGS_SENSITIVITY_H
 

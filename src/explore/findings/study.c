@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads a whole store into memory and computes its findings. After an error the caller frees the
+ * study, which may be filled in part. */
 #include "explore/findings/study.h"
 
 #include <errno.h>
 
+/* The space is the one in the store and not the user's file, which may have changed since. */
 static int study_read_store(struct spex_study *study, const char *path, struct spex_error *error) {
     int err = spex_store_read(path, &study->store, error);
     err = err ? err : spex_space_parse(path, spex_store_space(study->store), &study->file, error);
@@ -11,6 +14,7 @@ static int study_read_store(struct spex_study *study, const char *path, struct s
                : spex_store_machines(study->store, &study->machines, &study->machine_count, error);
 }
 
+/* Computing fails only where memory runs out. */
 static int study_find(struct spex_study *study, struct spex_error *error) {
     int err = 0;
     spex_summary_init(&study->summary, &study->file->space);

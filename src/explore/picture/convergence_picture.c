@@ -8,6 +8,8 @@
 
 #define POINTS_MAX 2000 /* most trials that are drawn */
 
+/* Columns: number of the trial, measured seconds, value. Of many trials every n-th is drawn, since
+ * an SVG has an element for each point. */
 static void write_trials(const struct spex_study *study, const struct spex_script *script) {
     const struct spex_best_so_far *path = study->findings.convergence;
     fputs("$trials << EOD\n", script->out);
@@ -31,6 +33,7 @@ static void write_best(const struct spex_study *study, const struct spex_script 
     fputs("EOD\n", script->out);
 }
 
+/* `column`: what the horizontal axis shows, of the columns of write_trials. */
 static void write_panel(const struct spex_script *script, const char *label, int column) {
     fprintf(script->out,
             "set xlabel '%s'\nplot $trials using %d:3 with points pt 7 ps 0.3 lc rgb "

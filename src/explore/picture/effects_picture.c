@@ -14,6 +14,7 @@
 #define PANEL_WIDTH  320
 #define PANEL_HEIGHT 230
 
+/* A parameter and its share of the variance, by which panels are ordered. */
 struct ranked {
     size_t parameter;
     double share;
@@ -38,6 +39,8 @@ static size_t rank_parameters(const struct spex_study *study, struct ranked *ran
     return count < PANELS_MAX ? count : PANELS_MAX;
 }
 
+/* Each panel has a data block of its own. Points of categories are not connected, because their
+ * order says nothing. */
 static void write_panel(const struct spex_script *script, const struct spex_effects *effects,
                         size_t p) {
     const struct spex_effect *effect = &effects->parameters[p];

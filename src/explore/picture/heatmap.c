@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The heat map of Go and Colmenares, Figure 3. The axes are two parameters, each combination of the
  * others is a panel, and colours show the objective's mean. If there are too many combinations, a
- * single panel shows the best of them. */
+ * single panel shows the best of them. Parameters with many values are grouped into bins (bins.h);
+ * a place shows the best configuration in it. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "explore/picture/study_pictures.h"
 #include "explore/space/space_parameter.h"
 
+/* Most panels; and sizes in pixels. */
 #define PANELS_MAX     64
 #define PLACES_MAX     24 /* most places on an axis of numbers */
 #define PANEL_WIDTH    250
@@ -25,6 +27,7 @@ struct cell {
     const struct spex_group *best;
 };
 
+/* The picture's layout and contents. */
 struct map {
     const struct spex_study *study;
     const struct spex_space *space;
@@ -50,8 +53,11 @@ static void write_title(const struct map *map) {
           script->out);
 }
 
+/* All panels share one scale of colours. Where all means are equal, its range is widened by a
+ * little, because a range must not be empty. */
 static void write_preamble(const struct map *map) {
-    static const char palette[] = /* viridis; darker is more */
+    /* The colours of viridis; a darker one stands for a greater value. */
+    static const char palette[] =
         "set palette defined (0 '#fde725', 1 '#90d743', 2 '#35b779', 3 '#21918c', 4 '#31688e', "
         "5 '#443983', 6 '#440154')\n";
     const char *unit = spex_criterion_unit(map->space->criteria);
@@ -80,7 +86,9 @@ static void write_preamble(const struct map *map) {
     spex_script_bins(map->script, "y", &map->y_bins, map->panels ? 32 : 64);
 }
 
-/* Sets levels[] of the other parameters to those of a panel. */
+/* Sets levels[] of the other parameters to those of a panel. Panels are numbered row by row; a row
+ * is a number whose digits are the levels of the parameters other than x, y and `across`, the last
+ * one the lowest digit. */
 static void map_panel_levels(const struct map *map, size_t panel, size_t *levels) {
     size_t rest = panel / map->columns;
     for (size_t p = map->space->parameter_count; p-- > 0;) {
@@ -93,6 +101,7 @@ static void map_panel_levels(const struct map *map, size_t panel, size_t *levels
         levels[map->across] = panel % map->columns;
 }
 
+/* The values of the other parameters, which tell panels apart; a single panel has no title. */
 static void write_panel_title(const struct map *map, const size_t *levels) {
     const struct spex_script *script = map->script;
     const char *separator = "";
@@ -141,6 +150,7 @@ static bool write_panel_data(const struct map *map, size_t panel, size_t *best_x
     return best_is_here;
 }
 
+/* The colour scale is drawn with the last panel alone. `levels` is room for the panel's. */
 static void write_panel(const struct map *map, size_t panel, size_t *levels) {
     FILE *out = map->script->out;
     size_t x = 0, y = 0;
@@ -197,6 +207,8 @@ static int map_choose_axes(struct map *map, struct spex_error *error) {
     return 0;
 }
 
+/* The first other parameter makes the columns, the product of the rest the rows. A single panel is
+ * drawn twice as large. */
 static void map_choose_panels(struct map *map) {
     size_t none = map->space->parameter_count;
     map->across = none;
@@ -227,6 +239,8 @@ static size_t map_panel(const struct map *map, const size_t *levels) {
     return row * map->columns + (across ? levels[map->across] : 0);
 }
 
+/* The best configuration always has its place, also where the means of another in the same place
+ * are better: the ranking, not the mean, says what is recommended. */
 static void map_fill_cells(const struct map *map) {
     const struct spex_summary *summary = &map->study->summary;
     const struct spex_group *best = &summary->groups[map->study->findings.best];
@@ -246,6 +260,8 @@ static int fail_memory(struct spex_error *error) {
     return spex_fail(error, -ENOMEM, "out of memory");
 }
 
+/* PANELS_MAX and, for numbers, PLACES_MAX bound the number of cells. After an error the caller
+ * frees what was made. */
 static int map_init(struct map *map, struct spex_error *error) {
     int err = map_choose_axes(map, error);
     if (err)
@@ -259,6 +275,7 @@ static int map_init(struct map *map, struct spex_error *error) {
     return map->cells ? 0 : fail_memory(error);
 }
 
+/* O(configurations + cells). */
 int spex_draw_heatmap(const void *subject, struct spex_script *script, struct spex_error *error) {
     const struct spex_study *study = subject;
     struct map map = {.study = study, .space = &study->file->space, .script = script};

@@ -7,11 +7,14 @@
 #include "explore/picture/picture_axis.h"
 #include "explore/picture/study_pictures.h"
 
+/* Pixels. */
 #define PANEL_WIDTH  520
 #define PANEL_HEIGHT 380
 
 #define POINTS_MAX 2000 /* most points behind the front */
 
+/* Writes the groups whose places are between `from` and `to`, a column for each objective. Of those
+ * behind the front every n-th is drawn if there are many; those on the front all are. */
 static void write_points(const struct spex_study *study, const struct spex_script *script,
                          const char *name, enum spex_pareto_place from, enum spex_pareto_place to) {
     const struct spex_summary *summary = &study->summary;
@@ -25,7 +28,8 @@ static void write_points(const struct spex_study *study, const struct spex_scrip
             fprintf(script->out, "%.17g ", summary->groups[g].criteria[c].mean);
         fputc('\n', script->out);
     }
-    /* gnuplot fails on an empty data set */
+    /* gnuplot fails on an empty data set. */
+
     for (size_t c = 0; c < summary->space->objective_count; c++)
         fputs("NaN ", script->out);
     fputs("\nEOD\n", script->out);
@@ -43,6 +47,8 @@ static void write_front(const struct spex_study *study, const struct spex_script
     fputs("EOD\n", script->out);
 }
 
+/* A line connects the front for two objectives only: with more, neighbours in one panel are not
+ * neighbours on the front. */
 static void write_panel(const struct spex_study *study, const struct spex_script *script,
                         size_t objective) {
     const struct spex_space *space = &study->file->space;

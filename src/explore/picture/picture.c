@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs gnuplot or dot on a script in memory (memfd) and takes the picture from its output. */
+/* Runs gnuplot or dot on a script in memory (memfd) and takes the picture from its output, which is
+ * in memory, too. Both programs exit with 0 when they could not write all of a picture, so its end
+ * is looked for. */
 #define _GNU_SOURCE
 #include "explore/picture/picture.h"
 
@@ -14,6 +16,8 @@
 
 #include "base/whole_file.h"
 
+/* "noenhanced" keeps gnuplot from taking "_" and "^" in names for subscripts. The name makes ids in
+ * an SVG differ from those of other pictures of the same page. */
 void spex_script_terminal(const struct spex_script *script, size_t width, size_t height) {
     if (script->png)
         fprintf(script->out,
@@ -27,7 +31,8 @@ void spex_script_terminal(const struct spex_script *script, size_t width, size_t
                 width, height, script->name);
 }
 
-/* gnuplot reads a doubled quote as one. */
+/* gnuplot reads a doubled quote as one. Texts come from spaces and programs: control characters,
+ * which could end the line and begin a command, become spaces. */
 void spex_script_text(const struct spex_script *script, const char *text) {
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
@@ -44,21 +49,27 @@ struct drawer {
     const char *package; /* package of Debian */
 };
 
+/* Arrays, because posix_spawn takes texts that are not const. */
 static char gnuplot[] = "gnuplot", dot[] = "dot", input[] = "-", to_svg[] = "-Tsvg",
             to_png[] = "-Tpng";
 static const struct drawer plot_drawer = {{gnuplot, input}, {gnuplot, input}, "gnuplot-nox"};
 static const struct drawer graph_drawer = {{dot, to_svg}, {dot, to_png}, "graphviz"};
 
+/* The message has the first line that is not empty of what the program has written to standard
+ * error. */
 static int fail_drawer(const char *name, int complaints, int status, struct spex_error *error) {
     char text[256] = "";
     ssize_t length = pread(complaints, text, sizeof(text) - 1, 0);
     text[length > 0 ? length : 0] = '\0';
     char *line = text + strspn(text, " \n");
     line[strcspn(line, "\n")] = '\0';
-    return spex_fail(error, -EIO, "%s failed with status %d: %s", name, status, line);
+    return spex_fail(error, -EIO, "%s failed with %s %d: %s", name,
+                     WIFSIGNALED(status) ? "signal" : "status",
+                     WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), line);
 }
 
-/* Runs the program with the script as standard input and the picture as standard output. */
+/* Runs the program with the script as standard input and the picture as standard output, and waits
+ * for its end. The program is looked up in PATH. */
 static int run_drawer(const struct drawer *drawer, bool png, int script, int picture,
                       struct spex_error *error) {
     char *const *argv = png ? drawer->png : drawer->svg;
@@ -84,6 +95,7 @@ static int run_drawer(const struct drawer *drawer, bool png, int script, int pic
     return err;
 }
 
+/* Writes through a copy of the descriptor, which fclose closes; the file stays open. */
 static int picture_write_script(const struct spex_picture *picture, bool png, int fd,
                                 struct spex_error *error) {
     int copy = dup(fd);
@@ -97,8 +109,9 @@ static int picture_write_script(const struct spex_picture *picture, bool png, in
     return err;
 }
 
-static int picture_draw(const struct spex_picture *picture, bool png, int out,
-                        struct spex_error *error) {
+/* The child reads the script from the descriptor's offset, which is put back to the beginning. */
+static int picture_draw_into(const struct spex_picture *picture, bool png, int out,
+                             struct spex_error *error) {
     int script = memfd_create("picture-script", MFD_CLOEXEC);
     if (script < 0)
         return spex_fail(error, -errno, "cannot make a file in memory: %s", strerror(errno));
@@ -116,44 +129,68 @@ static bool ends_in_png(const char *path) {
     return length >= 4 && strcmp(path + length - 4, ".png") == 0;
 }
 
-int spex_picture_file(const struct spex_picture *picture, const char *path,
-                      struct spex_error *error) {
-    struct spex_whole_file file;
-    int err = spex_whole_file_begin(&file, path, error);
-    if (err)
-        return err;
-    err = picture_draw(picture, ends_in_png(path), file.fd, error);
-    return spex_whole_file_end(&file, err, error);
+/* A picture's bytes and a 0, to be freed. */
+struct drawn {
+    char *bytes;
+    size_t size;
+};
+
+/* Whether the picture ends as its format demands: PNG with the chunk IEND (ISO/IEC 15948, 11.2.5),
+ * SVG with its element and line ends. */
+static bool drawn_is_whole(const struct drawn *drawn, bool png) {
+    static const char png_end[] = "\0\0\0\0IEND\xae\x42\x60\x82", svg_end[] = "</svg>";
+    const char *end = png ? png_end : svg_end;
+    size_t length = png ? sizeof(png_end) - 1 : sizeof(svg_end) - 1, size = drawn->size;
+    while (!png && size && strchr("\r\n", drawn->bytes[size - 1]))
+        size--;
+    return size >= length && memcmp(drawn->bytes + size - length, end, length) == 0;
 }
 
-/* Reads a file in memory as text, to be freed. */
-static int read_text(int fd, char **text, struct spex_error *error) {
+/* Reads the picture from a file in memory. */
+static int drawn_read(struct drawn *drawn, bool png, int fd, struct spex_error *error) {
     struct stat file;
     if (fstat(fd, &file) != 0)
         return spex_fail(error, -errno, "cannot read the picture: %s", strerror(errno));
-    size_t size = (size_t)file.st_size;
-    *text = malloc(size + 1);
-    if (!*text)
+    drawn->size = (size_t)file.st_size;
+    drawn->bytes = malloc(drawn->size + 1);
+    if (!drawn->bytes)
         return spex_fail(error, -ENOMEM, "out of memory");
-    ssize_t got = pread(fd, *text, size, 0);
-    (*text)[got > 0 ? got : 0] = '\0';
-    return 0;
+    drawn->bytes[drawn->size] = '\0';
+    if (pread(fd, drawn->bytes, drawn->size, 0) == file.st_size && drawn_is_whole(drawn, png))
+        return 0;
+    return spex_fail(error, -EIO, "the picture has no end: it could not be drawn");
+}
+
+static int picture_draw(const struct spex_picture *picture, bool png, struct drawn *drawn,
+                        struct spex_error *error) {
+    int out = memfd_create("picture", MFD_CLOEXEC);
+    *drawn = (struct drawn){.bytes = NULL};
+    if (out < 0)
+        return spex_fail(error, -errno, "cannot make a file in memory: %s", strerror(errno));
+    int err = picture_draw_into(picture, png, out, error);
+    err = err ? err : drawn_read(drawn, png, out, error);
+    close(out);
+    return err;
+}
+
+int spex_picture_file(const struct spex_picture *picture, const char *path,
+                      struct spex_error *error) {
+    struct drawn drawn;
+    int err = picture_draw(picture, ends_in_png(path), &drawn, error);
+    err = err ? err : spex_whole_file_write(path, drawn.bytes, drawn.size, error);
+    free(drawn.bytes);
+    return err;
 }
 
 int spex_picture_svg(const struct spex_picture *picture, char **svg, struct spex_error *error) {
-    int out = memfd_create("picture", MFD_CLOEXEC);
-    char *text = NULL;
+    struct drawn drawn;
     *svg = NULL;
-    if (out < 0)
-        return spex_fail(error, -errno, "cannot make a file in memory: %s", strerror(errno));
-    int err = picture_draw(picture, false, out, error);
-    err = err ? err : read_text(out, &text, error);
-    close(out);
-    const char *element = text ? strstr(text, "<svg") : NULL; /* behind the XML declaration */
+    int err = picture_draw(picture, false, &drawn, error);
+    const char *element = err ? NULL : strstr(drawn.bytes, "<svg"); /* behind the XML declaration */
     if (!err && !element)
         err = spex_fail(error, -EIO, "no SVG has been drawn");
     if (!err && !(*svg = strdup(element)))
         err = spex_fail(error, -ENOMEM, "out of memory");
-    free(text);
+    free(drawn.bytes);
     return err;
 }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* Axes and labels of pictures, as commands for gnuplot. Bins are drawn at whole numbers and
+ * labelled by their values, so that logarithmic scales and categories need nothing of their own. */
 #include "explore/picture/picture_axis.h"
 
 #include <string.h>
 
 #include "explore/space/value_text.h"
+
+#define LABEL_BYTES 64
 
 void spex_script_parameter(const struct spex_script *script,
                            const struct spex_parameter *parameter) {
@@ -15,8 +19,9 @@ void spex_script_parameter(const struct spex_script *script,
     }
 }
 
+/* In bytes, which for values are nearly always characters. */
 static size_t longest_label(const struct spex_bins *bins) {
-    char text[64];
+    char text[LABEL_BYTES];
     size_t longest = 0;
     for (size_t b = 0; b < bins->count; b++) {
         spex_bin_middle_text(bins, b, text, sizeof(text));
@@ -26,21 +31,36 @@ static size_t longest_label(const struct spex_bins *bins) {
     return longest;
 }
 
+/* Labels of tics are formats for numbers, in which a doubled percent sign is one. */
+static void write_tic(const struct spex_script *script, const char *label, size_t at) {
+    char format[2 * LABEL_BYTES];
+    size_t length = 0;
+    for (; *label; label++) {
+        format[length++] = *label;
+        if (*label == '%')
+            format[length++] = '%';
+    }
+    format[length] = '\0';
+    fputc('\'', script->out);
+    spex_script_text(script, format);
+    fprintf(script->out, "' %zu", at);
+}
+
+/* Labels every n-th bin so that labels do not overlap, two at least. */
 void spex_script_bins(const struct spex_script *script, const char *axis,
                       const struct spex_bins *bins, size_t width) {
     bool lying = axis[0] == 'x';
     size_t labels = lying ? width / (longest_label(bins) + 2) : width / 2;
     labels = labels > 1 ? labels : 2;
     size_t every = (bins->count + labels - 1) / labels;
-    char text[64];
+    char text[LABEL_BYTES];
     fprintf(script->out, "set %slabel '", axis);
     spex_script_parameter(script, bins->parameter);
     fprintf(script->out, "'\nset %stics (", axis);
     for (size_t b = 0; b < bins->count; b += every) {
         spex_bin_middle_text(bins, b, text, sizeof(text));
-        fprintf(script->out, "%s'", b ? ", " : "");
-        spex_script_text(script, text);
-        fprintf(script->out, "' %zu", b);
+        fputs(b ? ", " : "", script->out);
+        write_tic(script, text, b);
     }
     fprintf(script->out, ") out nomirror scale 0.5\nset %srange [-0.5:%zu.5]\n", axis,
             bins->count - 1);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* The two forms of a change: as text for a line, and as a JSON object. Ratios are printed as
+ * factors ("x 1.034"), differences with their sign. */
 #include "explore/report/change_text.h"
 
 #include <stdio.h>

@@ -12,16 +12,20 @@
 #include "explore/report/change_text.h"
 #include "explore/report/json_parts.h"
 
+/* The group with this number. */
 static const struct spex_group *group_of(const struct spex_explanation *explanation, size_t group) {
     return &explanation->study->summary.groups[group];
 }
 
+/* Compares texts, since a parameter that does not apply has the text "-" whatever its level. */
 static bool levels_differ(const struct spex_explanation *explanation, size_t p) {
     const struct spex_space *space = &explanation->study->file->space;
     return strcmp(spex_level_text(space, group_of(explanation, explanation->a)->levels, p),
                   spex_level_text(space, group_of(explanation, explanation->b)->levels, p)) != 0;
 }
 
+/* Prints the parameters in which the configurations differ, one a line, then those that are the
+ * same, all in one line. `separator` tells whether there was one. */
 static void print_parameters(const struct spex_explanation *explanation, FILE *out) {
     const struct spex_space *space = &explanation->study->file->space;
     const struct spex_group *a = group_of(explanation, explanation->a);
@@ -48,6 +52,7 @@ static void print_parameters(const struct spex_explanation *explanation, FILE *o
     fputs(separator[0] == ' ' ? "\n\n" : "\n", out);
 }
 
+/* "~" marks a change that is not significant, "?" one whose error is not known. */
 static void print_figure(const struct spex_explained *explained, FILE *out) {
     char name[256], change[96];
     snprintf(name, sizeof(name), "%s%s%s%s", explained->name, explained->unit[0] ? " [" : "",
@@ -57,6 +62,8 @@ static void print_figure(const struct spex_explained *explained, FILE *out) {
             explained->change.known ? explained->change.significant ? "" : "~ " : "? ", change);
 }
 
+/* Items are sorted: those with a sure change first, then those that cannot be judged. `all` prints
+ * the rest, too. */
 static void print_text(const struct spex_explanation *explanation, bool all, FILE *out) {
     size_t shown = explanation->significant + explanation->unknown;
     size_t count = all ? explanation->count : shown;
@@ -83,6 +90,7 @@ static json_t *side_json(const struct spex_explanation *explanation, size_t grou
         "trials", (json_int_t)group_of(explanation, group)->trials);
 }
 
+/* JSON has all quantities, whether their change is significant or not. */
 static int write_json(const struct spex_explanation *explanation, FILE *out,
                       struct spex_error *error) {
     const struct spex_space *space = &explanation->study->file->space;
@@ -116,6 +124,7 @@ static int explain_write(const struct spex_explain_options *options,
     return options->json ? write_json(explanation, options->json, error) : 0;
 }
 
+/* Names are resolved before the quantities are read, which takes long for a large store. */
 static int explain_study(const struct spex_explain_options *options, struct spex_study *study,
                          struct spex_error *error) {
     struct spex_explanation explanation = {.study = study};

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Escapes text for HTML. Texts come from stores and programs, so they may hold markup or bytes that
+ * are not UTF-8; neither may change the page. */
 #include "explore/report/html.h"
 
 #include <stdarg.h>
@@ -6,7 +8,9 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The length of the UTF-8 sequence that begins here; 0 when it is not valid (RFC 3629). */
+/* The length of the UTF-8 sequence that begins here; 0 when it is not valid (RFC 3629): a stray or
+ * missing continuation byte, an overlong form, a surrogate, or a value above U+10FFFF. Reads no
+ * further than the terminating 0, which is no continuation byte. */
 static size_t utf8_sequence_bytes(const unsigned char *text) {
     unsigned char c = text[0];
     size_t length = c < 0x80                ? 1
@@ -22,6 +26,7 @@ static size_t utf8_sequence_bytes(const unsigned char *text) {
     return overlong || beyond ? 0 : length;
 }
 
+/* Length 0: a byte that is not UTF-8. "\xef\xbf\xbd" is U+FFFD. */
 static void write_character(FILE *out, const unsigned char *text, size_t length) {
     static const char special[] = "&<>\"'";
     static const char *const names[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
@@ -44,6 +49,7 @@ void spex_html_text(FILE *out, const char *text) {
     }
 }
 
+/* A result longer than the buffer is cut. A character that is cut becomes U+FFFD. */
 void spex_html_format(FILE *out, const char *format, ...) {
     char text[1024];
     va_list args;

@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: MIT */
+/* Parts that several JSON reports use. jansson's functions accept NULL for a value that could not
+ * be made, so results are checked in spex_json_write alone. */
 #include "explore/report/json_parts.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "measure/criterion.h"
+#include "text/printable.h"
 
 json_t *spex_json_number(double value) {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+/* jansson refuses a text that is not UTF-8, and json_pack would then fail for the whole report. */
 json_t *spex_json_text(const char *text) {
-    json_t *string = json_string(text);
-    return string ? string : json_string("not UTF-8");
+    char *copy = strdup(text);
+    if (copy)
+        spex_make_printable(copy);
+    json_t *string = json_string(copy);
+    free(copy);
+    return string;
 }
 
 /* null for a parameter that does not apply. */
@@ -41,6 +50,7 @@ json_t *spex_json_config(const struct spex_space *space, const size_t *levels) {
     return config;
 }
 
+/* The names of goals are part of the format. */
 json_t *spex_json_criterion(const struct spex_criterion *criterion) {
     static const char *const goals[] = {[SPEX_MAXIMISE] = "maximise",
                                         [SPEX_MINIMISE] = "minimise",
@@ -66,12 +76,28 @@ json_t *spex_json_machines(const struct spex_circumstances *machines, size_t cou
     return list;
 }
 
+/* Escapes the control characters that jansson does not: U+007F to U+009F, of which terminals obey
+ * some. They are within strings. */
+static void write_escaped(const char *text, FILE *out) {
+    for (; *text; text++) {
+        bool two_bytes = text[0] == '\xc2' && (unsigned char)text[1] < 0xa0;
+        text += two_bytes;
+        if (two_bytes || *text == 0x7f)
+            fprintf(out, "\\u%04x", (unsigned char)*text);
+        else
+            fputc(*text, out);
+    }
+}
+
+/* 12 digits are more than any figure is exact to. */
 int spex_json_write(json_t *object, FILE *out, struct spex_error *error) {
-    if (!object)
-        return spex_fail(error, -ENOMEM, "out of memory");
-    int bad = json_dumpf(object, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+    char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : NULL;
     json_decref(object);
-    if (bad || fputc('\n', out) == EOF || fflush(out) != 0)
+    if (!text)
+        return spex_fail(error, -ENOMEM, "out of memory");
+    write_escaped(text, out);
+    free(text);
+    if (fputc('\n', out) == EOF || fflush(out) != 0 || ferror(out))
         return spex_fail(error, -EIO, "cannot write the report: %s", strerror(errno));
     return 0;
 }

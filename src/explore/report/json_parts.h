@@ -14,7 +14,7 @@
 /* null when the value is not finite. */
 json_t *spex_json_number(double value);
 
-/* A string; "not UTF-8" for a text that is not valid UTF-8. */
+/* A string; what is not printable is "?". */
 json_t *spex_json_text(const char *text);
 
 /* An object of names and values; null for a parameter that does not apply. */
@@ -23,7 +23,8 @@ json_t *spex_json_config(const struct spex_space *space, const size_t *levels);
 json_t *spex_json_criterion(const struct spex_criterion *criterion);
 json_t *spex_json_machines(const struct spex_circumstances *machines, size_t count);
 
-/* Writes and releases the object; NULL: out of memory. 0; -ENOMEM; -EIO. */
+/* Writes and releases the object; NULL: out of memory. What is written has no control characters but
+ * line ends. 0; -ENOMEM; -EIO. */
 int spex_json_write(json_t *object, FILE *out, struct spex_error *error);
 
 #endif

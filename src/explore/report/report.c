@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* spex_report(): reads a store and writes its findings in the forms that the options ask for, or
- * compares it with another store. */
+ * compares it with another store. The store is only read; it may belong to an exploration that
+ * runs. */
 #include "explore/report/report.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <spex/explore.h>
 
@@ -20,6 +21,8 @@ static int report_write_text(const struct spex_study *study, FILE *out, struct s
     return 0;
 }
 
+/* Draws each picture that has a path. A space without what a picture needs is an error here, since
+ * the user has asked for the picture by name. */
 static int report_draw_pictures(const struct spex_report_options *options,
                                 const struct spex_study *study, struct spex_error *error) {
     const struct {
@@ -43,22 +46,22 @@ static int report_draw_pictures(const struct spex_report_options *options,
     return err;
 }
 
-/* The page gets its name when it is complete. */
+/* Writes the page to a file that gets its name when it is complete. fclose closes a copy of the
+ * descriptor, because spex_whole_file_end needs the file open. */
 static int report_write_html(const struct spex_study *study, const char *path,
                              struct spex_error *error) {
-    struct spex_whole_file file;
-    int err = spex_whole_file_begin(&file, path, error);
-    if (err)
-        return err;
-    int copy = dup(file.fd);
-    FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
-    err = out ? spex_report_html(study, out, error)
-              : spex_fail(error, -errno, "cannot write %s: %s", path, strerror(errno));
-    if (out && fclose(out) != 0 && !err)
-        err = spex_fail(error, -errno, "cannot write %s: %s", path, strerror(errno));
-    return spex_whole_file_end(&file, err, error);
+    char *page = NULL;
+    size_t size;
+    FILE *out = open_memstream(&page, &size);
+    int err = out ? spex_report_html(study, out, error) : -ENOMEM;
+    if (!out || (fclose(out) != 0 && !err))
+        err = spex_fail(error, -ENOMEM, "out of memory");
+    err = err ? err : spex_whole_file_write(path, page, size, error);
+    free(page);
+    return err;
 }
 
+/* Text comes first: a user who lacks gnuplot has it all the same. */
 static int report_write(const struct spex_report_options *options, const struct spex_study *study,
                         struct spex_error *error) {
     int err = options->text ? report_write_text(study, options->text, error) : 0;
@@ -72,6 +75,7 @@ static int report_write(const struct spex_report_options *options, const struct 
     return err;
 }
 
+/* The caller frees `study`; the other store is read and freed here. */
 static int compare_stores(const struct spex_report_options *options, const struct spex_study *study,
                           struct spex_error *error) {
     struct spex_study other;

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the comparison of two stores, as text and JSON. */
+/* Prints the comparison of two stores, as text and JSON. compare.h has calculated it. */
 #include "explore/report/report_compare.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "explore/compare/compare.h"
 #include "explore/report/change_text.h"
 #include "explore/report/json_parts.h"
 #include "explore/space/value_text.h"
+#include "text/printable.h"
 
+/* Most configurations that are printed one by one; JSON has all. */
 #define PAIRS_MAX 10
 
 /* Two studies and their comparison. */
@@ -18,6 +21,14 @@ struct both {
     const struct spex_study *a, *b;
     const struct spex_comparison *comparison;
 };
+
+static void print_program(const char *title, const struct spex_study *study, FILE *out) {
+    char *program = strdup(spex_store_program(study->store));
+    if (program)
+        spex_make_printable(program);
+    fprintf(out, "%s %s\n", title, program ? program : "?");
+    free(program);
+}
 
 /* Prints in what the stores differ: space, program and circumstances. */
 static void print_comparable(const struct both *both, FILE *out) {
@@ -27,11 +38,12 @@ static void print_comparable(const struct both *both, FILE *out) {
         fprintf(out, "space      differs: %s\n", comparison->difference);
     else
         fputs("space      the same\n", out);
-    if (comparison->same_program)
+    if (comparison->same_program) {
         fputs("program    the same\n", out);
-    else
-        fprintf(out, "program    A %s\n           B %s\n", spex_store_program(both->a->store),
-                spex_store_program(both->b->store));
+    } else {
+        print_program("program    A", both->a, out);
+        print_program("           B", both->b, out);
+    }
     if (on == SPEX_ON_COUNT)
         fputs("machine    the same, and kernel, build and spex\n", out);
     else
@@ -48,6 +60,7 @@ static void print_comparable(const struct both *both, FILE *out) {
         fputs("not comparable: objectives, limits or parameters differ\n", out);
 }
 
+/* One line: the best configuration of a store and its mean. */
 static void print_best(const struct spex_study *study, const char *title, FILE *out) {
     char text[512], value[48];
     size_t best = study->findings.best;
@@ -151,6 +164,7 @@ static json_t *pair_json(const struct both *both, const struct spex_pair *pair) 
                      (int)pair->apart);
 }
 
+/* The mean change of each criterion; empty without pairs. */
 static json_t *all_json(const struct both *both) {
     json_t *list = json_array();
     for (size_t c = 0; c < both->a->file->space.criterion_count && both->comparison->pair_count;
@@ -171,6 +185,7 @@ static json_t *best_json(const struct spex_study *study) {
                      "objective", group->criteria[0].mean);
 }
 
+/* NULL: out of memory. */
 static json_t *comparison_json(const struct both *both) {
     const struct spex_comparison *comparison = both->comparison;
     bool bests = comparison->same_criteria && both->a->findings.best != SPEX_RANKING_NONE &&

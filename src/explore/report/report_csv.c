@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the trials of a study as CSV. */
+/* Writes the trials of a study as CSV (RFC 4180: lines end in CR LF): a row for each trial in the
+ * order in which trials finished, failed ones included. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -23,12 +24,14 @@ static void write_field(FILE *out, const char *text) {
     fputc('"', out);
 }
 
+/* An empty field for a value that is not known. */
 static void write_number(FILE *out, double value) {
     fputc(',', out);
     if (!isnan(value))
         fprintf(out, "%.12g", value);
 }
 
+/* Names and values must be in the same order as in write_trial. */
 static void write_names(const struct spex_space *space, FILE *out) {
     char label[512], error[530];
     fputs("trial,status", out);
@@ -47,6 +50,7 @@ static void write_names(const struct spex_space *space, FILE *out) {
     fputs(",records_used,records_lost,seconds,steady\r\n", out);
 }
 
+/* A parameter that does not apply has the text "-". */
 static void write_trial(const struct spex_space *space, size_t number,
                         const struct spex_trial *trial, FILE *out) {
     fprintf(out, "%zu,", number);

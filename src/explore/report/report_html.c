@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The report as a self-contained HTML page, for the screen (light and dark) and for print. */
+/* The report as a self-contained HTML page, for the screen (light and dark) and for print. Pictures
+ * are included as SVG. Every text that comes from the store is escaped (html.h); the page's own
+ * texts are written as they are. Errors of writing are noticed at the end, by ferror. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +15,9 @@
 #include "explore/space/value_text.h"
 #include "measure/criterion.h"
 
-#define ROWS_MAX  200 /* rows of the table of all configurations */
+/* Most rows of the tables: of all configurations, of tied ones, of the Pareto front, of pairs of
+ * parameters. */
+#define ROWS_MAX  200
 #define TIED_MAX  20
 #define FRONT_MAX 50
 #define PAIRS_MAX 5
@@ -44,6 +48,7 @@ static const char style[] =
     "@media print{body{max-width:none;margin:0;font-size:10pt}figure,tr,.best{break-inside:avoid}"
     "h2{break-after:avoid}.scroll{overflow:visible}}\n";
 
+/* A cell of a table, aligned to the right. */
 static void cell_number(FILE *out, const char *text) {
     fputs("<td class=\"n\">", out);
     spex_html_text(out, text);
@@ -62,6 +67,7 @@ static void head_number(FILE *out, const char *text) {
     fputs("</th>", out);
 }
 
+/* A row of a name and a value. */
 static void write_row(FILE *out, const char *name, const char *value) {
     fputs("<tr><th>", out);
     spex_html_text(out, name);
@@ -123,6 +129,8 @@ static void write_best(const struct spex_study *study, FILE *out) {
     fputs("</p></div>\n", out);
 }
 
+/* The interval of the first objective is that of the ranking, which allows for the choice of the
+ * best; those of the others are of the means. */
 static void write_criteria(const struct spex_study *study, FILE *out) {
     const struct spex_space *space = &study->file->space;
     size_t g = study->findings.best;
@@ -174,6 +182,8 @@ static void write_group_head(const struct spex_study *study, const char *first, 
     fputs("</tr>\n", out);
 }
 
+/* A row of a table of configurations, in the columns of write_group_head. `first`: the first
+ * cell. */
 static void write_group(const struct spex_study *study, size_t g, const char *first, FILE *out) {
     const struct spex_space *space = &study->file->space;
     const struct spex_group *group = &study->summary.groups[g];
@@ -246,6 +256,7 @@ static void write_share(FILE *out, const char *names, const struct spex_sensitiv
             share > 0 ? share * 14 : 0);
 }
 
+/* Pairs that explain less than half a percent are left out. */
 static void write_effects(const struct spex_study *study, FILE *out) {
     const struct spex_effects *effects = &study->findings.effects;
     const struct spex_parameter *parameters = study->file->space.parameters;
@@ -290,6 +301,7 @@ static void write_failures(const struct spex_study *study, FILE *out) {
     fputs("</table>\n", out);
 }
 
+/* The recommended configuration first, then by the mean; equals in the order of the groups. */
 static int compare_configurations(const void *a, const void *b, void *user) {
     const struct spex_study *study = user;
     size_t one = *(const size_t *)a, other = *(const size_t *)b;
@@ -326,6 +338,7 @@ static int write_configurations(const struct spex_study *study, FILE *out) {
     return 0;
 }
 
+/* A mixed store has several machines, which are listed one after another. */
 static void write_circumstances(const struct spex_study *study, FILE *out) {
     const struct spex_findings *findings = &study->findings;
     char text[96];
@@ -340,7 +353,8 @@ static void write_circumstances(const struct spex_study *study, FILE *out) {
     fputs("</table></div>\n", out);
 }
 
-/* Draws a picture and includes its SVG in the page. */
+/* Draws a picture and includes its SVG in the page. The SVG is gnuplot's and not escaped; texts in
+ * it have passed spex_script_text, and the page's content policy forbids scripts. */
 static int write_picture(const struct spex_study *study, const char *name, spex_drawing *draw,
                          FILE *out, struct spex_error *error) {
     const struct spex_picture picture = {.name = name, .draw = draw, .subject = study};
@@ -369,6 +383,8 @@ static int write_pictures(const struct spex_study *study, FILE *out, struct spex
     return err ? err : write_picture(study, "convergence", spex_draw_convergence, out, error);
 }
 
+/* Goes on after a picture that could not be drawn: with an error the page does not get its name
+ * anyway. */
 static int write_results(const struct spex_study *study, FILE *out, struct spex_error *error) {
     write_best(study, out);
     write_criteria(study, out);

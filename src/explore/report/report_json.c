@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* The report as JSON: the findings, and all trials. Names of members are part of the format: they
+ * keep their meaning, and new ones may be added. NaN becomes null, since JSON has no NaN. */
 #include <math.h>
 
 #include "explore/report/json_parts.h"
 #include "explore/report/report.h"
 #include "explore/report/report_usage.h"
 
+/* One element for each criterion; empty for a failed trial. */
 static json_t *measured_json(const struct spex_space *space, const struct spex_trial *trial) {
     json_t *list = json_array();
     for (size_t c = 0; c < space->criterion_count && trial->ok; c++)
@@ -14,16 +17,15 @@ static json_t *measured_json(const struct spex_space *space, const struct spex_t
     return list;
 }
 
+/* The status may have a program's own output in it, which need not be UTF-8. */
 static json_t *trial_json(const struct spex_space *space, const struct spex_trial *trial) {
-    json_t *status = json_string(trial->status);
     return spex_report_usage(
         json_pack("{s:o, s:o, s:o, s:I, s:I, s:f, s:b, s:o}", "config",
                   spex_json_config(space, trial->levels), "objective",
                   spex_json_number(trial->ok ? trial->measured[0].value : NAN), "measured",
                   measured_json(space, trial), "records_used", (json_int_t)trial->records_used,
                   "records_lost", (json_int_t)trial->records_lost, "seconds", trial->seconds,
-                  "steady", (int)trial->steady, "status",
-                  status ? status : json_string("failed; the reason is not UTF-8")),
+                  "steady", (int)trial->steady, "status", json_string(trial->status)),
         trial);
 }
 
@@ -86,6 +88,7 @@ static json_t *front_json(const struct spex_study *study) {
     return list;
 }
 
+/* What was measured by value: among the configurations that were run. */
 static json_t *effect_json(const struct spex_effect *effect) {
     json_t *values = json_array();
     char text[64];
@@ -106,6 +109,7 @@ static json_t *share_json(const struct spex_sensitivity_share *share) {
                      spex_json_number(share->low), "high", spex_json_number(share->high));
 }
 
+/* "share" is by the model of the whole space if there is one; "total" exists with a model only. */
 static json_t *effects_json(const struct spex_study *study) {
     const struct spex_effects *effects = &study->findings.effects;
     const struct spex_parameter *parameters = study->file->space.parameters;
@@ -193,16 +197,22 @@ static void set_findings(const struct spex_study *study, json_t *report) {
                         spex_json_machines(study->machines, study->machine_count));
 }
 
+/* An array, unless somebody else has written the store. */
+static json_t *program_json(const char *text) {
+    json_t *program = json_loads(text, 0, NULL);
+    return program ? program : spex_json_text(text);
+}
+
+/* The program is stored as a JSON array and becomes one again. NULL: out of memory. */
 static json_t *report_json(const struct spex_study *study) {
     const struct spex_space *space = &study->file->space;
     json_t *trials = json_array();
-    json_t *report = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "space", space->name,
-                               "policy", spex_store_policy(study->store), "program",
-                               json_loads(spex_store_program(study->store), 0, NULL), "objective",
-                               spex_json_criterion(space->criteria), "best",
-                               group_json(study, study->findings.best), "worst",
-                               group_json(study, study->findings.worst), "best_by_threads",
-                               threads_json(study), "threads_knee", knee_json(study));
+    json_t *report = json_pack(
+        "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "space", space->name, "policy",
+        spex_store_policy(study->store), "program", program_json(spex_store_program(study->store)),
+        "objective", spex_json_criterion(space->criteria), "best",
+        group_json(study, study->findings.best), "worst", group_json(study, study->findings.worst),
+        "best_by_threads", threads_json(study), "threads_knee", knee_json(study));
     if (!report) {
         json_decref(trials);
         return NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The report as text. */
+/* The report as text, for a terminal of 100 columns: what was explored, the best configuration and
+ * how certain it is, and what follows from the trials. Lists are cut; the rest is counted. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -9,12 +10,14 @@
 #include "explore/space/value_text.h"
 #include "measure/criterion.h"
 
+/* Most lines of the lists: reasons of failures, tied configurations, the Pareto front, pairs of
+ * parameters. */
 #define REASONS_MAX 10
 #define TIED_MAX    10
 #define FRONT_MAX   20
 #define PAIRS_MAX   5
 
-/* Lost records were not counted. */
+/* Says what lost records mean for the figures, and how the user avoids losses. */
 static void print_loss(const struct spex_criterion *objective, double share, FILE *out) {
     fprintf(out, "           %.2g %% were lost: the program made more than could be taken",
             share * 100);
@@ -24,6 +27,7 @@ static void print_loss(const struct spex_criterion *objective, double share, FIL
             objective->probe);
 }
 
+/* A line for each objective and limit. */
 static void print_criteria(const struct spex_space *space, FILE *out) {
     char text[512];
     for (size_t c = 0; c < space->criterion_count; c++) {
@@ -186,7 +190,7 @@ static void print_front(const struct spex_study *study, FILE *out) {
                 findings->perhaps_count);
 }
 
-/* The bin with the highest or the lowest mean. */
+/* The bin with the highest or the lowest mean; the number of bins: no configuration has a value. */
 static size_t extreme_bin(const struct spex_effect *effect, bool highest) {
     size_t found = effect->bins.count;
     for (size_t b = 0; b < effect->bins.count; b++) {
@@ -200,6 +204,7 @@ static size_t extreme_bin(const struct spex_effect *effect, bool highest) {
     return found;
 }
 
+/* The lowest or the highest mean of a parameter's values, and the value. */
 static void print_end(const struct spex_study *study, const struct spex_effect *effect,
                       bool highest, FILE *out) {
     char text[64], value[48], both[128];
@@ -221,6 +226,7 @@ static void share_text(const struct spex_sensitivity_share *share, char *text, s
                  share->high * 100);
 }
 
+/* One line: share alone, share in all, name, lowest and highest mean. */
 static void print_effect(const struct spex_study *study, size_t p, FILE *out) {
     const struct spex_effects *effects = &study->findings.effects;
     const struct spex_sensitivity_share share = spex_effects_share(effects, p);
@@ -260,7 +266,8 @@ static void print_effects(const struct spex_study *study, FILE *out) {
     }
 }
 
-/* Prints the best so far after 1, 2, 5, 10, 20, 50 … trials and at the end. */
+/* Prints the best so far after 1, 2, 5, 10, 20, 50 … trials and at the end. `turn` counts the
+ * steps: 1 to 2, 2 to 5, 5 to 10. */
 static void print_convergence(const struct spex_study *study, FILE *out) {
     const struct spex_best_so_far *path = study->findings.convergence;
     size_t count = study->trials.count;
@@ -281,6 +288,7 @@ static void print_convergence(const struct spex_study *study, FILE *out) {
                 settled + 1, count);
 }
 
+/* The caller checks the stream for errors. */
 void spex_report_text(const struct spex_study *study, FILE *out) {
     const struct spex_findings *findings = &study->findings;
     print_header(study, out);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of the text report about numbers of threads. */
+/* The part of the text report about numbers of threads: a table of the best objective by number of
+ * threads, over all configurations and for each value of each category, and from which number on
+ * more threads do not help. Empty for a space without a parameter of threads. */
 #include "explore/report/report_parts.h"
 #include "measure/criterion.h"
 
-/* Prints the row of a thread count: the best of all, then the best with each category. */
+/* Prints the row of a thread count: the best of all, then the best with each category. p equal to
+ * parameter_count stands for all configurations (spex_summary_best_of). */
 static void print_thread_row(const struct spex_study *study, size_t t, FILE *out) {
     const struct spex_space *space = &study->file->space;
     size_t threads = space->threads_parameter;
@@ -23,6 +26,7 @@ static void print_thread_row(const struct spex_study *study, size_t t, FILE *out
     fputc('\n', out);
 }
 
+/* The columns of print_thread_row, in the same order. */
 static void print_thread_header(const struct spex_space *space, FILE *out) {
     fprintf(out, "%10s  %14s", space->parameters[space->threads_parameter].name, "any");
     for (size_t p = space->parameter_count; p-- > 0;) {
@@ -36,6 +40,7 @@ static void print_thread_header(const struct spex_space *space, FILE *out) {
     fputc('\n', out);
 }
 
+/* Nothing where the sentence is about all configurations. */
 static void print_condition(const struct spex_space *space, size_t fixed, size_t level, FILE *out) {
     if (fixed < space->parameter_count)
         fprintf(out, " with %s=%s", space->parameters[fixed].name,
@@ -57,6 +62,7 @@ static bool thread_range(const struct spex_study *study, size_t fixed, size_t le
     return found;
 }
 
+/* Prints nothing with results for fewer than two numbers of threads, of which nothing follows. */
 static void print_knee(const struct spex_study *study, size_t fixed, size_t level, FILE *out) {
     const struct spex_space *space = &study->file->space;
     const struct spex_parameter *threads = &space->parameters[space->threads_parameter];

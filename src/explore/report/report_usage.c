@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* What trials and their loads used, and their notes, for the reports. Usage that is not known is
+ * null. */
 #include "explore/report/report_usage.h"
 
 /* null when it is not known. */
@@ -15,6 +17,7 @@ static json_t *usage_json(const struct spex_usage *usage) {
     return object;
 }
 
+/* A load that ran beside the program. */
 static json_t *load_json(const struct spex_trial_load *load) {
     return json_pack("{s:s, s:I, s:o}", "stressor", load->stressor, "workers",
                      (json_int_t)load->workers, "usage", usage_json(&load->usage));
@@ -30,6 +33,7 @@ json_t *spex_report_usage(json_t *object, const struct spex_trial *trial) {
     return object;
 }
 
+/* One line, since the notes of many trials are usually the same. */
 void spex_report_notes(const struct spex_trials *trials, FILE *out) {
     const char *first = NULL;
     size_t count = 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Configurations as XML: written by the explorer for each run, read by the program through
- * include/spex/config.h. */
+ * include/spex/config.h. The program reads on its own threads, without locks: a configuration does
+ * not change once it has been read. Values are the texts of the space, so both sides see the
+ * same. */
 #define _GNU_SOURCE
 #include <spex/config.h>
 
@@ -16,12 +18,14 @@
 #include "explore/space/xml.h"
 #include "text/number.h"
 
+/* A configuration is its XML document: values are looked up in it. */
 struct spex_config {
     char *path;
     struct spex_xml xml;
     const xmlNode *root;
 };
 
+/* NULL: there is none of this name. O(parameters). */
 static const xmlNode *parameter_of(const struct spex_config *config, const char *name) {
     for (const xmlNode *p = spex_xml_child(config->root); p; p = spex_xml_next(p))
         if (strcmp(spex_xml_attribute(p, "name"), name) == 0)
@@ -29,6 +33,7 @@ static const xmlNode *parameter_of(const struct spex_config *config, const char 
     return NULL;
 }
 
+/* An empty value is allowed, an attribute that is missing is not. */
 static int check_parameter(struct spex_config *config, const xmlNode *parameter) {
     static const char *const known[] = {"name", "value", NULL};
     const char *name;
@@ -53,6 +58,7 @@ static int config_check(struct spex_config *config) {
     return err;
 }
 
+/* The path is copied because messages of the document refer to it. */
 int spex_config_read(const char *path, struct spex_config **out, char *why, size_t why_size) {
     struct spex_error reason = {"out of memory"};
     struct spex_config *config = calloc(1, sizeof(*config));
@@ -64,13 +70,15 @@ int spex_config_read(const char *path, struct spex_config **out, char *why, size
         spex_config_free(config);
         config = NULL;
     } else {
-        /* it points to a local variable; no function below fails through it */
+        /* It points to a local variable; no function below fails through it. */
         config->xml.error = NULL;
     }
     *out = config;
     return err;
 }
 
+/* A set-user-ID program is never explored: secure_getenv returns NULL in it. -ENOENT means "not
+ * explored", so a file that is missing is another error. */
 int spex_config_receive(struct spex_config **config, char *why, size_t why_size) {
     const char *path = secure_getenv("SPEX_CONFIG");
     *config = NULL;
@@ -95,6 +103,7 @@ const char *spex_config_text(const struct spex_config *config, const char *name)
     return parameter ? spex_xml_attribute(parameter, "value") : NULL;
 }
 
+/* *value is undefined after an error. */
 int spex_config_integer(const struct spex_config *config, const char *name, int64_t low,
                         int64_t high, int64_t *value, char *why, size_t why_size) {
     const char *text = spex_config_text(config, name);
@@ -119,6 +128,7 @@ static int document_add_parameter(xmlNode *root, const struct spex_parameter *pa
     return 0;
 }
 
+/* NULL: out of memory. */
 static xmlDoc *config_document(const struct spex_space *space, const size_t *levels) {
     xmlDoc *document = xmlNewDoc(BAD_CAST "1.0");
     xmlNode *root = xmlNewDocNode(document, NULL, BAD_CAST "configuration", NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads a space: parameters, criteria and run rules in the order of the elements; then, once all
- * parameters are known, what names them. */
+ * parameters are known, what names them. The first error ends the reading, with a message that has
+ * file, line and what was expected. What has been made is freed by spex_space_free. */
 #include "explore/space/space.h"
 
 #include <errno.h>
@@ -74,8 +75,9 @@ static int check_size(struct spex_xml *xml, const xmlNode *root, const struct sp
     return 0;
 }
 
-/* Fails when the constraints allow no configuration; in a large space, none of evenly spaced
- * ones. */
+/* Fails when the constraints allow no configuration; in a large space, none of evenly spaced ones.
+ * The last parameter changes fastest. The stride is odd, so that it does not skip every second of
+ * its levels. */
 static int check_allowed(struct spex_xml *xml, const xmlNode *root,
                          const struct spex_space *space) {
     size_t levels[SPEX_PARAMETERS_MAX];
@@ -99,6 +101,7 @@ struct elements {
     const xmlNode *heatmap;
 };
 
+/* Notes an element of which there may be one. */
 static int take_only_element(struct spex_xml *xml, const xmlNode *element, const xmlNode **seen) {
     if (*seen)
         return spex_xml_fail(xml, element, "only one was expected");
@@ -150,6 +153,8 @@ static int take_constraints(struct spex_xml *xml, const xmlNode *root,
     return err;
 }
 
+/* The order of the steps matters: each needs what the ones before it have read. `judged`: an
+ * objective is required. */
 static int take_space(struct spex_xml *xml, struct spex_space_file *file, bool judged) {
     static const char *const known[] = {"name", NULL};
     struct spex_space *space = &file->space;
@@ -175,7 +180,8 @@ static int take_space(struct spex_xml *xml, struct spex_space_file *file, bool j
     return err;
 }
 
-/* Makes a space of the document, which is freed in any case. `judged`: an objective is required. */
+/* Makes a space of the document, which is freed in any case. The space takes over the text, for the
+ * store. `judged`: an objective is required. */
 static int space_from(struct spex_xml *xml, bool judged, struct spex_space_file **out) {
     struct spex_space_file *file = calloc(1, sizeof(*file));
     int err = file ? 0 : spex_fail(xml->error, -ENOMEM, "out of memory");
@@ -252,6 +258,7 @@ void spex_space_free(struct spex_space_file *file) {
     free(file);
 }
 
+/* A line of the space's identity: what stands in it must be equal for trials to be comparable. */
 static void print_parameter(const struct spex_parameter *parameter, FILE *out) {
     fprintf(out, "parameter %s [%s]%s:", parameter->name, parameter->unit,
             parameter->logarithmic ? " log" : "");
@@ -275,6 +282,7 @@ static void print_run(const struct spex_space *space, FILE *out) {
             rules->duration_seconds, rules->trials_max, rules->seed);
 }
 
+/* Stores compare identities of different releases, so what is printed here keeps its form. */
 char *spex_space_identity(const struct spex_space_file *file) {
     const struct spex_space *space = &file->space;
     char *text = NULL, criterion[1024];
@@ -300,6 +308,7 @@ char *spex_space_identity(const struct spex_space_file *file) {
     return text;
 }
 
+/* Compares line by line; a text may end without a newline. */
 void spex_identity_skip_equal(const char **a, const char **b) {
     while (**a && **b) {
         size_t length = strcspn(*a, "\n"), other = strcspn(*b, "\n");

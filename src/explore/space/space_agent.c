@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads the elements that say how a trial prepares the program, and checks them before the first
+ * trial: names of variables, templates, commands and loads. A command is run by a shell, so
+ * parameters in it are restricted to what a shell takes as it is. */
 #define _GNU_SOURCE
 #include "explore/space/space_agent.h"
 
@@ -10,16 +13,19 @@
 #include "explore/space/template.h"
 #include "text/number.h"
 
+/* Seconds that a command may take. */
 #define TIMEOUT_DEFAULT 60
 #define TIMEOUT_MAX     86400
 #define DESCRIPTOR_MAX  255
 
+/* Not isalpha() and isdigit(), which depend on the user's locale. */
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS  "0123456789"
 
 /* Characters that a shell does not interpret. */
 #define SHELL_SAFE LETTERS DIGITS "_.,:/@%+=-"
 
+/* What all functions here need. */
 struct taking {
     struct spex_xml *xml;
     const struct spex_space *space;
@@ -66,6 +72,7 @@ static int check_variable(const struct taking *taking, const xmlNode *element, c
     return 0;
 }
 
+/* The count grows before the texts are copied, so that spex_agent_free frees what was copied. */
 static int take_environment(const struct taking *taking, const xmlNode *element) {
     static const char *const known[] = {"name", "value", NULL};
     struct spex_agent *agent = taking->agent;
@@ -85,6 +92,7 @@ static int take_environment(const struct taking *taking, const xmlNode *element)
     return err ? err : take_template(taking, element, "value", value, NULL, &variable->value);
 }
 
+/* Descriptors 0 to 2 are the program's standard streams. */
 static int take_configuration(const struct taking *taking, const xmlNode *element) {
     static const char *const known[] = {"descriptor", NULL};
     const char *text;
@@ -103,6 +111,8 @@ static int take_configuration(const struct taking *taking, const xmlNode *elemen
     return 0;
 }
 
+/* Names of variables have letters, digits and "_" only, so "." and "-" of parameters' names are
+ * replaced. */
 char *spex_agent_parameter_variable(const char *parameter) {
     char *variable;
     if (asprintf(&variable, "SPEX_PARAMETER_%s", parameter) < 0)
@@ -135,7 +145,8 @@ static int check_shell_safe(const struct taking *taking, const xmlNode *element,
     return 0;
 }
 
-/* Fails when two parameters have the same variable in commands. */
+/* Fails when two parameters have the same variable in commands ("a.b" and "a-b").
+ * O(parameters²). */
 static int check_variables_differ(const struct taking *taking, const xmlNode *element) {
     const struct spex_space *space = taking->space;
     char *variables[SPEX_PARAMETERS_MAX] = {NULL};
@@ -154,6 +165,7 @@ static int check_variables_differ(const struct taking *taking, const xmlNode *el
     return err;
 }
 
+/* Reads a <setup> or <teardown>. `command` is zeroed if there was none before. */
 static int take_command(const struct taking *taking, const xmlNode *element,
                         struct spex_agent_command *command) {
     static const char *const known[] = {"command", "timeout", NULL};
@@ -175,7 +187,8 @@ static int take_command(const struct taking *taking, const xmlNode *element,
     return err ? err : check_variables_differ(taking, element);
 }
 
-/* Whether the text is a number of workers, or a parameter all of whose values are. */
+/* Returns whether the text is a number of workers, or a parameter all of whose values are. Values
+ * ascend, so the first and the last tell. */
 static bool are_workers(const struct spex_space *space, const char *text) {
     int64_t number;
     if (spex_number_integer(text, &number))
@@ -191,6 +204,8 @@ static bool are_workers(const struct spex_space *space, const char *text) {
     return false;
 }
 
+/* The stressor becomes part of an option of stress-ng ("--cpu"), so only letters, digits and "-"
+ * may be in it. */
 static int check_load(const struct taking *taking, const xmlNode *element, const char *stressor,
                       const char *workers) {
     if (stressor[strspn(stressor, LETTERS DIGITS "-")] || *stressor == '-')
@@ -208,6 +223,8 @@ static int check_load(const struct taking *taking, const xmlNode *element, const
     return 0;
 }
 
+/* The workers are checked as a template first, whose message says which parameters there are, and
+ * then as a number. */
 static int take_load(const struct taking *taking, const xmlNode *element) {
     static const char *const known[] = {"stressor", "workers", "options", NULL};
     const char *stressor, *workers, *options = spex_xml_attribute(element, "options");
@@ -236,6 +253,7 @@ static int take_teardown(const struct taking *taking, const xmlNode *element) {
     return take_command(taking, element, &taking->agent->teardown);
 }
 
+/* The elements that are read here. */
 static const struct {
     const char *name;
     int (*take)(const struct taking *, const xmlNode *);
@@ -249,6 +267,7 @@ static const struct {
 
 enum { ELEMENTS = sizeof(elements) / sizeof(elements[0]) };
 
+/* ELEMENTS: the name is none of them. */
 static size_t element_of(const char *name) {
     size_t e = 0;
     while (e < ELEMENTS && strcmp(elements[e].name, name) != 0)
@@ -260,6 +279,7 @@ bool spex_agent_element(const char *name) {
     return element_of(name) < ELEMENTS;
 }
 
+/* The elements may stand anywhere in the space, also before the parameters that they name. */
 int spex_agent_take(struct spex_xml *xml, const xmlNode *root, const struct spex_space *space,
                     struct spex_agent **agent) {
     *agent = calloc(1, sizeof(**agent));
@@ -292,6 +312,7 @@ void spex_agent_free(struct spex_agent *agent) {
     free(agent);
 }
 
+/* Commands and loads are part of what makes trials comparable. */
 void spex_agent_print(const struct spex_agent *agent, FILE *out) {
     const struct spex_agent_command *commands[] = {&agent->setup, &agent->teardown};
     for (size_t v = 0; v < agent->variable_count; v++)

@@ -49,7 +49,7 @@ struct spex_agent {
     size_t load_count;
 };
 
-/* Whether spex_agent_take handles elements of this name. */
+/* Returns whether spex_agent_take handles elements of this name. */
 bool spex_agent_element(const char *name);
 
 /* Takes all these elements of the space, whose parameters must be known. *agent is to be freed also

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Conditions are compiled once and evaluated by libxml2's XPath. Names and functions are checked
  * before, since XPath's own messages would not say what was expected and since an unknown name
- * would only fail during evaluation. */
+ * would only fail during evaluation. A condition may name earlier parameters only, so parameters
+ * are settled in one pass from the first to the last. */
 #include "explore/space/space_condition.h"
 
 #include <pthread.h>
@@ -14,27 +15,31 @@
 
 #include "explore/space/space_parameter.h"
 
+/* Longer names are cut in messages. */
 #define NAME_BYTES_MAX 128
 
+/* A compiled condition. */
 struct condition {
     xmlXPathCompExpr *expression;
     char *text;
     uint64_t parameters; /* bit p: names parameter p */
 };
 
+/* All conditions of a space. */
 struct spex_conditions {
     const struct spex_space *space;
     xmlXPathContext *context;
     pthread_mutex_t lock; /* guards context and levels: libxml2's context is not thread-safe */
     const size_t *levels; /* configuration under evaluation */
-    /* without an expression: the parameter always applies */
+    /* By parameter. Without an expression the parameter always applies. */
     struct condition when[SPEX_PARAMETERS_MAX];
     struct condition constraints[SPEX_CONSTRAINTS_MAX];
     size_t constraint_count;
     size_t when_count;
 };
 
-/* XPath's variable lookup: the value of a parameter in `levels`. */
+/* XPath's variable lookup: the value of a parameter in `levels`. The lock is held
+ * (condition_evaluate). XPath owns the result. */
 static xmlXPathObject *condition_variable(void *user, const xmlChar *name,
                                           const xmlChar *space_uri) {
     const struct spex_conditions *conditions = user;
@@ -51,11 +56,13 @@ static xmlXPathObject *condition_variable(void *user, const xmlChar *name,
     return xmlXPathNewFloat(value->number);
 }
 
+/* Keeps libxml2 from printing; errors are reported by their results. */
 static void ignore_error(void *user, const xmlError *error) {
     (void)user;
     (void)error;
 }
 
+/* A context without a document: conditions have variables and no paths. */
 struct spex_conditions *spex_conditions_new(const struct spex_space *space) {
     struct spex_conditions *conditions = calloc(1, sizeof(*conditions));
     if (!conditions)
@@ -90,10 +97,12 @@ void spex_conditions_free(struct spex_conditions *conditions) {
     free(conditions);
 }
 
+/* How many blank characters the text begins with, as XPath defines them. */
 static size_t blanks(const char *text) {
     return strspn(text, " \t\r\n");
 }
 
+/* Moves *text behind "=" or "!=" and the blanks around it. False: neither is there. */
 static bool equals_follows(const char **text) {
     *text += blanks(*text);
     size_t length = **text == '=' ? 1 : strncmp(*text, "!=", 2) == 0 ? 2 : 0;
@@ -198,6 +207,8 @@ static int condition_evaluate(struct spex_conditions *conditions, const struct c
     return truth;
 }
 
+/* Checks, compiles and tries a condition. The first `known` parameters may be named. Evaluating it
+ * once, with the defaults, finds errors of types that compiling does not. */
 static int condition_take(struct spex_conditions *conditions, struct spex_xml *xml,
                           const xmlNode *element, const char *attribute, const char *text,
                           size_t known, struct condition *condition) {
@@ -219,6 +230,7 @@ static int condition_take(struct spex_conditions *conditions, struct spex_xml *x
     return condition->text ? 0 : spex_fail(xml->error, -ENOMEM, "out of memory");
 }
 
+/* `last`: the parameter itself; those before it may be named. */
 int spex_conditions_when(struct spex_conditions *conditions, struct spex_xml *xml,
                          const xmlNode *element) {
     const char *text = spex_xml_attribute(element, "when");
@@ -229,6 +241,8 @@ int spex_conditions_when(struct spex_conditions *conditions, struct spex_xml *xm
     return condition_take(conditions, xml, element, "when", text, last, &conditions->when[last]);
 }
 
+/* The count grows before the condition is read, so that what was compiled is freed after an
+ * error. */
 int spex_conditions_require(struct spex_conditions *conditions, struct spex_xml *xml,
                             const xmlNode *element) {
     static const char *const known[] = {"require", NULL};
@@ -248,8 +262,9 @@ bool spex_conditions_any(const struct spex_conditions *conditions) {
     return conditions->constraint_count || conditions->when_count;
 }
 
-/* Whether a parameter applies, when the levels before it are settled. A parameter whose condition
- * names one that does not apply does not apply either. */
+/* Returns whether a parameter applies, when the levels before it are settled. A parameter whose
+ * condition names one that does not apply does not apply either. A condition that cannot be
+ * evaluated counts as false. */
 static bool settled_applies(struct spex_conditions *conditions, const size_t *levels, size_t p,
                             uint64_t unapplied) {
     const struct condition *when = &conditions->when[p];
@@ -271,6 +286,7 @@ static uint64_t conditions_settle(struct spex_conditions *conditions, size_t *le
     return unapplied;
 }
 
+/* Each condition is evaluated under the lock by itself, so threads may settle at the same time. */
 bool spex_conditions_settle(const struct spex_space *space, size_t *levels) {
     struct spex_conditions *conditions = space->context;
     conditions_settle(conditions, levels, space->parameter_count);
@@ -280,6 +296,7 @@ bool spex_conditions_settle(const struct spex_space *space, size_t *levels) {
     return true;
 }
 
+/* Settles a copy up to the parameter: whether it applies depends on those before it. */
 bool spex_conditions_apply(const struct spex_space *space, const size_t *levels, size_t parameter) {
     struct spex_conditions *conditions = space->context;
     size_t settled[SPEX_PARAMETERS_MAX];

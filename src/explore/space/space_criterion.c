@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads objectives and limits. */
+/* Reads objectives and limits. Which probes and metrics are possible is decided in
+ * measure/criterion.h, which programs that tune themselves share. */
 #define _GNU_SOURCE
 #include "explore/space/space_criterion.h"
 
@@ -12,6 +13,7 @@
 #include "site/selection.h"
 #include "text/number.h"
 
+/* Greatest number of a value in a record that a space may name. */
 #define FIELD_MAX 255
 
 /* Checks that the selection names a single probe, and sets its type. */
@@ -32,6 +34,7 @@ static int take_probe(struct spex_xml *xml, const xmlNode *element, const char *
     return err;
 }
 
+/* The number of a value in the records of the probe; 0 where it is not given. */
 static int take_field(struct spex_xml *xml, const xmlNode *element, unsigned *field) {
     const char *text = spex_xml_attribute(element, "field");
     int64_t value = 0;
@@ -44,6 +47,7 @@ static int take_field(struct spex_xml *xml, const xmlNode *element, unsigned *fi
     return 0;
 }
 
+/* Probe, field and metric: what the criterion is about. */
 static int take_metric(struct spex_xml *xml, const xmlNode *element,
                        struct spex_criterion *criterion) {
     const char *probe = NULL, *metric = NULL;
@@ -101,6 +105,7 @@ static bool parse_bound(const struct spex_criterion *criterion, const char *text
     return spex_number_real(text, bound);
 }
 
+/* The bound of a limit, in seconds for a time. */
 static int take_bound(struct spex_xml *xml, const xmlNode *element,
                       struct spex_criterion *criterion) {
     const char *most = spex_xml_attribute(element, "at_most");
@@ -117,7 +122,8 @@ static int take_bound(struct spex_xml *xml, const xmlNode *element,
     return 0;
 }
 
-/* Adds a zeroed criterion: an objective is placed before the limits. */
+/* Adds a zeroed criterion: an objective is placed before the limits. The array has room for all
+ * from the beginning, so pointers into it stay valid until the next objective is added. */
 static struct spex_criterion *criterion_add(struct spex_space *space, bool limit) {
     struct spex_criterion *all = (struct spex_criterion *)(uintptr_t)space->criteria;
     if (!all && !(all = calloc(SPEX_CRITERIA_MAX, sizeof(*all))))
@@ -129,7 +135,8 @@ static struct spex_criterion *criterion_add(struct spex_space *space, bool limit
     return &all[at];
 }
 
-/* Fails when the figure is an objective already. */
+/* Fails when the figure is an objective already. Two limits of a figure are allowed: from below and
+ * from above. */
 static int check_new(struct spex_xml *xml, const xmlNode *element, const struct spex_space *space,
                      const struct spex_criterion *criterion) {
     for (size_t c = 0; c < space->objective_count; c++) {
@@ -143,6 +150,7 @@ static int check_new(struct spex_xml *xml, const xmlNode *element, const struct 
     return 0;
 }
 
+/* The criterion is added before it is read, so that the space frees it after an error. */
 int spex_criterion_take(struct spex_xml *xml, const xmlNode *element, bool limit,
                         struct spex_space *space) {
     static const char *const of_objective[] = {"probe", "metric", "field", "goal", NULL};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads parameters; space_values.c makes their values. */
+/* Reads parameters; space_values.c makes their values. Values of ordered parameters (numbers)
+ * ascend and get positions between 0 and 1, by which policies and pictures measure distances. */
 #include "explore/space/space_parameter.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@ static bool is_name(const char *text) {
            text[strspn(text, SPEX_NAME_LETTERS "0123456789.-")] == '\0';
 }
 
+/* Everything else about a parameter depends on its kind, so there is no default. */
 static int take_kind(struct spex_xml *xml, const xmlNode *element, enum spex_parameter_kind *kind) {
     static const struct {
         const char *name;
@@ -37,6 +39,7 @@ static int take_kind(struct spex_xml *xml, const xmlNode *element, enum spex_par
                          "type=\"%s\": integer, real, categorical or boolean was expected", type);
 }
 
+/* Names must differ: conditions, templates and reports refer to parameters by them. */
 static int take_name(struct spex_xml *xml, const xmlNode *element, const struct spex_space *space,
                      const char **name) {
     int err = spex_xml_required(xml, element, "name", name);
@@ -53,7 +56,8 @@ static int take_name(struct spex_xml *xml, const xmlNode *element, const struct 
     return 0;
 }
 
-/* Adds a zeroed parameter. */
+/* Adds a zeroed parameter. The array has room for all, and is const for users of the space only.
+ * NULL: out of memory. */
 static struct spex_parameter *parameter_add(struct spex_space *space) {
     struct spex_parameter *all = (struct spex_parameter *)(uintptr_t)space->parameters;
     if (!all && !(all = calloc(SPEX_PARAMETERS_MAX, sizeof(*all))))
@@ -77,7 +81,8 @@ static int take_scale(struct spex_xml *xml, const xmlNode *element,
     return 0;
 }
 
-/* Sets *level to the level of the value that an attribute names. */
+/* Sets *level to the level of the value that an attribute names. Numbers are compared as numbers,
+ * so "1.0" names the value 1. */
 static int find_level(struct spex_xml *xml, const xmlNode *element, const char *attribute,
                       const struct spex_parameter *parameter, size_t *level) {
     const char *text = spex_xml_attribute(element, attribute);
@@ -92,7 +97,8 @@ static int find_level(struct spex_xml *xml, const xmlNode *element, const char *
                          text);
 }
 
-/* Removes all values but the fixed one. */
+/* Removes all values but the fixed one. It becomes the first; its own place gets the first one's
+ * text, which is freed with the rest. */
 static int take_fixed(struct spex_xml *xml, const xmlNode *element,
                       struct spex_parameter *parameter) {
     size_t level;
@@ -138,6 +144,8 @@ static int set_positions(struct spex_xml *xml, const xmlNode *element,
     return 0;
 }
 
+/* Positions are set before other values are removed: a fixed value keeps its position on the whole
+ * scale. */
 int spex_parameter_take(struct spex_xml *xml, const xmlNode *element, struct spex_space *space) {
     static const char *const known[] = {"name",    "type",  "unit",   "values", "min",
                                         "max",     "step",  "factor", "points", "scale",

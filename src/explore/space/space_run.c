@@ -7,6 +7,8 @@
 
 #include "text/number.h"
 
+/* Limits against typing errors: of repetitions, of all trials, of records a thread, and of
+ * times. */
 #define TRIALS_MAX     1000
 #define TRIALS_ALL_MAX 1000000000
 #define RECORDS_MAX    1000000000
@@ -23,6 +25,7 @@ static int take_count(struct spex_xml *xml, const xmlNode *element, const char *
                          name, text, low, high);
 }
 
+/* The same for seconds, with or without a fraction. */
 static int take_seconds(struct spex_xml *xml, const xmlNode *element, const char *name,
                         double *value) {
     const char *text = spex_xml_attribute(element, name);
@@ -32,6 +35,7 @@ static int take_seconds(struct spex_xml *xml, const xmlNode *element, const char
                          SECONDS_MAX);
 }
 
+/* "auto", the default, leaves *seconds negative: the end of the warm-up is looked for. */
 static int take_warmup(struct spex_xml *xml, const xmlNode *element, double *seconds) {
     const char *text = spex_xml_attribute(element, "warmup");
     if (!text || strcmp(text, "auto") == 0)
@@ -42,7 +46,7 @@ static int take_warmup(struct spex_xml *xml, const xmlNode *element, double *sec
                          text, SECONDS_MAX);
 }
 
-/* "2%" */
+/* Sets *precision to the share that "2%" means. */
 static int take_precision(struct spex_xml *xml, const xmlNode *element, double *precision) {
     const char *text = spex_xml_attribute(element, "precision");
     char digits[32] = "";
@@ -61,6 +65,7 @@ static int take_precision(struct spex_xml *xml, const xmlNode *element, double *
     return 0;
 }
 
+/* What is set after an error is not used. */
 int spex_run_take(struct spex_xml *xml, const xmlNode *element, struct spex_rules *rules) {
     static const char *const known[] = {
         "trials_per_config", "records_per_thread", "threads", "precision", "warmup",

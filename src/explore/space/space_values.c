@@ -12,8 +12,8 @@
 
 #include "text/number.h"
 
-/* Appends a value with a copy of the text's first `length` bytes; NULL after an error. The room is
- * doubled when the count is a power of two. */
+/* Appends a value with a copy of the text's first `length` bytes; NULL after an error, which is
+ * set. The room is doubled when the count is a power of two. */
 static struct spex_value *value_append(struct spex_xml *xml, const xmlNode *element,
                                        struct spex_parameter *parameter, const char *text,
                                        size_t length) {
@@ -62,6 +62,7 @@ static int value_append_real(struct spex_xml *xml, const xmlNode *element,
     return 0;
 }
 
+/* False: the text is no number of this kind. */
 static bool read_number(enum spex_parameter_kind kind, struct spex_value *value) {
     if (kind == SPEX_REAL)
         return spex_number_real(value->text, &value->number);
@@ -95,6 +96,7 @@ static int check_last_category(struct spex_xml *xml, const xmlNode *element,
     return 0;
 }
 
+/* Of a boolean's two values the first is false, the second true. */
 static int take_item(struct spex_xml *xml, const xmlNode *element, struct spex_parameter *parameter,
                      const char *item, size_t length) {
     struct spex_value *value = value_append(xml, element, parameter, item, length);
@@ -155,6 +157,7 @@ static int take_real(struct spex_xml *xml, const xmlNode *element, const char *n
                          low);
 }
 
+/* A range of integers; factor 0: it goes by steps. */
 struct range {
     int64_t min, max, step, factor;
 };
@@ -176,6 +179,7 @@ static int check_attributes(struct spex_xml *xml, const xmlNode *element) {
     return 0;
 }
 
+/* *points stays when the attribute is missing. */
 static int take_points(struct spex_xml *xml, const xmlNode *element, int64_t *points) {
     int err = take_integer(xml, element, "points", 2, points);
     if (!err && *points > SPEX_VALUES_MAX)
@@ -183,7 +187,8 @@ static int take_points(struct spex_xml *xml, const xmlNode *element, int64_t *po
     return err;
 }
 
-/* Point i of n between two numbers, at equal distances or equal ratios. */
+/* Point i of n between two numbers, at equal distances or equal ratios. The last is `max` itself,
+ * free of rounding. */
 static double range_point(bool logarithmic, double min, double max, int64_t i, int64_t n) {
     double part = (double)i / (double)(n - 1);
     if (i == n - 1)
@@ -191,6 +196,7 @@ static double range_point(bool logarithmic, double min, double max, int64_t i, i
     return logarithmic ? min * pow(max / min, part) : min + (max - min) * part;
 }
 
+/* The negated comparison refuses NaN, too. */
 static int check_scale(struct spex_xml *xml, const xmlNode *element,
                        const struct spex_parameter *parameter, double min, double max) {
     if (!(min <= max))
@@ -209,6 +215,8 @@ static bool range_next(const struct range *range, int64_t *value) {
     return !__builtin_add_overflow(*value, range->step, value);
 }
 
+/* Lists a range in steps or by a factor. A range that does not end at its max is refused, since the
+ * user would not know which values there are. */
 static int step_through(struct spex_xml *xml, const xmlNode *element, const struct range *range,
                         struct spex_parameter *parameter) {
     int err = 0;
@@ -259,7 +267,8 @@ static int take_integer_range(struct spex_xml *xml, const xmlNode *element,
                   : step_through(xml, element, &range, parameter);
 }
 
-/* The number of points that a step or a factor gives; 0 when they do not reach the end. */
+/* The number of points that a step or a factor gives; 0 when they do not reach the end, within the
+ * rounding errors of decimal fractions; more than SPEX_VALUES_MAX for too many. */
 static int64_t range_points(double min, double max, double step, double factor) {
     double steps = factor > 0 ? log(max / min) / log(factor) : (max - min) / step;
     if (!(steps < SPEX_VALUES_MAX))
@@ -299,6 +308,8 @@ static int take_real_range(struct spex_xml *xml, const xmlNode *element,
     return err;
 }
 
+/* A list is taken for any kind, a range for numbers only. A boolean without a list has "false" and
+ * "true". */
 int spex_values_take(struct spex_xml *xml, const xmlNode *element,
                      struct spex_parameter *parameter) {
     const char *list = spex_xml_attribute(element, "values");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Scans templates piece by piece. Open braces are kept on a stack, since a closing brace means the
- * same as the opening one that it belongs to. */
+ * same as the opening one that it belongs to. Checking and filling use the same scanner, so what
+ * has been checked can be filled. O(length × parameters). */
 #define _GNU_SOURCE
 #include "explore/space/template.h"
 
@@ -13,6 +14,7 @@
 
 _Static_assert(SPEX_PARAMETERS_MAX <= 64, "a bit for each");
 
+/* The state of a scan. */
 struct scan {
     const char *at;
     bool after_dollar;
@@ -27,6 +29,7 @@ struct piece {
     bool name;
 };
 
+/* The stack has room for as many braces as the text has characters. 0 or -ENOMEM. */
 static int scan_begin(struct scan *scan, const char *text) {
     *scan = (struct scan){.at = text, .doubled = calloc(strlen(text) + 1, sizeof(bool))};
     return scan->doubled ? 0 : -ENOMEM;
@@ -49,6 +52,7 @@ static struct piece scan_character(struct scan *scan, size_t written) {
     return piece;
 }
 
+/* "{{" is a brace, "{name}" a parameter unless a "$" is before it, any other brace itself. */
 static struct piece scan_opening_brace(struct scan *scan) {
     bool doubled = scan->at[1] == '{';
     size_t length = doubled || scan->after_dollar ? 0 : brace_name_length(scan->at);
@@ -61,6 +65,8 @@ static struct piece scan_opening_brace(struct scan *scan) {
     return scan_character(scan, doubled ? 2 : 1);
 }
 
+/* A brace that was opened once is closed by one character, one that was opened twice by two. One
+ * that was never opened may be written either way. */
 static struct piece scan_closing_brace(struct scan *scan) {
     bool twice = scan->at[1] == '}';
     if (scan->open == 0)
@@ -73,6 +79,7 @@ static struct piece scan_closing_brace(struct scan *scan) {
     return scan_character(scan, twice ? 2 : 1);
 }
 
+/* False: the template has ended. */
 static bool scan_next(struct scan *scan, struct piece *piece) {
     if (*scan->at == '\0')
         return false;
@@ -85,6 +92,7 @@ static bool scan_next(struct scan *scan, struct piece *piece) {
     return true;
 }
 
+/* The number of parameters: there is none of this name. */
 static size_t parameter_of(const struct spex_space *space, const struct piece *piece) {
     size_t p = 0;
     while (p < space->parameter_count &&
@@ -94,6 +102,7 @@ static size_t parameter_of(const struct spex_space *space, const struct piece *p
     return p;
 }
 
+/* The message lists the names that there are, as many as it has room for. */
 static int fail_unknown(const struct spex_space *space, const struct piece *piece,
                         struct spex_error *error) {
     char known[160] = "";
@@ -106,6 +115,7 @@ static int fail_unknown(const struct spex_space *space, const struct piece *piec
                      shown, piece->text, known);
 }
 
+/* Stops at the first name that is no parameter. */
 int spex_template_check(const char *text, const struct spex_space *space, uint64_t *named,
                         struct spex_error *error) {
     struct scan scan;
@@ -141,6 +151,8 @@ static bool template_write(struct scan *scan, const struct spex_space *space, co
     return true;
 }
 
+/* A template that names a parameter that does not apply has no text: the caller leaves out what it
+ * was for. */
 int spex_template_fill(const char *text, const struct spex_space *space, const size_t *levels,
                        char **filled) {
     struct scan scan;

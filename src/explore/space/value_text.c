@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Figures as the user reads them: rounded, with the unit of the criterion. */
 #include "explore/space/value_text.h"
 
 #include <math.h>
@@ -6,6 +7,7 @@
 
 #include "measure/criterion.h"
 
+/* The unit behind a number: seconds are set apart by a space, "/s" is not. */
 static const char *unit_text(const struct spex_criterion *criterion) {
     const char *unit = spex_criterion_unit(criterion);
     return *unit == 's' ? " s" : unit;

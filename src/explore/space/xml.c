@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Strict reading of XML with libxml2. The whole file is read first, so that the text can be stored
- * with the trials. */
+ * with the trials. Documents are not trusted: their size is bounded, there is no network, and
+ * document type declarations, which could expand entities without bound, are refused. */
 #include "explore/space/xml.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <libxml/parser.h>
 
+#include "base/whole_file.h"
 #include "text/printable.h"
 
 /* No network access; messages are ours. XML_PARSE_BIG_LINES: line numbers above 65535. */
@@ -26,32 +26,7 @@ typedef const xmlError parse_error;
 typedef xmlError parse_error;
 #endif
 
-static int read_until_end(int fd, char *text, size_t room, size_t *length) {
-    *length = 0;
-    while (*length < room) {
-        ssize_t got = read(fd, text + *length, room - *length);
-        if (got == 0)
-            return 0;
-        if (got < 0 && errno != EINTR)
-            return -errno;
-        *length += got > 0 ? (size_t)got : 0;
-    }
-    return -EFBIG;
-}
-
-static int xml_load(struct spex_xml *xml) {
-    int fd = open(xml->path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return spex_fail(xml->error, -errno, "cannot read %s: %s", xml->path, strerror(errno));
-    xml->text = malloc(SPEX_XML_BYTES_MAX + 1);
-    int err = xml->text ? read_until_end(fd, xml->text, SPEX_XML_BYTES_MAX, &xml->length) : -ENOMEM;
-    close(fd);
-    if (err)
-        return spex_fail(xml->error, err, "cannot read %s: %s", xml->path, strerror(-err));
-    xml->text[xml->length] = '\0';
-    return 0;
-}
-
+/* 0; -EFBIG: the file has as many bytes as there is room for, or more; or the error of reading. */
 /* Passes the parser's message on, without its newline. */
 static int fail_parse(struct spex_xml *xml, const xmlError *error) {
     const char *text = error && error->message ? error->message : "not an XML document\n";
@@ -77,6 +52,7 @@ static void ignore_error(void *context, parse_error *error) {
     (void)error;
 }
 
+/* The error function is libxml2's global one, per thread; the program's own is put back. */
 static xmlDoc *read_silently(struct spex_xml *xml, xmlParserCtxt *parser) {
     xmlStructuredErrorFunc old = xmlStructuredError;
     void *old_context = xmlStructuredErrorContext;
@@ -87,6 +63,7 @@ static xmlDoc *read_silently(struct spex_xml *xml, xmlParserCtxt *parser) {
     return document;
 }
 
+/* The document refers to nothing outside of it afterwards; nodes stay valid until spex_xml_free. */
 static int xml_parse(struct spex_xml *xml) {
     int err = check_bytes(xml);
     if (err)
@@ -106,7 +83,7 @@ static int xml_parse(struct spex_xml *xml) {
 
 int spex_xml_read_file(struct spex_xml *xml, const char *path, struct spex_error *error) {
     *xml = (struct spex_xml){.path = path, .error = error};
-    int err = xml_load(xml);
+    int err = spex_whole_file_read(path, SPEX_XML_BYTES_MAX, &xml->text, &xml->length, error);
     err = err ? err : xml_parse(xml);
     if (err)
         spex_xml_free(xml);
@@ -147,6 +124,7 @@ int spex_xml_root(struct spex_xml *xml, const char *name, const xmlNode **root) 
     return spex_xml_fail(xml, *root, "<%s> was expected here", name);
 }
 
+/* The first element from this node on; comments and texts are skipped. */
 static const xmlNode *element_from(const xmlNode *node) {
     while (node && node->type != XML_ELEMENT_NODE)
         node = node->next;
@@ -195,6 +173,8 @@ static bool has_namespace(const xmlNode *element) {
     return element->ns || element->nsDef;
 }
 
+/* Control characters are refused, because values are printed to terminals and passed to
+ * programs. */
 int spex_xml_check(struct spex_xml *xml, const xmlNode *element, const char *const *known,
                    int children) {
     if (has_namespace(element))
@@ -216,6 +196,8 @@ int spex_xml_check(struct spex_xml *xml, const xmlNode *element, const char *con
     return 0;
 }
 
+/* Without a document type declaration there are no entities of the document's own, so an attribute
+ * has one text node. */
 const char *spex_xml_attribute(const xmlNode *element, const char *name) {
     for (const xmlAttr *a = element->properties; a; a = a->next)
         if (strcmp((const char *)a->name, name) == 0)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the note with the build ID in the program's segments, by libelf. */
+/* Finds the note with the build ID in the program's segments, by libelf, which checks offsets and
+ * sizes against the file. Segments are used and not sections, since a stripped program may have
+ * none. */
 #include "explore/store/build_id.h"
 
 #include <stdio.h>
@@ -8,6 +10,7 @@
 
 #include <gelf.h>
 
+/* NULL: out of memory. */
 static char *hexadecimal(const unsigned char *bytes, size_t count) {
     char *text = malloc(2 * count + 1);
     for (size_t b = 0; text && b < count; b++)
@@ -15,6 +18,7 @@ static char *hexadecimal(const unsigned char *bytes, size_t count) {
     return text;
 }
 
+/* NULL: these notes have no build ID. */
 static char *find_in_notes(Elf_Data *data) {
     GElf_Nhdr note;
     size_t name, description;
@@ -26,6 +30,7 @@ static char *find_in_notes(Elf_Data *data) {
     return NULL;
 }
 
+/* Notes in a segment of alignment 8 are padded to 8 bytes, others to 4. */
 static char *find_in_segments(Elf *elf) {
     size_t count;
     char *found = NULL;
@@ -42,6 +47,7 @@ static char *find_in_segments(Elf *elf) {
     return found;
 }
 
+/* NULL also for what is no ELF file, such as a script. */
 char *spex_build_id(int fd) {
     if (elf_version(EV_CURRENT) == EV_NONE)
         return NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the circumstances from uname, /proc/cpuinfo, sysconf and the program's file. */
+/* Finds the circumstances from uname, /proc/cpuinfo, sysconf and the program's file. What cannot be
+ * found is "unknown". All are texts, which are stored, shown and compared as they are. */
 #define _GNU_SOURCE
 #include "explore/store/circumstances.h"
 
@@ -17,6 +18,7 @@
 #include <spex/version.h>
 
 #include "explore/store/build_id.h"
+#include "text/printable.h"
 
 const char *const spex_circumstance_names[SPEX_ON_COUNT] = {
     [SPEX_ON_HOST] = "host", [SPEX_ON_KERNEL] = "kernel", [SPEX_ON_CPU] = "cpu",
@@ -47,6 +49,7 @@ static char *format_number(const char *text, unsigned long number) {
     return asprintf(&made, text, number) < 0 ? NULL : made;
 }
 
+/* The CPUs that this process may use: the explored program inherits the mask. */
 static char *cpu_count(void) {
     cpu_set_t ours;
     if (sched_getaffinity(0, sizeof(ours), &ours) < 0)
@@ -54,6 +57,7 @@ static char *cpu_count(void) {
     return format_number("%lu", (unsigned long)CPU_COUNT(&ours));
 }
 
+/* Physical memory, rounded to GiB. */
 static char *memory_size(void) {
     long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
     if (pages < 0 || bytes < 0)
@@ -75,6 +79,7 @@ static int find_in_path(const char *program, char *path, size_t size) {
     return -ENOENT;
 }
 
+/* Tells builds of a program without a build ID apart, such as a script. */
 static char *size_and_time(int fd) {
     struct stat status;
     char *made = NULL;
@@ -86,6 +91,7 @@ static char *size_and_time(int fd) {
     return made;
 }
 
+/* The build ID of the file that execvp would run. O_NONBLOCK: opening a FIFO must not wait. */
 static char *program_build(const char *program) {
     char path[4096];
     if (strchr(program, '/'))
@@ -102,6 +108,7 @@ static char *program_build(const char *program) {
     return id;
 }
 
+/* All are found before any is checked: freeing takes the texts that are there. */
 int spex_circumstances_now(const char *program, struct spex_circumstances *now) {
     struct utsname names;
     bool named = uname(&names) == 0;
@@ -114,11 +121,13 @@ int spex_circumstances_now(const char *program, struct spex_circumstances *now) 
                   [SPEX_ON_BUILD] = program_build(program),
                   [SPEX_ON_SPEX] = strdup(SPEX_VERSION)},
     };
-    for (size_t c = 0; c < SPEX_ON_COUNT; c++)
+    for (size_t c = 0; c < SPEX_ON_COUNT; c++) {
         if (!now->texts[c]) {
             spex_circumstances_free(now);
             return -ENOMEM;
         }
+        spex_make_printable(now->texts[c]); /* as stores give them back */
+    }
     return 0;
 }
 
@@ -134,6 +143,7 @@ static bool same_or_unknown(const char *a, const char *b) {
     return strcmp(a, b) == 0 || strcmp(a, "unknown") == 0 || strcmp(b, "unknown") == 0;
 }
 
+/* Begins behind the host's name, which is not compared. */
 size_t spex_circumstances_differ(const struct spex_circumstances *a,
                                  const struct spex_circumstances *b) {
     size_t c = SPEX_ON_KERNEL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds the history from the numbers stored with trials and unfinished plans, and checks it: a
- * store may have been edited. */
+ * store may have been edited. Arrays are indexed by the number of the plan, less 1. */
 #include "explore/store/history.h"
 
 #include <errno.h>
@@ -28,6 +28,8 @@ static bool history_is_consistent(const struct spex_history *history) {
     return true;
 }
 
+/* The number of plans is bounded before memory is allocated for them. A plan without a trial counts
+ * as made when all trials had been told, unless the store says otherwise. */
 int spex_history_make(struct spex_history *history, const struct spex_trials *trials,
                       const struct spex_unfinished *unfinished, size_t unfinished_count,
                       struct spex_error *error) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens stores: makes the schema of a new one, and checks that an existing one belongs to the same
- * exploration. */
+ * exploration. A writer holds the store's lock (store_log.c) until it closes the store; readers
+ * need none. A store belongs to one thread. */
 #define _GNU_SOURCE
 #include "explore/store/store.h"
 
@@ -17,9 +18,12 @@
 #include "explore/store/store_log.h"
 #include "explore/store/store_usage.h"
 
-#define APPLICATION_ID 0x53504558 /* "SPEX" */
+/* Marks the file as a store: "SPEX" in ASCII, at the place that SQLite's format has for it. */
+#define APPLICATION_ID 0x53504558
 #define SCHEMA_VERSION 2
 
+/* Format SCHEMA_VERSION, documented for users' own queries: a change needs a new version. NULL
+ * stands for a number that is not known. */
 static const char schema[] =
     "CREATE TABLE exploration (space TEXT NOT NULL, identity TEXT NOT NULL, policy TEXT NOT NULL,"
     " program TEXT NOT NULL, begun TEXT NOT NULL, directory TEXT);"
@@ -64,10 +68,10 @@ static int store_load(struct spex_store *store, struct spex_error *error) {
     if (!err && sqlite3_step(statement) != SQLITE_ROW)
         err = spex_fail(error, -EEXIST, "%s is no complete store of spex", store->path);
     if (!err) {
-        store->space = spex_store_text(statement, 0);
-        store->identity = spex_store_text(statement, 1);
+        store->space = spex_store_bytes(statement, 0);
+        store->identity = spex_store_bytes(statement, 1);
         store->policy = spex_store_text(statement, 2);
-        store->program = spex_store_text(statement, 3);
+        store->program = spex_store_bytes(statement, 3);
         if (!store->space || !store->identity || !store->policy || !store->program)
             err = spex_fail(error, -ENOMEM, "out of memory");
     }
@@ -75,6 +79,8 @@ static int store_load(struct spex_store *store, struct spex_error *error) {
     return err;
 }
 
+/* One transaction: an explorer that is killed meanwhile leaves an empty file, which the next one
+ * takes for a new store. */
 static int store_create(struct spex_store *store, const char *xml, struct spex_error *error) {
     sqlite3_stmt *statement = NULL;
     char settings[96];
@@ -103,12 +109,23 @@ static int store_create(struct spex_store *store, const char *xml, struct spex_e
     return err ? err : store->space ? 0 : spex_fail(error, -ENOMEM, "out of memory");
 }
 
+/* An argument that is not UTF-8: {"bytes": "ff2d"}. */
+static json_t *argument_bytes(const char *argument) {
+    size_t length = strlen(argument);
+    char *digits = malloc(2 * length + 1);
+    for (size_t i = 0; digits && i < length; i++)
+        snprintf(digits + 2 * i, 3, "%02x", (unsigned char)argument[i]);
+    json_t *json = digits ? json_pack("{s:s}", "bytes", digits) : NULL;
+    free(digits);
+    return json;
+}
+
 /* The program and its arguments as JSON, to be compared and shown. */
 static char *program_text(char *const *argv) {
     json_t *list = json_array();
     for (size_t i = 0; argv[i]; i++)
         if (json_array_append_new(list, json_string(argv[i])) < 0) /* NULL: not UTF-8 */
-            json_array_append_new(list, json_string("?"));
+            json_array_append_new(list, argument_bytes(argv[i]));
     char *text = json_dumps(list, 0);
     json_decref(list);
     return text;
@@ -179,6 +196,7 @@ static int store_adopt(struct spex_store *store, const struct spex_space_file *s
     return err;
 }
 
+/* NULL: out of memory. Descriptor -1: nothing is locked. */
 static struct spex_store *store_new(const char *path) {
     struct spex_store *store = calloc(1, sizeof(*store));
     if (!store)
@@ -192,6 +210,7 @@ static struct spex_store *store_new(const char *path) {
     return store;
 }
 
+/* The lock comes first: two explorations must not both find the file empty. */
 int spex_store_open(const char *path, const struct spex_space_file *space, const char *policy,
                     char *const *argv, struct spex_store **out, struct spex_error *error) {
     struct spex_store *store = store_new(path);
@@ -209,6 +228,7 @@ int spex_store_open(const char *path, const struct spex_space_file *space, const
     return err;
 }
 
+/* Without the lock: a store can be read while an exploration writes to it. */
 int spex_store_read(const char *path, struct spex_store **out, struct spex_error *error) {
     struct spex_store *store = store_new(path);
     int err = store ? 0 : spex_fail(error, -ENOMEM, "out of memory");
@@ -223,6 +243,7 @@ int spex_store_read(const char *path, struct spex_store **out, struct spex_error
     return err;
 }
 
+/* Kept statements must be finalised before the database is closed. Only a writer merges the log. */
 void spex_store_close(struct spex_store *store) {
     if (!store)
         return;

@@ -9,12 +9,12 @@
  *     trial_value  the configuration: one row a trial and parameter
  *     trial_measured  the criteria: one row a trial that succeeded and criterion, with its standard
  *                  error
- *     trial_metric what every probe said: one row a trial, probe and field; times in seconds.
+ *     trial_metric the figures of every probe: one row a trial, probe and field; times in seconds.
  *                  `probe` is the probe's number in the trial's process, which is `id`, the
  *                  developer's, unless another provider has that or the probe has none (NULL);
  *                  in trials of older releases `provider` and `id` are NULL
- *     trial_usage  what the program has used, trial_load what has run beside it: CPU time, memory,
- *                  input and output
+ *     trial_usage  CPU time, memory, input and output of the program; trial_load: the same of the
+ *                  loads that ran beside it
  *     trial_note   what went wrong without making the trial fail */
 #ifndef SPEX_EXPLORE_STORE_STORE_H
 #define SPEX_EXPLORE_STORE_STORE_H
@@ -56,8 +56,8 @@ int spex_store_directory(struct spex_store *store, char **directory, struct spex
 int spex_store_set_directory(struct spex_store *store, const char *directory,
                              struct spex_error *error);
 
-/* The space's XML, the policy's name, and the program with its arguments as JSON. Valid until the
- * store is closed. */
+/* The space's XML, the policy's name, and the program with its arguments as JSON, which may have
+ * control characters when somebody else has written the store. Valid until the store is closed. */
 const char *spex_store_space(const struct spex_store *store);
 const char *spex_store_policy(const struct spex_store *store);
 const char *spex_store_program(const struct spex_store *store);
@@ -69,7 +69,8 @@ int spex_store_trials(struct spex_store *store, const struct spex_space *space,
 
 /* Stores a finished trial under `number`, from 1, replacing one that is there, and the plans under
  * way, in one transaction: after an error the store is unchanged. When it returns 0, the end of
- * this process cannot lose the trial; a power failure may lose those of the last second. */
+ * this process cannot lose the trial; a power failure may lose those of the last second. -ESTALE: the
+ * store is no longer at its path; `error` says where a copy of it is. */
 int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_space *space,
                    const struct spex_trial *trial, const struct spex_unfinished *unfinished,
                    size_t unfinished_count, struct spex_error *error);

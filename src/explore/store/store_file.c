@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Helpers for SQLite: errors, and statements that are kept prepared. */
+/* Helpers for SQLite: errors, and statements that are kept prepared. Every error becomes a negative
+ * errno value with a line that names the store. */
 #include "explore/store/store_file.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 
+#include "text/printable.h"
+
+/* The system's own error is told where SQLite has one, because "disk I/O error" does not say what
+ * to do. */
 int spex_store_fail(const struct spex_store *store, const char *what, struct spex_error *error) {
     int code = sqlite3_errcode(store->db) & 0xff;
     int err = code == SQLITE_NOMEM ? -ENOMEM : code == SQLITE_FULL ? -ENOSPC : -EIO;
@@ -31,6 +36,7 @@ int spex_store_prepare(struct spex_store *store, const char *sql, sqlite3_stmt *
     return spex_store_fail(store, "use", error);
 }
 
+/* `sql` is compared by its address: it must be a constant. */
 int spex_store_keep(struct spex_store *store, const char *sql, sqlite3_stmt **statement,
                     struct spex_error *error) {
     size_t k = 0;
@@ -48,6 +54,7 @@ int spex_store_keep(struct spex_store *store, const char *sql, sqlite3_stmt **st
     return 0;
 }
 
+/* Leaves the statement without values: those that the next row does not bind are NULL. */
 int spex_store_put_row(struct spex_store *store, sqlite3_stmt *statement,
                        struct spex_error *error) {
     int err = sqlite3_step(statement) == SQLITE_DONE
@@ -83,6 +90,7 @@ int spex_store_has_providers(struct spex_store *store, bool *has, struct spex_er
     return err;
 }
 
+/* A query without a row is an error. */
 int spex_store_integer(struct spex_store *store, const char *sql, int64_t *value,
                        struct spex_error *error) {
     sqlite3_stmt *statement = NULL;
@@ -95,7 +103,15 @@ int spex_store_integer(struct spex_store *store, const char *sql, int64_t *value
     return err;
 }
 
+/* NULL: the column is NULL, or out of memory. */
 char *spex_store_text(sqlite3_stmt *statement, int column) {
+    char *text = spex_store_bytes(statement, column);
+    if (text)
+        spex_make_printable(text);
+    return text;
+}
+
+char *spex_store_bytes(sqlite3_stmt *statement, int column) {
     const char *text = (const char *)sqlite3_column_text(statement, column);
     return text ? strdup(text) : NULL;
 }

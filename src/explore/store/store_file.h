@@ -66,7 +66,11 @@ int spex_store_has_providers(struct spex_store *store, bool *has, struct spex_er
 int spex_store_integer(struct spex_store *store, const char *sql, int64_t *value,
                        struct spex_error *error);
 
-/* A copy of a text column, to be freed; NULL for NULL or when out of memory. */
+/* A copy of a text column, to be freed; NULL for NULL or when out of memory. It is printable,
+ * whoever wrote the store. */
 char *spex_store_text(sqlite3_stmt *statement, int column);
+
+/* The same with all bytes as they are stored, for what is compared or parsed, and not shown. */
+char *spex_store_bytes(sqlite3_stmt *statement, int column);
 
 #endif

@@ -10,11 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/deadline.h"
 
+/* Longest wait for the lock; and tries, 10 ms apart, to see a store whole. */
 #define LOCK_SECONDS 2
 #define LOG_TRIES    20
 
@@ -31,6 +33,8 @@ static int flock_soon(int fd) {
     return 0;
 }
 
+/* The descriptor is not SQLite's: closing it would release SQLite's locks of the same file, so it
+ * stays open as long as the database. */
 int spex_store_lock(struct spex_store *store, struct spex_error *error) {
     store->lock = open(store->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (store->lock < 0)
@@ -45,6 +49,7 @@ int spex_store_lock(struct spex_store *store, struct spex_error *error) {
     return 0;
 }
 
+/* Waits up to 10 s for another process's transaction. */
 int spex_store_open_database(struct spex_store *store, int flags, struct spex_error *error) {
     if (sqlite3_open_v2(store->path, &store->db, flags, NULL) != SQLITE_OK)
         return spex_store_fail(store, "open the store", error);
@@ -52,6 +57,47 @@ int spex_store_open_database(struct spex_store *store, int flags, struct spex_er
     return 0;
 }
 
+static bool is_at_its_path(const struct spex_store *store) {
+    struct stat ours, there;
+    return fstat(store->lock, &ours) == 0 && stat(store->path, &there) == 0 &&
+           ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
+/* SQLite writes into an empty file, and would follow a link. */
+static int store_copy(const struct spex_store *store, const char *path, struct spex_error *error) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return spex_fail(error, -errno, "%s", strerror(errno));
+    close(fd);
+    char *sql = sqlite3_mprintf("VACUUM INTO %Q", path);
+    int code = sql ? sqlite3_exec(store->db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    return code == SQLITE_OK ? 0 : spex_fail(error, -EIO, "%s", sqlite3_errmsg(store->db));
+}
+
+int spex_store_check_place(const struct spex_store *store, int err, struct spex_error *error) {
+    struct spex_error why;
+    char *copy = NULL;
+    if (is_at_its_path(store))
+        return err;
+    if (asprintf(&copy, "%s.rescued-%d", store->path, (int)getpid()) < 0)
+        return spex_fail(error, -ENOMEM, "out of memory");
+    if (store_copy(store, copy, &why) == 0)
+        spex_error_set(error,
+                       "the store %s was removed or replaced while trials ran; they are in %s",
+                       store->path, copy);
+    else
+        spex_error_set(
+            error,
+            "the store %s was removed or replaced while trials ran; they cannot be put into %s: %s",
+            store->path, copy, why.text);
+    free(copy);
+    return -ESTALE;
+}
+
+/* With a log, readers and the writer do not wait for each other, and a commit without
+ * synchronisation is safe against the end of the process. Errors are ignored: where a log is not
+ * possible, as on some network file systems, the store works without one. */
 void spex_store_write_ahead(struct spex_store *store) {
     sqlite3_exec(store->db,
                  "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; SELECT 1 FROM exploration",
@@ -59,9 +105,9 @@ void spex_store_write_ahead(struct spex_store *store) {
     store->syncs = true;
 }
 
-/* Whether the file's header names a log (SQLite, Database File Format, 1.3.3). It is read by
- * SQLite's own descriptor: closing another one would release the locks of every user of the file in
- * this process. */
+/* Returns whether the file's header names a log (SQLite, Database File Format, 1.3.3). It is read
+ * by SQLite's own descriptor: closing another one would release the locks of every user of the file
+ * in this process. */
 static bool header_names_log(sqlite3 *db) {
     enum { WRITE_VERSION = 18, WITH_LOG = 2 };
     sqlite3_file *file = NULL;
@@ -92,6 +138,8 @@ int spex_store_check_whole(const struct spex_store *store, struct spex_error *er
     return err;
 }
 
+/* Merges the log, so that a user can copy the store as one file. Does not wait for readers: then
+ * the log stays, and the store is whole with it. */
 void spex_store_become_one_file(struct spex_store *store) {
     sqlite3_busy_timeout(store->db, 0);
     sqlite3_exec(store->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The machines of a store's trials, and the directory of the explorer that writes to it. */
+/* The machines of a store's trials, and the directory of the explorer that writes to it. A trial
+ * refers to a machine by its row; rows are never removed, so their ids are 1, 2, 3 …. */
 #include "explore/store/store.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 
 #include "explore/store/store_file.h"
 
-/* Reads the current row: an id and the texts. */
+/* Reads the current row: an id and the texts. After an error nothing is to be freed. */
 static int take_machine(sqlite3_stmt *rows, struct spex_circumstances *machine) {
     for (int c = 0; c < SPEX_ON_COUNT; c++)
         if (!(machine->texts[c] = spex_store_text(rows, c + 1))) {
@@ -19,6 +20,7 @@ static int take_machine(sqlite3_stmt *rows, struct spex_circumstances *machine) 
     return 0;
 }
 
+/* The list grows by one at a time, since stores have few machines. */
 int spex_store_machines(struct spex_store *store, struct spex_circumstances **machines,
                         size_t *count, struct spex_error *error) {
     sqlite3_stmt *rows = NULL;
@@ -54,6 +56,7 @@ void spex_store_machines_free(struct spex_circumstances **machines, size_t *coun
     *count = 0;
 }
 
+/* The columns are in the order of the circumstances' enumeration. */
 static int add_machine(struct spex_store *store, const struct spex_circumstances *now,
                        struct spex_error *error) {
     sqlite3_stmt *statement = NULL;
@@ -70,7 +73,9 @@ static int add_machine(struct spex_store *store, const struct spex_circumstances
     return err;
 }
 
-/* A machine of another host name gets a row of its own, even though the name is not compared. */
+/* Sets the machine of the trials that follow. Without `mixed` every machine in the store must be
+ * the same as this one. A machine of another host name gets a row of its own, even though the name
+ * is not compared. */
 int spex_store_begin(struct spex_store *store, const struct spex_circumstances *now, bool mixed,
                      struct spex_error *error) {
     struct spex_circumstances *machines;
@@ -96,6 +101,7 @@ int spex_store_begin(struct spex_store *store, const struct spex_circumstances *
     return err;
 }
 
+/* A store has one exploration, so its table has one row. */
 int spex_store_directory(struct spex_store *store, char **directory, struct spex_error *error) {
     sqlite3_stmt *rows = NULL;
     *directory = NULL;
@@ -103,11 +109,12 @@ int spex_store_directory(struct spex_store *store, char **directory, struct spex
     if (!err && sqlite3_step(rows) != SQLITE_ROW)
         err = spex_store_fail(store, "read", error);
     if (!err)
-        *directory = spex_store_text(rows, 0);
+        *directory = spex_store_bytes(rows, 0);
     sqlite3_finalize(rows);
     return err;
 }
 
+/* NULL: the explorer has removed its directory. */
 int spex_store_set_directory(struct spex_store *store, const char *directory,
                              struct spex_error *error) {
     sqlite3_stmt *statement = NULL;

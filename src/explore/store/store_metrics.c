@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the recorded quantities of all trials as named numbers. */
+/* Reads the recorded quantities of all trials as named numbers, in the order in which the tables
+ * have them. Names are those that `spex explain` prints. */
 #include "explore/store/store_metrics.h"
 
 #include <errno.h>
@@ -9,7 +10,9 @@
 #include "explore/store/store_file.h"
 #include "ring/probe_type.h"
 #include "site/provider.h"
+#include "text/printable.h"
 
+/* The caller's function, and its argument. */
 struct taking {
     spex_metric_taker *take;
     void *user;
@@ -20,7 +23,7 @@ struct taking {
 /* Columns of trial_metric; unit NULL: the unit of the probe's values. */
 static const struct {
     const char *name;
-    const char *unit; /* NULL: that of the values */
+    const char *unit;
 } columns[] = {{"throughput", "/s"}, {"mean", NULL}, {"deviation", NULL}, {"min", NULL},
                {"p50", NULL},        {"p90", NULL},  {"p99", NULL},       {"max", NULL}};
 
@@ -32,6 +35,8 @@ static const struct {
 /* Columns of the query: these, then those above. */
 enum { TRIAL, TYPE, FIELD, NAME, ID, PROVIDER, FIRST };
 
+/* "query:lat", "17:lat" for a probe without a name, "query:snapshot[2]" for a value beyond the
+ * first. */
 static void probe_text(sqlite3_stmt *row, bool mixed, char *text, size_t size) {
     const char *name = (const char *)sqlite3_column_text(row, NAME);
     const char *provider = mixed ? (const char *)sqlite3_column_text(row, PROVIDER) : NULL;
@@ -42,8 +47,10 @@ static void probe_text(sqlite3_stmt *row, bool mixed, char *text, size_t size) {
     if (field)
         snprintf(index, sizeof(index), "[%d]", field);
     snprintf(text, size, "%s:%s%s", probe, type ? type : "?", index);
+    spex_make_printable(text);
 }
 
+/* The first value of a timed probe is its time; others are plain numbers. */
 static const char *unit_of(sqlite3_stmt *row) {
     const char *type = (const char *)sqlite3_column_text(row, TYPE);
     uint32_t known = type ? spex_probe_type_named(type, strlen(type)) : 0;
@@ -67,7 +74,7 @@ static int take_probe_row(const struct taking *taking, sqlite3_stmt *row) {
     return err;
 }
 
-/* Reports every numeric column. */
+/* Reports every numeric column, so that columns of later releases are reported, too. */
 static int take_usage_row(const struct taking *taking, sqlite3_stmt *row) {
     int count = sqlite3_column_count(row), err = 0;
     for (int c = 1; c < count && !err; c++) {
@@ -77,12 +84,14 @@ static int take_usage_row(const struct taking *taking, sqlite3_stmt *row) {
         if ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || strcmp(column, "trial") == 0)
             continue;
         snprintf(name, sizeof(name), "usage %s", column);
+        spex_make_printable(name);
         err = taking->take(taking->user, (size_t)sqlite3_column_int64(row, 0), name, "",
                            sqlite3_column_double(row, c));
     }
     return err;
 }
 
+/* The only error of `take` is -ENOMEM. */
 static int each_row(struct spex_store *store, const char *sql, const struct taking *taking,
                     int (*take)(const struct taking *, sqlite3_stmt *), struct spex_error *error) {
     sqlite3_stmt *rows = NULL;
@@ -96,6 +105,8 @@ static int each_row(struct spex_store *store, const char *sql, const struct taki
     return err;
 }
 
+/* Trials count from 1 in the tables and from 0 for the caller. A store of an older release has no
+ * table of usage. */
 int spex_store_metrics(struct spex_store *store, spex_metric_taker *take, void *user,
                        struct spex_error *error) {
     struct taking taking = {take, user, false};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes trials to the store and reads them. A trial is spread over several tables and written in
- * one transaction. */
+ * one transaction, so a store never has part of one. Numbers of trials begin with 1, without
+ * gaps. */
 #include "explore/store/store.h"
 
 #include <errno.h>
@@ -12,9 +13,11 @@
 #include "base/clock.h"
 #include "explore/space/space_parameter.h"
 #include "explore/store/store_file.h"
+#include "explore/store/store_log.h"
 #include "explore/store/store_usage.h"
 #include "ring/probe_type.h"
 
+/* Least time between two synchronisations to disk. */
 #define SYNC_INTERVAL_NS UINT64_C(1000000000)
 
 /* Deletes all rows of a trial that is replaced; none for a new one. */
@@ -36,6 +39,7 @@ static int delete_trial(struct spex_store *store, sqlite3_int64 number, struct s
     return err;
 }
 
+/* The parameters are in the order of the table's columns (store.c); `finished` is the present. */
 static int insert_trial(struct spex_store *store, sqlite3_int64 number,
                         const struct spex_trial *trial, struct spex_error *error) {
     sqlite3_stmt *statement = NULL;
@@ -59,6 +63,8 @@ static int insert_trial(struct spex_store *store, sqlite3_int64 number,
     return spex_store_put_row(store, statement, error);
 }
 
+/* Values are stored as texts and not as levels: a query can read them, and comparing stores with
+ * other lists of values works. */
 static int insert_values(struct spex_store *store, sqlite3_int64 number,
                          const struct spex_space *space, const struct spex_trial *trial,
                          struct spex_error *error) {
@@ -81,6 +87,7 @@ static void bind_number(sqlite3_stmt *statement, int column, double value) {
         sqlite3_bind_double(statement, column, value);
 }
 
+/* A failed trial has no rows. */
 static int insert_measured(struct spex_store *store, sqlite3_int64 number,
                            const struct spex_space *space, const struct spex_trial *trial,
                            struct spex_error *error) {
@@ -99,6 +106,7 @@ static int insert_measured(struct spex_store *store, sqlite3_int64 number,
     return err;
 }
 
+/* `numbers` are in the order of the table's last columns. */
 static int insert_metric(struct spex_store *store, sqlite3_stmt *statement, sqlite3_int64 number,
                          const struct spex_trial_metric *metric, struct spex_error *error) {
     const double numbers[] = {metric->rate, metric->mean, metric->deviation, metric->min,
@@ -131,6 +139,8 @@ static int insert_metrics(struct spex_store *store, sqlite3_int64 number,
     return err;
 }
 
+/* Plans that are under way. Those that are in the table already keep their row; finished ones are
+ * recognised by their trials. */
 static int insert_plans(struct spex_store *store, const struct spex_unfinished *unfinished,
                         size_t count, struct spex_error *error) {
     sqlite3_stmt *statement = NULL;
@@ -158,6 +168,8 @@ static void choose_durability(struct spex_store *store) {
         store->syncs = sync;
 }
 
+/* A repeated trial replaces the failed one, so what there is under its number is deleted first.
+ * After an error the transaction is rolled back. */
 int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_space *space,
                    const struct spex_trial *trial, const struct spex_unfinished *unfinished,
                    size_t unfinished_count, struct spex_error *error) {
@@ -174,7 +186,7 @@ int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_
     err = err ? err : spex_store_execute(store, "COMMIT", "write to the store", error);
     if (err)
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-    return err;
+    return spex_store_check_place(store, err, error);
 }
 
 /* The statements that read trials. */
@@ -236,6 +248,7 @@ static int reading_load_measured(const struct reading *reading, sqlite3_int64 nu
     return 0;
 }
 
+/* Fills in a trial from the current row and from the other tables. */
 static int reading_load_trial(const struct reading *reading, struct spex_trial *trial,
                               struct spex_error *error) {
     sqlite3_int64 number = sqlite3_column_int64(reading->rows, 0);
@@ -256,7 +269,8 @@ static int reading_load_trial(const struct reading *reading, struct spex_trial *
     return err ? err : spex_store_get_usage(reading->store, number, trial, error);
 }
 
-/* Reads the current row of `rows` and what belongs to it. */
+/* Reads the current row of `rows` and what belongs to it. `no_levels`: levels that the trial has
+ * until its own are read. */
 static int reading_take_row(const struct reading *reading, const size_t *no_levels,
                             struct spex_trials *trials, struct spex_error *error) {
     struct spex_trial trial;
@@ -270,6 +284,7 @@ static int reading_take_row(const struct reading *reading, const size_t *no_leve
     return err;
 }
 
+/* After an error the trials so far are in the list. */
 static int reading_take_rows(const struct reading *reading, struct spex_trials *trials,
                              struct spex_error *error) {
     size_t *levels = calloc(reading->space->parameter_count, sizeof(*levels));
@@ -283,6 +298,7 @@ static int reading_take_rows(const struct reading *reading, struct spex_trials *
     return err;
 }
 
+/* Reads all trials into memory, except their metrics (store_metrics.c). O(trials × parameters). */
 int spex_store_trials(struct spex_store *store, const struct spex_space *space,
                       struct spex_trials *trials, struct spex_error *error) {
     struct reading reading = {.store = store, .space = space};
@@ -316,6 +332,7 @@ int spex_store_trials(struct spex_store *store, const struct spex_space *space,
     return err;
 }
 
+/* The list may be filled in part after an error. */
 static int take_unfinished(struct spex_store *store, sqlite3_stmt *rows,
                            struct spex_unfinished **unfinished, size_t *count,
                            struct spex_error *error) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes and reads the tables of resources. The columns of a usage are the same in trial_usage and
- * trial_load, after the keys. */
+ * trial_load, after the keys: CPU seconds, then the counts in the order of spex_usage_names. A
+ * trial without usage, load or note has no row. */
 #include "explore/store/store_usage.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 /* Binds a usage to the parameters from `first` on; unknown numbers stay NULL. */
 static void bind_usage(sqlite3_stmt *statement, int first, const struct spex_usage *usage) {
@@ -16,6 +18,8 @@ static void bind_usage(sqlite3_stmt *statement, int first, const struct spex_usa
             sqlite3_bind_int64(statement, first + 2 + c, (sqlite3_int64)usage->counts[c]);
 }
 
+/* Reads the columns from `first` on. NULL in the first of them: the usage is not known; in the
+ * first of I/O: those counts are not known. */
 static void read_usage(sqlite3_stmt *row, int first, struct spex_usage *usage) {
     usage->known = sqlite3_column_type(row, first) != SQLITE_NULL;
     usage->io_known = sqlite3_column_type(row, first + 2 + SPEX_USAGE_IO) != SQLITE_NULL;
@@ -25,6 +29,7 @@ static void read_usage(sqlite3_stmt *row, int first, struct spex_usage *usage) {
         usage->counts[c] = (uint64_t)sqlite3_column_int64(row, first + 2 + c);
 }
 
+/* One row: the program of the trial. */
 static int put_program(struct spex_store *store, sqlite3_int64 number,
                        const struct spex_usage *usage, struct spex_error *error) {
     sqlite3_stmt *statement = NULL;
@@ -37,6 +42,7 @@ static int put_program(struct spex_store *store, sqlite3_int64 number,
     return spex_store_put_row(store, statement, error);
 }
 
+/* `load`: its place among the trial's loads. */
 static int put_load(struct spex_store *store, sqlite3_int64 number, size_t load,
                     const struct spex_trial_load *what, struct spex_error *error) {
     sqlite3_stmt *statement = NULL;
@@ -81,6 +87,7 @@ static sqlite3_stmt *trial_rows(struct spex_store *store, const char *sql, sqlit
     return rows;
 }
 
+/* Makes the statement free for the next trial. `got`: the result of the last step. */
 static int trial_rows_end(struct spex_store *store, sqlite3_stmt *rows, int got, int err,
                           struct spex_error *error) {
     if (!err && got != SQLITE_DONE && got != SQLITE_ROW)
@@ -99,14 +106,16 @@ static int get_program(struct spex_store *store, sqlite3_int64 number, struct sp
     return trial_rows_end(store, rows, got, err, error);
 }
 
+/* The columns: trial, load, stressor, workers, usage. */
 static int take_load(sqlite3_stmt *row, struct spex_trial *trial, struct spex_error *error) {
     struct spex_usage usage = {.known = false};
-    const char *stressor = (const char *)sqlite3_column_text(row, 2);
+    char *stressor = spex_store_text(row, 2);
     read_usage(row, 4, &usage);
-    if (!stressor ||
-        spex_trial_add_load(trial, stressor, (unsigned)sqlite3_column_int64(row, 3), &usage))
-        return spex_fail(error, -ENOMEM, "out of memory");
-    return 0;
+    int err = stressor ? spex_trial_add_load(trial, stressor,
+                                             (unsigned)sqlite3_column_int64(row, 3), &usage)
+                       : -ENOMEM;
+    free(stressor);
+    return err ? spex_fail(error, -ENOMEM, "out of memory") : 0;
 }
 
 static int get_loads(struct spex_store *store, sqlite3_int64 number, struct spex_trial *trial,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Fills in the templates of the program's arguments and of the space's agent for one
- * configuration. */
+/* Fills in the templates of the program's arguments and of the space's agent for one configuration.
+ * A template that names a parameter that does not apply has no text (template.h), and what it is
+ * for is left out. After an error the caller frees what was filled in. */
 #define _GNU_SOURCE
 #include "explore/trial/agent_filled.h"
 
@@ -12,6 +13,7 @@
 #include "explore/space/template.h"
 #include "text/number.h"
 
+/* Called once, before the first trial, so that a wrong name does not fail every trial. */
 int spex_agent_check_arguments(const struct spex_space *space, char *const *argv,
                                struct spex_error *error) {
     struct spex_error reason;
@@ -25,6 +27,7 @@ int spex_agent_check_arguments(const struct spex_space *space, char *const *argv
     return 0;
 }
 
+/* The configuration that is filled in. */
 struct filling {
     const struct spex_space *space;
     const size_t *levels;
@@ -34,6 +37,7 @@ static int fill_template(const struct filling *filling, const char *template, ch
     return spex_template_fill(template, filling->space, filling->levels, text);
 }
 
+/* A list of at most `most` texts, which ends with NULL from the beginning. NULL: out of memory. */
 static char **list_new(size_t most) {
     return calloc(most + 1, sizeof(char *));
 }
@@ -44,6 +48,7 @@ static void list_free(char **list) {
     free(list);
 }
 
+/* Arguments that are left out leave no gap. Without argv[0] there is nothing to run. */
 static int fill_argv(const struct filling *filling, char *const *argv, char ***list,
                      struct spex_error *error) {
     size_t count = 0;
@@ -62,12 +67,15 @@ static int fill_argv(const struct filling *filling, char *const *argv, char ***l
     return 0;
 }
 
-/* "NAME=value", or "NAME" without a value. */
+/* "NAME=value", or "NAME" without a value, by which the variable is removed. NULL: out of
+ * memory. */
 static char *assignment(const char *name, const char *value) {
     char *text;
     return asprintf(&text, "%s%s%s", name, value ? "=" : "", value ? value : "") < 0 ? NULL : text;
 }
 
+/* A variable whose value names a parameter that does not apply is removed from the program's
+ * environment, also where this process has it. */
 static int fill_variables(const struct filling *filling, const struct spex_agent *agent,
                           char ***list) {
     *list = list_new(agent->variable_count);
@@ -82,6 +90,8 @@ static int fill_variables(const struct filling *filling, const struct spex_agent
     return err;
 }
 
+/* Commands get every parameter as SPEX_PARAMETER_…, whatever its characters: a shell does not
+ * interpret the value of a variable. */
 static int fill_parameters(const struct filling *filling, char ***list) {
     const struct spex_space *space = filling->space;
     *list = list_new(space->parameter_count);
@@ -101,7 +111,8 @@ static int fill_parameters(const struct filling *filling, char ***list) {
     return 0;
 }
 
-/* Fills in options, separated by blanks. *applies: all parameters that they name apply. */
+/* Fills in options, separated by blanks, each by itself: a value with a blank in it stays one
+ * option. *applies: all parameters that they name apply. */
 static int fill_options(const struct filling *filling, const char *options, char ***list,
                         bool *applies) {
     char *words = strdup(options), *rest = NULL;
@@ -117,6 +128,7 @@ static int fill_options(const struct filling *filling, const char *options, char
     return err;
 }
 
+/* A load that names a parameter that does not apply keeps 0 workers, and is not started. */
 static int fill_load(const struct filling *filling, const struct spex_agent_load *load,
                      struct spex_load_filled *filled) {
     char *workers;
@@ -139,6 +151,7 @@ static int fill_command(const struct filling *filling, const struct spex_agent_c
     return command->text ? fill_template(filling, command->text, text) : 0;
 }
 
+/* The count of loads is set first: spex_agent_filled_free frees as many. */
 int spex_agent_fill(const struct spex_space_file *file, char *const *argv, const size_t *levels,
                     struct spex_agent_filled *filled, struct spex_error *error) {
     const struct spex_agent *agent = file->agent;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Divides the CPUs that the process may use into parts, core by core, by the topology in sysfs. */
 #define _GNU_SOURCE
 #include "explore/trial/cpu_parts.h"
 
@@ -9,7 +10,8 @@
 #include <string.h>
 
 /* Divides cores, in the order of their first CPUs, into parts of equally many. A core counts as one
- * even if only some of its CPUs are ours; *cpus is the number of CPUs of the smallest part. */
+ * even if only some of its CPUs are ours; *cpus is the number of CPUs of the smallest part.
+ * O(count²), without reading the machine, so that tests can pass any topology. */
 int spex_cpu_parts_divide(const size_t *cores, size_t count, size_t parts, size_t *part_of,
                           size_t *cpus) {
     size_t core_count = 0;
@@ -54,6 +56,7 @@ static size_t core_of(size_t cpu) {
     return got && end != line ? first : cpu;
 }
 
+/* CPUs that are left over are in no part and stay idle, so that all parts have as many cores. */
 static int parts_divide_cpus(const cpu_set_t *ours, struct spex_cpu_parts *parts,
                              struct spex_error *error) {
     size_t cpus[CPU_SETSIZE], cores[CPU_SETSIZE], part_of[CPU_SETSIZE], count = 0;
@@ -74,6 +77,7 @@ static int parts_divide_cpus(const cpu_set_t *ours, struct spex_cpu_parts *parts
     return err ? spex_fail(error, err, "out of memory") : 0;
 }
 
+/* Only CPUs that this process may use are divided, as a container or taskset has set them. */
 int spex_cpu_parts_make(size_t count, struct spex_cpu_parts *parts, struct spex_error *error) {
     cpu_set_t ours;
     *parts = (struct spex_cpu_parts){.parts = calloc(count, sizeof(cpu_set_t)), .count = count};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds processes by a variable in /proc/PID/environ, which they have inherited from the
- * program. */
+/* Finds processes by a variable in /proc/PID/environ, which they have inherited from the program. A
+ * process group would not do: daemons leave it. Programs that change their environment beyond
+ * recognition, or of other users, are not found. */
 #define _GNU_SOURCE
 #include "explore/trial/leftovers.h"
 
@@ -25,6 +26,8 @@
 /* Bytes of an environment that are searched. */
 #define ENVIRONMENT_BYTES (256 * 1024)
 
+/* `environment`: room for ENVIRONMENT_BYTES. False also for a process that has ended or may not be
+ * looked at. */
 static bool has_variable(const char *pid, const char *variable, char *environment) {
     char path[64];
     size_t length = 0;
@@ -36,10 +39,11 @@ static bool has_variable(const char *pid, const char *variable, char *environmen
         if ((got = read(fd, environment + length, ENVIRONMENT_BYTES - length)) <= 0)
             break;
     close(fd);
-    /* including the terminating zero byte */
+    /* Including the terminating zero byte: a longer value must not match. */
     return memmem(environment, length, variable, strlen(variable) + 1) != NULL;
 }
 
+/* Errors are ignored: without adoption leftovers are looked for in /proc every time. */
 int spex_leftovers_adopt(void) {
     int before = 0;
     prctl(PR_GET_CHILD_SUBREAPER, &before);
@@ -51,8 +55,8 @@ void spex_leftovers_let_go(int before) {
     prctl(PR_SET_CHILD_SUBREAPER, before);
 }
 
-/* Whether the process adopts orphans and has no children, so that nothing is left. This saves
- * reading /proc for every process of the machine. */
+/* Returns whether the process adopts orphans and has no children, so that nothing is left. This
+ * saves reading /proc for every process of the machine. */
 static bool leftovers_none(void) {
     siginfo_t info;
     int adopting = 0;
@@ -61,7 +65,8 @@ static bool leftovers_none(void) {
            errno == ECHILD;
 }
 
-/* Kills the processes found in one pass; true if there was one. Those adopted are reaped. */
+/* Kills the processes found in one pass; true if there was one. Those adopted are reaped; waitpid
+ * fails at once for the others. */
 static bool leftovers_kill_pass(const char *variable, char *environment) {
     bool found = false;
     DIR *processes = opendir("/proc");
@@ -84,6 +89,8 @@ void spex_leftovers_kill(const char *variable) {
         spex_leftovers_kill_anywhere(variable);
 }
 
+/* Ends at a pass that finds nothing. A program that forks faster than it is killed survives
+ * PASSES_MAX passes. */
 void spex_leftovers_kill_anywhere(const char *variable) {
     char *environment = malloc(ENVIRONMENT_BYTES);
     for (int pass = 0; environment && pass < PASSES_MAX; pass++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Loads are run by stress-ng, one process for each <load>, whose children are the workers. */
+/* Loads are run by stress-ng, one process for each <load>, whose children are the workers. They run
+ * on the CPUs of the trial, which they are to disturb. */
 #define _GNU_SOURCE
 #include "explore/trial/load.h"
 
@@ -10,9 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* The command, which PATH must have; also the beginning of its workers' names. */
 #define STRESS_NG "stress-ng"
 
-/* Whether a list of words contains this one. */
+/* Returns whether a list of words contains this one; words are separated by blanks or newlines. */
 static bool has_word(const char *list, const char *word) {
     size_t length = strlen(word);
     for (const char *at = list; *at; at += strcspn(at, " \n")) {
@@ -37,6 +39,7 @@ static char *list_stressors(void) {
     return NULL;
 }
 
+/* Runs stress-ng once, and only for a space with loads. */
 int spex_load_check(const struct spex_agent *agent, struct spex_error *error) {
     if (agent->load_count == 0)
         return 0;
@@ -56,6 +59,7 @@ int spex_load_check(const struct spex_agent *agent, struct spex_error *error) {
     return err;
 }
 
+/* stress-ng runs until it is torn down: a timeout of 0 is none. */
 int spex_load_start(struct spex_program *program, const struct spex_load_filled *load,
                     const struct spex_launch *base, const char *directory,
                     struct spex_error *error) {
@@ -63,9 +67,8 @@ int spex_load_start(struct spex_program *program, const struct spex_load_filled 
     size_t options = 0;
     while (load->options[options])
         options++;
-    const char *const first[] = {STRESS_NG, stressor, workers, "--timeout",
-                                 /* no limit */
-                                 "0", "--temp-path", directory};
+    const char *const first[] = {STRESS_NG, stressor,      workers,  "--timeout",
+                                 "0",       "--temp-path", directory};
     enum { FIRST = sizeof(first) / sizeof(first[0]) };
     const char **argv = calloc(FIRST + options + 1, sizeof(*argv));
     if (!argv)
@@ -81,6 +84,7 @@ int spex_load_start(struct spex_program *program, const struct spex_load_filled 
     return err;
 }
 
+/* For nftw, which visits the contents of a directory before the directory and follows no links. */
 static int remove_file(const char *path, const struct stat *file, int kind, struct FTW *where) {
     (void)file;
     (void)kind;
@@ -92,7 +96,8 @@ void spex_load_remove_files(const char *directory) {
     nftw(directory, remove_file, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Whether a child of stress-ng has begun: it takes the name "stress-ng-STRESSOR" right before. */
+/* Returns whether a child of stress-ng has begun: it takes the name "stress-ng-STRESSOR" right
+ * before. */
 static bool is_worker(long pid) {
     char path[64], name[32] = "";
     snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
@@ -103,6 +108,7 @@ static bool is_worker(long pid) {
     return read && strncmp(name, STRESS_NG "-", strlen(STRESS_NG "-")) == 0;
 }
 
+/* True where the kernel does not list children: then the trial begins without this check. */
 bool spex_load_runs(const struct spex_program *program, unsigned workers) {
     char path[64];
     char *list = NULL, *end;

@@ -23,7 +23,7 @@ int spex_load_start(struct spex_program *program, const struct spex_load_filled 
 /* Removes the loads' directory with all files in it. */
 void spex_load_remove_files(const char *directory);
 
-/* Whether all of its workers have begun. */
+/* Returns whether all of its workers have begun. */
 bool spex_load_runs(const struct spex_program *program, unsigned workers);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Launches programs by vfork and exec and ends them. A pidfd tells of the end; the process is
  * reaped only in teardown, so that its number, which is the process group's, is not used again
- * before. */
+ * before. Each program is used by one thread, the one that runs its trial; several threads may
+ * launch programs at the same time. */
 #define _GNU_SOURCE
 #include "explore/trial/program.h"
 
@@ -22,17 +23,20 @@
 #include "explore/trial/leftovers.h"
 #include "text/printable.h"
 
+/* Time that a program has to end after SIGTERM, and again after SIGKILL. */
 #define TEARDOWN_SECONDS 5
 
 /* Variables that spex sets for the program. Others of spex, such as SPEX_RING_RECORDS, are the
  * user's. */
 static const char *const own_variables[] = {"SPEX_CONFIG", "SPEX_PROBES", "SPEX_OUT", NULL};
 
+/* Returns whether "NAME=value" is of this name. */
 static bool is_name_of(const char *name, size_t length, const char *variable) {
     return strncmp(variable, name, length) == 0 && variable[length] == '=';
 }
 
-/* Whether a variable of this process is not passed on. */
+/* Returns whether a variable of this process is not passed on, because the program gets its own or
+ * none. */
 static bool is_replaced(const struct spex_launch *launch, const char *variable) {
     for (size_t i = 0; own_variables[i]; i++)
         if (is_name_of(own_variables[i], strlen(own_variables[i]), variable))
@@ -86,13 +90,14 @@ static void environment_free(char **environment, size_t made) {
     free(environment);
 }
 
-/* Children of the program inherit the CPUs. */
+/* Runs in the child. Children of the program inherit the CPUs. NULL: no limit. */
 static int limit_cpus(const cpu_set_t *cpus) {
     return cpus ? sched_setaffinity(0, sizeof(*cpus), cpus) : 0;
 }
 
-/* Opens the configuration on the descriptor where the program expects it. *status moves if it is
- * there; false after an error. */
+/* Runs in the child. Opens the configuration on the descriptor where the program expects it,
+ * without FD_CLOEXEC. If *status is that descriptor, it moves to another one. False after an
+ * error. */
 static bool open_configuration(const struct spex_launch *launch, int *status) {
     if (!launch->descriptor)
         return true;
@@ -144,13 +149,13 @@ static int vfork_program(struct spex_program *program, const struct spex_launch 
 }
 
 /* Starts the program with a pipe for its output and one that tells whether exec failed, which
- * closes without a byte when it succeeded. */
+ * closes without a byte when it succeeded. Only the reading end of the output is non-blocking: the
+ * program must not lose output when the pipe is full. */
 static int start_program(struct spex_program *program, const struct spex_launch *launch,
                          char **environment) {
     int output[2] = {-1, -1}, status[2] = {-1, -1};
     int err =
         pipe2(output, O_CLOEXEC | O_NONBLOCK) < 0 || pipe2(status, O_CLOEXEC) < 0 ? -errno : 0;
-    /* Only the reading end is non-blocking. */
     if (!err && fcntl(output[1], F_SETFL, 0) < 0)
         err = -errno;
     err = err ? err : vfork_program(program, launch, environment, output[1], status[1]);
@@ -159,7 +164,7 @@ static int start_program(struct spex_program *program, const struct spex_launch 
     if (status[1] >= 0)
         close(status[1]);
     if (!err) {
-        /* parent and child both call it: either may be first */
+        /* The child calls setpgid, too, since either of the two may come first. */
         setpgid(program->pid, program->pid);
         err = spex_exec_status(status[0]);
         program->output = output[0];
@@ -173,7 +178,7 @@ static int start_program(struct spex_program *program, const struct spex_launch 
     return err;
 }
 
-/* Without a pidfd the program could not be watched, so it is killed. */
+/* Opens the pidfd. Without one the program could not be watched, so it is killed. */
 static int open_pidfd(struct spex_program *program) {
     program->pidfd = pidfd_open(program->pid, 0);
     if (program->pidfd >= 0)
@@ -194,6 +199,8 @@ int spex_program_launch(struct spex_program *program, const struct spex_launch *
     int err = environment && made == wanted ? 0 : -ENOMEM;
     err = err ? err : start_program(program, launch, environment);
     err = err ? err : open_pidfd(program);
+    /* The first variable is SPEX_OUT with the path of this run's socket: only this run's processes
+     * have it. */
     if (!err && launch->socket && launch->sweep) {
         program->mark = environment[0];
         environment[0] = NULL;
@@ -235,10 +242,10 @@ void spex_program_output(struct spex_program *program) {
     }
 }
 
+/* WNOWAIT keeps the process number in use until teardown has killed the rest of its process
+ * group. */
 bool spex_program_ended(struct spex_program *program) {
     siginfo_t info = {.si_pid = 0};
-    /* WNOWAIT keeps the process number in use until teardown has killed the rest of its process
-     * group. */
     if (!program->ended &&
         waitid(P_PID, (id_t)program->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid) {
         program->ended = true;
@@ -248,7 +255,8 @@ bool spex_program_ended(struct spex_program *program) {
     return program->ended;
 }
 
-/* Sets *line to the last line of the output that is not blank; returns its length. */
+/* Sets *line to the last line of the output that is not blank; returns its length. The line is not
+ * terminated. */
 static size_t last_line(const struct spex_program *program, const char **line) {
     size_t end = program->tail_length;
     while (end > 0 && (unsigned char)program->tail[end - 1] <= ' ')
@@ -260,6 +268,7 @@ static size_t last_line(const struct spex_program *program, const char **line) {
     return end - begin;
 }
 
+/* The text goes to terminals and stores, and the output in it may be any bytes. */
 void spex_program_describe(const struct spex_program *program, char *text, size_t size) {
     const char *line;
     size_t length = last_line(program, &line);
@@ -273,7 +282,7 @@ void spex_program_describe(const struct spex_program *program, char *text, size_
         used = snprintf(text, size, "exited with status %d", program->status);
     if (length > 0 && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, ": %.*s", (int)length, line);
-    spex_make_printable(text); /* output may contain any bytes */
+    spex_make_printable(text);
 }
 
 void spex_program_last_output(const struct spex_program *program, char *text, size_t size) {
@@ -285,7 +294,8 @@ void spex_program_last_output(const struct spex_program *program, char *text, si
     spex_make_printable(text);
 }
 
-/* Waits for the program's end. Its output is read meanwhile, since a full pipe would block it. */
+/* Waits for the program's end, at most TEARDOWN_SECONDS. Its output is read meanwhile, since a full
+ * pipe would block it. */
 static void wait_for_end(struct spex_program *program) {
     struct spex_deadline deadline = spex_deadline_in(TEARDOWN_SECONDS);
     while (!spex_program_ended(program)) {
@@ -306,12 +316,15 @@ static void signal_program(const struct spex_program *program, int signal_number
         kill(program->pid, signal_number);
 }
 
+/* The process group is killed while the program is not reaped yet: its number cannot be another
+ * group's then. A stopped process handles SIGTERM only after SIGCONT. Does nothing for a program
+ * that was never launched. */
 int spex_program_teardown(struct spex_program *program, struct spex_error *error) {
     if (program->pid <= 0 || program->pidfd < 0)
         return 0;
     if (!spex_program_ended(program)) {
         signal_program(program, SIGTERM);
-        signal_program(program, SIGCONT); /* a stopped process handles SIGTERM only after it */
+        signal_program(program, SIGCONT);
         wait_for_end(program);
     }
     signal_program(program, SIGKILL);

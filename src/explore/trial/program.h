@@ -33,8 +33,8 @@ struct spex_launch {
     const char *config; /* path of the configuration, for SPEX_CONFIG */
     const char *probes; /* for SPEX_PROBES; NULL: not set */
     const char *socket; /* path for SPEX_OUT; NULL: not set */
-    /* With a socket: teardown looks for processes that the program has started, by their
-     * environment. */
+    /* Teardown kills the processes that the program has started, which it finds by their
+     * environment. Needs a socket. */
     bool sweep;
     /* Further variables: "NAME=value", or "NAME" for one to be removed; ends with NULL; may be
      * NULL. */
@@ -50,7 +50,7 @@ int spex_program_launch(struct spex_program *program, const struct spex_launch *
 /* Reads the program's output, without waiting. */
 void spex_program_output(struct spex_program *program);
 
-/* Whether the program has ended, without waiting. */
+/* Returns whether the program has ended, without waiting. */
 bool spex_program_ended(struct spex_program *program);
 
 /* How it ended, as "exited with status 3: last line of its output". */

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* What trials and trainings have in common: the files of a run, the agent around the program, one
+ * poll() over all descriptors, and the order in which everything ends. */
 #define _GNU_SOURCE
 #include "explore/trial/program_run.h"
 
@@ -10,11 +12,13 @@
 
 #include "explore/space/config_file.h"
 
+/* After this the run may be ended, whatever was not begun. */
 void spex_program_run_init(struct spex_program_run *run, const char *directory, int stop_fd) {
     *run = (struct spex_program_run){.directory = directory, .stop_fd = stop_fd};
     run->program.pid = run->program.pidfd = run->program.output = -1;
 }
 
+/* The socket must listen before the program is launched, which connects in spex_start. */
 int spex_program_run_prepare(struct spex_program_run *run, const struct spex_space *space,
                              const size_t *levels, struct spex_error *error) {
     if (asprintf(&run->config, "%s/" SPEX_TRIAL_CONFIG, run->directory) < 0)
@@ -47,6 +51,7 @@ int spex_program_run_begin(struct spex_program_run *run, const struct spex_space
     return spex_program_launch(&run->program, &launch, error) ? 1 : 0;
 }
 
+/* Descriptors that are closed are -1, which poll ignores. */
 int spex_program_run_wait(const struct spex_program_run *run, struct pollfd fds[SPEX_RUN_FDS],
                           int timeout_ms, struct spex_error *error) {
     const int wanted[] = {[SPEX_RUN_STOP] = run->stop_fd,
@@ -78,6 +83,7 @@ int spex_program_run_end(struct spex_program_run *run, int err, struct spex_tria
     return err;
 }
 
+/* Files that were not made are no error. */
 void spex_program_run_release(struct spex_program_run *run) {
     if (run->socket)
         unlink(run->socket);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Receives the stream, one frame a datagram (SOCK_SEQPACKET), and checks each before it is used: a
  * program may send anything. Records wait in `records` until the watermarks of all collectors have
- * passed them. */
+ * passed them. Memory for sites and contexts is bounded; that for records is bounded by what the
+ * program makes between two watermarks. */
 #define _GNU_SOURCE
 #include "explore/trial/receiver.h"
 
@@ -21,9 +22,12 @@
 #include "ring/probe_type.h"
 #include "site/provider.h"
 
+/* A frame that is received so much later than it was sent shows that this process was held up; most
+ * sites of a stream. */
 #define LATE_NS   INT64_C(1000000000)
 #define SITES_MAX 65536
 
+/* One stream: its sockets, what the program has told, and the records that wait for their order. */
 struct spex_receiver {
     int listener;
     int connection;
@@ -40,6 +44,8 @@ struct spex_receiver {
     char *frame; /* buffer of SPEX_STREAM_FRAME_BYTES */
 };
 
+/* Returns the listening socket, non-blocking. The path's directory is private, which keeps other
+ * users out. One program connects once, so the queue has one place. */
 static int socket_listen(const char *path, struct spex_error *error) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof(address.sun_path))
@@ -57,6 +63,7 @@ static int socket_listen(const char *path, struct spex_error *error) {
     return err;
 }
 
+/* NULL: out of memory. */
 static struct spex_receiver *receiver_make(void) {
     struct spex_receiver *receiver = calloc(1, sizeof(*receiver));
     if (!receiver || !(receiver->frame = malloc(SPEX_STREAM_FRAME_BYTES))) {
@@ -67,6 +74,7 @@ static struct spex_receiver *receiver_make(void) {
     return receiver;
 }
 
+/* Without a listening socket: one program is connected, and no other can be. */
 int spex_receiver_of(int socket, struct spex_receiver **out, struct spex_error *error) {
     *out = receiver_make();
     if (!*out)
@@ -135,13 +143,14 @@ static int receiver_accept(struct spex_receiver *receiver, struct spex_error *er
     return 0;
 }
 
-/* Whether a record's members are in their ranges: later stages use them as indices. */
+/* Returns whether a record's members are in their ranges: later stages use them as indices. */
 static bool record_is_sound(const struct spex_record *record) {
     return spex_probe_type_valid(record->probe_type) &&
            (record->weight >= 1 || record->probe_type == SPEX_KERNEL) &&
            record->field_count <= SPEX_MAX_FIELDS && record->marks < 1u << SPEX_MARKS;
 }
 
+/* Checks all records of a frame before it takes any. */
 static int receiver_take_records(struct spex_receiver *receiver,
                                  const struct spex_stream_header *header,
                                  struct spex_error *error) {
@@ -158,7 +167,7 @@ static size_t site_bytes(uint16_t version) {
     return version == 2 ? SPEX_STREAM_SITE_BYTES_2 : sizeof(struct spex_stream_site);
 }
 
-/* Copies sites and terminates their texts. */
+/* Copies sites and terminates their texts, which a program may have left without an end. */
 static int receiver_take_sites(struct spex_receiver *receiver,
                                const struct spex_stream_header *header, struct spex_error *error) {
     const char *sites = receiver->frame + sizeof(*header);
@@ -183,7 +192,7 @@ static int receiver_take_sites(struct spex_receiver *receiver,
 }
 
 /* Notes contexts by number. A parent has a lower number than its child, so paths cannot be
- * circular. */
+ * circular. Contexts are rare in programs without kernels, so their table is made for the first. */
 static int receiver_take_contexts(struct spex_receiver *receiver,
                                   const struct spex_stream_header *header,
                                   struct spex_error *error) {
@@ -223,7 +232,8 @@ static long entry_bytes(const struct spex_stream_header *header) {
 }
 
 /* Checks a header: magic and version, length, and order (HELLO first, the same number of collectors
- * in all frames). */
+ * in all frames). HELLO is recognised by the number of collectors, which is 0 before it. The
+ * product is of 64 bits and cannot overflow. */
 static int receiver_check_frame(const struct spex_receiver *receiver,
                                 const struct spex_stream_header *header, size_t length,
                                 struct spex_error *error) {
@@ -247,7 +257,8 @@ static int receiver_check_frame(const struct spex_receiver *receiver,
     return 0;
 }
 
-/* Handles one frame of `length` bytes in receiver->frame. */
+/* Handles one frame of `length` bytes in receiver->frame. A frame shorter than a header is
+ * completed by zeros, and then refused by its length. */
 static int receiver_take_frame(struct spex_receiver *receiver, size_t length,
                                struct spex_error *error) {
     struct spex_stream_header header;
@@ -313,6 +324,7 @@ static uint64_t receiver_watermark(const struct spex_receiver *receiver) {
     return lowest;
 }
 
+/* A stream that has ended has no later records, so all of them are in order. */
 const struct spex_record *spex_receiver_records(struct spex_receiver *receiver, bool all,
                                                 size_t *count) {
     uint64_t before =
@@ -332,11 +344,13 @@ bool spex_receiver_late(const struct spex_receiver *receiver) {
     return receiver->late;
 }
 
+/* Orders probes by id and type; never 0. */
 static uint64_t probe_key(const struct spex_stream_site *site) {
     return ((uint64_t)site->probe_id << 16 | site->probe_type) + 1;
 }
 
-/* The site of the next probe after `key`, by id and type; NULL at the end. */
+/* The site of the next probe after `key`, by id and type; NULL at the end. O(sites), for messages
+ * only. */
 static const struct spex_stream_site *receiver_next_probe(const struct spex_receiver *receiver,
                                                           uint64_t key) {
     const struct spex_stream_site *next = NULL;
@@ -356,6 +370,7 @@ static bool receiver_mixed(const struct spex_receiver *receiver) {
     return false;
 }
 
+/* Each probe once, though it may have several sites. A list that is too long is cut. */
 void spex_receiver_list_probes(const struct spex_receiver *receiver, char *list, size_t size) {
     const struct spex_stream_site *site = receiver_next_probe(receiver, 0);
     bool mixed = receiver_mixed(receiver);
@@ -401,6 +416,7 @@ static bool is_ambiguous(const struct spex_receiver *receiver,
     return false;
 }
 
+/* False: the program has told no kernel with this number. */
 static bool site_known(const void *by, uint16_t kernel, struct spex_kernel_site *known) {
     const struct spex_receiver *receiver = by;
     for (size_t s = 0; s < receiver->site_count; s++) {

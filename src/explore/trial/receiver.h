@@ -19,7 +19,8 @@ struct spex_receiver;
 /* Listens at `path`. 0 or a negative errno value. */
 int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex_error *error);
 
-/* For a program that is connected already; takes over its socket on success. */
+/* Makes a receiver of a socket to which the program is connected already. The receiver owns the
+ * socket, unless this fails. 0 or -ENOMEM. */
 int spex_receiver_of(int socket, struct spex_receiver **out, struct spex_error *error);
 void spex_receiver_close(struct spex_receiver *receiver);
 
@@ -39,8 +40,9 @@ const struct spex_record *spex_receiver_records(struct spex_receiver *receiver, 
 bool spex_receiver_connected(const struct spex_receiver *receiver); /* has connected once */
 bool spex_receiver_ended(const struct spex_receiver *receiver); /* with or without an END frame */
 
-/* Whether a frame was received over a second after it was sent: this process was held up (a stop
- * signal, an overloaded machine), and the program may have given up the connection meanwhile. */
+/* Returns whether a frame was received over a second after it was sent: this process was held up (a
+ * stop signal, an overloaded machine), and the program may have given up the connection
+ * meanwhile. */
 bool spex_receiver_late(const struct spex_receiver *receiver);
 
 /* The probes told so far, by id, as "query:tpt, 7:lat"; "none". */

@@ -18,6 +18,7 @@
 /* Attempts of a trial that fails because this process was held up. */
 #define HELD_UP_ATTEMPTS 5
 
+/* A place where a trial can run: its thread, directory, CPUs and the trial. */
 struct place {
     struct spex_runner *runner;
     pthread_t thread;
@@ -34,6 +35,7 @@ struct place {
     struct spex_error error;
 };
 
+/* `setup` is passed to every trial, with the place's directory and CPUs. */
 struct spex_runner {
     struct spex_trial_setup setup;
     int stop_fd;            /* stop_fd of the caller's setup */
@@ -49,6 +51,7 @@ struct spex_runner {
     struct spex_error error;
 };
 
+/* The descriptor is non-blocking: an event that is raised already stays so. */
 static void raise_event(int fd) {
     uint64_t one = 1;
     ssize_t put;
@@ -105,6 +108,8 @@ static int place_init(struct spex_runner *runner, size_t p, const struct spex_cp
     return 0;
 }
 
+/* Trials watch the runner's event and not the caller's stop_fd, so that an error of one trial can
+ * end the others, too. */
 int spex_runner_create(const struct spex_trial_setup *setup, const struct spex_cpu_parts *parts,
                        struct spex_runner **out, struct spex_error *error) {
     struct spex_runner *runner = *out = calloc(1, sizeof(*runner));
@@ -134,6 +139,7 @@ int spex_runner_create(const struct spex_trial_setup *setup, const struct spex_c
     return err;
 }
 
+/* The trial has removed its files, so the directory is empty. */
 static void place_free(struct place *place) {
     if (place->directory)
         rmdir(place->directory);
@@ -152,6 +158,7 @@ static void place_take(struct place *place, struct spex_trial *trial) {
     place->runner->running--;
 }
 
+/* Tells all trials to end before it waits for the first. */
 void spex_runner_destroy(struct spex_runner *runner) {
     if (!runner)
         return;
@@ -190,6 +197,7 @@ size_t spex_runner_places(const struct spex_runner *runner) {
     return runner->place_count;
 }
 
+/* The plan's arrays are the policy's and change with its next plan, so they are copied. */
 int spex_runner_start(struct spex_runner *runner, const struct spex_plan *plan, uint64_t asked,
                       uint64_t told, struct spex_error *error) {
     struct place *place = runner->places;
@@ -263,6 +271,8 @@ static void runner_note_error(struct spex_runner *runner, const struct place *pl
     raise_event(runner->stop);
 }
 
+/* After an error or stop_fd the loop goes on until no trial runs: those that succeed meanwhile are
+ * returned one by one, the error last. */
 int spex_runner_wait(struct spex_runner *runner, struct spex_trial *trial,
                      struct spex_error *error) {
     while (runner->running) {

@@ -35,9 +35,9 @@ int spex_runner_start(struct spex_runner *runner, const struct spex_plan *plan, 
  * how many. */
 size_t spex_runner_unfinished(const struct spex_runner *runner, struct spex_unfinished *all);
 
-/* Waits until a trial has finished: 0 with the trial, which the caller frees. When stop_fd becomes
- * readable or a trial has an error, all trials are ended, and once those that finished by then are
- * returned: -EINTR or the error. */
+/* Waits until a trial has finished, and returns 0 with the trial, which the caller frees. When
+ * stop_fd becomes readable or a trial has an error, all trials are ended. Calls then return the
+ * trials that had finished before, one by one, and after the last one -EINTR or the error. */
 int spex_runner_wait(struct spex_runner *runner, struct spex_trial *trial,
                      struct spex_error *error);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Setup and teardown are run by /bin/sh, loads by stress-ng, each as a struct spex_program. */
+/* Setup and teardown are run by /bin/sh, loads by stress-ng, each as a struct spex_program. Nothing
+ * here waits longer than the timeouts that the space gives, and stop_fd ends every wait but the
+ * teardown's. */
 #define _GNU_SOURCE
 #include "explore/trial/trial_agent.h"
 
@@ -20,8 +22,10 @@
 /* Seconds between two checks of a load's workers. */
 #define LOAD_LOOK_SECONDS 0.005
 
+/* A program that was not launched: tearing it down does nothing. */
 static const struct spex_program no_program = {.pid = -1, .pidfd = -1, .output = -1};
 
+/* -EINVAL is the configuration's fault and fails the trial; other errors are the explorer's. */
 int spex_trial_agent_init(struct spex_trial_agent *around, const struct spex_space_file *file,
                           char *const *argv, const size_t *levels, const struct spex_launch *base,
                           int stop_fd, struct spex_error *error) {
@@ -36,6 +40,7 @@ int spex_trial_agent_init(struct spex_trial_agent *around, const struct spex_spa
     return err == -EINVAL ? 1 : err;
 }
 
+/* What program_wait has seen. */
 enum event { EVENT_ANY, EVENT_STOP, EVENT_OVERDUE };
 
 /* Waits for output or the end of a program, for stop_fd, or until the deadline. */
@@ -82,6 +87,7 @@ static int agent_run_command(const struct spex_trial_agent *around, const char *
     return program->by_signal || program->status ? spex_fail(error, 1, "%s: %s", what, words) : 0;
 }
 
+/* Returns 1: the trial fails. */
 static int load_fail(const struct spex_load_filled *load, const char *words,
                      struct spex_error *error) {
     return spex_fail(error, 1, "load %s: %s", load->stressor, words);
@@ -114,6 +120,7 @@ static int load_wait_for_workers(const struct spex_trial_agent *around,
     return 0;
 }
 
+/* Made with the first load that is started; all loads share it. */
 static int agent_make_load_directory(struct spex_trial_agent *around, const char *directory,
                                      struct spex_error *error) {
     if (around->load_directory)
@@ -128,6 +135,7 @@ static int agent_make_load_directory(struct spex_trial_agent *around, const char
     return 0;
 }
 
+/* 0; 1: the load cannot be started, which fails the trial; or a negative errno value. */
 static int agent_begin_load(struct spex_trial_agent *around, size_t l, const char *directory,
                             struct spex_error *error) {
     const struct spex_load_filled *load = &around->filled.loads[l];
@@ -155,6 +163,7 @@ static int agent_begin_setup(struct spex_trial_agent *around, struct spex_error 
     return over;
 }
 
+/* Loads begin one after another, each when the one before it is at work. */
 int spex_trial_agent_begin(struct spex_trial_agent *around, const char *directory,
                            struct spex_error *error) {
     int over = agent_begin_setup(around, error);
@@ -171,6 +180,8 @@ void spex_trial_agent_fds(const struct spex_trial_agent *around, struct pollfd *
     }
 }
 
+/* Output is read so that nobody blocks on a full pipe. The setup's pipe may be held by processes
+ * that it has left running. */
 int spex_trial_agent_step(struct spex_trial_agent *around, struct spex_error *error) {
     spex_program_output(&around->setup); /* output of processes that the setup has left running */
     for (size_t l = 0; l < around->filled.load_count; l++) {
@@ -182,12 +193,13 @@ int spex_trial_agent_step(struct spex_trial_agent *around, struct spex_error *er
     return 0;
 }
 
-/* Replaces the trial's note. */
+/* Replaces the trial's note: the last trouble is kept. */
 static void trial_set_note(struct spex_trial *trial, const char *text) {
     free(trial->note);
     trial->note = strdup(text);
 }
 
+/* Every load gets its row in the trial, also one that was not started. */
 static int agent_end_loads(struct spex_trial_agent *around, struct spex_trial *trial) {
     struct spex_error error;
     int err = 0;
@@ -205,6 +217,8 @@ static int agent_end_loads(struct spex_trial_agent *around, struct spex_trial *t
     return err;
 }
 
+/* Runs even when the user has interrupted the exploration (no stop_fd): it undoes what the setup
+ * has done. A teardown that fails is noted and does not fail the trial, which has been measured. */
 static void agent_run_teardown(const struct spex_trial_agent *around, struct spex_trial *trial) {
     struct spex_program program = no_program;
     struct spex_error error;
@@ -224,6 +238,8 @@ static void agent_kill_leftovers(const struct spex_trial_agent *around) {
     free(variable);
 }
 
+/* The setup is torn down after the teardown command, which may need processes that the setup has
+ * left running, such as a server. */
 int spex_trial_agent_end(struct spex_trial_agent *around, struct spex_trial *trial) {
     struct spex_error error;
     int err = agent_end_loads(around, trial);

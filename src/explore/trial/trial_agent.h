@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs what a space asks for around the program of a trial: its setup before, its loads beside, its
- * teardown after it. */
+/* Runs the commands and loads of a space for one trial: the setup before the program, the loads
+ * beside it, the teardown after it. */
 #ifndef SPEX_EXPLORE_TRIAL_TRIAL_AGENT_H
 #define SPEX_EXPLORE_TRIAL_TRIAL_AGENT_H
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Copies the tracer's figures into the trial: an entry for each value of each probe, in seconds
+ * where the value is a time. They are stored for queries and `spex explain`; the criteria's own
+ * values come from measure/measure.h. */
 #include "explore/trial/trial_metrics.h"
 
 #include <errno.h>
@@ -26,6 +29,7 @@ static int metric_identify(struct spex_trial_metric *metric, const struct spex_s
     return err ? err : text_copy(sites[s].provider, &metric->provider);
 }
 
+/* `scale`: seconds per tick, or 1. */
 static void metric_set_values(struct spex_trial_metric *metric, struct spex_tracer *tracer,
                               size_t probe, double scale) {
     struct spex_series series;
@@ -39,6 +43,7 @@ static void metric_set_values(struct spex_trial_metric *metric, struct spex_trac
     metric->max = series.max * scale;
 }
 
+/* Adds an entry without values. NULL: out of memory. */
 static struct spex_trial_metric *trial_append_metric(struct spex_trial *trial,
                                                      const struct spex_metrics *metrics,
                                                      unsigned field) {
@@ -67,6 +72,7 @@ static struct spex_trial_metric *trial_append_metric(struct spex_trial *trial,
     return metric;
 }
 
+/* A probe without values has one entry, for its count and rate. */
 int spex_trial_metrics(struct spex_trial *trial, struct spex_tracer *tracer,
                        double ticks_per_second, double seconds,
                        const struct spex_stream_site *sites, size_t site_count) {

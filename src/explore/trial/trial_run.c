@@ -13,6 +13,7 @@
 #include "explore/trial/trial_metrics.h"
 #include "measure/measured_run.h"
 
+/* The state of a trial. */
 struct run {
     const struct spex_trial_setup *setup;
     struct spex_measured_run of;
@@ -25,6 +26,8 @@ static int fail_memory(struct spex_error *error) {
     return spex_fail(error, -ENOMEM, "out of memory");
 }
 
+/* Presents the sites that the program has told to the measured run. The names are enough to find a
+ * criterion's probe; files are not needed. */
 static bool site_describe(const void *user, size_t index, struct spex_selection_probe *site) {
     const struct spex_stream_site *told = (const struct spex_stream_site *)user + index;
     *site = (struct spex_selection_probe){
@@ -39,7 +42,8 @@ static bool site_describe(const void *user, size_t index, struct spex_selection_
 }
 
 /* Passes the records that are in order to the measurement and the policy. 1: the run is over; or a
- * negative errno value. */
+ * negative errno value. The first record of the objective ends the time for the startup and begins
+ * that of the run. */
 static int run_take_records(struct run *run, bool all, struct spex_error *error) {
     size_t count;
     const struct spex_stream_site *sites = spex_receiver_sites(run->in.receiver, &count);
@@ -95,7 +99,8 @@ static int run_take_rest(struct run *run, struct spex_error *error) {
     return spex_trial_end(run->of.trial, "%s", how);
 }
 
-/* Fails the trial: no first record within the startup time. */
+/* Fails the trial: no first record within the startup time. The status tells how far the program
+ * came. */
 static int run_fail_startup(struct run *run, const char *words) {
     const char *objective = run->of.space->criteria[0].probe;
     double limit = run->of.space->rules.startup_seconds;
@@ -130,7 +135,8 @@ static int run_deadline_over(struct run *run, struct spex_error *error) {
     return over < 0 ? fail_memory(error) : over;
 }
 
-/* The stream has ended. A program that is ending has a second to show how. */
+/* The stream has ended. A program that is ending has a second to show how, so that its exit status
+ * becomes the trial's and not the end of its records. */
 static void run_expect_end(struct run *run) {
     struct spex_deadline soon = spex_deadline_in(1);
     run->stream_ended = true;
@@ -169,6 +175,7 @@ static int run_step(struct run *run, struct spex_error *error) {
     return over;
 }
 
+/* The loop of the trial. 0: it is over, with its status; or a negative errno value. */
 static int run_watch(struct run *run, struct spex_error *error) {
     int over = 0;
     run->deadline = spex_deadline_in(run->of.space->rules.startup_seconds);
@@ -190,7 +197,7 @@ static int run_account(struct run *run, struct spex_error *error) {
     return err ? fail_memory(error) : 0;
 }
 
-/* 0; 1: the trial has failed; or a negative errno value. */
+/* Launches the program with its agent. 0; 1: the trial has failed; or a negative errno value. */
 static int run_begin(struct run *run, struct spex_error *error) {
     const struct spex_trial_setup *setup = run->setup;
     struct spex_error reason;
@@ -201,7 +208,8 @@ static int run_begin(struct run *run, struct spex_error *error) {
     return over ? spex_trial_end(run->of.trial, "%s", reason.text) : 0;
 }
 
-/* -EAGAIN when the trial failed and this process was held up. */
+/* -EAGAIN when the trial failed and this process was held up: the failure says nothing about the
+ * program then. */
 static int run_trial(struct run *run, struct spex_error *error) {
     int over = run_begin(run, error);
     if (over)
@@ -212,6 +220,7 @@ static int run_trial(struct run *run, struct spex_error *error) {
     return err ? err : run_account(run, error);
 }
 
+/* Ends and releases everything after an error, too. */
 int spex_trial_run(const struct spex_trial_setup *setup, const struct spex_plan *plan,
                    struct spex_trial *trial, struct spex_error *error) {
     struct run run = {.setup = setup,

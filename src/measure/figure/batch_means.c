@@ -17,6 +17,8 @@
 #include "base/student.h"
 #include "stats/histogram.h"
 
+/* Fewest batches from which an error is computed; lags at which correlation is looked for; buckets
+ * in a batch's histogram. */
 enum { LEAST_BATCHES = 8, LAGS = 8, ROW = SPEX_HISTOGRAM_BUCKETS };
 
 /* Least number of independent records beyond a quantile for which it has an error. */
@@ -57,6 +59,8 @@ static struct range buckets_range(const struct spex_batch_means *means) {
     return (struct range){spex_histogram_bucket(means->min), spex_histogram_bucket(means->max) + 1};
 }
 
+/* Joins the histograms of neighbouring batches in place, in ascending order: a target is never
+ * behind its sources. */
 static void batches_join_weights(struct spex_batch_means *means) {
     struct range range = buckets_range(means);
     size_t bytes = (range.end - range.first) * sizeof(*means->weights);
@@ -70,6 +74,8 @@ static void batches_join_weights(struct spex_batch_means *means) {
         memset(means->weights + b * ROW + range.first, 0, bytes);
 }
 
+/* All batches are full: joins them by two, so that half of them are free and new ones are twice as
+ * long. */
 static void batches_join(struct spex_batch_means *means) {
     if (means->weights)
         batches_join_weights(means);
@@ -82,6 +88,8 @@ static void batches_join(struct spex_batch_means *means) {
     means->batch_records *= 2;
 }
 
+/* O(1) on average. Joining costs O(batches × buckets), and is done each time the number of records
+ * has doubled. */
 void spex_batch_means_add(struct spex_batch_means *means, uint64_t value, double weight,
                           double time) {
     const struct spex_batch record = {weight, weight * (double)value, time};
@@ -105,6 +113,7 @@ struct pairs {
     double below[SPEX_BATCHES];
 };
 
+/* Joins neighbours; of an odd number the last one is left out. */
 static void pairs_join(struct pairs *pairs) {
     pairs->count /= 2;
     for (size_t b = 0; b < pairs->count; b++) {
@@ -136,6 +145,7 @@ struct residuals {
     double distances[SPEX_BATCHES];
 };
 
+/* The differences sum up to 0, by the definition of the ratio. */
 static void residuals_of(const struct pairs *pairs, struct residuals *residuals) {
     residuals->count = pairs->count;
     residuals->below = sum_of(pairs->below, pairs->count);
@@ -159,9 +169,9 @@ static double correlation_unbiased(double correlation, double count) {
     return fmin(r, 1 - 2 / count);
 }
 
-/* Whether the sum of the first correlations is too great for chance; each has variance 1 / count if
- * there is none. Several lags, since records of threads that take turns are not correlated with
- * their direct neighbours. */
+/* Returns whether the sum of the first correlations is too great for chance; each has variance 1 /
+ * count if there is none. Several lags, since records of threads that take turns are not correlated
+ * with their direct neighbours. */
 static bool residuals_correlated(const struct residuals *residuals) {
     double count = (double)residuals->count, squares = residuals_products(residuals, 0), sum = 0;
     size_t wanted = 1;
@@ -176,6 +186,7 @@ static bool residuals_correlated(const struct residuals *residuals) {
     return false;
 }
 
+/* Third standardised moment, without a correction for few batches. */
 static double residuals_skewness(const struct residuals *residuals) {
     double squares = residuals_products(residuals, 0), cubes = 0, count = (double)residuals->count;
     for (size_t b = 0; b < residuals->count; b++)
@@ -197,7 +208,7 @@ static struct estimate residuals_estimate(const struct residuals *residuals) {
 }
 
 /* Joins batches until they are not seen to be correlated. If they always are, takes the greatest
- * variance. */
+ * variance. Changes *pairs. */
 static struct estimate ratio_estimate(struct pairs *pairs) {
     struct estimate worst = {0};
     struct residuals residuals;
@@ -223,7 +234,7 @@ static double estimate_student(const struct estimate *estimate) {
     return fmax(t, (1 - cbrt(1 - 6 * b * (t + b))) / (2 * b));
 }
 
-/* Half of the width of a 95 % interval; NaN: not known. */
+/* Half of the width of a 95 % interval; NaN: not known, since there are too few batches. */
 static double ratio_margin(struct pairs *pairs) {
     if (pairs->count < LEAST_BATCHES)
         return NAN;
@@ -239,6 +250,8 @@ static void pairs_of_mean(const struct spex_batch_means *means, struct pairs *pa
     }
 }
 
+/* The value is over all records, the one in the open batch included; the error is from full
+ * batches. */
 struct spex_measured spex_batch_means_mean(const struct spex_batch_means *means) {
     struct pairs pairs;
     pairs_of_mean(means, &pairs);
@@ -246,6 +259,7 @@ struct spex_measured spex_batch_means_mean(const struct spex_batch_means *means)
                                   ratio_margin(&pairs) / SPEX_NORMAL_95};
 }
 
+/* A rate is a ratio of random times, so it has the error of a ratio like a mean. */
 struct spex_measured spex_batch_means_rate(const struct spex_batch_means *means) {
     struct pairs pairs = {.count = means->count};
     for (size_t b = 0; b < means->count; b++) {
@@ -263,6 +277,7 @@ struct shares {
     double weights[ROW];
 };
 
+/* Includes the open batch, batches[count]. */
 static void shares_of(const struct spex_batch_means *means, struct shares *shares) {
     shares->range = buckets_range(means);
     shares->all = means->total.weight;
@@ -287,6 +302,7 @@ static unsigned quantile_bucket(const struct shares *shares, double q) {
     return last;
 }
 
+/* A bucket's middle may lie outside of what was observed, so the value is confined to it. */
 static double quantile_value(const struct spex_batch_means *means, const struct shares *shares,
                              double q) {
     double value = spex_histogram_value(quantile_bucket(shares, q));

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The figure of one criterion, from the records of its probe in the order of time. Sums are in
+ * ticks and weights; units are applied when a value is asked for. The error comes from batch means
+ * (batch_means.h). A minimum or maximum has no error. */
 #include "measure/figure/figure.h"
 
 #include <math.h>
@@ -12,6 +15,7 @@
 /* Records before the first error: ten batches of five records, as in MSER-5 (steady.c). */
 #define LEAST_RECORDS 50
 
+/* Any other metric is a quantile: criteria have been checked (spex_criterion_fits). */
 static enum spex_figure_metric metric_named(const char *metric) {
     static const char *const names[] = {[SPEX_FIGURE_RATE] = "throughput",
                                         [SPEX_FIGURE_MEAN] = "mean",
@@ -23,6 +27,7 @@ static enum spex_figure_metric metric_named(const char *metric) {
     return SPEX_FIGURE_QUANTILE;
 }
 
+/* "p99" has the q 0.99. */
 int spex_figure_open(struct spex_figure *figure, const struct spex_criterion *criterion,
                      uint64_t batch_records, bool values) {
     *figure = (struct spex_figure){
@@ -49,7 +54,9 @@ void spex_figure_begin(struct spex_figure *figure, uint64_t ticks) {
     figure->begin_ticks = figure->last_ticks = ticks;
 }
 
-/* Each record stands for the records that were lost before it, too. */
+/* Each record stands for the records that were lost before it, too. A record that overtook another
+ * has time 0. A record without the value (its counter was not available, or it has fewer fields) is
+ * left out; its time stays in the figure. */
 void spex_figure_add(struct spex_figure *figure, const struct spex_record *record) {
     double time = 0, weight = record->weight * (1.0 + record->lost);
     uint64_t value = 0;
@@ -67,6 +74,7 @@ void spex_figure_add(struct spex_figure *figure, const struct spex_record *recor
     spex_batch_means_add(&figure->means, value, weight, time);
 }
 
+/* Value and error in ticks; NaN without records. */
 static struct spex_measured figure_measure(const struct spex_figure *figure) {
     const struct spex_batch_means *means = &figure->means;
     if (!figure->records)
@@ -85,6 +93,7 @@ static struct spex_measured figure_measure(const struct spex_figure *figure) {
     }
 }
 
+/* Infinite values come from rates over no time: they are not known. */
 static struct spex_measured measured_scaled(struct spex_measured measured, double factor) {
     measured.value *= factor;
     measured.error *= factor;
@@ -95,6 +104,7 @@ static struct spex_measured measured_scaled(struct spex_measured measured, doubl
     return measured;
 }
 
+/* Keeps the error in a ring of the latest SPEX_FIGURE_LOOKS. */
 static void figure_add_error(struct spex_figure *figure, double error) {
     if (isnan(error))
         return;
@@ -104,7 +114,9 @@ static void figure_add_error(struct spex_figure *figure, double error) {
         (struct spex_figure_look){figure->records, error};
 }
 
-/* An error falls with the square root of the number of records. */
+/* The greatest of this error and of those that were found when there were at least half as many
+ * records. An error falls with the square root of the number of records, so earlier ones are
+ * scaled. */
 static double figure_greatest_error(const struct spex_figure *figure, double error) {
     for (size_t l = 0; l < figure->look_count && l < SPEX_FIGURE_LOOKS; l++) {
         const struct spex_figure_look *look = &figure->looks[l];
@@ -115,7 +127,8 @@ static double figure_greatest_error(const struct spex_figure *figure, double err
     return error;
 }
 
-/* Computes value and error, and keeps the error. Times are in ticks. */
+/* Computes value and error, and keeps the error. Times are in ticks. Before the end an error counts
+ * only after errors have been watched while the number of records doubled (figure.h). */
 static struct spex_measured figure_take_error(struct spex_figure *figure, bool end) {
     struct spex_measured measured = figure_measure(figure);
     figure_add_error(figure, measured.error);
@@ -127,6 +140,8 @@ static struct spex_measured figure_take_error(struct spex_figure *figure, bool e
     return measured;
 }
 
+/* Computing costs O(batches × lags), for a quantile O(batches × buckets); doing it for every
+ * twentieth more records keeps that small. */
 struct spex_measured spex_figure_measured(struct spex_figure *figure, double ticks_per_second,
                                           bool end) {
     double factor = 1;
@@ -141,6 +156,7 @@ struct spex_measured spex_figure_measured(struct spex_figure *figure, double tic
     return figure->measured;
 }
 
+/* A rate is judged by the mean times between records, which are additive where rates are not. */
 struct spex_figure_steady spex_figure_steady(const struct spex_figure *figure, double tolerance) {
     _Static_assert(SPEX_BATCHES <= SPEX_STEADY_MOST, "a series has all batches");
     double series[SPEX_BATCHES];

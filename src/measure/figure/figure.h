@@ -52,7 +52,7 @@ struct spex_figure {
     size_t look_count;
 };
 
-/* Whether and when the series has settled. */
+/* Tells whether the series has settled, and when. */
 struct spex_figure_steady {
     /* There are enough records to tell. */
     bool known;
@@ -65,7 +65,7 @@ int spex_figure_open(struct spex_figure *figure, const struct spex_criterion *cr
                      uint64_t batch_records, bool values);
 void spex_figure_close(struct spex_figure *figure);
 
-/* Whether the record is of the figure's probe. */
+/* Returns whether the record is of the figure's probe. */
 bool spex_figure_is_of(const struct spex_figure *figure, const struct spex_record *record);
 
 /* Sets the time from which rates count. */
@@ -84,7 +84,8 @@ void spex_figure_add(struct spex_figure *figure, const struct spex_record *recor
 struct spex_measured spex_figure_measured(struct spex_figure *figure, double ticks_per_second,
                                           bool end);
 
-/* Whether the series has settled. A change of less than `tolerance`, a share, does not count. */
+/* Judges whether the series has settled. A change of less than `tolerance`, a share, does not
+ * count. */
 struct spex_figure_steady spex_figure_steady(const struct spex_figure *figure, double tolerance);
 
 #endif

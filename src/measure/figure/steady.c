@@ -28,12 +28,14 @@
  * distribution. */
 #define TREND 1.314
 
+/* The values that are judged: at most one for each batch. */
 struct series {
     size_t count;
     /* As shares of the level. */
     double values[SPEX_STEADY_MOST];
 };
 
+/* Ascending order, for qsort. */
 static int compare_doubles(const void *left, const void *right) {
     double one = *(const double *)left, other = *(const double *)right;
     return (one > other) - (one < other);
@@ -76,12 +78,14 @@ static void series_of(const double *values, size_t count, double tolerance, stru
     series_confine(series, tolerance);
 }
 
+/* Mean and scatter of some values. */
 struct moments {
     double mean;
     /* Sum of the squared distances from the mean. */
     double squares;
 };
 
+/* Two passes, which lose less precision than sums of squares. */
 static struct moments moments_of(const double *values, size_t count) {
     struct moments moments = {0, 0};
     for (size_t v = 0; v < count; v++)
@@ -114,6 +118,9 @@ struct line {
     double freedom;
 };
 
+/* Least squares. The middle of the positions is taken as their origin, which makes slope and mean
+ * independent. The residuals' correlation inflates the variance and takes degrees of freedom
+ * away. */
 static struct line line_through(const double *values, size_t count) {
     double residuals[SPEX_STEADY_MOST], products = 0, times = 0, squares = 0;
     const double middle = (double)(count - 1) / 2, mean = moments_of(values, count).mean;
@@ -132,13 +139,15 @@ static struct line line_through(const double *values, size_t count) {
                          fmax((double)count / inflation - 2, 2)};
 }
 
+/* A trend counts if it is more than chance, and more than the user minds. */
 static bool has_trend(const double *values, size_t count, double tolerance) {
     struct line line = line_through(values, count);
     double change = fabs(line.change);
     return change > tolerance && change > TREND * spex_student_95(line.freedom) * line.error;
 }
 
-/* The best cut in the first half, by MSER. */
+/* The best cut in the first half, by MSER: the least sum of squares over the squared number of
+ * values left. O(n²), for at most SPEX_STEADY_MOST values. */
 static size_t series_best_cut(const struct series *series) {
     size_t best = 0;
     double least = INFINITY;
@@ -154,7 +163,8 @@ static size_t series_best_cut(const struct series *series) {
     return best;
 }
 
-/* The likeliest point of a change of the mean (Hawkins, JASA 72(357), 1977). */
+/* The likeliest point of a change of the mean (Hawkins, JASA 72(357), 1977): the greatest sum of
+ * squares between the two parts. */
 static size_t best_change(const double *values, size_t count) {
     size_t best = count / 2;
     double most = 0;
@@ -170,6 +180,7 @@ static size_t best_change(const double *values, size_t count) {
     return best;
 }
 
+/* A step of the mean: its height, with the height's standard error and degrees of freedom. */
 struct step {
     double height;
     double error;
@@ -192,18 +203,21 @@ static struct step step_at(const double *values, size_t count, size_t at, size_t
                          fmax((double)known / inflation - means, 2)};
 }
 
-/* Whether the part before the cut differs from the rest. */
+/* Returns whether the part before the cut differs from the rest. The variance is that of the rest:
+ * the warm-up's own would hide it. */
 static bool series_begins_otherwise(const struct series *series, size_t cut) {
     struct step step = step_at(series->values, series->count, cut, cut);
     return step.height > CUT * step.error;
 }
 
+/* Student's quantile over the normal one widens the error of a short series. */
 static bool has_change(const double *values, size_t count, double tolerance) {
     struct step step = step_at(values, count, best_change(values, count), 0);
     double error = step.error * spex_student_95(step.freedom) / SPEX_NORMAL_95;
     return step.height > tolerance && step.height > CHANGE * error;
 }
 
+/* A series that does not begin otherwise is not cut at all, so no records are given away. */
 struct spex_steady spex_steady_of(const double *values, size_t count, double tolerance) {
     struct series series;
     if (count < SPEX_STEADY_LEAST)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a series of values has settled, and where its warm-up ends. */
+/* Finds out whether a series of values has settled, and where its warm-up ends. */
 #ifndef SPEX_MEASURE_FIGURE_STEADY_H
 #define SPEX_MEASURE_FIGURE_STEADY_H
 

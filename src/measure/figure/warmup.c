@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Looks for the end of the warm-up whenever there are a tenth more records, by the figures of all
+ * records since the first. These figures tell whether the series has settled and not their values,
+ * so they need no histograms. The latest records are kept to be used when the end is seen. */
 #include "measure/figure/warmup.h"
 
 #include <errno.h>
@@ -16,6 +19,7 @@
 /* Change that does not count, where the rules give no precision. */
 #define TOLERANCE 0.01
 
+/* The search for the end of a warm-up. `records` are the latest `count`, in the order of time. */
 struct spex_warmup {
     const struct spex_space *space;
     double least_ticks;
@@ -28,6 +32,7 @@ struct spex_warmup {
     size_t room;
 };
 
+/* A short run is not looked at before LEAST_SHARE of its time: a few records settle by chance. */
 int spex_warmup_create(const struct spex_space *space, double ticks_per_second,
                        struct spex_warmup **out) {
     struct spex_warmup *warmup = calloc(1, sizeof(*warmup));
@@ -63,6 +68,8 @@ void spex_warmup_probe(struct spex_warmup *warmup, size_t criterion, uint16_t pr
     warmup->figures[criterion].probe_type = probe_type;
 }
 
+/* Memory is bounded by SPEX_WARMUP_RECORDS. The older half is dropped: the end is seen a share of
+ * the run after it, so the records needed are among the latest. */
 static int warmup_make_room(struct spex_warmup *warmup) {
     if (warmup->count < warmup->room)
         return 0;
@@ -89,6 +96,8 @@ static void figure_add(struct spex_figure *figure, const struct spex_record *rec
         spex_figure_begin(figure, record->timestamp);
 }
 
+/* Keeps records of all probes, since the tracer wants them, and adds each to the figures of its
+ * probe. */
 int spex_warmup_add(struct spex_warmup *warmup, const struct spex_record *records, size_t count) {
     for (size_t r = 0; r < count; r++) {
         if (warmup_make_room(warmup))
@@ -105,8 +114,8 @@ double spex_warmup_tolerance(const struct spex_rules *rules) {
     return rules->precision > 0 ? rules->precision / 2 : TOLERANCE;
 }
 
-/* Whether all criteria are steady. Criteria with too few records to tell are left out, except the
- * first. */
+/* Returns whether all criteria are steady. Criteria with too few records to tell are left out,
+ * except the first. *from_ticks is the latest of their ends, or of their best guesses. */
 static bool criteria_are_steady(const struct spex_warmup *warmup, uint64_t *from_ticks) {
     double tolerance = spex_warmup_tolerance(&warmup->space->rules);
     bool steady = true;
@@ -120,6 +129,7 @@ static bool criteria_are_steady(const struct spex_warmup *warmup, uint64_t *from
     return steady;
 }
 
+/* Looking costs O(n²) for n batches, so it is done at numbers of records that grow by a tenth. */
 bool spex_warmup_over(struct spex_warmup *warmup, uint64_t *from_ticks) {
     const struct spex_figure *first = warmup->figures;
     *from_ticks = 0;

@@ -26,8 +26,8 @@ void spex_warmup_probe(struct spex_warmup *warmup, size_t criterion, uint16_t pr
  * or -ENOMEM. */
 int spex_warmup_add(struct spex_warmup *warmup, const struct spex_record *records, size_t count);
 
-/* Whether the warm-up is over; computed again when there are a tenth more records than the last
- * time. *from_ticks, and spex_warmup_best: when it was over, or the best guess so far. */
+/* Returns whether the warm-up is over; computed again when there are a tenth more records than the
+ * last time. *from_ticks, and spex_warmup_best: when it was over, or the best guess so far. */
 bool spex_warmup_over(struct spex_warmup *warmup, uint64_t *from_ticks);
 uint64_t spex_warmup_best(const struct spex_warmup *warmup);
 

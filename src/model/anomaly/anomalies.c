@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Judges each execution by its kernel's detector (detector.h) and by the model's interval, and puts
+ * alarms of a kernel together into one anomaly until the kernel has been calm for long enough. Each
+ * kernel is `watched` with a detector and at most one open anomaly. Callers lock. */
 #include "model/anomaly/anomalies.h"
 
 #include <errno.h>
@@ -17,24 +20,25 @@
 #define QUIET_SECONDS   5.0
 #define QUIET_INTERVALS 4.0
 
-/* An anomaly is rare if it has at most RARE_EXECUTIONS executions, or a smaller share than
- * RARE_SHARE of the kernel's executions meanwhile. After RARE_AMONG executions a rare anomaly that
- * is no shift is over. */
+/* An anomaly is rare if it has at most RARE_EXECUTIONS executions, or less than RARE_SHARE of
+ * the kernel's executions since it began. A rare anomaly that is no shift ends after RARE_AMONG
+ * executions of the kernel. */
 #define RARE_EXECUTIONS 2
 #define RARE_SHARE      0.1
 #define RARE_AMONG      300
 
-/* A kernel is young before so many executions and so many seconds: rare delays are not known yet.
- * Until then a delay of HICCUP_SECONDS counts as one that the scheduler of a busy machine
- * causes. */
+/* A kernel is young until it has had YOUNG_EXECUTIONS executions and YOUNG_SECONDS have passed.
+ * Until then its rare delays are not known, and one execution beyond the prediction by at most
+ * HICCUP_SECONDS is no outlier, since the scheduler of a busy machine causes such delays. */
 #define YOUNG_EXECUTIONS 1000
 #define YOUNG_SECONDS    3.0
 #define HICCUP_SECONDS   0.02
 
+/* Ratios that are kept of an anomaly, for their median. */
 enum { RATIOS = 64 };
 
 struct spex_watched {
-    /* Why the kernel's executions are not judged. */
+    /* Why the kernel's executions are not judged; SPEX_JUDGED: they are. */
     enum spex_unjudged reason;
     const struct spex_kernel_model *model;
     struct spex_detector detector;
@@ -43,7 +47,8 @@ struct spex_watched {
     uint64_t executions;
     /* The kernel is in an anomaly. */
     bool open;
-    /* Executions since the anomaly's begin, and since its last execution. */
+    /* Executions of the kernel since the anomaly began, and usual ones since the last that
+     * belongs to it. */
     uint64_t among;
     uint64_t calm;
     struct spex_anomaly anomaly;
@@ -56,8 +61,9 @@ struct spex_anomalies {
     double rate;
     spex_anomaly_told *told;
     void *user;
-    /* In the models' order; NULL: the kernel has not been executed. */
+    /* A kernel for each model, in their order; NULL: it has not been executed. */
     struct spex_watched **watched;
+    /* One for each reason, shared by all kernels that are not judged for it. */
     struct spex_watched unknown[SPEX_UNJUDGED];
     struct spex_anomalies_account account;
     uint64_t random;
@@ -74,6 +80,7 @@ const char *spex_unjudged_text(enum spex_unjudged reason) {
     return texts[reason];
 }
 
+/* One kernel for each reason is made in advance, and stands for all that are not judged for it. */
 int spex_anomalies_create(struct spex_anomalies **anomalies, const struct spex_models *models,
                           double rate, spex_anomaly_told *told, void *user) {
     struct spex_anomalies *made = calloc(1, sizeof(*made));
@@ -104,6 +111,8 @@ void spex_anomalies_destroy(struct spex_anomalies *anomalies) {
     free(anomalies);
 }
 
+/* Whether the model can judge executions of a kernel with these parameters, whose names and
+ * order must be those of the training. */
 static enum spex_unjudged kernel_unjudged(const struct spex_kernel_model *model,
                                           const char *const *names, size_t parameter_count) {
     if (!model)
@@ -116,6 +125,8 @@ static enum spex_unjudged kernel_unjudged(const struct spex_kernel_model *model,
     return model->model.class == SPEX_MODEL_UNKNOWN ? SPEX_NO_CLASS : SPEX_JUDGED;
 }
 
+/* A detector is made when its kernel is first asked for: most models of a file belong to
+ * contexts that a run does not enter. */
 int spex_anomalies_kernel(struct spex_anomalies *anomalies, const char *path,
                           const char *const *names, size_t parameter_count,
                           struct spex_watched **kernel) {
@@ -137,7 +148,8 @@ int spex_anomalies_kernel(struct spex_anomalies *anomalies, const char *path,
     return 0;
 }
 
-/* Models are not extrapolated. */
+/* Whether the parameters are within the range of the training. Outside of it a model is an
+ * extrapolation, by which nothing is judged. */
 static bool parameters_in_range(const struct spex_kernel_model *model, const double *parameters) {
     for (size_t p = 0; p < model->model.parameter_count; p++)
         if (parameters[p] < model->low[p] || parameters[p] > model->high[p])
@@ -150,6 +162,7 @@ static int compare_floats(const void *a, const void *b) {
     return (one > other) - (one < other);
 }
 
+/* Median of the ratios that were kept; the anomaly has at least one execution. */
 static double median_ratio(const struct spex_watched *kernel) {
     float sorted[RATIOS];
     size_t count = kernel->anomaly.executions < RATIOS ? kernel->anomaly.executions : RATIOS;
@@ -158,14 +171,16 @@ static double median_ratio(const struct spex_watched *kernel) {
     return exp((double)sorted[count / 2]);
 }
 
+/* Calls `told`, from the thread of the caller. */
 static void anomaly_report(struct spex_anomalies *anomalies, struct spex_watched *kernel,
                            enum spex_anomaly_event event) {
     kernel->anomaly.median = median_ratio(kernel);
     anomalies->told(anomalies->user, event, &kernel->anomaly);
 }
 
-/* Ends an anomaly. Rare outliers that recur are learnt as usual: otherwise they would set the rate
- * of false alarms. */
+/* Ends an anomaly. The ratios of rare outliers are added to what the detector has learnt: a
+ * delay that recurs now and then is usual for this kernel, and would otherwise raise an alarm
+ * each time. */
 static void anomaly_end(struct spex_anomalies *anomalies, struct spex_watched *kernel,
                         enum spex_anomaly_event event) {
     const struct spex_anomaly *anomaly = &kernel->anomaly;
@@ -194,6 +209,8 @@ static void anomaly_count(struct spex_anomalies *anomalies, struct spex_watched 
     anomalies->account.anomalous++;
 }
 
+/* Begins an anomaly with the execution that raised the alarm. Counting that execution is left to
+ * the caller. */
 static void anomaly_begin(struct spex_anomalies *anomalies, struct spex_watched *kernel,
                           const struct spex_execution *execution) {
     struct spex_anomaly *anomaly = &kernel->anomaly;
@@ -212,7 +229,8 @@ static void anomaly_begin(struct spex_anomalies *anomalies, struct spex_watched 
     kernel->among = 0;
 }
 
-/* A shift begins when its evidence began, before it was sure. */
+/* Begins an anomaly or continues the open one. An anomaly that turns out to be a shift began
+ * when the evidence for the shift did, before the alarm. */
 static void anomaly_alarm(struct spex_anomalies *anomalies, struct spex_watched *kernel,
                           const struct spex_execution *execution, double log_ratio,
                           enum spex_verdict verdict) {
@@ -228,6 +246,8 @@ static void anomaly_alarm(struct spex_anomalies *anomalies, struct spex_watched 
         anomaly_report(anomalies, kernel, SPEX_ANOMALY_BEGINS);
 }
 
+/* Whether the open anomaly has ended at `now`: by silence, as a rare one, or by calm. The three
+ * limits are those at the top of this file. */
 static bool anomaly_is_over(const struct spex_watched *kernel, double now) {
     double since = now - kernel->anomaly.end;
     double interval = kernel->executions > 1 ? (kernel->detector.last - kernel->first_end) /
@@ -258,6 +278,8 @@ static double seconds_beyond(const struct spex_watched *kernel,
     return allowed ? 0 : fmax(execution->seconds - predicted.value, 0);
 }
 
+/* Judges an execution whose kernel has a model for it. `log_ratio`: logarithm of actual over
+ * predicted time. */
 static void execution_judge(struct spex_anomalies *anomalies, struct spex_watched *kernel,
                             const struct spex_execution *execution, double log_ratio) {
     double beyond = seconds_beyond(kernel, execution, log_ratio);
@@ -273,6 +295,8 @@ static void execution_judge(struct spex_anomalies *anomalies, struct spex_watche
         anomaly_end(anomalies, kernel, SPEX_ANOMALY_ENDS);
 }
 
+/* A prediction of 0 or of no finite number judges nothing, and counts as out of range. Times of
+ * 0 become a picosecond, so that they have a logarithm. */
 void spex_anomalies_take(struct spex_anomalies *anomalies, struct spex_watched *kernel,
                          const struct spex_execution *execution) {
     struct spex_anomalies_account *account = &anomalies->account;
@@ -303,6 +327,7 @@ void spex_anomalies_pass(struct spex_anomalies *anomalies, double now) {
     }
 }
 
+/* An anomaly that was calm for enough executions ends, although not enough seconds have passed. */
 void spex_anomalies_end(struct spex_anomalies *anomalies) {
     for (size_t m = 0; m < anomalies->models->count; m++) {
         struct spex_watched *kernel = anomalies->watched[m];

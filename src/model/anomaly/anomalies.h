@@ -10,7 +10,7 @@
 #include "model/models.h"
 
 struct spex_execution {
-    /* As many as the kernel has. */
+    /* Values of the kernel's parameters, in the order of their names. */
     const double *parameters;
     double seconds;
     /* Executions that it stands for. */

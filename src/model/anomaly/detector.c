@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Quantiles are learnt by stochastic approximation: each execution moves an estimate by a small
+ * step up or down. So the state has a fixed size and an execution takes constant time, but for
+ * the tail. A shift is found by a CUSUM of Bernoulli variables; detector.h names the source. */
 #include "model/anomaly/detector.h"
 
 #include <math.h>
@@ -11,13 +14,15 @@
 /* Least slowdown that counts for a shift. */
 #define SHIFT_LEAST 0.1823 /* ln 1.2 */
 
-/* Steps of the learnt values for each execution, in deviations; CENTRE_RATE limits the centre's
- * step by time, for a second. */
+/* Steps by which an execution moves the learnt values. Those of the centre and of `upper` are in
+ * deviations; that of the deviation is a share of itself. CENTRE_RATE limits the centre's
+ * movement in a second, so that many executions do not make it learn a shift as usual. */
 #define CENTRE_STEP       0.002
 #define CENTRE_STEP_LEAST 1e-5
 #define CENTRE_RATE       0.02
 #define UPPER_STEP        0.02
-/* Over the number of executions: the first steps are greater. */
+/* The step of `upper` is at least this over the number of executions: it begins with large
+ * steps. */
 #define UPPER_STEP_FIRST  4.0
 #define DEVIATION_STEP    0.002
 #define DEVIATION_LEAST   1e-4
@@ -32,7 +37,7 @@
 #define EVIDENCE_MORE 5.0
 #define SHIFT_SECONDS 0.2
 
-/* Outlier before the detector has learnt. */
+/* Logarithm of the ratio above which an execution is an outlier while the detector learns. */
 #define UNLIKELY_AT_FIRST 2.302585 /* ln 10 */
 
 void spex_detector_init(struct spex_detector *detector, double rate) {
@@ -40,6 +45,7 @@ void spex_detector_init(struct spex_detector *detector, double rate) {
     spex_tail_init(&detector->tail, rate);
 }
 
+/* Whether the detector still collects its first executions, in `first`. */
 static bool detector_is_learning(const struct spex_detector *detector) {
     return detector->seen < SPEX_DETECTOR_FIRST;
 }
@@ -114,6 +120,8 @@ bool spex_detector_high(const struct spex_detector *detector, double log_ratio) 
     return detector_is_learning(detector) || distance > fmax(detector->upper, SHIFT_LEAST);
 }
 
+/* Evidence is taken from every execution. Values are learnt from those that are no outliers and
+ * belong to no shift. */
 static enum spex_verdict detector_judge(struct spex_detector *detector, double log_ratio,
                                         double when, bool beyond, bool outlier) {
     double distance = log_ratio - detector->centre;
@@ -126,6 +134,7 @@ static enum spex_verdict detector_judge(struct spex_detector *detector, double l
     return detector->shifted && above ? SPEX_SHIFTED : outlier ? SPEX_OUTLIER : SPEX_USUAL;
 }
 
+/* While the detector learns, executions are only collected. */
 enum spex_verdict spex_detector_take(struct spex_detector *detector, double log_ratio, double when,
                                      bool beyond, bool outlier) {
     enum spex_verdict verdict = outlier ? SPEX_OUTLIER : SPEX_USUAL;

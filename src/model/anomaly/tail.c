@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Keeps the greatest numbers sorted; an insertion takes time in proportion to their count, but few
+ * numbers are that great. The level is computed from them when it is asked for and enough has
+ * changed. */
 #include "model/anomaly/tail.h"
 
 #include <math.h>
@@ -10,21 +13,21 @@
 enum { FITTED_LEAST = 24 };
 #define FITTED_SHARE 0.05
 
-/* Prior of the shape, and its weight in peaks. Logarithms of times have tails of about this shape
- * or lighter. */
+/* Prior of the shape: its value, and the number of peaks that it weighs as much as. Logarithms
+ * of times have tails of about this shape, or lighter ones. */
 #define SHAPE_BEFORE 0.1
 #define SHAPE_WEIGHT 20.0
 
-/* Standard errors that are added to the shape: a level that is too low costs more (false alarms)
- * than one that is too high. */
+/* Standard errors that are added to the shape. A level that is too low costs more (false alarms)
+ * than one that is too high (a missed outlier). */
 #define DOUBT 0.5
 
-/* Numbers that are remembered, in units of 1 / probability, and limits of that number. */
+/* Numbers that are remembered: MEMORY over the probability of the level, within the two limits. */
 #define MEMORY       20.0
 #define MEMORY_LEAST 1e4
 #define MEMORY_MOST  1e8
 
-/* The level is computed again when so much more has been seen. */
+/* The level is computed again when the count of numbers has grown by this factor. */
 #define FRESH 1.02
 
 void spex_tail_init(struct spex_tail *tail, double probability) {
@@ -46,6 +49,8 @@ static void tail_forget_half(struct spex_tail *tail) {
     tail->worked = 0;
 }
 
+/* Inserts a number in descending order. Where there is no room the least peak goes, and `above`
+ * becomes its value. */
 static void tail_insert(struct spex_tail *tail, float value) {
     if (tail->count == SPEX_TAIL_PEAKS)
         tail->above = tail->peaks[--tail->count];
@@ -87,6 +92,8 @@ static void pareto_fit(const float *peaks, uint32_t count, double from, double *
         found < 0.5 ? mean * (1 - fmin(*shape, 0.9)) : 2 * mean * weighted / (mean - 2 * weighted);
 }
 
+/* The quantile of the fitted distribution. `from` is the threshold: the greatest number that is
+ * not fitted. `share` is the wanted probability, given that a number exceeds the threshold. */
 static double tail_quantile(const struct spex_tail *tail, double probability) {
     double wanted = fmax(FITTED_LEAST, FITTED_SHARE * tail->seen), shape, scale;
     uint32_t fitted = wanted < tail->count ? (uint32_t)wanted : tail->count;
@@ -95,10 +102,13 @@ static double tail_quantile(const struct spex_tail *tail, double probability) {
     if (share >= 1)
         return from;
     pareto_fit(tail->peaks, fitted, from, &shape, &scale);
+    /* Inverse of the generalized Pareto distribution, in scales; exponential where the shape is
+     * 0. */
     double steps = fabs(shape) < 1e-6 ? -log(share) : expm1(-shape * log(share)) / shape;
     return from + scale * steps;
 }
 
+/* The level of the last time is returned until enough numbers have been added. */
 double spex_tail_level(struct spex_tail *tail, double probability) {
     if (tail->count <= FITTED_LEAST)
         return INFINITY;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Chooses candidates by slices of the points: points in a slice differ in one parameter alone, so a
- * function can be judged without the other parameters. Parameters without slices get candidates
- * from lasso.c. */
+/* Chooses candidates by slices of the points. Points of a slice differ in one parameter alone,
+ * so each function of that parameter is judged without the others: in every slice it gets a
+ * constant and a slope of its own, as it has in a sum or in a product with the other parameters.
+ * Parameters without slices get candidates from lasso.c. */
 #define _GNU_SOURCE
 #include "model/fit/candidates.h"
 
@@ -28,6 +29,8 @@ struct slicing {
     size_t points;
 };
 
+/* Order of points by all other parameters and then by the one of the slicing, for qsort_r:
+ * slices become neighbours. */
 static int compare_by_others(const void *a, const void *b, void *user) {
     const struct slicing *slicing = user;
     const struct spex_points *points = slicing->problem->points;
@@ -42,6 +45,7 @@ static int compare_by_others(const void *a, const void *b, void *user) {
     return x < y ? -1 : x > y;
 }
 
+/* Whether two points differ in the parameter of the slicing alone. */
 static bool same_slice(const struct slicing *slicing, size_t a, size_t b) {
     const struct spex_points *points = slicing->problem->points;
     size_t width = points->parameter_count;
@@ -52,7 +56,8 @@ static bool same_slice(const struct slicing *slicing, size_t a, size_t b) {
     return true;
 }
 
-/* Sorts the points by the other parameters and divides them into slices. 0 or -ENOMEM. */
+/* Sorts the points by the other parameters and divides them into slices of at least SLICE_MIN
+ * points. 0 or -ENOMEM; to be freed in any case. */
 static int slicing_make(struct slicing *slicing) {
     size_t count = slicing->problem->points->count;
     slicing->order = calloc(count + 1, sizeof(size_t));
@@ -82,8 +87,9 @@ static void slicing_free(struct slicing *slicing) {
     free(slicing->ends);
 }
 
-/* Weighted squares that a function with a constant and slope of its own leaves in a slice; NULL:
- * what a constant leaves. A negative slope is no improvement. */
+/* Weighted sum of squares that remains in slice `s` after fitting a constant and a slope to a
+ * function (`column`, by point), or a constant alone where `column` is NULL. A negative slope
+ * does not count as an improvement, since coefficients of models are positive. */
 static double slice_residual(const struct slicing *slicing, size_t s, const double *column) {
     const struct spex_data *data = &slicing->problem->data;
     double weights = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
@@ -106,6 +112,7 @@ static double slice_residual(const struct slicing *slicing, size_t s, const doub
     return xx > 0 && xy > 0 ? fmax(yy - xy * xy / xx, 0) : yy;
 }
 
+/* The sum of what remains in all slices. */
 static double slices_residual(const struct slicing *slicing, const double *column) {
     double sum = 0;
     for (size_t s = 0; s < slicing->count; s++)
@@ -113,7 +120,8 @@ static double slices_residual(const struct slicing *slicing, const double *colum
     return sum;
 }
 
-/* Inserts a function if it is among the best, by ascending score. */
+/* Inserts a function if it is among the SPEX_CANDIDATES_MAX best. Both arrays are sorted by
+ * ascending score; a low score is good. */
 static void candidates_insert(struct spex_candidates *candidates, double *scores, size_t function,
                               double score) {
     size_t at = candidates->count;
@@ -131,7 +139,8 @@ static void candidates_insert(struct spex_candidates *candidates, double *scores
     candidates->functions[at] = (uint8_t)function;
 }
 
-/* Scores each function by what it leaves in all slices, and by its complexity. */
+/* Chooses the best functions by what remains of the variance in all slices and by their
+ * complexity. */
 static void candidates_choose(const struct slicing *slicing, struct spex_candidates *candidates) {
     const struct spex_problem *problem = slicing->problem;
     double scores[SPEX_CANDIDATES_MAX], count = (double)slicing->points;
@@ -148,6 +157,7 @@ static void candidates_choose(const struct slicing *slicing, struct spex_candida
     candidates->gain = (all - least) / count;
 }
 
+/* A parameter that does not vary has no candidates. */
 int spex_candidates_find(const struct spex_problem *problem, struct spex_candidates *candidates) {
     size_t parameters = problem->points->parameter_count;
     bool without = false;

@@ -10,8 +10,8 @@ enum { SPEX_CANDIDATES_MAX = 5 };
 struct spex_candidates {
     size_t count;
     uint8_t functions[SPEX_CANDIDATES_MAX];
-    /* How much of the variance that belongs to this parameter alone its best function explains:
-         * parameters with more matter more. */
+    /* Mean variance, relative to the time, that the best function explains beyond a constant.
+     * Parameters with greater gains are combined first. */
     double gain;
 };
 

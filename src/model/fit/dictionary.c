@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/fit/dictionary.h"
 
+/* A function by its power in quarters or thirds (q/4, t/3), its power of the logarithm, and its
+ * complexity. */
 #define QUARTER(q, log, complexity)                                                                \
     { {(q)*3, log}, complexity }
 #define THIRD(t, log, complexity)                                                                  \
@@ -8,7 +10,7 @@
 
 /* Powers are quarters and thirds up to 3, logarithms up to 2. Whole powers and n log n have the
  * least complexity, since they occur most often in programs. */
-static const struct spex_function functions[SPEX_FUNCTIONS] = {
+static const struct spex_function dictionary[SPEX_FUNCTIONS] = {
     QUARTER(4, 0, 0),    QUARTER(0, 1, 0),    QUARTER(4, 1, 0.3),  QUARTER(8, 0, 0),
     QUARTER(12, 0, 0),   QUARTER(2, 0, 0.6),  QUARTER(6, 0, 0.6),  QUARTER(0, 2, 0.7),
     QUARTER(8, 1, 0.6),  QUARTER(10, 0, 1),   QUARTER(2, 1, 1.2),  QUARTER(6, 1, 1.2),
@@ -26,5 +28,5 @@ static const struct spex_function functions[SPEX_FUNCTIONS] = {
 };
 
 const struct spex_function *spex_functions(void) {
-    return functions;
+    return dictionary;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of one parameter that terms are made of, and their complexity: the penalty of a
- * function in scores. */
+/* The functions of one parameter that terms are made of, each with its complexity. Complexity is
+ * a penalty: spex_score() adds it, times a price, to the score of a form. */
 #ifndef SPEX_MODEL_FIT_DICTIONARY_H
 #define SPEX_MODEL_FIT_DICTIONARY_H
 

@@ -22,17 +22,20 @@
  * this well (standard error by mean). Those are few measurements of a noisy constant. */
 #define CONSTANT_ERROR       0.10
 
-/* Limits of an F test of residuals against the variance at one point: least degrees of freedom of
- * that variance; and the excess, over the root of the residuals' degrees of freedom, that occurs in
- * one of 40 cases by chance. */
+/* Limits of an F test that compares the residuals with the variance of repeated measurements at
+ * one point. The test needs NOISE_FREEDOM_MIN degrees of freedom of that variance. The ratio of
+ * the two may exceed 1 by NOISE_EXCESS over the root of the residuals' degrees of freedom, as it
+ * does by chance in one of 40 cases. */
 #define NOISE_FREEDOM_MIN 10
 #define NOISE_EXCESS      3
-/* Residuals of points' means, relative to the means, that count as small: as those of a
- * constant. */
+/* A model whose relative deviation from the points' means is at most this leaves as little as a
+ * constant is allowed to. */
 #define LEFT_SPREAD       CONSTANT_SPREAD
-/* Standard errors above 0 at which a coefficient is certain. */
+/* A coefficient is certain when it is so many standard errors above 0. */
 #define CERTAIN           5
 
+/* Fills in the model's form and coefficients. Column 0 of the fit is the constant, if the form
+ * has one. The model must be zero. */
 static void model_make(const struct spex_bench *bench, const struct spex_hypothesis *hypothesis,
                        const struct spex_least_squares *fit, struct spex_model *model) {
     const struct spex_function *functions = spex_functions();
@@ -48,7 +51,8 @@ static void model_make(const struct spex_bench *bench, const struct spex_hypothe
     }
 }
 
-/* Variance of measurements at one point, relative to the weights; *freedom: its degrees. */
+/* Variance of repeated measurements at one point, pooled over the points and multiplied by the
+ * weights: as these are 1 / time², a relative variance. *freedom gets its degrees of freedom. */
 static double variance_within(const struct spex_problem *problem, double *freedom) {
     const struct spex_points *points = problem->points;
     double sum = 0;
@@ -60,8 +64,10 @@ static double variance_within(const struct spex_problem *problem, double *freedo
     return *freedom > 0 ? sum / *freedom : 0;
 }
 
-/* Sets the model's variances. A single measurement varies as those at one point do, and by what the
- * points' means vary beyond that. */
+/* Sets the model's variances. A single measurement varies as repeated ones at one point do, and
+ * in addition by what the points' means deviate from the model beyond that noise. The
+ * coefficients' covariance goes by these deviations, or by the noise of a mean where that is
+ * greater. */
 static void model_set_variance(const struct spex_problem *problem,
                                const struct spex_least_squares *fit,
                                const struct spex_hypothesis *hypothesis, struct spex_model *model) {
@@ -85,8 +91,9 @@ static void model_set_variance(const struct spex_problem *problem,
         model->terms[t].error = sqrt(model->covariance[t + 1][t + 1]);
 }
 
-/* Whether the model's residuals are no more than the noise at one point, or small, and its terms
- * are certain. The model is then a good fit, however much of the variation is noise. */
+/* Whether the terms are certain, and the residuals are no greater than the noise of repeated
+ * measurements explains, or are small. The model is then a good fit, however low R² is because
+ * of the noise. */
 static bool residual_is_noise(const struct spex_problem *problem,
                               const struct spex_least_squares *fit,
                               const struct spex_hypothesis *hypothesis) {
@@ -97,6 +104,7 @@ static bool residual_is_noise(const struct spex_problem *problem,
         inverse_rows += 1 / problem->points->rows[i] / count;
     if (within_freedom < NOISE_FREEDOM_MIN || !(freedom > 0))
         return false;
+    /* A point's mean has the variance of one measurement over its number of measurements. */
     double left = fit->squares / freedom, noise = within * inverse_rows;
     for (size_t c = hypothesis->constant; c < fit->columns; c++)
         if (fit->coefficients[c] < CERTAIN * sqrt(fmax(left, noise) * fit->inverse[c][c]))
@@ -111,6 +119,7 @@ static double values_mean(const double *values, size_t count) {
     return sum / (double)count;
 }
 
+/* Sum of the squared distances from `mean`. */
 static double values_squares(const double *values, size_t count, double mean) {
     double sum = 0;
     for (size_t i = 0; i < count; i++)
@@ -134,9 +143,12 @@ static double adjusted_r2(const struct spex_points *points, const struct spex_mo
 }
 
 /* The class by the greatest power and logarithm of the terms that count: ADLER, equations 7 to
- * 9. */
+ * 9. A term counts if it grows by SIGNIFICANT_SHARE of the model's greatest value between the
+ * least and the greatest parameters. */
 static enum spex_model_class terms_class(const struct spex_points *points,
                                          const struct spex_model *model) {
+    /* `twelfths` and `log`: the power and logarithm of the fastest growing term that counts so
+     * far. */
     double most[SPEX_MODEL_PARAMETERS_MAX] = {0}, least[SPEX_MODEL_PARAMETERS_MAX];
     double high[SPEX_MODEL_COLUMNS_MAX], low[SPEX_MODEL_COLUMNS_MAX], all = model->constant;
     unsigned twelfths = 0, log = 0;
@@ -174,7 +186,8 @@ static enum spex_model_class terms_class(const struct spex_points *points,
     return twelfths == 12 && log == 0 ? SPEX_MODEL_LINEAR : SPEX_MODEL_POLYNOMIAL;
 }
 
-/* Whether the parameter has three values: two are on every curve. */
+/* Whether the parameter has three different values. Curves of every class pass through two
+ * points, so two values do not tell classes apart. */
 static bool has_three_values(const struct spex_points *points, size_t parameter) {
     const double *x = points->parameters + parameter;
     double first = x[0], second = x[0];
@@ -197,7 +210,8 @@ static bool has_enough_values(const struct spex_points *points, const struct spe
     return true;
 }
 
-/* `good`: the residuals are noise. */
+/* The class of the fitted model. `good`: the residuals are noise (residual_is_noise). A model of
+ * one class becomes UNKNOWN or CONSTANT here where the data do not support that class. */
 static enum spex_model_class model_classify(const struct spex_points *points,
                                             const struct spex_model *model, bool good) {
     double mean = values_mean(points->times, points->count);
@@ -214,6 +228,7 @@ static enum spex_model_class model_classify(const struct spex_points *points,
     return share <= CONSTANT_SPREAD_NEXT ? SPEX_MODEL_CONSTANT : SPEX_MODEL_UNKNOWN;
 }
 
+/* Refuses what the fit cannot use: logarithms and fractional powers need numbers of 0 or more. */
 static int measurements_check(const struct spex_measurements *measured) {
     if (measured->count == 0 || measured->parameter_count > SPEX_MODEL_PARAMETERS_MAX)
         return -EINVAL;
@@ -226,6 +241,8 @@ static int measurements_check(const struct spex_measurements *measured) {
     return 0;
 }
 
+/* Searches the form and fits the model to it. The search keeps scores only, so the best form is
+ * fitted once more, without a bound, for its coefficients and their covariance. */
 static int fit_points(const struct spex_points *points, struct spex_model *model) {
     struct spex_problem problem;
     struct spex_bench bench = {.products = NULL};

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Fits a form by least squares and scores it by its errors of prediction (leave-one-out), by its
+ * number of terms and by the complexity of its functions. A form is impossible where a coefficient
+ * is not positive or not certain. src/model/README.md tells why. */
 #include "model/fit/hypothesis.h"
 
 #include <errno.h>
@@ -11,8 +14,8 @@
 #define COMPLEXITY_PRICE 4.5
 #define TERM_PRICE       4.0
 
-/* Standard errors above 0 that coefficients must have if there are several terms; more if another
- * term has the same parameter. */
+/* Where there are several terms, each coefficient must be so many standard errors above 0; more
+ * where another term has a parameter in common with it. */
 #define SURE             2.5
 #define SURE_BESIDE_TWIN 4.0
 /* A constant below this share of the least time is a rounding error. */
@@ -30,7 +33,8 @@ void spex_bench_free(struct spex_bench *bench) {
     bench->products = NULL;
 }
 
-/* The term's column: the product of its functions, or the function's own column if there is one. */
+/* The column of a term: the product of its functions, in the bench's memory, or the function's
+ * own column if there is one only. */
 static const double *term_column(struct spex_bench *bench, const struct spex_hypothesis *hypothesis,
                                  size_t term) {
     const struct spex_problem *problem = bench->problem;
@@ -54,11 +58,14 @@ static const double *term_column(struct spex_bench *bench, const struct spex_hyp
     return multiplied ? product : first;
 }
 
+/* Minus twice the logarithm of the likelihood of normal errors with this mean square, up to a
+ * constant, plus the prices. */
 double spex_score(double count, double error, double complexity, size_t terms) {
     return count * log(error + ERROR_MIN * ERROR_MIN) + COMPLEXITY_PRICE * complexity +
            TERM_PRICE * (double)terms;
 }
 
+/* The sum of the complexities of all functions in the form. */
 static double hypothesis_complexity(const struct spex_hypothesis *hypothesis, size_t parameters) {
     const struct spex_function *functions = spex_functions();
     double sum = 0;
@@ -69,8 +76,9 @@ static double hypothesis_complexity(const struct spex_hypothesis *hypothesis, si
     return sum;
 }
 
-/* Whether another term has a parameter of this term: such terms bend alike, and their coefficients
- * are less certain. */
+/* Whether another term has a parameter in common with this one. Functions of one parameter
+ * resemble each other, so that two of them together can imitate a third one that is not in the
+ * form. */
 static bool term_has_twin(const struct spex_hypothesis *hypothesis, size_t term,
                           size_t parameters) {
     for (size_t t = 0; t < hypothesis->terms; t++)
@@ -106,6 +114,8 @@ static double hypothesis_score(const struct spex_bench *bench,
                       hypothesis->terms);
 }
 
+/* A constant that would be negative, or is nothing but a rounding error, is left out, and the
+ * form is fitted without it. */
 void spex_hypothesis_judge(struct spex_bench *bench, struct spex_hypothesis *hypothesis,
                            double bound, struct spex_least_squares *fit) {
     const struct spex_problem *problem = bench->problem;

@@ -7,9 +7,10 @@
 
 struct spex_hypothesis {
     size_t terms;
-    /* By term and parameter: function + 1; 0: the parameter is not in the term. */
+    /* The function of each parameter in each term, as its index + 1; 0: the parameter is not in
+     * the term. */
     uint8_t functions[SPEX_MODEL_TERMS_MAX][SPEX_MODEL_PARAMETERS_MAX];
-    /* The form has a constant; without, since the constant would be negative. */
+    /* False where a constant would be negative, so that the form has none. */
     bool constant;
     /* INFINITY: the form is impossible. */
     double score;
@@ -22,7 +23,7 @@ double spex_score(double count, double error, double complexity, size_t terms);
 /* Room for the columns of one hypothesis at a time. */
 struct spex_bench {
     const struct spex_problem *problem;
-    /* Products of functions, term by term. */
+    /* Memory for the columns of terms with several factors, term by term. */
     double *products;
     const double *columns[SPEX_MODEL_COLUMNS_MAX];
 };

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* LASSO with non-negative coefficients, by coordinate descent along a path of penalties (Friedman,
- * Hastie and Tibshirani, Journal of Statistical Software 33(1), 2010). Functions become candidates
- * in the order in which they enter the path. */
+/* LASSO with non-negative coefficients, by cyclic coordinate descent along a path of decreasing
+ * penalties, each step of which starts from the solution of the last (Friedman, Hastie and
+ * Tibshirani, "Regularization Paths for Generalized Linear Models via Coordinate Descent",
+ * Journal of Statistical Software 33(1), 2010). Functions become candidates in the order in
+ * which they enter the path. A sweep takes time in proportion to columns times points, so at
+ * most POINTS_MAX points are used. */
 #include "model/fit/lasso.h"
 
 #include <errno.h>
@@ -22,12 +25,13 @@ enum {
 struct column {
     size_t parameter[2];
     size_t function[2];
-    /* 1; 2: a product. */
+    /* 1, or 2 for a product. */
     size_t factors;
     double coefficient;
 };
 
-/* Columns are weighted, centred and of length 1. */
+/* The columns among which LASSO chooses. Each is multiplied by the root of the weights, centred,
+ * and scaled to length 1, so that one penalty suits all. */
 struct lasso {
     const struct spex_problem *problem;
     /* Points that are used: every `stride`th, at most POINTS_MAX. */
@@ -37,12 +41,12 @@ struct lasso {
     size_t column_count;
     /* Values, column by column. */
     double *values;
-    /* Residuals of the values that are to be explained. */
+    /* The measured times less what the columns explain so far. */
     double *left;
 };
 
-/* Centres values and multiplies them by the root of their weights, so that the constant drops out.
- * Returns their length. */
+/* Subtracts the weighted mean, so that the model's constant drops out, and multiplies by the
+ * root of the weights. Returns the length of the result. */
 static double values_centre(const struct lasso *lasso, double *values) {
     const double *weights = lasso->problem->data.weights;
     double sum = 0, all = 0, squares = 0;
@@ -58,6 +62,8 @@ static double values_centre(const struct lasso *lasso, double *values) {
     return sqrt(squares);
 }
 
+/* Adds a column, unless one of its functions is not usable or all its values are the same.
+ * `column_count` then stays, and the next column overwrites its values. */
 static void lasso_add_column(struct lasso *lasso, struct column column) {
     const struct spex_problem *problem = lasso->problem;
     double *values = lasso->values + lasso->column_count * lasso->count;
@@ -78,6 +84,8 @@ static void lasso_add_column(struct lasso *lasso, struct column column) {
     lasso->columns[lasso->column_count++] = column;
 }
 
+/* Adds every function of each parameter that varies, and the products of simple functions of
+ * each two of them. `f` counts the pairs of simple functions in the inner loop. */
 static void lasso_add_columns(struct lasso *lasso) {
     const struct spex_problem *problem = lasso->problem;
     size_t parameters = problem->points->parameter_count;
@@ -95,7 +103,7 @@ static void lasso_add_columns(struct lasso *lasso) {
     }
 }
 
-/* Product of a column and the residuals. */
+/* Scalar product of a column and the residuals. */
 static double column_residual(const struct lasso *lasso, size_t column) {
     const double *values = lasso->values + column * lasso->count;
     double sum = 0;
@@ -111,6 +119,8 @@ static double lasso_sweep(struct lasso *lasso, double penalty) {
     for (size_t c = 0; c < lasso->column_count; c++) {
         struct column *column = &lasso->columns[c];
         const double *values = lasso->values + c * lasso->count;
+        /* As the column has length 1, this is the coefficient that least squares would give it,
+         * lowered by the penalty (soft threshold) and never negative. */
         double next = fmax(column_residual(lasso, c) + column->coefficient - penalty, 0);
         double change = next - column->coefficient;
         if (change == 0)
@@ -123,6 +133,7 @@ static double lasso_sweep(struct lasso *lasso, double penalty) {
     return most;
 }
 
+/* Adds a function if it is new and there is room: the first ones of the path stay. */
 static void candidates_add(struct spex_candidates *candidates, size_t function) {
     for (size_t c = 0; c < candidates->count; c++)
         if (candidates->functions[c] == function)
@@ -131,8 +142,9 @@ static void candidates_add(struct spex_candidates *candidates, size_t function) 
         candidates->functions[candidates->count++] = (uint8_t)function;
 }
 
-/* Adds the functions of active columns to the candidates of the wanted parameters. Returns the
- * number of active columns. */
+/* Adds the functions of the columns that the path has chosen to the candidates of the parameters
+ * in `wanted`, with the variance that the column explains as their gain. Returns the number of
+ * chosen columns. */
 static size_t candidates_add_active(const struct lasso *lasso, struct spex_candidates *candidates,
                                     const bool *wanted) {
     size_t active = 0;
@@ -152,6 +164,8 @@ static size_t candidates_add_active(const struct lasso *lasso, struct spex_candi
     return active;
 }
 
+/* Follows the path until ACTIVE_MAX columns are chosen. It begins at the penalty at which the
+ * first column is about to be chosen, the greatest product with the residuals. */
 static void lasso_follow_path(struct lasso *lasso, struct spex_candidates *candidates,
                               const bool *wanted) {
     double most = 0;
@@ -188,6 +202,7 @@ int spex_lasso_candidates(const struct spex_problem *problem, struct spex_candid
         values_centre(&lasso, lasso.left);
         lasso_follow_path(&lasso, candidates, wanted);
     }
+    /* Places that the path left free get the simple functions. */
     for (size_t p = 0; p < parameters; p++)
         for (size_t f = 0; f < SPEX_FUNCTIONS_SIMPLE && wanted[p] && !err; f++)
             if (problem->usable[p][f])

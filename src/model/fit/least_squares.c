@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Normal equations by Cholesky decomposition, with columns scaled to length 1. Errors of prediction
- * come from the leverages, without another fit. */
+/* Weighted least squares by the normal equations and their Cholesky decomposition. Columns are
+ * scaled to length 1 beforehand, so that PIVOT_MIN is a limit of their dependence whatever their
+ * magnitudes are. The normal equations suffice for the few columns of a model, and are formed in
+ * one pass for each pair of columns. Leave-one-out errors come from the leverages, without
+ * another fit. */
 #include "model/fit/least_squares.h"
 
 #include <math.h>
@@ -17,7 +20,8 @@ static double weighted_product(const struct spex_data *data, const double *a, co
     return sum;
 }
 
-/* Lower Cholesky factor in place. */
+/* Replaces the lower triangle of a symmetric matrix by its Cholesky factor. False: a column
+ * depends on those before it. */
 static bool cholesky_factorise(square matrix, size_t count) {
     for (size_t j = 0; j < count; j++) {
         for (size_t k = 0; k < j; k++)
@@ -34,7 +38,8 @@ static bool cholesky_factorise(square matrix, size_t count) {
     return true;
 }
 
-/* Inverse of the matrix whose lower Cholesky factor this is. */
+/* Inverse of the matrix whose lower Cholesky factor this is, column by column: forward and then
+ * backward substitution of a column of the identity. */
 static void cholesky_invert(square factor, size_t count, square inverse) {
     for (size_t c = 0; c < count; c++) {
         double x[SPEX_MODEL_COLUMNS_MAX] = {0};
@@ -54,6 +59,8 @@ static void cholesky_invert(square factor, size_t count, square inverse) {
     }
 }
 
+/* Weighted sum of the squared residuals, from the residuals themselves: the shorter formula by
+ * the normal equations loses all digits where the fit is nearly exact. */
 static double residual_squares(const struct spex_data *data, const double *const *columns,
                                const struct spex_least_squares *fit) {
     double sum = 0;
@@ -66,6 +73,8 @@ static double residual_squares(const struct spex_data *data, const double *const
     return sum;
 }
 
+/* Solves with columns divided by their lengths (`norms`), and multiplies the inverse and the
+ * coefficients back. Columns that are not finite, or 0, are not independent. */
 bool spex_least_squares(const struct spex_data *data, const double *const *columns, size_t count,
                         struct spex_least_squares *fit) {
     double norms[SPEX_MODEL_COLUMNS_MAX], right[SPEX_MODEL_COLUMNS_MAX];
@@ -110,6 +119,8 @@ double spex_left_out(const struct spex_data *data, const double *const *columns,
         leverage *= data->weights[i];
         if (!(leverage < 1 - 1e-9))
             return INFINITY;
+        /* The error of predicting this value by a fit of the others is its residual over
+         * 1 - leverage. */
         left /= 1 - leverage;
         sum += data->weights[i] * left * left;
     }

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Makes points of measurements: sorts the rows by their parameters, leaves outliers out of each
+ * group of equal ones by the median absolute deviation, and estimates how many independent
+ * measurements correlated ones are worth. O(n log n). */
 #define _GNU_SOURCE
 #include "model/fit/points.h"
 
@@ -8,26 +11,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An outlier is further from the median than so many deviations, and than this share of the
- * median. */
+/* An outlier is further from the median than OUTLIER_DEVIATIONS standard deviations, estimated
+ * from the median absolute deviation (MAD), and than OUTLIER_SHARE of the median. */
 #define OUTLIER_DEVIATIONS 4
 #define OUTLIER_SHARE      0.25
 #define OUTLIER_ROWS_MIN   3
 #define NORMAL_PER_MAD     1.4826
-/* With at least MODES_ROWS_MIN measurements, of which more than this share would be outliers, the
- * time has several modes: all of them count in the mean. */
+/* Where more than OUTLIERS_MOST of at least MODES_ROWS_MIN measurements would be outliers, the
+ * time has several modes, and all measurements count in the mean. */
 #define MODES_ROWS_MIN     10
 #define OUTLIERS_MOST      0.1
 
-/* Parts of an octave that are points of their own, at first, if there are too many combinations. */
+/* If there are too many combinations, values in the same part of an octave become one point. An
+ * octave has this many parts at first; the number is halved until there are few enough points. */
 #define BINS_PER_OCTAVE 16.0
 
+/* Keys to sort rows by: the parameters themselves, or coarse ones. */
 struct sorting {
     /* Row by row. */
     const double *keys;
     size_t width;
 };
 
+/* Order by the keys and then by the row, so that the result does not depend on qsort_r. */
 static int compare_by_keys(const void *a, const void *b, void *user) {
     const struct sorting *sorting = user;
     size_t one = *(const size_t *)a, other = *(const size_t *)b;
@@ -60,6 +66,7 @@ static double outlier_distance(const double *values, double *scratch, size_t cou
                 OUTLIER_SHARE * fabs(middle));
 }
 
+/* Number of values further than `distance` from `middle`. */
 static double count_beyond(const double *values, size_t count, double middle, double distance) {
     double sum = 0;
     for (size_t v = 0; v < count; v++)
@@ -67,8 +74,9 @@ static double count_beyond(const double *values, size_t count, double middle, do
     return sum;
 }
 
-/* Sets the point's mean and variance without outliers; sorts `values`. Returns the greatest
- * distance from *centre that is no outlier. */
+/* Sets the point's mean and variance without outliers, in one pass (Welford, Technometrics 4(3),
+ * 1962). Sorts `values` where it looks for outliers. Returns the greatest distance from *centre
+ * that is no outlier. */
 static double point_summarise(struct spex_points *points, size_t point, double *values,
                               double *scratch, size_t count, double *centre) {
     double middle = 0, distance = INFINITY, mean = 0, squares = 0, used = 0;
@@ -95,6 +103,7 @@ static double point_summarise(struct spex_points *points, size_t point, double *
     return distance;
 }
 
+/* A measurement that is no outlier, and its run. */
 struct in_run {
     uint32_t run;
     double time;
@@ -131,13 +140,15 @@ static void clusters_add(struct clusters *clusters, const struct spex_points *po
     clusters->independent += points->variances[point] / rows / (mean * mean);
 }
 
-/* Divides the points' numbers of measurements by the design effect. */
+/* Divides the points' numbers of measurements by the design effect, at least 1. One effect for
+ * all points, since single points have too few runs for one of their own. */
 static void points_count_independent(struct spex_points *points, const struct clusters *clusters) {
     double effect = clusters->independent > 0 ? clusters->observed / clusters->independent : 1;
     for (size_t p = 0; p < points->count && effect > 1; p++)
         points->rows[p] = fmax(points->rows[p] / effect, 1);
 }
 
+/* Number of different keys in this order of rows, in which equal keys are neighbours. */
 static size_t count_different_keys(const struct sorting *sorting, const size_t *order,
                                    size_t count) {
     size_t different = count > 0;
@@ -148,7 +159,8 @@ static size_t count_different_keys(const struct sorting *sorting, const size_t *
     return different;
 }
 
-/* Makes keys that are equal for values in the same part of an octave. */
+/* Makes keys that are equal for values in the same part of an octave; `bins`: parts of an
+ * octave. Zeros have a key of their own. */
 static void keys_make_coarse(double *keys, const double *parameters, size_t count, double bins) {
     for (size_t k = 0; k < count; k++)
         keys[k] = parameters[k] > 0 ? floor(log2(parameters[k]) * bins) : -INFINITY;
@@ -194,12 +206,15 @@ static void points_gather(struct spex_points *points, const struct spex_measurem
     points_count_independent(points, &clusters);
 }
 
+/* Sets `order` to the numbers of the rows, sorted by their keys. */
 static void rows_sort(const struct sorting *sorting, size_t *order, size_t count) {
     for (size_t r = 0; r < count; r++)
         order[r] = r;
     qsort_r(order, count, sizeof(*order), compare_by_keys, (void *)(uintptr_t)sorting);
 }
 
+/* Sorts by the exact values first, and by coarser and coarser ones while there are too many
+ * points. */
 int spex_points_make(struct spex_points *points, const struct spex_measurements *measured) {
     size_t width = measured->parameter_count, count = measured->count, different;
     size_t *order = calloc(count + 1, sizeof(*order));

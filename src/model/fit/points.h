@@ -12,9 +12,9 @@
 struct spex_measurements {
     size_t parameter_count;
     size_t count;
-    /* Row by row; finite and not negative. */
+    /* Values of the parameters, row by row; finite and not negative. */
     const double *parameters;
-    /* By row; finite and not negative. */
+    /* Times in seconds, by row; finite and not negative. */
     const double *times;
     /* The run of each row: measurements of one run are correlated. NULL: not known. */
     const uint32_t *runs;
@@ -23,7 +23,7 @@ struct spex_measurements {
 struct spex_points {
     size_t parameter_count;
     size_t count;
-    /* Point by point. */
+    /* Values of the parameters, point by point. */
     double *parameters;
     /* Means, without outliers. */
     double *times;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Weights points so that relative errors count, and computes all functions of all parameters at all
+ * points once, for the search to combine. */
 #include "model/fit/problem.h"
 
 #include <errno.h>
@@ -9,6 +11,7 @@
  * measurement. */
 #define FLOOR_SHARE 0.005
 
+/* Sorts the times into `scratch`, which has room for all points, and returns their median. */
 static double median_time(const struct spex_points *points, double *scratch) {
     for (size_t i = 0; i < points->count; i++)
         scratch[i] = points->times[i];
@@ -16,6 +19,8 @@ static double median_time(const struct spex_points *points, double *scratch) {
     return scratch[points->count / 2];
 }
 
+/* Sets the weights to 1 / (time² + floor²). Without the floor the smallest points would rule the
+ * fit. */
 static void problem_set_weights(struct spex_problem *problem) {
     const struct spex_points *points = problem->points;
     double middle = median_time(points, problem->weights);
@@ -28,8 +33,8 @@ static void problem_set_weights(struct spex_problem *problem) {
     }
 }
 
-/* Points with different values of a parameter, whose functions are copied: grids have few values,
- * and powers take long to compute. */
+/* Points whose values of one parameter differ. A later point with one of these values copies the
+ * functions' values: grids have few values, and powers take long to compute. */
 enum { SEEN_MAX = 32 };
 
 struct seen {
@@ -37,12 +42,14 @@ struct seen {
     size_t points[SEEN_MAX];
 };
 
+/* The value of a function of a parameter at a point. */
 static double *column_at(const struct spex_problem *problem, size_t parameter, size_t function,
                          size_t point) {
     return problem->columns + (parameter * SPEX_FUNCTIONS + function) * problem->points->count +
            point;
 }
 
+/* Fills in all usable functions of one parameter at one point. */
 static void problem_fill_point(struct spex_problem *problem, size_t parameter, size_t point,
                                struct seen *seen) {
     const struct spex_points *points = problem->points;
@@ -82,6 +89,7 @@ static void problem_fill(struct spex_problem *problem, size_t parameter) {
         problem_fill_point(problem, parameter, i, &seen);
 }
 
+/* All arrays have room for one more, so that calloc never gets 0. */
 int spex_problem_make(struct spex_problem *problem, const struct spex_points *points) {
     size_t count = points->count;
     *problem = (struct spex_problem){

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The search begins with the best constant, tries all combinations of candidates of the parameters
+ * with the greatest gains, and then improves the best form by exchanging one function or adding one
+ * at a time, until no change is better (hill climbing). */
 #include "model/fit/search.h"
 
 #include <math.h>
@@ -14,13 +17,14 @@ enum {
 struct search {
     struct spex_bench *bench;
     struct spex_candidates candidates[SPEX_MODEL_PARAMETERS_MAX];
-    /* Numbers of these parameters. */
+    /* Numbers of the parameters that are combined, by descending gain. */
     size_t together[TOGETHER_MAX];
     size_t together_count;
     struct spex_hypothesis *best;
 };
 
-/* Chooses the parameters with the greatest gains, in descending order. */
+/* Chooses the parameters with the greatest gains, in descending order, by inserting each that
+ * varies. */
 static void search_choose_together(struct search *search) {
     const struct spex_problem *problem = search->bench->problem;
     for (size_t p = 0; p < problem->points->parameter_count; p++) {
@@ -40,8 +44,9 @@ static void search_choose_together(struct search *search) {
     }
 }
 
-/* Tries all forms in which each parameter from `next` on is left out, has a term of its own, or is
- * a factor of a term. */
+/* Tries all forms in which each parameter from `next` on is left out, has a term of its own, or
+ * is a factor of a term that an earlier parameter has begun. Depth-first: *hypothesis is
+ * restored before the return. */
 static void search_combine(struct search *search, struct spex_hypothesis *hypothesis, size_t next) {
     if (next == search->together_count) {
         spex_hypothesis_try(search->bench, *hypothesis, search->best);
@@ -80,7 +85,8 @@ static void search_one_parameter(struct search *search, size_t parameter) {
     }
 }
 
-/* Replaces one function of the best form. True: that was better. */
+/* Tries every usable function in place of each function of the best form. True: the best form
+ * has changed. */
 static bool search_replace_function(struct search *search) {
     const struct spex_problem *problem = search->bench->problem;
     struct spex_hypothesis from = *search->best;
@@ -97,6 +103,7 @@ static bool search_replace_function(struct search *search) {
     return better;
 }
 
+/* Whether the form depends on the parameter. */
 static bool hypothesis_has(const struct spex_hypothesis *hypothesis, size_t parameter) {
     for (size_t t = 0; t < hypothesis->terms; t++)
         if (hypothesis->functions[t][parameter])
@@ -104,8 +111,8 @@ static bool hypothesis_has(const struct spex_hypothesis *hypothesis, size_t para
     return false;
 }
 
-/* Adds one candidate to the best form: as a term of its own, or, for a parameter that the form
- * lacks, as a factor of a term. True: that was better. */
+/* Tries to add one candidate to the best form: as a term of its own, or, for a parameter that
+ * the form lacks, as a factor of a term. True: the best form has changed. */
 static bool search_add_function(struct search *search) {
     struct spex_hypothesis from = *search->best;
     bool better = false;
@@ -128,6 +135,8 @@ static bool search_add_function(struct search *search) {
     return better;
 }
 
+/* With one parameter all its functions are tried, and not only the candidates: there are few
+ * enough forms. */
 int spex_search(struct spex_bench *bench, struct spex_hypothesis *best) {
     struct search search = {.bench = bench, .best = best};
     struct spex_hypothesis none = {.terms = 0};

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* Each leaf joins the group of the first leaf before it with which it shares a switch: the same
+ * context, and the same class over the same parameters or nearly the same times. Takes time in
+ * proportion to the square of the number of models, at most some thousands. */
 #define _GNU_SOURCE
 #include "model/training/groups.h"
 
@@ -8,13 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Kernels whose times differ by no more than this share share a switch, whatever their classes
- * (ADLER, section 3.2). */
+/* Kernels whose times differ by at most this share of the greater one share a switch, whatever
+ * their classes are (ADLER, section 3.2). */
 #define SAME_WITHIN 0.05
 
 /* Values of the parameters at which trends are compared. */
 enum { TREND_STEPS = 9 };
 
+/* Bytes of the path before the kernel's own name; 0 for an outermost kernel. */
 static size_t context_length(const struct spex_kernel_model *kernel) {
     const char *last = strrchr(kernel->path, '/');
     return last ? (size_t)(last - kernel->path) : 0;
@@ -30,12 +34,14 @@ static bool same_context(const struct spex_kernel_model *a, const struct spex_ke
     return length == context_length(b) && memcmp(a->path, b->path, length) == 0;
 }
 
+/* Whether a kernel of path `inner` executes within one of path `outer`. */
 static bool path_is_around(const char *outer, const char *inner) {
     size_t length = strlen(outer);
     return strncmp(outer, inner, length) == 0 && inner[length] == '/';
 }
 
-/* Kernels around it that have no model, for example because they were off, are left out. */
+/* Removes names from the path's end until a model has that path. Kernels without a model, for
+ * example because their probes were off, are so skipped. */
 size_t spex_models_parent(const struct spex_models *models, size_t model) {
     char *path = strdup(models->items[model].path);
     const struct spex_kernel_model *parent = NULL;
@@ -47,7 +53,9 @@ size_t spex_models_parent(const struct spex_models *models, size_t model) {
     return parent ? (size_t)(parent - models->items) : models->count;
 }
 
-/* Predicted time at a step between the least and the greatest values of all parameters together. */
+/* Predicted time where all parameters are moved together, in TREND_STEPS steps, from their least
+ * to their greatest values. A model without a class predicts nothing: its least time stands for
+ * it. */
 static double time_at(const struct spex_kernel_model *kernel, unsigned step) {
     double values[SPEX_MODEL_PARAMETERS_MAX];
     if (kernel->model.class == SPEX_MODEL_UNKNOWN)
@@ -66,8 +74,8 @@ static bool kernel_takes(const struct spex_kernel_model *kernel, double seconds)
     return false;
 }
 
-/* Whether no kernel within this one takes `seconds`. All later paths are compared: "a b" sorts
- * between "a" and "a/b". */
+/* Whether the kernel takes `seconds`, and none within it does. All later paths are compared,
+ * since those within are no neighbours: "a b" sorts between "a" and "a/b". */
 static bool kernel_is_leaf(const struct spex_models *models, size_t model, double seconds) {
     for (size_t k = model + 1; k < models->count; k++)
         if (path_is_around(models->items[model].path, models->items[k].path) &&
@@ -76,6 +84,7 @@ static bool kernel_is_leaf(const struct spex_models *models, size_t model, doubl
     return kernel_takes(&models->items[model], seconds);
 }
 
+/* Whether the parameter is in any term. */
 static bool parameter_matters(const struct spex_model *model, size_t parameter) {
     for (size_t t = 0; t < model->term_count; t++)
         if (spex_exponents_any(model->terms[t].factors[parameter]))
@@ -112,6 +121,8 @@ static bool close_to(double a, double b) {
     return fabs(a - b) <= SAME_WITHIN * fmax(fabs(a), fabs(b));
 }
 
+/* Whether each parameter in the first model's terms had the same least and greatest value in the
+ * training of the other. */
 static bool same_range(const struct spex_kernel_model *one, const struct spex_kernel_model *other) {
     for (size_t p = 0; p < one->model.parameter_count; p++) {
         size_t there = parameter_named(other, one->names[p]);
@@ -134,7 +145,8 @@ static bool same_trend(const struct spex_kernel_model *a, const struct spex_kern
     return true;
 }
 
-/* The group of the first leaf before this one that shares a switch with it; SPEX_GROUP_NONE. */
+/* The group of the first leaf before this one that shares a switch with it; SPEX_GROUP_NONE:
+ * there is none. */
 static size_t group_before(const struct spex_groups *groups, const struct spex_models *models,
                            size_t model) {
     const struct spex_kernel_model *kernel = &models->items[model];
@@ -147,6 +159,7 @@ static size_t group_before(const struct spex_groups *groups, const struct spex_m
     return SPEX_GROUP_NONE;
 }
 
+/* Groups are numbered in the order of their first members' paths. */
 int spex_groups_make(struct spex_groups *groups, const struct spex_models *models, double seconds) {
     *groups = (struct spex_groups){.of = malloc((models->count + 1) * sizeof(*groups->of))};
     if (!groups->of)

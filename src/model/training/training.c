@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* Keeps samples of measurements. A kernel has up to SPEX_TRAINING_POINTS combinations of
+ * parameters, found by a hash table; each has up to SPEX_TRAINING_ROWS measurements. Beyond both
+ * limits reservoirs keep random samples, so that a long training is represented by all of its
+ * parts. */
 #include "model/training/training.h"
 
 #include <errno.h>
@@ -17,9 +21,9 @@ struct point {
     double values[SPEX_MODEL_PARAMETERS_MAX];
     double times[SPEX_TRAINING_ROWS];
     uint32_t runs[SPEX_TRAINING_ROWS];
-    /* Measurements that have come. */
+    /* Measurements so far, kept or not. */
     uint64_t seen;
-    /* Executions that they stand for. */
+    /* Executions that these measurements stand for. */
     double weight;
 };
 
@@ -34,7 +38,7 @@ struct spex_trained {
     struct point *points;
     size_t count;
     size_t room;
-    /* Times that a combination came for which there was no room. */
+    /* Measurements of combinations that were not among the points when there was no more room. */
     uint64_t others;
     /* 1 + number of a point, by a hash of its values; 0: free. */
     uint16_t slots[SLOTS];
@@ -53,6 +57,7 @@ static uint64_t random_below(struct spex_training *training, uint64_t below) {
     return spex_splitmix_next(&training->random) % below;
 }
 
+/* The kernels are allocated as they appear. */
 int spex_training_create(struct spex_training **training, uint64_t seed) {
     *training = calloc(1, sizeof(**training));
     if (!*training)
@@ -93,6 +98,8 @@ static size_t kernel_position(const struct spex_training *training, const char *
     return low;
 }
 
+/* `parameter_count` grows with each name, so that a kernel made in part is freed whole. NULL: no
+ * memory. */
 static struct spex_trained *trained_make(const char *path, const char *const *names, size_t count) {
     struct spex_trained *kernel = calloc(1, sizeof(*kernel));
     if (!kernel)
@@ -110,6 +117,7 @@ static struct spex_trained *trained_make(const char *path, const char *const *na
     return NULL;
 }
 
+/* Whether the kernel has these parameters, in this order. */
 static bool same_names(const struct spex_trained *kernel, const char *const *names, size_t count) {
     if (kernel->parameter_count != count)
         return false;
@@ -119,6 +127,7 @@ static bool same_names(const struct spex_trained *kernel, const char *const *nam
     return true;
 }
 
+/* Inserts a kernel at a position, so that the array stays sorted. */
 static int kernel_insert(struct spex_training *training, size_t at, struct spex_trained *kernel) {
     if (training->count == training->room) {
         size_t room = training->room ? 2 * training->room : 64;
@@ -134,6 +143,7 @@ static int kernel_insert(struct spex_training *training, size_t at, struct spex_
     return 0;
 }
 
+/* Parameters are compared for a kernel that exists: one path with two sets of them has no model. */
 int spex_training_kernel(struct spex_training *training, const char *path, const char *const *names,
                          size_t parameter_count, struct spex_trained **kernel) {
     size_t at = kernel_position(training, path);
@@ -152,6 +162,9 @@ int spex_training_kernel(struct spex_training *training, const char *path, const
     return err;
 }
 
+/* A hash of the bits of the values, by multiplication with the golden ratio (Knuth, The Art of
+ * Computer Programming, vol. 3, 6.4). The shift brings the high bits, which are mixed best, down
+ * to the next value. */
 static uint32_t values_hash(const struct spex_trained *kernel, const double *values) {
     uint64_t hash = 0;
     for (size_t p = 0; p < kernel->parameter_count; p++) {
@@ -163,7 +176,8 @@ static uint32_t values_hash(const struct spex_trained *kernel, const double *val
     return (uint32_t)(hash >> 20);
 }
 
-/* The slot of the point with these values, or the free one where it belongs; linear probing. */
+/* The slot of the point with these values, or the free one where it belongs; linear probing. At
+ * least half of the slots are free, so the search ends. */
 static uint16_t *point_slot(struct spex_trained *kernel, const double *values) {
     for (uint32_t at = values_hash(kernel, values);; at++) {
         uint16_t *slot = &kernel->slots[at % SLOTS];
@@ -173,6 +187,7 @@ static uint16_t *point_slot(struct spex_trained *kernel, const double *values) {
     }
 }
 
+/* Makes room for one more point. Points move: no pointer to one outlasts this call. */
 static int points_make_room(struct spex_trained *kernel) {
     if (kernel->count < kernel->room)
         return 0;
@@ -185,8 +200,8 @@ static int points_make_room(struct spex_trained *kernel) {
     return 0;
 }
 
-/* Puts a new point in the place of another. Fills the table again, since linear probing does not
- * allow removing an entry. */
+/* Puts a new point in the place of another, whose measurements are lost. Fills the hash table
+ * again, since linear probing does not allow removing an entry. */
 static void point_replace(struct spex_trained *kernel, size_t at, const double *values) {
     kernel->points[at] = (struct point){.seen = 0};
     memcpy(kernel->points[at].values, values, kernel->parameter_count * sizeof(*values));
@@ -219,6 +234,7 @@ static struct point *point_for(struct spex_training *training, struct spex_train
     return point;
 }
 
+/* Runs are only numbered: the fit asks which measurements belong together. */
 void spex_training_next_run(struct spex_training *training) {
     training->run++;
 }
@@ -232,6 +248,8 @@ static size_t row_choose(struct spex_training *training, double one_in) {
                                      : SPEX_TRAINING_ROWS;
 }
 
+/* The sums are of all executions, also of those whose measurements are not kept. A point's rows
+ * are a sample by weight once they are used up. */
 int spex_trained_add(struct spex_training *training, struct spex_trained *kernel,
                      const double *parameters, double seconds, double weight) {
     int err = 0;
@@ -253,11 +271,13 @@ int spex_trained_add(struct spex_training *training, struct spex_trained *kernel
     return 0;
 }
 
+/* Measurements that the point keeps. */
 static size_t point_rows(const struct point *point) {
     return point->seen < SPEX_TRAINING_ROWS ? (size_t)point->seen : SPEX_TRAINING_ROWS;
 }
 
-/* Copies all rows of the points. Arrays have room for one more, so that malloc never gets 0. */
+/* Copies the measurements of all points into arrays, which the caller frees in any case. The
+ * arrays have room for one more, so that malloc never gets 0. */
 static int rows_make(const struct spex_trained *kernel, struct spex_measurements *measured,
                      double **parameters, double **times, uint32_t **runs) {
     size_t count = 0, columns = kernel->parameter_count;
@@ -284,6 +304,7 @@ static int rows_make(const struct spex_trained *kernel, struct spex_measurements
     return 0;
 }
 
+/* Sets the range of each parameter among the points that were kept. */
 static void kernel_ranges(const struct spex_trained *kernel, struct spex_kernel_model *out) {
     for (size_t p = 0; p < kernel->parameter_count; p++) {
         out->low[p] = out->high[p] = kernel->points[0].values[p];
@@ -295,6 +316,7 @@ static void kernel_ranges(const struct spex_trained *kernel, struct spex_kernel_
     }
 }
 
+/* Fits the model of a kernel that has at least one point. */
 static int kernel_fit(const struct spex_trained *kernel, struct spex_kernel_model *out) {
     struct spex_measurements measured;
     struct spex_fit fit;
@@ -314,6 +336,7 @@ static int kernel_fit(const struct spex_trained *kernel, struct spex_kernel_mode
     return 0;
 }
 
+/* Models come in the order of kernels, by path, as a file of models has them. */
 int spex_training_fit(const struct spex_training *training, double least_seconds,
                       struct spex_models *models, size_t *left_out) {
     *models = (struct spex_models){.count = 0};

@@ -14,6 +14,8 @@
 /* Linkers make about a dozen segments. */
 enum { SEGMENTS_MAX = 1024 };
 
+/* The kind is asked of the path before opening. O_NONBLOCK keeps the opening from waiting if the
+ * path leads to a pipe by then. */
 int spex_regular_file_open(const char *path, struct spex_error *error) {
     struct stat status;
     if (stat(path, &status) != 0)

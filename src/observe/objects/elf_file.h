@@ -16,7 +16,7 @@
 struct spex_elf_file {
     int fd;
     Elf *elf;
-    /* For messages. */
+    /* The name of the file in messages. */
     const char *name;
     Elf64_Ehdr header;
     /* Length of the file. */

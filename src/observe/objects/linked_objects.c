@@ -79,6 +79,7 @@ static pid_t start_loader(const char *path, bool tolerant, FILE **output,
     return spex_fail(error, -err, "cannot start %s: %s", spex_loader_path(), strerror(err));
 }
 
+/* Appends a copy of the text. 0, -E2BIG or -ENOMEM. */
 static int list_add(char ***list, size_t *count, const char *text) {
     if (*count == OBJECTS_MAX)
         return -E2BIG;

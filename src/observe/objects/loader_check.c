@@ -55,7 +55,8 @@ static const Elf64_Phdr *segment_of_type(const struct spex_elf_file *file, uint3
     return found;
 }
 
-/* By device and inode, since the loader has several names on many systems. */
+/* Whether both paths lead to one file, by device and inode: the loader has several names on many
+ * systems. */
 static bool same_file(const char *a, const char *b) {
     struct stat first, second;
     return strcmp(a, b) == 0 || (stat(a, &first) == 0 && stat(b, &second) == 0 &&

@@ -28,7 +28,7 @@ struct mapping {
     unsigned long start, end;
     bool executable;
     struct identity identity;
-    /* Points into the line. */
+    /* The path, within the line. */
     char *path;
 };
 

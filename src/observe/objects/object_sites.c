@@ -263,6 +263,7 @@ static int take_sites(struct reading *reading, const GElf_Shdr *header, const vo
     return err;
 }
 
+/* The order of two numbers, as qsort has it. */
 static int order_of(uint64_t a, uint64_t b) {
     return a < b ? -1 : a > b;
 }
@@ -283,6 +284,7 @@ static int site_compare(const void *left, const void *right) {
     return by ? by : strcmp(a->parameters ? a->parameters : "", b->parameters ? b->parameters : "");
 }
 
+/* Frees the texts of a site; its place in the array stays. */
 static void site_free(struct spex_object_site *site) {
     free(site->file);
     free(site->parameters);
@@ -304,6 +306,7 @@ static void sites_merge(struct spex_object_sites *sites) {
     sites->count = kept;
 }
 
+/* Reads the names first: sites refer to them by their ids. */
 static int object_read(struct reading *reading) {
     if (reading->file->header.e_shoff == 0)
         return spex_fail(reading->error, -ENOTSUP,

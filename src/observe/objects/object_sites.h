@@ -22,7 +22,7 @@ struct spex_object_site {
     uint16_t probe_type;
     /* The region around the site; 0: none. */
     uint16_t region;
-    /* As in struct spex_site. */
+    /* The counter or the number of values, as in struct spex_site. */
     uint8_t detail;
     uint32_t subsample;
     uint32_t line;

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/figures.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "profile/confidence.h"
+#include "ring/probe_type.h"
+
+const double spex_figures_quantiles[SPEX_FIGURES_QUANTILES] = {0.5, 0.9, 0.99, 0.999};
+
+/* The part of the lost executions that records next to losses stand for which was really lost: no
+ * more executions are added than have no record. */
+static double part_lost(const struct spex_profile_probe *probe, const struct spex_values *losses) {
+    double missing = probe->count - probe->weight;
+    if (probe->count_variance > 0)
+        return 1; /* the count itself comes from these records */
+    if (spex_profile_in_full(probe))
+        missing = probe->lost;
+    return missing < losses->weight ? fmax(missing, 0) / losses->weight : 1;
+}
+
+/* The values with the weights of what was lost: in *room where they differ, which the caller frees.
+ * Without memory those of the records alone. */
+static const struct spex_values *values_weighed(const struct spex_profile_row *row, unsigned series,
+                                                struct spex_values **room) {
+    const struct spex_values *losses = row->losses[series];
+    double part = losses && losses->weight > 0 ? part_lost(&row->probe, losses) : 0;
+    *room = part > 0 ? malloc(sizeof(**room)) : NULL;
+    if (!*room)
+        return row->values[series];
+    spex_values_weigh(*room, row->values[series], losses, part);
+    return *room;
+}
+
+static struct spex_quantile quantile_of(const struct spex_profile_probe *probe,
+                                        const struct spex_values *values, double q) {
+    double value = spex_values_quantile(values, q);
+    struct spex_quantile quantile = {.value = value, .low = value, .high = value, .told = true};
+    if (spex_sampled(probe))
+        quantile.told = spex_quantile_bounds(probe, values, q, &quantile.low, &quantile.high);
+    return quantile;
+}
+
+/* The total follows from the mean and the count, and its margin from theirs. Where the mean may be
+ * anything from 0 to twice what the records say, there is none. */
+static void figures_add_total(struct spex_figures *figures, const struct spex_profile_probe *probe,
+                              const struct spex_values *values) {
+    double executions = probe->count > 0 ? probe->count : values->weight;
+    bool known = figures->mean_margin >= 0 && figures->mean_margin <= fabs(figures->mean);
+    figures->total = known ? figures->mean * executions : NAN;
+    figures->total_margin =
+        known ? hypot(figures->mean_margin * executions, figures->mean * spex_count_margin(probe))
+              : -1;
+}
+
+/* Takes off what a span of nothing reads, down to 0. A mean is as far off as the readings of
+ * another loop may be, and of few records as single readings are; a quantile is a single
+ * reading. */
+static void figures_take_off(struct spex_figures *figures, const struct spex_profile_type *type,
+                             uint64_t records) {
+    double empty = type->empty, error = type->empty_error;
+    double off_mean = error * (1 + 1 / sqrt(fmax((double)records, 1))), off = 2 * error;
+    figures->empty = empty;
+    figures->mean = fmax(figures->mean - empty, 0);
+    if (figures->mean_margin >= 0)
+        figures->mean_margin = hypot(figures->mean_margin, off_mean);
+    figures->min = fmax(figures->min - empty, 0);
+    figures->max = fmax(figures->max - empty, 0);
+    for (unsigned q = 0; q < SPEX_FIGURES_QUANTILES; q++) {
+        struct spex_quantile *quantile = &figures->quantiles[q];
+        quantile->value = fmax(quantile->value - empty, 0);
+        quantile->low = fmax(quantile->low - empty - off, 0);
+        quantile->high = fmax(quantile->high - empty + off, 0);
+    }
+}
+
+/* Limits a total of times to the time that there was: that of all threads, and of an execution of
+ * each that began before. Executions within others of the same probe may add up to more. */
+static void figures_limit_total(struct spex_figures *figures, const struct spex_profile *profile) {
+    const struct spex_profile_process *process = &profile->process;
+    double ticks = process->seconds * process->ticks_per_second;
+    if (figures->max > ticks)
+        ticks += figures->max;
+    double most = process->threads * ticks;
+    if (most > 0 && figures->total > most)
+        figures->total = most;
+}
+
+void spex_figures_of(const struct spex_profile *profile, const struct spex_profile_row *row,
+                     unsigned series, struct spex_figures *figures) {
+    struct spex_values *room;
+    const struct spex_values *values = values_weighed(row, series, &room);
+    const struct spex_profile_type *type = spex_profile_type_of(profile, row->probe.probe_type);
+    bool ticks = spex_probe_type_ticks(row->probe.probe_type);
+    *figures = (struct spex_figures){.any = values->weight > 0,
+                                     .sampled = spex_sampled(&row->probe),
+                                     .mean = values->mean,
+                                     .mean_margin = spex_mean_margin(&row->probe, values),
+                                     .min = (double)values->min,
+                                     .max = (double)values->max};
+    for (unsigned q = 0; q < SPEX_FIGURES_QUANTILES; q++)
+        figures->quantiles[q] = quantile_of(&row->probe, values, spex_figures_quantiles[q]);
+    if (ticks && type && type->measured && figures->any)
+        figures_take_off(figures, type, row->probe.records);
+    figures_add_total(figures, &row->probe, values);
+    if (ticks)
+        figures_limit_total(figures, profile);
+    free(room);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* What is told of one series of a row's values: figures with their 95 % intervals, in the unit of
+ * the values. */
+#ifndef SPEX_PROFILE_FIGURES_H
+#define SPEX_PROFILE_FIGURES_H
+
+#include <stdbool.h>
+
+#include "profile/profile.h"
+
+/* The quantiles that are told. */
+enum {
+    SPEX_FIGURES_P50,
+    SPEX_FIGURES_P90,
+    SPEX_FIGURES_P99,
+    SPEX_FIGURES_P999,
+    SPEX_FIGURES_QUANTILES
+};
+
+extern const double spex_figures_quantiles[SPEX_FIGURES_QUANTILES];
+
+struct spex_quantile {
+    double value, low, high;
+    bool told; /* whether the bounds are known */
+};
+
+struct spex_figures {
+    bool any;     /* there are values; else there are no figures */
+    bool sampled; /* the records do not hold all executions */
+    /* What a span of nothing reads: all figures are without it, and intervals have its error. */
+    double empty;
+    double mean;
+    double mean_margin; /* negative: not known */
+    struct spex_quantile quantiles[SPEX_FIGURES_QUANTILES];
+    double min, max;
+    /* Over all executions, and no more than the time of all threads; NAN: the records do not
+     * tell. */
+    double total;
+    double total_margin; /* negative: not known */
+};
+
+/* Fills in the figures of series number `series`, below row->probe.series. */
+void spex_figures_of(const struct spex_profile *profile, const struct spex_profile_row *row,
+                     unsigned series, struct spex_figures *figures);
+
+#endif

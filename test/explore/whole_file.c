@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Files that are read and written as a whole: limits, links, what is no regular file, full disks. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "base/whole_file.h"
+#include "scratch.h"
+
+#define MIB ((size_t)1 << 20)
+
+static struct spex_error why;
+
+static void expect_text(const char *path, const char *expected) {
+    char *text;
+    size_t length;
+    if (spex_whole_file_read(path, MIB, &text, &length, &why))
+        fail_msg("%s", why.text);
+    assert_string_equal(text, expected);
+    assert_int_equal(length, strlen(expected));
+    free(text);
+}
+
+static int put(const char *path, const char *text) {
+    why.text[0] = '\0';
+    return spex_whole_file_write(path, text, strlen(text), &why);
+}
+
+static size_t files_here(void) {
+    size_t count = 0;
+    DIR *here = opendir(".");
+    assert_non_null(here);
+    while (readdir(here))
+        count++;
+    closedir(here);
+    return count;
+}
+
+static void what_is_read_has_a_limit(void **state) {
+    (void)state;
+    static char bytes[MIB + 1];
+    char *text;
+    size_t length;
+    scratch_write("large", bytes, MIB);
+    assert_int_equal(spex_whole_file_read("large", MIB, &text, &length, &why), 0);
+    assert_int_equal(length, MIB);
+    free(text);
+    scratch_write("large", bytes, MIB + 1);
+    assert_int_equal(spex_whole_file_read("large", MIB, &text, &length, &why), -EFBIG);
+    assert_int_equal(spex_whole_file_read("/dev/zero", MIB, &text, &length, &why), -EFBIG);
+    assert_string_equal(why.text, "cannot read /dev/zero: at most 1 MiB were expected");
+    assert_null(text);
+    assert_int_equal(spex_whole_file_read("absent", MIB, &text, &length, &why), -ENOENT);
+    assert_int_equal(spex_whole_file_read(".", MIB, &text, &length, &why), -EISDIR);
+    scratch_text("empty", "");
+    expect_text("empty", "");
+}
+
+/* The new file has another inode, and the mode of the old. */
+static void the_old_or_all_of_the_new(void **state) {
+    (void)state;
+    struct stat old, new;
+    assert_int_equal(put("page", "first"), 0);
+    assert_int_equal(chmod("page", 0640), 0);
+    int reader = open("page", O_RDONLY);
+    char text[8] = "";
+    assert_int_equal(put("page", "second"), 0);
+    assert_int_equal(read(reader, text, sizeof(text) - 1), 5);
+    assert_string_equal(text, "first");
+    assert_int_equal(fstat(reader, &old), 0);
+    assert_int_equal(stat("page", &new), 0);
+    assert_int_equal(new.st_mode & 07777, 0640);
+    assert_true(old.st_ino != new.st_ino);
+    close(reader);
+    expect_text("page", "second");
+}
+
+static void links_are_followed(void **state) {
+    (void)state;
+    assert_int_equal(mkdir("place", 0700), 0);
+    assert_int_equal(symlink("place/second", "first"), 0);
+    assert_int_equal(symlink("real", "place/second"), 0);
+    assert_int_equal(put("first", "new"), 0); /* what they lead to is not there yet */
+    expect_text("place/real", "new");
+    assert_int_equal(put("first", "newer"), 0);
+    expect_text("place/real", "newer");
+    struct stat link;
+    assert_int_equal(lstat("first", &link), 0);
+    assert_true(S_ISLNK(link.st_mode));
+    assert_int_equal(symlink("round", "round"), 0);
+    assert_int_equal(put("round", "x"), -ELOOP);
+    assert_int_equal(put("place", "x"), -EISDIR);
+    assert_int_equal(put("absent/x", "x"), -ENOENT);
+    assert_string_equal(why.text, "cannot write absent/x: No such file or directory");
+}
+
+/* Nothing that another user has put in a directory of everybody's is written to. */
+static void links_of_others_are_not(void **state) {
+    (void)state;
+    assert_int_equal(mkdir("shared", 0700), 0);
+    assert_int_equal(chmod("shared", 01777), 0);
+    scratch_text("victim", "mine");
+    assert_int_equal(symlink("../victim", "shared/page.part"), 0);
+    assert_int_equal(put("shared/page", "new"), 0);
+    expect_text("victim", "mine");
+    assert_int_equal(symlink("../victim", "shared/link"), 0);
+    if (lchown("shared/link", 65534, 65534) != 0)
+        skip(); /* only root can give a link away */
+    assert_int_equal(put("shared/link", "new"), -EACCES);
+    expect_text("victim", "mine");
+}
+
+static void a_pipe_is_written_to(void **state) {
+    (void)state;
+    char text[8] = "";
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    int reader = open("pipe", O_RDONLY | O_NONBLOCK);
+    assert_int_equal(symlink("pipe", "to_pipe"), 0);
+    assert_int_equal(put("to_pipe", "new"), 0);
+    assert_int_equal(read(reader, text, sizeof(text) - 1), 3);
+    assert_string_equal(text, "new");
+    close(reader);
+}
+
+/* The limit of a file's size stands for a full disk. */
+static void what_cannot_be_written_leaves_the_old(void **state) {
+    (void)state;
+    struct rlimit before, little;
+    assert_int_equal(put("kept", "old"), 0);
+    size_t files = files_here();
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    little = (struct rlimit){.rlim_cur = 4, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    int err = put("kept", "newer");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(err, -EFBIG);
+    expect_text("kept", "old");
+    assert_int_equal(files_here(), files);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_read_has_a_limit),
+        cmocka_unit_test(the_old_or_all_of_the_new),
+        cmocka_unit_test(links_are_followed),
+        cmocka_unit_test(links_of_others_are_not),
+        cmocka_unit_test(a_pipe_is_written_to),
+        cmocka_unit_test(what_cannot_be_written_leaves_the_old),
+    };
+    return cmocka_run_group_tests_name("whole_file", tests, scratch_enter, scratch_leave);
+}
