@@ -30,6 +30,8 @@
  *     SPEX_OUT            where metrics go: a file's path, or "-" for standard output; unix:PATH or
  *                         metrics:PATH, the socket of a spex command that takes records or metrics;
  *                         standard error when absent
+ *     SPEX_OUT_SOCKET     set by spex run: a socket that programs inherit, for those that cannot
+ *                         reach the one of SPEX_OUT
  *     SPEX_BUDGET         how much of the program's time probes may take, such as 2%
  *     SPEX_THREAD_BUDGET  how much of any 10 ms one thread may lose to its records, such as 5%
  *     SPEX_RATE_POLICY    how a budget is divided: fair, budget, fixed or hybrid, or the path, with
@@ -152,8 +154,10 @@ struct spex_status {
  * else; spex_set can do so later.
  *
  * Returns 0, also in a child that SPEX_FORKS=follow has started; -EALREADY when spex is
- * started; -EINVAL for a bad option or variable; -ENOMEM; or the error of opening the output or of
- * starting a thread. After an error spex is stopped, and the program may go on. */
+ * started; -EINVAL for a bad option or variable; -ENOMEM; or the error of starting a thread. After
+ * an error spex is stopped, and the program may go on. An output that cannot be opened is no error:
+ * one line says so, and the table goes to standard error, or, where nobody listens at a socket, the
+ * probes stay off. This function, spex_set and spex_stop leave errno as it is. */
 SPEX_API int spex_start(const struct spex_options *options);
 
 /* Replaces the selection, or adds to it ("+…"). Sites that it does not match are switched off.

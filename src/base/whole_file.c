@@ -140,7 +140,7 @@ static int temporary_open(const char *target, char **name) {
     uint64_t number;
     *name = NULL;
     if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-        return -errno;
+        return -EIO;
     if (asprintf(name, "%.*s.spex-%016" PRIx64, (int)directory_length(target), target, number) < 0)
         *name = NULL;
     if (!*name)

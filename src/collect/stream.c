@@ -350,7 +350,8 @@ int spex_stream_open(const char *path, unsigned collectors, struct spex_sink **s
         return -ENOMEM;
     int fd = stream_connect(path);
     if (fd < 0) {
-        spex_message("SPEX_OUT: cannot connect to unix:%s: %s", path, strerror(-fd));
+        spex_message("SPEX_OUT: cannot connect to unix:%s: %s; the probes stay off", path,
+                     strerror(-fd));
         stream_finish(&stream->sink);
         return fd;
     }
@@ -358,7 +359,7 @@ int spex_stream_open(const char *path, unsigned collectors, struct spex_sink **s
     struct spex_stream_header header = {.kind = SPEX_STREAM_HELLO};
     if (frame_send(stream, &header, NULL, 0) != SENT || sites_send(stream) != SENT) {
         int err = -errno;
-        spex_message("SPEX_OUT: cannot send to %s: %s", path, strerror(-err));
+        spex_message("SPEX_OUT: cannot send to %s: %s; the probes stay off", path, strerror(-err));
         stream_finish(&stream->sink);
         return err;
     }

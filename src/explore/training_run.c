@@ -85,7 +85,7 @@ static int training_run_take_rest(struct run *run, struct spex_error *error) {
         return training_run_fail(run, how);
     }
     if (!spex_receiver_connected(run->in.receiver))
-        return training_run_fail(run, "did not call spex_start");
+        return training_run_fail(run, "did not connect: no spex_start with the SPEX_OUT given");
     return 1;
 }
 

@@ -9,43 +9,94 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "observe/process_place.h"
 #include "wire/stream_format.h"
 
-/* Timeout for one frame of an answer. */
-#define ANSWER_MS 10000
-
-/* Timeout for connect, which waits while the queue of the listening socket is full: a program
- * that is stopped never empties it. */
-#define CONNECT_MS 1000
+/* Frames that are taken without waiting, so that a process that sends without end does not occupy
+ * the command. */
+enum { FRAMES_MAX = 1024 };
 
 /* Attempts to connect. A program whose listening socket is lost opens a new one when a client
  * connects; that connection is reset, and must be made again. */
 enum { CALLS_MAX = 3 };
 
-/* Checks that the process itself listens: anyone who may write to the directory could listen
- * there under its name. 0, or a negative errno value. */
-static int peer_check(int fd, pid_t process) {
-    struct ucred peer;
-    socklen_t size = sizeof(peer);
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
-        return -errno;
-    return peer.pid == process ? 0 : -ENOENT;
+/* Signals that end the command, or -1. */
+static int stop_fd = -1;
+
+void spex_client_stop_at(int fd) {
+    stop_fd = fd;
 }
 
-/* Connects with a timeout, which SO_SNDTIMEO gives to connect. -ETIMEDOUT: the process exists
- * and does not accept. */
-static int connect_at(int fd, int place, const char *name) {
-    const struct timeval limit = {.tv_sec = CONNECT_MS / 1000}, ever = {0};
+void spex_client_stop_later(void) {
+    struct signalfd_siginfo signal;
+    while (stop_fd >= 0 && read(stop_fd, &signal, sizeof(signal)) == (ssize_t)sizeof(signal))
+        continue;
+}
+
+static uint64_t deadline_in(int timeout_ms) {
+    return spex_clock_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * 1000000;
+}
+
+/* Waits for the socket to be readable. 0, -ETIMEDOUT, -ECANCELED, or the error of poll. */
+static int wait_until(int socket, uint64_t until_ns) {
+    for (;;) {
+        uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
+        int left_ms = now < until_ns ? (int)((until_ns - now) / 1000000) + 1 : 0;
+        struct pollfd fds[2] = {{.fd = socket, .events = POLLIN},
+                                {.fd = stop_fd, .events = POLLIN}};
+        int ready = poll(fds, 2, left_ms);
+        if (fds[1].revents & POLLIN)
+            return -ECANCELED;
+        if (ready == 0)
+            return -ETIMEDOUT;
+        if (ready > 0)
+            return 0;
+        if (errno != EINTR)
+            return -errno;
+    }
+}
+
+/* Whether a user is one of the process's, or root, as whom the process may have begun. */
+static bool is_user_of(const struct spex_process_place *place, uid_t user) {
+    for (int u = 0; u < SPEX_PLACE_OWN_USERS; u++)
+        if (place->users[u] == user)
+            return true;
+    return user == 0;
+}
+
+/* Checks that the process itself listens: anyone who may write to the directory could listen there
+ * under its name. A socket can outlive the process that listened, and another process get its
+ * number; so the listening user must be one of the process's, and the owner of the directory, too.
+ * 0, or a negative errno value. */
+static int peer_check(int fd, int directory, const struct spex_process_place *place) {
+    struct ucred peer;
+    struct stat owner;
+    socklen_t size = sizeof(peer);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || fstat(directory, &owner) != 0)
+        return -errno;
+    return peer.pid == place->process && is_user_of(place, peer.uid) && owner.st_uid == peer.uid
+               ? 0
+               : -ENOENT;
+}
+
+/* Connects with a timeout, which SO_SNDTIMEO gives to connect: it waits while the queue of the
+ * listening socket is full, and a program that is stopped never empties it. -ETIMEDOUT: the process
+ * exists and does not accept. */
+static int connect_at(int fd, int place, const char *name, int timeout_ms) {
+    const struct timeval limit = {timeout_ms / 1000, timeout_ms % 1000 * 1000}, ever = {0};
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
     int err = spex_control_connect_at(fd, place, name);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &ever, sizeof(ever));
@@ -54,23 +105,28 @@ static int connect_at(int fd, int place, const char *name) {
 
 /* The same by the name that a process gives its socket where it has no /proc, and so does not know
  * its namespace. */
-static int connect_without_namespace(int fd, int place, const char *name) {
+static int connect_without_namespace(int fd, int directory, const char *name, int timeout_ms) {
     char short_name[SPEX_CONTROL_NAME_BYTES];
     snprintf(short_name, sizeof(short_name), "%ld-0", strtol(name, NULL, 10));
-    return connect_at(fd, place, short_name);
+    return connect_at(fd, directory, short_name, timeout_ms);
 }
 
-/* Connects to the socket `name` in a directory. The socket, or a negative errno value. */
-static int connect_in(const char *directory, const char *name, pid_t process) {
-    int place = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (place < 0)
+/* Connects to the socket of the process in a directory, of which *in gets a descriptor if it is not
+ * NULL. The socket, or a negative errno value. */
+static int connect_in(const char *path, const struct spex_process_place *place, int timeout_ms,
+                      int *in) {
+    int directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0)
         return -errno;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    int err = fd < 0 ? -errno : connect_at(fd, place, name);
+    int err = fd < 0 ? -errno : connect_at(fd, directory, place->name, timeout_ms);
     if (err == -ENOENT)
-        err = connect_without_namespace(fd, place, name);
-    err = err ? err : peer_check(fd, process);
-    close(place);
+        err = connect_without_namespace(fd, directory, place->name, timeout_ms);
+    err = err ? err : peer_check(fd, directory, place);
+    if (err || !in)
+        close(directory);
+    else
+        *in = directory;
     if (err && fd >= 0)
         close(fd);
     return err ? err : fd;
@@ -88,14 +144,15 @@ static int worse_error(int one, int other) {
 
 /* Tries each directory below `root`. A timeout ends the search, since each other directory
  * would cost as much time. */
-static int connect_below(const struct spex_process_place *place, const char *root) {
+static int connect_below(const struct spex_process_place *place, const char *root, int timeout_ms,
+                         int *in) {
     char path[SPEX_CONTROL_PATH_BYTES], whole[SPEX_CONTROL_PATH_BYTES + 32];
     int err = -ENOENT;
     for (int u = 0; u < SPEX_PLACE_USERS; u++)
         for (unsigned n = 0;
              spex_control_directory(n, place->chosen, place->runtime, place->users[u], path); n++) {
             snprintf(whole, sizeof(whole), "%s%s", root, path);
-            int fd = connect_in(whole, place->name, place->process);
+            int fd = connect_in(whole, place, timeout_ms, in);
             if (fd >= 0 || fd == -ETIMEDOUT)
                 return fd;
             err = worse_error(err, fd);
@@ -105,13 +162,13 @@ static int connect_below(const struct spex_process_place *place, const char *roo
 
 /* /proc/PID/root cannot be entered by other users. A process in our own mount namespace is
  * found without it. */
-static int connect_to(const struct spex_process_place *place) {
+static int connect_to(const struct spex_process_place *place, int timeout_ms, int *in) {
     char root[32];
     snprintf(root, sizeof(root), "/proc/%d/root", (int)place->process);
-    int fd = connect_below(place, root);
+    int fd = connect_below(place, root, timeout_ms, in);
     if (fd >= 0 || fd == -ETIMEDOUT)
         return fd;
-    int other = connect_below(place, "");
+    int other = connect_below(place, "", timeout_ms, in);
     return other >= 0 ? other : worse_error(fd, other);
 }
 
@@ -139,7 +196,7 @@ static int connect_explain(const struct spex_process_place *place, int err,
 }
 
 /* The message names the process and its command, so that the user sees which program was meant. */
-int spex_client_connect(pid_t process, struct spex_error *error) {
+static int process_connect(pid_t process, int timeout_ms, int *in, struct spex_error *error) {
     struct spex_process_place place;
     int err = spex_process_place(process, &place);
     if (err) {
@@ -147,11 +204,24 @@ int spex_client_connect(pid_t process, struct spex_error *error) {
                        (int)process, strerror(-err));
         return err;
     }
-    int fd = connect_to(&place);
+    int fd = connect_to(&place, timeout_ms, in);
     if (fd < 0)
         fd = connect_explain(&place, fd, error);
     spex_process_place_free(&place);
     return fd;
+}
+
+int spex_client_connect(pid_t process, int timeout_ms, struct spex_error *error) {
+    return process_connect(process, timeout_ms, NULL, error);
+}
+
+int spex_client_directory(pid_t process, struct spex_error *error) {
+    int directory = -1;
+    int fd = process_connect(process, SPEX_CLIENT_CONNECT_MS, &directory, error);
+    if (fd < 0)
+        return fd;
+    close(fd);
+    return directory;
 }
 
 /* Header and text go in one packet: SOCK_SEQPACKET keeps its boundaries. EPIPE and ECONNRESET
@@ -184,30 +254,35 @@ int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_
     return err;
 }
 
-/* MSG_TRUNC returns the whole length of a packet, so that one that is longer than a frame is
- * recognized. */
-int spex_client_receive(int socket, struct spex_profile_reader *reader, int timeout_ms,
-                        struct spex_error *error) {
+/* Receives one frame that is there. MSG_TRUNC returns the whole length of a packet, so that one that
+ * is longer than a frame is recognized. As spex_profile_reader_take; -ECONNRESET. */
+static int frame_take(int socket, char *frame, struct spex_profile_reader *reader,
+                      struct spex_error *error) {
+    ssize_t length = recv(socket, frame, SPEX_CONTROL_FRAME_BYTES, MSG_TRUNC);
+    if (length < 0 && errno == EINTR)
+        return 0;
+    if (length <= 0)
+        return -ECONNRESET;
+    if (length > SPEX_CONTROL_FRAME_BYTES)
+        return spex_fail(error, -EPROTO, "the program's answer is malformed");
+    return spex_profile_reader_take(reader, frame, (size_t)length, error);
+}
+
+/* Receives up to `frames` frames. As spex_client_receive. */
+static int receive_until(int socket, struct spex_profile_reader *reader, uint64_t until_ns,
+                         long frames, struct spex_error *error) {
     char *frame = malloc(SPEX_CONTROL_FRAME_BYTES);
-    struct pollfd fd = {.fd = socket, .events = POLLIN};
     int err = frame ? 0 : -ENOMEM;
-    while (!err) {
-        int ready = poll(&fd, 1, timeout_ms);
-        ssize_t length = 0;
-        if (ready < 0)
-            err = errno == EINTR ? -EINTR : -errno;
-        else if (ready == 0)
-            err = -ETIMEDOUT;
-        else if ((length = recv(socket, frame, SPEX_CONTROL_FRAME_BYTES, MSG_TRUNC)) <= 0)
-            err = length < 0 && errno == EINTR ? 0 : -ECONNRESET;
-        else if (length > SPEX_CONTROL_FRAME_BYTES)
-            err = spex_fail(error, -EPROTO, "the program's answer is malformed");
-        else
-            err = spex_profile_reader_take(reader, frame, (size_t)length, error);
+    for (long n = 0; !err; n++) {
+        bool late = n > 0 && frames == LONG_MAX && spex_clock_ns(CLOCK_MONOTONIC) >= until_ns;
+        err = n == frames || late ? -ETIMEDOUT : wait_until(socket, until_ns);
+        err = err ? err : frame_take(socket, frame, reader, error);
     }
     free(frame);
     if (err == -ETIMEDOUT)
         spex_error_set(error, "the program does not answer");
+    else if (err == -ECANCELED)
+        spex_error_set(error, "ended by a signal before the program has answered");
     else if (err == -ECONNRESET)
         spex_error_set(error, "the program has gone");
     else if (err == -ENOMEM)
@@ -215,14 +290,22 @@ int spex_client_receive(int socket, struct spex_profile_reader *reader, int time
     return err;
 }
 
+int spex_client_receive(int socket, struct spex_profile_reader *reader, int timeout_ms,
+                        struct spex_error *error) {
+    return receive_until(socket, reader, deadline_in(timeout_ms),
+                         timeout_ms ? LONG_MAX : FRAMES_MAX, error);
+}
+
 /* One attempt of spex_client_ask. */
 static int ask_once(pid_t process, enum spex_control_kind kind, const char *text,
-                    struct spex_profile_reader *reader, struct spex_error *error) {
-    int fd = spex_client_connect(process, error);
+                    struct spex_profile_reader *reader, uint64_t until_ns,
+                    struct spex_error *error) {
+    int fd = spex_client_connect(process, SPEX_CLIENT_CONNECT_MS, error);
     if (fd < 0)
         return fd;
+    spex_profile_reader_restart(reader);
     int err = spex_client_send(fd, kind, 0, text, error);
-    err = err ? err : spex_client_receive(fd, reader, ANSWER_MS, error);
+    err = err ? err : receive_until(fd, reader, until_ns, LONG_MAX, error);
     close(fd);
     return err > 0 ? 0 : err;
 }
@@ -230,9 +313,10 @@ static int ask_once(pid_t process, enum spex_control_kind kind, const char *text
 /* A connection that is reset is made again; any other failure is the answer. */
 int spex_client_ask(pid_t process, enum spex_control_kind kind, const char *text,
                     struct spex_profile_reader *reader, struct spex_error *error) {
+    uint64_t until_ns = deadline_in(SPEX_CLIENT_ANSWER_MS);
     int err = -ECONNRESET;
     for (int call = 0; call < CALLS_MAX && err == -ECONNRESET; call++)
-        err = ask_once(process, kind, text, reader, error);
+        err = ask_once(process, kind, text, reader, until_ns, error);
     if (!err && reader->status < 0) {
         spex_error_set(error, "%s", reader->text[0] ? reader->text : strerror(-reader->status));
         err = reader->status;
@@ -240,17 +324,17 @@ int spex_client_ask(pid_t process, enum spex_control_kind kind, const char *text
     return err;
 }
 
-/* The magic number of the next frame, which stays in the socket; 0 when none comes. */
-static uint32_t next_magic(int socket) {
-    struct pollfd fd = {.fd = socket, .events = POLLIN};
+/* Whether the next frame, which stays in the socket, is of a stream. 1, 0, or an error of
+ * waiting. */
+static int next_is_stream(int socket, struct spex_error *error) {
     uint32_t magic = 0;
-    int ready;
-    do
-        ready = poll(&fd, 1, ANSWER_MS);
-    while (ready < 0 && errno == EINTR);
-    if (ready == 1 && recv(socket, &magic, sizeof(magic), MSG_PEEK) != sizeof(magic))
-        return 0;
-    return magic;
+    int err = wait_until(socket, deadline_in(SPEX_CLIENT_ANSWER_MS));
+    if (err == -ECANCELED)
+        return spex_fail(error, err, "ended by a signal before the program has answered");
+    if (err)
+        return spex_fail(error, err, "the program does not answer");
+    return recv(socket, &magic, sizeof(magic), MSG_PEEK) == sizeof(magic) &&
+           magic == SPEX_STREAM_MAGIC;
 }
 
 /* Receives the answer to a request for a stream that was refused, and sets the message. */
@@ -273,14 +357,15 @@ static int stream_refusal(int socket, struct spex_error *error) {
 /* The first frame tells whether the program streams or refuses: their magic numbers differ. */
 int spex_client_stream_over(int socket, const char *types, struct spex_error *error) {
     int err = spex_client_send(socket, SPEX_CONTROL_STREAM, 0, types, error);
-    if (!err && next_magic(socket) != SPEX_STREAM_MAGIC)
-        err = stream_refusal(socket, error);
-    return err;
+    int stream = err ? err : next_is_stream(socket, error);
+    if (stream == 0)
+        return stream_refusal(socket, error);
+    return stream < 0 ? stream : 0;
 }
 
 /* One attempt of spex_client_stream. The socket, or a negative errno value. */
 static int stream_once(pid_t process, const char *types, struct spex_error *error) {
-    int fd = spex_client_connect(process, error);
+    int fd = spex_client_connect(process, SPEX_CLIENT_CONNECT_MS, error);
     int err = fd < 0 ? fd : spex_client_stream_over(fd, types, error);
     if (!err)
         return fd;
@@ -296,10 +381,11 @@ int spex_client_stream(pid_t process, const char *types, struct spex_error *erro
     return err;
 }
 
-/* Whether the process has a control socket. Connecting does not disturb the program. */
+/* Whether the process has a control socket. Connecting does not disturb the program, and does not
+ * wait for it. */
 static bool has_socket(pid_t process) {
     struct spex_error error;
-    int fd = spex_client_connect(process, &error);
+    int fd = spex_client_connect(process, 1, &error);
     if (fd >= 0)
         close(fd);
     return fd >= 0 || fd == -ETIMEDOUT;

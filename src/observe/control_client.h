@@ -11,20 +11,36 @@
 
 #include "observe/profile_reader.h"
 
-/* Connects to the control socket of a process, which may be in another PID or mount namespace.
- * The socket, or -ESRCH: no such process; -ENOENT: it has no socket; -EACCES: it belongs to
- * another user; -ETIMEDOUT: it does not accept the connection; or another negative errno value. */
-int spex_client_connect(pid_t process, struct spex_error *error);
+/* Connects to the control socket of a process, which may be in another PID or mount namespace,
+ * within `timeout_ms`. The socket, or -ESRCH: no such process; -ENOENT: it has no socket; -EACCES:
+ * it belongs to another user; -ETIMEDOUT: it does not accept the connection; or another negative
+ * errno value. */
+int spex_client_connect(pid_t process, int timeout_ms, struct spex_error *error);
+
+/* The directory, as an O_PATH descriptor, in which a process of the user has its socket, or an error
+ * of spex_client_connect. */
+int spex_client_directory(pid_t process, struct spex_error *error);
+
+/* The usual time limits, for connecting and for one answer. */
+#define SPEX_CLIENT_CONNECT_MS 1000
+#define SPEX_CLIENT_ANSWER_MS  10000
+
+/* From here on the functions that wait return -ECANCELED when `fd`, a descriptor of signals, is
+ * readable. -1: none. */
+void spex_client_stop_at(int fd);
+
+/* Takes the signals that have come, so that only later ones end a wait. */
+void spex_client_stop_later(void);
 
 /* Sends a request. `text`: the selection or argument of the request, or NULL. 0 or a negative
  * errno value. */
 int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_ms,
                      const char *text, struct spex_error *error);
 
-/* Receives frames until an answer is complete, and waits up to `timeout_ms` (-1: for ever) for
- * each. 1: the answer is complete. -ETIMEDOUT: no frame has come in time; call again to go on.
- * -ECONNRESET: the program has closed the connection. -EINTR, without a message; or an error of
- * spex_profile_reader_take. */
+/* Receives frames until an answer is complete, within `timeout_ms`. 0: takes what has come, up to a
+ * number of frames. 1: the answer is complete. -ETIMEDOUT: it is not; call again to go on.
+ * -ECONNRESET: the program has closed the connection. -ECANCELED: spex_client_stop_at; or an error
+ * of spex_profile_reader_take. */
 int spex_client_receive(int socket, struct spex_profile_reader *reader, int timeout_ms,
                         struct spex_error *error);
 

@@ -12,6 +12,9 @@
 /* Users in whose directories the socket may be. */
 #define SPEX_PLACE_USERS 6
 
+/* The first of them are the process's, as numbered here. */
+#define SPEX_PLACE_OWN_USERS 4
+
 struct spex_process_place {
     /* The process id as this PID namespace sees it. */
     pid_t process;

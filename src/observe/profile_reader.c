@@ -40,6 +40,12 @@ void spex_profile_reader_free(struct spex_profile_reader *reader) {
     spex_profile_free(&reader->profile);
 }
 
+void spex_profile_reader_restart(struct spex_profile_reader *reader) {
+    spex_profile_free(&reader->incoming);
+    reader->values = 0;
+    reader->begun = false;
+}
+
 /* Terminates a text of the program, and makes it printable. */
 static void text_finish(char *text, size_t size) {
     text[size - 1] = '\0';
@@ -76,12 +82,12 @@ static int array_grow(void **array, size_t count, size_t more, size_t most, size
     return 0;
 }
 
-/* The first frame of a profile: discards what has come of another. */
+/* The first frame of a profile, which comes once. */
 static int take_process(struct spex_profile_reader *reader, const char *entries,
                         const struct spex_control_frame *head) {
     struct spex_profile_process *process = &reader->incoming.process;
-    spex_profile_free(&reader->incoming);
-    reader->values = 0;
+    spex_profile_reader_restart(reader);
+    reader->begun = true;
     copy_entry(process, sizeof(*process), entries, head->entry_bytes);
     text_finish(process->command, sizeof(process->command));
     text_finish(process->selection, sizeof(process->selection));
@@ -284,6 +290,7 @@ static int take_done(struct spex_profile_reader *reader, const char *text,
     spex_make_printable(reader->text);
     reader->status = head->status;
     reader->number = head->number;
+    reader->begun = false;
     /* An answer without a profile. */
     if (!reader->incoming.types)
         return 1;
@@ -312,6 +319,8 @@ static bool frame_is_well_formed(const struct spex_control_frame *head, size_t b
 /* 1: the answer is complete. 0, -EPROTO or -ENOMEM. */
 static int take_entries(struct spex_profile_reader *reader, const char *entries,
                         const struct spex_control_frame *head) {
+    if (head->kind != SPEX_CONTROL_DONE && reader->begun == (head->kind == SPEX_CONTROL_PROCESS))
+        return -EPROTO;
     switch (head->kind) {
     case SPEX_CONTROL_PROCESS:
         return take_process(reader, entries, head);

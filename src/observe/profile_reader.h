@@ -16,6 +16,8 @@ struct spex_profile_reader {
     /* The profile that is being received, and how many series of values its rows have. */
     struct spex_profile incoming;
     size_t values;
+    /* Its PROCESS, with which a profile begins, has come. */
+    bool begun;
     /* The last complete profile, if `complete`; the program sends no other if `final`. */
     struct spex_profile profile;
     bool complete;
@@ -27,6 +29,9 @@ struct spex_profile_reader {
 };
 
 void spex_profile_reader_free(struct spex_profile_reader *reader);
+
+/* Forgets an answer of which frames have come: the next frame is of another connection. */
+void spex_profile_reader_restart(struct spex_profile_reader *reader);
 
 /* Takes one frame. 1: an answer is complete. 0: more frames of it come. -EPROTO,
  * -EPROTONOSUPPORT or -ENOMEM, with the reason. Texts of the program are made printable. */

@@ -42,16 +42,18 @@ static struct spex_quantile quantile_of(const struct spex_profile_probe *probe,
     return quantile;
 }
 
-/* The total follows from the mean and the count, and its margin from theirs. Where the mean may be
- * anything from 0 to twice what the records say, there is none. */
+/* Whether the records tell the mean: its margin by them alone is not above it. */
+static bool mean_is_told(const struct spex_figures *figures) {
+    return figures->mean_margin >= 0 && figures->mean_margin <= fabs(figures->mean);
+}
+
+/* The total follows from the mean and the count, and its margin from theirs. */
 static void figures_add_total(struct spex_figures *figures, const struct spex_profile_probe *probe,
                               const struct spex_values *values) {
     double executions = probe->count > 0 ? probe->count : values->weight;
-    bool known = figures->mean_margin >= 0 && figures->mean_margin <= fabs(figures->mean);
-    figures->total = known ? figures->mean * executions : NAN;
+    figures->total = figures->mean * executions;
     figures->total_margin =
-        known ? hypot(figures->mean_margin * executions, figures->mean * spex_count_margin(probe))
-              : -1;
+        hypot(figures->mean_margin * executions, figures->mean * spex_count_margin(probe));
 }
 
 /* Takes off what a span of nothing reads, down to 0. A mean is as far off as the readings of
@@ -101,9 +103,13 @@ void spex_figures_of(const struct spex_profile *profile, const struct spex_profi
                                      .max = (double)values->max};
     for (unsigned q = 0; q < SPEX_FIGURES_QUANTILES; q++)
         figures->quantiles[q] = quantile_of(&row->probe, values, spex_figures_quantiles[q]);
+    figures->total = NAN;
+    figures->total_margin = -1;
+    bool told = mean_is_told(figures);
     if (ticks && type && type->measured && figures->any)
         figures_take_off(figures, type, row->probe.records);
-    figures_add_total(figures, &row->probe, values);
+    if (told)
+        figures_add_total(figures, &row->probe, values);
     if (ticks)
         figures_limit_total(figures, profile);
     free(room);

@@ -28,6 +28,9 @@
 #define SPEX_PROFILE_FILE_BYTES 128
 #define SPEX_PROFILE_TEXT_BYTES 256
 
+/* Stands in place of a selection that is too long for a profile. */
+#define SPEX_PROFILE_LONG_SELECTION "a long selection"
+
 struct spex_profile_process {
     uint32_t process_id; /* as the process itself sees it */
     uint32_t commit;     /* enum spex_commit */

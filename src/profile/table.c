@@ -139,7 +139,7 @@ static void add_count_margin(struct spex_columns *columns, double margin, double
 
 /* Whether the mean is off by over 1 %, be it only because of what a span of nothing reads. */
 static bool is_off_by_the_clock(const struct spex_figures *figures) {
-    return figures->any && figures->mean_margin > 0.01 * figures->mean;
+    return figures->mean_margin > 0.01 * figures->mean;
 }
 
 /* Adds a row with the margins of the figures above it, where they matter. `figures` is
@@ -147,7 +147,7 @@ static bool is_off_by_the_clock(const struct spex_figures *figures) {
 static void add_margins(struct spex_columns *columns, const struct spex_profile_probe *probe,
                         const struct spex_figures *figures, unsigned series) {
     double count = spex_count_margin(probe);
-    bool unsure = figures && (figures->sampled || is_off_by_the_clock(figures));
+    bool unsure = figures && figures->any && (figures->sampled || is_off_by_the_clock(figures));
     if (!unsure && count <= 0)
         return;
     add_cells(columns, "", 3);

@@ -8,8 +8,11 @@
 
 #include "serve/connection.h"
 
-/* Connects to the command at the socket `path`: a descriptor, or a negative errno value. */
-int spex_call_connect(const char *path);
+/* Connects to the command at the socket `path`. Where that fails, as it does after a change of user
+ * or of the root directory, sends the other end of a new pair of sockets over `handover`, a socket
+ * that this process has inherited from the command; it may be SPEX_NO_DESCRIPTOR. A descriptor, or
+ * a negative errno value, that of the path. */
+int spex_call_connect(const char *path, const struct spex_descriptor *handover);
 
 /* The connection over `socket` is subscribed to a report every `interval_ms`, the first at once. */
 void spex_call_open(struct spex_connection *connection, int socket, uint32_t interval_ms);
@@ -17,6 +20,7 @@ void spex_call_open(struct spex_connection *connection, int socket, uint32_t int
 /* Connects again where the program has closed the descriptor of a connection that this process
  * made, as daemons do that close all descriptors. True: there is a new connection, or there may be
  * at the next attempt, since the program is closing descriptors right now. */
-bool spex_call_again(struct spex_connection *connection, const char *path);
+bool spex_call_again(struct spex_connection *connection, const char *path,
+                     const struct spex_descriptor *handover);
 
 #endif

@@ -41,6 +41,8 @@ struct spex_control {
     char *chosen;
     /* Path of the socket of the command that this process called. Owned. */
     char *called;
+    /* The socket inherited from that command; see spex_call_connect. */
+    struct spex_descriptor handover;
     struct spex_listening_socket door;
     /* A pair of sockets: a byte sent to `waking` wakes the thread, which polls `woken`. */
     struct spex_descriptor waking, woken;

@@ -142,7 +142,8 @@ void spex_connection_retry(struct spex_connection *connection,
     else if (connection->request.kind == SPEX_CONTROL_MODELS)
         got = models_set(connection->text, requests, answer, sizeof(answer));
     else
-        got = requests->select(connection->text, answer, sizeof(answer));
+        got = requests->select(connection->text, connection->request.kind == SPEX_CONTROL_FOLLOW,
+                               answer, sizeof(answer));
     if (got == -EBUSY)
         return;
     connection->waits = false;
@@ -161,6 +162,7 @@ static void request_carry_out(struct spex_connection *connection,
     case SPEX_CONTROL_SELECT:
     case SPEX_CONTROL_STREAM:
     case SPEX_CONTROL_MODELS:
+    case SPEX_CONTROL_FOLLOW:
         connection->waits = true;
         spex_connection_retry(connection, requests);
         break;

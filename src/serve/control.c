@@ -21,6 +21,8 @@
 #include "base/service_thread.h"
 #include "serve/call.h"
 #include "serve/clients.h"
+#include "serve/own_profile.h"
+#include "wire/standing.h"
 
 /* Nanoseconds. */
 #define MS 1000000u
@@ -90,14 +92,14 @@ static void allowance_earn(struct spex_control *c, uint64_t now) {
 static void connection_serve(struct spex_control *c, struct spex_connection *connection,
                              short events, uint64_t now) {
     enum spex_connection_end end = SPEX_CONNECTION_STAYS;
-    spex_call_again(connection, c->called);
+    spex_call_again(connection, c->called, &c->handover);
     spex_connection_retry(connection, c->requests);
     spex_connection_report(connection, now, false);
     if (!spex_connection_busy(connection) && events)
         end = spex_connection_read(connection, c->requests, c->buffer);
     if (end != SPEX_CONNECTION_GONE && connection->reply.next)
         end = spex_connection_write(connection, c->buffer);
-    if (end == SPEX_CONNECTION_GONE && spex_call_again(connection, c->called))
+    if (end == SPEX_CONNECTION_GONE && spex_call_again(connection, c->called, &c->handover))
         return;
     if (end == SPEX_CONNECTION_GONE || spex_clients_expired(connection, now))
         spex_clients_drop(c, connection);
@@ -107,7 +109,7 @@ static void connection_serve(struct spex_control *c, struct spex_connection *con
  * busy, `orphaned` stays, and the thread tries again after a millisecond. */
 static void probes_off(struct spex_control *c) {
     char answer[SPEX_CONTROL_ANSWER_BYTES];
-    if (c->requests->select("", answer, sizeof(answer)) != -EBUSY)
+    if (c->requests->select("", false, answer, sizeof(answer)) != -EBUSY)
         c->orphaned = false;
 }
 
@@ -212,13 +214,13 @@ static bool reports_send_last(struct spex_control *c, struct pollfd fds[POLL_COU
         if (!spex_connection_there(connection))
             continue;
         connection->waits = false;
-        spex_call_again(connection, c->called);
+        spex_call_again(connection, c->called, &c->handover);
         if (!connection->reply.next && connection->reports) {
             spex_connection_report(connection, 0, true);
             connection->reports = false;
         }
         if (spex_connection_write(connection, c->buffer) == SPEX_CONNECTION_GONE &&
-            !spex_call_again(connection, c->called))
+            !spex_call_again(connection, c->called, &c->handover))
             spex_connection_close(connection);
         else if (connection->reply.next || connection->reports)
             fds[i] = (struct pollfd){.fd = connection->socket.number, .events = POLLOUT};
@@ -291,7 +293,8 @@ static int control_make(const struct spex_control_requests *requests) {
     if (!control)
         return -ENOMEM;
     control->requests = requests;
-    control->waking = control->woken = control->door.socket = SPEX_NO_DESCRIPTOR;
+    control->waking = control->woken = control->door.socket = control->handover =
+        SPEX_NO_DESCRIPTOR;
     for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)
         control->connections[i].socket = SPEX_NO_DESCRIPTOR;
     return 0;
@@ -331,9 +334,10 @@ int spex_control_start(const struct spex_control_requests *requests, const char 
 /* The path is copied for later connections. Where the copy fails, the connection is not made
  * again. */
 static int call_locked(const struct spex_control_requests *requests, const char *path,
-                       uint32_t interval_ms, char *why, size_t why_size) {
+                       const struct spex_descriptor *handover, uint32_t interval_ms, char *why,
+                       size_t why_size) {
     int err = control_make(requests);
-    int fd = err ? err : spex_call_connect(path);
+    int fd = err ? err : spex_call_connect(path, handover);
     if (fd < 0) {
         snprintf(why, why_size, "cannot connect to %s: %s", path, strerror(-fd));
         return fd;
@@ -349,6 +353,7 @@ static int call_locked(const struct spex_control_requests *requests, const char 
         spex_clients_drop(control, connection);
     free(control->called);
     control->called = strdup(path);
+    control->handover = *handover;
     spex_call_open(connection, fd, interval_ms);
     if (control->running)
         control_wake(control);
@@ -360,9 +365,19 @@ static int call_locked(const struct spex_control_requests *requests, const char 
 }
 
 int spex_control_call(const struct spex_control_requests *requests, const char *path,
-                      uint32_t interval_ms, char *why, size_t why_size) {
+                      const struct spex_descriptor *handover, uint32_t interval_ms, char *why,
+                      size_t why_size) {
     pthread_mutex_lock(&control_lock);
-    int err = call_locked(requests, path, interval_ms, why, why_size);
+    int err = call_locked(requests, path, handover, interval_ms, why, why_size);
+    pthread_mutex_unlock(&control_lock);
+    return err;
+}
+
+int spex_control_standing(char text[SPEX_CONTROL_TEXT_BYTES + 1]) {
+    pthread_mutex_lock(&control_lock);
+    int err = control && control->has_door
+                  ? spex_standing_read(control->door.path, spex_profile_own_name(), text)
+                  : -ENOENT;
     pthread_mutex_unlock(&control_lock);
     return err;
 }

@@ -9,13 +9,14 @@
 #include <stdint.h>
 
 #include "base/descriptor.h"
+#include "wire/control_format.h"
 
 /* Requests that clients can make. Each writes a text for the user to `answer`. Each returns -EBUSY
  * at once while another thread starts, sets or stops spex: that thread may wait for the control
  * thread. */
 struct spex_control_requests {
-    /* As spex_set. */
-    int (*select)(const char *probes, char *answer, size_t size);
+    /* As spex_set. `follow`: children of forks go on with their parent's probes from here on. */
+    int (*select)(const char *probes, bool follow, char *answer, size_t size);
     /* Streams records of these types (a mask) over `socket`, and takes it over. 0; -EUSERS when
      * there are as many streams as may be, -EPERM before spex_start, -ENOMEM. */
     int (*stream)(struct spex_descriptor socket, uint32_t types, char *answer, size_t size);
@@ -30,10 +31,15 @@ struct spex_control_requests {
 int spex_control_start(const struct spex_control_requests *requests, const char *chosen, char *why,
                        size_t why_size);
 
-/* Connects to the command that waits at the socket `path`, and sends it a report every
- * `interval_ms`. Starts the thread if it does not run. When the command goes, all probes go off. */
+/* Connects to the command that waits at the socket `path`, or by the inherited socket `handover`
+ * (call.h), and sends it a report every `interval_ms`. Starts the thread if it does not run. When the command goes, all probes go off. */
 int spex_control_call(const struct spex_control_requests *requests, const char *path,
-                      uint32_t interval_ms, char *why, size_t why_size);
+                      const struct spex_descriptor *handover, uint32_t interval_ms, char *why,
+                      size_t why_size);
+
+/* Reads the selection that stands for this program by its name (wire/standing.h), from the directory
+ * of its listening socket. 0, or a negative errno value. */
+int spex_control_standing(char text[SPEX_CONTROL_TEXT_BYTES + 1]);
 
 /* Sends the last reports, closes all connections and joins the thread. Every site is off and every
  * record collected. Waits for slow readers, at most two seconds. */

@@ -27,13 +27,13 @@ struct spex_end_table {
 /* Makes or empties the file. A file that this process or its parent has emptied before keeps its
  * contents: tables are appended. `emptied` is inherited by the children of forks, which is how they
  * know. The absolute path is kept, because the program may change its directory. */
-static int file_prepare(struct spex_end_table *output, const char *out) {
+static void file_prepare(struct spex_end_table *output, const char *out) {
     static char *emptied;
     FILE *file = fopen(out, "ae");
     if (!file) {
-        int err = -errno;
-        spex_message("SPEX_OUT: cannot open %s: %s", out, strerror(-err));
-        return err;
+        spex_message("SPEX_OUT: cannot open %s: %s; the table goes to standard error", out,
+                     strerror(errno));
+        return;
     }
     output->path = realpath(out, NULL); /* the program may change its directory */
     if (output->path && (!emptied || strcmp(emptied, output->path) != 0)) {
@@ -44,7 +44,6 @@ static int file_prepare(struct spex_end_table *output, const char *out) {
         emptied = strdup(output->path);
     }
     fclose(file);
-    return output->path ? 0 : -errno;
 }
 
 int spex_end_table_open(const char *out, struct spex_end_table **output) {
@@ -52,12 +51,10 @@ int spex_end_table_open(const char *out, struct spex_end_table **output) {
     if (!made)
         return -ENOMEM;
     made->to_stdout = out && strcmp(out, "-") == 0;
-    int err = out && !made->to_stdout ? file_prepare(made, out) : 0;
-    if (err)
-        free(made);
-    else
-        *output = made;
-    return err;
+    if (out && !made->to_stdout)
+        file_prepare(made, out);
+    *output = made;
+    return 0;
 }
 
 void spex_end_table_abandon(struct spex_end_table *output) {

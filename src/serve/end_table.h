@@ -6,8 +6,8 @@
 struct spex_end_table;
 
 /* `out`: "-" for standard output, NULL for standard error, else a file, which is made or emptied
- * now, so that a file that cannot be written is noticed at once. 0, or a negative errno value with
- * one line on standard error. */
+ * now, so that a file that cannot be written is noticed at once: one line says so, and the table
+ * goes to standard error. 0 or -ENOMEM. */
 int spex_end_table_open(const char *out, struct spex_end_table **output);
 
 /* Prints the table, and frees `output`. */

@@ -31,13 +31,6 @@
 #include "text/printable.h"
 
 /* When the library was loaded, CLOCK_MONOTONIC in ns. */
-static uint64_t loaded_ns;
-
-__attribute__((constructor)) static void note_load(void) {
-    loaded_ns = spex_clock_ns(CLOCK_MONOTONIC);
-}
-
-/* Returns whether the byte goes on with a UTF-8 character that began before it. */
 static bool is_continued(char byte) {
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
@@ -53,7 +46,23 @@ static void copy_text(char *to, size_t size, const char *from) {
     to[length] = '\0';
 }
 
-/* Copies a path. Of a long one it keeps the end, which says more than the beginning. */
+static uint64_t loaded_ns;
+
+/* The program's name. Programs that set their title overwrite what program_invocation_short_name
+ * points to. */
+static char command[SPEX_PROFILE_NAME_BYTES];
+
+__attribute__((constructor)) static void note_load(void) {
+    copy_text(command, sizeof(command), program_invocation_short_name);
+    spex_make_printable(command);
+    loaded_ns = spex_clock_ns(CLOCK_MONOTONIC);
+}
+
+const char *spex_profile_own_name(void) {
+    return command;
+}
+
+/* Copies a path; of a long one the end, which says more than the beginning. */
 static void copy_path(char *to, size_t size, const char *from) {
     size_t length = from ? strlen(from) : 0;
     if (length >= size)
@@ -78,9 +87,9 @@ void spex_profile_process_now(struct spex_profile_process *process) {
         .sites_refused = spex_sites_refused(),
         .loaded_ns = loaded_ns,
     };
-    copy_text(process->command, sizeof(process->command), program_invocation_short_name);
+    copy_text(process->command, sizeof(process->command), command);
     if (spex_sites_selection(process->selection, sizeof(process->selection)) != 0)
-        copy_text(process->selection, sizeof(process->selection), "a long selection");
+        copy_text(process->selection, sizeof(process->selection), SPEX_PROFILE_LONG_SELECTION);
     spex_metrics_lock();
     spex_metrics_process(process);
     struct spex_controller_totals budget = spex_controller_totals();

@@ -5,6 +5,9 @@
 
 #include "profile/profile.h"
 
+/* The name of the program, as it was loaded; printable. */
+const char *spex_profile_own_name(void);
+
 void spex_profile_process_now(struct spex_profile_process *process);
 
 #define SPEX_PROFILE_TYPES (SPEX_PROBE_TYPES + SPEX_PERFCNTRS - 1)

@@ -38,6 +38,11 @@ const char *spex_life_out_after(const char *prefix) {
     return out && strncmp(out, prefix, length) == 0 ? out + length : NULL;
 }
 
+void spex_life_out_give_up(void) {
+    spex_life.settings.out = NULL;
+    spex_life.out_given_up = true;
+}
+
 /* Opens the sink that the process always has: a stream where SPEX_OUT names a socket, metrics
  * otherwise. The list of sinks frees it when spex stops. */
 static int sink_open(void) {
@@ -47,6 +52,8 @@ static int sink_open(void) {
                      : spex_metrics_open(&sink);
     if (!err)
         spex_sinks_add(sink);
+    else if (stream)
+        spex_life_out_give_up();
     return err;
 }
 

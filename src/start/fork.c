@@ -57,8 +57,9 @@ static void fork_parent(void) {
  * tells, the child goes on without spex. Owns `selection`: the registry takes it, or it is
  * freed. */
 static void child_follow(struct spex_selection selection, bool table) {
+    spex_life.out_given_up = false;
     spex_life_control_start();
-    if (selection.count > 0 && spex_collection_start(table) == 0) {
+    if (selection.count > 0 && !spex_life.out_given_up && spex_collection_start(table) == 0) {
         spex_sites_select(selection);
         spex_doorbell_ring();
     } else {

@@ -32,6 +32,9 @@ struct spex_life {
     char *control;
     char *models;
     struct spex_models_asked models_asked;
+    /* The command that was to take the records or metrics cannot be reached. What was selected at
+     * the start stays off; commands may switch it on. */
+    bool out_given_up;
     /* NULL: there is to be no table. */
     struct spex_end_table *output;
 };
@@ -48,6 +51,9 @@ void spex_life_settings_free(void);
 
 /* The rest of SPEX_OUT behind the prefix; NULL: SPEX_OUT does not begin with it. */
 const char *spex_life_out_after(const char *prefix);
+
+/* Forgets SPEX_OUT after its command could not be reached. */
+void spex_life_out_give_up(void);
 
 /* collection.c */
 
@@ -71,12 +77,16 @@ int spex_collection_models_begin(struct spex_error *error);
  * messages go to standard error. */
 int spex_life_select_locked(const char *probes, char *answer, size_t size);
 
+/* Selects what `spex set --follow` has left for programs of this name. A failure is a line on
+ * standard error. */
+void spex_life_select_standing(void);
+
 /* What clients of the control socket can request. */
 extern const struct spex_control_requests spex_life_requests;
 
-/* Opens the control socket, and calls the command that SPEX_OUT names. 0, or a negative errno
- * value with one line on standard error: that command cannot be called. */
-int spex_life_control_start(void);
+/* Opens the control socket, and calls the command that SPEX_OUT names. When that command cannot be
+ * called, one line on standard error says so, and the output is given up. */
+void spex_life_control_start(void);
 
 /* fork.c */
 

@@ -78,10 +78,11 @@ int spex_life_select_locked(const char *probes, char *answer, size_t size) {
 }
 
 /* The requests of the control thread: -EBUSY at once where the lock is taken. */
-static int request_select(const char *probes, char *answer, size_t size) {
+static int request_select(const char *probes, bool follow, char *answer, size_t size) {
     if (pthread_mutex_trylock(&spex_life.lock) != 0)
         return -EBUSY;
     int on = spex_life.started ? spex_life_select_locked(probes, answer, size) : -EPERM;
+    spex_life.settings.follow |= follow && on >= 0;
     pthread_mutex_unlock(&spex_life.lock);
     return on;
 }
@@ -165,16 +166,30 @@ static void door_open(void) {
 
 /* Without the control socket the program runs all the same. A command that cannot be called is an
  * error: it has started the program to get the figures. */
-int spex_life_control_start(void) {
+void spex_life_control_start(void) {
     const char *command = spex_life_out_after(SPEX_OUT_METRICS);
     char why[WHY_BYTES] = "";
     door_open();
-    if (!command)
-        return 0;
-    int err = spex_control_call(&spex_life_requests, command, REPORT_INTERVAL_MS, why, sizeof(why));
+    if (!command || spex_control_call(&spex_life_requests, command, &spex_life.settings.handover,
+                                      REPORT_INTERVAL_MS, why, sizeof(why)) == 0)
+        return;
+    spex_message("SPEX_OUT: %s; the probes stay off", why);
+    spex_life_out_give_up();
+}
+
+void spex_life_select_standing(void) {
+    char text[SPEX_CONTROL_TEXT_BYTES + 1], answer[SPEX_CONTROL_ANSWER_BYTES] = "";
+    int err = spex_control_standing(text);
+    if (err == -ENOENT)
+        return;
     if (err)
-        spex_message("SPEX_OUT: %s", why);
-    return err;
+        snprintf(answer, sizeof(answer), "%s", strerror(-err));
+    else
+        err = spex_life_select_locked(text, answer, sizeof(answer));
+    if (err < 0)
+        spex_message("the selection of `spex set --follow`: %s", answer);
+    else
+        spex_life.settings.follow = true;
 }
 
 /* As spex_life_select_locked, for the selection that the process itself makes: an empty one never

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -91,6 +92,17 @@ static int read_control(const char *otherwise, struct spex_settings *settings) {
         return 0;
     spex_message("SPEX_CONTROL=%s: an absolute path or \"off\" was expected", text);
     return -EINVAL;
+}
+
+/* The socket that `spex run` lets its programs inherit, as the text NUMBER:DEVICE:INODE. A text that
+ * cannot be read counts as none: only that command sets it. */
+static struct spex_descriptor read_handover(void) {
+    const char *text = read_text(SPEX_VARIABLE_OUT_SOCKET, NULL);
+    int number;
+    unsigned long long device, inode;
+    if (!text || sscanf(text, "%d:%llu:%llu", &number, &device, &inode) != 3)
+        return SPEX_NO_DESCRIPTOR;
+    return (struct spex_descriptor){number, (dev_t)device, (ino_t)inode};
 }
 
 /* Reads a budget such as "2%" as a share. `of`: what it is a share of, for the message. */
@@ -186,6 +198,7 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
         .probes = read_text(SPEX_VARIABLE_PROBES, options->probes),
         .functions = read_text(SPEX_VARIABLE_FUNCTIONS, options->functions),
         .out = read_text(SPEX_VARIABLE_OUT, options->out),
+        .handover = read_handover(),
         .models = read_text(SPEX_VARIABLE_MODELS, options->models),
         .probing = SPEX_POLLING_HZ,
         .collectors = options->collectors ? options->collectors : 1,

@@ -8,30 +8,23 @@
 #include <spex/rate_policy.h>
 #include <spex/spex.h>
 
+#include "base/descriptor.h"
 #include "queues/ring.h"
 #include "rate/policy_object.h"
 
 struct spex_settings {
     /* NULL: no selection. */
-    const char *probes;
-    /* Functions that become kernels. NULL: none. */
-    const char *functions;
-    /* NULL: standard error. */
-    const char *out;
-    /* Share of the program's time that probes may take. 0: no limit. */
-    double budget;
-    /* Share of any 10 ms that the records of a thread may take. 0: no limit. */
-    double thread_budget;
-    /* The policy that divides the budget among the probes. */
-    const struct spex_rate_policy_ops *rate_policy;
-    /* The object that the policy was loaded from; empty for a built-in one. */
-    struct spex_shared_object rate_object;
-    /* The file with models of kernels. NULL: none. */
-    const char *models;
-    /* Samples of each execution of a polled kernel that has a model. */
-    double samples;
-    /* Looks at polled probes, a second. */
-    unsigned probing;
+    const char *probes;              /* NULL: no selection */
+    const char *functions;           /* NULL: none are to be kernels */
+    const char *out;                 /* NULL: standard error */
+    struct spex_descriptor handover; /* of the command that `out` names; spex_call_connect */
+    double budget;                   /* share of its time that a program lets probes have; 0: any */
+    double thread_budget; /* share of any 10 ms that a thread lets its records have; 0: any */
+    const struct spex_rate_policy_ops *rate_policy; /* how it is shared out */
+    struct spex_shared_object rate_object;          /* where it is, if it was loaded */
+    const char *models;                             /* a file; NULL: none */
+    double samples;   /* an execution of a polled kernel, by the models */
+    unsigned probing; /* looks a second at polled probes */
     unsigned collectors;
     unsigned ring_records;
     unsigned batch_records;

@@ -109,36 +109,47 @@ static int start_locked(const struct spex_options *options) {
     err = settings_keep();
     err = err ? err : fork_handlers_install();
     err = err ? err : functions_make();
-    err = err ? err : spex_life_control_start();
+    spex_life.out_given_up = false;
+    if (!err)
+        spex_life_control_start();
     spex_life.started = true;
     int on = err;
-    if (!err && spex_life.settings.probes)
+    if (!err && spex_life.settings.probes && !spex_life.out_given_up)
         on = spex_life_select_locked(spex_life.settings.probes, NULL, 0);
-    if (on < 0)
-        stop_locked();
-    return on < 0 ? on : 0;
+    if (on >= 0 || spex_life.out_given_up) {
+        spex_life_select_standing();
+        return 0;
+    }
+    stop_locked();
+    return on;
 }
 
 int spex_start(const struct spex_options *options) {
+    int before = errno;
     pthread_mutex_lock(&spex_life.lock);
     int err = start_locked(options);
     pthread_mutex_unlock(&spex_life.lock);
+    errno = before;
     return err;
 }
 
 int spex_set(const char *probes) {
+    int before = errno;
     pthread_mutex_lock(&spex_life.lock);
     int on = spex_life.started ? spex_life_select_locked(probes, NULL, 0) : -EPERM;
     pthread_mutex_unlock(&spex_life.lock);
+    errno = before;
     return on;
 }
 
 /* Does nothing where spex has not been started. */
 int spex_stop(void) {
+    int before = errno;
     pthread_mutex_lock(&spex_life.lock);
     if (spex_life.started)
         stop_locked();
     pthread_mutex_unlock(&spex_life.lock);
+    errno = before;
     return 0;
 }
 

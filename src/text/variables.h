@@ -23,6 +23,8 @@ enum spex_variable {
     SPEX_VARIABLE_COUNTERS,
     SPEX_VARIABLE_CONTROL,
     SPEX_VARIABLE_FORKS,
+    /* Set by `spex run`. */
+    SPEX_VARIABLE_OUT_SOCKET,
     /* Read by libspex-explore (spex/config.h). */
     SPEX_VARIABLE_CONFIG,
     /* The number of variables. */

@@ -415,7 +415,7 @@ static int tune_start_in_turn(const struct spex_tune_options *options, struct sp
  * for this thread may hold. */
 int spex_tune_start(const struct spex_tune_options *options, char *text, size_t size) {
     struct spex_error error = {""};
-    int err = check_options(options, &error);
+    int before = errno, err = check_options(options, &error);
     if (!err && is_tuning_thread) {
         err = spex_fail(&error, -EBUSY, "this tuning is running");
     } else if (!err) {
@@ -425,6 +425,7 @@ int spex_tune_start(const struct spex_tune_options *options, char *text, size_t 
     }
     if (err && text)
         snprintf(text, size, "%s", error.text);
+    errno = before;
     return err;
 }
 
@@ -442,10 +443,12 @@ int spex_tune_stop(void) {
         tune_ask_for_end();
         return 0;
     }
+    int before = errno;
     pthread_mutex_lock(&tune.turn);
     tune_ask_for_end();
     session_join(tune.session);
     pthread_mutex_unlock(&tune.turn);
+    errno = before;
     return 0;
 }
 

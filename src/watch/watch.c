@@ -225,9 +225,10 @@ static int watching_start(const struct spex_watch_options *options, struct spex_
 
 int spex_watch_start(const struct spex_watch_options *options, char *text, size_t size) {
     struct spex_error error = {""};
-    int err = watching_start(options, &error);
+    int before = errno, err = watching_start(options, &error);
     if (err && text)
         snprintf(text, size, "%s", error.text);
+    errno = before;
     return err;
 }
 
@@ -236,6 +237,7 @@ int spex_watch_start(const struct spex_watch_options *options, char *text, size_
 int spex_watch_stop(void) {
     if (is_reporting)
         return -EDEADLK;
+    int before = errno;
     pthread_mutex_lock(&watch_outlet.lock);
     struct watching *watching = watch_outlet.now;
     if (watching)
@@ -243,6 +245,7 @@ int spex_watch_stop(void) {
     watch_outlet.now = NULL;
     pthread_mutex_unlock(&watch_outlet.lock);
     watching_free(watching);
+    errno = before;
     return 0;
 }
 

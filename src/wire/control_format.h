@@ -4,6 +4,7 @@
  *
  *   command ──► SELECT text          ──► DONE status, text
  *           ──► MODELS text          ──► the same
+ *           ──► FOLLOW text          ──► the same
  *           ──► PROFILE              ──► PROCESS TYPES… SITES… (PROBE (VALUES SPREAD)…)… DONE
  *           ──► SUBSCRIBE interval   ──► the same at each interval; at last with FINAL
  *           ──► STREAM types         ──► frames of a stream (stream_format.h) from here on, or
@@ -43,6 +44,8 @@ enum spex_control_kind {
      * program's budget). Or followed by nothing: by the models that the program was started
      * with. */
     SPEX_CONTROL_MODELS,
+    /* As SELECT, and children of forks go on with their parent's probes from here on. */
+    SPEX_CONTROL_FOLLOW,
     /* frames of answers */
     SPEX_CONTROL_PROCESS = 16, /* struct spex_profile_process */
     SPEX_CONTROL_TYPES,        /* struct spex_profile_type … */

@@ -24,11 +24,14 @@ enum { CLEANED_MAX = 1024 };
  * uid_map; the same number where there is no other. */
 static uid_t user_outside(uid_t user) {
     FILE *map = fopen("/proc/self/uid_map", "re");
-    unsigned inside, outside, count;
+    char line[128], *at;
     uid_t found = user;
-    while (map && fscanf(map, "%u %u %u", &inside, &outside, &count) == 3)
+    while (map && fgets(line, sizeof(line), map)) {
+        unsigned long inside = strtoul(line, &at, 10);
+        unsigned long outside = strtoul(at, &at, 10), count = strtoul(at, NULL, 10);
         if (user >= inside && user - inside < count)
-            found = outside + (user - inside);
+            found = (uid_t)(outside + (user - inside));
+    }
     if (map)
         fclose(map);
     return found;

@@ -36,7 +36,7 @@ static int directory_make(const char *path) {
 }
 
 /* Opens the directory, made if there is none. A descriptor, or a negative errno value. */
-static int directory_open(const char *path) {
+int spex_control_directory_open(const char *path) {
     int made = directory_make(path);
     if (made)
         return made;
@@ -81,7 +81,7 @@ static int listen_at(int directory, const char *path, const char *name, int *lis
 /* Removes old sockets first, as the directory is open anyway. Device and inode are of the file
  * at its final name. */
 int spex_listening_socket_open_at(struct spex_listening_socket *door) {
-    int listening = -1, directory = directory_open(door->path);
+    int listening = -1, directory = spex_control_directory_open(door->path);
     if (directory < 0)
         return directory;
     spex_control_clean(directory);

@@ -23,6 +23,10 @@ struct spex_listening_socket {
  * the environment. */
 const char *spex_listening_socket_runtime_directory(void);
 
+/* Opens a directory for control sockets, which is made if it is not there. A descriptor, or a
+ * negative errno value; -EPERM: the directory is not this user's alone. */
+int spex_control_directory_open(const char *path);
+
 /* `chosen`: SPEX_CONTROL's directory, or NULL. 0, or a negative errno value with the reason. */
 int spex_listening_socket_open(struct spex_listening_socket *door, const char *chosen, char *why,
                                size_t why_size);

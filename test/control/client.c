@@ -8,6 +8,8 @@
 
 extern char **environ;
 
+enum { NOBODY = 65534 };
+
 struct program {
     pid_t process;
     int to, from;
@@ -41,9 +43,24 @@ static void program_end(const struct program *program) {
     assert_int_equal(status, 0);
 }
 
+/* Listens under this process's name as another user, as if a process of that user had had this
+ * number before. */
+static int listen_as_nobody(void) {
+    char name[SPEX_CONTROL_NAME_BYTES];
+    spex_control_name(name);
+    int place = open(getenv("SPEX_CONTROL"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    return spex_control_bind_at(fd, place, getenv("SPEX_CONTROL"), name) == 0 &&
+                   seteuid(NOBODY) == 0 && listen(fd, 16) == 0 && seteuid(0) == 0
+               ? 0
+               : 1;
+}
+
 /* Or not: an idle one has not started spex. */
 static int serve(const char *what) {
     char byte;
+    if (strcmp(what, "nobody") == 0 && listen_as_nobody() != 0)
+        return 1;
     if ((strcmp(what, "serve") == 0 && serving_start(NULL) != 0) || write(1, "", 1) != 1)
         return 1;
     return read(0, &byte, 1) == 0 ? 0 : 1;
@@ -123,6 +140,28 @@ static void who_pretends_to_be_another_is_not_believed(void **state) {
     program_end(&program);
 }
 
+static void a_socket_of_another_user_is_not_believed(void **state) {
+    struct program program;
+    struct spex_error error;
+    pid_t told;
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(chown(serving_directory, NOBODY, (gid_t)-1), 0);
+    program_start(&program, "nobody");
+    int listens = profile_of(program.process, &told, &error);
+    program_end(&program);
+    assert_int_equal(chown(serving_directory, 0, (gid_t)-1), 0);
+    assert_int_equal(listens, -ENOENT);
+    program_start(&program, "serve");
+    assert_int_equal(chown(serving_directory, NOBODY, (gid_t)-1), 0);
+    int owns = profile_of(program.process, &told, &error);
+    assert_int_equal(chown(serving_directory, 0, (gid_t)-1), 0);
+    assert_int_equal(owns, -ENOENT);
+    assert_int_equal(profile_of(program.process, &told, &error), 0);
+    program_end(&program);
+}
+
 /* Its queue is full of those who have called before and gone. */
 static void a_stopped_process_does_not_hold_up_its_callers(void **state) {
     struct program program;
@@ -133,7 +172,7 @@ static void a_stopped_process_does_not_hold_up_its_callers(void **state) {
     program_start(&program, "serve");
     assert_int_equal(kill(program.process, SIGSTOP), 0);
     assert_int_equal(waitpid(program.process, &status, WUNTRACED), program.process);
-    while ((fd = spex_client_connect(program.process, &error)) >= 0)
+    while ((fd = spex_client_connect(program.process, SPEX_CLIENT_CONNECT_MS, &error)) >= 0)
         close(fd);
     assert_int_equal(fd, -ETIMEDOUT);
     assert_non_null(strstr(error.text, "does not answer"));
@@ -150,6 +189,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_process_is_found_by_its_number),
         cmocka_unit_test(it_is_said_why_a_process_cannot_be_called),
         cmocka_unit_test(who_pretends_to_be_another_is_not_believed),
+        cmocka_unit_test(a_socket_of_another_user_is_not_believed),
         cmocka_unit_test(a_stopped_process_does_not_hold_up_its_callers),
     };
     if (getenv("TEST_EMULATED")) {

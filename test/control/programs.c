@@ -3,6 +3,7 @@
  * their own files in the places of ours, call a command, exit. */
 #include "../children.h"
 #include "../status.h"
+#include "../unit/messages.h"
 #include "serving.h"
 
 #include <sys/syscall.h>
@@ -133,6 +134,25 @@ static void a_child_that_follows_has_its_own(void **state) {
 }
 
 /* Also one that nothing is selected in. */
+/* From the request on, without SPEX_FORKS. */
+static void a_command_can_ask_children_to_follow(void **state) {
+    struct spex_profile_reader reader = {0};
+    (void)state;
+    SKIP_WITHOUT_FOLLOWERS();
+    int fd = caller_connect();
+    assert_int_equal(caller_ask(fd, SPEX_CONTROL_FOLLOW, "program.work@3", &reader), 1);
+    struct child child = child_start(obey);
+    child_await(&child);
+    int other = caller_connect_to(child.process);
+    assert_true(other >= 0);
+    assert_int_equal(caller_ask(other, SPEX_CONTROL_PROFILE, NULL, &reader), 0);
+    assert_string_equal(reader.profile.process.selection, "program.work@3");
+    close(other);
+    close(fd);
+    child_end(&child);
+    spex_profile_reader_free(&reader);
+}
+
 static void a_child_that_follows_can_be_called(void **state) {
     (void)state;
     SKIP_WITHOUT_FOLLOWERS();
@@ -277,7 +297,15 @@ static void a_command_that_is_not_there_is_said(void **state) {
     (void)state;
     spex_stop();
     setenv("SPEX_OUT", "metrics:/nowhere/at/all", 1);
-    assert_int_equal(serving_start("program.*"), -ENOENT);
+    messages_begin();
+    int err = serving_start("program.*");
+    const char *text = messages_end();
+    assert_int_equal(err, 0);
+    assert_non_null(strstr(text, "SPEX_OUT: cannot connect to /nowhere/at/all: No such file"));
+    assert_int_equal(status_now().sites_on, 0);
+    int fd = caller_connect();
+    assert_int_equal(caller_select(fd, "program.work"), 1);
+    close(fd);
 }
 
 static int work_and_exit(int from, int to) {
@@ -316,6 +344,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_child_does_not_serve),
         TEST(a_child_that_follows_has_its_own),
+        TEST(a_command_can_ask_children_to_follow),
         TEST(a_child_that_follows_can_be_called),
         TEST(a_program_may_close_all_descriptors),
         TEST(a_program_may_use_our_numbers),

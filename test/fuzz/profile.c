@@ -114,12 +114,13 @@ static struct spex_control_frame head_of(uint16_t kind, size_t entry_bytes, uint
                                        .count = count};
 }
 
-static size_t put_values(uint8_t *data, size_t at, double times) {
+static size_t put_values(uint8_t *data, size_t at, unsigned series, double times) {
     struct {
         struct spex_control_values values;
         struct spex_control_bucket buckets[3];
     } body = {
-        {.weight = 60 * times,
+        {.series = series,
+         .weight = 60 * times,
          .mean = 50,
          .squares = 900 * times,
          .min = 7,
@@ -136,8 +137,9 @@ static size_t put_values(uint8_t *data, size_t at, double times) {
 }
 
 /* As the rows may be where weights differ. */
-static size_t put_spread(uint8_t *data, size_t at) {
-    struct spex_control_spread rows[2] = {{.row = 7}, {.row = 50}};
+static size_t put_spread(uint8_t *data, size_t at, unsigned series) {
+    struct spex_control_spread rows[2] = {{.series = series, .row = 7},
+                                          {.series = series, .row = 50}};
     for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++) {
         rows[0].ways[way] = way % 2 ? 30 : -30;
         rows[1].ways[way] = way % 3 ? 80 : -80;
@@ -164,7 +166,7 @@ static size_t put_profile(uint8_t *data, size_t at, double times, unsigned frame
                                              .probe_id = 7,
                                              .series = 1,
                                              .period = 4,
-                                             .count = 240 * times,
+                                             .count = 300 * times,
                                              .weight = 240 * times,
                                              .weight_squares = 960 * times,
                                              .records = (uint64_t)(60 * times),
@@ -184,7 +186,10 @@ static size_t put_profile(uint8_t *data, size_t at, double times, unsigned frame
                         parts[p].bytes * parts[p].count);
     }
     if (frames > 4)
-        at = put_spread(data, put_values(data, at, times));
+        at = put_spread(data, put_values(data, at, 0, times), 0);
+    if (frames > 5)
+        at = put_spread(data, put_values(data, at, SPEX_CONTROL_LOSSES, times / 2),
+                        SPEX_CONTROL_LOSSES);
     struct spex_control_frame done = head_of(SPEX_CONTROL_DONE, 1, 5);
     return packet_put(data, at, &done, sizeof(done), "hello", 5);
 }
@@ -192,11 +197,11 @@ static size_t put_profile(uint8_t *data, size_t at, double times, unsigned frame
 /* Two profiles of a program, one after the other, of which the second has fewer and fewer parts;
  * and an answer alone. */
 size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
-    if (number > 6 || room < 65536)
+    if (number > 7 || room < 65536)
         return 0;
-    if (number == 6)
+    if (number == 7)
         return put_profile(data, 0, 1, 0);
-    return put_profile(data, put_profile(data, 0, 1, 5), 3, 5 - number);
+    return put_profile(data, put_profile(data, 0, 1, 6), 3, 6 - number);
 }
 
 const char *const fuzz_words[] = {

@@ -123,7 +123,7 @@ class Failures(Exploration):
             "orphan": r"^exited with status 6$",
             "early": r"^exited with status 4: subject: no database$",
             "flood": r"^ok$",
-            "plain": r"^did not call spex_start in 2 s$",
+            "plain": r"^did not connect in 2 s: no spex_start with the SPEX_OUT given$",
             "silent": r"^hung: no record of work:tpt in 2 s; its last output: waiting for a licence$",
             "stop": r"^ended its records before the run was over$",
             "twice": r"^spex_start was called again, in another process or after spex_stop",

@@ -109,6 +109,14 @@ class Functions(InFolder):
         self.assertEqual(bad.returncode, 2)
         self.assertIn("--functions: item 2: a glob over the names of functions was expected", bad.stderr)
 
+    def test_a_program_with_functions_alone_says_how_they_are_chosen(self):
+        program = self.compile("c", "gcc", ["-O2"], [])
+        result = subprocess.run([SPEX, "probes", "--json", program], text=True, capture_output=True, check=False)
+        self.assertEqual((result.returncode, json.loads(result.stdout)["functions"]), (1, True))
+        self.assertEqual(result.stderr, "spex: %s has functions that can be made kernels when it starts: spex run "
+                         "--functions 'GLOB,…' -- PROGRAM (nm -C PROGRAM lists their names)\n"
+                         "spex: %s has no other probes\n" % (program, program))
+
     def test_a_running_program_lists_its_functions(self):
         program = self.compile("c", "gcc", ["-O2"], [])
         control = self.path("control")

@@ -41,7 +41,7 @@ def counts(process):
 
 
 EXACTLY = {("request", "lat"): 1000, ("step", "cnt"): 1000}
-NOBODY = "no process of %s started spex: it was not built with spex"
+NOBODY = "no process of %s has connected: each is without spex, or has not called spex_start, or did so without"
 
 
 class Runs(unittest.TestCase):

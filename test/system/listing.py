@@ -7,12 +7,40 @@
 
 import json
 import os
+import signal
+import subprocess
 import sys
 import unittest
 
 from running import Programs
 
 PLUGIN = None
+
+# Listens as a program with probes would, and sends frames of a kind without end: 16 PROCESS, 18 SITES without entries.
+HOSTILE = """
+import os, socket, struct, sys, threading
+os.makedirs(os.environ["SPEX_CONTROL"], 0o700, exist_ok=True)
+listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+listening.bind("%s/%d-%s" % (os.environ["SPEX_CONTROL"], os.getpid(), os.readlink("/proc/self/ns/pid")[5:-1]))
+listening.listen(64)
+print("ready", flush=True)
+
+def frame(kind, count):
+    return struct.pack("=IHHIIIiII", 0x43505853, 2, kind, 0, 0, count, 0, 0, 0)
+
+def answer(connection):
+    try:
+        if connection.recv(65536):
+            print("asked", flush=True)
+        connection.send(frame(16, 1))
+        while not threading.Event().wait(0.05):
+            connection.send(frame(int(sys.argv[1]), sys.argv[1] == "16"))
+    except OSError:
+        pass
+
+while True:
+    threading.Thread(target=answer, args=[listening.accept()[0]], daemon=True).start()
+"""
 
 
 class Listing(Programs):
@@ -37,7 +65,8 @@ class Listing(Programs):
         sites = self.sites(self.start())
         self.assertEqual(set(sites), {("query", "lat"), ("query.parse", "tpt"), (3, "cnt"), ("state", "snapshot")})
         for site in sites.values():
-            self.assertEqual((site["on"], site["period"], site["rate"], site["lost"]), (False, 0, None, None))
+            self.assertEqual((site["on"], site["period"], site["rate"], site["count"], site["count_margin"], site["lost"]),
+                             (False, 0, None, None, None, None))
         self.assertEqual((sites[3, "cnt"]["sc"], sites["state", "snapshot"]["values"]), (10, 2))
 
     def test_what_is_on_tells_what_it_does(self):
@@ -48,12 +77,19 @@ class Listing(Programs):
         query = sites["query", "lat"]
         self.assertEqual((query["on"], query["period"], query["lost"]), (True, 3, 0))
         self.assertGreater(query["record_cost_ns"], 0)
+        self.assertGreater(query["count"], 0)
+        self.assertEqual(query["count_margin"], 0)
         self.assertEqual(sites[3, "cnt"]["period"], 10)
         self.assertFalse(sites["state", "snapshot"]["on"])
         row = next(line for line in self.probes(process).splitlines() if line.startswith("query "))
         self.assertIn("1 in 3", row)
         self.set(process.pid, "off")
         self.assertFalse(self.sites(process)["query", "lat"]["on"])
+
+    def test_a_program_that_sets_its_title_keeps_its_name(self):
+        process = self.start()
+        self.say(process, "title")
+        self.assertEqual(self.programs()[process.pid]["command"], "live")
 
     def test_libraries_that_come_later_obey_what_was_said_before(self):
         process = self.start(environment=self.environment(LIVE_PLUGIN=PLUGIN))
@@ -67,6 +103,43 @@ class Listing(Programs):
         self.assertNotIn(("plugin.work", "lat"), self.sites(process))
         self.say(process, "load")
         self.assertTrue(self.sites(process)["plugin.work", "lat"]["on"])
+
+
+class Hostile(Programs):
+    """A process that answers without end does not hold up commands, which hear signals meanwhile."""
+
+    def hostile(self, kind):
+        process = self.start(sys.executable, "-c", HOSTILE, program=str(kind))
+        self.addCleanup(process.kill)
+        return process
+
+    def test_a_profile_begins_once(self):
+        for arguments in ["set", "*"], ["probes"], ["top", "-b"]:
+            result = self.run_spex(arguments[0], *arguments[2:], self.hostile(16).pid, *arguments[1:])
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("the program's answer is malformed", result.stderr)
+
+    def test_an_answer_has_one_deadline(self):
+        process = self.hostile(18)
+        result = self.run_spex("list")
+        self.assertRegex(result.stdout, r"(?m)^%d +python\S* +\(does not answer\)$" % process.pid)
+
+    def test_signals_are_heard_while_an_answer_is_waited_for(self):
+        process = self.hostile(18)
+        command = subprocess.Popen([self.spex, "train", self.path("models"), "--pid", str(process.pid)],
+                                   stderr=subprocess.PIPE, text=True, env=self.environment())
+        self.addCleanup(command.kill)
+        self.assertEqual(process.stdout.readline(), "asked\n")
+        command.terminate()
+        self.assertEqual(command.communicate()[1], "spex: ended by a signal before the program has answered\n")
+        self.assertEqual(command.returncode, 1)
+
+    def test_top_says_that_a_stopped_program_does_not_answer(self):
+        process = self.start()
+        process.send_signal(signal.SIGSTOP)
+        self.addCleanup(process.send_signal, signal.SIGCONT)
+        result = self.run_spex("top", "-b", process.pid)
+        self.assertEqual((result.returncode, result.stderr), (1, "spex: process %d does not answer\n" % process.pid))
 
 
 if __name__ == "__main__":

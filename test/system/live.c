@@ -7,6 +7,7 @@
  *     exec   becomes itself anew
  *     load   loads the library in LIVE_PLUGIN and executes its probes
  *     unload unloads it
+ *     title  overwrites its arguments, as setproctitle does
  *     crash  ends without a word to spex
  *     end    ends, as at the end of the input */
 #define _GNU_SOURCE
@@ -71,6 +72,8 @@ static void obey(const char *line, char **argv) {
         plugin_load();
     if (strcmp(line, "unload\n") == 0)
         dlclose(plugin);
+    if (strcmp(line, "title\n") == 0)
+        memset(argv[0], 's', strlen(argv[0]));
     if (strcmp(line, "crash\n") == 0)
         raise(SIGKILL);
 }

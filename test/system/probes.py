@@ -215,7 +215,7 @@ class Probes(Scratch):
     def test_json(self):
         program = self.compile("program", PROGRAM)
         listed = json.loads(run("--json", program).stdout)
-        self.assertEqual(set(listed), {"program", "objects", "sites"})
+        self.assertEqual(set(listed), {"program", "objects", "sites", "functions"})
         self.assertEqual((listed["program"], listed["objects"][0]), (program, program))
         self.assertEqual(listed["sites"][0], {
             "id": 1, "name": "outer", "provider": "program", "type": "lat", "file": "source.c", "line": 5, "sc": 5,

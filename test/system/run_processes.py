@@ -20,7 +20,8 @@ import termios
 import time
 import unittest
 
-from launched import counts, EXACTLY, PATIENCE, process_status, RUNS, Runs, wait_for
+from running import NOBODY as USER, nobody_can_run
+from launched import counts, EXACTLY, NOBODY as SILENCE, PATIENCE, process_status, RUNS, Runs, wait_for
 
 
 class Processes(Runs):
@@ -28,6 +29,14 @@ class Processes(Runs):
         found, _ = self.run_json("--", "runs", "forks")
         process, = found["processes"]
         self.assertEqual(counts(process), EXACTLY)
+
+    def test_nobody_is_told_by_what_is_known(self):
+        for option, told in ([], True), (["-f"], False):
+            for program in ["true"], ["env", "-i", RUNS, "exits", "0"]:
+                result = self.run_it(*option, "--", *program)
+                self.assertEqual(result.returncode, 0)
+                self.assertIn(SILENCE % program[0], result.stderr)
+                self.assertEqual("--follow-forks" in result.stderr, told)
 
     def test_a_fork_is_followed(self):
         for option in "-f", "--follow-forks":
@@ -89,6 +98,14 @@ class Processes(Runs):
         process.wait()
         self.assertEqual(self.run_it("--", "runs", "exits", "0").returncode, 0)  # cleans up
 
+    def test_a_program_that_has_dropped_its_privileges(self):
+        if os.geteuid() != 0 or not nobody_can_run(RUNS):
+            self.skipTest("root, and a program that others can run, were expected")
+        nobody = ["setpriv", "--reuid=%d" % USER, "--regid=%d" % USER, "--clear-groups"]
+        found, result = self.run_json("--", *nobody, RUNS, "starts")
+        self.assertEqual([counts(process) for process in found["processes"]], [EXACTLY, EXACTLY])
+        self.assertEqual(result.stderr, "")
+
     def test_more_processes_than_are_kept(self):
         script = "i=0; while [ $i -lt 260 ]; do %s exits 0; i=$((i + 1)); done" % RUNS
         found, result = self.run_json("-e", "step", "--", "sh", "-c", script)
@@ -115,7 +132,7 @@ class Processes(Runs):
         self.assertEqual(caller.recv(1), b"")
         process.stdin.write("\n")
         _, err = self.finish(process, 0)
-        self.assertIn("no process of sh started spex", err)
+        self.assertIn("2 processes of sh connected, and none has sent a report", err)
         found = json.loads(self.text("json"))
         self.assertEqual([process["state"] for process in found["processes"]][0], "broken")
         idle.close()

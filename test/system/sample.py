@@ -53,7 +53,11 @@ class Samples(Programs):
         kernels = {kernel["kernel"]: kernel for kernel in account["kernels"]}
         self.assertEqual(list(kernels), ["report", "report/find", "report/load", "report/pairs", "report/sort"])
         # However fast the machine is: the first execution, whose model is looked up meanwhile, is not looked at.
-        self.assertEqual(kernels["report"]["executions"], 4)
+        # Beside other work training may find no class. Then it is not known how long an execution takes, and some are
+        # timed, which stand for the others.
+        known = [kernel for kernel in kernels.values() if kernel["class"] != "unknown"]
+        self.assertEqual([kernel["executions"] for kernel in known], [4] * len(known))
+        self.assertNotEqual(known, [])
         self.assertEqual({kernel["class"] for kernel in kernels.values()} - {"unknown", "constant", "logarithmic"} -
                          {"linear", "polynomial"}, set())
 
@@ -78,7 +82,7 @@ class Samples(Programs):
         self.assertEqual(result.returncode, 127, result.stderr)
         result = self.sample(models, "--", "/bin/true")
         self.assertEqual(result.returncode, 1)
-        self.assertEqual(result.stderr, "spex: sample: /bin/true did not start spex\n")
+        self.assertEqual(result.stderr, "spex: sample: /bin/true did not connect: no spex_start with the SPEX_OUT given\n")
 
     def test_a_running_program(self):
         models = self.models(STALLED, 60)

@@ -43,6 +43,33 @@ class Set(Programs):
                 if selection != "query@off,state":  # where a changed item goes is not promised
                     self.assertIn(self.selected(process), {selection, "*:lat"})
 
+    def called(self, name):
+        """A program of this name, with an environment that has nothing but the place of sockets."""
+        if not os.path.exists(self.path(name)):
+            os.symlink(self.live, self.path(name))
+        return self.start(program=self.path(name), environment={"SPEX_CONTROL": self.control})
+
+    def test_programs_of_a_name(self):
+        name = "live-%d" % os.getpid()
+        self.refused("no program called %s is running that" % name, name, "query")
+        processes = [self.called(name), self.called(name)]
+        result = self.set(name, "query")
+        self.assertEqual(sorted(result.stdout.splitlines()),
+                         sorted("process %d: 1 of 4 probe sites are on" % process.pid for process in processes))
+        self.assertEqual(self.selected(self.called(name)), "off")
+
+    def test_programs_that_start_later(self):
+        name = "live-%d" % os.getpid()
+        result = self.set("--follow", name, "query@7")
+        self.assertEqual(result.stdout, "no program called %s runs; the selection is for those that start\n" % name)
+        first = self.called(name)
+        self.assertEqual(self.selected(first), "query@7")
+        self.set("-f", first.pid, "+state")
+        self.assertEqual([self.selected(process) for process in (first, self.called(name))], ["query@7,state"] * 2)
+        self.assertEqual(self.selected(self.start()), "off")
+        self.set("-f", name, "off")
+        self.assertEqual(self.selected(self.called(name)), "off")
+
     def test_bad_syntax_changes_nothing(self):
         process = self.start()
         self.set(process.pid, "query")
@@ -75,7 +102,6 @@ class Set(Programs):
         self.refused("has no control socket", process.pid, "*")
 
     def test_usage(self):
-        self.refused('number of a process was expected, not "live"', "live", "*", status=2)
         self.refused("a process and probes were expected", os.getpid(), status=2)
         self.refused("a process and probes were expected", status=2)
         self.assertIn("usage", self.set("--nonsense", status=2).stderr)

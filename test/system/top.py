@@ -5,6 +5,7 @@
     top.py SPEX LIVE
 """
 
+import json
 import os
 import re
 import signal
@@ -213,6 +214,15 @@ class Live(Programs):
                 self.quit(terminal)
                 self.program = self.start()
 
+    def test_the_program_is_stopped(self):
+        terminal = self.open()
+        terminal.wait_for(QUERY)
+        self.program.send_signal(signal.SIGSTOP)
+        terminal.wait_for("the program does not answer")
+        self.program.send_signal(signal.SIGCONT)
+        terminal.wait_for("the program answers again")
+        self.quit(terminal)
+
     def test_the_program_becomes_another(self):
         terminal = self.open()
         terminal.wait_for(QUERY)
@@ -256,6 +266,16 @@ class Batch(Programs):
         counts = re.findall(r"^query +lat +1 +(\d+) ", result.stdout, re.MULTILINE)
         self.assertEqual(len(counts), 2)
         self.assertEqual(result.stdout.count(" produced, "), 2)
+
+    def test_totals(self):
+        program = self.start()
+        self.set(program.pid, "query")
+        result = self.top("-b", "-t", "-d", "0.05", "-n", "3", program.pid)
+        counts = [int(count) for count in re.findall(r"^query +lat +1 +(\d+) ", result.stdout, re.MULTILINE)]
+        self.assertEqual((result.returncode, len(counts)), (0, 3))
+        self.assertEqual(counts, sorted(counts))
+        listed = json.loads(self.run_spex("probes", "--json", program.pid).stdout)["sites"]
+        self.assertGreaterEqual([site["count"] for site in listed if site["name"] == "query"][0], counts[-1])
 
     def test_until_the_program_ends(self):
         program = self.start(environment=self.environment(SPEX_PROBES="query", SPEX_OUT="/dev/null"))

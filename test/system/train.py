@@ -120,7 +120,7 @@ class Trains(unittest.TestCase):
         self.refused(1, "nothing.xml", self.models, "--runs", self.path("nothing.xml"), "--", KERNELS)
         self.refused(1, "{colour}", self.models, "--runs", self.plan(), "--", KERNELS, "{colour}")
         self.refused(1, "no run has come to a good end", self.models, "--", "false")
-        self.refused(1, "did not call spex_start", self.models, "--", "true")
+        self.refused(1, "did not connect: no spex_start", self.models, "--", "true")
         self.refused(1, "did not start", self.models, "--", self.path("nothing"))
         self.refused(1, "no kernel has made a record", self.models, "--probes", "nothing:kernel", "--", KERNELS)
 

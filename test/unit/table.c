@@ -161,7 +161,7 @@ static void times_without_those_of_the_clock(void **state) {
         "probe    type  1 in  count  per second   value      mean    p50    p90    p99  p99.9    "
         "max   total  lost\n"
         "nothing  lat      1      2           1    time      0 ns   0 ns   0 ns   0 ns   0 ns   "
-        "0 ns       ?     0\n"
+        "0 ns    0 ns     0\n"
         "                                        (95 %)         ?      ?      ?      ?      ?     "
         "         ?\n"
         "long     lat      1     10           5    time      1 us   1 us   1 us   1 us   1 us   "
@@ -375,6 +375,22 @@ static void what_it_costs(void **state) {
            "spex's own threads 250 ms\n");
 }
 
+/* As in an interval in which a probe made no records: there are no figures, which are not 0. */
+static void of_nothing_recorded_nothing_is_told(void **state) {
+    static struct spex_values none;
+    (void)state;
+    spex_values_clear(&none);
+    struct spex_profile_probe *probe = row(SPEX_LAT, 1, "");
+    probe->series = 1;
+    rows[0].values[0] = &none;
+    expect("probe  type  1 in  count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
+           "lost\n"
+           "1      lat      1      0           0      -     -    -    -    -      -    -      -    "
+           " 0\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
+}
+
 static void costs_that_are_not_known(void **state) {
     (void)state;
     profile.process.program_seconds = 0.001;
@@ -428,6 +444,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(counters_that_are_not_available, setup, teardown),
         cmocka_unit_test_setup_teardown(losses, setup, teardown),
         cmocka_unit_test_setup_teardown(what_it_costs, setup, teardown),
+        cmocka_unit_test_setup_teardown(of_nothing_recorded_nothing_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(costs_that_are_not_known, setup, teardown),
         cmocka_unit_test_setup_teardown(names_cannot_speak_to_the_terminal, setup, teardown),
         cmocka_unit_test(durations),

@@ -23,8 +23,8 @@
  * selected. */
 enum { NAMED_MAX = 500 };
 
-/* A profile has this text in place of a selection that is too long for it. */
-static const char long_selection_text[] = "a long selection";
+/* How long the records are taken that are left when the command ends. */
+#define REST_NS 3000000000u
 
 /* A selection of kernels that grows: "3:kernel,7:kernel@off". */
 struct kernel_list {
@@ -240,7 +240,7 @@ static void selection_restore(const struct spex_attached *attached) {
     struct spex_error error;
     int err = attached_ask(attached, SPEX_CONTROL_PROFILE, NULL, &reader, &error);
     const char *now = reader.profile.process.selection, *to = attached->before;
-    if (!err && (strcmp(now, attached->after) != 0 || strcmp(to, long_selection_text) == 0))
+    if (!err && (strcmp(now, attached->after) != 0 || strcmp(to, SPEX_PROFILE_LONG_SELECTION) == 0))
         to = attached->back;
     if (!err && to)
         err = attached_ask(attached, SPEX_CONTROL_SELECT, to, &reader, &error);
@@ -250,10 +250,12 @@ static void selection_restore(const struct spex_attached *attached) {
     spex_profile_reader_free(&reader);
 }
 
-/* Closes the stream first: the program's collectors notice its end when the change of the selection
+/* A first signal has ended the command; another one ends restoring the selection. Closes the stream
+ * first: the program's collectors notice its end when the change of the selection
  * wakes them. */
 void spex_detach(struct spex_attached *attached) {
     bool over = spex_attached_over(attached);
+    spex_client_stop_later();
     spex_receiver_close(attached->receiver);
     attached->receiver = NULL;
     if (attached->switched && !over)
@@ -282,6 +284,13 @@ int spex_attached_take(const struct spex_attached *attached, bool all,
     int more = spex_receiver_take(attached->receiver, error);
     *records = more < 0 ? NULL : spex_receiver_records(attached->receiver, all, count);
     return more;
+}
+
+bool spex_attached_rest(struct spex_attached *attached) {
+    uint64_t now_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    if (!attached->rest_until_ns)
+        attached->rest_until_ns = now_ns + REST_NS;
+    return now_ns < attached->rest_until_ns;
 }
 
 /* poll reports a pidfd as readable after the end of its process. */

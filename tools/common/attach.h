@@ -29,6 +29,8 @@ struct spex_attached {
     char after[SPEX_PROFILE_TEXT_BYTES];
     /* The selection that switches the added kernels off again. */
     char *back;
+    /* Until when the rest is taken, CLOCK_MONOTONIC; 0: spex_attached_rest was not called. */
+    uint64_t rest_until_ns;
 };
 
 /* Adds to the program's selection: `probes`, in the users' syntax, or, where that is NULL, the
@@ -51,6 +53,10 @@ bool spex_attached_wait(const struct spex_attached *attached, int stop_fd, int t
  * errno value with the reason. */
 int spex_attached_take(const struct spex_attached *attached, bool all,
                        const struct spex_record **records, size_t *count, struct spex_error *error);
+
+/* Whether more of the records that are left at the end is to be taken: for some seconds, since a
+ * program may send without end. */
+bool spex_attached_rest(struct spex_attached *attached);
 
 /* Whether the process has ended or has stopped spex, after which the stream brings no more. */
 bool spex_attached_over(const struct spex_attached *attached);

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <sys/signalfd.h>
 
+#include "observe/control_client.h"
+
 /* A file that has become too large, or a closed pipe, is an error of writing then, and no
  * signal. */
 int spex_stop_signals_open(void) {
@@ -17,5 +19,7 @@ int spex_stop_signals_open(void) {
     sigprocmask(SIG_BLOCK, &stop, NULL);
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    return signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+    int fd = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+    spex_client_stop_at(fd);
+    return fd;
 }

@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 
+#include "base/clock.h"
 #include "observe/control_client.h"
 #include "observe/process_place.h"
 #include "profile/columns.h"
@@ -21,8 +22,9 @@
 /* Bytes of a selection that the table shows. */
 enum { SELECTION_MAX = 40 };
 
-/* Timeout for an answer, so that a program that is stopped does not hold up the list. */
-enum { ANSWER_MS = 2000 };
+/* Timeout for an answer, so that a program that is stopped does not hold up the list; for all
+ * answers together, since there may be many such programs; and for each program beyond that. */
+enum { ANSWER_MS = 2000, ALL_MS = 10000, LEAST_MS = 50 };
 
 static const char list_usage[] =
     "usage: spex list [--json]\n"
@@ -43,14 +45,20 @@ struct program {
     struct spex_profile_process told;
 };
 
+/* How long the next program is waited for. */
+static int answer_ms(uint64_t begin_ns) {
+    int64_t left_ms = ALL_MS - (int64_t)((spex_clock_ns(CLOCK_MONOTONIC) - begin_ns) / 1000000);
+    return left_ms < LEAST_MS ? LEAST_MS : left_ms < ANSWER_MS ? (int)left_ms : ANSWER_MS;
+}
+
 /* 0 or a negative errno value. */
-static int program_ask_profile(pid_t process, struct spex_profile_reader *reader) {
+static int program_ask_profile(pid_t process, int timeout_ms, struct spex_profile_reader *reader) {
     struct spex_error error;
-    int fd = spex_client_connect(process, &error);
+    int fd = spex_client_connect(process, timeout_ms, &error);
     if (fd < 0)
         return fd;
     int err = spex_client_send(fd, SPEX_CONTROL_PROFILE, 0, NULL, &error);
-    err = err ? err : spex_client_receive(fd, reader, ANSWER_MS, &error);
+    err = err ? err : spex_client_receive(fd, reader, timeout_ms, &error);
     close(fd);
     return err > 0 ? 0 : err;
 }
@@ -66,10 +74,10 @@ static void program_take_command(struct program *program) {
 
 /* False when the process has ended meanwhile, or has closed its socket. A program that is
  * stopped, or has another version of the protocol, is listed. */
-static bool program_ask(pid_t process, struct program *program) {
+static bool program_ask(pid_t process, int timeout_ms, struct program *program) {
     struct spex_profile_reader reader = {0};
     *program = (struct program){.process = process};
-    int err = program_ask_profile(process, &reader);
+    int err = program_ask_profile(process, timeout_ms, &reader);
     program->answers = !err && reader.complete;
     if (program->answers) {
         program->told = reader.profile.process;
@@ -84,12 +92,13 @@ static bool program_ask(pid_t process, struct program *program) {
 /* Returns their number, or -ENOMEM. Free `*programs`. */
 static long find_programs(struct program **programs) {
     pid_t *processes;
+    uint64_t begin_ns = spex_clock_ns(CLOCK_MONOTONIC);
     long count = 0, there = spex_client_list(&processes);
     *programs = there > 0 ? calloc((size_t)there, sizeof(**programs)) : NULL;
     if (there > 0 && !*programs)
         count = -ENOMEM;
     for (long i = 0; *programs && i < there; i++)
-        count += program_ask(processes[i], &(*programs)[count]);
+        count += program_ask(processes[i], answer_ms(begin_ns), &(*programs)[count]);
     free(processes);
     return there < 0 ? there : count;
 }

@@ -12,6 +12,7 @@
 #include <jansson.h>
 
 #include "profile/columns.h"
+#include "profile/confidence.h"
 #include "ring/probe_type.h"
 #include "tools/common/complain.h"
 #include "tools/common/profile_json.h"
@@ -218,16 +219,19 @@ static json_t *entry_json(const struct spex_profile *profile, const struct entry
     const struct spex_profile_site *site = entry->site;
     const struct spex_profile_row *row = entry->row;
     double cost = entry_cost(profile, entry);
+    double margin = row ? spex_count_margin(&row->probe) : 0;
     json_t *json = json_pack(
-        "{s:o, s:s?, s:s?, s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:s?, s:o, s:o, s:o, s:o}", "id",
-        spex_id_json(spex_profile_id(site->probe_id, site->declared)), "name",
+        "{s:o, s:s?, s:s?, s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:s?, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "id", spex_id_json(spex_profile_id(site->probe_id, site->declared)), "name",
         site->name[0] ? site->name : NULL, "provider", site->provider[0] ? site->provider : NULL,
         "type", spex_probe_type_name(site->probe_type), "file", site->file, "line",
         (json_int_t)site->line, "sc", (json_int_t)site->subsample, "copies",
         (json_int_t)entry->copies, "on", site->period != 0, "period", (json_int_t)site->period,
         "sampling", site->period ? spex_sampling_kind_name(site->kind) : NULL, "rate",
         number_or_null(row && spex_profile_counted_seconds(&row->probe) > 0, entry_rate(entry)),
-        "record_cost_ns", number_or_null(cost > 0, cost * 1e9), "lost",
+        "count", number_or_null(row != NULL, row ? row->probe.count : 0), "count_margin",
+        number_or_null(row && margin >= 0, margin), "record_cost_ns",
+        number_or_null(cost > 0, cost * 1e9), "lost",
         number_or_null(row != NULL, row ? row->probe.lost : 0), "event",
         entry->type && entry->type->text[0] ? json_string(entry->type->text) : json_null());
     if (site->kind == SPEX_SAMPLING_POLLING && site->period)

@@ -56,7 +56,7 @@ void spex_probe_list_free(struct spex_probe_list *list) {
     }
     free(list->objects);
     free(list->program);
-    *list = (struct spex_probe_list){NULL, NULL, 0, 0};
+    *list = (struct spex_probe_list){.program = NULL};
 }
 
 void spex_probe_list_add_name(struct spex_columns *columns, const char *provider, const char *name,
@@ -176,8 +176,8 @@ static json_t *list_json(const struct spex_probe_list *list) {
             err |= json_array_append_new(
                 sites, site_json(&object->sites.items[s], object->sites.provider, object->path));
     }
-    json_t *json =
-        json_pack("{s:s, s:o, s:o}", "program", list->program, "objects", objects, "sites", sites);
+    json_t *json = json_pack("{s:s, s:o, s:o, s:b}", "program", list->program, "objects", objects,
+                             "sites", sites, "functions", (int)list->functions);
     if (!err)
         return json;
     json_decref(json);

@@ -3,6 +3,7 @@
 #ifndef SPEX_TOOLS_LIST_PROBE_LIST_H
 #define SPEX_TOOLS_LIST_PROBE_LIST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -22,6 +23,8 @@ struct spex_probe_list {
     struct spex_probe_object *objects;
     size_t object_count;
     size_t site_count;
+    /* Functions of the program can be made kernels: spex/functions.h. */
+    bool functions;
 };
 
 /* 0 or -ENOMEM. The list owns `sites` from here on. */

@@ -71,6 +71,22 @@ static char *find_program(const char *name) {
     return strdup(name);
 }
 
+/* Whether the library's code for instrumented functions is linked into the object behind `fd`. */
+static bool has_functions(int fd) {
+    return spex_elf_file_defines(fd, "spex_functions_make");
+}
+
+/* Says how the functions of a program are chosen, which are no probes until then. `named`: the
+ * program or process. */
+static void tell_of_functions(const char *named) {
+    struct spex_error told;
+    spex_error_set(&told,
+                   "%s has functions that can be made kernels when it starts: spex run --functions "
+                   "'GLOB,…' -- PROGRAM (nm -C PROGRAM lists their names)",
+                   named);
+    complain_error(0, &told);
+}
+
 /* Adds the sites of the object behind `fd`. 0, or a negative errno value with the reason. */
 static int list_add_object(struct spex_probe_list *list, const char *path, int fd,
                            struct spex_error *error) {
@@ -78,6 +94,7 @@ static int list_add_object(struct spex_probe_list *list, const char *path, int f
     int err = spex_object_sites_read(fd, path, &sites, error);
     if (!err)
         err = spex_probe_list_add(list, path, &sites);
+    list->functions = list->functions || has_functions(fd);
     if (err == -ENOMEM)
         spex_error_set(error, "out of memory");
     return err;
@@ -173,13 +190,15 @@ static int list_show(const struct spex_probe_list *list, const char *named, bool
         return out_of_memory();
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "the probes cannot be written: %s", strerror(-err));
-    spex_error_set(&none, "%s has no probes", named);
+    if (list->functions)
+        tell_of_functions(named);
+    spex_error_set(&none, "%s has no %sprobes", named, list->functions ? "other " : "");
     return list->site_count ? SPEX_EXIT_OK : complain_error(SPEX_EXIT_FAILED, &none);
 }
 
 /* Lists a program from its file and those of its libraries. An exit status. */
 static int list_program(const char *name, bool json) {
-    struct spex_probe_list list = {NULL, NULL, 0, 0};
+    struct spex_probe_list list = {.program = NULL};
     int status = list_collect_program(&list, name);
     if (status == SPEX_EXIT_OK)
         status = list_show(&list, name, json);
@@ -189,7 +208,7 @@ static int list_program(const char *name, bool json) {
 
 /* Lists a process that does not answer, by the files that it has mapped. */
 static int list_mapped(pid_t pid, bool json) {
-    struct spex_probe_list list = {NULL, NULL, 0, 0};
+    struct spex_probe_list list = {.program = NULL};
     char named[32];
     snprintf(named, sizeof(named), "process %d", (int)pid);
     int status = list_collect_process(&list, pid);
@@ -197,6 +216,21 @@ static int list_mapped(pid_t pid, bool json) {
         status = list_show(&list, named, json);
     spex_probe_list_free(&list);
     return status;
+}
+
+/* A running program without probes, which may have functions. */
+static int complain_of_process(pid_t pid) {
+    char named[32], path[64];
+    struct spex_error error;
+    snprintf(named, sizeof(named), "process %d", (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    int fd = spex_regular_file_open(path, &error);
+    bool functions = fd >= 0 && has_functions(fd);
+    if (fd >= 0)
+        close(fd);
+    if (functions)
+        tell_of_functions(named);
+    return spex_complain(SPEX_EXIT_FAILED, "%s has no %sprobes", named, functions ? "other " : "");
 }
 
 /* `pid` is for messages. */
@@ -208,9 +242,7 @@ static int profile_show(const struct spex_profile *profile, pid_t pid, bool json
         return out_of_memory();
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "the probes cannot be written: %s", strerror(-err));
-    if (!profile->site_count)
-        return spex_complain(SPEX_EXIT_FAILED, "process %d has no probes", (int)pid);
-    return SPEX_EXIT_OK;
+    return profile->site_count ? SPEX_EXIT_OK : complain_of_process(pid);
 }
 
 /* A process without a control socket is listed from its files, which have no state and no

@@ -124,13 +124,15 @@ static int watch_open(struct spex_run_watch *watch, const struct request *reques
 
 /* Variables without a value given are left as the environment has them. An exit status. */
 static int launch_program(struct spex_run_watch *watch, const struct request *request) {
-    char output[160];
+    char output[160], handover[64];
     spex_listener_output(&watch->listener, output, sizeof(output));
-    struct spex_launch_variable variables[6] = {
+    spex_listener_handover(&watch->listener, handover, sizeof(handover));
+    struct spex_launch_variable variables[7] = {
         {spex_variable_name(SPEX_VARIABLE_PROBES), request->probes},
         {spex_variable_name(SPEX_VARIABLE_OUT), output},
+        {spex_variable_name(SPEX_VARIABLE_OUT_SOCKET), handover},
     };
-    struct spex_launch_variable *next = &variables[2];
+    struct spex_launch_variable *next = &variables[3];
     if (request->follow)
         *next++ = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_FORKS), "follow"};
     if (request->budget)
@@ -149,6 +151,21 @@ static int launch_program(struct spex_run_watch *watch, const struct request *re
     return 0;
 }
 
+/* Says what is known when there is nothing to show. */
+static void complain_of_silence(const struct spex_listener *listener,
+                                const struct request *request) {
+    const char *program = request->argv[0];
+    if (listener->count)
+        spex_complain(0, "%zu process%s of %s connected, and none has sent a report",
+                      listener->count, listener->count > 1 ? "es" : "", program);
+    else
+        spex_complain(0,
+                      "no process of %s has connected: each is without spex, or has not called "
+                      "spex_start, or did so without the SPEX_OUT that it was started with%s",
+                      program,
+                      request->follow ? "" : ", or works in the child of a fork (--follow-forks)");
+}
+
 /* Whether no process has sent even the beginning of a report. */
 static bool no_process_reported(const struct spex_listener *listener) {
     for (size_t c = 0; c < listener->count; c++)
@@ -165,10 +182,7 @@ static int run_finish(struct spex_run_watch *watch, const struct request *reques
     spex_run_watch_settle(watch);
     spex_run_output_final(&watch->output, request->argv, program, &watch->listener, seconds);
     if (no_process_reported(&watch->listener))
-        spex_complain(0,
-                      "no process of %s started spex: it was not built with spex, or does not call "
-                      "spex_start, or runs its work in the child of a fork (--follow-forks)",
-                      request->argv[0]);
+        complain_of_silence(&watch->listener, request);
     int err = spex_run_output_close(&watch->output);
     if (err)
         spex_complain(0, "run: cannot write to %s: %s", watch->output.name, strerror(-err));
@@ -180,7 +194,8 @@ static int run_finish(struct spex_run_watch *watch, const struct request *reques
 /* After the listener is closed, so that its socket file is removed: the signal ends this
  * process. */
 int spex_command_run(int argc, char **argv) {
-    static struct spex_run_watch watch = {.listener.listening.socket.number = -1};
+    static struct spex_run_watch watch = {
+        .listener = {.listening.socket.number = -1, .handover = -1, .handed = -1}};
     struct request request = {.probes = NULL};
     int status = run_parse(argc, argv, &request);
     status = status ? status : request_choose_probes(&request);

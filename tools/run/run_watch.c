@@ -14,7 +14,7 @@
 #define SETTLE_NS 1000000000u
 
 /* The order of the descriptors that are polled; connections follow from FIRST on. */
-enum { SIGNALS, PROGRAM, LISTENER, FIRST, POLLED = FIRST + SPEX_CALLERS_MAX };
+enum { SIGNALS, PROGRAM, LISTENER, HANDED, FIRST, POLLED = FIRST + SPEX_CALLERS_MAX };
 
 static double seconds_since_start(const struct spex_run_watch *watch) {
     return (double)(spex_clock_ns(CLOCK_MONOTONIC) - watch->start_ns) / 1e9;
@@ -63,6 +63,7 @@ static nfds_t watch_fill_fds(const struct spex_run_watch *watch, struct pollfd f
     fds[SIGNALS] = (struct pollfd){.fd = watch->signals.fd, .events = POLLIN};
     fds[PROGRAM] = (struct pollfd){.fd = watch->program.pidfd, .events = POLLIN};
     fds[LISTENER] = (struct pollfd){.fd = listener->listening.socket.number, .events = POLLIN};
+    fds[HANDED] = (struct pollfd){.fd = listener->handed, .events = POLLIN};
     for (size_t c = 0; c < listener->count; c++)
         fds[FIRST + c] = (struct pollfd){.fd = listener->callers[c]->socket, .events = POLLIN};
     return FIRST + listener->count;

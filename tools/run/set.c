@@ -1,30 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* `spex set`: sends a selection to a program, and prints how many sites are on. A selection
- * that matches no probe is a failure, although the program has taken it. */
+/* `spex set`: sends a selection to a program, or to all of a name, and prints how many sites are
+ * on. A selection that matches no probe is a failure, although the program has taken it. With
+ * --follow the selection is also left where programs of that name find it when they start. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "observe/control_client.h"
+#include "observe/process_place.h"
 #include "site/selection.h"
+#include "text/variables.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
 #include "tools/common/process_argument.h"
+#include "wire/listening_socket.h"
+#include "wire/standing.h"
 
 static const char set_usage[] =
-    "usage: spex set PID PROBES…\n"
+    "usage: spex set [-f] PID|NAME PROBES…\n"
     "\n"
-    "Changes which probes of the running program PID are on.\n"
+    "Changes which probes of the running program PID are on, or of all programs called NAME.\n"
+    "\n"
+    "  -f, --follow  also of children of forks, and of all programs of that name that start later\n"
     "\n"
     "  spex set 4711 '*'               all\n"
     "  spex set 4711 query@100 parse   these, instead of those there are\n"
     "  spex set 4711 +query parse      these besides\n"
     "  spex set 4711 +query@off        without this one\n"
     "  spex set 4711 off               none\n"
+    "  spex set -f nginx query         in workers that come, too; until `spex set -f nginx off`\n"
     "\n"
     "`man spex_probes` has the syntax. Several arguments are joined by commas.\n";
 
@@ -81,52 +91,160 @@ static unsigned sites_loaded(const struct spex_profile *profile) {
     return loaded;
 }
 
+/* What is to be changed. */
+struct change {
+    const char *text;
+    bool follow;
+    /* NULL: one process, by its number. */
+    const char *name;
+};
+
+/* Leaves the selection for programs that start, or removes the one that was left, if the text
+ * selects nothing. 0 or a negative errno value. */
+static int leave_in(int directory, const char *program, const char *text) {
+    struct spex_selection selection;
+    char why[256];
+    bool nothing = false;
+    if (spex_selection_parse(text, &selection, why, sizeof(why)) == 0) {
+        nothing = selection.count == 0;
+        spex_selection_free(&selection);
+    }
+    return spex_standing_write(directory, program, nothing ? NULL : text);
+}
+
+static int complain_of_leaving(int err) {
+    return err ? spex_complain(SPEX_EXIT_FAILED,
+                               "the selection cannot be left for programs that start: %s",
+                               strerror(-err))
+               : SPEX_EXIT_OK;
+}
+
+/* Leaves it beside the socket of a process; of one that adds to a selection the sum, as far as the
+ * process can tell it. */
+static int leave_with(pid_t process, const struct spex_profile_process *told, const char *text) {
+    struct spex_error error;
+    int directory = spex_client_directory(process, &error);
+    if (directory < 0)
+        return spex_complain(SPEX_EXIT_FAILED, "%s", error.text);
+    bool sum = text[0] == '+' && strcmp(told->selection, SPEX_PROFILE_LONG_SELECTION) != 0;
+    int err = leave_in(directory, told->command, sum ? told->selection : text);
+    close(directory);
+    return complain_of_leaving(err);
+}
+
+/* Leaves it where programs of this user have their sockets, since none of this name runs. */
+static int leave_for_later(const struct change *change) {
+    char path[SPEX_CONTROL_PATH_BYTES];
+    const char *chosen = spex_variable_text(SPEX_VARIABLE_CONTROL);
+    const char *runtime = spex_listening_socket_runtime_directory();
+    int directory = -ENOENT;
+    for (unsigned n = 0;
+         directory < 0 && spex_control_directory(n, chosen, runtime, geteuid(), path); n++)
+        directory = spex_control_directory_open(path);
+    int err = directory < 0 ? directory : leave_in(directory, change->name, change->text);
+    if (directory >= 0)
+        close(directory);
+    if (!err)
+        printf("no program called %s runs; the selection is for those that start\n", change->name);
+    return complain_of_leaving(err);
+}
+
 /* Prints how many sites are on. `reader` has the answer to the selection, and is used for
  * another request. The number of all sites is left out when the program has ended meanwhile. */
-static int print_selected(pid_t process, const char *text, struct spex_profile_reader *reader) {
+static int print_selected(pid_t process, const struct change *change,
+                          struct spex_profile_reader *reader) {
     struct spex_error error;
     int on = reader->status;
     bool warned = reader->text[0] != '\0';
     if (warned)
         fprintf(stderr, "spex: %s\n", reader->text);
+    if (change->name)
+        printf("process %d: ", (int)process);
     if (spex_client_ask(process, SPEX_CONTROL_PROFILE, NULL, reader, &error) != 0) {
         printf("%d probe sites are on\n", on);
         return SPEX_EXIT_OK;
     }
     printf("%d of %u probe sites are on\n", on, sites_loaded(&reader->profile));
-    return warned && !anything_matches(text, &reader->profile) ? SPEX_EXIT_FAILED : SPEX_EXIT_OK;
+    int status = warned && !anything_matches(change->text, &reader->profile) ? SPEX_EXIT_FAILED
+                                                                             : SPEX_EXIT_OK;
+    int left = change->follow ? leave_with(process, &reader->profile.process, change->text) : 0;
+    return left ? left : status;
 }
 
 /* -EINVAL is the status of a selection that the program could not parse: an error of the
  * command line. The text of an answer may be longer than a struct spex_error holds. */
-static int send_selection(pid_t process, const char *text) {
+static int set_process(pid_t process, const struct change *change) {
     struct spex_profile_reader reader = {0};
     struct spex_error error;
-    int status, err = spex_client_ask(process, SPEX_CONTROL_SELECT, text, &reader, &error);
+    int status,
+        err = spex_client_ask(process, change->follow ? SPEX_CONTROL_FOLLOW : SPEX_CONTROL_SELECT,
+                              change->text, &reader, &error);
     const char *reason = reader.text[0] ? reader.text : error.text;
     if (err == -EINVAL)
         status = spex_complain(SPEX_EXIT_USAGE, "%s", reason);
     else if (err)
         status = spex_complain(SPEX_EXIT_FAILED, "%s", reason);
     else
-        status = print_selected(process, text, &reader);
+        status = print_selected(process, change, &reader);
     spex_profile_reader_free(&reader);
     return status;
 }
 
-/* The selection is not parsed before it is sent: the program may know more than this release. */
-int spex_command_set(int argc, char **argv) {
-    const struct spex_option none[] = {{.name = NULL}};
-    struct spex_operands operands;
+/* Whether a process is called so. The kernel keeps the first 15 bytes of a name. */
+static bool is_called(pid_t process, const char *name) {
+    struct spex_process_place place;
+    if (spex_process_place(process, &place) != 0)
+        return false;
+    bool is = strncmp(place.command, name, 15) == 0;
+    spex_process_place_free(&place);
+    return is;
+}
+
+/* The status is that of the last process for which it is not 0. */
+static int set_named(const struct change *change) {
+    pid_t *processes;
+    long count = spex_client_list(&processes), found = 0;
+    int status = SPEX_EXIT_OK;
+    for (long p = 0; p < count; p++)
+        if (is_called(processes[p], change->name)) {
+            int one = set_process(processes[p], change);
+            status = one ? one : status;
+            found++;
+        }
+    if (count >= 0)
+        free(processes);
+    if (found)
+        return status;
+    if (change->follow)
+        return leave_for_later(change);
+    return spex_complain(SPEX_EXIT_FAILED, "no program called %s is running that %s can control",
+                         change->name, geteuid() == 0 ? "spex" : "you");
+}
+
+/* A text for programs that do not run yet is checked here. */
+static int set_programs(const char *whom, struct change *change) {
     pid_t process;
-    int status = spex_options_take(&set_syntax, none, argc, argv, &operands);
-    status = status ? status : spex_process_argument("set", operands.list[0], &process);
+    if (spex_is_number(whom)) {
+        int status = spex_process_argument("set", whom, &process);
+        return status ? status : set_process(process, change);
+    }
+    change->name = whom;
+    int status = change->follow ? spex_probes_argument("set", "PROBES", change->text) : 0;
+    return status ? status : set_named(change);
+}
+
+int spex_command_set(int argc, char **argv) {
+    struct change change = {.follow = false};
+    const struct spex_option known[] = {{"follow", 'f', .flag = &change.follow}, {.name = NULL}};
+    struct spex_operands operands;
+    int status = spex_options_take(&set_syntax, known, argc, argv, &operands);
     if (status)
         return status;
     char *text = join_arguments(operands.list + 1, operands.count - 1);
     if (!text)
         return spex_complain(SPEX_EXIT_FAILED, "out of memory");
-    status = send_selection(process, text);
+    change.text = text;
+    status = set_programs(operands.list[0], &change);
     free(text);
     return status;
 }

@@ -204,22 +204,28 @@ static char *models_selection(const struct spex_models *models) {
     return strdup("*:kernel@poll");
 }
 
-/* Takes all records that have arrived. `all`: no more will come, so that records whose order is
- * not final are taken as well. 0, or a negative errno value with the reason. */
+/* Takes records that have arrived. `all`: no more will come, so that records whose order is not
+ * final are taken as well. 0; 1 when there may be more; or a negative errno value with the
+ * reason. */
+static int take_records(struct spex_receiver *receiver, struct spex_sampled *sampled, bool all,
+                        struct spex_error *error) {
+    int more = spex_receiver_take(receiver, error);
+    if (more < 0)
+        return more;
+    size_t count;
+    const struct spex_record *records = spex_receiver_records(receiver, all && more == 0, &count);
+    if (spex_sampled_take(sampled, records, count))
+        return spex_fail(error, -ENOMEM, "out of memory");
+    return more;
+}
+
+/* Takes all of them. 0, or a negative errno value with the reason. */
 static int drain_records(struct spex_receiver *receiver, struct spex_sampled *sampled, bool all,
                          struct spex_error *error) {
     int more = 1;
-    while (more > 0) {
-        more = spex_receiver_take(receiver, error);
-        if (more < 0)
-            return more;
-        size_t count;
-        const struct spex_record *records =
-            spex_receiver_records(receiver, all && more == 0, &count);
-        if (spex_sampled_take(sampled, records, count))
-            return spex_fail(error, -ENOMEM, "out of memory");
-    }
-    return 0;
+    while (more > 0)
+        more = take_records(receiver, sampled, all, error);
+    return more;
 }
 
 /* Samples a program from its start to its end. The exit status is that of the program if it has
@@ -252,7 +258,9 @@ static int sample_started(const struct request *request, struct spex_sample_prog
         status = spex_complain(SPEX_EXIT_FAILED, "sample: %s",
                                error.text[0] ? error.text : strerror(-err));
     else if (!spex_receiver_connected(run->receiver))
-        status = spex_complain(SPEX_EXIT_FAILED, "sample: %s did not start spex", request->argv[0]);
+        status = spex_complain(SPEX_EXIT_FAILED,
+                               "sample: %s did not connect: no spex_start with the SPEX_OUT given",
+                               request->argv[0]);
     else
         status = print_account(request, sampled, seconds, spex_receiver_lost(run->receiver));
     spex_sampled_destroy(sampled);
@@ -295,7 +303,7 @@ static int send_models(const struct request *request, const char *models,
 
 /* Takes records until the program ends, the time is over, or `stop_fd` is readable. 0 or a
  * negative errno value. poll takes milliseconds as an int, which 24 days overflow. */
-static int follow_process(const struct request *request, const struct spex_attached *attached,
+static int follow_process(const struct request *request, struct spex_attached *attached,
                           struct spex_sampled *sampled, int stop_fd, struct spex_error *error) {
     const double end = request->seconds > 0 ? request->seconds : INFINITY;
     for (bool over = false; !over;) {
@@ -303,9 +311,12 @@ static int follow_process(const struct request *request, const struct spex_attac
         over = left <= 0 || spex_attached_over(attached) ||
                spex_attached_wait(attached, stop_fd,
                                   left < INT_MAX / 1000 ? (int)(left * 1000) + 1 : -1);
-        int err = drain_records(attached->receiver, sampled, over, error);
-        if (err)
-            return err;
+        int more;
+        do
+            more = take_records(attached->receiver, sampled, over, error);
+        while (more > 0 && over && spex_attached_rest(attached));
+        if (more < 0)
+            return more;
     }
     return 0;
 }

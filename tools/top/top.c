@@ -19,13 +19,14 @@
 #include "tools/top/top_view.h"
 
 static const char top_usage[] =
-    "usage: spex top PID [-d SECONDS] [-b] [-n COUNT]\n"
+    "usage: spex top PID [-d SECONDS] [-b] [-t] [-n COUNT]\n"
     "\n"
     "Shows the probes of the running program PID, with what they have measured in the last\n"
     "interval, and switches them: the key h tells how.\n"
     "\n"
     "  -d SECONDS  from one refresh to the next, 0.05 to 3600; the default is 1\n"
     "  -b          prints tables one after the other, without a terminal, until the program ends\n"
+    "  -t          figures since the program has started spex, not those of an interval\n"
     "  -n COUNT    ends after so many refreshes\n";
 
 static const struct spex_syntax top_syntax = {"top", top_usage, "one process was expected",
@@ -35,6 +36,8 @@ struct request {
     /* Seconds. */
     double interval;
     bool batch;
+    /* Figures are totals, since the program has started spex. */
+    bool totals;
     /* 0: no limit. */
     unsigned long count;
     pid_t process;
@@ -48,6 +51,7 @@ static int top_parse(int argc, char **argv, struct request *request) {
          .read = spex_top_delay,
          .error = "0.05 to 3600 seconds were expected"},
         {.letter = 'b', .flag = &request->batch},
+        {.letter = 't', .flag = &request->totals},
         {.letter = 'n',
          .count = &request->count,
          .range = {1, 1e18},
@@ -60,36 +64,43 @@ static int top_parse(int argc, char **argv, struct request *request) {
 }
 
 /* 0, or the negative errno value of writing. */
-static int print_interval(const struct spex_top_feed *feed) {
+static int print_figures(const struct spex_top_feed *feed, const struct spex_profile *figures) {
     char when[64] = "";
     time_t now = time(NULL);
     struct tm local;
     if (localtime_r(&now, &local))
         strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &local);
     printf("%s  %s %d, %.3f s\n", when, feed->now.process.command, (int)feed->process,
-           feed->difference.process.seconds);
-    spex_table_print(stdout, &feed->difference);
+           figures->process.seconds);
+    spex_table_print(stdout, figures);
     putchar('\n');
     return spex_written(stdout);
 }
 
 /* Prints tables until the program ends, is lost, or `count` tables are printed (0: no limit).
- * The first report begins the first interval. */
-static int print_intervals(struct spex_top_feed *feed, unsigned long count) {
+ * The first report begins the first interval; of totals it is the first table. */
+static int print_tables(struct spex_top_feed *feed, const struct request *request) {
     struct pollfd fds[SPEX_TOP_FEED_FDS];
     unsigned long printed = 0;
+    bool silent = false;
     while (feed->state == SPEX_TOP_FOLLOWS || feed->state == SPEX_TOP_SEARCHES) {
         poll(fds, SPEX_TOP_FEED_FDS, spex_top_feed_wait(feed, fds));
         while (spex_top_feed_take(feed)) {
-            if (!feed->has_difference)
+            if (!feed->has_difference && !request->totals)
                 continue;
-            int err = print_interval(feed);
+            int err = print_figures(feed, request->totals ? &feed->now : &feed->difference);
             if (err)
                 return spex_complain(SPEX_EXIT_FAILED, "the table cannot be written: %s",
                                      strerror(-err));
-            if (++printed == count)
+            if (++printed == request->count)
                 return SPEX_EXIT_OK;
         }
+        if (feed->silent && !feed->has_now)
+            return spex_complain(SPEX_EXIT_FAILED, "process %d does not answer",
+                                 (int)feed->process);
+        if (feed->silent && !silent)
+            spex_complain(0, "process %d does not answer", (int)feed->process);
+        silent = feed->silent;
     }
     if (feed->state == SPEX_TOP_LEFT)
         return spex_complain(feed->final ? SPEX_EXIT_OK : SPEX_EXIT_FAILED, "%s", feed->error.text);
@@ -110,9 +121,9 @@ int spex_command_top(int argc, char **argv) {
     if (spex_top_feed_open(&feed, request.process, (uint32_t)lround(request.interval * 1000)) != 0)
         status = spex_complain(SPEX_EXIT_FAILED, "%s", feed.error.text);
     else if (request.batch)
-        status = print_intervals(&feed, request.count);
+        status = print_tables(&feed, &request);
     else
-        status = spex_top_live(&feed, request.count);
+        status = spex_top_live(&feed, request.count, request.totals);
     spex_top_feed_close(&feed);
     return status;
 }

@@ -19,6 +19,9 @@
 #define RETRY_MS   100
 #define GIVE_UP_NS 3000000000u
 
+/* A report that is so late is missed: the program is stopped, or its machine is very busy. */
+#define LATE_NS 2000000000u
+
 /* kill with signal 0 only asks whether the process exists. */
 static bool process_ended(const struct spex_top_feed *feed) {
     struct pollfd fd = {.fd = feed->process_fd, .events = POLLIN};
@@ -44,9 +47,10 @@ static void feed_leave(struct spex_top_feed *feed) {
 
 /* 0, or a negative errno value with the reason in feed->error. */
 static int feed_connect(struct spex_top_feed *feed) {
-    int fd = spex_client_connect(feed->process, &feed->error);
+    int fd = spex_client_connect(feed->process, SPEX_CLIENT_CONNECT_MS, &feed->error);
     if (fd < 0)
         return fd;
+    spex_profile_reader_restart(&feed->reader);
     int err = spex_client_send(fd, SPEX_CONTROL_SUBSCRIBE, feed->interval_ms, NULL, &feed->error);
     if (err) {
         close(fd);
@@ -54,6 +58,7 @@ static int feed_connect(struct spex_top_feed *feed) {
     }
     feed->socket = fd;
     feed->state = SPEX_TOP_FOLLOWS;
+    feed->heard_ns = spex_clock_ns(CLOCK_MONOTONIC);
     return 0;
 }
 
@@ -75,9 +80,21 @@ void spex_top_feed_close(struct spex_top_feed *feed) {
 
 void spex_top_feed_subscribe(struct spex_top_feed *feed, uint32_t interval_ms) {
     feed->interval_ms = interval_ms;
+    feed->heard_ns = spex_clock_ns(CLOCK_MONOTONIC);
     if (feed->socket >= 0 && spex_client_send(feed->socket, SPEX_CONTROL_SUBSCRIBE, interval_ms,
                                               NULL, &feed->error) != 0)
         feed_lose(feed);
+}
+
+/* When a program that has sent no report counts as silent: the first one comes at once. */
+static uint64_t silent_at(const struct spex_top_feed *feed) {
+    uint64_t interval_ns = feed->has_now ? (uint64_t)feed->interval_ms * 1000000 : 0;
+    return feed->heard_ns + interval_ns + LATE_NS;
+}
+
+static int milliseconds_until(uint64_t when_ns) {
+    uint64_t now_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    return now_ns < when_ns ? (int)((when_ns - now_ns) / 1000000) + 1 : 0;
 }
 
 /* poll ignores descriptors that are -1. The pidfd of a process that has ended stays readable,
@@ -86,7 +103,10 @@ int spex_top_feed_wait(const struct spex_top_feed *feed, struct pollfd fds[SPEX_
     bool over = feed->state == SPEX_TOP_ENDED || feed->state == SPEX_TOP_LEFT;
     fds[0] = (struct pollfd){.fd = feed->socket, .events = POLLIN};
     fds[1] = (struct pollfd){.fd = over ? -1 : feed->process_fd, .events = POLLIN};
-    return feed->state == SPEX_TOP_SEARCHES ? RETRY_MS : -1;
+    if (feed->state == SPEX_TOP_SEARCHES)
+        return RETRY_MS;
+    return feed->state == SPEX_TOP_FOLLOWS && !feed->silent ? milliseconds_until(silent_at(feed))
+                                                            : -1;
 }
 
 /* Takes the reader's profile. When the collection has started again, the difference is all of
@@ -101,6 +121,8 @@ static int feed_take_profile(struct spex_top_feed *feed) {
     feed->now.process.process_id = (uint32_t)feed->process;
     feed->reader.profile = (struct spex_profile){0};
     feed->reader.complete = false;
+    feed->heard_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    feed->silent = false;
     if (has_before) {
         bool anew = feed->now.process.seconds < before.process.seconds;
         spex_profile_free(&feed->difference);
@@ -149,11 +171,13 @@ bool spex_top_feed_take(struct spex_top_feed *feed) {
         int got = spex_client_receive(feed->socket, &feed->reader, 0, &feed->error);
         if (got == 1 && feed_take_answer(feed))
             return true;
-        if (got == -ETIMEDOUT && !ended)
+        if (got == -ETIMEDOUT && !ended) {
+            feed->silent = spex_clock_ns(CLOCK_MONOTONIC) >= silent_at(feed);
             return false;
+        }
         if (got == -ECONNRESET || got == -ETIMEDOUT)
             feed_lose(feed);
-        else if (got < 0 && got != -EINTR)
+        else if (got < 0)
             feed_leave(feed);
     }
     if (feed->state == SPEX_TOP_SEARCHES)

@@ -35,6 +35,9 @@ struct spex_top_feed {
     bool final;
     uint32_t interval_ms;
     uint64_t lost_ns;
+    /* When the last report has come, or was asked for. `silent`: another is overdue. */
+    uint64_t heard_ns;
+    bool silent;
     struct spex_profile_reader reader;
     bool has_now, has_difference;
     /* The figures since the program has started spex. */

@@ -236,12 +236,16 @@ static void live_take_keys(struct live *live) {
     }
 }
 
+/* Reports that are taken before keys and signals are. */
+enum { REPORTS_MAX = 16 };
+
 /* Reports that come while the display is paused are counted and not shown. */
 static void live_take_reports(struct live *live, unsigned long count) {
     struct spex_top_feed *feed = live->feed;
     enum spex_top_state before = feed->state;
     unsigned found = feed->found;
-    while (spex_top_feed_take(feed)) {
+    bool silent = feed->silent;
+    for (int n = 0; n < REPORTS_MAX && spex_top_feed_take(feed); n++) {
         if (!live->paused &&
             spex_top_view_fill(&live->view, &feed->now,
                                feed->has_difference ? &feed->difference : NULL) != 0)
@@ -249,6 +253,10 @@ static void live_take_reports(struct live *live, unsigned long count) {
         if (count && feed->has_difference && ++live->reports == count)
             live_end(live, SPEX_EXIT_OK);
     }
+    if (feed->silent && !silent)
+        live_say(live, "the program does not answer", true);
+    else if (silent && !feed->silent)
+        live_say(live, "the program answers again", false);
     if (feed->found != found)
         live_say(live, "found again: the program has started spex anew", false);
     if (feed->state == before)
@@ -319,8 +327,11 @@ static void live_run(struct live *live, unsigned long count) {
 }
 
 /* The terminal is restored before this returns, whatever has ended the loop. */
-int spex_top_live(struct spex_top_feed *feed, unsigned long count) {
-    struct live live = {.feed = feed, .view = {.sort = SPEX_TOP_PROBE}, .signals = open_signals()};
+int spex_top_live(struct spex_top_feed *feed, unsigned long count, bool totals) {
+    struct live live = {
+        .feed = feed,
+        .view = {.sort = SPEX_TOP_PROBE, .span = totals ? SPEX_TOP_START : SPEX_TOP_INTERVAL},
+        .signals = open_signals()};
     if (live.signals < 0)
         return spex_complain(SPEX_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
     if (!spex_top_screen_open()) {

@@ -7,6 +7,6 @@
 
 /* Runs until the user quits, or `count` reports have come (0: no limit). Returns the exit
  * status. */
-int spex_top_live(struct spex_top_feed *feed, unsigned long count);
+int spex_top_live(struct spex_top_feed *feed, unsigned long count, bool totals);
 
 #endif

@@ -36,7 +36,7 @@ int spex_top_switch_send(struct spex_top_switch *by, const char *selection,
     if (by->unanswered == UNANSWERED_MAX)
         return spex_fail(error, -ETIMEDOUT, "the program does not answer");
     if (by->socket < 0)
-        by->socket = spex_client_connect(by->process, error);
+        by->socket = spex_client_connect(by->process, SPEX_CLIENT_CONNECT_MS, error);
     if (by->socket < 0)
         return by->socket;
     int err = spex_client_send(by->socket, SPEX_CONTROL_SELECT, 0, selection, error);
@@ -52,7 +52,7 @@ int spex_top_switch_send(struct spex_top_switch *by, const char *selection,
 int spex_top_switch_take(struct spex_top_switch *by, char *line, size_t size) {
     struct spex_error error;
     int got = by->socket < 0 ? -ETIMEDOUT : spex_client_receive(by->socket, &by->reader, 0, &error);
-    if (got == -ETIMEDOUT || got == -EINTR)
+    if (got == -ETIMEDOUT)
         return -EAGAIN;
     if (got < 0) {
         snprintf(line, size, "%s", error.text);

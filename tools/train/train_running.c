@@ -93,8 +93,8 @@ static int follower_follow(struct follower *follower, struct spex_error *error) 
         return more;
     do
         more = follower_take_records(follower, true, error);
-    while (more > 0);
-    return more;
+    while (more > 0 && spex_attached_rest(&follower->attached));
+    return more < 0 ? more : 0;
 }
 
 /* Writes the models, and prints the account. An exit status. */

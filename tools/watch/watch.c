@@ -159,9 +159,9 @@ static int watch_take_records(struct watch *watch, bool all, struct spex_error *
 /* Takes the records that are left at the end. 0, or a negative errno value with the reason. */
 static int watch_take_rest(struct watch *watch, struct spex_error *error) {
     int more = 1;
-    while (more > 0)
+    while (more > 0 && spex_attached_rest(&watch->attached))
         more = watch_take_records(watch, true, error);
-    return more;
+    return more < 0 ? more : 0;
 }
 
 /* Takes records until the program ends, the time is over, or `stop_fd` is readable; then the

@@ -186,7 +186,8 @@ int spex_picture_svg(const struct spex_picture *picture, char **svg, struct spex
     struct drawn drawn;
     *svg = NULL;
     int err = picture_draw(picture, false, &drawn, error);
-    const char *element = err ? NULL : strstr(drawn.bytes, "<svg"); /* behind the XML declaration */
+    /* Behind the XML declaration. */
+    const char *element = err || !drawn.bytes ? NULL : strstr(drawn.bytes, "<svg");
     if (!err && !element)
         err = spex_fail(error, -EIO, "no SVG has been drawn");
     if (!err && !(*svg = strdup(element)))

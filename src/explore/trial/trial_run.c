@@ -106,7 +106,9 @@ static int run_fail_startup(struct run *run, const char *words) {
     double limit = run->of.space->rules.startup_seconds;
     char probes[256];
     if (!spex_receiver_connected(run->in.receiver))
-        return spex_trial_end(run->of.trial, "did not call spex_start in %g s%s", limit, words);
+        return spex_trial_end(run->of.trial,
+                              "did not connect in %g s: no spex_start with the SPEX_OUT given%s",
+                              limit, words);
     if (run->of.known[0])
         return spex_trial_end(run->of.trial, "hung: no record of %s in %g s%s", objective, limit,
                               words);

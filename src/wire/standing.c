@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "wire/standing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "wire/listening_socket.h"
+
+enum { FILE_BYTES = 128 };
+
+/* The name of the file; -EINVAL for a program that can have none. */
+static int file_name(const char *program, char name[FILE_BYTES]) {
+    int length = snprintf(name, FILE_BYTES, "select-%s", program);
+    return *program && !strchr(program, '/') && length < FILE_BYTES ? 0 : -EINVAL;
+}
+
+/* Whether a file is a regular one of this user or of root. */
+static int check_file(int fd) {
+    struct stat found;
+    if (fstat(fd, &found) != 0)
+        return -errno;
+    return S_ISREG(found.st_mode) && (found.st_uid == geteuid() || found.st_uid == 0) ? 0 : -EPERM;
+}
+
+/* The text without the newline at its end. -E2BIG, -EINVAL: it holds a 0. */
+static int read_text(int fd, char text[SPEX_CONTROL_TEXT_BYTES + 1]) {
+    ssize_t got = read(fd, text, SPEX_CONTROL_TEXT_BYTES + 1);
+    if (got < 0)
+        return -errno;
+    if (got > SPEX_CONTROL_TEXT_BYTES)
+        return -E2BIG;
+    text[got] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    return memchr(text, '\0', (size_t)got) == text + got - 1 ? 0 : -EINVAL;
+}
+
+int spex_standing_read(const char *directory, const char *program,
+                       char text[SPEX_CONTROL_TEXT_BYTES + 1]) {
+    char name[FILE_BYTES];
+    if (file_name(program, name) != 0)
+        return -ENOENT;
+    int place = spex_control_directory_open(directory);
+    if (place < 0)
+        return place;
+    int fd = openat(place, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int err = fd < 0 ? -errno : check_file(fd);
+    err = err ? err : read_text(fd, text);
+    if (fd >= 0)
+        close(fd);
+    close(place);
+    return err;
+}
+
+static int write_file(int directory, const char *name, const char *text) {
+    int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    /* The program's user reads what root writes; nobody else can enter the directory. */
+    int err = dprintf(fd, "%s\n", text) < 0 || fchmod(fd, 0644) != 0 ? -EIO : 0;
+    return close(fd) != 0 || err ? -EIO : 0;
+}
+
+/* Under another name until it is complete. */
+int spex_standing_write(int directory, const char *program, const char *text) {
+    char name[FILE_BYTES], incomplete[FILE_BYTES + 16];
+    int err = file_name(program, name);
+    if (err)
+        return err;
+    if (!text)
+        return unlinkat(directory, name, 0) == 0 || errno == ENOENT ? 0 : -errno;
+    snprintf(incomplete, sizeof(incomplete), "new-%s.%d", name, (int)getpid());
+    err = write_file(directory, incomplete, text);
+    if (!err && renameat(directory, incomplete, directory, name) != 0)
+        err = -errno;
+    if (err)
+        unlinkat(directory, incomplete, 0);
+    return err;
+}
