@@ -147,7 +147,7 @@ static void a_probe_that_is_not_there_is_named(void **state) {
 static void probes_of_two_providers_are_not_one(void **state) {
     static const char file[] = "library.c";
     static const struct spex_probe_name declared[] = {{0, "/liba"}, {0, "/libb"}};
-    const struct spex_criterion criterion = {
+    const struct spex_criterion ambiguous = {
         .probe = "700:lat", .metric = "p99", .goal = SPEX_MINIMISE};
     struct spex_space space = space_for();
     struct spex_site sites[2];
@@ -160,7 +160,7 @@ static void probes_of_two_providers_are_not_one(void **state) {
     }
     space.rules.startup_seconds = 0.02;
     space.rules.trials_max = 1;
-    space.criteria = &criterion;
+    space.criteria = &ambiguous;
     const struct spex_tune_options options = options_for(&space);
     tune_begin(&options);
     assert_string_equal(tune_wait().why,
