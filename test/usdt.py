@@ -27,7 +27,7 @@ def sites(path):
     with open(path, 'rb') as file:
         file.seek(offset)
         data = file.read(size)
-    return [Site(TYPES[kind - 1], probe_id, detail, region)
+    return [Site(TYPES[(kind & 0x7f) - 1], probe_id, detail, region)
             for _, _, _, _, probe_id, kind, detail, region, _ in SITE.iter_unpack(data) if kind]
 
 

@@ -85,7 +85,7 @@ SPEX_PROBE_API void spex_kernel_published_left(uint64_t begin);
 
 SPEX_EXTERN_C_END
 
-/* A key has the node in its upper 16 bits and the kernel's probe id in the lower ones. The hash is
+/* A key has the node in its upper 16 bits and the probe's number in the lower ones. The hash is
  * multiplicative (Knuth), and yields an index of the table. */
 #define SPEX_CONTEXT_KEY_(node, kernel) ((node) << 16 | (kernel))
 #define SPEX_CONTEXT_HASH_(key)         ((key)*2654435761u >> (32 - SPEX_CONTEXT_STEPS_BITS))
@@ -163,17 +163,17 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
     SPEX_STATIC_ASSERT_(spex_region_copy_ == 0, "spex: a kernel cannot stand in a SPEX_REGION");   \
     SPEX_STATIC_ASSERT_(SPEX_COUNT_(__VA_ARGS__) <= SPEX_KERNEL_PARAMETERS + 1,                    \
                         "spex: too many parameters for one kernel");                               \
-    SPEX_STATIC_ASSERT_((id) >= 0 && (id) <= 65535, "spex: a probe id is 0 to 65535");             \
+    SPEX_CHECK_ID_(id);                                                                            \
     SPEX_STATIC_ASSERT_((sc) >= 1 && (sc) <= SPEX_CONTROL_PERIOD_MAX,                              \
                         "spex: a subsampling counter is 1 to 16777214");                           \
     struct spex_site *var##_site;                                                                  \
     SPEX_SITE_TEXT_ASM_(var##_site, SPEX_KERNEL, SPEX_COUNT_(__VA_ARGS__) - 1, id, sc,             \
-                        __FILE__ "\0" text);                                                       \
+                        __FILE__ "\0" text, __FILE__ "\0" text "\0" #id);                          \
     SPEX_SDT_BEGIN_(kernel, id);                                                                   \
     uint64_t var##_parameters[SPEX_KERNEL_PARAMETERS];                                             \
     struct spex_kernel_span var __attribute__((cleanup(spex_kernel_out_))) = {0, 0, 0, 0};         \
     if (SPEX_UNLIKELY(spex_load_relaxed(&var##_site->control))) {                                  \
-        spex_kernel_enter_(&var, id);                                                              \
+        spex_kernel_enter_(&var, var##_site->probe_id);                                            \
         var.weight = spex_sample_(var##_site);                                                     \
         if (SPEX_UNLIKELY(var.weight)) {                                                           \
             const uint64_t spex_values_[] = {SPEX_WORDS_(__VA_ARGS__)};                            \
@@ -211,12 +211,13 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
     } while (0)
 #define SPEX_KERNEL_BEGIN_(var, id, sc, text, ...)                                                 \
     (void)0;                                                                                       \
-    enum { var = (id) + 0 * (sc) };                                                                \
+    enum { var = SPEX_NUMBER_(id) + 0 * (sc) };                                                    \
     SPEX_KERNEL_NOTHING_(__VA_ARGS__)
 #define SPEX_KERNEL_END_(var, id) ((void)var)
 #define SPEX_KERNEL_SCOPE_(var, id, sc, text, ...)                                                 \
     (void)0;                                                                                       \
-    SPEX_STATIC_ASSERT_((id) >= 0 && (sc) >= 1, "spex: an id and a subsampling counter");          \
+    SPEX_STATIC_ASSERT_(SPEX_NUMBER_(id) >= 0 && (sc) >= 1,                                        \
+                        "spex: an id and a subsampling counter");                                  \
     SPEX_KERNEL_NOTHING_(__VA_ARGS__)
 
 #endif
@@ -225,6 +226,12 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
 #define SPEX_KERNEL_PROBE_BEGIN(id, ...)                                                           \
     SPEX_KERNEL_BEGIN_(spex_kernel_##id, id, SPEX_FIRST_(__VA_ARGS__, 0), #__VA_ARGS__, __VA_ARGS__)
 #define SPEX_KERNEL_PROBE_END(id) SPEX_KERNEL_END_(spex_kernel_##id, id)
+
+/* The same with a name in the place of the id, as SPEX_LAT_BEGIN. */
+#define SPEX_KERNEL_BEGIN(name, ...)                                                               \
+    SPEX_KERNEL_BEGIN_(spex_kernel_##name, #name, SPEX_FIRST_(__VA_ARGS__, 0), #__VA_ARGS__,       \
+                       __VA_ARGS__)
+#define SPEX_KERNEL_END(name) SPEX_KERNEL_END_(spex_kernel_##name, #name)
 
 /* From the macro to the end of its block, as the scopes of probe.h. */
 #define SPEX_KERNEL_SCOPE(id, ...)                                                                 \

@@ -14,6 +14,11 @@
  * Arguments
  *   id   The probe's number, an integer constant of 0 to 65535. It is written as one token: 7, or
  *        QUERY where QUERY is a macro or an enumerator. END repeats the id of its BEGIN.
+ *        Or a name in its place, so that nobody has to keep a list of numbers: a string literal in
+ *        scopes and snapshots, SPEX_LAT_SCOPE("parse", 1); a word in SPEX_LAT_BEGIN(parse, 1) and
+ *        SPEX_LAT_END(parse), which are like LAT_PROBE_BEGIN and LAT_PROBE_END. It has at most 61
+ *        bytes. Probes of a provider with the same name are the same, with those that
+ *        SPEX_PROBE_NAME gives that name.
  *   sc   The subsampling counter, an integer constant of 1 to 16777214: one record for each `sc`
  *        executions. Users can choose another period (spex.h).
  *   Wrong constants do not compile; the message begins with "spex:".
@@ -120,10 +125,34 @@
 #define SPEX_PERFCNTR_SCOPE(id, sc, pcid)                                                          \
     SPEX_COUNTER_SCOPE_AT_(__COUNTER__, perfcntr, SPEX_PERFCNTR, pcid, id, sc)
 
+/* BEGIN and END with a name in the place of the id, written without quotes. */
+#define SPEX_CNT_BEGIN(name, sc)   SPEX_BEGIN_(spex_cnt_##name, cnt, SPEX_CNT, #name, sc)
+#define SPEX_CNT_END(name)         SPEX_END_(spex_cnt_##name, cnt, #name)
+#define SPEX_LAT_BEGIN(name, sc)   SPEX_BEGIN_(spex_lat_##name, lat, SPEX_LAT, #name, sc)
+#define SPEX_LAT_END(name)         SPEX_END_(spex_lat_##name, lat, #name)
+#define SPEX_TPT_BEGIN(name, sc)   SPEX_BEGIN_(spex_tpt_##name, tpt, SPEX_TPT, #name, sc)
+#define SPEX_TPT_END(name)         SPEX_END_(spex_tpt_##name, tpt, #name)
+#define SPEX_LLC_BEGIN(name, sc)   SPEX_COUNTER_BEGIN_(spex_llc_##name, llc, SPEX_LLC, 0, #name, sc)
+#define SPEX_LLC_END(name)         SPEX_COUNTER_END_(spex_llc_##name, llc, #name)
+#define SPEX_FLT_BEGIN(name, sc)   SPEX_BEGIN_(spex_flt_##name, flt, SPEX_FLT, #name, sc)
+#define SPEX_FLT_END(name)         SPEX_END_(spex_flt_##name, flt, #name)
+#define SPEX_CTXSW_BEGIN(name, sc) SPEX_BEGIN_(spex_ctxsw_##name, ctxsw, SPEX_CTXSW, #name, sc)
+#define SPEX_CTXSW_END(name)       SPEX_END_(spex_ctxsw_##name, ctxsw, #name)
+#define SPEX_PERFCNTR_BEGIN(name, sc, pcid)                                                        \
+    SPEX_COUNTER_BEGIN_(spex_perfcntr_##name, perfcntr, SPEX_PERFCNTR, pcid, #name, sc)
+#define SPEX_PERFCNTR_END(name) SPEX_COUNTER_END_(spex_perfcntr_##name, perfcntr, #name)
+
 /* SPEX_PROBE_NAME(QUERY, "query"); at file scope, once for an id in a program or library: users see
  * the probes with this id under that name and select them by it. The name is a string literal of at
  * most 61 bytes. */
 #define SPEX_PROBE_NAME(id, text) SPEX_PROBE_NAME_(spex_name_##id##_, id, text)
+
+/* SPEX_PROVIDER("liba"); at file scope, once in a program or library: whose probes these are. Ids
+ * and names are the provider's own: users see and select probes of several providers as liba/query,
+ * libb/query. Without it the provider is the name of the object's file, without ".so" and what
+ * follows: "libparse" of libparse.so.1. The provider is a string literal of at most 60 bytes,
+ * without "/". */
+#define SPEX_PROVIDER(text) SPEX_PROVIDER_(text)
 
 #ifndef SPEX_NO_SHORT_NAMES
 #define CNT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_cnt_##id, cnt, SPEX_CNT, id, sc)

@@ -85,7 +85,8 @@ struct spex_record {
     /* Executions that the record stands for, itself included. 0: a KERNEL's execution that had not
      * ended when the library looked at it (SPEX_MODELS in spex.h); it stands for none. */
     uint32_t weight;
-    /* The developer's id. */
+    /* The probe's number in this process: the developer's id, or another number where a probe of
+     * another provider has that one. */
     uint16_t probe_id;
     /* The CPU on which the record was made. */
     uint16_t cpu_id;

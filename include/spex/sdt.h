@@ -9,7 +9,8 @@
  *     spex:lat_scope_end   where a scope ends                  arg0: id
  *     spex:snapshot_9      at SNAPSHOT                         arg0: id; arg1 …: up to 11 values
  *
- * The other types have the same names with their own prefix. USDT probes stand outside of what is
+ * A probe with a name in the place of its id has the number 0 here. The other types have the same
+ * names with their own prefix. USDT probes stand outside of what is
  * timed or counted. All scopes of a type end in one function, so the name of their end has no id;
  * arg0 has it. With SPEX_SDT every execution of a SNAPSHOT evaluates its values, once, and END is a
  * statement instead of an expression. */
@@ -43,18 +44,19 @@
         STAP_PROBE##count(spex, __VA_ARGS__);                                                      \
     } while (0)
 
-#define SPEX_SDT_BEGIN_(kind, id) SPEX_SDT_PROBE_(1, SPEX_SDT_BEGIN_NAME_(kind), SPEX_WORD_(id))
+#define SPEX_SDT_BEGIN_(kind, id)                                                                  \
+    SPEX_SDT_PROBE_(1, SPEX_SDT_BEGIN_NAME_(kind), SPEX_WORD_(SPEX_NUMBER_(id)))
 #define SPEX_SDT_END_(ended, kind, id)                                                             \
     do {                                                                                           \
         ended;                                                                                     \
-        SPEX_SDT_PROBE_(1, SPEX_SDT_END_NAME_(kind), SPEX_WORD_(id));                              \
+        SPEX_SDT_PROBE_(1, SPEX_SDT_END_NAME_(kind), SPEX_WORD_(SPEX_NUMBER_(id)));                \
     } while (0)
 #define SPEX_SDT_SCOPE_END_(kind, scope) SPEX_SDT_PROBE_(1, kind##_scope_end, (scope)->probe_id)
 
 /* values[0] is the subsampling counter; in its place the probe has the id. */
 #define SPEX_SDT_VALUES_(id, ...)                                                                  \
     const uint64_t spex_values_[] = {SPEX_WORDS_(__VA_ARGS__)};                                    \
-    SPEX_SDT_SNAPSHOT_(SPEX_SDT_COUNT_(__VA_ARGS__), SPEX_WORD_(id), spex_values_)
+    SPEX_SDT_SNAPSHOT_(SPEX_SDT_COUNT_(__VA_ARGS__), SPEX_WORD_(SPEX_NUMBER_(id)), spex_values_)
 #define SPEX_SDT_RECORD_VALUES_(...) (void)0
 #define SPEX_SDT_COUNT_(...)                                                                       \
     SPEX_PICK_(__VA_ARGS__, 12, 12, 12, 12, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)

@@ -30,9 +30,10 @@ struct spex_site {
     uint32_t subsample;
     /* Source line. */
     uint32_t line;
-    /* The developer's id. */
+    /* The developer's id. In a process the library writes the probe's number here (record.h) when
+     * the object registers, and the id again when it is unloaded. */
     uint16_t probe_id;
-    /* SPEX_TYPE_NUMBER_ of the type; 0: not a probe, but a region. */
+    /* SPEX_TYPE_NUMBER_ of the type, with SPEX_SITE_NAMED; 0: not a probe, but a region. */
     uint8_t type_number;
     /* SNAPSHOT, KERNEL: the number of values given; PERFCNTR: pcid; otherwise 0. */
     uint8_t detail;
@@ -42,15 +43,20 @@ struct spex_site {
      * generation has changed since then (UINT8_MAX: so often or more). */
     uint8_t on_since;
     uint8_t changes;
-    /* Bytes from this member to the source file's name, a string in the same object. */
+    /* Bytes from this member to a text in the same object: the source file's name. Behind its 0
+     * stand a KERNEL's arguments, and with SPEX_SITE_NAMED another 0 and the name, in quotes. */
     int64_t file_offset;
 };
+
+/* A bit of type_number: the probe has a name in the place of an id. */
+#define SPEX_SITE_NAMED 0x80
 
 /* A type as one byte: 1 + the number of its bit; 0 for no type. */
 #define SPEX_TYPE_NUMBER_(type) ((type) != 0 ? __builtin_ctz(type) + 1 : 0)
 
 SPEX_INLINE uint32_t spex_site_type_(const struct spex_site *site) {
-    return site->type_number ? 1u << (site->type_number - 1) : 0;
+    unsigned number = site->type_number & ~SPEX_SITE_NAMED & 0xff;
+    return number ? 1u << (number - 1) : 0;
 }
 
 /* `control` and `index` as one word, which one load reads: `control` is the low half, because all
@@ -74,7 +80,10 @@ SPEX_INLINE const spex_site_head *spex_site_head_(const struct spex_site *site) 
 /* Bytes of a name, with the 0 at its end. */
 #define SPEX_NAME_BYTES 62
 
-/* SPEX_PROBE_NAME(7, "query"): the probes with id 7 in this object are called "query". */
+/* SPEX_PROBE_NAME(7, "query"): the probes with id 7 in this object are called "query".
+ * SPEX_PROVIDER("db"): an entry with id 0 and the name "/db". */
+#define SPEX_PROVIDER_MARK "/"
+
 struct spex_probe_name {
     uint16_t probe_id;
     char name[SPEX_NAME_BYTES];

@@ -129,7 +129,8 @@ static struct spex_ring_counts counts_of(unsigned type_ring) {
     };
 }
 
-/* A rate that has been known stays so: this reading of the clocks may be worse than the last. */
+/* After the end the rate stays as measured then, over the whole time. Before, a rate that has been
+ * known stays so: this reading of the clocks may be worse than the last. */
 double spex_metrics_tick_rate(void) {
     double last, now = metrics.ended ? 0 : spex_tick_rate(metrics.start, spex_instant_now());
     if (now > 0)

@@ -165,6 +165,8 @@ static enum sent sites_send(struct stream *stream) {
             copy_text(site->name, info->name);
             copy_text(site->file, info->file);
             copy_text(site->parameters, info->parameters);
+            copy_text(site->provider, info->provider);
+            site->declared = info->id < 0 ? SPEX_STREAM_NO_ID : (uint32_t)info->id + 1;
         }
         enum sent sent = header.count ? frame_send(stream, &header, sites, sizeof(sites[0])) : SENT;
         if (sent != SENT) {

@@ -51,8 +51,6 @@ struct spex_processor spex_processor_here(void) {
     return here;
 }
 
-/* The last candidate, where libpfm4 knows no name: codes that are known, or the kernel's generic
- * events. */
 static bool processor_is(const struct known_processor *known,
                          const struct spex_processor *processor) {
     return processor->vendor == (known->intel ? SPEX_VENDOR_INTEL : SPEX_VENDOR_AMD) &&
@@ -117,7 +115,6 @@ static bool choose_generic(const struct spex_processor *processor, struct spex_c
 
 #endif
 
-/* The last candidate is the one by code; the others are in the order of the table. */
 bool spex_llc_next(const struct spex_processor *processor, unsigned *position,
                    struct spex_choice *choice) {
     if (*position == 0) {

@@ -39,6 +39,7 @@ int spex_pfm_load(struct spex_pfm *pfm, const char **why) {
     return pfm->initialize && pfm->encode && pfm->error_text ? 0 : -ENOENT;
 }
 
+/* Asks for the event in user and kernel mode (PLM0 and PLM3); the name itself may restrict it. */
 int spex_name_encode(const struct spex_pfm *pfm, const char *name, struct spex_event_code *code,
                      const char **why) {
     /* The first call initialises libpfm4, later calls return its result. */

@@ -5,25 +5,36 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Puts a text in front of `*at`, which does not go below `begin`. False: it does not fit. */
+static bool put_before(char **at, const char *begin, const char *text) {
+    size_t length = strlen(text);
+    if (length > (size_t)(*at - begin))
+        return false;
+    *at = memcpy(*at - length, text, length);
+    return true;
+}
+
+/* The same for what a kernel is called; without a name that is its id. */
+static bool put_kernel_before(char **at, const char *begin, const struct spex_kernel_site *site) {
+    char number[12];
+    snprintf(number, sizeof(number), "%d", (int)site->id);
+    if (!put_before(at, begin, site->name && *site->name ? site->name : number))
+        return false;
+    return !site->provider || (put_before(at, begin, ":") && put_before(at, begin, site->provider));
+}
+
 /* Writes the names from the outermost kernel to this context, backwards from the end of `path`,
- * since parents are found from the inside. A kernel without a name gets its number. NULL: the path
- * does not fit. */
+ * since parents are found from the inside. NULL: the path does not fit. */
 static char *context_path(const struct spex_kernels_known *known, uint64_t context, char *path) {
     struct spex_context_node node;
     char *at = &path[SPEX_KERNEL_PATH_BYTES - 1];
     *at = '\0';
     while (context != SPEX_CONTEXT_ROOT && known->node(known->by, context, &node)) {
-        const char *name = NULL, *parameters;
-        char number[8];
-        snprintf(number, sizeof(number), "%u", node.kernel);
-        if (!known->site(known->by, node.kernel, &name, &parameters) || !name || !*name)
-            name = number;
-        size_t length = strlen(name);
-        if (length + 1 > (size_t)(at - path))
+        struct spex_kernel_site site;
+        if (!known->site(known->by, node.kernel, &site))
+            site = (struct spex_kernel_site){.id = node.kernel};
+        if ((*at && !put_before(&at, path, "/")) || !put_kernel_before(&at, path, &site))
             return NULL;
-        if (*at)
-            *--at = '/';
-        at = memcpy(at - length, name, length);
         context = node.parent;
     }
     return at;
@@ -55,14 +66,13 @@ bool spex_kernel_record_sound(const struct spex_kernels_known *known,
 int spex_kernel_describe_context(const struct spex_kernels_known *known, uint64_t context,
                                  uint16_t kernel, struct spex_kernel_described *described,
                                  struct spex_error *error) {
-    const char *name, *text = NULL;
+    struct spex_kernel_site site;
     described->path = context_path(known, context, described->buffer);
     if (!described->path)
         return spex_fail(error, -E2BIG, "a calling context is longer than %d bytes",
                          SPEX_KERNEL_PATH_BYTES);
-    if (!known->site(known->by, kernel, &name, &text))
-        text = NULL;
-    snprintf(described->text, sizeof(described->text), "%s", text ? text : "");
+    bool is = known->site(known->by, kernel, &site) && site.parameters;
+    snprintf(described->text, sizeof(described->text), "%s", is ? site.parameters : "");
     described->count = names_split(described->text, described->names);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Describes the kernel of a record: the path of names from the outermost kernel, as in "main/sort",
- * and the names of its parameters. Works on this process (kernels_here.h) and on a profile of
+ * and the names of its parameters. Where kernels of several providers have one name, the path has
+ * "liba:sort". Works on this process (kernels_here.h) and on a profile of
  * another. */
 #ifndef SPEX_KERNELS_KERNEL_PATHS_H
 #define SPEX_KERNELS_KERNEL_PATHS_H
@@ -17,14 +18,24 @@
 /* Room for a path, and for a kernel's parameters as text. */
 enum { SPEX_KERNEL_PATH_BYTES = 4096, SPEX_KERNEL_TEXT_BYTES = 256 };
 
+/* What a kernel is called. */
+struct spex_kernel_site {
+    /* NULL, unless a kernel of another provider is called the same. */
+    const char *provider;
+    /* NULL or empty: none. */
+    const char *name;
+    int32_t id;
+    /* As the source has them; NULL or empty: none. */
+    const char *parameters;
+};
+
 /* Access to the contexts and kernels of a process; `by` is passed to the functions. */
 struct spex_kernels_known {
     const void *by;
     /* The context `number`; false: there is none. */
     bool (*node)(const void *by, uint64_t number, struct spex_context_node *node);
-    /* A kernel's name, and its parameters as the source has them; an empty string or NULL: none.
-     * False: there is no such kernel. */
-    bool (*site)(const void *by, uint16_t kernel, const char **name, const char **parameters);
+    /* The kernel with this number; false: there is none. */
+    bool (*site)(const void *by, uint16_t kernel, struct spex_kernel_site *site);
 };
 
 struct spex_kernel_described {

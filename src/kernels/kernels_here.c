@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernels/kernels_here.h"
 
+#include <string.h>
+
 #include "site/registry.h"
 
 static bool node_known(const void *by, uint64_t number, struct spex_context_node *node) {
@@ -17,14 +19,33 @@ uint32_t spex_kernels_here_site(uint16_t kernel) {
     return s;
 }
 
-static bool site_known(const void *by, uint16_t kernel, const char **name,
-                       const char **parameters) {
-    uint32_t site = spex_kernels_here_site(kernel);
+static bool called_the_same(const struct spex_site_info *a, const struct spex_site_info *b) {
+    return a->name && b->name ? strcmp(a->name, b->name) == 0
+                              : !a->name && !b->name && a->id == b->id;
+}
+
+/* Whether a kernel of another provider is called the same. */
+static bool is_ambiguous(const struct spex_site_info *kernel) {
+    uint32_t sites = spex_sites_count();
+    for (uint32_t s = 0; s < sites; s++) {
+        const struct spex_site_info *other = spex_site_info(s);
+        if (other->probe_type == SPEX_KERNEL && other->provider != kernel->provider &&
+            called_the_same(other, kernel))
+            return true;
+    }
+    return false;
+}
+
+static bool site_known(const void *by, uint16_t kernel, struct spex_kernel_site *site) {
+    uint32_t at = spex_kernels_here_site(kernel);
     (void)by;
-    if (site >= spex_sites_count())
+    if (at >= spex_sites_count())
         return false;
-    *name = spex_site_info(site)->name;
-    *parameters = spex_site_info(site)->parameters;
+    const struct spex_site_info *info = spex_site_info(at);
+    *site = (struct spex_kernel_site){.provider = is_ambiguous(info) ? info->provider : NULL,
+                                      .name = info->name,
+                                      .id = info->id,
+                                      .parameters = info->parameters};
     return true;
 }
 

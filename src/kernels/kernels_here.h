@@ -7,7 +7,7 @@
 
 extern const struct spex_kernels_known spex_kernels_here;
 
-/* The first site of the kernel with this id; spex_sites_count(): the kernel has none. */
+/* The first site of the kernel with this number; spex_sites_count(): the kernel has none. */
 uint32_t spex_kernels_here_site(uint16_t kernel);
 
 #endif

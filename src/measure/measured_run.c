@@ -7,6 +7,8 @@
 
 #include <errno.h>
 
+#include "site/provider.h"
+
 int spex_measured_run_open(struct spex_measured_run *run, double ticks_per_second,
                            struct spex_error *error) {
     int err = 0;
@@ -24,23 +26,33 @@ void spex_measured_run_close(struct spex_measured_run *run) {
         spex_selection_free(&run->selections[c]);
 }
 
-/* Sites of one probe have one id. Two ids mean that the criterion's name matches two probes, whose
- * records cannot be one figure. */
+static int run_end_ambiguous(struct spex_measured_run *run, size_t c,
+                             const struct spex_selection_probe *one,
+                             const struct spex_selection_probe *other) {
+    char texts[2][SPEX_PROBE_TEXT_BYTES];
+    const struct spex_selection_probe *probes[] = {one, other};
+    for (int p = 0; p < 2; p++)
+        spex_probe_called(probes[p]->provider, probes[p]->name, probes[p]->id, texts[p],
+                          sizeof(texts[p]));
+    return spex_trial_end(run->trial, "%s names two probes of the program, %s and %s",
+                          run->space->criteria[c].probe, texts[0], texts[1]);
+}
+
+/* Sites of one probe have one number. Two numbers mean that the criterion's name matches two
+ * probes, whose records cannot be one figure. */
 static int criterion_find_probe(struct spex_measured_run *run, size_t c,
                                 spex_measured_run_site *site_of, const void *user, size_t count) {
     struct spex_selection_probe site, found = {.name = NULL};
     for (size_t s = 0; s < count; s++) {
         if (!site_of(user, s, &site) || !spex_selection_sampling(&run->selections[c], &site).period)
             continue;
-        if (run->known[c] && found.id != site.id)
-            return spex_trial_end(run->trial,
-                                  "%s names two probes of the program, with ids %u and %u",
-                                  run->space->criteria[c].probe, found.id, site.id);
+        if (run->known[c] && found.number != site.number)
+            return run_end_ambiguous(run, c, &found, &site);
         found = site;
         run->known[c] = true;
     }
     if (run->known[c])
-        spex_measure_probe(run->measure, c, found.id, found.type);
+        spex_measure_probe(run->measure, c, found.number, found.type);
     return 0;
 }
 

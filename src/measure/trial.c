@@ -29,8 +29,10 @@ int spex_trial_init(struct spex_trial *trial, const struct spex_space *space,
 }
 
 void spex_trial_free(struct spex_trial *trial) {
-    for (size_t m = 0; m < trial->metric_count; m++)
+    for (size_t m = 0; m < trial->metric_count; m++) {
         free(trial->metrics[m].name);
+        free(trial->metrics[m].provider);
+    }
     for (size_t l = 0; l < trial->load_count; l++)
         free(trial->loads[l].stressor);
     free(trial->loads);

@@ -10,11 +10,16 @@
 /* The statistics of one value of one probe; a probe without values has one entry. Times in seconds;
  * NaN: there is none. */
 struct spex_trial_metric {
+    /* The probe's number in the process that ran. */
     uint16_t probe_id;
+    /* The developer's id; -1: none. */
+    int32_t id;
     uint32_t probe_type;
     unsigned field;
     /* Name of the probe; NULL: it has none. */
     char *name;
+    /* NULL: not known. */
+    char *provider;
     uint64_t records;
     /* Executions, counted by their records' weights. */
     double count;

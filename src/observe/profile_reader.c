@@ -127,6 +127,7 @@ static int take_sites(struct spex_profile_reader *reader, const char *entries,
         copy_entry(site, sizeof(*site), entries + (size_t)i * head->entry_bytes, head->entry_bytes);
         text_finish(site->name, sizeof(site->name));
         text_finish(site->file, sizeof(site->file));
+        text_finish(site->provider, sizeof(site->provider));
         text_finish(site->parameters, sizeof(site->parameters));
         if (!spex_probe_type_valid(site->probe_type))
             err = -EPROTO;
@@ -147,6 +148,7 @@ static int take_probe(struct spex_profile_reader *reader, const char *entries,
     copy_entry(&row->probe, sizeof(row->probe), entries, head->entry_bytes);
     text_finish(row->probe.name, sizeof(row->probe.name));
     text_finish(row->probe.why, sizeof(row->probe.why));
+    text_finish(row->probe.provider, sizeof(row->probe.provider));
     /* Series are counted as the frames of their values arrive. */
     row->probe.series = 0;
     profile->row_count++;

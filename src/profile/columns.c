@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "site/provider.h"
 #include "text/printable.h"
 #include "text/quantity.h"
 
@@ -125,11 +126,10 @@ const char *spex_duration_text(double seconds, char *text, size_t size) {
     return spex_quantity_text(seconds, NAN, "s", text, size);
 }
 
-const char *spex_probe_text(const struct spex_profile_probe *probe, char *text, size_t size) {
-    if (probe->name[0])
-        snprintf(text, size, "%s", probe->name);
-    else
-        snprintf(text, size, "%u", probe->probe_id);
+const char *spex_probe_text(const struct spex_profile_probe *probe, bool mixed, char *text,
+                            size_t size) {
+    spex_probe_called(mixed ? probe->provider : NULL, probe->name,
+                      spex_profile_id(probe->probe_id, probe->declared), text, size);
     spex_make_printable(text);
     return text;
 }

@@ -38,7 +38,9 @@ void spex_columns_print(struct spex_columns *columns, FILE *file);
 /* Writes a duration (text/quantity.h); returns `text`. */
 const char *spex_duration_text(double seconds, char *text, size_t size);
 
-/* A probe's name, or its id, without control characters; returns `text`. */
-const char *spex_probe_text(const struct spex_profile_probe *probe, char *text, size_t size);
+/* A probe's name, or its id, without control characters, and its provider in front if it is shown
+ * with those of other providers (`mixed`); returns `text`. */
+const char *spex_probe_text(const struct spex_profile_probe *probe, bool mixed, char *text,
+                            size_t size);
 
 #endif

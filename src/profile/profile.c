@@ -3,6 +3,8 @@
  * cost, in ticks, by type. */
 #include "profile/profile.h"
 
+#include <string.h>
+
 const struct spex_profile_type *spex_profile_type_of(const struct spex_profile *profile,
                                                      uint32_t probe_type) {
     for (size_t t = 0; t < profile->type_count; t++)
@@ -17,6 +19,20 @@ int spex_profile_row_order(const void *a, const void *b) {
     if (one->probe_id != other->probe_id)
         return one->probe_id < other->probe_id ? -1 : 1;
     return (one->probe_type > other->probe_type) - (one->probe_type < other->probe_type);
+}
+
+bool spex_profile_rows_mixed(const struct spex_profile *profile) {
+    for (size_t r = 1; r < profile->row_count; r++)
+        if (strcmp(profile->rows[r].probe.provider, profile->rows[0].probe.provider) != 0)
+            return true;
+    return false;
+}
+
+bool spex_profile_sites_mixed(const struct spex_profile *profile) {
+    for (size_t s = 1; s < profile->site_count; s++)
+        if (strcmp(profile->sites[s].provider, profile->sites[0].provider) != 0)
+            return true;
+    return false;
 }
 
 /* Whether the costs of the probe's type were measured, and can be expressed in seconds. */

@@ -84,12 +84,14 @@ struct spex_profile_type {
     double empty_error;
 };
 
+#define SPEX_PROFILE_NO_ID UINT32_MAX
+
 struct spex_profile_site {
     uint32_t index;
     uint32_t line;
     uint32_t subsample;
-    uint32_t period; /* 0: off */
-    uint16_t probe_id;
+    uint32_t period;   /* 0: off */
+    uint16_t probe_id; /* the probe's number in the process (site_info.h) */
     uint16_t probe_type;
     uint16_t detail;
     uint16_t reserved;
@@ -99,6 +101,9 @@ struct spex_profile_site {
     uint32_t kind;                      /* enum spex_sampling_kind, while it is on */
     uint32_t burst;
     char parameters[SPEX_PROFILE_FILE_BYTES]; /* KERNEL: as much of them as fits; empty: none */
+    char provider[SPEX_PROFILE_NAME_BYTES];   /* empty: not known */
+    /* 1 + the developer's id; 0: it is probe_id, of an older release; SPEX_PROFILE_NO_ID: none. */
+    uint32_t declared;
 };
 
 struct spex_profile_probe {
@@ -131,6 +136,9 @@ struct spex_profile_probe {
      * the budget kept it off or polled it. */
     double held_seconds;
     double uncounted;
+    char provider[SPEX_PROFILE_NAME_BYTES]; /* as those of its sites */
+    uint32_t declared;
+    uint32_t reserved2;
 };
 
 struct spex_profile_row {
@@ -149,6 +157,18 @@ struct spex_profile {
     struct spex_profile_row *rows;
     size_t row_count;
 };
+
+/* The developer's id of a site or probe; -1: it has a name in its place. */
+static inline int32_t spex_profile_id(uint16_t probe_id, uint32_t declared) {
+    if (declared > UINT16_MAX + 1u)
+        return -1;
+    return declared ? (int32_t)declared - 1 : probe_id;
+}
+
+/* Whether the probes of the rows, or of the sites, have several providers. Then they are shown with
+ * them. */
+bool spex_profile_rows_mixed(const struct spex_profile *profile);
+bool spex_profile_sites_mixed(const struct spex_profile *profile);
 
 /* How the site's executions are sampled now. Period 0: it is off. */
 static inline struct spex_sampling spex_profile_sampling(const struct spex_profile_site *site) {
@@ -188,7 +208,7 @@ static inline double spex_profile_rate(const struct spex_profile_probe *probe) {
     return seconds > 0 ? probe->count / seconds : 0;
 }
 
-/* The order of rows, by id and then type: for qsort and bsearch. */
+/* The order of rows, by number and then type: for qsort and bsearch. */
 int spex_profile_row_order(const void *a, const void *b);
 
 /* The first entry of a type, which holds its costs; NULL: there is none. */

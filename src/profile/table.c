@@ -14,6 +14,7 @@
 #include "profile/figures.h"
 #include "profile/table_notes.h"
 #include "ring/probe_type.h"
+#include "site/provider.h"
 #include "text/quantity.h"
 
 enum { QUANTILES = SPEX_FIGURES_QUANTILES, TEXT = 32 };
@@ -181,9 +182,10 @@ static void add_count(struct spex_columns *columns, const struct spex_profile_pr
 }
 
 /* Adds the cells of the probe: name, type, period or mean weight of its records, count and rate. */
-static void add_head(struct spex_columns *columns, const struct spex_profile_probe *probe) {
-    char name[SPEX_PROFILE_NAME_BYTES];
-    spex_columns_add(columns, "%s", spex_probe_text(probe, name, sizeof(name)));
+static void add_head(struct spex_columns *columns, const struct spex_profile_probe *probe,
+                     bool mixed) {
+    char name[SPEX_PROBE_TEXT_BYTES];
+    spex_columns_add(columns, "%s", spex_probe_text(probe, mixed, name, sizeof(name)));
     spex_columns_add(columns, "%s", spex_probe_type_name(probe->probe_type));
     if (spex_profile_polled(probe))
         spex_columns_add(columns, "polled");
@@ -255,10 +257,10 @@ static void add_series(struct spex_columns *columns, const struct spex_profile *
 
 /* Adds all rows of a probe. */
 static void add_row(struct spex_columns *columns, const struct spex_profile *profile,
-                    const struct spex_profile_row *row) {
+                    const struct spex_profile_row *row, bool mixed) {
     const struct spex_profile_probe *probe = &row->probe;
     struct spex_figures figures;
-    add_head(columns, probe);
+    add_head(columns, probe, mixed);
     if (probe->series)
         add_series(columns, profile, row, 0, &figures);
     else if (probe->activity.looks)
@@ -294,8 +296,9 @@ void spex_table_print(FILE *file, const struct spex_profile *profile) {
                                            "p99.9", "max",  "total", "lost"};
     struct spex_columns columns;
     spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 3);
+    bool mixed = spex_profile_rows_mixed(profile);
     for (size_t r = 0; r < profile->row_count; r++)
-        add_row(&columns, profile, &profile->rows[r]);
+        add_row(&columns, profile, &profile->rows[r], mixed);
     spex_columns_print(&columns, file);
     print_accounts(file, &profile->process);
     spex_table_notes(file, profile);

@@ -8,6 +8,7 @@
 
 #include "profile/columns.h"
 #include "ring/probe_type.h"
+#include "site/provider.h"
 
 #include "queues/ring.h"
 
@@ -126,18 +127,18 @@ static void print_counters(FILE *file, const struct spex_profile *profile) {
 }
 
 /* Prints how many of a probe's records have marks. The texts are in the order of enum spex_mark. */
-static void print_marks(FILE *file, const struct spex_profile_probe *probe) {
+static void print_marks(FILE *file, const struct spex_profile_probe *probe, bool mixed) {
     static const char *const texts[] = {
         "include the making ready of their thread or counter",
         "have values estimated from a part of the time, as counters were shared",
         "have no values, as their counter was not available",
     };
     enum { TOLD = sizeof(texts) / sizeof(texts[0]) };
-    char name[SPEX_PROFILE_NAME_BYTES];
+    char name[SPEX_PROBE_TEXT_BYTES];
     for (unsigned m = 0; m < TOLD; m++)
         if (probe->marked[m])
             fprintf(file, "%s %s: %" PRIu64 " of %" PRIu64 " records %s%s\n",
-                    spex_probe_text(probe, name, sizeof(name)),
+                    spex_probe_text(probe, mixed, name, sizeof(name)),
                     spex_probe_type_name(probe->probe_type), probe->marked[m], probe->records,
                     texts[m],
                     m == 0 && spex_profile_left_out(probe) ? ", and are left out of times" : "");
@@ -164,6 +165,7 @@ void spex_table_notes(FILE *file, const struct spex_profile *profile) {
     print_overhead(file, profile);
     print_budget(file, profile);
     print_counters(file, profile);
+    bool mixed = spex_profile_rows_mixed(profile);
     for (size_t r = 0; r < profile->row_count; r++)
-        print_marks(file, &profile->rows[r].probe);
+        print_marks(file, &profile->rows[r].probe, mixed);
 }

@@ -144,6 +144,10 @@ void spex_profile_type_now(unsigned n, struct spex_profile_type *type) {
     spex_metrics_unlock();
 }
 
+static uint32_t declared_id(const struct spex_site_info *info) {
+    return info->id < 0 ? SPEX_PROFILE_NO_ID : (uint32_t)info->id + 1;
+}
+
 /* Of long texts the beginning is kept, of a long path its end. */
 void spex_profile_site_now(uint32_t index, struct spex_profile_site *site) {
     const struct spex_site_info *info = spex_site_info(index);
@@ -161,7 +165,9 @@ void spex_profile_site_now(uint32_t index, struct spex_profile_site *site) {
         .detail = info->detail,
         .loaded = loaded,
     };
+    site->declared = declared_id(info);
     copy_text(site->name, sizeof(site->name), info->name);
+    copy_text(site->provider, sizeof(site->provider), info->provider);
     copy_path(site->file, sizeof(site->file), info->file);
     copy_text(site->parameters, sizeof(site->parameters), info->parameters);
 }
@@ -211,7 +217,9 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
         row->probe.held_seconds = (double)state.held_ticks / rate;
     }
     row->probe.activity = spex_occupancy_sampler_occupancy(index);
+    row->probe.declared = declared_id(info);
     copy_text(row->probe.name, sizeof(row->probe.name), info->name);
+    copy_text(row->probe.provider, sizeof(row->probe.provider), info->provider);
     spex_metrics_probe(row);
     struct spex_controller_view view = spex_controller_look(index);
     copy_text(row->probe.why, sizeof(row->probe.why), view.why);

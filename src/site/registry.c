@@ -3,14 +3,16 @@
  *
  * An info is added for each site and never removed, because records and profiles name sites by
  * their index, also after the site's library has been unloaded. When the library is loaded again,
- * its sites get their former infos. Sites with one id and type make one probe: they are linked by
- * `next` behind the first one, which a hash table finds.
+ * its sites get their former infos. Sites of one provider with one id and type make one probe: they
+ * are linked by `next` behind the first one, which a hash table finds. Each provider's id gets a
+ * number, by which the rest of the library knows the probe.
  *
  * Threads: the registry's lock protects everything. Without it, threads may read the infos below
  * spex_sites_count(), except for the members that registry.h excludes. */
 #include "site/registry.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +23,9 @@
 #include "ring/doorbell.h"
 #include "ring/probe_type.h"
 #include "site/control_word.h"
-#include "site/kernel_parameters.h"
+#include "site/provider.h"
 #include "site/registry_state.h"
+#include "site/site_text.h"
 #include "text/message.h"
 
 uint32_t spex_sites_count(void) {
@@ -62,9 +65,43 @@ static void site_apply_selection(struct spex_site_info *info) {
 static const char *probe_name_find(uint16_t id, const struct spex_probe_name *names,
                                    const struct spex_probe_name *names_end) {
     for (; names < names_end; names++)
-        if (names->probe_id == id)
+        if (names->probe_id == id && names->name[0] && !spex_provider_declared(names))
             return names->name;
     return NULL;
+}
+
+/* Returns the id to which the module gives the name, or -1. */
+static int32_t probe_id_find(const char *name, const struct spex_probe_name *names,
+                             const struct spex_probe_name *names_end) {
+    for (; names < names_end; names++)
+        if (name[0] && !spex_provider_declared(names) && strcmp(names->name, name) == 0)
+            return names->probe_id;
+    return -1;
+}
+
+/* Sets `provider` to that of a module. Of several declarations the first one counts. To be called
+ * without the registry's lock. */
+static void module_provider(const struct spex_site *sites, const struct spex_probe_name *names,
+                            const struct spex_probe_name *names_end, char *provider) {
+    for (const struct spex_probe_name *entry = names; entry < names_end; entry++)
+        if (spex_provider_declared(entry)) {
+            snprintf(provider, SPEX_NAME_BYTES, "%s", spex_provider_declared(entry));
+            return;
+        }
+    spex_provider_of_address(sites, provider);
+}
+
+/* Returns the registry's copy of the provider; NULL without memory. */
+static const char *provider_keep(const char *name) {
+    struct spex_provider *provider = spex_registry.providers;
+    while (provider && strcmp(provider->name, name) != 0)
+        provider = provider->next;
+    if (!provider && (provider = malloc(sizeof(*provider)))) {
+        snprintf(provider->name, sizeof(provider->name), "%s", name);
+        provider->next = spex_registry.providers;
+        spex_registry.providers = provider;
+    }
+    return provider ? provider->name : NULL;
 }
 
 /* Returns the number of values in a record of the site beside the weight. */
@@ -93,6 +130,22 @@ static char *site_parameters(const struct spex_site *site) {
     return strdup(spex_parameters_of(site_file(site) + strlen(site_file(site)) + 1));
 }
 
+/* What a site's probe is called. */
+struct identity {
+    const char *provider;
+    const char *name;
+    int32_t id;
+};
+
+/* Writes the name that the site has in the place of an id. False: it has an id. */
+static bool site_name(const struct spex_site *site, char name[SPEX_NAME_BYTES]) {
+    if (!(site->type_number & SPEX_SITE_NAMED))
+        return false;
+    const char *arguments = site_file(site) + strlen(site_file(site)) + 1;
+    spex_name_of_literal(arguments + strlen(arguments) + 1, name, SPEX_NAME_BYTES);
+    return true;
+}
+
 /* Whether both names are the same or both are missing. */
 static bool same_name(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
@@ -101,58 +154,101 @@ static bool same_name(const char *a, const char *b) {
 /* Returns whether the info, whose site has been unloaded, describes `site` in every respect.
  * Records made before and after then mean the same. */
 static bool info_describes(const struct spex_site_info *info, const struct spex_site *site,
-                           const char *name) {
-    return !info->site && info->line == site->line && info->probe_id == site->probe_id &&
-           info->region == site->region && info->probe_type == spex_site_type_(site) &&
-           info->detail == site->detail && info->subsample == site->subsample &&
-           same_name(info->name, name) && info->file && strcmp(info->file, site_file(site)) == 0;
+                           const struct identity *probe) {
+    return !info->site && info->line == site->line && info->id == probe->id &&
+           info->provider == probe->provider && info->region == site->region &&
+           info->probe_type == spex_site_type_(site) && info->detail == site->detail &&
+           info->subsample == site->subsample && same_name(info->name, probe->name) && info->file &&
+           strcmp(info->file, site_file(site)) == 0;
 }
 
 /* Finds the info that the site had before its library was unloaded, or NULL. The search begins at
  * `first` and wraps round: a library's sites mostly have the same order as before, so the first
  * info usually fits. */
-static struct spex_site_info *info_find_unloaded(const struct spex_site *site, const char *name,
-                                                 uint32_t first) {
+static struct spex_site_info *info_find_unloaded(const struct spex_site *site,
+                                                 const struct identity *probe, uint32_t first) {
     for (uint32_t i = 0; i < spex_registry.count; i++) {
         struct spex_site_info *info = &spex_registry.infos[(first + i) % spex_registry.count];
-        if (info_describes(info, site, name))
+        if (info_describes(info, site, probe))
             return info;
     }
     return NULL;
 }
 
-/* Links the info to the other sites of its probe, behind the first one. The first sites are in a
- * hash table with open addressing and multiplicative hashing; it has twice as many buckets as there
- * can be sites, so the search ends. */
-static void info_join(struct spex_site_info *info) {
-    uint32_t at = (info->probe_id * 16u + spex_probe_type_ring(info->probe_type)) * 2654435761u;
-    struct spex_site_info *first;
-    uint16_t self = (uint16_t)(info - spex_registry.infos);
-    for (;; at++) {
-        uint16_t *bucket = &spex_registry.probes[at % SPEX_PROBE_BUCKETS];
-        if (!*bucket)
-            *bucket = (uint16_t)(self + 1);
-        first = &spex_registry.infos[*bucket - 1];
-        if (first == info ||
-            (first->probe_id == info->probe_id && first->probe_type == info->probe_type))
-            break;
+/* Returns the id if no other provider's probe has it for its number; otherwise, or for -1, the
+ * highest free number. There are more numbers than sites. */
+static uint16_t number_take(int32_t id) {
+    uint16_t number = (uint16_t)id;
+    for (uint32_t at = UINT16_MAX; spex_registry.numbers[number / 64] >> number % 64 & 1; at--)
+        number = (uint16_t)at;
+    spex_registry.numbers[number / 64] |= UINT64_C(1) << number % 64;
+    return number;
+}
+
+/* Returns whether both infos have the same number: by provider and id, or name without an id. */
+static bool same_number(const struct spex_site_info *a, const struct spex_site_info *b) {
+    return a->provider == b->provider && a->id == b->id &&
+           (a->id >= 0 || same_name(a->name, b->name));
+}
+
+/* Returns where the search for the probe begins. The multiplicative hash leaves out the type, so
+ * that a search meets all types of an id. */
+static uint32_t probe_hash(const struct spex_site_info *info) {
+    uint32_t key = (uint32_t)((uintptr_t)info->provider >> 4);
+    if (info->id >= 0)
+        key = key * 31 + (uint32_t)info->id;
+    for (const char *at = info->id < 0 && info->name ? info->name : ""; *at; at++)
+        key = key * 31 + (unsigned char)*at;
+    return key * 2654435761u;
+}
+
+/* Returns the bucket of the info's probe, which is empty while the probe has no site. Sets the
+ * info's number: that of a site with the same provider and id, or a new one. The table uses open
+ * addressing. It has twice as many buckets as there can be sites, so the search ends. */
+static uint16_t *probe_bucket(struct spex_site_info *info) {
+    uint16_t *bucket;
+    bool numbered = false;
+    for (uint32_t at = probe_hash(info); *(bucket = &spex_registry.probes[at % SPEX_PROBE_BUCKETS]);
+         at++) {
+        const struct spex_site_info *other = &spex_registry.infos[*bucket - 1];
+        if (!same_number(other, info))
+            continue;
+        info->probe_id = other->probe_id;
+        numbered = true;
+        if (other->probe_type == info->probe_type)
+            return bucket;
     }
-    info->probe = (uint16_t)(first - spex_registry.infos);
-    info->next = first == info ? SPEX_MAX_SITES : first->next;
-    if (first != info)
+    if (!numbered)
+        info->probe_id = number_take(info->id);
+    return bucket;
+}
+
+/* Numbers the info, and links it to the other sites of its probe, behind the first one. */
+static void info_join(struct spex_site_info *info) {
+    uint16_t self = (uint16_t)(info - spex_registry.infos), *bucket = probe_bucket(info);
+    info->probe = self;
+    if (*bucket) {
+        struct spex_site_info *first = &spex_registry.infos[*bucket - 1];
+        info->probe = (uint16_t)(*bucket - 1);
+        info->next = first->next;
         first->next = self;
+    } else {
+        *bucket = (uint16_t)(self + 1);
+    }
 }
 
 /* Appends an info for the site. Returns NULL when SPEX_MAX_SITES are in use. Without memory for the
  * name or the file these are NULL, and the site is registered all the same. */
-static struct spex_site_info *info_add(const struct spex_site *site, const char *name) {
+static struct spex_site_info *info_add(const struct spex_site *site, const struct identity *probe) {
     if (spex_registry.count == SPEX_MAX_SITES)
         return NULL;
     struct spex_site_info *info = &spex_registry.infos[spex_registry.count];
     *info = (struct spex_site_info){
-        .name = name ? strdup(name) : NULL,
+        .provider = probe->provider,
+        .name = probe->name ? strdup(probe->name) : NULL,
         .file = strdup(site_file(site)),
         .parameters = site_parameters(site),
+        .id = probe->id,
         .line = site->line,
         .subsample = site->subsample,
         .probe_id = site->probe_id,
@@ -174,19 +270,20 @@ static struct spex_site_info *info_add(const struct spex_site *site, const char 
 
 /* Registers one site. Returns false when it is refused: it then stays off. `*next` is the index at
  * which to look for the site's former info; it becomes the one for the next site. */
-static bool site_register(struct spex_site *site, const char *name, uint32_t *next) {
+static bool site_register(struct spex_site *site, const struct identity *probe, uint32_t *next) {
     if (site_values(site) > SPEX_MAX_FIELDS) {
         spex_message("probe %u stays off: it has %u values, and this library was built for %d",
                      site->probe_id, site_values(site), SPEX_MAX_FIELDS);
         return false;
     }
-    struct spex_site_info *info = info_find_unloaded(site, name, *next);
+    struct spex_site_info *info = info_find_unloaded(site, probe, *next);
     if (!info)
-        info = info_add(site, name);
+        info = info_add(site, probe);
     if (!info)
         return false;
     info->site = site;
     site->index = (uint32_t)(info - spex_registry.infos);
+    site->probe_id = info->probe_id;
     *next = site->index + 1;
     /* May switch the site on, so it comes after the index. */
     site_apply_selection(info);
@@ -202,14 +299,28 @@ static struct spex_module **module_link(const struct spex_site *sites) {
     return link;
 }
 
+/* Returns whether the entry is the empty one of spex/detail/module.h. */
+static bool site_is_empty(const struct spex_site *site) {
+    return !site->type_number && !site->region;
+}
+
 /* Registers a module's sites. Says how many were refused for want of room; a site that is
  * refused for another reason has a message of its own. */
 static void sites_register(struct spex_site *sites, struct spex_site *sites_end,
                            const struct spex_probe_name *names,
-                           const struct spex_probe_name *names_end) {
+                           const struct spex_probe_name *names_end, const char *provider) {
     uint32_t refused = 0, next = 0;
-    for (struct spex_site *site = sites; site < sites_end; site++)
-        refused += !site_register(site, probe_name_find(site->probe_id, names, names_end), &next);
+    for (struct spex_site *site = sites; site < sites_end; site++) {
+        char name[SPEX_NAME_BYTES];
+        struct identity probe = {.provider = provider, .name = name};
+        if (site_name(site, name)) {
+            probe.id = probe_id_find(name, names, names_end);
+        } else {
+            probe.name = probe_name_find(site->probe_id, names, names_end);
+            probe.id = site->probe_id;
+        }
+        refused += !site_is_empty(site) && !site_register(site, &probe, &next);
+    }
     /* Relaxed: the count orders nothing, it is only shown. */
     spex_store_relaxed(&spex_registry.refused, spex_registry.refused + refused);
     if (refused && spex_registry.count == SPEX_MAX_SITES)
@@ -224,12 +335,14 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
                                                 struct spex_site *sites_end,
                                                 const struct spex_probe_name *names,
                                                 const struct spex_probe_name *names_end) {
+    char provider[SPEX_NAME_BYTES];
+    module_provider(sites, names, names_end, provider);
     pthread_mutex_lock(&spex_registry.lock);
     struct spex_module **link = module_link(sites);
     bool fresh = sites != sites_end && !*link && (*link = malloc(sizeof(**link)));
     if (fresh) {
         **link = (struct spex_module){.sites = sites, .sites_end = sites_end};
-        sites_register(sites, sites_end, names, names_end);
+        sites_register(sites, sites_end, names, names_end, provider_keep(provider));
         for (const struct spex_site *site = sites; site < sites_end; site++)
             (*link)->regions |= site->region != 0;
         if ((*link)->regions)
@@ -248,6 +361,7 @@ static void sites_forget(const struct spex_module *module) {
         if (info->site >= module->sites && info->site < module->sites_end) {
             spex_control_clear(info);
             info->slowed = 0;
+            info->site->probe_id = info->id < 0 ? 0 : (uint16_t)info->id;
             info->site = NULL;
         }
     }

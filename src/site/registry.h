@@ -38,11 +38,13 @@ void spex_probe_throttle(uint32_t first, uint32_t period);
 /* Returns the properties of a site by which selections match it. */
 static inline struct spex_selection_probe spex_site_selected_by(const struct spex_site_info *info) {
     return (struct spex_selection_probe){
+        .provider = info->provider,
         .name = info->name,
         .file = info->file,
         .type = info->probe_type,
         .subsample = info->subsample,
-        .id = info->probe_id,
+        .id = info->id,
+        .number = info->probe_id,
     };
 }
 

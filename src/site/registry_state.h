@@ -20,12 +20,21 @@ struct spex_module {
     bool regions;
 };
 
+/* A provider that was ever loaded. */
+struct spex_provider {
+    struct spex_provider *next;
+    char name[SPEX_NAME_BYTES];
+};
+
 struct spex_registry {
     pthread_mutex_t lock;
     struct spex_module *modules;
     struct spex_site_info infos[SPEX_MAX_SITES];
-    /* Hash table over id and type: index + 1 of the probe's first site; 0: empty. */
+    /* Hash table over provider and id: index + 1 of the probe's first site; 0: empty. */
     uint16_t probes[SPEX_PROBE_BUCKETS];
+    /* A bit for each number that a probe has (site_info.h). */
+    uint64_t numbers[(UINT16_MAX + 1) / 64];
+    struct spex_provider *providers;
     /* The infos below `count` are complete. S1 and S2 in registry.c order this. */
     uint32_t count;
     /* How many of the infos are of regions, which belong to no probe. */

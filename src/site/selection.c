@@ -150,6 +150,8 @@ static const char *item_parse_parts(struct span text, struct spex_selection_item
         *what = (struct span){what->at + prefix, what->length - prefix};
     if (item->file && what->length == 0)
         return "after \"file=\" the path of a source file was expected";
+    if (!item->file && what->length && what->at[what->length - 1] == '/')
+        return "after \"/\" a probe's name or id was expected";
     if (colon)
         item->types = spex_probe_type_named(colon + 1, head - (size_t)(colon + 1 - text.at));
     if (!item->types)
@@ -343,18 +345,36 @@ static bool file_matches(const char *glob, const char *path) {
     return false;
 }
 
+/* A number is an id, but a probe may also have it as its name. */
+static bool probe_matches(const char *what, const struct spex_selection_probe *probe) {
+    uint32_t number;
+    struct span span = {what, strlen(what)};
+    if (number_parse(span, UINT16_MAX, &number) && (int32_t)number == probe->id)
+        return true;
+    return fnmatch(what, probe->name ? probe->name : "", 0) == 0;
+}
+
+/* Returns whether the glob in front of `slash` matches the provider. */
+static bool provider_matches(const char *glob, const char *slash, const char *provider) {
+    char only[SPEX_NAME_BYTES * 4];
+    int length = (int)(slash - glob);
+    if (length >= (int)sizeof(only) || !provider)
+        return false;
+    snprintf(only, sizeof(only), "%.*s", length, glob);
+    return fnmatch(only, provider, 0) == 0;
+}
+
 bool spex_selection_item_matches(const struct spex_selection_item *item,
                                  const struct spex_selection_probe *probe) {
-    uint32_t number;
     if (!(item->types & probe->type))
         return false;
     if (item->file)
         return file_matches(item->what, probe->file);
-    /* A number is an id, but a probe may also have it as its name. */
-    struct span what = {item->what, strlen(item->what)};
-    if (number_parse(what, UINT16_MAX, &number) && number == probe->id)
+    if (probe_matches(item->what, probe))
         return true;
-    return fnmatch(item->what, probe->name ? probe->name : "", 0) == 0;
+    const char *slash = strchr(item->what, '/');
+    return slash && provider_matches(item->what, slash, probe->provider) &&
+           probe_matches(slash + 1, probe);
 }
 
 /* From the last item backwards, as the last that matches decides. */

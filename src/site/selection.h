@@ -4,7 +4,9 @@
  *
  *     selection := "" | "off" | ["+"] item { "," item }
  *     item      := [what] [":" type] ["@" sampling]        at least a what or a type
- *     what      := glob over names | id | "file=" glob
+ *     what      := [provider "/"] probe | "file=" glob
+ *     provider  := glob over providers; without it all providers match
+ *     probe     := glob over names | id
  *     sampling  := period | "~" period | period "x" burst | "probe" | "off"
  *     period    := 1 to SPEX_CONTROL_PERIOD_MAX, or SPEX_GAP_PERIOD_MAX behind "~"
  *     burst     := 2 to SPEX_BURST_CYCLE_MAX / period
@@ -34,8 +36,8 @@ enum {
 #define SPEX_SELECTION_OFF UINT32_MAX
 
 struct spex_selection_item {
-    /* A glob over source files if `file` is set; otherwise a glob over names, or an id in
-     * digits. */
+    /* A glob over source files if `file` is set; otherwise a glob over names or an id in digits,
+     * either behind a glob over providers and "/". */
     char *what;
     bool file;
     /* Mask of enum spex_probe_type: one type or all. */
@@ -53,12 +55,15 @@ struct spex_selection {
 
 /* The properties of a site that items are matched with. */
 struct spex_selection_probe {
-    const char *name; /* NULL: unnamed */
-    const char *file; /* NULL: not known */
+    const char *provider; /* NULL: not known */
+    const char *name;     /* NULL: unnamed */
+    const char *file;     /* NULL: not known */
     uint32_t type;
     /* The period that the developer gave the site. */
     uint32_t subsample;
-    uint16_t id;
+    /* The developer's id (-1: none), and the probe's number in its process (site_info.h). */
+    int32_t id;
+    uint16_t number;
 };
 
 /* Parses `text` into *selection, which the caller frees with spex_selection_free. Returns 0;
@@ -77,7 +82,8 @@ int spex_selection_change(struct spex_selection *present, struct spex_selection 
 /* Returns whether the selection could switch a probe on: not all of its items are "@off". */
 bool spex_selection_any_on(const struct spex_selection *selection);
 
-/* Returns whether the item matches the probe by name or id or file, and by type. */
+/* Returns whether the item matches the probe by provider and name or id, or by file; and by
+ * type. */
 bool spex_selection_item_matches(const struct spex_selection_item *item,
                                  const struct spex_selection_probe *probe);
 

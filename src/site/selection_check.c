@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "ring/probe_type.h"
+#include "site/provider.h"
 #include "site/registry.h"
 #include "text/printable.h"
 
@@ -50,14 +51,19 @@ static bool line_has_room(const struct line *line, const char *word, size_t end)
     return line->length + strlen(word) + MORE_BYTES < end;
 }
 
+static const char *provider_of(const struct spex_site_info *info) {
+    return info->provider ? info->provider : "";
+}
+
 /* Compares two infos for qsort: named probes first, by name; then unnamed ones by id; each by
- * type. */
+ * provider and type. */
 static int info_compare(const void *left, const void *right) {
     const struct spex_site_info *a = *(const struct spex_site_info *const *)left;
     const struct spex_site_info *b = *(const struct spex_site_info *const *)right;
     if (!a->name != !b->name)
         return a->name ? -1 : 1;
-    int order = a->name ? strcmp(a->name, b->name) : a->probe_id - b->probe_id;
+    int order = a->name ? strcmp(a->name, b->name) : a->id - b->id;
+    order = order ? order : strcmp(provider_of(a), provider_of(b));
     return order ? order : a->probe_type - b->probe_type;
 }
 
@@ -71,15 +77,29 @@ static void known_sort(struct known *known) {
     known->count = different;
 }
 
+/* Returns whether the probes have several providers. */
+static bool is_mixed(const struct spex_site_info *const *infos, uint32_t count) {
+    for (uint32_t i = 1; i < count; i++)
+        if (infos[i]->provider != infos[0]->provider)
+            return true;
+    return false;
+}
+
+static const char *info_called(const struct spex_site_info *info, bool mixed, char *text,
+                               size_t size) {
+    return spex_probe_called(mixed ? info->provider : NULL, info->name, info->id, text, size);
+}
+
 /* Appends the names of all probes, as many as fit. */
 static void line_add_known(struct line *line, const struct known *known) {
+    bool mixed = is_mixed(known->infos, known->count);
     line_add(line, "there are: %s", known->count ? "" : "none");
     for (uint32_t i = 0; i < known->count; i++) {
         const struct spex_site_info *info = known->infos[i];
-        char word[WORD_BYTES + SPEX_NAME_BYTES], id[8];
-        snprintf(id, sizeof(id), "%u", info->probe_id);
-        snprintf(word, sizeof(word), "%s%.*s:%s", i ? ", " : "", SPEX_NAME_BYTES,
-                 info->name ? info->name : id, spex_probe_type_name(info->probe_type));
+        char word[SPEX_PROBE_TEXT_BYTES + 32], probe[SPEX_PROBE_TEXT_BYTES];
+        snprintf(word, sizeof(word), "%s%s:%s", i ? ", " : "",
+                 info_called(info, mixed, probe, sizeof(probe)),
+                 spex_probe_type_name(info->probe_type));
         if (!line_has_room(line, word, line->size)) {
             line_add(line, "%s… and %u more", i ? ", " : "", known->count - i);
             return;
@@ -174,13 +194,11 @@ static unsigned infos_keep_unpolled(const struct spex_selection *selection,
 /* Appends the names, or ids, of the first NAMED_MOST of these probes. */
 static void line_add_unpolled(struct line *line, const struct spex_site_info **infos,
                               unsigned count) {
+    bool mixed = is_mixed(infos, count);
     line_add(line, "snapshots take no time and cannot be polled, so they stay off: ");
     for (unsigned i = 0; i < count && i < NAMED_MOST; i++) {
-        const char *between = i ? ", " : "";
-        if (infos[i]->name)
-            line_add(line, "%s%s", between, infos[i]->name);
-        else
-            line_add(line, "%s%u", between, infos[i]->probe_id);
+        char probe[SPEX_PROBE_TEXT_BYTES];
+        line_add(line, "%s%s", i ? ", " : "", info_called(infos[i], mixed, probe, sizeof(probe)));
     }
     if (count > NAMED_MOST)
         line_add(line, " and %u more", count - NAMED_MOST);

@@ -25,18 +25,25 @@ struct spex_site_clock {
 struct spex_site_info {
     /* NULL: the site is unloaded. */
     struct spex_site *site;
+    /* Whose probe it is (provider.h). Equal providers are the same string; they stay. */
+    const char *provider;
     /* NULL: unnamed. */
     char *name;
     /* The source file, as the compiler named it. */
     char *file;
     /* KERNEL: the parameters as they are written, "n, m"; NULL: other types. */
     char *parameters;
+    /* The developer's id; -1: the probe has a name in its place. */
+    int32_t id;
     uint32_t line;
     /* The period that the developer gave the site; a region's most executions per pass. */
     uint32_t subsample;
     /* The generation of the site's control word: 1 to SPEX_CONTROL_GENERATIONS; 0: the site has
      * never been on. */
     uint32_t generation;
+    /* The probe's number in this process, which records have: the id, unless a probe of another
+     * provider had that number first. Sites of one provider with one id, or with one name and no
+     * id, share it. */
     uint16_t probe_id;
     /* The region that the site stands in; 0: none. */
     uint16_t region;
@@ -46,7 +53,7 @@ struct spex_site_info {
     uint8_t detail;
     /* Values that a record of the site stores beside its weight. */
     uint8_t values;
-    /* The first site with the same id and type: these sites make one probe. SPEX_MAX_SITES for a
+    /* The first site with the same number and type: these sites make one probe. SPEX_MAX_SITES for a
      * region. */
     uint16_t probe;
     /* The next site of the probe; SPEX_MAX_SITES at the end. */

@@ -179,7 +179,6 @@ int spex_status_get(struct spex_status *status) {
         .undelivered = spex_sinks_undelivered(),
         .unrecorded = spex_threads_unrecorded(),
         .ring_bytes = spex_rings_bytes(),
-        /* The pool of threads is reserved before the rings, and counts once there are rings. */
         .thread_bytes = spex_threads_bytes(),
     };
     return 0;

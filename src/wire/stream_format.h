@@ -9,12 +9,14 @@
 #ifndef SPEX_WIRE_STREAM_FORMAT_H
 #define SPEX_WIRE_STREAM_FORMAT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <spex/record.h>
 
 #define SPEX_STREAM_MAGIC       0x58455053u /* "SPEX" */
-#define SPEX_STREAM_VERSION     2
+#define SPEX_STREAM_VERSION     3
+#define SPEX_STREAM_OLDEST      2 /* the oldest version that is read */
 #define SPEX_STREAM_FRAME_BYTES 65536
 
 /* Most collectors that send one stream. */
@@ -47,23 +49,38 @@ struct spex_stream_header {
 };
 
 #define SPEX_STREAM_TEXT_BYTES 128
+#define SPEX_STREAM_NO_ID      UINT32_MAX
 
 struct spex_stream_site {
     uint32_t index;
     uint32_t line;
     uint32_t subsample;
-    uint16_t probe_id;
+    uint16_t probe_id; /* the probe's number in the process (site_info.h), as in records */
     uint16_t probe_type;
     char name[SPEX_STREAM_TEXT_BYTES];       /* empty: unnamed */
     char file[SPEX_STREAM_TEXT_BYTES];       /* its end when it is longer */
     char parameters[SPEX_STREAM_TEXT_BYTES]; /* KERNEL: "n, m"; its end when it is longer */
+    /* From here on not in version 2. */
+    char provider[SPEX_STREAM_TEXT_BYTES]; /* empty: not known */
+    /* 1 + the developer's id; 0: it is probe_id; SPEX_STREAM_NO_ID: none. */
+    uint32_t declared;
 };
+
+/* Bytes of a site in a stream of version 2. */
+#define SPEX_STREAM_SITE_BYTES_2 offsetof(struct spex_stream_site, provider)
+
+/* The developer's id; -1: the probe has a name in its place. */
+static inline int32_t spex_stream_site_id(const struct spex_stream_site *site) {
+    if (site->declared > UINT16_MAX + 1u)
+        return -1;
+    return site->declared ? (int32_t)site->declared - 1 : site->probe_id;
+}
 
 /* A node of the tree of calling contexts. */
 struct spex_stream_context {
     uint32_t number; /* above SPEX_CONTEXT_ROOT */
     uint32_t parent; /* a lower one */
-    uint32_t kernel; /* probe id */
+    uint32_t kernel; /* the probe's number */
 };
 
 #define SPEX_STREAM_ENTRIES_MAX(type)                                                              \

@@ -126,6 +126,51 @@ static void sites(void **state) {
     close_stream(&stream);
 }
 
+static void sites_with_providers(void **state) {
+    struct stream stream;
+    struct spex_stream_site sent[2] = {
+        {.index = 1, .probe_id = 7, .probe_type = SPEX_LAT, .name = "send", .provider = "liba"},
+        {.index = 2, .probe_id = 65535, .probe_type = SPEX_LAT, .provider = "libb", .declared = 8}};
+    size_t count;
+    char list[100];
+    (void)state;
+    open_stream(&stream);
+    send_kind(&stream, SPEX_STREAM_HELLO);
+    send_frame(&stream, header(SPEX_STREAM_SITES, 2), sent, sizeof(sent));
+    take(&stream);
+    const struct spex_stream_site *told = spex_receiver_sites(stream.receiver, &count);
+    assert_int_equal(spex_stream_site_id(&told[0]), 7);
+    assert_int_equal(spex_stream_site_id(&told[1]), 7);
+    spex_receiver_list_probes(stream.receiver, list, sizeof(list));
+    assert_string_equal(list, "liba/send:lat, libb/7:lat");
+    close_stream(&stream);
+}
+
+/* Version 2 has no providers. */
+static void sites_of_an_older_program(void **state) {
+    struct stream stream;
+    const struct spex_stream_site site = {.probe_id = 7, .probe_type = SPEX_LAT, .name = "send"};
+    struct spex_stream_header heads[] = {header(SPEX_STREAM_HELLO, 0),
+                                         header(SPEX_STREAM_SITES, 2)};
+    char sent[2 * SPEX_STREAM_SITE_BYTES_2];
+    size_t count;
+    (void)state;
+    for (int s = 0; s < 2; s++)
+        memcpy(sent + s * SPEX_STREAM_SITE_BYTES_2, &site, SPEX_STREAM_SITE_BYTES_2);
+    open_stream(&stream);
+    for (int f = 0; f < 2; f++) {
+        heads[f].version = 2;
+        send_frame(&stream, heads[f], sent, f * sizeof(sent));
+    }
+    take(&stream);
+    const struct spex_stream_site *told = spex_receiver_sites(stream.receiver, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(told[1].name, "send");
+    assert_string_equal(told[1].provider, "");
+    assert_int_equal(spex_stream_site_id(&told[1]), 7);
+    close_stream(&stream);
+}
+
 static void lost(void **state) {
     (void)state;
     struct stream stream;
@@ -235,6 +280,8 @@ int main(void) {
         cmocka_unit_test(end_of_file),
         cmocka_unit_test(many),
         cmocka_unit_test(sites),
+        cmocka_unit_test(sites_with_providers),
+        cmocka_unit_test(sites_of_an_older_program),
         cmocka_unit_test(lost),
         cmocka_unit_test(contexts_are_told),
         cmocka_unit_test(second_program),

@@ -7,6 +7,7 @@
 #include <spex/explore.h>
 
 #include "explore/store/store.h"
+#include "explore/store/store_metrics.h"
 #include "scratch.h"
 #include "spaces.h"
 #include "store_bench.h"
@@ -99,6 +100,49 @@ static void metrics(void **state) {
     assert_true(sql(PATH, "SELECT name IS NULL FROM trial_metric WHERE probe = 8") == 1);
     assert_true(sql(PATH, "SELECT value FROM trial_measured") == 0.5);
     end(&bench);
+}
+
+/* Joins the names of the throughputs. */
+static int note_throughput(void *user, size_t trial, const char *name, const char *unit,
+                           double value) {
+    (void)trial, (void)unit, (void)value;
+    if (strstr(name, " throughput"))
+        strcat(strcat(user, name), ",");
+    return 0;
+}
+
+static void expect_throughputs(const char *expected) {
+    struct spex_store *store;
+    struct spex_error why = {""};
+    char names[256] = "";
+    assert_int_equal(spex_store_read(PATH, &store, &why), 0);
+    assert_int_equal(spex_store_metrics(store, note_throughput, names, &why), 0);
+    assert_string_equal(names, expected);
+    spex_store_close(store);
+}
+
+/* A store of a release whose probes had no providers is read, and goes on. */
+static void providers(void **state) {
+    struct bench bench = {0};
+    (void)state;
+    begin(&bench);
+    must_add(&bench, 0, 0, 0.5, NULL);
+    spex_store_close(bench.store);
+    sql(PATH, "ALTER TABLE trial_metric DROP COLUMN provider;"
+              "ALTER TABLE trial_metric DROP COLUMN id");
+    expect_throughputs("q:lat throughput,8:cnt throughput,");
+    open_again(&bench);
+    spex_store_close(bench.store);
+    expect_throughputs("q:lat throughput,8:cnt throughput,");
+    sql(PATH, "UPDATE trial_metric SET id = 3, provider = 'liba' WHERE probe = 8");
+    expect_throughputs("q:lat throughput,3:cnt throughput,");
+    sql(PATH, "UPDATE trial_metric SET provider = 'libb' WHERE probe = 7");
+    expect_throughputs("libb/q:lat throughput,liba/3:cnt throughput,");
+    open_again(&bench);
+    must_add(&bench, 1, 0, 0.5, NULL);
+    end(&bench);
+    assert_true(
+        sql(PATH, "SELECT provider = 'test' FROM trial_metric WHERE trial = 2 AND id = 7") == 1);
 }
 
 static void another_exploration(void **state) {
@@ -306,6 +350,7 @@ int main(void) {
         cmocka_unit_test(new_store),
         cmocka_unit_test(read_back),
         cmocka_unit_test(metrics),
+        cmocka_unit_test(providers),
         cmocka_unit_test(another_exploration),
         cmocka_unit_test(second_writer),
         cmocka_unit_test(reader_beside),

@@ -52,6 +52,7 @@ static inline struct spex_trial trial_of(const struct spex_space *space, const s
                                          double objective) {
     static const struct spex_trial_metric metrics[] = {
         {.probe_id = 7,
+         .id = 7,
          .probe_type = SPEX_LAT,
          .records = 3,
          .count = 6,
@@ -64,6 +65,7 @@ static inline struct spex_trial trial_of(const struct spex_space *space, const s
          .p99 = 0.3,
          .max = 0.3},
         {.probe_id = 8,
+         .id = 8,
          .probe_type = SPEX_CNT,
          .records = 3,
          .count = 15,
@@ -91,6 +93,7 @@ static inline struct spex_trial trial_of(const struct spex_space *space, const s
     memcpy(trial.metrics, metrics, sizeof(metrics));
     trial.metric_count = COUNT_OF(metrics);
     trial.metrics[0].name = strdup("q");
+    trial.metrics[0].provider = strdup("test");
     return trial;
 }
 

@@ -48,7 +48,11 @@ int main(void) {
     int sum = 0;
     spex_start(NULL);
     for (int i = 0; i < 10; i++) {
+        SPEX_TPT_SCOPE("whole", 1);
+        SPEX_CNT_BEGIN(add, 1);
         SPEX_REGION(1, 10, { sum += twice(i); })
+        SPEX_CNT_END(add);
+        SPEX_SNAPSHOT_PROBE("add", 1, i);
         KERNEL_PROBE_BEGIN(2, 1, i);
         sum += other(i);
         KERNEL_PROBE_END(2);
@@ -95,8 +99,10 @@ class Together(InFolder):
         environment.update(SPEX_PROBES='*', SPEX_OUT='-', SPEX_CALIBRATE='0')
         table = self.succeeds(self.path('main'), env=environment).stdout
         rows = [line.split() for line in table.splitlines()]
-        counts = {fields[1]: fields[3] for fields in rows if len(fields) > 3 and fields[1] in ('lat', 'kernel')}
-        self.assertEqual(counts, {'lat': '10', 'kernel': '10'})
+        counts = {(fields[0], fields[1]): fields[3] for fields in rows if fields[3:] and
+                  fields[1] in ('lat', 'kernel', 'tpt', 'cnt', 'snapshot')}
+        probes = [('together', 'lat'), ('2', 'kernel'), ('whole', 'tpt'), ('add', 'cnt'), ('add', 'snapshot')]
+        self.assertEqual(counts, {probe: '10' for probe in probes})
         self.assertEqual(self.constructors(self.path('main')), 1)
 
     def test_a_library_with_probes_alone_needs_no_libspex(self):
@@ -112,6 +118,47 @@ class Together(InFolder):
                     self.succeeds(compiler, self.compiled(compiler, 'main.o', main), *objects,
                                   '-o', self.path('main'))
                     self.succeeds(self.path('main'))
+
+    def test_bounds_of_sections_belong_to_one_object(self):
+        """A program that has the header and neither probes nor names, behind a library that has both."""
+        probe = '    LAT_PROBE_BEGIN(1, 1);\n    x++;\n    LAT_PROBE_END(1);'
+        main = '#include <spex/probe.h>\nint other(int x);\nint main(void) { return other(1) != 2; }\n'
+        other = self.compiled('gcc', 'other.o', OTHER % ('probe', probe) + 'SPEX_PROBE_NAME(1, "x");\n')
+        library = self.path('libother.so')
+        self.succeeds('gcc', '-shared', other, '-o', library)
+        for flags in [[], ['-flto'], ['-Wl,--gc-sections']]:
+            with self.subTest(flags=flags):
+                self.succeeds('gcc', '-O2', '-Wl,--no-as-needed,--fatal-warnings', library, *flags,
+                              self.compiled('gcc', 'main.o', main, *flags), '-Wl,-rpath,' + self.folder,
+                              '-o', self.path('main'))
+                self.succeeds(self.path('main'))
+
+    def test_libraries_have_ids_of_their_own(self):
+        """Two libraries with the same id: two probes, shown and chosen by their providers."""
+        probe = '    LAT_PROBE_BEGIN(1, 1);\n    x++;\n    LAT_PROBE_END(1);'
+        libraries = []
+        for name, declared in [('liba', ''), ('libb', 'SPEX_PROVIDER("other");\n')]:
+            source = (OTHER % ('probe', probe)).replace('other(', name + '(')
+            source += 'SPEX_PROBE_NAME(1, "send");\n' + declared
+            libraries.append(self.path(name + '.so'))
+            self.succeeds('gcc', '-shared', self.compiled('gcc', name + '.o', source), '-o', libraries[-1])
+        main = ('#include <spex/spex.h>\nint liba(int x), libb(int x);\n'
+                'int main(void) { spex_start(NULL); int x = liba(1) + libb(1) + libb(2); '
+                'return spex_stop() + (x == 0); }\n')
+        self.succeeds('gcc', self.compiled('gcc', 'main.o', main), *libraries, LIBRARY, *LIBRARIES,
+                      '-Wl,-rpath,' + self.folder, '-o', self.path('main'))
+        both = [['liba/send', '1'], ['other/send', '2']]
+        for selection, expected in [('*', both), ('1', both), ('send:lat', both), ('*/send', both),
+                                    ('liba/*', [['send', '1']]), ('other/1', [['send', '2']])]:
+            self.assertEqual(self.rows(selection), expected, selection)
+
+    def rows(self, selection):
+        """The names and counts of the probes in the program's table."""
+        environment = {k: v for k, v in os.environ.items() if not k.startswith('SPEX_')}
+        environment.update(SPEX_PROBES=selection, SPEX_OUT='-', SPEX_CALIBRATE='0')
+        table = self.succeeds(self.path('main'), env=environment).stdout
+        rows = [line.split() for line in table.splitlines()]
+        return sorted([fields[0], fields[3]] for fields in rows if fields[1:2] == ['lat'])
 
     def test_a_name_without_semicolon_says_so(self):
         source = '#include <spex/probe.h>\nSPEX_PROBE_NAME(1, "x")\nint other(int x);\n'

@@ -44,6 +44,26 @@ void library(void) {
 """
 LIBRARY_SITES = [("library", 9, "cnt", 1, 1)]
 
+NAMED = """
+#include <spex/probe.h>
+#include <spex/kernel.h>
+#define STATE "st" "ate"
+enum { SORT = 4 };
+SPEX_PROBE_NAME(SORT, "sort");
+int main(int argc, char **argv) {
+    SPEX_LAT_SCOPE("net.recv", 5);
+    SPEX_LAT_BEGIN(parse, 1);
+    SPEX_KERNEL_BEGIN(sort, 1, argc);
+    SPEX_KERNEL_END(sort);
+    SPEX_LAT_END(parse);
+    SPEX_SNAPSHOT_PROBE(STATE, 1, argv != 0);
+    SPEX_LAT_SCOPE(0, 1);
+    return 0;
+}
+"""
+NAMED_SITES = [("net.recv", None, "lat", 5, 1), ("parse", None, "lat", 1, 1), ("sort", 4, "kernel", 1, 1),
+               ("state", None, "snapshot", 1, 1), (None, 0, "lat", 1, 1)]
+
 INLINED = """
 #include <spex/probe.h>
 template <typename T> __attribute__((always_inline)) inline T twice(T value) {
@@ -198,10 +218,19 @@ class Probes(Scratch):
         self.assertEqual(set(listed), {"program", "objects", "sites", "functions"})
         self.assertEqual((listed["program"], listed["objects"][0]), (program, program))
         self.assertEqual(listed["sites"][0], {
-            "id": 1, "name": "outer", "type": "lat", "file": "source.c", "line": 5, "sc": 5,
+            "id": 1, "name": "outer", "provider": "program", "type": "lat", "file": "source.c", "line": 5, "sc": 5,
             "copies": 1, "object": program})
         self.assertEqual([site.get("values") for site in listed["sites"]], [None, 2, None])
         self.assertEqual([site.get("counter") for site in listed["sites"]], [None, None, 6])
+
+    def test_names_in_the_place_of_ids(self):
+        for compiler, source in ("gcc", "source.c"), ("g++", "source.cpp"):
+            program = self.compile("program", NAMED, compiler=compiler, source=source)
+            self.assert_sites(NAMED_SITES, program)
+        self.assertEqual(run(program).stdout.splitlines()[1:4], [
+            "net.recv   -  lat                 5  source.cpp:8",
+            "parse      -  lat                 1  source.cpp:9",
+            "sort       4  kernel of argc      1  source.cpp:10"])
 
     def test_table(self):
         program = self.compile("program", PROGRAM)

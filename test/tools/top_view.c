@@ -88,7 +88,7 @@ static int teardown(void **state) {
 
 /* The rows shown, as "name:type …" without what is equal in all. */
 static void assert_shown(const char *expected) {
-    char shown[256] = "", cell[64];
+    char shown[1024] = "", cell[64];
     for (size_t s = 0; s < view.shown_count; s++) {
         const struct spex_top_row *row = &view.rows[view.shown[s]];
         size_t length = strlen(shown);
@@ -303,6 +303,33 @@ static void test_a_program_without_probes(void **state) {
     spex_top_view_move(&view, 1);
 }
 
+/* Two libraries with a probe 1, and one with a name in the place of an id. */
+static void test_providers(void **state) {
+    static struct spex_profile_site two[] = {
+        {.probe_id = 1, .name = "send", .provider = "lib,a", .declared = 2},
+        {.probe_id = 65535, .provider = "libb", .declared = 2},
+        {.probe_id = 65534, .name = "parse", .provider = "libb", .declared = SPEX_PROFILE_NO_ID},
+    };
+    static const char *const selections[][2] = {{"lib,a/send", "+lib?a/1:lat"},
+                                                {"libb/1", "+libb/1:lat"},
+                                                {"libb/parse", "+libb/parse:lat"}};
+    const struct spex_profile both = {.sites = two, .site_count = COUNT_OF(two)};
+    char text[64];
+    (void)state;
+    for (size_t s = 0; s < COUNT_OF(two); s++) {
+        two[s].probe_type = SPEX_LAT;
+        two[s].subsample = two[s].loaded = 1;
+    }
+    assert_int_equal(spex_top_view_fill(&view, &both, NULL), 0);
+    assert_int_equal(view.row_count, COUNT_OF(two));
+    for (size_t r = 0, found; r < view.row_count; r++) {
+        for (found = 0; strcmp(view.rows[r].name, selections[found][0]) != 0; found++)
+            assert_true(found + 1 < COUNT_OF(selections));
+        assert_int_equal(spex_top_row_toggle(&view.rows[r], text, sizeof(text)), 0);
+        assert_string_equal(text, selections[found][1]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_sites_become_rows, setup, teardown),
@@ -314,6 +341,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_toggling, setup, teardown),
         cmocka_unit_test_setup_teardown(test_periods, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_polled_probe, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_providers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_program_without_probes, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include <spex/kernel.h>
 
 #include "../check.h"
+#include "kernels/kernels_here.h"
 #include "places.h"
 #include "probe/contexts.h"
 #include "seen.h"
@@ -407,6 +408,37 @@ static void a_full_graph_keeps_kernels_where_they_are(void **state) {
     assert_int_equal(spex_context, SPEX_CONTEXT_ROOT);
 }
 
+/* Two libraries with a kernel 7 of the same name, whose sites are registered as their constructors
+ * do it. */
+static void kernels_of_two_providers(void **state) {
+    static const char text[] = "library.c\0001";
+    static struct spex_site sites[2];
+    static const struct spex_probe_name names[2][2] = {{{0, "/liba"}, {7, "sort"}},
+                                                       {{0, "/libb"}, {7, "sort"}}};
+    static const char *const paths[] = {"liba:sort", "libb:sort"};
+    struct spex_kernel_described described;
+    struct spex_error why;
+    (void)state;
+    for (int l = 0; l < 2; l++) {
+        sites[l] = (struct spex_site){
+            .probe_id = 7, .type_number = SPEX_TYPE_NUMBER_(SPEX_KERNEL), .subsample = 1};
+        sites[l].file_offset = (intptr_t)text - (intptr_t)&sites[l].file_offset;
+        spex_module_register(&sites[l], &sites[l] + 1, names[l], names[l] + 2);
+    }
+    assert_int_not_equal(sites[0].probe_id, sites[1].probe_id);
+    for (int l = 0; l < 2; l++) {
+        struct spex_kernel_span span;
+        spex_kernel_enter_(&span, sites[l].probe_id);
+        assert_int_equal(spex_kernel_describe_context(&spex_kernels_here, span.context,
+                                                      sites[l].probe_id, &described, &why),
+                         0);
+        assert_string_equal(described.path, paths[l]);
+        spex_kernel_leave_(&span);
+    }
+    for (int l = 0; l < 2; l++)
+        spex_module_unregister(&sites[l]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_are_called_as_they_are_written),
@@ -418,6 +450,7 @@ int main(void) {
         cmocka_unit_test(a_block_that_is_left_has_been_left),
         cmocka_unit_test(the_kernel_around_a_jump_puts_it_right),
         cmocka_unit_test(a_handler_is_in_the_context_it_interrupts),
+        cmocka_unit_test(kernels_of_two_providers),
         cmocka_unit_test(contexts_outlive_stop_and_start),
         cmocka_unit_test(threads_come_to_the_same_nodes),
         cmocka_unit_test(a_full_graph_keeps_kernels_where_they_are),

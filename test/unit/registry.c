@@ -2,14 +2,18 @@
 /* The registry of sites when libraries come and go, again and again, and when they bring more than
  * it can manage. The libraries are arrays of sites, registered as a library's constructors do it.
  * The last test leaves no room for others. */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <spex/probe.h>
 #include <spex/spex.h>
 
+#include "site/provider.h"
 #include "site/registry.h"
 #include "site/registry_state.h"
+#include "site/site_text.h"
 
 #include "../check.h"
 #include "../status.h"
@@ -254,6 +258,135 @@ static void the_registry_takes_no_room_in_the_file(void **state) {
     assert_true((uintptr_t)&spex_registry >= (uintptr_t)__bss_start);
 }
 
+/* Enters two sites with the same id and types LAT and CNT, as a module of this provider. */
+static void enter_provided(struct spex_site sites[2], const char *provider) {
+    struct spex_probe_name declared[] = {{.probe_id = 0}, {.probe_id = 0, .name = "/ignored"}};
+    snprintf(declared[0].name, sizeof(declared[0].name), SPEX_PROVIDER_MARK "%s", provider);
+    for (unsigned i = 0; i < 2; i++) {
+        sites[i] = site_at(&sites[i], 300);
+        sites[i].type_number = SPEX_TYPE_NUMBER_(i ? SPEX_CNT : SPEX_LAT);
+    }
+    spex_module_register(sites, sites + 2, declared, declared + COUNT_OF(declared));
+}
+
+static void providers_have_ids_of_their_own(void **state) {
+    enum { PROVIDERS = 4, ID = FIRST_ID + 300 };
+    static const char *const providers[PROVIDERS] = {"liba", "libb", "libc", "liba"};
+    struct spex_site sites[PROVIDERS][2], last[2];
+    const struct spex_site_info *info[PROVIDERS];
+    (void)state;
+    for (unsigned p = 0; p < PROVIDERS; p++) {
+        enter_provided(sites[p], providers[p]);
+        info[p] = spex_site_info(sites[p][0].index);
+        assert_string_equal(info[p]->provider, providers[p]);
+        assert_int_equal(info[p]->id, ID);
+        /* Both types have the number, which the site knows, too. */
+        assert_int_equal(spex_site_info(sites[p][1].index)->probe_id, info[p]->probe_id);
+        assert_int_equal(sites[p][0].probe_id, info[p]->probe_id);
+    }
+    assert_int_equal(info[0]->probe_id, ID);
+    for (unsigned p = 1; p < PROVIDERS - 1; p++)
+        for (unsigned q = 0; q < p; q++)
+            assert_int_not_equal(info[p]->probe_id, info[q]->probe_id);
+    /* The fourth module has further sites of the first one's probes. */
+    assert_int_equal(info[3]->probe_id, ID);
+    assert_int_equal(info[3]->probe, sites[0][0].index);
+    set("off", 0);
+    set("libb/400", 2);
+    set("lib[ac]/*:lat", 3);
+    set("400:cnt", 4);
+    for (unsigned p = 0; p < PROVIDERS; p++)
+        spex_module_unregister(sites[p]);
+    assert_int_equal(sites[1][0].probe_id, ID);
+    /* Loaded again, a provider has its former numbers. */
+    enter_provided(last, "libb");
+    assert_ptr_equal(spex_site_info(last[0].index), info[1]);
+    spex_module_unregister(last);
+    set("*@3", 0);
+}
+
+/* Enters a site with this name in the place of an id. */
+static const struct spex_site_info *enter_named(struct spex_site *site, const char *literal,
+                                                const char *provider, uint32_t type) {
+    static char texts[8][32];
+    static unsigned used;
+    struct spex_probe_name declared[] = {{.probe_id = 0}, {.probe_id = 31, .name = "thirty-one"}};
+    char *text = texts[used++];
+    snprintf(declared[0].name, sizeof(declared[0].name), SPEX_PROVIDER_MARK "%s", provider);
+    int length = snprintf(text, sizeof(texts[0]), "file.c%c%c", 0, 0);
+    snprintf(text + length, sizeof(texts[0]) - (size_t)length, "%s", literal);
+    *site = (struct spex_site){.subsample = 1, .line = used};
+    site->type_number = (uint8_t)(SPEX_TYPE_NUMBER_(type) | SPEX_SITE_NAMED);
+    site->file_offset = (intptr_t)text - (intptr_t)&site->file_offset;
+    spex_module_register(site, site + 1, declared, declared + COUNT_OF(declared));
+    return spex_site_info(site->index);
+}
+
+static void names_stand_in_the_place_of_ids(void **state) {
+    struct spex_site sites[6];
+    const struct spex_site_info *parse = enter_named(&sites[0], "\"parse\"", "liba", SPEX_LAT);
+    const struct spex_site_info *again = enter_named(&sites[1], "\"par\" \"se\"", "liba", SPEX_LAT);
+    const struct spex_site_info *count = enter_named(&sites[2], "\"parse\"", "liba", SPEX_CNT);
+    const struct spex_site_info *other = enter_named(&sites[3], "\"other\"", "liba", SPEX_LAT);
+    const struct spex_site_info *theirs = enter_named(&sites[4], "\"parse\"", "libb", SPEX_LAT);
+    const struct spex_site_info *known = enter_named(&sites[5], "\"thirty-one\"", "liba", SPEX_LAT);
+    (void)state;
+    assert_string_equal(parse->name, "parse");
+    assert_string_equal(again->name, "parse");
+    assert_int_equal(parse->id, -1);
+    assert_int_equal(again->probe, sites[0].index);
+    assert_int_equal(count->probe_id, parse->probe_id);
+    assert_int_not_equal(count->probe, parse->probe);
+    assert_int_not_equal(other->probe_id, parse->probe_id);
+    assert_int_not_equal(theirs->probe_id, parse->probe_id);
+    assert_int_equal(known->id, 31);
+    set("off", 0);
+    set("parse", 4);
+    set("liba/parse", 3);
+    set("65535,0", 0);
+    set("31", 1);
+    for (size_t s = 0; s < COUNT_OF(sites); s++)
+        spex_module_unregister(&sites[s]);
+    set("*@3", 0);
+}
+
+static void names_are_read_from_the_source(void **state) {
+    static const char *const cases[][2] = {{"\"a\"", "a"},
+                                           {"\"\"", ""},
+                                           {"\"a b\" \"c\"", "a bc"},
+                                           {"\"\\\"\\\\\"", "\"\\"},
+                                           {"\"0123456789\"", "0123456"},
+                                           {"\"a", "a"},
+                                           {"\"\\", "\\"},
+                                           {"7", ""}};
+    char name[8];
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        spex_name_of_literal(cases[c][0], name, sizeof(name));
+        assert_string_equal(name, cases[c][1]);
+    }
+}
+
+static void a_provider_is_named_by_its_file(void **state) {
+    static const char *const cases[][2] = {
+        {"/usr/lib/libz.so.1.2.13", "libz"},
+        {"libz.so", "libz"},
+        {"./app", "app"},
+        {"/opt/my.socket", "my.socket"},
+        {"x.so.old/app-1.2", "app-1.2"},
+        {"/tmp/app (deleted)", "app"},
+        {".so", ".so"},
+    };
+    char name[SPEX_NAME_BYTES];
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        spex_provider_of_path(cases[c][0], name);
+        assert_string_equal(name, cases[c][1]);
+    }
+    spex_provider_of_address(cases, name);
+    assert_string_equal(name, program_invocation_short_name);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_registry_takes_no_room_in_the_file),
@@ -262,6 +395,10 @@ int main(void) {
         cmocka_unit_test(an_index_is_not_used_for_something_else),
         cmocka_unit_test(a_site_with_too_many_values_stays_off_alone),
         cmocka_unit_test(a_probe_is_on_while_one_of_its_sites_is),
+        cmocka_unit_test(providers_have_ids_of_their_own),
+        cmocka_unit_test(a_provider_is_named_by_its_file),
+        cmocka_unit_test(names_stand_in_the_place_of_ids),
+        cmocka_unit_test(names_are_read_from_the_source),
         cmocka_unit_test(what_is_too_much_stays_off_and_is_said),
     };
     return cmocka_run_group_tests(tests, start, stop);

@@ -154,10 +154,14 @@ static bool node_of(const void *by, uint64_t number, struct spex_context_node *n
     return true;
 }
 
-static bool site_of(const void *by, uint16_t kernel, const char **name, const char **parameters) {
+static bool site_of(const void *by, uint16_t kernel, struct spex_kernel_site *site) {
     (void)by;
-    *parameters = kernel == OUTER ? "f(a, n), n" : "";
-    *name = kernel == OUTER ? "samples.outer" : kernel == INNER ? "samples.inner" : "samples.plain";
+    *site = (struct spex_kernel_site){
+        .name = kernel == OUTER   ? "samples.outer"
+                : kernel == INNER ? "samples.inner"
+                                  : "samples.plain",
+        .parameters = kernel == OUTER ? "f(a, n), n" : "",
+    };
     return true;
 }
 

@@ -54,6 +54,30 @@ static void types(void **state) {
             assert_int_equal(control(cases[c].text, 1, "x", type), cases[c].mask & type ? SC : 0);
 }
 
+/* The sampling that a selection gives probe 7, "query", of provider libdb. */
+static uint32_t provided(const char *text) {
+    struct spex_selection selection = parsed(text);
+    const struct spex_selection_probe probe = {
+        .provider = "libdb", .name = "query", .type = SPEX_LAT, .subsample = SC, .id = 7};
+    uint32_t period = spex_selection_sampling(&selection, &probe).period;
+    spex_selection_free(&selection);
+    return period;
+}
+
+static void providers(void **state) {
+    static const char *const on[] = {"libdb/query", "libdb/7",     "libdb/*", "lib*/q*", "*/7",
+                                     "*/*:lat",     "libdb/7:lat", "query",   "7",       "*"};
+    static const char *const off[] = {"libd/query", "libdb/8",  "libdb/7:cnt",    "query/libdb",
+                                      "db/*",       "libdbx/*", "libdb/query@off"};
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(on); c++)
+        assert_int_equal(provided(on[c]), SC);
+    for (size_t c = 0; c < COUNT_OF(off); c++)
+        assert_int_equal(provided(off[c]), 0);
+    assert_int_equal(control("libdb/*", 7, "query", SPEX_LAT), 0);
+    assert_int_equal(control("a/b", 7, "a/b", SPEX_LAT), SC);
+}
+
 static void periods(void **state) {
     (void)state;
     assert_int_equal(control("*@1", 7, "query", SPEX_LAT), 1);
@@ -176,6 +200,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_globs_and_ids),
         cmocka_unit_test(types),
+        cmocka_unit_test(providers),
         cmocka_unit_test(periods),
         cmocka_unit_test(kinds_of_sampling),
         cmocka_unit_test(polling),

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <spex/probe.h>
 #include <spex/spex.h>
 #include <spex/tune.h>
 
@@ -142,6 +143,32 @@ static void a_probe_that_is_not_there_is_named(void **state) {
     assert_string_equal(tune_wait().why, "has no probe tune.missing:lat");
 }
 
+/* Two libraries with a probe 700, whose sites are registered as their constructors do it. */
+static void probes_of_two_providers_are_not_one(void **state) {
+    static const char file[] = "library.c";
+    static const struct spex_probe_name declared[] = {{0, "/liba"}, {0, "/libb"}};
+    const struct spex_criterion ambiguous = {
+        .probe = "700:lat", .metric = "p99", .goal = SPEX_MINIMISE};
+    struct spex_space space = space_for();
+    struct spex_site sites[2];
+    (void)state;
+    for (int l = 0; l < 2; l++) {
+        sites[l] = (struct spex_site){
+            .probe_id = 700, .type_number = SPEX_TYPE_NUMBER_(SPEX_LAT), .subsample = 1};
+        sites[l].file_offset = (intptr_t)file - (intptr_t)&sites[l].file_offset;
+        spex_module_register(&sites[l], &sites[l] + 1, &declared[l], &declared[l] + 1);
+    }
+    space.rules.startup_seconds = 0.02;
+    space.rules.trials_max = 1;
+    space.criteria = &ambiguous;
+    const struct spex_tune_options options = options_for(&space);
+    tune_begin(&options);
+    assert_string_equal(tune_wait().why,
+                        "700:lat names two probes of the program, liba/700 and libb/700");
+    for (int l = 0; l < 2; l++)
+        spex_module_unregister(&sites[l]);
+}
+
 static void a_configuration_that_fails_is_a_failed_run(void **state) {
     struct spex_space space = space_for();
     struct spex_tune_options options = options_for(&space);
@@ -262,6 +289,7 @@ int main(void) {
         TEST(what_the_user_selects_stays),
         TEST(the_user_has_the_last_word),
         TEST(a_probe_that_is_not_there_is_named),
+        TEST(probes_of_two_providers_are_not_one),
         TEST(a_configuration_that_fails_is_a_failed_run),
         TEST(it_ends_by_itself_after_so_many_runs),
         TEST(bad_options_are_refused),

@@ -16,6 +16,7 @@
 #include <spex/record.h>
 
 #include "observe/control_client.h"
+#include "site/provider.h"
 #include "tools/common/complain.h"
 
 /* A selection has a limited length: with more kernels than this, all kernels of the program are
@@ -34,11 +35,15 @@ struct kernel_list {
 };
 
 /* `behind`: what follows the kernel, such as "@off". The first item begins with "+", which
- * makes the selection relative. An error is kept in the list. */
-static void kernel_list_add(struct kernel_list *list, unsigned kernel, const char *behind) {
-    char item[48];
+ * makes the selection relative. Kernels of several providers (`mixed`) are named with them. An
+ * error is kept in the list. */
+static void kernel_list_add(struct kernel_list *list, const struct spex_profile_site *site,
+                            bool mixed, const char *behind) {
+    char kernel[SPEX_PROBE_TEXT_BYTES], item[SPEX_PROBE_TEXT_BYTES + 48];
+    spex_probe_selector(mixed ? site->provider : NULL, site->name,
+                        spex_profile_id(site->probe_id, site->declared), kernel, sizeof(kernel));
     int length =
-        snprintf(item, sizeof(item), "%s%u:kernel%s", list->count ? "," : "+", kernel, behind);
+        snprintf(item, sizeof(item), "%s%s:kernel%s", list->count ? "," : "+", kernel, behind);
     char *grown = realloc(list->text, list->length + (size_t)length + 1);
     if (!grown) {
         list->err = -ENOMEM;
@@ -54,20 +59,29 @@ static bool site_is_kernel(const struct spex_profile_site *site) {
     return site->loaded && site->probe_type == SPEX_KERNEL;
 }
 
+/* Whether the path of a model has the kernel `called`: it has what kernels are called, with "/"
+ * between them. */
+static bool path_has(const char *path, const char *called) {
+    size_t length = strlen(called);
+    for (const char *at = path; at; at = strchr(at, '/')) {
+        at += *at == '/';
+        if (strncmp(at, called, length) == 0 && (at[length] == '/' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
 /* Whether the path of any model names the kernel of this site, by its name or, without a name,
- * by its id. A path has the names of its kernels with "/" between them. */
+ * by its id; perhaps with the provider, as "liba:sort". */
 static bool models_know_site(const struct spex_models *models,
                              const struct spex_profile_site *site) {
-    char number[8];
-    snprintf(number, sizeof(number), "%u", site->probe_id);
-    const char *name = site->name[0] ? site->name : number;
-    size_t length = strlen(name);
+    char called[SPEX_PROBE_TEXT_BYTES], provided[2 * SPEX_PROBE_TEXT_BYTES];
+    spex_probe_called(NULL, site->name, spex_profile_id(site->probe_id, site->declared), called,
+                      sizeof(called));
+    snprintf(provided, sizeof(provided), "%s:%s", site->provider, called);
     for (size_t m = 0; m < models->count; m++)
-        for (const char *at = models->items[m].path; at; at = strchr(at, '/')) {
-            at += *at == '/';
-            if (strncmp(at, name, length) == 0 && (at[length] == '/' || at[length] == '\0'))
-                return true;
-        }
+        if (path_has(models->items[m].path, called) || path_has(models->items[m].path, provided))
+            return true;
     return false;
 }
 
@@ -87,6 +101,7 @@ static struct kernel_list select_known_kernels(const struct spex_profile *profil
                                                const struct spex_models *models,
                                                const char *sampling, unsigned *known) {
     struct kernel_list list = {.text = NULL};
+    bool mixed = spex_profile_sites_mixed(profile);
     *known = 0;
     for (size_t s = 0; s < profile->site_count; s++) {
         const struct spex_profile_site *site = &profile->sites[s];
@@ -95,7 +110,7 @@ static struct kernel_list select_known_kernels(const struct spex_profile *profil
             continue;
         ++*known;
         if (!site->period || *sampling)
-            kernel_list_add(&list, site->probe_id, sampling);
+            kernel_list_add(&list, site, mixed, sampling);
     }
     return list;
 }
@@ -104,11 +119,12 @@ static struct kernel_list select_known_kernels(const struct spex_profile *profil
 static int selection_note_undo(struct spex_attached *attached, const struct spex_profile *before,
                                const struct spex_profile *after) {
     struct kernel_list list = {.text = NULL};
+    bool mixed = spex_profile_sites_mixed(after);
     for (size_t s = 0; s < before->site_count; s++) {
         const struct spex_profile_site *site = &before->sites[s];
         for (size_t a = s; a < after->site_count && site_is_kernel(site) && !site->period; a++)
             if (after->sites[a].index == site->index && after->sites[a].period) {
-                kernel_list_add(&list, site->probe_id, "@off");
+                kernel_list_add(&list, site, mixed, "@off");
                 break;
             }
     }

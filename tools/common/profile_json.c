@@ -115,14 +115,20 @@ static json_t *with_activity(json_t *json, const struct spex_profile_probe *prob
     return NULL;
 }
 
+json_t *spex_id_json(int32_t id) {
+    return id < 0 ? json_null() : json_integer(id);
+}
+
 /* "rate" is null where the probe was always polled, and so was not counted. */
 json_t *spex_profile_row_json(const struct spex_profile *profile,
                               const struct spex_profile_row *row) {
     const struct spex_profile_probe *probe = &row->probe;
     bool counted = spex_profile_counted_seconds(probe) > 0;
     json_t *json = json_pack(
-        "{s:i, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o, s:I, s:o}", "id",
-        (int)probe->probe_id, "name", probe->name[0] ? probe->name : NULL, "type",
+        "{s:o, s:s?, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o, s:I, s:o}", "id",
+        spex_id_json(spex_profile_id(probe->probe_id, probe->declared)), "name",
+        probe->name[0] ? probe->name : NULL, "provider",
+        probe->provider[0] ? probe->provider : NULL, "type",
         spex_probe_type_name(probe->probe_type), "period", (json_int_t)probe->period, "sampling",
         spex_sampling_kind_name(probe->kind), "one_in",
         number_or_null(spex_profile_one_in(probe), probe->records > 0), "count",

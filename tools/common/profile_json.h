@@ -19,4 +19,7 @@ json_t *spex_profile_type_json(const struct spex_profile *profile,
 /* A string. Bytes that are not UTF-8 become "?". */
 json_t *spex_text_json(const char *text);
 
+/* A probe's id; null for -1. */
+json_t *spex_id_json(int32_t id);
+
 #endif

@@ -17,6 +17,7 @@
 #include "ring/probe_type.h"
 #include "text/quantity.h"
 #include "tools/common/complain.h"
+#include "tools/common/profile_json.h"
 #include "tools/list/probe_list.h"
 
 /* Sites that share a line of the list, such as the copies of an inlined function. */
@@ -34,7 +35,9 @@ struct entry {
 static int order_by_place(const void *a, const void *b) {
     const struct spex_profile_site *one = ((const struct entry *)a)->site;
     const struct spex_profile_site *other = ((const struct entry *)b)->site;
-    int order = strcmp(one->name, other->name);
+    int order = strcmp(one->provider, other->provider);
+    if (!order)
+        order = strcmp(one->name, other->name);
     if (!order)
         order = one->probe_id - other->probe_id;
     if (!order)
@@ -170,6 +173,12 @@ static void site_add_place(struct spex_columns *columns, const struct spex_profi
         spex_columns_add(columns, "%s", site->file);
 }
 
+/* Whether the list has probes of several providers. */
+static bool entries_mixed(const struct entry *entries, size_t count) {
+    /* They are sorted by provider. */
+    return count && strcmp(entries[0].site->provider, entries[count - 1].site->provider) != 0;
+}
+
 /* The mask has the columns of text, which are aligned to the left. */
 int spex_live_list_print(const struct spex_profile *profile, FILE *out) {
     static const char *const headings[] = {"probe", "id",         "type",     "sc",
@@ -180,11 +189,13 @@ int spex_live_list_print(const struct spex_profile *profile, FILE *out) {
     struct entry *entries = make_entries(profile, &count);
     if (!entries)
         return -ENOMEM;
+    bool mixed = entries_mixed(entries, count);
     spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 0x705);
     for (size_t e = 0; e < count; e++) {
         const struct spex_profile_site *site = entries[e].site;
-        spex_probe_list_add_name(&columns, site->name, site->probe_id);
-        spex_columns_add(&columns, "%u", site->probe_id);
+        int32_t id = spex_profile_id(site->probe_id, site->declared);
+        spex_probe_list_add_name(&columns, mixed ? site->provider : NULL, site->name, id);
+        spex_probe_list_add_id(&columns, id);
         spex_probe_list_add_type(&columns, site->probe_type, site->detail,
                                  site->parameters[0] ? site->parameters : NULL);
         spex_columns_add(&columns, "%u", site->subsample);
@@ -213,12 +224,13 @@ static json_t *entry_json(const struct spex_profile *profile, const struct entry
     double cost = entry_cost(profile, entry);
     double margin = row ? spex_count_margin(&row->probe) : 0;
     json_t *json = json_pack(
-        "{s:i, s:s?, s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:s?, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
-        (int)site->probe_id, "name", site->name[0] ? site->name : NULL, "type",
-        spex_probe_type_name(site->probe_type), "file", site->file, "line", (json_int_t)site->line,
-        "sc", (json_int_t)site->subsample, "copies", (json_int_t)entry->copies, "on",
-        site->period != 0, "period", (json_int_t)site->period, "sampling",
-        site->period ? spex_sampling_kind_name(site->kind) : NULL, "rate",
+        "{s:o, s:s?, s:s?, s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:s?, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "id", spex_id_json(spex_profile_id(site->probe_id, site->declared)), "name",
+        site->name[0] ? site->name : NULL, "provider", site->provider[0] ? site->provider : NULL,
+        "type", spex_probe_type_name(site->probe_type), "file", site->file, "line",
+        (json_int_t)site->line, "sc", (json_int_t)site->subsample, "copies",
+        (json_int_t)entry->copies, "on", site->period != 0, "period", (json_int_t)site->period,
+        "sampling", site->period ? spex_sampling_kind_name(site->kind) : NULL, "rate",
         number_or_null(row && spex_profile_counted_seconds(&row->probe) > 0, entry_rate(entry)),
         "count", number_or_null(row != NULL, row ? row->probe.count : 0), "count_margin",
         number_or_null(row && margin >= 0, margin), "record_cost_ns",

@@ -13,9 +13,11 @@
 
 #include "profile/columns.h"
 #include "ring/probe_type.h"
+#include "site/provider.h"
 #include "text/printable.h"
 #include "text/quantity.h"
 #include "tools/common/complain.h"
+#include "tools/common/profile_json.h"
 
 /* Paths may have any bytes but zero; they are shown in a terminal. To be freed; NULL: out of
  * memory. */
@@ -58,11 +60,17 @@ void spex_probe_list_free(struct spex_probe_list *list) {
     *list = (struct spex_probe_list){.program = NULL};
 }
 
-void spex_probe_list_add_name(struct spex_columns *columns, const char *name, unsigned id) {
-    if (*name)
-        spex_columns_add(columns, "%s", name);
+void spex_probe_list_add_name(struct spex_columns *columns, const char *provider, const char *name,
+                              int32_t id) {
+    char text[SPEX_PROBE_TEXT_BYTES];
+    spex_columns_add(columns, "%s", spex_probe_called(provider, name, id, text, sizeof(text)));
+}
+
+void spex_probe_list_add_id(struct spex_columns *columns, int32_t id) {
+    if (id < 0)
+        spex_columns_add(columns, "-");
     else
-        spex_columns_add(columns, "%u", id);
+        spex_columns_add(columns, "%d", (int)id);
 }
 
 /* A type with what its `detail` means: the counter, or how many values or parameters. */
@@ -88,11 +96,12 @@ void spex_probe_list_add_copies(struct spex_columns *columns, uint32_t copies) {
         spex_columns_add(columns, "%s", "");
 }
 
-/* `object`: the file of the site, or "". */
+/* `object`: the file of the site, and `provider` its provider, or "". */
 static void site_add_row(struct spex_columns *columns, const struct spex_object_site *site,
-                         const char *object) {
-    spex_probe_list_add_name(columns, site->name, site->probe_id);
-    spex_columns_add(columns, "%u", site->probe_id);
+                         const char *provider, const char *object) {
+    int32_t id = spex_object_site_id(site);
+    spex_probe_list_add_name(columns, provider, site->name, id);
+    spex_probe_list_add_id(columns, id);
     spex_probe_list_add_type(columns, site->probe_type, site->detail, site->parameters);
     spex_columns_add(columns, "%u", site->subsample);
     spex_columns_add(columns, "%s:%u", site->file, site->line);
@@ -106,15 +115,30 @@ static bool has_one_object(const struct spex_probe_list *list) {
     return list->objects[0].sites.count == list->site_count;
 }
 
+/* Whether the list has probes of several providers. */
+static bool list_mixed(const struct spex_probe_list *list) {
+    const char *provider = NULL;
+    for (size_t o = 0; o < list->object_count; o++) {
+        const struct spex_object_sites *sites = &list->objects[o].sites;
+        if (sites->count && provider && strcmp(provider, sites->provider) != 0)
+            return true;
+        if (sites->count)
+            provider = sites->provider;
+    }
+    return false;
+}
+
 /* The mask has the columns of text, which are aligned to the left. */
 int spex_probe_list_print(const struct spex_probe_list *list, FILE *out) {
     static const char *const headings[] = {"probe", "id",     "type",  "sc",
                                            "where", "copies", "object"};
     struct spex_columns columns;
     spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 0x75);
+    bool mixed = list_mixed(list);
     for (size_t o = 0; o < list->object_count; o++)
         for (size_t s = 0; s < list->objects[o].sites.count; s++)
             site_add_row(&columns, &list->objects[o].sites.items[s],
+                         mixed ? list->objects[o].sites.provider : "",
                          has_one_object(list) ? "" : list->objects[o].path);
     int err = columns.error;
     spex_columns_print(&columns, out);
@@ -122,12 +146,14 @@ int spex_probe_list_print(const struct spex_probe_list *list, FILE *out) {
 }
 
 /* Keys that only some types have are added at the end. */
-static json_t *site_json(const struct spex_object_site *site, const char *object) {
-    json_t *json = json_pack("{s:i, s:s?, s:s, s:s, s:I, s:I, s:I, s:s}", "id", (int)site->probe_id,
-                             "name", *site->name ? site->name : NULL, "type",
-                             spex_probe_type_name(site->probe_type), "file", site->file, "line",
-                             (json_int_t)site->line, "sc", (json_int_t)site->subsample, "copies",
-                             (json_int_t)site->copies, "object", object);
+static json_t *site_json(const struct spex_object_site *site, const char *provider,
+                         const char *object) {
+    json_t *json =
+        json_pack("{s:o, s:s?, s:s, s:s, s:s, s:I, s:I, s:I, s:s}", "id",
+                  spex_id_json(spex_object_site_id(site)), "name", *site->name ? site->name : NULL,
+                  "provider", provider, "type", spex_probe_type_name(site->probe_type), "file",
+                  site->file, "line", (json_int_t)site->line, "sc", (json_int_t)site->subsample,
+                  "copies", (json_int_t)site->copies, "object", object);
     if (site->probe_type == SPEX_PERFCNTR)
         json_object_set_new(json, "counter", json_integer(site->detail));
     if (site->probe_type == SPEX_SNAPSHOT)
@@ -148,7 +174,8 @@ static json_t *list_json(const struct spex_probe_list *list) {
         const struct spex_probe_object *object = &list->objects[o];
         err |= json_array_append_new(objects, json_string(object->path));
         for (size_t s = 0; s < object->sites.count; s++)
-            err |= json_array_append_new(sites, site_json(&object->sites.items[s], object->path));
+            err |= json_array_append_new(
+                sites, site_json(&object->sites.items[s], object->sites.provider, object->path));
     }
     json_t *json = json_pack("{s:s, s:o, s:o, s:b}", "program", list->program, "objects", objects,
                              "sites", sites, "functions", (int)list->functions);

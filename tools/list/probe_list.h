@@ -33,10 +33,13 @@ int spex_probe_list_add(struct spex_probe_list *list, const char *path,
                         struct spex_object_sites *sites);
 void spex_probe_list_free(struct spex_probe_list *list);
 
-/* Add a cell. The name of a probe without one is its id. The type of a PERFCNTR probe has its
+/* Add a cell. The name of a probe without one is its id; in front stands the provider, unless that
+ * is NULL or empty. An id of -1 is "-". The type of a PERFCNTR probe has its
  * counter with it, of a SNAPSHOT the number of its values, and of a KERNEL its parameters, or their
  * number where `parameters` is NULL. One copy is an empty cell. */
-void spex_probe_list_add_name(struct spex_columns *columns, const char *name, unsigned id);
+void spex_probe_list_add_name(struct spex_columns *columns, const char *provider, const char *name,
+                              int32_t id);
+void spex_probe_list_add_id(struct spex_columns *columns, int32_t id);
 void spex_probe_list_add_type(struct spex_columns *columns, uint32_t probe_type, unsigned detail,
                               const char *parameters);
 void spex_probe_list_add_copies(struct spex_columns *columns, uint32_t copies);

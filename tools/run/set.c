@@ -57,11 +57,12 @@ static bool item_matches(const struct spex_selection_item *item,
                          const struct spex_profile *profile) {
     for (size_t s = 0; s < profile->site_count; s++) {
         const struct spex_profile_site *site = &profile->sites[s];
-        struct spex_selection_probe probe = {.name = site->name[0] ? site->name : NULL,
+        struct spex_selection_probe probe = {.provider = site->provider,
+                                             .name = site->name[0] ? site->name : NULL,
                                              .file = site->file,
                                              .type = site->probe_type,
                                              .subsample = site->subsample,
-                                             .id = site->probe_id};
+                                             .id = spex_profile_id(site->probe_id, site->declared)};
         if (site->loaded && spex_selection_item_matches(item, &probe))
             return true;
     }

@@ -59,7 +59,7 @@ static int number_order(uint64_t one, uint64_t other) {
 /* The order of `rows`: by id and then type. */
 static int order_by_probe(const void *a, const void *b) {
     const struct spex_top_row *one = a, *other = b;
-    int order = number_order(one->id, other->id);
+    int order = number_order(one->number, other->number);
     return order ? order : number_order(one->type, other->type);
 }
 
@@ -69,9 +69,13 @@ static bool site_is_polled(const struct spex_profile_site *site) {
 }
 
 /* A row for one site. Sites whose library was unloaded count neither as sites nor as on. */
-static void row_fill_from_site(struct spex_top_row *row, const struct spex_profile_site *site) {
+static void row_fill_from_site(struct spex_top_row *row, const struct spex_profile_site *site,
+                               bool mixed) {
+    const char *provider = mixed ? site->provider : NULL;
+    int32_t id = spex_profile_id(site->probe_id, site->declared);
     *row = (struct spex_top_row){.type = site->probe_type,
-                                 .id = site->probe_id,
+                                 .number = site->probe_id,
+                                 .id = id,
                                  .sites = site->loaded != 0,
                                  .sites_on = site->loaded && site->period,
                                  .period = site_is_polled(site) || !site->loaded ? 0 : site->period,
@@ -79,10 +83,8 @@ static void row_fill_from_site(struct spex_top_row *row, const struct spex_profi
                                  .kind = site->kind,
                                  .burst = site->burst,
                                  .subsample = site->subsample};
-    if (site->name[0])
-        memcpy(row->name, site->name, sizeof(row->name));
-    else
-        snprintf(row->name, sizeof(row->name), "%u", site->probe_id);
+    spex_probe_called(provider, site->name, id, row->name, sizeof(row->name));
+    spex_probe_selector(provider, site->name, id, row->chosen, sizeof(row->chosen));
 }
 
 /* Adds the sites of another row of the same probe. The row has the shortest period of those
@@ -153,7 +155,7 @@ static void view_fill_figures(struct spex_top_view *view, enum spex_top_span spa
                               const struct spex_profile *profile) {
     for (size_t r = 0; profile && r < profile->row_count; r++) {
         const struct spex_profile_probe *probe = &profile->rows[r].probe;
-        struct spex_top_row key = {.id = probe->probe_id, .type = probe->probe_type};
+        struct spex_top_row key = {.number = probe->probe_id, .type = probe->probe_type};
         struct spex_top_row *row =
             bsearch(&key, view->rows, view->row_count, sizeof(key), order_by_probe);
         if (!row)
@@ -225,8 +227,9 @@ int spex_top_view_fill(struct spex_top_view *view, const struct spex_profile *no
         free(shown);
         return -ENOMEM;
     }
+    bool mixed = spex_profile_sites_mixed(now);
     for (size_t s = 0; s < now->site_count; s++)
-        row_fill_from_site(&rows[s], &now->sites[s]);
+        row_fill_from_site(&rows[s], &now->sites[s], mixed);
     spex_top_view_free(view);
     view->rows = rows;
     view->shown = shown;
@@ -306,7 +309,7 @@ static int order_by_column(const void *a, const void *b, void *user) {
 
 /* The filter is applied to the text that selects the probe, such as "query:lat". */
 static bool row_passes_filter(const struct spex_top_view *view, const struct spex_top_row *row) {
-    char text[SPEX_PROFILE_NAME_BYTES + 16];
+    char text[SPEX_PROBE_TEXT_BYTES + 16];
     snprintf(text, sizeof(text), "%s:%s", row->name, spex_probe_type_name(row->type));
     return strcasestr(text, view->filter) != NULL;
 }
@@ -355,7 +358,7 @@ int spex_top_row_toggle(struct spex_top_row *row, char *selection, size_t size) 
         return -EINVAL;
     }
     bool off = row->sites_on != 0;
-    snprintf(selection, size, "+%u:%s%s", row->id, spex_probe_type_name(row->type),
+    snprintf(selection, size, "+%s:%s%s", row->chosen, spex_probe_type_name(row->type),
              off ? "@off" : "");
     row->sites_on = off ? 0 : row->sites;
     row->period = off ? 0 : row->subsample;
@@ -395,7 +398,7 @@ int spex_top_row_period(struct spex_top_row *row, bool longer, char *selection, 
     }
     row->period = (uint32_t)period;
     char text[SPEX_SAMPLING_TEXT];
-    snprintf(selection, size, "+%u:%s@%s", row->id, spex_probe_type_name(row->type),
+    snprintf(selection, size, "+%s:%s@%s", row->chosen, spex_probe_type_name(row->type),
              sampling_text(row, text, sizeof(text)));
     return 0;
 }

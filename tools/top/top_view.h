@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "profile/profile.h"
+#include "site/provider.h"
 
 enum spex_top_column {
     SPEX_TOP_PERIOD,
@@ -43,9 +44,13 @@ struct spex_top_figures {
 
 struct spex_top_row {
     uint32_t type;
-    uint16_t id;
-    /* The name; the id where the probe has none. */
-    char name[SPEX_PROFILE_NAME_BYTES];
+    /* The number in the process, by which rows are found, and the developer's id. */
+    uint16_t number;
+    int32_t id;
+    /* The name; the id where the probe has none. In front stands the provider if there are several. */
+    char name[SPEX_PROBE_TEXT_BYTES];
+    /* Selects the probe of any type. */
+    char chosen[SPEX_PROBE_TEXT_BYTES];
     /* Sites that are loaded, and of them those that are on. */
     uint32_t sites, sites_on;
     /* The shortest period of its sites, 0 when all are off, and the kind and burst of that

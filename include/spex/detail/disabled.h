@@ -24,7 +24,7 @@ SPEX_INLINE int spex_set_nothing_(size_t size) {
  * and subsampling counters must be constants, as they must with probes. */
 #define SPEX_BEGIN_(var, kind, type, id, sc)                                                       \
     (void)0;                                                                                       \
-    enum { var = (id) + 0 * (sc) }
+    enum { var = SPEX_NUMBER_(id) + 0 * (sc) }
 #define SPEX_END_(var, kind, id) ((void)var)
 #define SPEX_COUNTER_BEGIN_(var, kind, type, pcid, id, sc)                                         \
     SPEX_BEGIN_(var, kind, type, id, (sc) + 0 * (pcid))
@@ -32,7 +32,8 @@ SPEX_INLINE int spex_set_nothing_(size_t size) {
 /* Scopes: only the arguments are checked. */
 #define SPEX_SCOPE_(var, kind, type, id, sc)                                                       \
     (void)0;                                                                                       \
-    SPEX_STATIC_ASSERT_((id) >= 0 && (sc) >= 1, "spex: an id and a subsampling counter")
+    SPEX_STATIC_ASSERT_(SPEX_NUMBER_(id) >= 0 && (sc) >= 1, "spex: an id and a subsampling "       \
+                                                            "counter")
 #define SPEX_COUNTER_SCOPE_(var, kind, type, pcid, id, sc)                                         \
     SPEX_SCOPE_(var, kind, type, id, (sc) + 0 * (pcid))
 /* The value is 0, as without libspex. */
@@ -42,7 +43,7 @@ SPEX_INLINE int spex_set_nothing_(size_t size) {
 #define SPEX_SNAPSHOT_(id, sc, ...)                                                                \
     do {                                                                                           \
         if (0) {                                                                                   \
-            uint64_t spex_values_[] = {(id), SPEX_WORDS_(__VA_ARGS__)};                            \
+            uint64_t spex_values_[] = {SPEX_NUMBER_(id), SPEX_WORDS_(__VA_ARGS__)};                \
             (void)spex_values_;                                                                    \
         }                                                                                          \
     } while (0)
@@ -50,5 +51,8 @@ SPEX_INLINE int spex_set_nothing_(size_t size) {
 #define SPEX_PROBE_NAME_(var, id, text)                                                            \
     SPEX_STATIC_ASSERT_(sizeof(text) <= SPEX_NAME_BYTES, "spex: a probe name has 61 bytes at "     \
                                                          "most")
+#define SPEX_PROVIDER_(text)                                                                       \
+    SPEX_STATIC_ASSERT_(sizeof(text) > 1 && sizeof(text) < SPEX_NAME_BYTES,                        \
+                        "spex: a provider has 1 to 60 bytes")
 
 #endif

@@ -99,4 +99,11 @@
     SPEX_STATIC_ASSERT_(sizeof(text) <= SPEX_NAME_BYTES, "spex: a probe name has 61 bytes at "     \
                                                          "most")
 
+/* Declares the provider, in the same section. */
+#define SPEX_PROVIDER_(text)                                                                       \
+    static const struct spex_probe_name spex_provider_ SPEX_KEEP                                   \
+        __attribute__((section("spex_names"))) = {0, SPEX_PROVIDER_MARK text};                     \
+    SPEX_STATIC_ASSERT_(sizeof(text) > 1 && sizeof(text) < SPEX_NAME_BYTES,                        \
+                        "spex: a provider has 1 to 60 bytes")
+
 #endif

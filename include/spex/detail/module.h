@@ -10,8 +10,11 @@
  * the program nothing. C has no inline functions that are shared between translation units in this
  * way; hence the assembly. Link-time optimisation joins the assembly of several translation units
  * to one file; .ifndef leaves out the copies there. The symbols are hidden: each object has its
- * own, and passes the bounds of its own sections, which the linker defines (0 for a section that
- * the object does not have). */
+ * own, and passes the bounds of its own sections, which the linker defines.
+ *
+ * The group also has an empty site and an empty name. So each object that refers to the bounds has
+ * both sections. Without them, GNU ld would look for the bounds in the libraries that the object
+ * links: it exports the bounds of a library although they are hidden (binutils 2.40). */
 #ifndef SPEX_DETAIL_MODULE_H
 #define SPEX_DETAIL_MODULE_H
 
@@ -33,13 +36,22 @@
     ".8byte " name "\n"                                                                            \
     ".popsection\n"
 
-/* The references are weak, so that an object can be linked without libspex, and without one of the
- * sections. */
+/* An entry of zeros, which nobody takes for a site or a name. */
+#define SPEX_ASM_EMPTY_ENTRY_(section, flags, align, bytes)                                        \
+    ".pushsection " section ", \"" flags "G\", %progbits, spex_module, comdat\n"                   \
+    ".balign " align "\n"                                                                          \
+    ".zero " bytes "\n"                                                                            \
+    ".popsection\n"
+
+/* The references are weak, so that an object can be linked without libspex, and with a linker that
+ * drops the empty entries (--gc-sections). */
 __asm__(".ifndef spex_module_enter_\n"
         ".weak spex_module_register, spex_module_unregister\n"
         ".weak __start_spex_sites, __stop_spex_sites, __start_spex_names, __stop_spex_names\n"
         ".hidden __start_spex_sites, __stop_spex_sites, __start_spex_names, __stop_spex_names\n"
         /* clang-format off */
+        SPEX_ASM_EMPTY_ENTRY_("spex_sites", "aw", "8", "32")
+        SPEX_ASM_EMPTY_ENTRY_("spex_names", "a", "2", "64")
         SPEX_ASM_MODULE_FUNCTION_("spex_module_enter_", SPEX_ASM_MODULE_ENTER_,
                                   ".text.startup", "init_array")
         SPEX_ASM_MODULE_FUNCTION_("spex_module_leave_", SPEX_ASM_MODULE_LEAVE_,

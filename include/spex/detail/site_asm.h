@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include <spex/detail/values.h>
 #include <spex/region.h>
 #include <spex/site.h>
 #include <spex/ticks.h>
@@ -20,15 +21,29 @@
 #define SPEX_STATIC_ASSERT_ _Static_assert
 #endif
 
+#define SPEX_CHECK_ID_(id_)                                                                        \
+    SPEX_STATIC_ASSERT_(SPEX_NUMBER_(id_) >= 0 && SPEX_NUMBER_(id_) <= 65535,                      \
+                        "spex: a probe id is 0 to 65535");                                         \
+    SPEX_STATIC_ASSERT_(!SPEX_NAMED_(id_) || (sizeof(id_) > 1 && sizeof(id_) <= SPEX_NAME_BYTES),  \
+                        "spex: a probe name has 1 to 61 bytes")
+
+/* One of two string literals. */
+#ifdef __cplusplus
+#define SPEX_TEXT_OF_(id_, text_, named_) (SPEX_NAMED_(id_) ? (named_) : (text_))
+#else
+#define SPEX_TEXT_OF_(id_, text_, named_) __builtin_choose_expr(SPEX_NAMED_(id_), named_, text_)
+#endif
+
 /* Puts one struct spex_site into this object and points `site` at it.
  *
  * Assembly, because a static object with a section of its own cannot stand in an inline function or
  * in a template of C++. "?" puts the site into the section group of the function around it, so that
  * the linker keeps or discards both. The index and the control word are 0: the library sets them.
- * `text_` is the source file's name; a KERNEL appends its parameters' names. */
+ * `text_` is the site's text, and `named_` the one with the name, for a probe that has one in the
+ * place of its id. */
 #define SPEX_SITE_ASM_(site, type_, detail_, id_, sc_)                                             \
-    SPEX_SITE_TEXT_ASM_(site, type_, detail_, id_, sc_, __FILE__)
-#define SPEX_SITE_TEXT_ASM_(site, type_, detail_, id_, sc_, text_)                                 \
+    SPEX_SITE_TEXT_ASM_(site, type_, detail_, id_, sc_, __FILE__, __FILE__ "\0\0" #id_)
+#define SPEX_SITE_TEXT_ASM_(site, type_, detail_, id_, sc_, text_, named_)                         \
     __asm__(".pushsection spex_sites, \"aw?\", %%progbits\n"                                       \
             ".balign 8\n"                                                                          \
             "991: .4byte 0, 0, %c[subsample], %c[line]\n"                                          \
@@ -38,14 +53,15 @@
             ".8byte %c[file] - .\n"                                                                \
             ".popsection\n" SPEX_ASM_ADDRESS_("%0")                                                \
             : "=r"(site)                                                                           \
-            : [subsample] "i"(sc_), [line] "i"(__LINE__), [id] "i"(id_),                           \
-              [type] "i"(SPEX_TYPE_NUMBER_(type_)), [detail] "i"(detail_),                         \
-              [region] "i"(spex_region_id_), [file] SPEX_ASM_SYMBOL_(text_))
+            : [subsample] "i"(sc_), [line] "i"(__LINE__), [id] "i"(SPEX_NUMBER_(id_)),             \
+              [type] "i"(SPEX_TYPE_NUMBER_(type_) | (SPEX_NAMED_(id_) ? SPEX_SITE_NAMED : 0)),     \
+              [detail] "i"(detail_), [region] "i"(spex_region_id_),                                \
+              [file] SPEX_ASM_SYMBOL_(SPEX_TEXT_OF_(id_, text_, named_)))
 
 /* Checks the constants of a probe, declares `site` and sets it. The fast copy of a region has no
  * sites: there `site` is NULL. */
 #define SPEX_SITE_(site, type_, detail_, id_, sc_)                                                 \
-    SPEX_STATIC_ASSERT_((id_) >= 0 && (id_) <= 65535, "spex: a probe id is 0 to 65535");           \
+    SPEX_CHECK_ID_(id_);                                                                           \
     SPEX_STATIC_ASSERT_((sc_) >= 1 && (sc_) <= SPEX_CONTROL_PERIOD_MAX,                            \
                         "spex: a subsampling counter is 1 to 16777214");                           \
     struct spex_site *site = NULL;                                                                 \

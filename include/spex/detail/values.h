@@ -9,16 +9,39 @@
 #ifndef SPEX_DETAIL_VALUES_H
 #define SPEX_DETAIL_VALUES_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+/* An id is a number, or a name as a string literal. SPEX_NAMED_ tells which, as a constant;
+ * SPEX_NUMBER_ is the number, 0 for a name. */
+#ifdef __cplusplus
+template <typename Id> struct spex_id_ {
+    enum { named = 0 };
+    static constexpr Id number(Id id) {
+        return id;
+    }
+};
+template <size_t bytes> struct spex_id_<const char (&)[bytes]> {
+    enum { named = 1 };
+    static constexpr int number(const char *) {
+        return 0;
+    }
+};
+#define SPEX_NAMED_(id)  spex_id_<decltype(id)>::named
+#define SPEX_NUMBER_(id) spex_id_<decltype(id)>::number(id)
+#else
+#define SPEX_NAMED_(id)  __builtin_types_compatible_p(__typeof__(id), char[sizeof(id)])
+#define SPEX_NUMBER_(id) __builtin_choose_expr(SPEX_NAMED_(id), 0, id)
+#endif
 
 /* Converts a value, and an id. C++ has casts of its own, because a C cast warns there with
  * -Wold-style-cast. */
 #ifdef __cplusplus
 #define SPEX_WORD_(value) static_cast<uint64_t>(value)
-#define SPEX_ID_(id)      static_cast<uint16_t>(id)
+#define SPEX_ID_(id)      static_cast<uint16_t>(SPEX_NUMBER_(id))
 #else
 #define SPEX_WORD_(value) ((uint64_t)(value))
-#define SPEX_ID_(id)      ((uint16_t)(id))
+#define SPEX_ID_(id)      ((uint16_t)SPEX_NUMBER_(id))
 #endif
 
 /* The arguments push the numbers 16 to 0 to the right; the number that arrives at `picked` is the

@@ -45,7 +45,8 @@ static const char schema[] =
     "CREATE TABLE trial_metric (trial INTEGER NOT NULL REFERENCES trial, probe INTEGER NOT NULL,"
     " type TEXT NOT NULL, field INTEGER NOT NULL, name TEXT, records INTEGER NOT NULL,"
     " count REAL NOT NULL, rate REAL, mean REAL, deviation REAL, min REAL, p50 REAL, p90 REAL,"
-    " p99 REAL, max REAL, PRIMARY KEY (trial, probe, type, field)) WITHOUT "
+    " p99 REAL, max REAL, provider TEXT, id INTEGER, PRIMARY KEY (trial, probe, type, field)) "
+    "WITHOUT "
     "ROWID;" SPEX_STORE_USAGE_SCHEMA;
 
 /* Reads the exploration's row. -EEXIST when the file is no store of this format. */
@@ -156,6 +157,18 @@ static int store_check_exploration(const struct spex_store *store, const char *i
     return 0;
 }
 
+/* Adds the columns that a store made before probes had providers lacks. */
+static int store_add_columns(struct spex_store *store, struct spex_error *error) {
+    bool has = false;
+    int err = spex_store_has_providers(store, &has, error);
+    if (err || has)
+        return err;
+    return spex_store_execute(store,
+                              "BEGIN; ALTER TABLE trial_metric ADD COLUMN provider TEXT;"
+                              "ALTER TABLE trial_metric ADD COLUMN id INTEGER; COMMIT",
+                              "write to the store", error);
+}
+
 /* Makes a new file this exploration's store; checks an existing one. */
 static int store_adopt(struct spex_store *store, const struct spex_space_file *space,
                        const char *policy, char *const *argv, struct spex_error *error) {
@@ -176,6 +189,7 @@ static int store_adopt(struct spex_store *store, const struct spex_space_file *s
     } else if (!err) {
         err = store_load(store, error);
         err = err ? err : store_check_exploration(store, identity, policy, program, error);
+        err = err ? err : store_add_columns(store, error);
     }
     free(identity);
     free(program);

@@ -81,6 +81,15 @@ int spex_store_has_table(struct spex_store *store, const char *table, bool *has,
     return err;
 }
 
+int spex_store_has_providers(struct spex_store *store, bool *has, struct spex_error *error) {
+    int64_t columns = 0;
+    int err = spex_store_integer(
+        store, "SELECT count(*) FROM pragma_table_info('trial_metric') WHERE name = 'provider'",
+        &columns, error);
+    *has = columns > 0;
+    return err;
+}
+
 /* A query without a row is an error. */
 int spex_store_integer(struct spex_store *store, const char *sql, int64_t *value,
                        struct spex_error *error) {

@@ -9,12 +9,15 @@
 
 #include "explore/store/store_file.h"
 #include "ring/probe_type.h"
+#include "site/provider.h"
 #include "text/printable.h"
 
 /* The caller's function, and its argument. */
 struct taking {
     spex_metric_taker *take;
     void *user;
+    /* The probes have several providers, which are shown. */
+    bool mixed;
 };
 
 /* Columns of trial_metric; unit NULL: the unit of the probe's values. */
@@ -24,20 +27,26 @@ static const struct {
 } columns[] = {{"throughput", "/s"}, {"mean", NULL}, {"deviation", NULL}, {"min", NULL},
                {"p50", NULL},        {"p90", NULL},  {"p99", NULL},       {"max", NULL}};
 
+/* The query; `identity` is the columns ID and PROVIDER. */
+#define SELECT_METRICS(identity)                                                                   \
+    "SELECT trial - 1, type, field, name, " identity                                               \
+    ", rate, mean, deviation, min, p50, p90, p99, max FROM trial_metric"
+
 /* Columns of the query: these, then those above. */
-enum { TRIAL, TYPE, FIELD, NAME, PROBE, FIRST };
+enum { TRIAL, TYPE, FIELD, NAME, ID, PROVIDER, FIRST };
 
 /* "query:lat", "17:lat" for a probe without a name, "query:snapshot[2]" for a value beyond the
  * first. */
-static void probe_text(sqlite3_stmt *row, char *text, size_t size) {
+static void probe_text(sqlite3_stmt *row, bool mixed, char *text, size_t size) {
     const char *name = (const char *)sqlite3_column_text(row, NAME);
+    const char *provider = mixed ? (const char *)sqlite3_column_text(row, PROVIDER) : NULL;
     const char *type = (const char *)sqlite3_column_text(row, TYPE);
     int field = sqlite3_column_int(row, FIELD);
-    char number[16], index[16] = "";
-    snprintf(number, sizeof(number), "%d", sqlite3_column_int(row, PROBE));
+    char probe[SPEX_PROBE_TEXT_BYTES], index[16] = "";
+    spex_probe_called(provider, name, sqlite3_column_int(row, ID), probe, sizeof(probe));
     if (field)
         snprintf(index, sizeof(index), "[%d]", field);
-    snprintf(text, size, "%s:%s%s", name ? name : number, type ? type : "?", index);
+    snprintf(text, size, "%s:%s%s", probe, type ? type : "?", index);
     spex_make_printable(text);
 }
 
@@ -50,9 +59,9 @@ static const char *unit_of(sqlite3_stmt *row) {
 
 /* The throughput of a probe with several values is reported with the first. */
 static int take_probe_row(const struct taking *taking, sqlite3_stmt *row) {
-    char probe[160], name[192];
+    char probe[SPEX_PROBE_TEXT_BYTES + 32], name[SPEX_PROBE_TEXT_BYTES + 64];
     int err = 0;
-    probe_text(row, probe, sizeof(probe));
+    probe_text(row, taking->mixed, probe, sizeof(probe));
     for (int c = 0; c < (int)(sizeof(columns) / sizeof(columns[0])) && !err; c++) {
         if (sqlite3_column_type(row, FIRST + c) == SQLITE_NULL ||
             (c == 0 && sqlite3_column_int(row, FIELD) > 0))
@@ -108,13 +117,19 @@ static int each_row(struct spex_store *store, const char *sql, const struct taki
  * table of usage. */
 int spex_store_metrics(struct spex_store *store, spex_metric_taker *take, void *user,
                        struct spex_error *error) {
-    const struct taking taking = {take, user};
-    bool usage = false;
-    int err =
-        each_row(store,
-                 "SELECT trial - 1, type, field, name, probe, rate, mean, deviation, min, p50,"
-                 " p90, p99, max FROM trial_metric",
-                 &taking, take_probe_row, error);
+    struct taking taking = {take, user, false};
+    bool usage = false, providers = false;
+    int64_t count = 0;
+    int err = spex_store_has_providers(store, &providers, error);
+    if (!err && providers)
+        err = spex_store_integer(store, "SELECT count(DISTINCT provider) FROM trial_metric", &count,
+                                 error);
+    taking.mixed = count > 1;
+    err = err ? err
+              : each_row(store,
+                         providers ? SELECT_METRICS("coalesce(id, probe), provider")
+                                   : SELECT_METRICS("probe, NULL"),
+                         &taking, take_probe_row, error);
     err = err ? err : spex_store_has_table(store, "trial_usage", &usage, error);
     if (!err && usage)
         err =

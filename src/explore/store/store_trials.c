@@ -121,15 +121,19 @@ static int insert_metric(struct spex_store *store, sqlite3_stmt *statement, sqli
     sqlite3_bind_double(statement, 7, metric->count);
     for (int n = 0; n < 8; n++)
         bind_number(statement, 8 + n, numbers[n]);
+    if (metric->provider)
+        sqlite3_bind_text(statement, 16, metric->provider, -1, SQLITE_STATIC);
+    if (metric->id >= 0)
+        sqlite3_bind_int(statement, 17, (int)metric->id);
     return spex_store_put_row(store, statement, error);
 }
 
 static int insert_metrics(struct spex_store *store, sqlite3_int64 number,
                           const struct spex_trial *trial, struct spex_error *error) {
     sqlite3_stmt *statement = NULL;
-    int err =
-        spex_store_keep(store, "INSERT INTO trial_metric VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                        &statement, error);
+    int err = spex_store_keep(store,
+                              "INSERT INTO trial_metric VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                              &statement, error);
     for (size_t m = 0; m < trial->metric_count && !err; m++)
         err = insert_metric(store, statement, number, &trial->metrics[m], error);
     return err;

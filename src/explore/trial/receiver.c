@@ -20,6 +20,7 @@
 #include "base/deadline.h"
 #include "measure/in_order.h"
 #include "ring/probe_type.h"
+#include "site/provider.h"
 
 /* A frame that is received so much later than it was sent shows that this process was held up; most
  * sites of a stream. */
@@ -162,10 +163,15 @@ static int receiver_take_records(struct spex_receiver *receiver,
     return 0;
 }
 
+static size_t site_bytes(uint16_t version) {
+    return version == 2 ? SPEX_STREAM_SITE_BYTES_2 : sizeof(struct spex_stream_site);
+}
+
 /* Copies sites and terminates their texts, which a program may have left without an end. */
 static int receiver_take_sites(struct spex_receiver *receiver,
                                const struct spex_stream_header *header, struct spex_error *error) {
-    const struct spex_stream_site *sites = (const void *)(receiver->frame + sizeof(*header));
+    const char *sites = receiver->frame + sizeof(*header);
+    size_t bytes = site_bytes(header->version);
     if (receiver->site_count + header->count > SITES_MAX)
         return spex_fail(error, -EPROTO, "the program's stream holds too many sites");
     struct spex_stream_site *all =
@@ -175,10 +181,12 @@ static int receiver_take_sites(struct spex_receiver *receiver,
     receiver->sites = all;
     for (uint32_t s = 0; s < header->count; s++) {
         struct spex_stream_site *site = &all[receiver->site_count++];
-        *site = sites[s];
+        *site = (struct spex_stream_site){.index = 0};
+        memcpy(site, sites + s * bytes, bytes);
         site->name[sizeof(site->name) - 1] = '\0';
         site->file[sizeof(site->file) - 1] = '\0';
         site->parameters[sizeof(site->parameters) - 1] = '\0';
+        site->provider[sizeof(site->provider) - 1] = '\0';
     }
     return 0;
 }
@@ -206,14 +214,14 @@ static int receiver_take_contexts(struct spex_receiver *receiver,
 
 /* The size of an entry in a frame of this kind; 0 for a kind without entries, -1 for an unknown
  * kind. */
-static long entry_bytes(uint16_t kind) {
-    switch (kind) {
+static long entry_bytes(const struct spex_stream_header *header) {
+    switch (header->kind) {
     case SPEX_STREAM_HELLO:
     case SPEX_STREAM_PASS:
     case SPEX_STREAM_END:
         return 0;
     case SPEX_STREAM_SITES:
-        return sizeof(struct spex_stream_site);
+        return (long)site_bytes(header->version);
     case SPEX_STREAM_RECORDS:
         return sizeof(struct spex_record);
     case SPEX_STREAM_CONTEXTS:
@@ -231,12 +239,12 @@ static int receiver_check_frame(const struct spex_receiver *receiver,
                                 struct spex_error *error) {
     if (length < sizeof(*header) || header->magic != SPEX_STREAM_MAGIC)
         return spex_fail(error, -EPROTO, "the program's stream is not spex's");
-    if (header->version != SPEX_STREAM_VERSION)
+    if (header->version < SPEX_STREAM_OLDEST || header->version > SPEX_STREAM_VERSION)
         return spex_fail(error, -EPROTO,
                          "the program's spex speaks stream version %u, this one %u: build both "
                          "with the same release",
                          header->version, SPEX_STREAM_VERSION);
-    long entry = entry_bytes(header->kind);
+    long entry = entry_bytes(header);
     bool counted = entry == 0 ? header->count == 0 : header->count > 0;
     if (entry < 0 || !counted ||
         length != sizeof(*header) + (uint64_t)header->count * (uint64_t)entry)
@@ -354,17 +362,26 @@ static const struct spex_stream_site *receiver_next_probe(const struct spex_rece
     return next;
 }
 
+/* Whether the probes have several providers. */
+static bool receiver_mixed(const struct spex_receiver *receiver) {
+    for (size_t s = 1; s < receiver->site_count; s++)
+        if (strcmp(receiver->sites[s].provider, receiver->sites[0].provider) != 0)
+            return true;
+    return false;
+}
+
 /* Each probe once, though it may have several sites. A list that is too long is cut. */
 void spex_receiver_list_probes(const struct spex_receiver *receiver, char *list, size_t size) {
     const struct spex_stream_site *site = receiver_next_probe(receiver, 0);
+    bool mixed = receiver_mixed(receiver);
     snprintf(list, size, "none");
     for (size_t length = 0; site && length < size;
          site = receiver_next_probe(receiver, probe_key(site))) {
-        char number[8];
-        snprintf(number, sizeof(number), "%u", site->probe_id);
+        char probe[SPEX_PROBE_TEXT_BYTES];
+        spex_probe_called(mixed ? site->provider : NULL, site->name, spex_stream_site_id(site),
+                          probe, sizeof(probe));
         length += (size_t)snprintf(list + length, size - length, "%s%s:%s", length ? ", " : "",
-                                   site->name[0] ? site->name : number,
-                                   spex_probe_type_name(site->probe_type));
+                                   probe, spex_probe_type_name(site->probe_type));
     }
 }
 
@@ -386,16 +403,31 @@ static bool node_known(const void *by, uint64_t number, struct spex_context_node
     return spex_receiver_context(by, number, node);
 }
 
-/* False: the program has told no kernel with this id. */
-static bool site_known(const void *by, uint16_t kernel, const char **name,
-                       const char **parameters) {
+/* Whether a kernel of another provider is called the same. */
+static bool is_ambiguous(const struct spex_receiver *receiver,
+                         const struct spex_stream_site *kernel) {
+    for (size_t s = 0; s < receiver->site_count; s++) {
+        const struct spex_stream_site *other = &receiver->sites[s];
+        if (other->probe_type == SPEX_KERNEL && strcmp(other->provider, kernel->provider) != 0 &&
+            strcmp(other->name, kernel->name) == 0 &&
+            (kernel->name[0] || spex_stream_site_id(other) == spex_stream_site_id(kernel)))
+            return true;
+    }
+    return false;
+}
+
+/* False: the program has told no kernel with this number. */
+static bool site_known(const void *by, uint16_t kernel, struct spex_kernel_site *known) {
     const struct spex_receiver *receiver = by;
     for (size_t s = 0; s < receiver->site_count; s++) {
         const struct spex_stream_site *site = &receiver->sites[s];
         if (site->probe_id != kernel || site->probe_type != SPEX_KERNEL)
             continue;
-        *name = site->name;
-        *parameters = site->parameters;
+        *known = (struct spex_kernel_site){.provider =
+                                               is_ambiguous(receiver, site) ? site->provider : NULL,
+                                           .name = site->name,
+                                           .id = spex_stream_site_id(site),
+                                           .parameters = site->parameters};
         return true;
     }
     return false;

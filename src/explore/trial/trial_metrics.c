@@ -11,15 +11,22 @@
 
 #include "ring/probe_type.h"
 
-/* Sets *name to a copy of the probe's name, NULL when it has none. 0 or -ENOMEM. */
-static int metrics_copy_name(const struct spex_metrics *metrics,
-                             const struct spex_stream_site *sites, size_t site_count, char **name) {
-    *name = NULL;
-    for (size_t s = 0; s < site_count; s++)
-        if (sites[s].probe_id == metrics->probe_id && sites[s].probe_type == metrics->probe_type &&
-            sites[s].name[0])
-            return (*name = strdup(sites[s].name)) ? 0 : -ENOMEM;
-    return 0;
+static int text_copy(const char *text, char **copy) {
+    return !text[0] || (*copy = strdup(text)) ? 0 : -ENOMEM;
+}
+
+/* Sets name, provider and id, which the probe's first site has. 0 or -ENOMEM. */
+static int metric_identify(struct spex_trial_metric *metric, const struct spex_stream_site *sites,
+                           size_t site_count) {
+    size_t s = 0;
+    while (s < site_count &&
+           (sites[s].probe_id != metric->probe_id || sites[s].probe_type != metric->probe_type))
+        s++;
+    if (s == site_count)
+        return 0;
+    metric->id = spex_stream_site_id(&sites[s]);
+    int err = text_copy(sites[s].name, &metric->name);
+    return err ? err : text_copy(sites[s].provider, &metric->provider);
 }
 
 /* `scale`: seconds per tick, or 1. */
@@ -48,6 +55,7 @@ static struct spex_trial_metric *trial_append_metric(struct spex_trial *trial,
     struct spex_trial_metric *metric = &all[trial->metric_count++];
     *metric = (struct spex_trial_metric){
         .probe_id = metrics->probe_id,
+        .id = metrics->probe_id,
         .probe_type = metrics->probe_type,
         .field = field,
         .records = metrics->records,
@@ -74,7 +82,7 @@ int spex_trial_metrics(struct spex_trial *trial, struct spex_tracer *tracer,
         double scale = spex_probe_type_ticks(metrics.probe_type) ? 1 / ticks_per_second : 1;
         for (unsigned f = 0; f < (metrics.series ? metrics.series : 1); f++) {
             struct spex_trial_metric *metric = trial_append_metric(trial, &metrics, f);
-            if (!metric || metrics_copy_name(&metrics, sites, site_count, &metric->name))
+            if (!metric || metric_identify(metric, sites, site_count))
                 return -ENOMEM;
             if (seconds > 0)
                 metric->rate = metrics.count / seconds;

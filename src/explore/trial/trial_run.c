@@ -31,10 +31,12 @@ static int fail_memory(struct spex_error *error) {
 static bool site_describe(const void *user, size_t index, struct spex_selection_probe *site) {
     const struct spex_stream_site *told = (const struct spex_stream_site *)user + index;
     *site = (struct spex_selection_probe){
+        .provider = told->provider,
         .name = told->name,
         .type = told->probe_type,
         .subsample = 1,
-        .id = told->probe_id,
+        .id = spex_stream_site_id(told),
+        .number = told->probe_id,
     };
     return true;
 }

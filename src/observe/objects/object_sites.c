@@ -7,6 +7,7 @@
 #include "observe/objects/object_sites.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,8 @@
 #include <spex/record.h>
 
 #include "observe/objects/elf_file.h"
-#include "site/kernel_parameters.h"
+#include "site/provider.h"
+#include "site/site_text.h"
 #include "text/printable.h"
 
 enum {
@@ -105,6 +107,22 @@ static int read_sections(struct reading *reading, const char *wanted, size_t ent
     return 0;
 }
 
+/* The first declaration counts, as in the program itself. */
+static void take_provider(struct reading *reading, const struct spex_probe_name *entry) {
+    const char *declared = spex_provider_declared(entry);
+    if (!declared)
+        return;
+    snprintf(reading->sites->provider, SPEX_NAME_BYTES, "%.*s", SPEX_NAME_BYTES - 1, declared);
+}
+
+/* The provider of an object that declares none. Links are followed: the object's own file names
+ * it. */
+static void set_provider_by_path(struct spex_object_sites *sites, const char *path) {
+    char *real = realpath(path, NULL);
+    spex_provider_of_path(real ? real : path, sites->provider);
+    free(real);
+}
+
 /* The first name of a probe id counts, as in the program itself. */
 static int take_names(struct reading *reading, const GElf_Shdr *header, const void *entries,
                       size_t count) {
@@ -119,8 +137,11 @@ static int take_names(struct reading *reading, const GElf_Shdr *header, const vo
     reading->names = names;
     memcpy(names + reading->name_count, entries, count * sizeof(*names));
     for (size_t n = reading->name_count; n < reading->name_count + count; n++)
-        if (reading->name_of_id[names[n].probe_id] == 0)
+        if (names[n].name[0] && !spex_provider_declared(&names[n]) &&
+            reading->name_of_id[names[n].probe_id] == 0)
             reading->name_of_id[names[n].probe_id] = (uint32_t)n + 1;
+    for (size_t n = reading->name_count + count; n-- > reading->name_count;)
+        take_provider(reading, &names[n]);
     reading->name_count += count;
     return 0;
 }
@@ -134,14 +155,10 @@ static void site_set_name(const struct reading *reading, struct spex_object_site
     spex_make_printable(site->name);
 }
 
-/* The names of the parameters of a KERNEL follow the name of its file. `text`: the bytes after
- * that, of which `got` were read. */
+/* The arguments of a KERNEL have the names of its parameters. */
 static int site_set_parameters(struct reading *reading, struct spex_object_site *site,
-                               const char *text, size_t got) {
-    size_t length = strnlen(text, got);
-    if (length == got)
-        return 0;
-    const char *parameters = spex_parameters_of(text);
+                               const char *arguments) {
+    const char *parameters = spex_parameters_of(arguments);
     reading->file_names_bytes += strlen(parameters);
     if (!*parameters)
         return 0;
@@ -150,6 +167,34 @@ static int site_set_parameters(struct reading *reading, struct spex_object_site 
         return spex_fail(reading->error, -ENOMEM, "out of memory");
     spex_make_printable(site->parameters);
     return 0;
+}
+
+/* A name in the place of the id. The id that the object gives this name, if it does, is the
+ * probe's. */
+static void site_set_own_name(const struct reading *reading, struct spex_object_site *site,
+                              const char *literal) {
+    spex_name_of_literal(literal, site->name, SPEX_NAME_BYTES);
+    for (size_t n = 0; n < reading->name_count && site->named; n++)
+        if (site->name[0] && strncmp(reading->names[n].name, site->name, SPEX_NAME_BYTES) == 0) {
+            site->probe_id = reading->names[n].probe_id;
+            site->named = false;
+        }
+    spex_make_printable(site->name);
+}
+
+/* What follows the file's name, and has `got` bytes: a kernel's arguments, and a name in the place
+ * of the id. Texts that do not end are left out. */
+static int site_set_texts(struct reading *reading, struct spex_object_site *site, const char *text,
+                          size_t got) {
+    size_t length = strnlen(text, got);
+    if (length == got)
+        return 0;
+    int err = site->probe_type == SPEX_KERNEL ? site_set_parameters(reading, site, text) : 0;
+    const char *literal = text + length + 1;
+    got -= length + 1;
+    if (!err && site->named && strnlen(literal, got) < got)
+        site_set_own_name(reading, site, literal);
+    return err;
 }
 
 /* Sets the file to the string at `address`, or to "?" when there is none. */
@@ -168,14 +213,12 @@ static int site_set_file(struct reading *reading, struct spex_object_site *site,
     if (!site->file)
         return spex_fail(reading->error, -ENOMEM, "out of memory");
     spex_make_printable(site->file);
-    return site->probe_type == SPEX_KERNEL && length < got
-               ? site_set_parameters(reading, site, text + length + 1, got - length - 1)
-               : 0;
+    return length < got ? site_set_texts(reading, site, text + length + 1, got - length - 1) : 0;
 }
 
 /* The type of the probe; 0 when the number in the file is none. */
 static uint32_t raw_site_type(const struct spex_site *raw) {
-    return raw->type_number <= SPEX_PROBE_TYPES ? spex_site_type_(raw) : 0;
+    return (raw->type_number & ~SPEX_SITE_NAMED) <= SPEX_PROBE_TYPES ? spex_site_type_(raw) : 0;
 }
 
 /* `address`: that of the site when the object is loaded. The offset of the file name is
@@ -185,18 +228,20 @@ static int take_site(struct reading *reading, const struct spex_site *raw, uint6
     *site = (struct spex_object_site){
         .probe_id = raw->probe_id,
         .probe_type = (uint16_t)raw_site_type(raw),
+        .named = raw->type_number & SPEX_SITE_NAMED,
         .detail = raw->detail,
         .region = raw->region,
         .subsample = raw->subsample,
         .line = raw->line,
         .copies = 1,
     };
-    site_set_name(reading, site);
+    if (!site->named)
+        site_set_name(reading, site);
     uint64_t member = address + offsetof(struct spex_site, file_offset);
     return site_set_file(reading, site, member + (uint64_t)raw->file_offset);
 }
 
-/* A region has a site of its own without a type, which is no probe. */
+/* Sites without a type are no probes: those of regions, and the empty one of each object. */
 static int take_sites(struct reading *reading, const GElf_Shdr *header, const void *entries,
                       size_t count) {
     struct spex_object_sites *sites = reading->sites;
@@ -211,7 +256,7 @@ static int take_sites(struct reading *reading, const GElf_Shdr *header, const vo
     for (size_t s = 0; s < count && !err; s++) {
         struct spex_site raw;
         memcpy(&raw, (const char *)entries + s * sizeof(raw), sizeof(raw));
-        if (!raw.type_number && raw.region)
+        if (!raw.type_number)
             continue;
         err = take_site(reading, &raw, header->sh_addr + s * sizeof(raw));
     }
@@ -279,7 +324,8 @@ static int object_read(struct reading *reading) {
 int spex_object_sites_read(int fd, const char *name, struct spex_object_sites *sites,
                            struct spex_error *error) {
     struct spex_elf_file file;
-    *sites = (struct spex_object_sites){NULL, 0};
+    *sites = (struct spex_object_sites){NULL, 0, ""};
+    set_provider_by_path(sites, name);
     int err = spex_elf_file_open(fd, name, &file, error);
     if (err)
         return err;
@@ -299,6 +345,7 @@ int spex_object_sites_read(int fd, const char *name, struct spex_object_sites *s
         spex_object_sites_free(sites);
     else
         sites_merge(sites);
+    spex_make_printable(sites->provider);
     return err;
 }
 
@@ -306,5 +353,5 @@ void spex_object_sites_free(struct spex_object_sites *sites) {
     for (size_t s = 0; s < sites->count; s++)
         site_free(&sites->items[s]);
     free(sites->items);
-    *sites = (struct spex_object_sites){NULL, 0};
+    *sites = (struct spex_object_sites){NULL, 0, ""};
 }

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "site/provider.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Returns the length of the name without ".so" and what follows it, as in "libz.so.1.2.13", and
+ * without what /proc appends to the path of a file that is gone. */
+static size_t name_length(const char *name) {
+    static const char gone[] = " (deleted)";
+    const char *end = name;
+    size_t length = strlen(name);
+    while ((end = strstr(end, ".so"))) {
+        end += strlen(".so");
+        if (*end == '\0' || *end == '.')
+            return (size_t)(end - name) - strlen(".so");
+    }
+    if (length > strlen(gone) && strcmp(name + length - strlen(gone), gone) == 0)
+        length -= strlen(gone);
+    return length;
+}
+
+void spex_provider_of_path(const char *path, char *name) {
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    size_t length = name_length(base);
+    snprintf(name, SPEX_NAME_BYTES, "%.*s", (int)(length ? length : strlen(base)), base);
+}
+
+/* The object that contains `address`. */
+struct search {
+    uintptr_t address;
+    bool program; /* the next object is the program, which comes first */
+    char *name;   /* empty: not found, or the program */
+};
+
+static bool object_contains(const struct dl_phdr_info *info, uintptr_t address) {
+    for (unsigned s = 0; s < info->dlpi_phnum; s++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[s];
+        if (segment->p_type == PT_LOAD &&
+            address - info->dlpi_addr - segment->p_vaddr < segment->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+static int object_compare(struct dl_phdr_info *info, size_t size, void *user) {
+    struct search *search = user;
+    (void)size;
+    if (!object_contains(info, search->address)) {
+        search->program = false;
+        return 0;
+    }
+    if (!search->program && info->dlpi_name)
+        spex_provider_of_path(info->dlpi_name, search->name);
+    return 1;
+}
+
+/* The program's own file: what it is called by may be anything. */
+static void program_name(char *name) {
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    path[length > 0 ? length : 0] = '\0';
+    spex_provider_of_path(length > 0 ? path : program_invocation_short_name, name);
+}
+
+void spex_provider_of_address(const void *address, char *name) {
+    struct search search = {.address = (uintptr_t)address, .program = true, .name = name};
+    name[0] = '\0';
+    dl_iterate_phdr(object_compare, &search);
+    if (!name[0])
+        program_name(name);
+}
+
+const char *spex_probe_called(const char *provider, const char *name, int32_t id, char *text,
+                              size_t size) {
+    char number[12];
+    snprintf(number, sizeof(number), "%d", (int)id);
+    bool prefix = provider && *provider;
+    snprintf(text, size, "%s%s%s", prefix ? provider : "", prefix ? "/" : "",
+             name && *name ? name : number);
+    return text;
+}
+
+const char *spex_probe_selector(const char *provider, const char *name, int32_t id, char *text,
+                                size_t size) {
+    spex_probe_called(provider, id < 0 ? name : NULL, id, text, size);
+    for (char *at = text; (at = strpbrk(at, ",:@*[\\ +"));)
+        *at = '?';
+    return text;
+}
