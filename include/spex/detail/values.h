@@ -27,8 +27,10 @@ template <size_t bytes> struct spex_id_<const char (&)[bytes]> {
         return 0;
     }
 };
-#define SPEX_NAMED_(id)  spex_id_<decltype(id)>::named
-#define SPEX_NUMBER_(id) spex_id_<decltype(id)>::number(id)
+#define SPEX_NAMED_(id) spex_id_<decltype(id)>::named
+/* A template's argument is a constant without optimisation, too; clang wants one for <sys/sdt.h>. */
+template <int64_t value> struct spex_constant_ { static constexpr int64_t number = value; };
+#define SPEX_NUMBER_(id) spex_constant_<spex_id_<decltype(id)>::number(id)>::number
 #else
 #define SPEX_NAMED_(id)  __builtin_types_compatible_p(__typeof__(id), char[sizeof(id)])
 #define SPEX_NUMBER_(id) __builtin_choose_expr(SPEX_NAMED_(id), 0, id)
