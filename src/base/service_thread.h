@@ -11,10 +11,11 @@
  * process locks its memory, and address space everywhere. */
 #define SPEX_SERVICE_STACK ((size_t)1 << 20)
 
-/* Starts a thread with this name (at most 15 bytes, constant) that runs `run`. It has ordinary priority, also
- * when a real-time thread starts it, and all its signals are blocked, because signals are for the
- * program's threads. `stack` is the size of its stack; 0, or where the program's thread-local
- * variables leave no room in it: the program's default. Returns 0 or a negative errno value. */
+/* Starts a thread with this name (at most 15 bytes, constant) that runs `run`. It has ordinary
+ * priority, also when a real-time thread starts it, and all its signals are blocked, because
+ * signals are for the program's threads. `stack` is the size of its stack; 0, or where the
+ * program's thread-local variables leave no room in it: the program's default. Returns 0 or a
+ * negative errno value. */
 int spex_service_thread_start(pthread_t *thread, const char *name, size_t stack,
                               void *(*run)(void *), void *arg);
 

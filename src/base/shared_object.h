@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared objects that are loaded while the program runs. Policies: loads an object, finds the policy
- * by its symbol, checks it, and unloads the object; the same code serves exploration policies and
- * rate policies. Libraries of the system: loads them for the life of the process. */
+/* Shared objects that are loaded while the program runs. Policies: loads an object, finds the
+ * policy by its symbol, checks it, and unloads the object; the same code serves exploration
+ * policies and rate policies. Libraries of the system: loads them for the life of the process. */
 #ifndef SPEX_BASE_SHARED_OBJECT_H
 #define SPEX_BASE_SHARED_OBJECT_H
 

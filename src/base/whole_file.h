@@ -14,11 +14,11 @@ int spex_whole_file_read(const char *path, size_t most, char **text, size_t *len
                          struct spex_error *error);
 
 /* Writes a file. Whoever opens a regular file finds the old contents or all of the new ones, which
- * keep the mode of the old; after an error there are the old ones. Two processes may write one file:
- * that of the later one stays. What is no regular file (a device, a pipe) is written to. Links at
- * the end of the path are followed as the kernel does with fs.protected_symlinks: not another
- * user's in a directory such as /tmp. Returns 0, or a negative errno value with a line in `error`.
- */
+ * keep the mode of the old; after an error there are the old ones. Two processes may write one
+ * file: that of the later one stays. What is no regular file (a device, a pipe) is written to.
+ * Links at the end of the path are followed as the kernel does with fs.protected_symlinks: not
+ * another user's in a directory such as /tmp. Returns 0, or a negative errno value with a line in
+ * `error`. */
 int spex_whole_file_write(const char *path, const void *bytes, size_t size,
                           struct spex_error *error);
 

@@ -85,8 +85,8 @@ struct spex_prediction spex_model_predict(const struct spex_model *model, const 
 
 const char *spex_model_class_name(enum spex_model_class class);
 
-/* Writes the model for people: as spex_model_text; or, of class unknown, that there is no model, and
- * why: "no model: the parameters explain too little of the time (…)". */
+/* Writes the model for people: as spex_model_text; or, of class unknown, that there is no model,
+ * and why: "no model: the parameters explain too little of the time (…)". */
 void spex_model_shown(const struct spex_model *model, const char *const *names, char *text,
                       size_t size);
 

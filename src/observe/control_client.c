@@ -254,8 +254,8 @@ int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_
     return err;
 }
 
-/* Receives one frame that is there. MSG_TRUNC returns the whole length of a packet, so that one that
- * is longer than a frame is recognized. As spex_profile_reader_take; -ECONNRESET. */
+/* Receives one frame that is there. MSG_TRUNC returns the whole length of a packet, so that one
+ * that is longer than a frame is recognized. As spex_profile_reader_take; -ECONNRESET. */
 static int frame_take(int socket, char *frame, struct spex_profile_reader *reader,
                       struct spex_error *error) {
     ssize_t length = recv(socket, frame, SPEX_CONTROL_FRAME_BYTES, MSG_TRUNC);

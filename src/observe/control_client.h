@@ -17,8 +17,8 @@
  * errno value. */
 int spex_client_connect(pid_t process, int timeout_ms, struct spex_error *error);
 
-/* The directory, as an O_PATH descriptor, in which a process of the user has its socket, or an error
- * of spex_client_connect. */
+/* The directory, as an O_PATH descriptor, in which a process of the user has its socket, or an
+ * error of spex_client_connect. */
 int spex_client_directory(pid_t process, struct spex_error *error);
 
 /* The usual time limits, for connecting and for one answer. */

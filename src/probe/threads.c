@@ -5,7 +5,8 @@
  * time.
  *
  * Threads: states are taken by the program's threads and their signal handlers, so nothing on that
- * way locks or allocates from the heap. mmap is a plain system call, and safe in signal handlers. */
+ * way locks or allocates from the heap. mmap is a plain system call, and safe in signal
+ * handlers. */
 #define _GNU_SOURCE
 #include "probe/threads.h"
 

@@ -191,9 +191,9 @@ static void serve_all(struct spex_control *c, const struct pollfd *fds, int coun
     allowance_earn(c, spex_clock_ns(CLOCK_MONOTONIC));
 }
 
-/* Waits as poll(). Where that fails, since the program has lowered its limit of descriptors, or is in
- * a sandbox without this call, the thread rests, and all descriptors are taken for ready: none of
- * them blocks. */
+/* Waits as poll(). Where that fails, since the program has lowered its limit of descriptors, or is
+ * in a sandbox without this call, the thread rests, and all descriptors are taken for ready: none
+ * of them blocks. */
 static void wait_for(struct pollfd *fds, int count, int timeout_ms) {
     static int32_t never;
     const struct timespec rest = {.tv_nsec = SPEX_CONTROL_REST_NS};

@@ -32,13 +32,14 @@ int spex_control_start(const struct spex_control_requests *requests, const char 
                        size_t why_size);
 
 /* Connects to the command that waits at the socket `path`, or by the inherited socket `handover`
- * (call.h), and sends it a report every `interval_ms`. Starts the thread if it does not run. When the command goes, all probes go off. */
+ * (call.h), and sends it a report every `interval_ms`. Starts the thread if it does not run. When
+ * the command goes, all probes go off. */
 int spex_control_call(const struct spex_control_requests *requests, const char *path,
                       const struct spex_descriptor *handover, uint32_t interval_ms, char *why,
                       size_t why_size);
 
-/* Reads the selection that stands for this program by its name (wire/standing.h), from the directory
- * of its listening socket. 0, or a negative errno value. */
+/* Reads the selection that stands for this program by its name (wire/standing.h), from the
+ * directory of its listening socket. 0, or a negative errno value. */
 int spex_control_standing(char text[SPEX_CONTROL_TEXT_BYTES + 1]);
 
 /* Sends the last reports, closes all connections and joins the thread. Every site is off and every

@@ -94,8 +94,8 @@ static int read_control(const char *otherwise, struct spex_settings *settings) {
     return -EINVAL;
 }
 
-/* The socket that `spex run` lets its programs inherit, as the text NUMBER:DEVICE:INODE. A text that
- * cannot be read counts as none: only that command sets it. */
+/* The socket that `spex run` lets its programs inherit, as the text NUMBER:DEVICE:INODE. A text
+ * that cannot be read counts as none: only that command sets it. */
 static struct spex_descriptor read_handover(void) {
     const char *text = read_text(SPEX_VARIABLE_OUT_SOCKET, NULL);
     int number;

@@ -66,8 +66,8 @@ static void strip_zeros(char *number) {
         number[length - 1] = '\0';
 }
 
-/* Writes the number alone; *prefix is the one that its unit gets. Zeros at the end are written where
- * the margin says that they are known. */
+/* Writes the number alone; *prefix is the one that its unit gets. Zeros at the end are written
+ * where the margin says that they are known. */
 static void number_text(double value, double margin, const char *unit, char *text, size_t size,
                         const struct prefix **prefix) {
     char rounded[32];

@@ -20,8 +20,8 @@
  * files, and a starting program waits. */
 enum { CLEANED_MAX = 1024 };
 
-/* The user's number outside of this process's user namespace, by the lines "inside outside count" of
- * uid_map; the same number where there is no other. */
+/* The user's number outside of this process's user namespace, by the lines "inside outside count"
+ * of uid_map; the same number where there is no other. */
 static uid_t user_outside(uid_t user) {
     FILE *map = fopen("/proc/self/uid_map", "re");
     char line[128], *at;

@@ -6,13 +6,13 @@
 
 #include "wire/control_format.h"
 
-/* Reads the selection for `program`, whose sockets are in this directory. 0; -ENOENT: there is none;
- * -EPERM: the file is another user's; or another negative errno value. */
+/* Reads the selection for `program`, whose sockets are in this directory. 0; -ENOENT: there is
+ * none; -EPERM: the file is another user's; or another negative errno value. */
 int spex_standing_read(const char *directory, const char *program,
                        char text[SPEX_CONTROL_TEXT_BYTES + 1]);
 
-/* Replaces the selection for `program` in the directory behind a descriptor; NULL removes it. 0 or a
- * negative errno value. */
+/* Replaces the selection for `program` in the directory behind a descriptor; NULL removes it. 0 or
+ * a negative errno value. */
 int spex_standing_write(int directory, const char *program, const char *text);
 
 #endif

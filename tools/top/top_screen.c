@@ -107,8 +107,8 @@ static attr_t colour_attribute(short pair, attr_t otherwise) {
     return screen_has_colours ? (attr_t)COLOR_PAIR(pair) : otherwise;
 }
 
-/* Bytes that are no character of the locale, and characters that have no width, become "?"; the µ of
- * units "u". */
+/* Bytes that are no character of the locale, and characters that have no width, become "?"; the µ
+ * of units "u". */
 static void text_to_wide(const char *text, wchar_t wide[TEXT]) {
     mbstate_t state = {0};
     size_t n = 0;

@@ -47,7 +47,8 @@ struct spex_top_row {
     /* The number in the process, by which rows are found, and the developer's id. */
     uint16_t number;
     int32_t id;
-    /* The name; the id where the probe has none. In front stands the provider if there are several. */
+    /* The name; the id where the probe has none. In front stands the provider if there are
+     * several. */
     char name[SPEX_PROBE_TEXT_BYTES];
     /* Selects the probe of any type. */
     char chosen[SPEX_PROBE_TEXT_BYTES];

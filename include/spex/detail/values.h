@@ -28,7 +28,8 @@ template <size_t bytes> struct spex_id_<const char (&)[bytes]> {
     }
 };
 #define SPEX_NAMED_(id) spex_id_<decltype(id)>::named
-/* A template's argument is a constant without optimisation, too; clang wants one for <sys/sdt.h>. */
+/* A template's argument is a constant without optimisation, too; clang wants one for
+ * <sys/sdt.h>. */
 template <int64_t value> struct spex_constant_ { static constexpr int64_t number = value; };
 #define SPEX_NUMBER_(id) spex_constant_<spex_id_<decltype(id)>::number(id)>::number
 #else

@@ -198,8 +198,8 @@ static void field_believe(struct field *field) {
     }
 }
 
-/* What configurations are ranked by, as a loss: it penalises uncertainty. One that competes with none
- * needs no caution. */
+/* What configurations are ranked by, as a loss: it penalises uncertainty. One that competes with
+ * none needs no caution. */
 static double contender_score(const struct field *field, const struct contender *contender) {
     return field->count > 1 ? spex_belief_score(&contender->belief) : contender->belief.mean;
 }

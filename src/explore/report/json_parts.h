@@ -23,8 +23,8 @@ json_t *spex_json_config(const struct spex_space *space, const size_t *levels);
 json_t *spex_json_criterion(const struct spex_criterion *criterion);
 json_t *spex_json_machines(const struct spex_circumstances *machines, size_t count);
 
-/* Writes and releases the object; NULL: out of memory. What is written has no control characters but
- * line ends. 0; -ENOMEM; -EIO. */
+/* Writes and releases the object; NULL: out of memory. What is written has no control characters
+ * but line ends. 0; -ENOMEM; -EIO. */
 int spex_json_write(json_t *object, FILE *out, struct spex_error *error);
 
 #endif

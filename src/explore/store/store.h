@@ -69,8 +69,8 @@ int spex_store_trials(struct spex_store *store, const struct spex_space *space,
 
 /* Stores a finished trial under `number`, from 1, replacing one that is there, and the plans under
  * way, in one transaction: after an error the store is unchanged. When it returns 0, the end of
- * this process cannot lose the trial; a power failure may lose those of the last second. -ESTALE: the
- * store is no longer at its path; `error` says where a copy of it is. */
+ * this process cannot lose the trial; a power failure may lose those of the last second. -ESTALE:
+ * the store is no longer at its path; `error` says where a copy of it is. */
 int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_space *space,
                    const struct spex_trial *trial, const struct spex_unfinished *unfinished,
                    size_t unfinished_count, struct spex_error *error);

@@ -13,9 +13,9 @@ int spex_store_lock(struct spex_store *store, struct spex_error *error);
 /* Opens the database; `flags` are those of sqlite3_open_v2(). */
 int spex_store_open_database(struct spex_store *store, int flags, struct spex_error *error);
 
-/* Returns `err` while the file is at its path. If somebody has removed, renamed or replaced it, which
- * leaves what is stored to this process alone: -ESTALE, and a copy of it is made beside it, which the
- * line in `error` names. */
+/* Returns `err` while the file is at its path. If somebody has removed, renamed or replaced it,
+ * which leaves what is stored to this process alone: -ESTALE, and a copy of it is made beside it,
+ * which the line in `error` names. */
 int spex_store_check_place(const struct spex_store *store, int err, struct spex_error *error);
 
 /* Switches to a write-ahead log, which needs one synchronisation a transaction instead of three,
