@@ -89,6 +89,8 @@ static int take_usage_row(const struct taking *taking, sqlite3_stmt *row) {
         char name[192];
         int type = sqlite3_column_type(row, c);
         const char *column = sqlite3_column_name(row, c);
+        if (!column)
+            return -ENOMEM;
         if ((type != SQLITE_INTEGER && type != SQLITE_FLOAT) || strcmp(column, "trial") == 0)
             continue;
         snprintf(name, sizeof(name), "usage %s", column);
