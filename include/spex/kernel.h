@@ -173,7 +173,7 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
     uint64_t var##_parameters[SPEX_KERNEL_PARAMETERS];                                             \
     struct spex_kernel_span var __attribute__((cleanup(spex_kernel_out_))) = {0, 0, 0, 0};         \
     if (SPEX_UNLIKELY(spex_load_relaxed(&var##_site->control))) {                                  \
-        spex_kernel_enter_(&var, var##_site->probe_id);                                            \
+        spex_kernel_enter_(&var, spex_load_relaxed(&var##_site->probe_id));                        \
         var.weight = spex_sample_(var##_site);                                                     \
         if (SPEX_UNLIKELY(var.weight)) {                                                           \
             const uint64_t spex_values_[] = {SPEX_WORDS_(__VA_ARGS__)};                            \

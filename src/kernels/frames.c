@@ -272,7 +272,8 @@ uint64_t spex_kernel_published(struct spex_site *site, uint32_t context,
     struct spex_sampling_plan *plan = spex_load_acquire(&spex_samples_plan); /* Q6 (Q5) */
     struct spex_thread *thread = spex_thread_current();
     struct spex_context_node node;
-    if (!plan || !thread || !spex_context_node(context, &node) || node.kernel != site->probe_id)
+    if (!plan || !thread || !spex_context_node(context, &node) ||
+        node.kernel != spex_load_relaxed(&site->probe_id))
         return 0;
     if (SPEX_UNLIKELY(!thread->samples) && !spex_thread_samples_make(thread))
         return 0;

@@ -283,7 +283,7 @@ static bool site_register(struct spex_site *site, const struct identity *probe, 
         return false;
     info->site = site;
     site->index = (uint32_t)(info - spex_registry.infos);
-    site->probe_id = info->probe_id;
+    spex_store_relaxed(&site->probe_id, info->probe_id);
     *next = site->index + 1;
     /* May switch the site on, so it comes after the index. */
     site_apply_selection(info);
@@ -361,7 +361,8 @@ static void sites_forget(const struct spex_module *module) {
         if (info->site >= module->sites && info->site < module->sites_end) {
             spex_control_clear(info);
             info->slowed = 0;
-            info->site->probe_id = info->id < 0 ? 0 : (uint16_t)info->id;
+            /* Relaxed: a kernel that is under way may read it. */
+            spex_store_relaxed(&info->site->probe_id, info->id < 0 ? 0 : (uint16_t)info->id);
             info->site = NULL;
         }
     }
