@@ -97,12 +97,13 @@ static struct spex_thread *state_make(uint32_t index) {
     return there;
 }
 
-/* Pops a free state, or takes one that was never used. Returns NULL when there is none. */
+/* Pops a free state, or takes one that was never used. Returns NULL when there is none. Relaxed: a
+ * state that has been in the stack is there (T2); another thread may still try to make it. */
 static struct spex_thread *state_take(void) {
     uint64_t head =
         spex_load_acquire(&thread_pool.free_head); /* T2 (T1): next_free and what it held */
     while (HEAD_INDEX(head)) {
-        struct spex_thread *thread = thread_pool.states[HEAD_INDEX(head) - 1];
+        struct spex_thread *thread = spex_load_relaxed(&thread_pool.states[HEAD_INDEX(head) - 1]);
         uint32_t next = spex_load_relaxed(&thread->next_free);
         if (spex_cas_acq_rel(&thread_pool.free_head, &head, HEAD_NEXT(head, next))) /* T2 (T1) */
             return thread;
@@ -320,7 +321,7 @@ void spex_threads_give_back(void) {
         taken = spex_cas_acq_rel(&thread_pool.free_head, &head, HEAD_NEXT(head, 0)); /* T2 (T1) */
     while (!taken);
     for (uint32_t at = HEAD_INDEX(head), next; at; at = next) {
-        struct spex_thread *thread = thread_pool.states[at - 1];
+        struct spex_thread *thread = spex_load_relaxed(&thread_pool.states[at - 1]);
         struct spex_random random = thread->random;
         next = thread->next_free;
         state_clear(thread);
