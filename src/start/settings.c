@@ -98,11 +98,15 @@ static int read_control(const char *otherwise, struct spex_settings *settings) {
  * that cannot be read counts as none: only that command sets it. */
 static struct spex_descriptor read_handover(void) {
     const char *text = read_text(SPEX_VARIABLE_OUT_SOCKET, NULL);
-    int number;
-    unsigned long long device, inode;
-    if (!text || sscanf(text, "%d:%llu:%llu", &number, &device, &inode) != 3)
-        return SPEX_NO_DESCRIPTOR;
-    return (struct spex_descriptor){number, (dev_t)device, (ino_t)inode};
+    unsigned long long numbers[3];
+    for (unsigned n = 0; n < 3; n++) {
+        char *end;
+        if (!text || *text < '0' || *text > '9')
+            return SPEX_NO_DESCRIPTOR;
+        numbers[n] = strtoull(text, &end, 10);
+        text = *end == ':' ? end + 1 : NULL;
+    }
+    return (struct spex_descriptor){(int)numbers[0], (dev_t)numbers[1], (ino_t)numbers[2]};
 }
 
 /* Reads a budget such as "2%" as a share. `of`: what it is a share of, for the message. */

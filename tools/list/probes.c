@@ -79,7 +79,7 @@ static bool has_functions(int fd) {
 /* Says how the functions of a program are chosen, which are no probes until then. `named`: the
  * program or process. */
 static void tell_of_functions(const char *named) {
-    struct spex_error told;
+    struct spex_error told = {.text = ""};
     spex_error_set(&told,
                    "%s has functions that can be made kernels when it starts: spex run --functions "
                    "'GLOB,…' -- PROGRAM (nm -C PROGRAM lists their names)",

@@ -46,7 +46,7 @@ static char *join_arguments(char *const *arguments, int count) {
     size_t size = 1;
     for (int i = 0; i < count; i++)
         size += strlen(arguments[i]) + 1;
-    char *joined = malloc(size), *end = joined;
+    char *joined = calloc(1, size), *end = joined;
     for (int i = 0; joined && i < count; i++)
         end = stpcpy(i ? stpcpy(end, ",") : end, arguments[i]);
     return joined;

@@ -24,7 +24,8 @@
 #define SPEX_CHECK_ID_(id_)                                                                        \
     SPEX_STATIC_ASSERT_(SPEX_NUMBER_(id_) >= 0 && SPEX_NUMBER_(id_) <= 65535,                      \
                         "spex: a probe id is 0 to 65535");                                         \
-    SPEX_STATIC_ASSERT_(!SPEX_NAMED_(id_) || (sizeof(id_) > 1 && sizeof(id_) <= SPEX_NAME_BYTES),  \
+    SPEX_STATIC_ASSERT_(!SPEX_NAMED_(id_) ||                                                       \
+                            (SPEX_BYTES_(id_) > 1 && SPEX_BYTES_(id_) <= SPEX_NAME_BYTES),         \
                         "spex: a probe name has 1 to 61 bytes")
 
 /* One of two string literals. */

@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 /* An id is a number, or a name as a string literal. SPEX_NAMED_ tells which, as a constant;
- * SPEX_NUMBER_ is the number, 0 for a name. */
+ * SPEX_NUMBER_ is the number, 0 for a name. SPEX_BYTES_ is the size of the type: analysers warn of
+ * sizeof with a number. */
 #ifdef __cplusplus
 template <typename Id> struct spex_id_ {
     enum { named = 0 };
@@ -27,13 +28,15 @@ template <size_t bytes> struct spex_id_<const char (&)[bytes]> {
         return 0;
     }
 };
+#define SPEX_BYTES_(id) sizeof(decltype(id))
 #define SPEX_NAMED_(id) spex_id_<decltype(id)>::named
 /* A template's argument is a constant without optimisation, too; clang wants one for
  * <sys/sdt.h>. */
 template <int64_t value> struct spex_constant_ { static constexpr int64_t number = value; };
 #define SPEX_NUMBER_(id) spex_constant_<spex_id_<decltype(id)>::number(id)>::number
 #else
-#define SPEX_NAMED_(id)  __builtin_types_compatible_p(__typeof__(id), char[sizeof(id)])
+#define SPEX_BYTES_(id)  sizeof(__typeof__(id))
+#define SPEX_NAMED_(id)  __builtin_types_compatible_p(__typeof__(id), char[SPEX_BYTES_(id)])
 #define SPEX_NUMBER_(id) __builtin_choose_expr(SPEX_NAMED_(id), 0, id)
 #endif
 

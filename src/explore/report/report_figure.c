@@ -10,7 +10,7 @@ struct spex_figure_texts spex_report_figure(const struct spex_study *study, size
     const struct spex_findings *findings = &study->findings;
     const struct spex_ranking *standing = &findings->standings[group];
     const char *unit = spex_criterion_unit(&study->file->space.criteria[criterion]);
-    struct spex_figure_texts texts;
+    struct spex_figure_texts texts = {.value = ""};
     double value = standing->estimate, margin = standing->margin;
     double low = standing->low, high = standing->high;
     if (criterion > 0) {
