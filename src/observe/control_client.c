@@ -21,7 +21,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/deadline.h"
 #include "observe/process_place.h"
 #include "wire/stream_format.h"
 
@@ -46,18 +46,12 @@ void spex_client_stop_later(void) {
         continue;
 }
 
-static uint64_t deadline_in(int timeout_ms) {
-    return spex_clock_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * 1000000;
-}
-
 /* Waits for the socket to be readable. 0, -ETIMEDOUT, -ECANCELED, or the error of poll. */
-static int wait_until(int socket, uint64_t until_ns) {
+static int wait_until(int socket, struct spex_deadline until) {
     for (;;) {
-        uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
-        int left_ms = now < until_ns ? (int)((until_ns - now) / 1000000) + 1 : 0;
         struct pollfd fds[2] = {{.fd = socket, .events = POLLIN},
                                 {.fd = stop_fd, .events = POLLIN}};
-        int ready = poll(fds, 2, left_ms);
+        int ready = poll(fds, 2, spex_deadline_left_ms(until));
         if (fds[1].revents & POLLIN)
             return -ECANCELED;
         if (ready == 0)
@@ -269,13 +263,13 @@ static int frame_take(int socket, char *frame, struct spex_profile_reader *reade
 }
 
 /* Receives up to `frames` frames. As spex_client_receive. */
-static int receive_until(int socket, struct spex_profile_reader *reader, uint64_t until_ns,
+static int receive_until(int socket, struct spex_profile_reader *reader, struct spex_deadline until,
                          long frames, struct spex_error *error) {
     char *frame = malloc(SPEX_CONTROL_FRAME_BYTES);
     int err = frame ? 0 : -ENOMEM;
     for (long n = 0; !err; n++) {
-        bool late = n > 0 && frames == LONG_MAX && spex_clock_ns(CLOCK_MONOTONIC) >= until_ns;
-        err = n == frames || late ? -ETIMEDOUT : wait_until(socket, until_ns);
+        bool late = n > 0 && frames == LONG_MAX && spex_deadline_left_ms(until) == 0;
+        err = n == frames || late ? -ETIMEDOUT : wait_until(socket, until);
         err = err ? err : frame_take(socket, frame, reader, error);
     }
     free(frame);
@@ -292,20 +286,20 @@ static int receive_until(int socket, struct spex_profile_reader *reader, uint64_
 
 int spex_client_receive(int socket, struct spex_profile_reader *reader, int timeout_ms,
                         struct spex_error *error) {
-    return receive_until(socket, reader, deadline_in(timeout_ms),
+    return receive_until(socket, reader, spex_deadline_in(timeout_ms / 1e3),
                          timeout_ms ? LONG_MAX : FRAMES_MAX, error);
 }
 
 /* One attempt of spex_client_ask. */
 static int ask_once(pid_t process, enum spex_control_kind kind, const char *text,
-                    struct spex_profile_reader *reader, uint64_t until_ns,
+                    struct spex_profile_reader *reader, struct spex_deadline until,
                     struct spex_error *error) {
     int fd = spex_client_connect(process, SPEX_CLIENT_CONNECT_MS, error);
     if (fd < 0)
         return fd;
     spex_profile_reader_restart(reader);
     int err = spex_client_send(fd, kind, 0, text, error);
-    err = err ? err : receive_until(fd, reader, until_ns, LONG_MAX, error);
+    err = err ? err : receive_until(fd, reader, until, LONG_MAX, error);
     close(fd);
     return err > 0 ? 0 : err;
 }
@@ -313,10 +307,10 @@ static int ask_once(pid_t process, enum spex_control_kind kind, const char *text
 /* A connection that is reset is made again; any other failure is the answer. */
 int spex_client_ask(pid_t process, enum spex_control_kind kind, const char *text,
                     struct spex_profile_reader *reader, struct spex_error *error) {
-    uint64_t until_ns = deadline_in(SPEX_CLIENT_ANSWER_MS);
+    struct spex_deadline until = spex_deadline_in(SPEX_CLIENT_ANSWER_MS / 1e3);
     int err = -ECONNRESET;
     for (int call = 0; call < CALLS_MAX && err == -ECONNRESET; call++)
-        err = ask_once(process, kind, text, reader, until_ns, error);
+        err = ask_once(process, kind, text, reader, until, error);
     if (!err && reader->status < 0) {
         spex_error_set(error, "%s", reader->text[0] ? reader->text : strerror(-reader->status));
         err = reader->status;
@@ -328,7 +322,7 @@ int spex_client_ask(pid_t process, enum spex_control_kind kind, const char *text
  * waiting. */
 static int next_is_stream(int socket, struct spex_error *error) {
     uint32_t magic = 0;
-    int err = wait_until(socket, deadline_in(SPEX_CLIENT_ANSWER_MS));
+    int err = wait_until(socket, spex_deadline_in(SPEX_CLIENT_ANSWER_MS / 1e3));
     if (err == -ECANCELED)
         return spex_fail(error, err, "ended by a signal before the program has answered");
     if (err)

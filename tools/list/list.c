@@ -11,7 +11,7 @@
 
 #include <jansson.h>
 
-#include "base/clock.h"
+#include "base/deadline.h"
 #include "observe/control_client.h"
 #include "observe/process_place.h"
 #include "profile/columns.h"
@@ -47,9 +47,9 @@ struct program {
 };
 
 /* How long the next program is waited for. */
-static int answer_ms(uint64_t begin_ns) {
-    int64_t left_ms = ALL_MS - (int64_t)((spex_clock_ns(CLOCK_MONOTONIC) - begin_ns) / 1000000);
-    return left_ms < LEAST_MS ? LEAST_MS : left_ms < ANSWER_MS ? (int)left_ms : ANSWER_MS;
+static int answer_ms(struct spex_deadline all) {
+    int left_ms = spex_deadline_left_ms(all);
+    return left_ms < LEAST_MS ? LEAST_MS : left_ms < ANSWER_MS ? left_ms : ANSWER_MS;
 }
 
 /* 0 or a negative errno value. */
@@ -93,13 +93,13 @@ static bool program_ask(pid_t process, int timeout_ms, struct program *program) 
 /* Returns their number, or -ENOMEM. Free `*programs`. */
 static long find_programs(struct program **programs) {
     pid_t *processes;
-    uint64_t begin_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    struct spex_deadline all = spex_deadline_in(ALL_MS / 1e3);
     long count = 0, there = spex_client_list(&processes);
     *programs = there > 0 ? calloc((size_t)there, sizeof(**programs)) : NULL;
     if (there > 0 && !*programs)
         count = -ENOMEM;
     for (long i = 0; *programs && i < there; i++)
-        count += program_ask(processes[i], answer_ms(begin_ns), &(*programs)[count]);
+        count += program_ask(processes[i], answer_ms(all), &(*programs)[count]);
     free(processes);
     return there < 0 ? there : count;
 }
