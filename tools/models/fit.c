@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#include "base/deadline.h"
+#include "base/clock.h"
 #include "base/student.h"
 #include "explore/report/json_parts.h"
 #include "text/quantity.h"
@@ -233,9 +233,9 @@ static void print_text(const struct spex_fit_table *table, const struct result *
 static int fit_table(const struct request *request, const struct spex_fit_table *table) {
     struct result result = {.predicted = false};
     char text[1024];
-    int64_t begin_ns = spex_monotonic_ns();
+    uint64_t begin_ns = spex_clock_ns(CLOCK_MONOTONIC);
     int err = spex_fit(&table->measured, &result.fit);
-    result.milliseconds = (double)(spex_monotonic_ns() - begin_ns) / 1e6;
+    result.milliseconds = (double)(spex_clock_ns(CLOCK_MONOTONIC) - begin_ns) / 1e6;
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "%s: %s", table->csv.name,
                              err == -ERANGE
