@@ -73,8 +73,8 @@ static bool item_matches(const struct spex_selection_item *item,
  * may be of another release, counts as a match. */
 static bool anything_matches(const char *text, const struct spex_profile *profile) {
     struct spex_selection selection;
-    char why[256];
-    if (spex_selection_parse(text, &selection, why, sizeof(why)) != 0)
+    struct spex_error error;
+    if (spex_selection_parse(text, &selection, &error) != 0)
         return true;
     bool matches = selection.count == 0;
     for (size_t i = 0; i < selection.count && !matches; i++)
@@ -103,9 +103,9 @@ struct change {
  * selects nothing. 0 or a negative errno value. */
 static int leave_in(int directory, const char *program, const char *text) {
     struct spex_selection selection;
-    char why[256];
+    struct spex_error error;
     bool nothing = false;
-    if (spex_selection_parse(text, &selection, why, sizeof(why)) == 0) {
+    if (spex_selection_parse(text, &selection, &error) == 0) {
         nothing = selection.count == 0;
         spex_selection_free(&selection);
     }
