@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Each mode sets the period of a probe, the reason that users read, and how long the mode lasts at
+ * least. Times in a mode grow by spex_hold_off while the same decision is made again. */
 #include "rate/modes.h"
 
 #include "rate/period.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* A module gives names to ids, and its provider, by the entries of its section `spex_names`. */
 #include "site/probe_identity.h"
 
 #include <stdio.h>
