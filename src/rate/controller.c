@@ -249,8 +249,9 @@ static size_t make_classes(void) {
     return count;
 }
 
-/* Seconds a second that the policy may spend now. Debts are paid with records alone: as long as
- * executions without records fit into the steady rate, no probe is held off for their cost. */
+/* Returns the seconds a second that the policy may spend now. Where the budget is overdrawn, only
+ * records are saved: as long as executions without records fit into the steady rate, no probe is
+ * held off for their cost. */
 static double spending_allowed(size_t count) {
     /* Where probes are polled, the looks' cost includes the collector's passes. */
     double resting =

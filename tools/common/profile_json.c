@@ -72,8 +72,8 @@ static json_t *all_values_json(const struct spex_profile *profile,
     return spex_json_unless(err, json);
 }
 
-/* Adds the figures of a probe that was polled, which took looks at the threads within it. Owns
- * `json`, which may be NULL. */
+/* Adds the figures of a polled probe: how many threads were within it whenever the occupancy
+ * sampler looked. Owns `json`, which may be NULL. */
 static json_t *with_activity(json_t *json, const struct spex_profile_probe *probe) {
     const struct spex_occupancy *activity = &probe->activity;
     double share = spex_occupancy_share_margin(activity);
