@@ -148,7 +148,8 @@ static void interval_print_json(struct spex_run_output *output, const struct spe
                                         json_array_of(caller_json(caller, since, RUNNING))));
 }
 
-/* One process for one interval, with its time since the start of the program. */
+/* Prints the figures of one process for one interval, headed by the time since the program
+ * started. */
 static void interval_print_text(struct spex_run_output *output, const struct spex_caller *caller,
                                 const struct spex_profile *since, double seconds) {
     fprintf(output->file, "%.3f s: process %d (%s)\n", seconds, (int)caller->process,

@@ -119,8 +119,8 @@ static int complain_of_leaving(int err) {
                : SPEX_EXIT_OK;
 }
 
-/* Leaves it beside the socket of a process; of one that adds to a selection the sum, as far as the
- * process can tell it. */
+/* Leaves the selection beside the socket of a process. Where `text` adds to a selection, the sum is
+ * left, as far as the process can tell it. */
 static int leave_with(pid_t process, const struct spex_profile_process *told, const char *text) {
     struct spex_error error;
     int directory = spex_client_directory(process, &error);
@@ -132,7 +132,8 @@ static int leave_with(pid_t process, const struct spex_profile_process *told, co
     return complain_of_leaving(err);
 }
 
-/* Leaves it where programs of this user have their sockets, since none of this name runs. */
+/* Leaves the selection where no program of the name runs: in the directory in which programs of
+ * this user have their sockets. */
 static int leave_for_later(const struct change *change) {
     char path[SPEX_CONTROL_PATH_BYTES];
     const char *chosen = spex_variable_text(SPEX_VARIABLE_CONTROL);
