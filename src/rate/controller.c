@@ -52,8 +52,10 @@
 /* Seconds that a look is taken to cost before the first look. */
 #define SAMPLE_COST 5e-6
 
-/* This many executions suffice to measure a frequency, however short the time. */
-#define EXECUTIONS_SURE 20.0
+/* So many executions suffice to measure a frequency, however short the time; fewer of a probe that
+ * is on for a trial, of which little is known yet. */
+#define EXECUTIONS_SURE  500.0
+#define EXECUTIONS_TRIAL 100.0
 
 /* Largest share that the executions of a trial may cost of what the budget earned while the probe
  * was held off. */
@@ -67,8 +69,10 @@
 /* Half-life of the excess of a frequency over newer measurements. In seconds and not in
  * measurements, so that bursts are remembered equally long however often frequencies are
  * measured. */
-#define FALL_SECONDS        0.06
-#define FALL_SECONDS_SLICES 0.1
+#define FALL_SECONDS 0.06
+
+/* Half-life of measurements in the mean between slices. */
+#define MEAN_SECONDS 0.17
 
 /* A frequency so many times the one before is measured again soon, where the probe's executions
  * take such a share of the budget without records. */
@@ -173,6 +177,18 @@ static void note_rise(uint32_t first, const struct spex_controlled *probe) {
                               probe->fresh * skip > RISE_SHARE * steady;
 }
 
+/* Returns the frequency that decisions go by, after a measurement over `seconds`. It rises at once
+ * and falls slowly. Between slices it is a mean, so that a program that comes in bursts is judged by
+ * what it does on average. */
+static double frequency_estimate(const struct spex_controlled *probe, double seconds) {
+    bool slices = probe->tried > 0;
+    double since = slices ? seconds + probe->held.length : seconds;
+    if (!slices && probe->fresh > probe->frequency)
+        return probe->fresh;
+    double kept = exp2(-since / (slices ? MEAN_SECONDS : FALL_SECONDS));
+    return probe->fresh + (probe->frequency - probe->fresh) * kept;
+}
+
 /* Measures the frequency from the executions since the last measurement. False: the time is too
  * short for so few executions. */
 static bool measure_executions(uint32_t first, struct spex_controlled *probe, uint64_t count) {
@@ -181,18 +197,14 @@ static bool measure_executions(uint32_t first, struct spex_controlled *probe, ui
         probe->measured = spex_controller.decided;
     probe->seen = true;
     double seconds = spex_controller.now - probe->measured;
-    if (seconds < INTERVAL_RUSH || (seconds < INTERVAL && executions < EXECUTIONS_SURE))
+    double sure = probe->trying ? EXECUTIONS_TRIAL : EXECUTIONS_SURE;
+    if (seconds < INTERVAL_RUSH || (seconds < INTERVAL && executions < sure))
         return false;
     if (slice_goes_on(first, probe, seconds, executions))
         return false;
-    /* The estimate rises at once and falls slowly. It falls more slowly between slices, so that the
-     * pauses of a program that comes in bursts do not end them. */
-    double half_life = probe->tried > 0 ? FALL_SECONDS_SLICES : FALL_SECONDS;
     probe->fresh = executions / seconds;
     note_rise(first, probe);
-    double since = probe->tried > 0 ? seconds + probe->held.length : seconds;
-    double kept = probe->fresh > probe->frequency ? 0 : exp2(-since / half_life);
-    probe->frequency = probe->fresh + (probe->frequency - probe->fresh) * kept;
+    probe->frequency = frequency_estimate(probe, seconds);
     if (probe->frequency < FREQUENCY_LEAST)
         probe->frequency = 0;
     probe->count = count;
@@ -212,6 +224,14 @@ static bool measure_probe(struct spex_controlled *probe, uint32_t first, uint64_
     return measured;
 }
 
+/* Begins the first measurement of a probe that has been switched on. Passes come soon until it is
+ * over, since nothing is known of its cost. */
+static void probe_first_measured(struct spex_controlled *probe, uint64_t count) {
+    spex_controlled_measure_from_now(probe, count);
+    probe->selected = true;
+    probe->trying = true;
+}
+
 /* Fills in the class of a probe for the policy. False: there is nothing to decide, since the probe
  * is off, polled by the user's selection, held off, or on for a trial. */
 static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
@@ -228,6 +248,8 @@ static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
         spex_controlled_measure_from_now(probe, count);
     if (!state.selected || state.by_hand)
         return false;
+    if (!probe->selected)
+        probe_first_measured(probe, count);
     if (probe->held.until > spex_controller.now) {
         spex_controlled_is_held(probe);
         spex_controller.sliced++;
@@ -387,6 +409,7 @@ void spex_controller_pass(void) {
         return;
     spex_metrics_lock();
     spex_accounts_advance(spex_clock_ns(CLOCK_MONOTONIC));
+    spex_controller.overdue |= spex_sites_on() != spex_controller.sites_on;
     bool busy = spex_experiments_pass(), rush = spex_experiments_rush();
     double since = spex_controller.now - spex_controller.decided;
     int err = 0;
@@ -395,6 +418,7 @@ void spex_controller_pass(void) {
     double interval = due ? INTERVAL_RUSH : INTERVAL;
     if (!busy && (spex_controller.overdue || since >= (least > interval ? least : interval)))
         err = controller_decide();
+    spex_controller.sites_on = spex_sites_on();
     spex_metrics_unlock();
     report_policy_failure(err);
 }

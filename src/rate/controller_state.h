@@ -19,6 +19,8 @@
 
 /* State of a probe, by the index of its first site. */
 struct spex_controlled {
+    /* It was selected at the last decision. */
+    bool selected;
     /* `measured` and `count` are set. */
     bool seen;
     /* When the probe's frequency was last measured, in seconds since the controller began. */
@@ -80,6 +82,8 @@ struct spex_controller {
     /* A probe that costs much was found to execute far more often than before. Its frequency is
      * still too low if it rose in the middle of the measurement, so it is measured again soon. */
     bool rising;
+    /* Sites that were on after the last decision. */
+    uint32_t sites_on;
     /* The next pass decides, whatever the interval. */
     bool overdue;
     /* No decision before this time. */
