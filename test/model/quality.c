@@ -8,6 +8,7 @@
 
 #include "../check.h"
 #include "cases.h"
+#include "measured.h"
 
 enum { SEEDS = 24 };
 
@@ -135,11 +136,72 @@ static void intervals_hold(void **state) {
     assert_true(share > 0.92 && share < 0.98);
 }
 
+/* Whether the interval of a case, at its largest values doubled so many times, holds the truth.
+ * *half: half of its width, relative to the truth. */
+static bool holds_beyond(const struct model_case *made, const struct spex_fit *fit, int doubled,
+                         double *half) {
+    double at[SPEX_MODEL_PARAMETERS_MAX];
+    for (size_t p = 0; p < made->parameter_count; p++)
+        at[p] = ldexp(made->most[p], doubled);
+    struct spex_prediction predicted = spex_fit_predict(fit, at);
+    double truth = spex_model_value(&made->truth, at);
+    *half = (predicted.high - predicted.low) / 2 / truth;
+    return predicted.low <= truth * (1 + 1e-6) && truth <= predicted.high * (1 + 1e-6);
+}
+
+static void intervals_hold_beyond_what_was_measured(void **state) {
+    static double halves[SEEDS * 64];
+    size_t held[2] = {0}, all = 0;
+    (void)state;
+    for (size_t kind = 0; kind < model_case_kinds(); kind++)
+        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+            struct model_case made;
+            struct spex_fit fit;
+            model_case_make(&made, kind, seed);
+            must_fit(&made, &fit);
+            bool known = made.truth.class != SPEX_MODEL_UNKNOWN;
+            for (int d = 0; d < 2 && known; d++)
+                held[d] += holds_beyond(&made, &fit, d + 1, &halves[all]);
+            all += known;
+            model_case_free(&made);
+        }
+    expect_share("intervals hold at twice the range", held[0], all, 0.96);
+    expect_share("intervals hold at four times the range", held[1], all, 0.96);
+    qsort(halves, all, sizeof(*halves), by_value);
+    print_message("half-width at four times the range: %.3f\n", halves[all / 2]);
+    assert_true(halves[all / 2] < 0.15);
+}
+
+/* Kernels that bench/beyond has measured, on a busy machine: caches and other programs change the
+ * times by more than any form explains. */
+static void measured_kernels(void **state) {
+    static struct measured_account account;
+    struct measured_kernel kernel;
+    char next[256] = "";
+    FILE *in = fopen(KERNELS, "r");
+    (void)state;
+    assert_non_null(in);
+    while (measured_read(in, &kernel, next))
+        measured_count(&account, &kernel);
+    fclose(in);
+    expect_share("lead of measured kernels", account.lead, account.cases, 0.8);
+    for (size_t beyond = 0; beyond < 2; beyond++) {
+        const struct measured_predictions *predictions = &account.beyond[beyond];
+        double half = measured_median_half(&account, beyond);
+        print_message("%zu times the range: half-width %.2f, interval score %.2f\n",
+                      (size_t)2 << beyond, half, predictions->score / (double)account.cases);
+        expect_share("intervals hold", predictions->held, account.cases, 0.9);
+        assert_true(half < 1);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_found_is_true),
         cmocka_unit_test(without_noise_all_are_exact),
         cmocka_unit_test(intervals_hold),
+        cmocka_unit_test(intervals_hold_beyond_what_was_measured),
+        cmocka_unit_test(measured_kernels),
     };
     return cmocka_run_group_tests_name("quality", tests, NULL, NULL);
 }
