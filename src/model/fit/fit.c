@@ -24,9 +24,11 @@
 
 /* A model whose relative deviation from the points' means is at most this leaves as little as a
  * constant is allowed to. */
-#define LEFT_SPREAD CONSTANT_SPREAD
+#define LEFT_SPREAD    CONSTANT_SPREAD
+/* Of a factor, so that it is a number. */
+#define DOUBLINGS_MOST 100
 /* A coefficient is certain when it is so many standard errors above 0. */
-#define CERTAIN     5
+#define CERTAIN        5
 
 /* Sets the model's variances. A single measurement varies as repeated ones at one point do, and
  * in addition by what the points' means deviate from the model beyond that noise. The
@@ -264,8 +266,8 @@ struct spex_prediction spex_fit_predict(const struct spex_fit *fit, const double
     double octaves = spex_beyond_octaves(parameters, fit->greatest, fit->model.parameter_count);
     if (!(octaves > 0) || !isfinite(prediction.high))
         return prediction;
-    double factor =
-        exp2(spex_student_two_sided(0.05, fit->model.freedom) * fit->power_error * octaves);
+    double power = spex_student_two_sided(0.05, fit->model.freedom) * fit->power_error;
+    double factor = exp2(fmin(power * octaves, DOUBLINGS_MOST));
     double value = prediction.value, above = value * (factor - 1), below = value * (1 - 1 / factor);
     prediction.high = value + hypot(prediction.high - value, above);
     prediction.low = fmax(value - hypot(value - prediction.low, below), 0);
