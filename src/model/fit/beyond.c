@@ -22,8 +22,9 @@
 #define COMPARED_OCTAVES 2
 /* How many doublings are left out at most, and points that must remain. */
 enum { LEFT_OUT_MAX = 2, REMAIN_MIN = 3 };
-/* Points from which on neighbours tell noise. */
-enum { NEIGHBOURS_MIN = 20 };
+/* Points from which on neighbours tell noise, and what chance may make of it: over the root of
+ * their number, three standard errors or so. */
+enum { NEIGHBOURS_MIN = 20, NEIGHBOURS_EXCESS = 3 };
 /* Factors of the three parts; deviations are relative to the time. */
 #define OF_FORMS     1.5
 #define OF_LEFT_OUT  1.5
@@ -233,7 +234,8 @@ static double variance_left(const struct spex_problem *problem, const struct spe
     if (!(freedom > 0))
         return 0;
     if (problem->within_freedom < SPEX_NOISE_FREEDOM_MIN && problem->data.count >= NEIGHBOURS_MIN)
-        noise = variance_of_neighbours(problem, best, fit);
+        noise = variance_of_neighbours(problem, best, fit) *
+                (1 + NEIGHBOURS_EXCESS / sqrt((double)problem->data.count));
     return fmax(fit->squares / freedom - noise, 0);
 }
 
