@@ -111,7 +111,7 @@ SPEX_INLINE uint32_t spex_sample_(struct spex_site *site) {
     uint32_t count = spex_load_relaxed(executed) + 1;
     /* The same generation, and the period has not ended: the difference is the rest of the period.
      * Any other generation makes it larger than the mask. */
-    if (control - count - 1 < SPEX_CONTROL_PERIOD_MASK) {
+    if (SPEX_LIKELY(control - count - 1 < SPEX_CONTROL_PERIOD_MASK)) {
         spex_store_relaxed(executed, count);
         return 0;
     }
