@@ -227,7 +227,7 @@ bool spex_profile_costs_known(const struct spex_profile *profile);
 double spex_profile_row_cost(const struct spex_profile *profile,
                              const struct spex_profile_probe *probe);
 
-/* The sum over all rows. */
+/* The sum over all rows; no more than the program's CPU time, of which it is a part. */
 double spex_profile_cost(const struct spex_profile *profile);
 
 #endif

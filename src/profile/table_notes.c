@@ -83,8 +83,8 @@ static void print_overhead(FILE *file, const struct spex_profile *profile) {
     spex_duration_text(process->program_seconds, program, sizeof(program));
     spex_duration_text(process->collector_seconds, own, sizeof(own));
     if (spex_profile_costs_known(profile))
-        fprintf(file, "overhead, as believed: probes %s, %.*g %% of the program's CPU time of %s",
-                probes, percent < 100 ? 2 : 6, percent, program);
+        fprintf(file, "overhead, as believed: probes %s%s, %.*g %% of the program's CPU time of %s",
+                percent < 100 ? "" : "at most ", probes, percent < 100 ? 2 : 3, percent, program);
     else
         fprintf(file, "overhead: of probes not known; the program's CPU time %s", program);
     fprintf(file, "; spex's own threads %s\n", own);

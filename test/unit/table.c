@@ -404,6 +404,24 @@ static void what_it_costs(void **state) {
            "spex's own threads 250 ms\n");
 }
 
+/* Believed to cost two milliseconds, as each of a million executions costs 2 ns in calibration. */
+static void what_it_costs_is_a_part_of_the_time(void **state) {
+    char *text = NULL;
+    size_t size;
+    (void)state;
+    profile.process.program_seconds = 0.001;
+    record(SPEX_CNT, 1, 1000000, 1, 0, 0);
+    row(SPEX_CNT, 1, "");
+    type(SPEX_CNT, 0, true, true);
+    assert_true(spex_profile_cost(&profile) == 0.001);
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    spex_table_print(file, &profile);
+    assert_int_equal(fclose(file), 0);
+    assert_non_null(strstr(text, "probes at most 1 ms, 100 % of the program's CPU time of 1 ms"));
+    free(text);
+}
+
 /* As in an interval in which a probe made no records: there are no figures, which are not 0. */
 static void of_nothing_recorded_nothing_is_told(void **state) {
     static struct spex_values none;
@@ -460,6 +478,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(counters_that_are_not_available, setup, teardown),
         cmocka_unit_test_setup_teardown(losses, setup, teardown),
         cmocka_unit_test_setup_teardown(what_it_costs, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_it_costs_is_a_part_of_the_time, setup, teardown),
         cmocka_unit_test_setup_teardown(of_nothing_recorded_nothing_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(costs_that_are_not_known, setup, teardown),
         cmocka_unit_test_setup_teardown(names_cannot_speak_to_the_terminal, setup, teardown),
