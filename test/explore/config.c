@@ -2,11 +2,13 @@
 /* Configurations on their way from the explorer to the program: what is written is what is read,
  * and what is no configuration is refused. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <spex/config.h>
 
+#include "base/descriptor.h"
 #include "explore/space/config_file.h"
 #include "scratch.h"
 #include "spaces.h"
@@ -115,6 +117,26 @@ static void received(void **state) {
     assert_int_equal(spex_config_receive(&config, why, sizeof(why)), 0);
     assert_null(spex_config_text(config, "threads"));
     spex_config_free(config);
+    unsetenv("SPEX_CONFIG");
+}
+
+/* As by a program that may not search the directory any more. */
+static void inherited(void **state) {
+    (void)state;
+    struct spex_config *config = NULL;
+    char why[256] = "", text[SPEX_DESCRIPTOR_TEXT_BYTES];
+    scratch_text("config.xml", "<configuration space='s'/>");
+    struct spex_descriptor file = spex_descriptor_of(open("config.xml", O_RDONLY | O_CLOEXEC));
+    spex_descriptor_text(&file, text);
+    setenv("SPEX_CONFIG", "missing/config.xml", 1);
+    setenv("SPEX_CONFIG_FILE", text, 1);
+    assert_int_equal(spex_config_receive(&config, why, sizeof(why)), 0);
+    spex_config_free(config);
+    spex_descriptor_close(&file);
+    assert_int_equal(spex_config_receive(&config, why, sizeof(why)), -EIO);
+    assert_null(config);
+    assert_non_null(strstr(why, "missing/config.xml"));
+    unsetenv("SPEX_CONFIG_FILE");
     unsetenv("SPEX_CONFIG");
 }
 
@@ -244,15 +266,11 @@ static void short_reasons(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip),
-        cmocka_unit_test(document),
-        cmocka_unit_test(unwritable),
-        cmocka_unit_test(received),
-        cmocka_unit_test(explored_but_missing),
-        cmocka_unit_test(integers),
-        cmocka_unit_test(malformed),
-        cmocka_unit_test(unreadable),
-        cmocka_unit_test(short_reasons),
+        cmocka_unit_test(round_trip), cmocka_unit_test(document),
+        cmocka_unit_test(unwritable), cmocka_unit_test(received),
+        cmocka_unit_test(inherited),  cmocka_unit_test(explored_but_missing),
+        cmocka_unit_test(integers),   cmocka_unit_test(malformed),
+        cmocka_unit_test(unreadable), cmocka_unit_test(short_reasons),
     };
     return cmocka_run_group_tests_name("config", tests, scratch_enter, scratch_leave);
 }

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import unittest
 
-from running import Programs
+from running import AS_NOBODY, can_become_nobody, Programs
 
 SPEX = KERNELS = STALLED = LIVE = None
 
@@ -83,6 +83,16 @@ class Samples(Programs):
         result = self.sample(models, "--", "/bin/true")
         self.assertEqual(result.returncode, 1)
         self.assertEqual(result.stderr, "spex: sample: /bin/true did not connect: no spex_start with the SPEX_OUT given\n")
+
+    def test_a_program_that_has_dropped_its_privileges(self):
+        if not can_become_nobody(KERNELS):
+            self.skipTest("root, and a program that others can run, were expected")
+        models = self.models(KERNELS, 3)
+        os.chmod(self.dir, 0o711)
+        result = self.sample(models, "--json", "-o", self.path("out"), "--", *AS_NOBODY, KERNELS, "1000", "4")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(self.path("out"), encoding="utf-8") as file:
+            self.assertEqual(len(json.load(file)["kernels"]), 5)
 
     def test_a_running_program(self):
         models = self.models(STALLED, 60)
