@@ -43,13 +43,26 @@ static int read_up_to(int fd, size_t most, char **text, size_t *length) {
     }
 }
 
-int spex_whole_file_read(const char *path, size_t most, char **text, size_t *length,
-                         struct spex_error *error) {
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : STDIN_FILENO;
+/* Opening a pipe would wait for a writer, without O_NONBLOCK, which regular files ignore. */
+static int open_of_kind(const char *path, enum spex_file_kind kind) {
+    struct stat found;
+    bool regular = kind == SPEX_FILE_REGULAR;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (regular ? O_NONBLOCK : 0));
+    int err = fd < 0 || (regular && fstat(fd, &found) != 0) ? -errno : 0;
+    if (!err && regular && !S_ISREG(found.st_mode))
+        err = -EINVAL;
+    if (err && fd >= 0)
+        close(fd);
+    return err ? err : fd;
+}
+
+int spex_whole_file_read(const char *path, enum spex_file_kind kind, size_t most, char **text,
+                         size_t *length, struct spex_error *error) {
+    int fd = path ? open_of_kind(path, kind) : STDIN_FILENO;
     const char *name = path ? path : "standard input";
     *text = NULL;
     *length = 0;
-    int err = fd < 0 ? -errno : read_up_to(fd, most, text, length);
+    int err = fd < 0 ? fd : read_up_to(fd, most, text, length);
     if (path && fd >= 0)
         close(fd);
     if (!err)
@@ -59,6 +72,8 @@ int spex_whole_file_read(const char *path, size_t most, char **text, size_t *len
     if (err == -EFBIG)
         return spex_fail(error, err, "cannot read %s: at most %zu MiB were expected", name,
                          most >> 20);
+    if (fd == -EINVAL)
+        return spex_fail(error, err, "cannot read %s: a regular file was expected", name);
     return spex_fail(error, err, "cannot read %s: %s", name, strerror(-err));
 }
 

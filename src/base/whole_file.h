@@ -7,11 +7,15 @@
 
 #include "text/error.h"
 
+/* What is read: a command waits for who writes into a pipe, a program does not. */
+enum spex_file_kind { SPEX_FILE_ANY, SPEX_FILE_REGULAR };
+
 /* Reads a file of at most `most` bytes, a multiple of 1 MiB, and puts a 0 behind them. `path` NULL:
  * standard input. `*text` is to be freed. Returns 0; -EFBIG: the file has more bytes, or no end, as
- * /dev/zero; or another negative errno value, with a line in `error`. */
-int spex_whole_file_read(const char *path, size_t most, char **text, size_t *length,
-                         struct spex_error *error);
+ * /dev/zero; -EINVAL: it is of another kind; or another negative errno value, with a line in
+ * `error`. */
+int spex_whole_file_read(const char *path, enum spex_file_kind kind, size_t most, char **text,
+                         size_t *length, struct spex_error *error);
 
 /* Writes a file. Whoever opens a regular file finds the old contents or all of the new ones, which
  * keep the mode of the old; after an error there are the old ones. Two processes may write one

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <spex/config.h>
 
@@ -149,6 +150,10 @@ static void explored_but_missing(void **state) {
     assert_int_equal(spex_config_receive(&config, why, sizeof(why)), -EIO);
     assert_null(config);
     assert_non_null(strstr(why, "missing.xml"));
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    setenv("SPEX_CONFIG", "pipe", 1);
+    assert_int_equal(spex_config_receive(&config, why, sizeof(why)), -EINVAL);
+    assert_string_equal(why, "SPEX_CONFIG=pipe: a regular file was expected");
     scratch_text("config.xml", "<space name='s'/>");
     setenv("SPEX_CONFIG", "config.xml", 1);
     assert_int_equal(spex_config_receive(&config, why, sizeof(why)), -EINVAL);

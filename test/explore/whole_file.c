@@ -16,7 +16,7 @@ static struct spex_error why;
 static void expect_text(const char *path, const char *expected) {
     char *text;
     size_t length;
-    if (spex_whole_file_read(path, MIB, &text, &length, &why))
+    if (spex_whole_file_read(path, SPEX_FILE_ANY, MIB, &text, &length, &why))
         fail_msg("%s", why.text);
     assert_string_equal(text, expected);
     assert_int_equal(length, strlen(expected));
@@ -44,16 +44,27 @@ static void what_is_read_has_a_limit(void **state) {
     char *text;
     size_t length;
     scratch_write("large", bytes, MIB);
-    assert_int_equal(spex_whole_file_read("large", MIB, &text, &length, &why), 0);
+    assert_int_equal(spex_whole_file_read("large", SPEX_FILE_ANY, MIB, &text, &length, &why), 0);
     assert_int_equal(length, MIB);
     free(text);
     scratch_write("large", bytes, MIB + 1);
-    assert_int_equal(spex_whole_file_read("large", MIB, &text, &length, &why), -EFBIG);
-    assert_int_equal(spex_whole_file_read("/dev/zero", MIB, &text, &length, &why), -EFBIG);
+    assert_int_equal(spex_whole_file_read("large", SPEX_FILE_ANY, MIB, &text, &length, &why),
+                     -EFBIG);
+    assert_int_equal(spex_whole_file_read("/dev/zero", SPEX_FILE_ANY, MIB, &text, &length, &why),
+                     -EFBIG);
     assert_string_equal(why.text, "cannot read /dev/zero: at most 1 MiB were expected");
     assert_null(text);
-    assert_int_equal(spex_whole_file_read("absent", MIB, &text, &length, &why), -ENOENT);
-    assert_int_equal(spex_whole_file_read(".", MIB, &text, &length, &why), -EISDIR);
+    assert_int_equal(spex_whole_file_read("absent", SPEX_FILE_ANY, MIB, &text, &length, &why),
+                     -ENOENT);
+    assert_int_equal(spex_whole_file_read(".", SPEX_FILE_ANY, MIB, &text, &length, &why), -EISDIR);
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    static const char *const others[] = {"pipe", "/dev/zero", "."};
+    for (size_t o = 0; o < sizeof(others) / sizeof(others[0]); o++) {
+        assert_int_equal(
+            spex_whole_file_read(others[o], SPEX_FILE_REGULAR, MIB, &text, &length, &why), -EINVAL);
+        assert_non_null(strstr(why.text, ": a regular file was expected"));
+    }
+    unlink("pipe");
     scratch_text("empty", "");
     expect_text("empty", "");
 }

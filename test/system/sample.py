@@ -134,15 +134,18 @@ class Samples(Programs):
         self.assertIn("/dev/null", result.stderr)
 
     def test_what_a_program_is_told_is_looked_at(self):
-        models = self.models(KERNELS, 3)
+        models, pipe = self.models(KERNELS, 3), self.path("pipe")
+        os.mkfifo(pipe)
         for variables, message in (({"SPEX_MODELS": "/nowhere"},
                                     "spex: SPEX_MODELS: cannot read /nowhere: No such file or directory\n"),
                                    ({"SPEX_MODELS": "/dev/zero"},
-                                    "spex: SPEX_MODELS: cannot read /dev/zero: at most 128 MiB were expected\n"),
+                                    "spex: SPEX_MODELS: cannot read /dev/zero: a regular file was expected\n"),
+                                   ({"SPEX_MODELS": pipe},
+                                    "spex: SPEX_MODELS: cannot read %s: a regular file was expected\n" % pipe),
                                    ({"SPEX_MODELS": models, "SPEX_SAMPLES": "many"},
                                     "spex: SPEX_SAMPLES=many: a number of 0.01 to 1000000 was expected\n")):
             result = subprocess.run([KERNELS, "1000"], capture_output=True, text=True, check=False,
-                                    env=self.environment(SPEX_PROBES="*:kernel@poll", **variables))
+                                    timeout=PATIENCE, env=self.environment(SPEX_PROBES="*:kernel@poll", **variables))
             self.assertIn(message, result.stderr)
 
 

@@ -91,13 +91,19 @@ static int receive_inherited(struct spex_config **config, int err) {
 }
 
 /* A set-user-ID program is never explored: secure_getenv returns NULL in it. -ENOENT means "not
- * explored", so a file that is missing is another error. */
+ * explored", so a file that is missing is another error. A pipe, whose writer would be waited for, is
+ * refused. */
 int spex_config_receive(struct spex_config **config, char *why, size_t why_size) {
     const char *path = secure_getenv("SPEX_CONFIG");
+    struct stat found;
     *config = NULL;
     if (!path || !*path) {
         snprintf(why, why_size, "SPEX_CONFIG is not set: nobody is exploring this program");
         return -ENOENT;
+    }
+    if (stat(path, &found) == 0 && !S_ISREG(found.st_mode)) {
+        snprintf(why, why_size, "SPEX_CONFIG=%s: a regular file was expected", path);
+        return -EINVAL;
     }
     int err = spex_config_read(path, config, why, why_size);
     err = err ? receive_inherited(config, err) : 0;
