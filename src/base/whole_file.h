@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that are read or written as a whole. */
+/* Files that are read or written as a whole, and files of lines that are written as they come. */
 #ifndef SPEX_BASE_WHOLE_FILE_H
 #define SPEX_BASE_WHOLE_FILE_H
 
@@ -25,5 +25,14 @@ int spex_whole_file_read(const char *path, enum spex_file_kind kind, size_t most
  * `error`. */
 int spex_whole_file_write(const char *path, const void *bytes, size_t size,
                           struct spex_error *error);
+
+/* Whether spex_whole_file_write can be expected to succeed; leaves the file as it is. 0 or a
+ * negative errno value. */
+int spex_whole_file_check(const char *path);
+
+/* Opens a file for lines that are written as they come, empty. Links are followed as by
+ * spex_whole_file_write, and another user's file or pipe in a directory such as /tmp is -EACCES. A
+ * descriptor or a negative errno value. */
+int spex_line_file_open(const char *path);
 
 #endif

@@ -90,10 +90,15 @@ class Samples(Programs):
             self.skipTest("root, and a program that others can run, were expected")
         models = self.models(KERNELS, 3)
         os.chmod(self.dir, 0o711)
+        with open(self.path("out"), "w", encoding="utf-8") as file:
+            file.write("old")
+        os.link(self.path("out"), self.path("link"))
         result = self.sample(models, "--json", "-o", self.path("out"), "--", *AS_NOBODY, KERNELS, "1000", "4")
         self.assertEqual(result.returncode, 0, result.stderr)
         with open(self.path("out"), encoding="utf-8") as file:
             self.assertEqual(len(json.load(file)["kernels"]), 5)
+        with open(self.path("link"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "old")
 
     def test_a_running_program(self):
         models = self.models(STALLED, 60)

@@ -185,7 +185,7 @@ static int run_finish(struct spex_run_watch *watch, const struct request *reques
         complain_of_silence(&watch->listener, request);
     int err = spex_run_output_close(&watch->output);
     if (err)
-        spex_complain(0, "run: cannot write to %s: %s", watch->output.name, strerror(-err));
+        spex_complain(0, "run: cannot write to %s: %s", watch->output.to.name, strerror(-err));
     if (program->by_signal)
         return 128 + program->by_signal;
     return err && program->status == 0 ? SPEX_EXIT_FAILED : program->status;
