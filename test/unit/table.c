@@ -211,6 +211,9 @@ static void shares_of_time(void **state) {
     many->activity.threads *= 2;
     many->activity.thread_squares *= 4;
     many->activity.thread_pairs *= 4;
+    struct spex_profile_probe *rare = probed(5, "rare", 0);
+    for (int i = 0; i < 50; i++)
+        spex_occupancy_add(&rare->activity, i == 25, i ? (int64_t)(i == 26) : -1);
     expect("probe  type    1 in  count  per second    value       mean    p50    p90    p99  p99.9 "
            "   max   total  lost\n"
            "half   lat   polled      -           -   active  50 ±3.1 %                             "
@@ -225,6 +228,8 @@ static void shares_of_time(void **state) {
            "           1 s     0\n"
            "                                        threads   1 ±0.062                             "
            "           2 s\n"
+           "rare   lat   polled      -           -   active     2 ±? %                             "
+           "         40 ms     0\n"
            "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
            "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
 }
