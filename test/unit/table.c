@@ -108,6 +108,20 @@ static void nothing(void **state) {
            "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
 }
 
+/* Of a time that is not the program's CPU time. */
+static void what_was_used_of_a_budget(void **state) {
+    (void)state;
+    profile.process.budget = 0.01;
+    profile.process.budget_spent = 0.02;
+    profile.process.budget_seconds = 4;
+    expect("probe  type  1 in  count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
+           "lost\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n"
+           "budget: 1 % of the program's time; as believed, 0.5 % was used (20 ms with spex's own "
+           "threads, of 4 s)\n");
+}
+
 static void probes_without_records(void **state) {
     (void)state;
     row(SPEX_CNT, 1, "never");
@@ -424,6 +438,7 @@ static void names_cannot_speak_to_the_terminal(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_was_used_of_a_budget, setup, teardown),
         cmocka_unit_test_setup_teardown(probes_without_records, setup, teardown),
         cmocka_unit_test_setup_teardown(times, setup, teardown),
         cmocka_unit_test_setup_teardown(times_without_those_of_the_clock, setup, teardown),
