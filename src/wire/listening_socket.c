@@ -140,25 +140,25 @@ static const char *reason_of(int err) {
 
 /* Tries the directories in order, unless another copy of spex has its socket in one: commands reach
  * one socket of a process. */
-int spex_listening_socket_open(struct spex_listening_socket *door, const char *chosen, char *why,
-                               size_t why_size) {
+int spex_listening_socket_open(struct spex_listening_socket *door, const char *chosen,
+                               struct spex_error *error) {
     const char *runtime = chosen ? NULL : spex_listening_socket_runtime_directory();
+    char reasons[sizeof(error->text)] = "the directory's name is too long";
     size_t length = 0;
     int err = -ENAMETOOLONG;
     door->socket = SPEX_NO_DESCRIPTOR;
     spex_control_name(door->name);
-    snprintf(why, why_size, "the directory's name is too long");
     for (unsigned n = 0; spex_control_directory(n, chosen, runtime, geteuid(), door->path); n++) {
         err = spex_listening_socket_open_at(door);
         if (!err)
             return 0;
-        if (length < why_size)
-            length += (size_t)snprintf(why + length, why_size - length, "%s%s: %s", n ? "; " : "",
-                                       door->path, reason_of(err));
+        if (length < sizeof(reasons))
+            length += (size_t)snprintf(reasons + length, sizeof(reasons) - length, "%s%s: %s",
+                                       n ? "; " : "", door->path, reason_of(err));
         if (err == -EADDRINUSE)
-            return err;
+            break;
     }
-    return err;
+    return spex_fail(error, err, "%s", reasons);
 }
 
 /* Reads the state of the socket's file by its path: the process may have changed its root since. */
