@@ -153,6 +153,27 @@ class Smallest(unittest.TestCase):
         self.assertEqual(self.probes_of("./host", "./module.so", "./other.so"),
                          [{"module/step": 1, "other/step": 1}])
 
+    def test_modules_with_copies_of_spex_are_told_apart(self):
+        if self.option("b_sanitize") != "none":
+            self.skipTest("an archive with sanitizers needs their libraries")
+        for name in ["one", "two"]:
+            source = f"""#include <spex/spex.h>
+                SPEX_PROVIDER("{name}");
+                void work(void) {{ spex_start(NULL); SPEX_CNT_SCOPE("step", 1); }}
+                """
+            command = f"cc -shared -fPIC -x c - -x none $(pkg-config --cflags --libs --static spex) -o {name}.so"
+            subprocess.run(["sh", "-c", command], input=source, cwd=self.dir, env=self.environment, text=True, check=True)
+        self.compile("#include <unistd.h>\n" + self.LOADS.replace("START", "").replace(
+            "return 0;", "if (access(\"stops\", F_OK) != 0) _exit(0);"), "host.c", r"cc host\.c .*")
+        run = ["spex", "run", "--", "./host", "./one.so", "./two.so"]
+        abrupt = subprocess.run(run, cwd=self.dir, env=self.environment, capture_output=True, text=True, check=False)
+        self.assertEqual(abrupt.stderr.count("ended without stopping spex"), 2, abrupt.stderr)
+        with open(os.path.join(self.dir, "stops"), "x", encoding="utf-8"):
+            pass
+        stopped = subprocess.run(run, cwd=self.dir, env=self.environment, capture_output=True, text=True, check=False)
+        for name in ["one", "two"]:
+            self.assertRegex(stopped.stderr, rf"process \d+ \(host\), probes of {name}:\nprobe ")
+
     def test_is_the_example_in_the_repository(self):
         example = text_of("examples/smallest/app.c").split("\n", 1)[1]
         self.assertEqual(block(text_of("README.md"), "c"), example)
