@@ -264,6 +264,11 @@ static void final_print_text(struct spex_run_output *output, const struct spex_l
         print_caller(output->file, listener->callers[c], states[c], headed,
                      has_copies(listener, listener->callers[c]));
     }
+    if (listener->refused)
+        fprintf(output->file,
+                "\n%zu processes more have started spex; their probes were off, and no table has "
+                "what they did\n",
+                listener->refused);
     output_flush(output);
 }
 
@@ -297,10 +302,11 @@ static void final_print_json(struct spex_run_output *output, char *const *argv,
             err |= json_array_append_new(processes,
                                          caller_json(caller, &caller->reader.profile, states[c]));
     }
-    json_t *json = json_pack("{s:f, s:b, s:o, s:o, s:o, s:o}", "time", seconds, "final", 1,
+    json_t *json = json_pack("{s:f, s:b, s:o, s:o, s:o, s:o, s:I}", "time", seconds, "final", 1,
                              "program", program_json(argv), "status",
                              program->by_signal ? json_null() : json_integer(program->status),
-                             "signal", signal_json(program->by_signal), "processes", processes);
+                             "signal", signal_json(program->by_signal), "processes", processes,
+                             "unwatched", (json_int_t)listener->refused);
     if (err) {
         json_decref(json);
         json = NULL;
