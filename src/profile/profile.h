@@ -175,13 +175,9 @@ static inline struct spex_sampling spex_profile_sampling(const struct spex_profi
     return (struct spex_sampling){.period = site->period, .burst = site->burst, .kind = site->kind};
 }
 
-/* Mean number of executions that a record stands for, at least 1; 0 where there are no records.
- * Where a good part of what was not lost is in no record's weight, as a thread's budget allowed
- * none, it is the executions for each record. */
+/* Mean number of executions that a record stands for, at least 1; 0 where there are no records. */
 static inline double spex_profile_one_in(const struct spex_profile_probe *probe) {
-    bool missing = probe->lost <= 0 && probe->weight < 0.9 * probe->count;
-    double weight = missing ? probe->count : probe->weight;
-    return probe->records ? fmax(weight / (double)probe->records, 1) : 0;
+    return probe->records ? fmax(probe->weight / (double)probe->records, 1) : 0;
 }
 
 /* Records whose times are in no figure, since they contain the making ready of a counter. */
