@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 
 /* Weak: before glibc 2.34 these functions are in libdl, which the library does not depend on. */
 #pragma weak dlsym
@@ -41,6 +42,12 @@ static const char *loader_message(const char *path) {
                : text;
 }
 
+/* dlopen would wait for ever for a pipe's writer. */
+static bool is_pipe(const char *path) {
+    struct stat found;
+    return stat(path, &found) == 0 && S_ISFIFO(found.st_mode);
+}
+
 /* Loads the object and finds the policy in it. Returns 0 or an error, after which a handle may be
  * open. */
 static int object_load(struct spex_shared_object *object, const char *path,
@@ -50,6 +57,8 @@ static int object_load(struct spex_shared_object *object, const char *path,
         return spex_fail(error, -ENOSYS,
                          "a policy's name was expected: a statically linked program loads no "
                          "objects");
+    if (is_pipe(path))
+        return spex_fail(error, -ENOENT, "a shared object was expected, not a pipe");
     object->handle = open(path, RTLD_NOW | RTLD_LOCAL);
     if (!object->handle)
         return spex_fail(error, -ENOENT, "a shared object was expected: %s", loader_message(path));

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,6 +77,21 @@ static void what_is_no_object_is_refused(void **state) {
                    "a shared object was expected: cannot open shared object file: No such file");
     assert_refused("/", -ENOENT,
                    "a shared object was expected: cannot read file data: Is a directory");
+}
+
+/* Without is_loaded, which would wait for the pipe as well. */
+static void a_pipe_is_not_waited_for(void **state) {
+    (void)state;
+    char folder[] = "/tmp/spex-rate-object-XXXXXX", path[64];
+    struct spex_shared_object object;
+    struct spex_error why = {""};
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/pipe", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(spex_shared_object_open(&object, path, &spex_rate_object_kind, &why), -ENOENT);
+    assert_string_equal(why.text, "a shared object was expected, not a pipe");
+    unlink(path);
+    rmdir(folder);
 }
 
 static void what_is_no_policy_is_refused(void **state) {
@@ -168,6 +184,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_object_of_its_own_decides),
         cmocka_unit_test(what_is_no_object_is_refused),
+        cmocka_unit_test(a_pipe_is_not_waited_for),
         cmocka_unit_test(what_is_no_policy_is_refused),
         cmocka_unit_test(set_user_id_programs_load_none),
         cmocka_unit_test(files_are_told_from_names),
