@@ -67,6 +67,12 @@ class Streams(Runs):
         numbers, inherited = re.match(r"((?:\d+\n)+)but (\d+)\n", with_spex.stderr).groups()
         self.assertEqual(numbers.replace(inherited + "\n", "") + "but\n", without.stderr)
 
+    def test_a_closed_stream_cannot_be_written(self):
+        result = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", SPEX, "run", "-o", "-", "--", RUNS, "exits", "0"], check=False,
+                                stderr=subprocess.PIPE, text=True, env=self.environment, timeout=PATIENCE)
+        self.assertEqual((result.returncode, result.stderr),
+                         (1, "spex: run: cannot write to standard output: %s\n" % os.strerror(errno.EBADF)))
+
 
 class Ends(Runs):
     def test_exit_statuses(self):
