@@ -5,12 +5,14 @@
 usage: run.py SPEX RUNS [unittest arguments]
 """
 
+import ctypes
 import errno
 import json
 import os
 import re
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import unittest
@@ -74,7 +76,28 @@ class Streams(Runs):
                          (1, "spex: run: cannot write to standard output: %s\n" % os.strerror(errno.EBADF)))
 
 
+def deny(number):
+    """Makes a system call fail with EPERM, in this process and its children."""
+    # loads the number; goes on if it is this one; EPERM; allowed
+    steps = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50000 | errno.EPERM), (0x06, 0, 0, 0x7fff0000)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in steps))
+    program = struct.pack("@HP", len(steps), ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+    if libc.prctl(22, 2, program, 0, 0) != 0:  # PR_SET_SECCOMP
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
 class Ends(Runs):
+    @unittest.skipUnless(os.uname().machine == "x86_64", "the number of a system call is of another machine")
+    def test_an_end_that_the_system_does_not_tell(self):
+        waitid = 247
+        result = subprocess.run([SPEX, "run", "-o", self.path("table"), "--", RUNS, "exits", "0"], check=False, text=True,
+                                stderr=subprocess.PIPE, env=self.environment, timeout=PATIENCE,
+                                preexec_fn=lambda: deny(waitid))
+        self.assertEqual((result.returncode, result.stderr),
+                         (1, "spex: run: the end of the program cannot be told: %s\n" % os.strerror(errno.EPERM)))
+
     def test_exit_statuses(self):
         for status in [0, 1, 3, 126, 255]:
             self.assertEqual(self.run_it("--", "runs", "exits", str(status)).returncode, status)

@@ -173,6 +173,9 @@ static int run_finish(struct spex_run_watch *watch, const struct request *reques
     int err = spex_run_output_close(&watch->output);
     if (err)
         spex_complain(0, "run: cannot write to %s: %s", watch->output.name, strerror(-err));
+    if (program->untold)
+        spex_complain(0, "run: the end of the program cannot be told: %s",
+                      strerror(-program->untold));
     if (program->by_signal)
         return 128 + program->by_signal;
     return err && program->status == 0 ? SPEX_EXIT_FAILED : program->status;
