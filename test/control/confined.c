@@ -141,14 +141,14 @@ static void a_number_of_a_namespace_is_not_the_only_one(void **state) {
 
 static int fail_everywhere(void) {
     struct spex_listening_socket door;
-    char why[512];
+    struct spex_error error;
     unsetenv("XDG_RUNTIME_DIR");
     if (!have_own_mounts() || !hide("/run", MS_RDONLY) || !hide("/tmp", MS_RDONLY) ||
         !hide("/dev/shm", MS_RDONLY))
         return CANNOT;
-    int err = spex_listening_socket_open(&door, NULL, why, sizeof(why));
-    return err && strstr(why, "/run/user/") && strstr(why, "; /tmp/spex-") &&
-                   strstr(why, "; /dev/shm/spex-")
+    int err = spex_listening_socket_open(&door, NULL, &error);
+    return err && strstr(error.text, "/run/user/") && strstr(error.text, "; /tmp/spex-") &&
+                   strstr(error.text, "; /dev/shm/spex-")
                ? 0
                : 1;
 }
@@ -156,11 +156,11 @@ static int fail_everywhere(void) {
 /* What is not permitted is not taken for a directory of somebody else. */
 static int fail_to_bind(void) {
     struct spex_listening_socket door;
-    char why[512];
+    struct spex_error error = {""};
     if (!deny(SYS_bind, SYS_bind))
         return CANNOT;
-    int err = spex_listening_socket_open(&door, serving_directory, why, sizeof(why));
-    return err == -EACCES && strstr(why, "Permission denied") ? 0 : 1;
+    int err = spex_listening_socket_open(&door, serving_directory, &error);
+    return err == -EACCES && strstr(error.text, "Permission denied") ? 0 : 1;
 }
 
 static void a_denied_call_is_said_to_be_denied(void **state) {

@@ -76,6 +76,39 @@ class Streams(Runs):
                          (1, "spex: run: cannot write to standard output: %s\n" % os.strerror(errno.EBADF)))
 
 
+class TablesAtTheEnd(Runs):
+    """Of the program itself, without `spex run`: they neither end nor block it."""
+
+    def alone(self, stderr=subprocess.PIPE, preexec_fn=None, **variables):
+        return subprocess.run([RUNS, "exits", "0"], check=False, text=True, stdout=subprocess.PIPE, stderr=stderr,
+                              preexec_fn=preexec_fn, timeout=PATIENCE,
+                              env={**self.environment, "SPEX_PROBES": "*", **variables})
+
+    def test_nobody_reads_standard_error(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        result = self.alone(stderr=writer)
+        os.close(writer)
+        self.assertEqual(result.returncode, 0)
+
+    def test_files_have_a_limit(self):
+        result = self.alone(SPEX_OUT=self.path("table"),
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+        self.assertEqual((result.returncode, result.stderr),
+                         (0, "spex: SPEX_OUT: cannot write the table to %s: %s\n" %
+                          (os.path.realpath(self.path("table")), os.strerror(errno.EFBIG))))
+
+    def test_a_pipe_is_not_waited_for(self):
+        path = os.path.realpath(self.path("pipe"))
+        os.mkfifo(path)
+        result = self.alone(SPEX_OUT=path)
+        self.assertEqual((result.returncode, result.stderr),
+                         (0, "spex: SPEX_OUT: cannot write the table to %s: nobody reads it\n" % path))
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as reader:
+            self.assertEqual(self.alone(SPEX_OUT=path).stderr, "")
+            self.assertRegex(reader.read(), r"\Aprobe +type ")
+
+
 def deny(number):
     """Makes a system call fail with EPERM, in this process and its children."""
     # loads the number; goes on if it is this one; EPERM; allowed
