@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,11 +18,65 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "text/write_signals.h"
+
 /* Most links in a row, as in the kernel. */
 #define LINKS_MAX 40
 
+/* How long is waited each time for the other end of a pipe, 10 s, in steps after which signals are
+ * looked at. */
+enum { WAIT_STEP_MS = 100, WAIT_STEPS = 100 };
+
+/* Whether the process has got a signal to end, and has blocked it to hear it at a better time. */
+static bool is_to_end(void) {
+    sigset_t pending;
+    return sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+            sigismember(&pending, SIGHUP) == 1);
+}
+
+/* Waits for the other end of a pipe. What is no pipe is ready always.
+ * 0; -EINTR: a signal has come; -ETIMEDOUT. */
+static int wait_for_other_end(int fd, short events) {
+    struct pollfd end = {.fd = fd, .events = events};
+    int ready = 0;
+    for (int step = 0; ready == 0 && step < WAIT_STEPS; step++) {
+        if (is_to_end())
+            return -EINTR;
+        ready = poll(&end, 1, WAIT_STEP_MS);
+    }
+    return ready ? 0 : -ETIMEDOUT;
+}
+
+/* As open(), but without waiting for ever for a pipe's reader. A descriptor that does not block. */
+static int open_in_time(const char *path, int flags) {
+    int fd = -1;
+    for (int step = 0; fd < 0 && step < WAIT_STEPS; step++) {
+        if (step > 0)
+            poll(NULL, 0, WAIT_STEP_MS);
+        fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (fd < 0 && (errno != ENXIO || is_to_end()))
+            break;
+    }
+    return fd < 0 ? -errno : fd;
+}
+
+static const char *text_of(int err) {
+    return err == -ETIMEDOUT ? "nobody writes to it"
+           : err == -EINTR   ? "ended by a signal"
+           : err == -ENXIO   ? "nobody reads it"
+                             : strerror(-err);
+}
+
+/* As read(), but not for ever where `waits` is not set. */
+static ssize_t read_some(int fd, bool waits, char *bytes, size_t size) {
+    int err = waits ? 0 : wait_for_other_end(fd, POLLIN);
+    ssize_t got = err ? err : read(fd, bytes, size);
+    return got < 0 && !err ? -errno : got;
+}
+
 /* Reads up to the end, or one byte more than `most`. */
-static int read_up_to(int fd, size_t most, char **text, size_t *length) {
+static int read_up_to(int fd, bool waits, size_t most, char **text, size_t *length) {
     size_t room = 0;
     for (;;) {
         if (*length == room) {
@@ -31,9 +87,9 @@ static int read_up_to(int fd, size_t most, char **text, size_t *length) {
                 return -ENOMEM;
             *text = grown;
         }
-        ssize_t got = read(fd, *text + *length, room - *length);
-        if (got < 0 && errno != EINTR)
-            return -errno;
+        ssize_t got = read_some(fd, waits, *text + *length, room - *length);
+        if (got < 0 && (got != -EINTR || is_to_end()))
+            return (int)got;
         *length += got > 0 ? (size_t)got : 0;
         (*text)[*length] = '\0';
         if (*length > most)
@@ -46,10 +102,11 @@ static int read_up_to(int fd, size_t most, char **text, size_t *length) {
 /* Opening a pipe would wait for a writer, without O_NONBLOCK, which regular files ignore. */
 static int open_of_kind(const char *path, enum spex_file_kind kind) {
     struct stat found;
-    bool regular = kind == SPEX_FILE_REGULAR;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (regular ? O_NONBLOCK : 0));
-    int err = fd < 0 || (regular && fstat(fd, &found) != 0) ? -errno : 0;
-    if (!err && regular && !S_ISREG(found.st_mode))
+    if (kind != SPEX_FILE_REGULAR)
+        return open_in_time(path, O_RDONLY);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int err = fd < 0 || fstat(fd, &found) != 0 ? -errno : 0;
+    if (!err && !S_ISREG(found.st_mode))
         err = -EINVAL;
     if (err && fd >= 0)
         close(fd);
@@ -62,7 +119,7 @@ int spex_whole_file_read(const char *path, enum spex_file_kind kind, size_t most
     const char *name = path ? path : "standard input";
     *text = NULL;
     *length = 0;
-    int err = fd < 0 ? fd : read_up_to(fd, most, text, length);
+    int err = fd < 0 ? fd : read_up_to(fd, !path, most, text, length);
     if (path && fd >= 0)
         close(fd);
     if (!err)
@@ -74,7 +131,7 @@ int spex_whole_file_read(const char *path, enum spex_file_kind kind, size_t most
                          most >> 20);
     if (fd == -EINVAL)
         return spex_fail(error, err, "cannot read %s: a regular file was expected", name);
-    return spex_fail(error, err, "cannot read %s: %s", name, strerror(-err));
+    return spex_fail(error, err, "cannot read %s: %s", name, text_of(err));
 }
 
 /* Length of the path's directory with its slash; 0: the path is a name alone. */
@@ -135,8 +192,10 @@ static int follow_links(const char *path, char **target) {
 static int write_all(int fd, const char *bytes, size_t size) {
     while (size > 0) {
         ssize_t written = write(fd, bytes, size);
-        if (written < 0 && errno != EINTR)
-            return -errno;
+        int err = written >= 0 || errno == EINTR ? 0 : -errno;
+        err = err == -EAGAIN ? wait_for_other_end(fd, POLLOUT) : err;
+        if (err)
+            return err == -ETIMEDOUT ? -ENXIO : err;
         bytes += written > 0 ? written : 0;
         size -= written > 0 ? (size_t)written : 0;
     }
@@ -144,7 +203,10 @@ static int write_all(int fd, const char *bytes, size_t size) {
 }
 
 static int write_and_close(int fd, const void *bytes, size_t size) {
+    struct spex_write_signals signals;
+    spex_write_signals_hold(&signals);
     int err = write_all(fd, bytes, size);
+    spex_write_signals_release(&signals);
     if (close(fd) != 0 && !err)
         err = -errno;
     return err;
@@ -183,8 +245,8 @@ static int replace(const char *target, const struct stat *old, const void *bytes
 }
 
 static int write_into(const char *path, const void *bytes, size_t size) {
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    return fd < 0 ? -errno : write_and_close(fd, bytes, size);
+    int fd = open_in_time(path, O_WRONLY);
+    return fd < 0 ? fd : write_and_close(fd, bytes, size);
 }
 
 int spex_whole_file_write(const char *path, const void *bytes, size_t size,
@@ -197,7 +259,7 @@ int spex_whole_file_write(const char *path, const void *bytes, size_t size,
         err = exists && !S_ISREG(old.st_mode) ? write_into(path, bytes, size)
                                               : replace(target, exists ? &old : NULL, bytes, size);
     free(target);
-    return err ? spex_fail(error, err, "cannot write %s: %s", path, strerror(-err)) : 0;
+    return err ? spex_fail(error, err, "cannot write %s: %s", path, text_of(err)) : 0;
 }
 
 /* What is no regular file is only asked for its permissions: opening it may wait. */

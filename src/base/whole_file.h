@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that are read or written as a whole, and files of lines that are written as they come. */
+/* Files that are read or written as a whole. Where the file is a pipe, its other end is waited for,
+ * but for 10 s at most each time, and no longer when SIGINT, SIGTERM or SIGHUP is pending: commands
+ * block these. */
 #ifndef SPEX_BASE_WHOLE_FILE_H
 #define SPEX_BASE_WHOLE_FILE_H
 

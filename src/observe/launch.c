@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
@@ -65,11 +66,26 @@ int spex_launch_program(struct spex_launched *program, char *const *argv,
     return err;
 }
 
+/* Whether the program has ended though the system does not tell how, as in a sandbox without this
+ * call: the pidfd is readable. */
+static bool ended_untold(struct spex_launched *program) {
+    struct pollfd end = {.fd = program->pidfd, .events = POLLIN};
+    int err = -errno;
+    if (err == -EINTR || poll(&end, 1, 0) <= 0)
+        return false;
+    program->untold = err;
+    program->status = 1;
+    return true;
+}
+
 /* Without WNOWAIT: the first call that finds the end also removes the zombie. */
 bool spex_launched_ended(struct spex_launched *program) {
     siginfo_t info = {.si_pid = 0};
-    if (!program->ended && waitid(P_PID, (id_t)program->process, &info, WEXITED | WNOHANG) == 0 &&
-        info.si_pid) {
+    if (program->ended)
+        return true;
+    if (waitid(P_PID, (id_t)program->process, &info, WEXITED | WNOHANG) != 0) {
+        program->ended = ended_untold(program);
+    } else if (info.si_pid) {
         program->ended = true;
         program->status = info.si_code == CLD_EXITED ? info.si_status : 0;
         program->by_signal = info.si_code == CLD_EXITED ? 0 : info.si_status;

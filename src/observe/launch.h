@@ -17,6 +17,8 @@ struct spex_launched {
     bool ended;
     int status;
     int by_signal;
+    /* A negative errno value where the system did not tell how it ended; the status is 1 then. */
+    int untold;
 };
 
 /* A variable of the environment to set in the program. */

@@ -26,11 +26,16 @@ static int check_owner(int directory) {
     return found.st_uid == geteuid() && (found.st_mode & 077) == 0 ? 0 : -EPERM;
 }
 
+/* The error of a call, which -EPERM is not: that stands for another user's directory. */
+static int call_error(void) {
+    return errno == EPERM ? -EACCES : -errno;
+}
+
 /* Makes the directory with mode 0700, whatever the program's umask is. Without /proc, libc cannot
  * change the mode of what may be a link: the mode is as the umask has left it. */
 static int directory_make(const char *path) {
     if (mkdir(path, 0700) != 0)
-        return errno == EEXIST ? 0 : -errno;
+        return errno == EEXIST ? 0 : call_error();
     return fchmodat(AT_FDCWD, path, 0700, AT_SYMLINK_NOFOLLOW) == 0 || errno == EOPNOTSUPP ? 0
                                                                                            : -errno;
 }
@@ -45,7 +50,7 @@ int spex_control_directory_open(const char *path) {
             return made;
         directory = open(path, flags);
     }
-    int err = directory < 0 ? -errno : check_owner(directory);
+    int err = directory < 0 ? call_error() : check_owner(directory);
     if (err && directory >= 0)
         close(directory);
     return err ? err : directory;
@@ -97,7 +102,7 @@ static int listen_at(int directory, const char *path, const char *name, int *lis
     spex_control_hidden_name(name, hidden);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return -errno;
+        return call_error();
     int err = listen_hidden(fd, directory, path, hidden, file);
     if (!err && renameat(directory, hidden, directory, name) != 0)
         err = -errno;
@@ -107,7 +112,7 @@ static int listen_at(int directory, const char *path, const char *name, int *lis
     }
     unlinkat(directory, hidden, 0);
     close(fd);
-    return err;
+    return err == -EPERM ? -EACCES : err;
 }
 
 /* Removes old sockets first, as the directory is open anyway. Device and inode are of the file

@@ -193,13 +193,32 @@ static void a_pipe_is_written_to(void **state) {
     close(reader);
 }
 
+/* A command that is to end, and has blocked the signal, does not wait for the other end. */
+static void pipes_are_not_waited_for_at_the_end(void **state) {
+    (void)state;
+    char *text;
+    size_t length;
+    int number;
+    sigset_t end;
+    sigemptyset(&end);
+    sigaddset(&end, SIGTERM);
+    assert_int_equal(mkfifo("lonely", 0600), 0);
+    sigprocmask(SIG_BLOCK, &end, NULL);
+    raise(SIGTERM);
+    assert_int_equal(spex_whole_file_read("lonely", SPEX_FILE_ANY, MIB, &text, &length, &why), -EINTR);
+    assert_string_equal(why.text, "cannot read lonely: ended by a signal");
+    assert_int_equal(put("lonely", "x"), -ENXIO);
+    assert_string_equal(why.text, "cannot write lonely: nobody reads it");
+    assert_int_equal(sigwait(&end, &number), 0);
+    sigprocmask(SIG_UNBLOCK, &end, NULL);
+}
+
 /* The limit of a file's size stands for a full disk. */
 static void what_cannot_be_written_leaves_the_old(void **state) {
     (void)state;
     struct rlimit before, little;
     assert_int_equal(put("kept", "old"), 0);
     size_t files = files_here();
-    signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     little = (struct rlimit){.rlim_cur = 4, .rlim_max = before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
@@ -219,6 +238,7 @@ int main(void) {
         cmocka_unit_test(links_are_followed),
         cmocka_unit_test(links_of_others_are_not),
         cmocka_unit_test(a_pipe_is_written_to),
+        cmocka_unit_test(pipes_are_not_waited_for_at_the_end),
         cmocka_unit_test(what_cannot_be_written_leaves_the_old),
     };
     return cmocka_run_group_tests_name("whole_file", tests, scratch_enter, scratch_leave);

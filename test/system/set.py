@@ -7,6 +7,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -106,6 +107,10 @@ class Set(Programs):
         self.assertEqual(result.stdout, "no program called %s runs; none that starts gets a selection\n" % name)
         self.assertEqual(os.listdir(place), ["select-another"])
 
+    def test_a_name_that_no_file_can_have(self):
+        for name in "a\x1bb", "a\nb":
+            self.refused("cannot be left for programs that start: Invalid argument$", "-f", name, "query")
+
     def test_bad_syntax_changes_nothing(self):
         process = self.start()
         self.set(process.pid, "query")
@@ -201,6 +206,13 @@ class List(Programs):
         self.assertEqual((result.returncode, result.stdout), (1, ""))
         self.assertRegex(result.stderr, r"\Aspex: no program is running that .* can control\n\Z")
         self.assertEqual(self.run_spex("list", "--json", **options).stdout, "[]\n")
+
+    def test_too_few_descriptors_are_not_taken_for_no_program(self):
+        self.start()
+        for arguments in ["list"], ["list", "--json"], ["set", "live", "query"]:
+            result = self.run_spex(*arguments, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (5, 5)))
+            self.assertEqual((result.returncode, result.stdout), (1, ""))
+            self.assertEqual(result.stderr, "spex: programs cannot be looked for: Too many open files\n")
 
     def test_several_programs(self):
         first, second = self.start(), self.start()

@@ -85,10 +85,11 @@ static int predict_parse(const struct spex_fit_table *table, char *text, double 
         if (p == count)
             return spex_complain(SPEX_EXIT_USAGE,
                                  "fit: --predict: the table has no parameter \"%s\"", item);
-        if (!value || values[p] >= 0 || !spex_csv_number(value, &values[p]))
+        if (!value || values[p] >= 0 || !spex_csv_number(value, &values[p]) ||
+            values[p] > SPEX_FIT_GREATEST)
             return spex_complain(SPEX_EXIT_USAGE,
-                                 "fit: --predict: one number of 0 or more was expected for \"%s\"",
-                                 item);
+                                 "fit: --predict: one number of 0 to %g was expected for \"%s\"",
+                                 SPEX_FIT_GREATEST, item);
     }
     for (size_t p = 0; p < count; p++)
         if (values[p] < 0)

@@ -4,12 +4,10 @@
  * a signal that kills the program kills this process as well. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "rate/budget.h"
@@ -90,17 +88,6 @@ static int request_choose_probes(struct request *request) {
     if (!request->probes)
         request->probes = "*";
     return spex_probes_argument("run", origin, request->probes);
-}
-
-/* Opens the standard streams that are closed, so that no other descriptor takes their numbers.
- * The program does not inherit them. */
-static void open_standard_streams(void) {
-    int fd;
-    do
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0)
-        close(fd);
 }
 
 /* Opens the output first, so that a bad path is reported before the program starts. An exit
@@ -186,6 +173,9 @@ static int run_finish(struct spex_run_watch *watch, const struct request *reques
     int err = spex_run_output_close(&watch->output);
     if (err)
         spex_complain(0, "run: cannot write to %s: %s", watch->output.to.name, strerror(-err));
+    if (program->untold)
+        spex_complain(0, "run: the end of the program cannot be told: %s",
+                      strerror(-program->untold));
     if (program->by_signal)
         return 128 + program->by_signal;
     return err && program->status == 0 ? SPEX_EXIT_FAILED : program->status;
@@ -201,7 +191,6 @@ int spex_command_run(int argc, char **argv) {
     status = status ? status : request_choose_probes(&request);
     if (status)
         return status;
-    open_standard_streams();
     status = watch_open(&watch, &request);
     status = status ? status : launch_program(&watch, &request);
     if (!status) {

@@ -268,8 +268,10 @@ static int set_named(const struct change *change) {
             status = one ? one : status;
             found++;
         }
-    if (count >= 0)
-        free(processes);
+    if (count < 0)
+        return spex_complain(SPEX_EXIT_FAILED, "programs cannot be looked for: %s",
+                             strerror((int)-count));
+    free(processes);
     if (change->follow && selects_nothing(change->text))
         return remove_and_say(change->name, found > 0, status);
     if (found)

@@ -278,6 +278,9 @@ static int sample_program(struct request *request) {
     spex_sample_program_close(&run);
     free(selection);
     free(models);
+    if (run.program.untold)
+        spex_complain(0, "sample: the end of the program cannot be told: %s",
+                      strerror(-run.program.untold));
     if (run.program.by_signal)
         spex_launched_die_of(run.program.by_signal);
     return run.program.by_signal ? 128 + run.program.by_signal : status;
