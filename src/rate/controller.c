@@ -67,7 +67,13 @@
 /* Half-life of the excess of a frequency over newer measurements. In seconds and not in
  * measurements, so that bursts are remembered equally long however often frequencies are
  * measured. */
-#define FALL_SECONDS 0.06
+#define FALL_SECONDS        0.06
+#define FALL_SECONDS_SLICES 0.1
+
+/* A frequency so many times the one before is measured again soon, where the probe's executions
+ * take such a share of the budget without records. */
+#define RISE       1.5
+#define RISE_SHARE 0.1
 
 /* A lower frequency counts as 0. */
 #define FREQUENCY_LEAST 1e-3
@@ -119,6 +125,8 @@ static int controller_begin(double share, const struct spex_rate_policy_ops *pol
         return -ENOMEM;
     }
     spex_budget_begin(&spex_controller.budget, share);
+    spex_controller.slice_due = INFINITY;
+    spex_random_seed(&spex_controller.random, spex_clock_ns(CLOCK_MONOTONIC), 0);
     spex_experiment_reset(spex_clock_ns(CLOCK_MONOTONIC));
     spex_controller.monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC);
     spex_controller.process_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -142,16 +150,27 @@ void spex_controller_end(void) {
     spex_controller_begin(0, NULL);
 }
 
-/* Returns whether a trial may go on for the sake of a better frequency: while its executions cost
- * little of what the budget earned during the hold-off before. The longer a probe was held off,
- * the longer its trial, so that a burst at its begin does not hold it off again and again. */
-static bool trial_goes_on(uint32_t first, const struct spex_controlled *probe, double executions) {
+/* Returns whether a slice goes on: until it is as long as planned, or has cost as much as planned,
+ * or, for the sake of a better frequency, while its executions cost little of what the budget
+ * earned during the hold-off before. */
+static bool slice_goes_on(uint32_t first, const struct spex_controlled *probe, double seconds,
+                          double executions) {
     double skip, report;
-    double earned =
-        probe->held.length * spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
     spex_accounts_probe_costs(first, &skip, &report);
     double cost = executions * (skip + report / (probe->period ? probe->period : 1));
-    return probe->trying && cost < TRIAL_SHARE * earned;
+    bool planned = seconds < probe->slice && cost < steady * (probe->slice + probe->held.length);
+    return probe->trying &&
+           (planned || (seconds < INTERVAL && cost < TRIAL_SHARE * steady * probe->held.length));
+}
+
+/* Notes that the frequency just measured is far above the one before, where that matters. */
+static void note_rise(uint32_t first, const struct spex_controlled *probe) {
+    double skip, report;
+    double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    spex_accounts_probe_costs(first, &skip, &report);
+    spex_controller.rising |= probe->fresh > RISE * probe->frequency &&
+                              probe->fresh * skip > RISE_SHARE * steady;
 }
 
 /* Measures the frequency from the executions since the last measurement. False: the time is too
@@ -164,14 +183,16 @@ static bool measure_executions(uint32_t first, struct spex_controlled *probe, ui
     double seconds = spex_controller.now - probe->measured;
     if (seconds < INTERVAL_RUSH || (seconds < INTERVAL && executions < EXECUTIONS_SURE))
         return false;
-    if (seconds < INTERVAL && trial_goes_on(first, probe, executions))
+    if (slice_goes_on(first, probe, seconds, executions))
         return false;
-    double fresh = executions / seconds;
-    /* The estimate rises at once and falls slowly. After a trial the former frequency is dropped:
-     * it is no reason to hold the probe off again. */
-    bool rises = fresh > probe->frequency || probe->trying;
-    double kept = rises ? 0 : exp2(-seconds / FALL_SECONDS);
-    probe->frequency = fresh + (probe->frequency - fresh) * kept;
+    /* The estimate rises at once and falls slowly. It falls more slowly between slices, so that the
+     * pauses of a program that comes in bursts do not end them. */
+    double half_life = probe->tried > 0 ? FALL_SECONDS_SLICES : FALL_SECONDS;
+    probe->fresh = executions / seconds;
+    note_rise(first, probe);
+    double since = probe->tried > 0 ? seconds + probe->held.length : seconds;
+    double kept = probe->fresh > probe->frequency ? 0 : exp2(-since / half_life);
+    probe->frequency = probe->fresh + (probe->frequency - probe->fresh) * kept;
     if (probe->frequency < FREQUENCY_LEAST)
         probe->frequency = 0;
     probe->count = count;
@@ -208,7 +229,8 @@ static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
     if (!state.selected || state.by_hand)
         return false;
     if (probe->held.until > spex_controller.now) {
-        spex_controller.holding = true;
+        spex_controlled_is_held(probe);
+        spex_controller.sliced++;
         spex_probe_throttle(first, SPEX_SITE_HELD);
         return false;
     }
@@ -236,6 +258,8 @@ static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
     spex_accounts_probe_costs(first, &class->detect_cost, &class->report_cost);
     class->report_cost += spex_controller.collecting.record;
     spex_controller.trying |= probe->trying;
+    spex_controller.sliced += probe->trying;
+    spex_controller.recorded += !probe->trying;
     return !probe->trying;
 }
 
@@ -263,6 +287,8 @@ static double spending_allowed(size_t count) {
         detection += spex_controller.classes[c].frequency * spex_controller.classes[c].detect_cost;
     if (spex_polling_policy(spex_controller.policy))
         detection = spex_polling_base(spex_controller.classes, count);
+    steady -= spex_modes_reserved();
+    rate -= spex_modes_reserved();
     double least = detection / DETECTION_MOST;
     if (least > steady)
         least = steady;
@@ -294,7 +320,7 @@ static size_t hold_dearest_probes(size_t count) {
     while (count > 0 && spex_polling_base(spex_controller.classes, count) > most) {
         size_t dearest = spex_polling_dearest(spex_controller.classes, count);
         uint32_t first = spex_controller.firsts[dearest];
-        spex_mode_hold(&spex_controller.probes[first],
+        spex_mode_hold(first, &spex_controller.probes[first],
                        "held off: its executions alone cost more than the budget");
         spex_probe_throttle(first, SPEX_SITE_HELD);
         count--;
@@ -317,6 +343,9 @@ static int controller_decide(void) {
     spex_accounts_count_executions(seconds);
     spex_accounts_note_collecting();
     spex_controller.holding = spex_controller.trying = spex_controller.overdue = false;
+    spex_controller.rising = false;
+    spex_controller.slice_due = INFINITY;
+    spex_controller.sliced = spex_controller.recorded = 0;
     size_t count = make_classes();
     if (spex_polling_policy(spex_controller.policy))
         count = hold_dearest_probes(count);
@@ -329,6 +358,7 @@ static int controller_decide(void) {
         spex_polling_without_base(&problem, spex_controller.classes);
     struct spex_rate_plan plan = {.size = sizeof(plan), .decisions = spex_controller.decisions};
     spex_controller.decided = spex_controller.now;
+    spex_controller.surprise = spex_controller.decided_tokens - spex_controller.budget.tokens;
     spex_controller.decided_tokens = spex_controller.budget.tokens;
     int err = spex_controller.policy->decide(&problem, spex_controller.workspace, &plan);
     if (err)
@@ -361,7 +391,8 @@ void spex_controller_pass(void) {
     double since = spex_controller.now - spex_controller.decided;
     int err = 0;
     double least = spex_controller.counting / (rush ? COUNTING_SHARE_RUSH : COUNTING_SHARE);
-    double interval = rush ? INTERVAL_RUSH : INTERVAL;
+    bool due = rush || spex_controller.rising || spex_controller.now >= spex_controller.slice_due;
+    double interval = due ? INTERVAL_RUSH : INTERVAL;
     if (!busy && (spex_controller.overdue || since >= (least > interval ? least : interval)))
         err = controller_decide();
     spex_metrics_unlock();
@@ -384,8 +415,12 @@ uint64_t spex_controller_due_ns(void) {
         return UINT64_MAX;
     if (spex_experiment_running())
         return (uint64_t)(spex_experiment_due(spex_controller.now) * 1e9) + 1;
-    return spex_controller.trying || spex_controller.overdue ? (uint64_t)(INTERVAL_RUSH * 1e9)
-                                                             : UINT64_MAX;
+    if (spex_controller.trying || spex_controller.overdue || spex_controller.rising)
+        return (uint64_t)(INTERVAL_RUSH * 1e9);
+    if (!spex_controller.holding)
+        return UINT64_MAX;
+    double rest = spex_controller.slice_due - spex_controller.now;
+    return (uint64_t)(fmin(fmax(rest, INTERVAL_RUSH), INTERVAL) * 1e9) + 1;
 }
 
 bool spex_controller_holds(void) {
