@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The `spex` program: calls the command that its first argument names. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <spex/version.h>
 
@@ -40,20 +42,33 @@ static void print_help(FILE *out) {
     fputs("\n`spex COMMAND --help` tells more; `spex --version` the version.\n", out);
 }
 
+/* Puts /dev/null in the place of a closed standard stream, so that no other file gets its number and
+ * with it what the command prints. It is opened the wrong way round: reading and writing fail, as
+ * they would with a closed stream. Programs that are run do not inherit it. */
+static void fill_standard_streams(void) {
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
+        if (fcntl(stream, F_GETFD) < 0)
+            open("/dev/null", (stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+}
+
+static int print_version(void) {
+    puts("spex " SPEX_VERSION);
+    return spex_help_written();
+}
+
 /* A command gets its name as argv[0], as getopt_long expects of a program. */
 int main(int argc, char **argv) {
+    fill_standard_streams();
     if (argc < 2) {
         print_help(stderr);
         return SPEX_EXIT_USAGE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
         print_help(stdout);
-        return SPEX_EXIT_OK;
+        return spex_help_written();
     }
-    if (strcmp(argv[1], "--version") == 0) {
-        puts("spex " SPEX_VERSION);
-        return SPEX_EXIT_OK;
-    }
+    if (strcmp(argv[1], "--version") == 0)
+        return print_version();
     for (size_t c = 0; c < COMMANDS; c++)
         if (strcmp(argv[1], commands[c].name) == 0)
             return commands[c].run(argc - 1, argv + 1);

@@ -129,7 +129,7 @@ static int connect_in(const char *path, const struct spex_process_place *place, 
 /* Chooses which of two failures is reported: -ENOENT of one directory says less than -EACCES of
  * another. */
 static int worse_error(int one, int other) {
-    static const int order[] = {-EACCES, -EPERM, -ECONNREFUSED};
+    static const int order[] = {-EMFILE, -ENFILE, -ENOMEM, -EACCES, -EPERM, -ECONNREFUSED};
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
         if (one == order[i] || other == order[i])
             return order[i];
@@ -166,12 +166,21 @@ static int connect_to(const struct spex_process_place *place, int timeout_ms, in
     return other >= 0 ? other : worse_error(fd, other);
 }
 
-/* Sets the message for a failure, and reduces it to -ETIMEDOUT, -EACCES or -ENOENT. */
+/* Whether this process lacks what it needs to look, so that nothing is known of the other. */
+static bool is_shortage(int err) {
+    return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
+}
+
+/* Sets the message for a failure, and reduces it to -ETIMEDOUT, -EACCES or -ENOENT, but for a
+ * shortage. */
 static int connect_explain(const struct spex_process_place *place, int err,
                            struct spex_error *error) {
     if (err == -ETIMEDOUT)
         spex_error_set(error, "process %d (%s) does not answer", (int)place->process,
                        place->command);
+    else if (is_shortage(err))
+        spex_error_set(error, "process %d (%s) cannot be reached: %s", (int)place->process,
+                       place->command, strerror(-err));
     else if (err == -EACCES || err == -EPERM)
         spex_error_set(error, "process %d (%s) is not yours: its user or root was expected",
                        (int)place->process, place->command);
@@ -184,7 +193,7 @@ static int connect_explain(const struct spex_process_place *place, int err,
             "process %d (%s) has no control socket: it was not built with spex, or has not "
             "called spex_start",
             (int)place->process, place->command);
-    if (err == -ETIMEDOUT)
+    if (err == -ETIMEDOUT || is_shortage(err))
         return err;
     return err == -EACCES || err == -EPERM ? -EACCES : -ENOENT;
 }
@@ -375,14 +384,24 @@ int spex_client_stream(pid_t process, const char *types, struct spex_error *erro
     return err;
 }
 
-/* Whether the process has a control socket. Connecting does not disturb the program, and does not
- * wait for it. */
-static bool has_socket(pid_t process) {
+/* Whether the process has a control socket: 1, 0, or the error of a shortage. Connecting does not
+ * disturb the program, and does not wait for it. */
+static int has_socket(pid_t process) {
     struct spex_error error;
     int fd = spex_client_connect(process, 1, &error);
     if (fd >= 0)
         close(fd);
-    return fd >= 0 || fd == -ETIMEDOUT;
+    return is_shortage(fd) ? fd : fd >= 0 || fd == -ETIMEDOUT;
+}
+
+/* Adds the process to the list. 0 or -ENOMEM. */
+static int list_append(pid_t **processes, long count, pid_t process) {
+    pid_t *grown = realloc(*processes, (size_t)(count + 1) * sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    *processes = grown;
+    grown[count] = process;
+    return 0;
 }
 
 /* Tries every process in /proc. */
@@ -390,22 +409,20 @@ long spex_client_list(pid_t **processes) {
     DIR *entries = opendir("/proc");
     const struct dirent *entry;
     long count = 0;
+    int err = entries ? 0 : -errno;
     *processes = NULL;
-    while (entries && (entry = readdir(entries))) {
+    while (!err && (entry = readdir(entries))) {
         char *end;
         long process = strtol(entry->d_name, &end, 10);
-        if (*end || process <= 0 || !has_socket((pid_t)process))
-            continue;
-        pid_t *grown = realloc(*processes, (size_t)(count + 1) * sizeof(*grown));
-        if (!grown) {
-            free(*processes);
-            closedir(entries);
-            return -ENOMEM;
-        }
-        *processes = grown;
-        grown[count++] = (pid_t)process;
+        int has = *end || process <= 0 ? 0 : has_socket((pid_t)process);
+        err = has > 0 ? list_append(processes, count, (pid_t)process) : has;
+        count += has > 0;
     }
     if (entries)
         closedir(entries);
-    return count;
+    if (err) {
+        free(*processes);
+        *processes = NULL;
+    }
+    return err ? err : count;
 }

@@ -58,7 +58,8 @@ int spex_client_stream(pid_t process, const char *types, struct spex_error *erro
 int spex_client_stream_over(int socket, const char *types, struct spex_error *error);
 
 /* Finds the processes that have a control socket and that this user may connect to. Free
- * `*processes`. Returns their number, or -ENOMEM. */
+ * `*processes`. Returns their number, or a negative errno value: processes could
+ * not be looked at for want of descriptors or memory, or there is no /proc. */
 long spex_client_list(pid_t **processes);
 
 #endif

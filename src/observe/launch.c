@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
@@ -18,8 +19,8 @@
 /* Runs in the child. setenv allocates, which a child of a program with several threads must
  * not; this process has one thread. */
 _Noreturn static void child_run(char *const *argv, const struct spex_launch_variable *variables,
-                                const sigset_t *mask, int status) {
-    int err = 0;
+                                int inherited, const sigset_t *mask, int status) {
+    int err = inherited >= 0 && fcntl(inherited, F_SETFD, 0) != 0 ? errno : 0;
     for (; variables->name && !err; variables++)
         if (setenv(variables->name, variables->value, 1) != 0)
             err = errno;
@@ -44,7 +45,8 @@ static int open_pidfd(struct spex_launched *program) {
 /* The pipe is closed by a successful exec, on which spex_exec_status returns 0. waitpid removes
  * a child whose exec has failed. */
 int spex_launch_program(struct spex_launched *program, char *const *argv,
-                        const struct spex_launch_variable *variables, const sigset_t *mask) {
+                        const struct spex_launch_variable *variables, int inherited,
+                        const sigset_t *mask) {
     int status[2];
     *program = (struct spex_launched){.process = -1, .pidfd = -1};
     if (pipe2(status, O_CLOEXEC) != 0)
@@ -52,7 +54,7 @@ int spex_launch_program(struct spex_launched *program, char *const *argv,
     program->process = fork();
     int err = program->process < 0 ? -errno : 0;
     if (program->process == 0)
-        child_run(argv, variables, mask, status[1]);
+        child_run(argv, variables, inherited, mask, status[1]);
     close(status[1]);
     if (!err) {
         err = spex_exec_status(status[0]);
@@ -64,11 +66,26 @@ int spex_launch_program(struct spex_launched *program, char *const *argv,
     return err;
 }
 
+/* Whether the program has ended though the system does not tell how, as in a sandbox without this
+ * call: the pidfd is readable. */
+static bool ended_untold(struct spex_launched *program) {
+    struct pollfd end = {.fd = program->pidfd, .events = POLLIN};
+    int err = -errno;
+    if (err == -EINTR || poll(&end, 1, 0) <= 0)
+        return false;
+    program->untold = err;
+    program->status = 1;
+    return true;
+}
+
 /* Without WNOWAIT: the first call that finds the end also removes the zombie. */
 bool spex_launched_ended(struct spex_launched *program) {
     siginfo_t info = {.si_pid = 0};
-    if (!program->ended && waitid(P_PID, (id_t)program->process, &info, WEXITED | WNOHANG) == 0 &&
-        info.si_pid) {
+    if (program->ended)
+        return true;
+    if (waitid(P_PID, (id_t)program->process, &info, WEXITED | WNOHANG) != 0) {
+        program->ended = ended_untold(program);
+    } else if (info.si_pid) {
         program->ended = true;
         program->status = info.si_code == CLD_EXITED ? info.si_status : 0;
         program->by_signal = info.si_code == CLD_EXITED ? 0 : info.si_status;

@@ -6,15 +6,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "profile/table.h"
 #include "serve/own_profile.h"
 #include "text/message.h"
+#include "text/write_signals.h"
+
+/* How long the reader of a pipe, or a terminal that is held, may keep the program waiting each time
+ * it is full. */
+enum { READER_MS = 2000 };
 
 /* Where the table goes. */
 struct spex_end_table {
@@ -24,13 +31,19 @@ struct spex_end_table {
     bool to_stdout;
 };
 
+/* Opens the file to append to it, and makes it if it is not there. The program must not wait: -1 with
+ * ENXIO where nobody reads a pipe. */
+static int file_open(const char *path) {
+    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+}
+
 /* Makes or empties the file. A file that this process or its parent has emptied before keeps its
  * contents: tables are appended. `emptied` is inherited by the children of forks, which is how they
  * know. The absolute path is kept, because the program may change its directory. */
 static void file_prepare(struct spex_end_table *output, const char *out) {
     static char *emptied;
-    FILE *file = fopen(out, "ae");
-    if (!file) {
+    int fd = file_open(out);
+    if (fd < 0) {
         spex_message("SPEX_OUT: cannot open %s: %s; the table goes to standard error", out,
                      strerror(errno));
         return;
@@ -38,12 +51,19 @@ static void file_prepare(struct spex_end_table *output, const char *out) {
     output->path = realpath(out, NULL); /* the program may change its directory */
     if (output->path && (!emptied || strcmp(emptied, output->path) != 0)) {
         /* EINVAL: a device or a pipe, which cannot be emptied and need not be. */
-        if (ftruncate(fileno(file), 0) != 0 && errno != EINVAL)
+        if (ftruncate(fd, 0) != 0 && errno != EINVAL)
             spex_message("SPEX_OUT: cannot empty %s: %s", out, strerror(errno));
         free(emptied);
         emptied = strdup(output->path);
     }
-    fclose(file);
+    close(fd);
+}
+
+/* A pipe has a reader when the table is written. Opening and closing it now would end the reader's
+ * input. */
+static bool is_pipe(const char *out) {
+    struct stat found;
+    return stat(out, &found) == 0 && S_ISFIFO(found.st_mode);
 }
 
 int spex_end_table_open(const char *out, struct spex_end_table **output) {
@@ -51,7 +71,9 @@ int spex_end_table_open(const char *out, struct spex_end_table **output) {
     if (!made)
         return -ENOMEM;
     made->to_stdout = out && strcmp(out, "-") == 0;
-    if (out && !made->to_stdout)
+    if (out && !made->to_stdout && is_pipe(out))
+        made->path = realpath(out, NULL);
+    else if (out && !made->to_stdout)
         file_prepare(made, out);
     *output = made;
     return 0;
@@ -63,11 +85,20 @@ void spex_end_table_abandon(struct spex_end_table *output) {
     free(output);
 }
 
+/* Whether a full pipe can be written again. Otherwise errno stays that of the write. */
+static bool becomes_writable(int fd) {
+    struct pollfd full = {.fd = fd, .events = POLLOUT};
+    int error = errno;
+    bool ready = error == EAGAIN && poll(&full, 1, READER_MS) != 0;
+    errno = error;
+    return ready;
+}
+
 /* A signal of the program may interrupt the write. */
 static bool write_all(int fd, const char *text, size_t size) {
     while (size > 0) {
         ssize_t written = write(fd, text, size);
-        if (written < 0 && errno != EINTR)
+        if (written < 0 && errno != EINTR && !becomes_writable(fd))
             return false;
         text += written > 0 ? written : 0;
         size -= written > 0 ? (size_t)written : 0;
@@ -78,7 +109,7 @@ static bool write_all(int fd, const char *text, size_t size) {
 /* The file is opened only to write it: the program may close descriptors that it does not know, and
  * reuse their numbers. One write keeps the tables of several processes apart. */
 static bool file_append(const char *path, const char *text, size_t size) {
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    int fd = file_open(path);
     bool good = fd >= 0 && write_all(fd, text, size);
     if (fd >= 0 && close(fd) != 0)
         good = false;
@@ -88,10 +119,13 @@ static bool file_append(const char *path, const char *text, size_t size) {
 /* The standard streams are written through stdio, behind what the program has left in their
  * buffers. */
 static bool output_write(const struct spex_end_table *output, const char *text, size_t size) {
-    if (output->path)
-        return file_append(output->path, text, size);
+    struct spex_write_signals signals;
     FILE *file = output->to_stdout ? stdout : stderr;
-    return fwrite(text, 1, size, file) == size && fflush(file) == 0;
+    spex_write_signals_hold(&signals);
+    bool good = output->path ? file_append(output->path, text, size)
+                             : fwrite(text, 1, size, file) == size && fflush(file) == 0;
+    spex_write_signals_release(&signals);
+    return good;
 }
 
 /* False: errno says why. The frees may change errno, so it is saved. */
@@ -117,6 +151,7 @@ void spex_end_table_finish(struct spex_end_table *output) {
     const char *standard = output->to_stdout ? "standard output" : "standard error";
     if (!table_put(output))
         spex_message("SPEX_OUT: cannot write the table to %s: %s",
-                     output->path ? output->path : standard, strerror(errno));
+                     output->path ? output->path : standard,
+                     errno == ENXIO ? "nobody reads it" : strerror(errno));
     spex_end_table_abandon(output);
 }

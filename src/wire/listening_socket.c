@@ -26,22 +26,31 @@ static int check_owner(int directory) {
     return found.st_uid == geteuid() && (found.st_mode & 077) == 0 ? 0 : -EPERM;
 }
 
+/* The error of a call, which -EPERM is not: that stands for another user's directory. */
+static int call_error(void) {
+    return errno == EPERM ? -EACCES : -errno;
+}
+
 /* Makes the directory with mode 0700, whatever the program's umask is. Without /proc, libc cannot
  * change the mode of what may be a link: the mode is as the umask has left it. */
 static int directory_make(const char *path) {
     if (mkdir(path, 0700) != 0)
-        return errno == EEXIST ? 0 : -errno;
+        return errno == EEXIST ? 0 : call_error();
     return fchmodat(AT_FDCWD, path, 0700, AT_SYMLINK_NOFOLLOW) == 0 || errno == EOPNOTSUPP ? 0
                                                                                            : -errno;
 }
 
 /* Opens the directory, made if there is none. A descriptor, or a negative errno value. */
 int spex_control_directory_open(const char *path) {
-    int made = directory_make(path);
-    if (made)
-        return made;
-    int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int err = directory < 0 ? -errno : check_owner(directory);
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int directory = open(path, flags);
+    if (directory < 0 && errno == ENOENT) {
+        int made = directory_make(path);
+        if (made)
+            return made;
+        directory = open(path, flags);
+    }
+    int err = directory < 0 ? call_error() : check_owner(directory);
     if (err && directory >= 0)
         close(directory);
     return err ? err : directory;
@@ -71,6 +80,20 @@ static int listen_hidden(int fd, int directory, const char *path, const char *hi
     return 0;
 }
 
+/* Whether this process listens at the name already: another copy of spex does, such as a library has
+ * that was linked with one of its own. */
+static bool is_listened_at_here(int directory, const char *name) {
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return false;
+    bool here = spex_control_connect_at(fd, directory, name) == 0 &&
+                getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == getpid();
+    close(fd);
+    return here;
+}
+
 /* The socket has a hidden name until it listens, since other processes remove a socket that does
  * not listen. */
 static int listen_at(int directory, const char *path, const char *name, int *listening,
@@ -79,7 +102,7 @@ static int listen_at(int directory, const char *path, const char *name, int *lis
     spex_control_hidden_name(name, hidden);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return -errno;
+        return call_error();
     int err = listen_hidden(fd, directory, path, hidden, file);
     if (!err && renameat(directory, hidden, directory, name) != 0)
         err = -errno;
@@ -89,7 +112,7 @@ static int listen_at(int directory, const char *path, const char *name, int *lis
     }
     unlinkat(directory, hidden, 0);
     close(fd);
-    return err;
+    return err == -EPERM ? -EACCES : err;
 }
 
 /* Removes old sockets first, as the directory is open anyway. Device and inode are of the file
@@ -100,7 +123,9 @@ int spex_listening_socket_open_at(struct spex_listening_socket *door) {
         return directory;
     spex_control_clean(directory);
     struct stat file = {0};
-    int err = listen_at(directory, door->path, door->name, &listening, &file);
+    int err = is_listened_at_here(directory, door->name)
+                  ? -EADDRINUSE
+                  : listen_at(directory, door->path, door->name, &listening, &file);
     close(directory);
     if (err)
         return err;
@@ -116,7 +141,14 @@ const char *spex_listening_socket_runtime_directory(void) {
     return path && stat(path, &found) == 0 && found.st_uid == geteuid() ? path : NULL;
 }
 
-/* Tries the directories in order. The reason of a failure is that of the first one. */
+static const char *reason_of(int err) {
+    if (err == -EADDRINUSE)
+        return "another copy of spex in this process listens there";
+    return err == -EPERM ? "does not belong to this user alone" : strerror(-err);
+}
+
+/* Tries the directories in order, unless another copy of spex has its socket in one: commands reach
+ * one socket of a process. */
 int spex_listening_socket_open(struct spex_listening_socket *door, const char *chosen,
                                struct spex_error *error) {
     const char *runtime = chosen ? NULL : spex_listening_socket_runtime_directory();
@@ -130,9 +162,10 @@ int spex_listening_socket_open(struct spex_listening_socket *door, const char *c
         if (!err)
             return 0;
         if (length < sizeof(reasons))
-            length += (size_t)snprintf(
-                reasons + length, sizeof(reasons) - length, "%s%s: %s", n ? "; " : "", door->path,
-                err == -EPERM ? "does not belong to this user alone" : strerror(-err));
+            length += (size_t)snprintf(reasons + length, sizeof(reasons) - length, "%s%s: %s",
+                                       n ? "; " : "", door->path, reason_of(err));
+        if (err == -EADDRINUSE)
+            break;
     }
     return spex_fail(error, err, "%s", reasons);
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,10 +14,18 @@
 
 enum { FILE_BYTES = 128 };
 
+/* Whether the name of a program can be part of a file's, and be shown. */
+static bool is_plain(const char *program) {
+    bool plain = *program != '\0';
+    for (; *program; program++)
+        plain = plain && *program != '/' && (unsigned char)*program >= ' ' && *program != 0x7f;
+    return plain;
+}
+
 /* The name of the file; -EINVAL for a program that can have none. */
 static int file_name(const char *program, char name[FILE_BYTES]) {
     int length = snprintf(name, FILE_BYTES, "select-%s", program);
-    return *program && !strchr(program, '/') && length < FILE_BYTES ? 0 : -EINVAL;
+    return is_plain(program) && length < FILE_BYTES ? 0 : -EINVAL;
 }
 
 /* Whether a file is a regular one of this user or of root. */

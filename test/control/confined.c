@@ -29,22 +29,25 @@ static bool hide_proc(void) {
     return have_own_mounts() && hide("/proc", 0);
 }
 
-static bool deny_poll(void) {
-#ifdef SYS_poll
-    const unsigned poll_number = SYS_poll;
-#else
-    const unsigned poll_number = SYS_ppoll;
-#endif
+static bool deny(unsigned number, unsigned other) {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, poll_number, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ppoll, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, other, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = {.len = COUNT_OF(filter), .filter = filter};
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+}
+
+static bool deny_poll(void) {
+#ifdef SYS_poll
+    return deny(SYS_poll, SYS_ppoll);
+#else
+    return deny(SYS_ppoll, SYS_ppoll);
+#endif
 }
 
 /* The program: it says by a byte that it has started, and ends when its input does. */
@@ -150,6 +153,26 @@ static int fail_everywhere(void) {
                : 1;
 }
 
+/* What is not permitted is not taken for a directory of somebody else. */
+static int fail_to_bind(void) {
+    struct spex_listening_socket door;
+    struct spex_error error = {""};
+    if (!deny(SYS_bind, SYS_bind))
+        return CANNOT;
+    int err = spex_listening_socket_open(&door, serving_directory, &error);
+    return err == -EACCES && strstr(error.text, "Permission denied") ? 0 : 1;
+}
+
+static void a_denied_call_is_said_to_be_denied(void **state) {
+    int status;
+    (void)state;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(fail_to_bind());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    expect_success(status);
+}
+
 static void it_is_said_why_for_each_directory(void **state) {
     int status;
     (void)state;
@@ -165,6 +188,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(without_proc_there_is_a_socket),
         cmocka_unit_test(without_poll_there_is_an_answer),
         cmocka_unit_test(a_number_of_a_namespace_is_not_the_only_one),
+        cmocka_unit_test(a_denied_call_is_said_to_be_denied),
         cmocka_unit_test(it_is_said_why_for_each_directory),
     };
     if (getenv("TEST_EMULATED")) {

@@ -64,6 +64,9 @@ class Fits(unittest.TestCase):
         self.assertTrue(prediction["low"] < 3e-7 * 300 * 100 < prediction["high"], model)
 
     def test_text(self):
+        result = fit("n,time\n1,3\n2,5\n3,7\n4,9\n5,11\n", "--predict", "n=1e308")
+        self.assertEqual((result.returncode, result.stderr),
+                         (2, 'spex: fit: --predict: one number of 0 to 1e+25 was expected for "n"\n'))
         result = fit("n,time\n1,3\n2,5\n3,7\n4,9\n5,11\n", "--predict", "n=10")
         self.assertEqual(result.returncode, 0)
         self.assertIn("time = 1 + 2·n s\n", result.stdout)
@@ -111,9 +114,9 @@ class Fits(unittest.TestCase):
     def test_predictions_that_are_none(self):
         table = "n,m,time\n1,2,3\n2,2,4\n3,2,5\n4,2,6\n"
         for message, text in (('has no parameter "x"', "x=1,n=1,m=1"), ('a value of "m" was expected', "n=1"),
-                              ('one number of 0 or more was expected for "n"', "n=-1,m=1"),
-                              ('one number of 0 or more was expected for "n"', "n=1,m=1,n=2"),
-                              ('one number of 0 or more was expected for "n"', "n,m=1")):
+                              ('one number of 0 to 1e+25 was expected for "n"', "n=-1,m=1"),
+                              ('one number of 0 to 1e+25 was expected for "n"', "n=1,m=1,n=2"),
+                              ('one number of 0 to 1e+25 was expected for "n"', "n,m=1")):
             with self.subTest(text=text):
                 self.refused(2, message, table, "--predict", text)
         logarithm = table_of(lambda n: 1 + 5 * math.log2(n), ["n"], [[2 ** i] for i in range(1, 9)])

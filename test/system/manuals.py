@@ -59,6 +59,13 @@ class Manuals(unittest.TestCase):
             with self.subTest(command=command):
                 self.assertEqual(options_of_page(read('spex-%s.1' % command)), options_of_help(help_of(command)))
 
+    def test_help_that_cannot_be_written_is_a_failure(self):
+        for arguments in [['--help'], ['--version']] + [[command, '--help'] for command in sorted(commands())]:
+            with self.subTest(arguments=arguments), open('/dev/full', 'w', encoding='utf-8') as full:
+                result = subprocess.run([SPEX, *arguments], text=True, check=False, stdout=full, stderr=subprocess.PIPE)
+                self.assertEqual((result.returncode, result.stderr),
+                                 (1, 'spex: the help cannot be written: No space left on device\n'))
+
     def test_spex_itself(self):
         self.assertEqual(options_of_page(read('spex.1')), options_of_help(help_of()))
 

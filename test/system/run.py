@@ -5,12 +5,14 @@
 usage: run.py SPEX RUNS [unittest arguments]
 """
 
+import ctypes
 import errno
 import json
 import os
 import re
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import unittest
@@ -35,11 +37,17 @@ class Streams(Runs):
         self.assertRegex(result.stdout, r"\Aone\nprobe +type ")
         self.assertEqual(result.stderr, "words\n")
 
-    def test_a_file_is_emptied(self):
-        with open(self.path("table"), "w", encoding="utf-8") as file:
-            file.write("old\n" * 1000)
-        self.assertEqual(self.run_it("-o", self.path("table"), "--", "runs", "exits", "0").returncode, 0)
-        self.assertNotIn("old", self.text("table"))
+    def test_a_file_is_replaced_or_lines_come_into_it(self):
+        for more in [], ["-i", "0.05"]:
+            with open(self.path("table"), "w", encoding="utf-8") as file:
+                file.write("old\n" * 1000)
+            os.link(self.path("table"), self.path("link"))
+            result = self.run_it("-o", self.path("table"), *more, "--", "runs", "exits", "0")
+            self.assertEqual(result.returncode, 0)
+            self.assertNotIn("old", self.text("table"))
+            self.assertEqual("old" in self.text("link"), not more)
+            os.unlink(self.path("link"))
+        self.assertEqual(sorted(os.listdir(self.dir)), ["spex", "table"])
 
     def test_a_file_that_cannot_be_written_is_told_before_the_start(self):
         result = self.run_it("-o", self.path("no/table"), "--", "runs", "copies")
@@ -67,8 +75,68 @@ class Streams(Runs):
         numbers, inherited = re.match(r"((?:\d+\n)+)but (\d+)\n", with_spex.stderr).groups()
         self.assertEqual(numbers.replace(inherited + "\n", "") + "but\n", without.stderr)
 
+    def test_a_closed_stream_cannot_be_written(self):
+        result = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", SPEX, "run", "-o", "-", "--", RUNS, "exits", "0"], check=False,
+                                stderr=subprocess.PIPE, text=True, env=self.environment, timeout=PATIENCE)
+        self.assertEqual((result.returncode, result.stderr),
+                         (1, "spex: run: cannot write to standard output: %s\n" % os.strerror(errno.EBADF)))
+
+
+class TablesAtTheEnd(Runs):
+    """Of the program itself, without `spex run`: they neither end nor block it."""
+
+    def alone(self, stderr=subprocess.PIPE, preexec_fn=None, **variables):
+        return subprocess.run([RUNS, "exits", "0"], check=False, text=True, stdout=subprocess.PIPE, stderr=stderr,
+                              preexec_fn=preexec_fn, timeout=PATIENCE,
+                              env={**self.environment, "SPEX_PROBES": "*", **variables})
+
+    def test_nobody_reads_standard_error(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        result = self.alone(stderr=writer)
+        os.close(writer)
+        self.assertEqual(result.returncode, 0)
+
+    def test_files_have_a_limit(self):
+        result = self.alone(SPEX_OUT=self.path("table"),
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+        self.assertEqual((result.returncode, result.stderr),
+                         (0, "spex: SPEX_OUT: cannot write the table to %s: %s\n" %
+                          (os.path.realpath(self.path("table")), os.strerror(errno.EFBIG))))
+
+    def test_a_pipe_is_not_waited_for(self):
+        path = os.path.realpath(self.path("pipe"))
+        os.mkfifo(path)
+        result = self.alone(SPEX_OUT=path)
+        self.assertEqual((result.returncode, result.stderr),
+                         (0, "spex: SPEX_OUT: cannot write the table to %s: nobody reads it\n" % path))
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), encoding="utf-8") as reader:
+            self.assertEqual(self.alone(SPEX_OUT=path).stderr, "")
+            self.assertRegex(reader.read(), r"\Aprobe +type ")
+
+
+def deny(number):
+    """Makes a system call fail with EPERM, in this process and its children."""
+    # loads the number; goes on if it is this one; EPERM; allowed
+    steps = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50000 | errno.EPERM), (0x06, 0, 0, 0x7fff0000)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in steps))
+    program = struct.pack("@HP", len(steps), ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+    if libc.prctl(22, 2, program, 0, 0) != 0:  # PR_SET_SECCOMP
+        raise OSError(ctypes.get_errno(), "seccomp")
+
 
 class Ends(Runs):
+    @unittest.skipUnless(os.uname().machine == "x86_64", "the number of a system call is of another machine")
+    def test_an_end_that_the_system_does_not_tell(self):
+        waitid = 247
+        result = subprocess.run([SPEX, "run", "-o", self.path("table"), "--", RUNS, "exits", "0"], check=False, text=True,
+                                stderr=subprocess.PIPE, env=self.environment, timeout=PATIENCE,
+                                preexec_fn=lambda: deny(waitid))
+        self.assertEqual((result.returncode, result.stderr),
+                         (1, "spex: run: the end of the program cannot be told: %s\n" % os.strerror(errno.EPERM)))
+
     def test_exit_statuses(self):
         for status in [0, 1, 3, 126, 255]:
             self.assertEqual(self.run_it("--", "runs", "exits", str(status)).returncode, status)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "text/printable.h"
 
@@ -26,4 +27,10 @@ int spex_written(FILE *out) {
     if (fflush(out) != 0 || ferror(out))
         return errno ? -errno : -EIO;
     return 0;
+}
+
+int spex_help_written(void) {
+    int err = spex_written(stdout);
+    return err ? spex_complain(SPEX_EXIT_FAILED, "the help cannot be written: %s", strerror(-err))
+               : SPEX_EXIT_OK;
 }

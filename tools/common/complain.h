@@ -26,4 +26,7 @@ __attribute__((format(printf, 2, 3))) int spex_complain(int status, const char *
 /* Flushes `out`: 0, or the negative errno value of this write or of an earlier one that failed. */
 int spex_written(FILE *out);
 
+/* The exit status of a command whose help is all that it has written to standard output. */
+int spex_help_written(void);
+
 #endif

@@ -110,7 +110,7 @@ static int take_options(const struct spex_syntax *syntax, const struct spex_opti
     while (!status && (found = getopt_long(argc, argv, tables.letters, tables.names, NULL)) != -1) {
         if (found == 'h') {
             fputs(syntax->usage, stdout);
-            exit(SPEX_EXIT_OK);
+            exit(spex_help_written());
         }
         if (found == '?') {
             fputs(syntax->usage, stderr);

@@ -90,7 +90,7 @@ static bool program_ask(pid_t process, int timeout_ms, struct program *program) 
     return program->answers || err == -ETIMEDOUT || err == -EPROTONOSUPPORT;
 }
 
-/* Returns their number, or -ENOMEM. Free `*programs`. */
+/* Returns their number, or a negative errno value. Free `*programs`. */
 static long find_programs(struct program **programs) {
     pid_t *processes;
     struct spex_deadline all = spex_deadline_in(ALL_MS / 1e3);
@@ -165,7 +165,10 @@ static int print_programs_json(const struct program *programs, size_t count) {
 static int list_programs(bool json) {
     struct program *programs = NULL;
     long count = find_programs(&programs);
-    bool short_of_memory = count < 0 || (json && print_programs_json(programs, (size_t)count) != 0);
+    if (count < 0)
+        return spex_complain(SPEX_EXIT_FAILED, "programs cannot be looked for: %s",
+                             strerror((int)-count));
+    bool short_of_memory = json && print_programs_json(programs, (size_t)count) != 0;
     if (!json && count > 0)
         print_programs(programs, (size_t)count);
     free(programs);
