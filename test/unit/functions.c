@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -297,13 +298,16 @@ static char *read_program(size_t *bytes) {
 /* Whether it could be opened; then all of it is looked at. */
 static bool look_at(const char *path, size_t *functions) {
     struct spex_symbols symbols;
+    unsigned char resident;
     *functions = 0;
     if (spex_symbols_open(&symbols, path, SHT_SYMTAB) != 0)
         return false;
     for (size_t s = 0; s < symbols.count; s++)
         *functions += strncmp(spex_symbol_name(&symbols, &symbols.symbols[s]), "fn_", 3) == 0;
     spex_symbols_refer_to(&symbols, "no such name");
+    void *map = symbols.map;
     spex_symbols_close(&symbols);
+    assert_int_equal(mincore(map, 1, &resident), -1); /* nothing is mapped there */
     return true;
 }
 
