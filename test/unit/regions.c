@@ -159,6 +159,9 @@ static uint32_t index_of(unsigned id) {
 static void those_that_are_on_have_the_shortest_period(void **state) {
     bool loaded;
     (void)state;
+    begin("1@20,3@100");
+    assert_int_equal(spex_site_sampling(index_of(THIRD), &loaded).period, 20);
+    end();
     begin("1@100,3@20");
     assert_int_equal(spex_site_sampling(index_of(FIRST), &loaded).period, 20);
     assert_int_equal(spex_site_sampling(index_of(FIRST), &loaded).kind, SPEX_SAMPLING_GEOMETRIC);
