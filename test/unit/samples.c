@@ -20,6 +20,7 @@
 #include "../check.h"
 #include "../children.h"
 #include "base/clock.h"
+#include "kernels/kernel_sampler.h"
 #include "kernels/sampling_plan.h"
 #include "probe/threads.h"
 #include "site/registry.h"
@@ -378,6 +379,9 @@ static void what_costs_more_than_the_budget_is_held_off(void **state) {
             often();
     }
     assert_int_equal(sites_on(), all - 1);
+    /* Not beyond the budget's end. */
+    spex_kernel_sampler_stop();
+    assert_int_equal(sites_on(), all);
     spex_stop();
 }
 
