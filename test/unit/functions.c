@@ -19,6 +19,7 @@
 #include "../check.h"
 #include "functions/function_calls.h"
 #include "functions/function_names.h"
+#include "functions/function_search.h"
 #include "functions/symbols.h"
 #include "instrumented.h"
 #include "probe/contexts.h"
@@ -232,6 +233,21 @@ static void a_fork_within_a_function_leaves_it_in_both(void **state) {
     assert_string_equal(all_records(), "fn_calls(0,0)");
 }
 
+/* Static functions of two files, in the order of their addresses. */
+static void equal_names_are_numbered(void **state) {
+    void __cyg_profile_func_enter(void *, void *);
+    struct spex_found_functions found;
+    (void)state;
+    link_twin();
+    assert_int_equal(spex_functions_find("twin", (uintptr_t)&__cyg_profile_func_enter, 10, &found),
+                     0);
+    assert_int_equal(found.count, 2);
+    assert_string_equal(found.items[0].name, "twin");
+    assert_string_equal(found.items[1].name, "twin#2");
+    assert_true(found.items[0].address < found.items[1].address);
+    spex_functions_found_free(&found);
+}
+
 static void a_filter_that_cannot_be_read_is_refused(void **state) {
     (void)state;
     static const char *const bad[] = {"", ",", "a,,b", "a@of", "a@", "@off", "a b"};
@@ -384,6 +400,7 @@ static void direct_calls_are_found(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_names_are_numbered),
         cmocka_unit_test(a_filter_that_cannot_be_read_is_refused),
         cmocka_unit_test(functions_are_kernels_in_their_contexts),
         cmocka_unit_test(recursion_is_one_execution),
