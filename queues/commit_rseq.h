@@ -54,16 +54,6 @@ struct spex_rseq_set {
 /* Whether libc has registered this thread, and so all threads, for restartable sequences. */
 bool spex_rseq_available(void);
 
-/* Each writes one record of 2, 3, or 2 + count words into the ring of the CPU that it runs on. Any
- * thread, signal handlers. Returns how many records that ring has had, this one included; 0 when
- * nothing was written: the thread has no restartable sequences (made without libc), its CPU has no
- * ring, or it never got to the end.
- *
- *   uint64_t spex_rseq_push2(const struct spex_rseq_set *, uint64_t w0, uint64_t w1);
- *   uint64_t spex_rseq_push3(const struct spex_rseq_set *, uint64_t w0, uint64_t w1, uint64_t w2);
- *   uint64_t spex_rseq_push_n(const struct spex_rseq_set *, uint64_t w0, uint64_t w1,
- *                             const uint64_t *rest, uint64_t count); */
-
 /* The offset of the calling thread's struct rseq (<linux/rseq.h>: cpu_id at 4, rseq_cs at 8) from
  * the thread pointer. */
 #ifndef spex_rseq_area
@@ -81,6 +71,50 @@ extern const ptrdiff_t __rseq_offset __attribute__((weak));
 #else
 #error "spex: this version supports x86-64 and aarch64 only"
 #endif
+
+/* The operands of a push, and how often it may be restarted. */
+#define SPEX_RSEQ_LOCALS_                                                                          \
+    uint64_t commit = 0, ring, slot, index, word __attribute__((unused));                          \
+    uint32_t attempts = SPEX_RSEQ_ATTEMPTS
+
+/* Each push writes one record of 2, 3, or 2 + count words into the ring of the CPU that it runs on.
+ * Any thread, signal handlers. Returns how many records that ring has had, this one included; 0
+ * when nothing was written: the thread has no restartable sequences (made without libc), its CPU
+ * has no ring, or it never got to the end. */
+
+static inline uint64_t spex_rseq_push2(const struct spex_rseq_set *set, uint64_t w0, uint64_t w1) {
+    SPEX_RSEQ_LOCALS_;
+    if (!set->cpus)
+        return 0;
+    __asm__ volatile(SPEX_RSEQ_PUSH_(SPEX_RSEQ_TWO_)
+                     : SPEX_RSEQ_OUTPUTS_:SPEX_RSEQ_INPUTS_
+                     : "memory", "cc");
+    return commit;
+}
+
+static inline uint64_t spex_rseq_push3(const struct spex_rseq_set *set, uint64_t w0, uint64_t w1,
+                                       uint64_t w2) {
+    SPEX_RSEQ_LOCALS_;
+    if (!set->cpus)
+        return 0;
+    __asm__ volatile(SPEX_RSEQ_PUSH_(SPEX_RSEQ_TWO_ SPEX_RSEQ_THIRD_)
+                     : SPEX_RSEQ_OUTPUTS_
+                     : SPEX_RSEQ_INPUTS_, [w2] "r"(w2)
+                     : "memory", "cc");
+    return commit;
+}
+
+static inline uint64_t spex_rseq_push_n(const struct spex_rseq_set *set, uint64_t w0, uint64_t w1,
+                                        const uint64_t *rest, uint64_t count) {
+    SPEX_RSEQ_LOCALS_;
+    if (!set->cpus)
+        return 0;
+    __asm__ volatile(SPEX_RSEQ_PUSH_(SPEX_RSEQ_TWO_ SPEX_RSEQ_REST_)
+                     : SPEX_RSEQ_OUTPUTS_ SPEX_RSEQ_REST_OUTPUTS_
+                     : SPEX_RSEQ_INPUTS_, [rest] "r"(rest), [count] "r"(count)
+                     : "memory", "cc");
+    return commit;
+}
 
 /* ThreadSanitizer does not see the accesses in the assembly. Before a push this tells it that what
  * the thread has done so far comes before what the reader does with the record. Without

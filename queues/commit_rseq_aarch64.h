@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Pushes by restartable sequence (commit_rseq.h) on aarch64. Stores may become visible in any order
- * here: X1 costs a barrier between stores, X2 a store with release. Indirect header. */
+/* The assembly of pushes by restartable sequence (commit_rseq.h) on aarch64. Stores may become
+ * visible in any order here: X1 costs a barrier between stores, X2 a store with release. Indirect
+ * header. */
 #ifndef SPEX_QUEUES_COMMIT_RSEQ_AARCH64_H
 #define SPEX_QUEUES_COMMIT_RSEQ_AARCH64_H
 
@@ -51,58 +52,27 @@
     [commit] "+&r"(commit), [ring] "=&r"(ring), [slot] "=&r"(slot), [index] "=&r"(index),          \
         [word] "=&r"(word), [attempts] "+&r"(attempts)
 
+#define SPEX_RSEQ_REST_OUTPUTS_ /* the outputs have `word` */
+
 #define SPEX_RSEQ_INPUTS_                                                                          \
     [area] "r"((char *)__builtin_thread_pointer() + spex_rseq_area()), [set] "r"(set),             \
         SPEX_RSEQ_AT_(cpus), SPEX_RSEQ_AT_(ring_bytes), SPEX_RSEQ_AT_(slots),                      \
         SPEX_RSEQ_AT_(producers), SPEX_RSEQ_AT_(mask), SPEX_RSEQ_AT_(slot_bytes),                  \
         [shift] "i"(SPEX_RSEQ_PRODUCER_SHIFT), [w0] "r"(w0), [w1] "r"(w1)
 
-/* The three pushes; commit_rseq.h has their contract. */
-static inline uint64_t spex_rseq_push2(const struct spex_rseq_set *set, uint64_t w0, uint64_t w1) {
-    uint64_t commit = 0, ring, slot, index, word;
-    uint32_t attempts = SPEX_RSEQ_ATTEMPTS;
-    if (!set->cpus)
-        return 0;
-    __asm__ volatile(SPEX_RSEQ_PUSH_("stp %[w0], %[w1], [%[slot]]\n")
-                     : SPEX_RSEQ_OUTPUTS_:SPEX_RSEQ_INPUTS_
-                     : "memory", "cc");
-    return commit;
-}
-
-static inline uint64_t spex_rseq_push3(const struct spex_rseq_set *set, uint64_t w0, uint64_t w1,
-                                       uint64_t w2) {
-    uint64_t commit = 0, ring, slot, index, word;
-    uint32_t attempts = SPEX_RSEQ_ATTEMPTS;
-    if (!set->cpus)
-        return 0;
-    __asm__ volatile(SPEX_RSEQ_PUSH_("stp %[w0], %[w1], [%[slot]]\n"
-                                     "str %[w2], [%[slot], #16]\n")
-                     : SPEX_RSEQ_OUTPUTS_
-                     : SPEX_RSEQ_INPUTS_, [w2] "r"(w2)
-                     : "memory", "cc");
-    return commit;
-}
-
-/* `index` serves the copying once the slot is known. */
-static inline uint64_t spex_rseq_push_n(const struct spex_rseq_set *set, uint64_t w0, uint64_t w1,
-                                        const uint64_t *rest, uint64_t count) {
-    uint64_t commit = 0, ring, slot, index, word;
-    uint32_t attempts = SPEX_RSEQ_ATTEMPTS;
-    if (!set->cpus)
-        return 0;
-    __asm__ volatile(SPEX_RSEQ_PUSH_("stp %[w0], %[w1], [%[slot]], #16\n"
-                                     "mov %[index], #0\n"
-                                     "6: cmp %[index], %[count]\n"
-                                     "b.hs 7f\n"
-                                     "ldr %[word], [%[rest], %[index], lsl #3]\n"
-                                     "str %[word], [%[slot], %[index], lsl #3]\n"
-                                     "add %[index], %[index], #1\n"
-                                     "b 6b\n"
-                                     "7:\n")
-                     : SPEX_RSEQ_OUTPUTS_
-                     : SPEX_RSEQ_INPUTS_, [rest] "r"(rest), [count] "r"(count)
-                     : "memory", "cc");
-    return commit;
-}
+/* `words` for the first two words, for a third one, and for `count` more at `rest`: `index` serves
+ * the copying once the slot is known. */
+#define SPEX_RSEQ_TWO_   "stp %[w0], %[w1], [%[slot]]\n"
+#define SPEX_RSEQ_THIRD_ "str %[w2], [%[slot], #16]\n"
+#define SPEX_RSEQ_REST_                                                                            \
+    "add %[slot], %[slot], #16\n"                                                                  \
+    "mov %[index], #0\n"                                                                           \
+    "6: cmp %[index], %[count]\n"                                                                  \
+    "b.hs 7f\n"                                                                                    \
+    "ldr %[word], [%[rest], %[index], lsl #3]\n"                                                   \
+    "str %[word], [%[slot], %[index], lsl #3]\n"                                                   \
+    "add %[index], %[index], #1\n"                                                                 \
+    "b 6b\n"                                                                                       \
+    "7:\n"
 
 #endif

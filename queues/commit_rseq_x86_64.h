@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pushes by restartable sequence (commit_rseq.h) on x86-64. Stores become visible in program order
- * here, so X1 and X2 cost no instruction. Indirect header. */
+/* The assembly of pushes by restartable sequence (commit_rseq.h) on x86-64. Stores become visible
+ * in program order here, so X1 and X2 cost no instruction. Indirect header. */
 #ifndef SPEX_QUEUES_COMMIT_RSEQ_X86_64_H
 #define SPEX_QUEUES_COMMIT_RSEQ_X86_64_H
 
@@ -45,61 +45,28 @@
     [commit] "=&r"(commit), [ring] "=&r"(ring), [slot] "=&r"(slot), [index] "=&r"(index),          \
         [attempts] "+&rm"(attempts)
 
+#define SPEX_RSEQ_REST_OUTPUTS_ , [word] "=&r"(word)
+
 #define SPEX_RSEQ_INPUTS_                                                                          \
     [area] "r"(spex_rseq_area()), [set] "r"(set), SPEX_RSEQ_AT_(cpus), SPEX_RSEQ_AT_(ring_bytes),  \
         SPEX_RSEQ_AT_(slots), SPEX_RSEQ_AT_(producers), SPEX_RSEQ_AT_(mask),                       \
         SPEX_RSEQ_AT_(slot_bytes), [shift] "i"(SPEX_RSEQ_PRODUCER_SHIFT), [w0] "r"(w0),            \
         [w1] "r"(w1)
 
-/* The three pushes; commit_rseq.h has their contract. */
-static inline uint64_t spex_rseq_push2(const struct spex_rseq_set *set, uint64_t w0, uint64_t w1) {
-    uint64_t commit, ring, slot, index;
-    uint32_t attempts = SPEX_RSEQ_ATTEMPTS;
-    if (!set->cpus)
-        return 0;
-    __asm__ volatile(SPEX_RSEQ_PUSH_("movq %[w0], (%[slot])\n"
-                                     "movq %[w1], 8(%[slot])\n")
-                     : SPEX_RSEQ_OUTPUTS_:SPEX_RSEQ_INPUTS_
-                     : "memory", "cc");
-    return commit;
-}
-
-static inline uint64_t spex_rseq_push3(const struct spex_rseq_set *set, uint64_t w0, uint64_t w1,
-                                       uint64_t w2) {
-    uint64_t commit, ring, slot, index;
-    uint32_t attempts = SPEX_RSEQ_ATTEMPTS;
-    if (!set->cpus)
-        return 0;
-    __asm__ volatile(SPEX_RSEQ_PUSH_("movq %[w0], (%[slot])\n"
-                                     "movq %[w1], 8(%[slot])\n"
-                                     "movq %[w2], 16(%[slot])\n")
-                     : SPEX_RSEQ_OUTPUTS_
-                     : SPEX_RSEQ_INPUTS_, [w2] "r"(w2)
-                     : "memory", "cc");
-    return commit;
-}
-
-/* `index` serves the copying once the slot is known. */
-static inline uint64_t spex_rseq_push_n(const struct spex_rseq_set *set, uint64_t w0, uint64_t w1,
-                                        const uint64_t *rest, uint64_t count) {
-    uint64_t commit, ring, slot, index, word;
-    uint32_t attempts = SPEX_RSEQ_ATTEMPTS;
-    if (!set->cpus)
-        return 0;
-    __asm__ volatile(SPEX_RSEQ_PUSH_("movq %[w0], (%[slot])\n"
-                                     "movq %[w1], 8(%[slot])\n"
-                                     "xorl %k[index], %k[index]\n"
-                                     "6: cmpq %[count], %[index]\n"
-                                     "jae 7f\n"
-                                     "movq (%[rest], %[index], 8), %[word]\n"
-                                     "movq %[word], 16(%[slot], %[index], 8)\n"
-                                     "incq %[index]\n"
-                                     "jmp 6b\n"
-                                     "7:\n")
-                     : SPEX_RSEQ_OUTPUTS_, [word] "=&r"(word)
-                     : SPEX_RSEQ_INPUTS_, [rest] "r"(rest), [count] "rm"(count)
-                     : "memory", "cc");
-    return commit;
-}
+/* `words` for the first two words, for a third one, and for `count` more at `rest`: `index` serves
+ * the copying once the slot is known. */
+#define SPEX_RSEQ_TWO_                                                                             \
+    "movq %[w0], (%[slot])\n"                                                                      \
+    "movq %[w1], 8(%[slot])\n"
+#define SPEX_RSEQ_THIRD_ "movq %[w2], 16(%[slot])\n"
+#define SPEX_RSEQ_REST_                                                                            \
+    "xorl %k[index], %k[index]\n"                                                                  \
+    "6: cmpq %[count], %[index]\n"                                                                 \
+    "jae 7f\n"                                                                                     \
+    "movq (%[rest], %[index], 8), %[word]\n"                                                       \
+    "movq %[word], 16(%[slot], %[index], 8)\n"                                                     \
+    "incq %[index]\n"                                                                              \
+    "jmp 6b\n"                                                                                     \
+    "7:\n"
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The table of the exploration policies in the library, and searches in it by name. */
 #include "policies/explore/builtin.h"
 
 #include <string.h>

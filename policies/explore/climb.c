@@ -38,7 +38,7 @@ static int climb_init(void *state, const struct spex_space *space) {
         return -ENOMEM;
     *climb = (struct climb){.there = SPEX_RESULTS_NONE, .step = 1};
     spex_search_init(&climb->search, space);
-    climb->budget = spex_effort(space, spex_configurations_standing(space, levels));
+    climb->budget = spex_effort(space, spex_configurations_distinct(space, levels));
     free(levels);
     return 0;
 }

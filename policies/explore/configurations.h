@@ -7,7 +7,7 @@
 
 #include "policies/explore/draw.h"
 
-/* In a larger space, the number of configurations that stand is estimated from a sample. */
+/* In a larger space, the number of distinct configurations is estimated from a sample. */
 #define SPEX_CONFIGURATIONS_COUNTED 65536
 
 /* The levels of configuration `number`, 0 to the size of the space - 1. */
@@ -30,27 +30,28 @@ SPEX_INLINE uint64_t spex_configuration_number(const struct spex_space *space,
 
 /* Whether the configuration is allowed and unchanged by settling. Parameters that do not apply are
  * settled to one level, so that of all configurations that differ in these alone exactly one
- * stands. */
-SPEX_INLINE bool spex_configuration_stands(const struct spex_space *space, uint64_t number,
-                                           size_t *levels) {
+ * is distinct. */
+SPEX_INLINE bool spex_configuration_is_distinct(const struct spex_space *space, uint64_t number,
+                                                size_t *levels) {
     spex_configuration_levels(space, number, levels);
     return spex_space_settle(space, levels) && spex_configuration_number(space, levels) == number;
 }
 
-/* The number of configurations that stand; in a large space an estimate from a random sample, at
+/* The number of distinct configurations; in a large space an estimate from a random sample, at
  * least 1. `levels` is scratch for one configuration. O(number of configurations) up to
  * SPEX_CONFIGURATIONS_COUNTED. */
-static inline uint64_t spex_configurations_standing(const struct spex_space *space,
+static inline uint64_t spex_configurations_distinct(const struct spex_space *space,
                                                     size_t *levels) {
-    uint64_t all = spex_space_configurations(space), stand = 0;
+    uint64_t all = spex_space_configurations(space), distinct = 0;
     uint64_t looks = all <= SPEX_CONFIGURATIONS_COUNTED ? all : 4096;
     struct spex_draw draw = {space->rules.seed};
     if (!space->settle)
         return all;
     for (uint64_t n = 0; n < looks; n++)
-        stand += spex_configuration_stands(space, looks == all ? n : spex_draw_below(&draw, all),
-                                           levels);
-    return looks == all ? stand : (uint64_t)((double)all * ((double)stand / (double)looks)) + 1;
+        distinct += spex_configuration_is_distinct(
+            space, looks == all ? n : spex_draw_below(&draw, all), levels);
+    return looks == all ? distinct
+                        : (uint64_t)((double)all * ((double)distinct / (double)looks)) + 1;
 }
 
 /* A permutation of 0 to count - 1 without a table: a Feistel network over the next power of four,

@@ -24,19 +24,19 @@ SPEX_INLINE uint64_t spex_effort_repeats(const struct spex_space *space) {
     return space->rules.trials_per_config ? space->rules.trials_per_config : 1;
 }
 
-/* The number of runs, given the number of configurations that stand: rules.trials_max if it is set;
+/* The number of runs, given the number of distinct configurations: rules.trials_max if it is set;
  * else SPEX_EFFORT_SHARE of all runs, at least 40 and at most 400 to 1000, by the number of
  * dimensions, since a model of so many dimensions does not profit from more. All runs in a space of
  * SPEX_EFFORT_SMALL configurations. */
-static inline uint64_t spex_effort(const struct spex_space *space, uint64_t standing) {
-    double all = (double)standing * (double)spex_effort_repeats(space);
+static inline uint64_t spex_effort(const struct spex_space *space, uint64_t distinct) {
+    double all = (double)distinct * (double)spex_effort_repeats(space);
     double most = 100 * (double)(spex_effort_dimensions(space) + 1),
            trials = SPEX_EFFORT_SHARE * all;
     if (space->rules.trials_max)
         return space->rules.trials_max;
     most = fmin(fmax(most, 400), 1000);
     trials = fmax(fmin(trials, most), fmin(all, 40));
-    return standing <= SPEX_EFFORT_SMALL ? (uint64_t)fmin(all, most) : (uint64_t)trials;
+    return distinct <= SPEX_EFFORT_SMALL ? (uint64_t)fmin(all, most) : (uint64_t)trials;
 }
 
 #endif

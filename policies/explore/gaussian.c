@@ -30,7 +30,7 @@ struct gaussian {
     struct spex_gp gp;
     struct spex_gp_candidates candidates;
     struct spex_noise noise;
-    uint64_t standing; /* configurations that stand */
+    uint64_t distinct; /* distinct configurations */
     uint64_t budget;   /* number of runs */
     uint64_t finished;
     uint64_t fitted;      /* `finished` when the lengths were last fitted */
@@ -83,8 +83,8 @@ static int gaussian_init(void *state, const struct spex_space *space) {
         gaussian_fini(gaussian);
         return -ENOMEM;
     }
-    gaussian->standing = spex_configurations_standing(space, gaussian->scratch);
-    gaussian->budget = spex_effort(space, gaussian->standing);
+    gaussian->distinct = spex_configurations_distinct(space, gaussian->scratch);
+    gaussian->budget = spex_effort(space, gaussian->distinct);
     return 0;
 }
 
@@ -97,8 +97,8 @@ static uint64_t gaussian_runs(const void *state) {
 static uint64_t gaussian_design_size(const struct gaussian *gaussian) {
     double few = 2 * (double)spex_effort_dimensions(gaussian->search.space) + 4;
     double size = fmin(fmax(DESIGN * (double)gaussian->budget, few), (double)gaussian->budget / 2);
-    if (gaussian->standing <= SPEX_EFFORT_SMALL)
-        return gaussian->standing;
+    if (gaussian->distinct <= SPEX_EFFORT_SMALL)
+        return gaussian->distinct;
     return (uint64_t)fmax(size, 1);
 }
 
@@ -404,7 +404,7 @@ static bool gaussian_propose(struct gaussian *gaussian, size_t *levels) {
 
 static bool gaussian_choose(struct gaussian *gaussian, size_t *levels) {
     uint64_t planned = gaussian->search.results.planned;
-    bool small = gaussian->standing <= SPEX_EFFORT_SMALL;
+    bool small = gaussian->distinct <= SPEX_EFFORT_SMALL;
     if (planned < gaussian_design_size(gaussian))
         return spex_lattice_next(&gaussian->search.lattice, &gaussian->search.results, levels) ||
                spex_search_repeat(&gaussian->search, gaussian->budget, levels);

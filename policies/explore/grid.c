@@ -16,7 +16,7 @@ struct grid {
     uint64_t round;
     uint64_t place;    /* next place in the order */
     uint64_t planned;  /* runs in all rounds */
-    uint64_t standing; /* configurations that stand; in a large space an upper bound */
+    uint64_t distinct; /* distinct configurations; in a large space an upper bound */
 };
 
 static size_t grid_state_size(const struct spex_space *space) {
@@ -30,26 +30,26 @@ static void grid_begin_round(struct grid *grid) {
                                 grid->space->rules.seed * 0x9e3779b97f4a7c15u + grid->round);
 }
 
-/* Counts the configurations that stand, where that is quick; in other spaces grid_runs returns an
+/* Counts the distinct configurations, where that is quick; in other spaces grid_runs returns an
  * upper bound. */
 static int grid_init(void *state, const struct spex_space *space) {
     struct grid *grid = state;
     *grid = (struct grid){.space = space};
     grid_begin_round(grid);
-    grid->standing = grid->order.count;
-    if (!space->settle || grid->standing > SPEX_CONFIGURATIONS_COUNTED)
+    grid->distinct = grid->order.count;
+    if (!space->settle || grid->distinct > SPEX_CONFIGURATIONS_COUNTED)
         return 0;
     size_t *levels = calloc(space->parameter_count, sizeof(*levels));
     if (!levels)
         return -ENOMEM;
-    grid->standing = spex_configurations_standing(space, levels);
+    grid->distinct = spex_configurations_distinct(space, levels);
     free(levels);
     return 0;
 }
 
 static uint64_t grid_runs(const void *state) {
     const struct grid *grid = state;
-    uint64_t runs = grid->standing * spex_effort_repeats(grid->space),
+    uint64_t runs = grid->distinct * spex_effort_repeats(grid->space),
              most = grid->space->rules.trials_max;
     return most && most < runs ? most : runs;
 }
@@ -66,7 +66,7 @@ static int grid_next(void *state, struct spex_plan *plan) {
             continue;
         }
         uint64_t number = spex_order_at(&grid->order, grid->place++);
-        if (spex_configuration_stands(grid->space, number, plan->levels)) {
+        if (spex_configuration_is_distinct(grid->space, number, plan->levels)) {
             grid->planned++;
             return 1;
         }

@@ -54,11 +54,11 @@ static int halving_init(void *state, const struct spex_space *space) {
         return -ENOMEM;
     *halving = (struct halving){.budget = 0};
     spex_search_init(&halving->search, space);
-    uint64_t standing = spex_configurations_standing(space, levels);
-    halving->budget = (double)spex_effort(space, standing);
+    uint64_t distinct = spex_configurations_distinct(space, levels);
+    halving->budget = (double)spex_effort(space, distinct);
     double first =
         fmax(1, FIRST * halving->budget / halving_run_cost(halving, halving_short_seconds(space)));
-    halving->first = first < (double)standing ? (uint64_t)first : standing;
+    halving->first = first < (double)distinct ? (uint64_t)first : distinct;
     free(levels);
     return 0;
 }

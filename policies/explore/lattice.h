@@ -58,7 +58,7 @@ static inline bool spex_lattice_next(struct spex_lattice *lattice,
     }
     for (uint64_t i = 0; i < SPEX_LATTICE_LOOKS && lattice->looked < lattice->order.count; i++) {
         uint64_t number = spex_order_at(&lattice->order, lattice->looked++);
-        if (spex_configuration_stands(lattice->space, number, levels) &&
+        if (spex_configuration_is_distinct(lattice->space, number, levels) &&
             spex_results_find(results, levels) == SPEX_RESULTS_NONE)
             return true;
     }

@@ -27,7 +27,7 @@ static int random_init(void *state, const struct spex_space *space) {
         return -ENOMEM;
     *random = (struct random){.space = space, .results = {.space = space}};
     spex_lattice_init(&random->lattice, space);
-    random->budget = spex_effort(space, spex_configurations_standing(space, levels));
+    random->budget = spex_effort(space, spex_configurations_distinct(space, levels));
     random->configs = random->budget < repeats ? 1 : random->budget / repeats;
     free(levels);
     return 0;

@@ -41,7 +41,7 @@ static int sensitivity_init(void *state, const struct spex_space *space) {
     }
     spex_lattice_init(&sensitivity->lattice, space);
     sensitivity->budget =
-        spex_effort(space, spex_configurations_standing(space, sensitivity->base));
+        spex_effort(space, spex_configurations_distinct(space, sensitivity->base));
     return 0;
 }
 

@@ -38,7 +38,7 @@ static int tpe_init(void *state, const struct spex_space *space) {
     tpe->drawn = calloc(space->parameter_count, sizeof(size_t));
     if (!tpe->drawn)
         return -ENOMEM;
-    tpe->budget = spex_effort(space, spex_configurations_standing(space, tpe->drawn));
+    tpe->budget = spex_effort(space, spex_configurations_distinct(space, tpe->drawn));
     return 0;
 }
 

@@ -9,9 +9,6 @@ struct spex_deadline {
     int64_t monotonic_ns;
 };
 
-/* Returns the time of CLOCK_MONOTONIC. */
-int64_t spex_monotonic_ns(void);
-
 /* Returns the deadline that many seconds from now. */
 struct spex_deadline spex_deadline_in(double seconds);
 

@@ -24,10 +24,12 @@
 
 /* Sleep between passes. It adapts so that rings stay well below full: it halves, down to none, when
  * a ring was over a quarter full, and doubles while all were below an eighth. A record waits at
- * most for the longest sleep. While a site is on, the collector of an idle program wakes 100 times
- * a second for a few microseconds. */
+ * most for the longest sleep; the first after a pause, for the idle sleep. While a site is on, the
+ * collector of an idle program wakes nine times a second for a few microseconds. A ring that is
+ * half full wakes collectors, too. */
 #define SLEEP_SHORTEST_NS 50000u
 #define SLEEP_LONGEST_NS  10000000u
+#define SLEEP_IDLE_NS     110000000u
 
 /* Visits at the end. A record that is still unfinished when spex stops belongs to a thread that was
  * interrupted between two instructions; a ring skips it after two visits. So many visits skip more
@@ -175,15 +177,15 @@ static bool is_idle(const struct collector *self, size_t taken) {
 }
 
 /* The next sleep after one of `ns` nanoseconds; 0: none. `fullest`: greatest fill of the rings
- * since the last sleep. */
-static uint64_t next_sleep(uint64_t ns, double fullest) {
+ * since the last sleep; `any`: whether they had a record. */
+static uint64_t next_sleep(uint64_t ns, double fullest, bool any) {
     if (fullest > 0.25)
-        return ns / 2 >= SLEEP_SHORTEST_NS ? ns / 2 : 0;
-    if (fullest < 0.125 && ns == 0)
-        return SLEEP_SHORTEST_NS;
-    if (fullest < 0.125)
-        return ns * 2 < SLEEP_LONGEST_NS ? ns * 2 : SLEEP_LONGEST_NS;
-    return ns;
+        ns = ns / 2 >= SLEEP_SHORTEST_NS ? ns / 2 : 0;
+    else if (fullest < 0.125)
+        ns = ns == 0 ? SLEEP_SHORTEST_NS : ns * 2;
+    if (any || ns < SLEEP_LONGEST_NS)
+        return ns < SLEEP_LONGEST_NS ? ns : SLEEP_LONGEST_NS;
+    return SLEEP_IDLE_NS;
 }
 
 /* The sleep until the next chore is due, `ns` at most. */
@@ -227,7 +229,7 @@ static void note_cpu(struct collector *self) {
 
 static void note_cpu_now_and_then(struct collector *self, size_t taken, uint64_t sleep_ns) {
     self->taken += taken;
-    if (++self->passes >= CPU_PASSES || self->taken >= CPU_RECORDS || sleep_ns == SLEEP_LONGEST_NS)
+    if (++self->passes >= CPU_PASSES || self->taken >= CPU_RECORDS || sleep_ns >= SLEEP_LONGEST_NS)
         note_cpu(self);
 }
 
@@ -240,15 +242,18 @@ static void *collector_run(void *arg) {
     if (!wait_for_output(&seen))
         return NULL;
     double fullest = 0;
+    bool any = false;
     while (!spex_load_acquire(&collectors.stopping)) { /* C3 (C4) */
         struct pass_result last = pass_between_forks(self);
         if (last.fullest > fullest)
             fullest = last.fullest;
+        any |= last.taken > 0;
         note_cpu_now_and_then(self, last.taken, sleep_ns);
         if (last.backlog)
             continue;
-        sleep_ns = next_sleep(sleep_ns, fullest);
+        sleep_ns = next_sleep(sleep_ns, fullest, any);
         fullest = 0;
+        any = false;
         uint64_t ns = until_due(self, sleep_ns);
         if (ns)
             spex_doorbell_rest(ns, is_idle(self, last.taken), &seen);

@@ -252,8 +252,9 @@ static double losses_in_full(double missing, const struct spex_ring_counts *type
     return gone > lost ? missing * lost / gone : missing;
 }
 
-/* The probe's lost records. Where not all executions make a record, they are its share of its
- * type's, in proportion to records. They are never more than the executions without a record. */
+/* Fills in the probe's lost records. Where not all executions make a record, they are estimated as
+ * its share of its type's lost records, in proportion to its records. They are never more than the
+ * executions without a record. */
 static void fill_in_losses(struct spex_profile_probe *probe) {
     unsigned ring = spex_probe_type_ring(probe->probe_type);
     struct spex_ring_counts type = counts_of(ring);

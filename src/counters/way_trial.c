@@ -142,7 +142,8 @@ static bool way_counts_something(struct spex_way_trial *trial) {
 
 #if defined(__x86_64__)
 
-/* Executes the instruction only where the event's page allows it: elsewhere it raises a signal. */
+/* Returns whether rdpmc reads the counter. The instruction raises a signal where the event's page
+ * does not allow it, so the page is asked first. */
 static bool instruction_works(struct spex_way_trial *trial) {
     struct spex_event *event = trial_event(trial);
     for (int i = 0; i < event->events; i++) {

@@ -43,7 +43,8 @@ static bool abandoned_is_ours(const char *directory) {
            lstat(directory, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
 }
 
-/* Tries each number of a place: some may have been removed already. */
+/* A trial that runs has a numbered folder in the directory, its place. Some may have been removed
+ * already, so each number is tried. */
 void spex_abandoned_clean(const char *directory) {
     if (!abandoned_is_ours(directory))
         return;

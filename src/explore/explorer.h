@@ -51,7 +51,7 @@ struct spex_explorer {
     uint64_t told;                /* number of trials that the policy has been told */
     bool refused;                 /* the policy has answered -EAGAIN since the last trial */
     bool exhausted;               /* the policy has no more plans */
-    int64_t begin_ns;             /* monotonic time of the start of the first trial that is run */
+    uint64_t begin_ns;            /* monotonic time of the start of the first trial that is run */
     struct spex_ranking standing; /* of the best, after `ranked` trials */
     size_t best_group;            /* SPEX_RANKING_NONE: no trial has a result */
     uint64_t ranked;

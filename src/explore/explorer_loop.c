@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/deadline.h"
+#include "base/clock.h"
 #include "measure/criterion.h"
 #include "measure/plan.h"
 #include "text/quantity.h"
@@ -52,7 +52,7 @@ static void explorer_report_progress(struct spex_explorer *explorer) {
     progress->last_failure = progress->failed ? explorer->last_failure : NULL;
     progress->running = spex_runner_running(explorer->runner) ? explorer->running : NULL;
     progress->seconds_per_trial =
-        run ? (double)(spex_monotonic_ns() - explorer->begin_ns) / 1e9 / (double)run : 0;
+        run ? (double)(spex_clock_ns(CLOCK_MONOTONIC) - explorer->begin_ns) / 1e9 / (double)run : 0;
     if (explorer->policy->runs) {
         spex_runner_lock(explorer->runner);
         progress->trials_expected = explorer->policy->runs(explorer->state);
@@ -226,7 +226,7 @@ static int explorer_replay(struct spex_explorer *explorer, struct spex_error *er
 static int explorer_start(struct spex_explorer *explorer, const struct spex_plan *plan,
                           uint64_t asked, uint64_t told, struct spex_error *error) {
     if (!explorer->begin_ns)
-        explorer->begin_ns = spex_monotonic_ns();
+        explorer->begin_ns = spex_clock_ns(CLOCK_MONOTONIC);
     spex_levels_text(&explorer->space->space, plan->levels, explorer->running,
                      sizeof(explorer->running));
     int err = spex_runner_start(explorer->runner, plan, asked, told, error);

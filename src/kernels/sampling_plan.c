@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* A context is looked up in three steps: a thread asks for it by a bit; the sampling thread finds
+ * its model and publishes the answer; the thread finds the answer at its next execution. */
 #include "kernels/sampling_plan.h"
 
 #include <errno.h>

@@ -13,8 +13,7 @@ int spex_measured_run_open(struct spex_measured_run *run, double ticks_per_secon
                            struct spex_error *error) {
     int err = 0;
     for (size_t c = 0; c < run->space->criterion_count && !err; c++)
-        err = spex_selection_parse(run->space->criteria[c].probe, &run->selections[c], error->text,
-                                   sizeof(error->text));
+        err = spex_selection_parse(run->space->criteria[c].probe, &run->selections[c], error);
     if (!err && spex_measure_create(run->space, ticks_per_second, &run->measure))
         err = spex_fail(error, -ENOMEM, "out of memory");
     return err;

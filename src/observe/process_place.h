@@ -29,8 +29,8 @@ struct spex_process_place {
     char *runtime;
 };
 
-/* What this user may not read is left out. 0; -ESRCH: no such process; or another negative
- * errno value. */
+/* Finds out where the control socket of a process is. What this user may not read of the process is
+ * left out. 0; -ESRCH: no such process; or another negative errno value. */
 int spex_process_place(pid_t process, struct spex_process_place *place);
 void spex_process_place_free(struct spex_process_place *place);
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/* The figures of a row come from its values in four steps: values are weighed for lost executions;
+ * mean and quantiles get their 95 % intervals; of times, what an empty span reads is subtracted; the
+ * total follows from mean and count. */
 #include "profile/figures.h"
 
 #include <math.h>
@@ -9,8 +12,9 @@
 
 const double spex_figures_quantiles[SPEX_FIGURES_QUANTILES] = {0.5, 0.9, 0.99, 0.999};
 
-/* The part of the lost executions that records next to losses stand for which was really lost: no
- * more executions are added than have no record. */
+/* Records that were read next to a loss in the ring stand for `losses` besides themselves. Returns
+ * the part of `losses` that this probe has really lost, so that no more executions are added than
+ * have no record. */
 static double part_lost(const struct spex_profile_probe *probe, const struct spex_values *losses) {
     double missing = probe->count - probe->weight;
     if (probe->count_variance > 0)
@@ -20,8 +24,8 @@ static double part_lost(const struct spex_profile_probe *probe, const struct spe
     return missing < losses->weight ? fmax(missing, 0) / losses->weight : 1;
 }
 
-/* The values with the weights of what was lost: in *room where they differ, which the caller frees.
- * Without memory those of the records alone. */
+/* Returns the row's values, weighed for lost executions. Where that changes them they are in *room,
+ * which the caller frees. Without memory the values of the records alone are returned. */
 static const struct spex_values *values_weighed(const struct spex_profile_row *row, unsigned series,
                                                 struct spex_values **room) {
     const struct spex_values *losses = row->losses[series];
@@ -42,7 +46,7 @@ static struct spex_quantile quantile_of(const struct spex_profile_probe *probe,
     return quantile;
 }
 
-/* Whether the records tell the mean: its margin by them alone is not above it. */
+/* Whether the records suffice for the mean: its margin is known and not greater than the mean. */
 static bool mean_is_told(const struct spex_figures *figures) {
     return figures->mean_margin >= 0 && figures->mean_margin <= fabs(figures->mean);
 }
@@ -56,9 +60,10 @@ static void figures_add_total(struct spex_figures *figures, const struct spex_pr
         hypot(figures->mean_margin * executions, figures->mean * spex_count_margin(probe));
 }
 
-/* Takes off what a span of nothing reads, down to 0. A mean is as far off as the readings of
- * another loop may be, and of few records as single readings are; a quantile is a single
- * reading. */
+/* Subtracts from times what an empty span reads, down to 0. Single readings of empty spans scatter
+ * by `error`. The mean's margin grows by that once, since the program's readings may lie elsewhere
+ * than the measuring loop's, and by error / √records for the scatter. A quantile is a single
+ * reading, so its bounds move by twice the error. */
 static void figures_take_off(struct spex_figures *figures, const struct spex_profile_type *type,
                              uint64_t records) {
     double empty = type->empty, error = type->empty_error;
@@ -77,8 +82,8 @@ static void figures_take_off(struct spex_figures *figures, const struct spex_pro
     }
 }
 
-/* Limits a total of times to the time that there was: that of all threads, and of an execution of
- * each that began before. Executions within others of the same probe may add up to more. */
+/* Limits a total of times to the running time of all threads, each with one execution that began
+ * before. Without the limit, executions nested in others of the same probe may add up to more. */
 static void figures_limit_total(struct spex_figures *figures, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
     double ticks = process->seconds * process->ticks_per_second;

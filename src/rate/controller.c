@@ -3,7 +3,8 @@
  * was spent since the last pass, from the number of records of each type, which is quick
  * (accounts.c). Every INTERVAL, or sooner when the budget is overdrawn, it decides: it counts the
  * executions of each probe, makes a class of each, has the policy divide the budget among the
- * classes, and sets the sites' periods. Between decisions it runs experiments (experiments.c).
+ * classes, and sets the sites' periods (modes.c). Between decisions it runs experiments
+ * (experiments.c).
  *
  * All runs in the first collector's thread, under the metrics' lock; begin and end run in the
  * thread that starts and stops spex. */
@@ -29,10 +30,9 @@
 #include "rate/controller_state.h"
 #include "rate/experiment.h"
 #include "rate/experiments.h"
+#include "rate/modes.h"
 #include "rate/occupancy_sampler.h"
-#include "rate/period.h"
 #include "rate/polling.h"
-#include "ring/doorbell.h"
 #include "ring/probe_type.h"
 #include "ring/rings.h"
 #include "site/probe_state.h"
@@ -46,17 +46,8 @@
 #define INTERVAL      0.1
 #define INTERVAL_RUSH 0.002
 
-/* Records a second that each probe gets, as far as it executes so often, before others get more. */
-#define RECORDS_LEAST 100.0
-
 /* Looks a second that a polled probe needs. A policy spends all that is left on more looks. */
 #define LOOKS_LEAST 10.0
-
-/* Executions of a polled probe are not counted. So it is recorded for a moment after
- * POLLED_SECONDS, and after twice as long each time that the decision is the same, up to
- * POLLED_SECONDS_MAX. */
-#define POLLED_SECONDS     1.0
-#define POLLED_SECONDS_MAX 16.0
 
 /* Seconds that a look is taken to cost before the first look. */
 #define SAMPLE_COST 5e-6
@@ -200,22 +191,6 @@ static bool measure_probe(struct spex_controlled *probe, uint32_t first, uint64_
     return measured;
 }
 
-/* Records a polled probe for a moment, with few records, to count its executions. */
-static void probe_count_again(uint32_t first, struct spex_controlled *probe) {
-    probe->trying = spex_controller.trying = true;
-    probe->period = spex_period_whole(probe->frequency, RECORDS_LEAST);
-    probe->why = "recorded for a moment, as executions that are polled are not counted";
-    spex_probe_throttle(first, probe->period);
-}
-
-/* A probe that does not execute costs nothing: every execution may make a record. */
-static void probe_record_all(uint32_t first, struct spex_controlled *probe) {
-    probe->trying = false;
-    probe->period = 0;
-    probe->why = "traced: it hardly executes";
-    spex_probe_throttle(first, 0);
-}
-
 /* Fills in the class of a probe for the policy. False: there is nothing to decide, since the probe
  * is off, polled by the user's selection, held off, or on for a trial. */
 static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
@@ -238,18 +213,18 @@ static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
         return false;
     }
     *class = (struct spex_rate_class){
-        .name = spex_site_info(first)->name, .weight = 1, .min_frequency = RECORDS_LEAST};
+        .name = spex_site_info(first)->name, .weight = 1, .min_frequency = SPEX_RECORDS_LEAST};
     /* A probe that is to be tried again: its frequency is not known. */
     if (probe->held.until > 0)
         return true;
     if (measure_probe(probe, first, count))
         probe->trying = false;
     if (probe->period == SPEX_SITE_POLLED && probe->polled.until <= spex_controller.now) {
-        probe_count_again(first, probe);
+        spex_mode_count_again(first, probe);
         return false;
     }
     if (spex_polling_policy(spex_controller.policy) && probe->frequency <= 0) {
-        probe_record_all(first, probe);
+        spex_mode_record_all(first, probe);
         return false;
     }
     if (spex_polling_policy(spex_controller.policy)) {
@@ -274,74 +249,9 @@ static size_t make_classes(void) {
     return count;
 }
 
-/* Holds a probe off: no records until a time that is further away each time in a row. */
-static void hold_probe(struct spex_controlled *probe, const char *why) {
-    spex_controlled_uncounted(probe);
-    spex_hold_off(&probe->held, spex_controller.now, SPEX_HOLD_OFF_SECONDS,
-                  SPEX_HOLD_OFF_SECONDS_MAX);
-    probe->period = SPEX_SITE_HELD;
-    spex_controller.holding = true;
-    probe->why = why;
-}
-
-/* Switches a probe on after it was held off, with few records, so that the trial costs little. */
-static void probe_try_again(struct spex_controlled *probe) {
-    probe->held.until = 0;
-    probe->trying = spex_controller.trying = true;
-    probe->period = spex_period_whole(probe->frequency, RECORDS_LEAST);
-    probe->why = "tried again";
-}
-
-/* Sets the period for the records that the decision allows. A period that is nearly right stays
- * (period.h). The next time that the probe is held off, or polled, begins at the shortest again. */
-static void probe_set_period(struct spex_controlled *probe, const struct spex_rate_class *class,
-                             const struct spex_rate_decision *decision) {
-    bool all = decision->frequency >= spex_rate_most(class);
-    double exact = all ? 1 : spex_period_exact(class->frequency, decision->frequency);
-    if (spex_period_differs(probe->period, exact))
-        probe->period = all ? 0 : spex_period_whole(class->frequency, decision->frequency);
-    probe->held.length = 0;
-    probe->polled.length = 0;
-    probe->why = decision->reason;
-}
-
-/* Has a probe polled. The time until it is recorded again for a moment grows only if it was
- * recorded in between. */
-static void probe_poll(struct spex_controlled *probe, const char *why) {
-    spex_controlled_uncounted(probe);
-    if (probe->period != SPEX_SITE_POLLED)
-        spex_hold_off(&probe->polled, spex_controller.now, POLLED_SECONDS, POLLED_SECONDS_MAX);
-    probe->period = SPEX_SITE_POLLED;
-    probe->held.length = 0;
-    probe->why = why;
-}
-
-/* Sets the probe's period by the decision. The period is set again when it is the same: sites may
- * have been switched off by selection in between, or loaded since. Rings the doorbell when the
- * probe was held off, since collectors sleep without a time limit while no site is on. */
-static void apply_decision(uint32_t first, const struct spex_rate_class *class,
-                           const struct spex_rate_decision *decision) {
-    struct spex_controlled *probe = &spex_controller.probes[first];
-    uint32_t before = probe->period;
-    if (probe->held.until > 0)
-        probe_try_again(probe);
-    else if (decision->mode == SPEX_RATE_OFF)
-        hold_probe(probe, decision->reason);
-    else if (decision->mode == SPEX_RATE_PROBED &&
-             !spex_probe_type_lasts(spex_site_info(first)->probe_type))
-        hold_probe(probe, "held off: it is not worth its records, and takes no time to be polled");
-    else if (decision->mode == SPEX_RATE_PROBED)
-        probe_poll(probe, decision->reason);
-    /* A polled probe stays polled until its executions are counted again. */
-    else if (probe->period != SPEX_SITE_POLLED)
-        probe_set_period(probe, class, decision);
-    spex_probe_throttle(first, probe->period);
-    if (before == SPEX_SITE_HELD && probe->period != SPEX_SITE_HELD)
-        spex_doorbell_ring();
-}
-
-/* Seconds a second that the policy may spend now. Debts are paid with records alone: as long as
- * executions without records fit into the steady rate, no probe is held off for their cost. */
+/* Returns the seconds a second that the policy may spend now. Where the budget is overdrawn, only
+ * records are saved: as long as executions without records fit into the steady rate, no probe is
+ * held off for their cost. */
 static double spending_allowed(size_t count) {
     /* Where probes are polled, the looks' cost includes the collector's passes. */
     double resting =
@@ -384,8 +294,8 @@ static size_t hold_dearest_probes(size_t count) {
     while (count > 0 && spex_polling_base(spex_controller.classes, count) > most) {
         size_t dearest = spex_polling_dearest(spex_controller.classes, count);
         uint32_t first = spex_controller.firsts[dearest];
-        hold_probe(&spex_controller.probes[first],
-                   "held off: its executions alone cost more than the budget");
+        spex_mode_hold(&spex_controller.probes[first],
+                       "held off: its executions alone cost more than the budget");
         spex_probe_throttle(first, SPEX_SITE_HELD);
         count--;
         spex_controller.classes[dearest] = spex_controller.classes[count];
@@ -424,8 +334,8 @@ static int controller_decide(void) {
     if (err)
         return err;
     for (size_t c = 0; c < count; c++)
-        apply_decision(spex_controller.firsts[c], &spex_controller.classes[c],
-                       &spex_controller.decisions[c]);
+        spex_mode_apply(spex_controller.firsts[c], &spex_controller.classes[c],
+                        &spex_controller.decisions[c]);
     spex_polling_apply(&plan, count);
     note_factors(count);
     spex_experiments_begin(count);

@@ -62,9 +62,9 @@ static bool subscribed_out(const struct spex_control *c) {
 /* Opens a new listening socket. Where that fails, the old one stays as long as its descriptor is
  * still the socket's. */
 static void door_reopen(struct spex_control *c) {
-    char why[256];
+    struct spex_error error;
     struct spex_listening_socket fresh;
-    bool opened = spex_listening_socket_open(&fresh, c->chosen, why, sizeof(why)) == 0;
+    bool opened = spex_listening_socket_open(&fresh, c->chosen, &error) == 0;
     if (c->has_door && (opened || !spex_descriptor_is_ours(&c->door.socket))) {
         spex_listening_socket_close(&c->door);
         c->has_door = false;

@@ -302,31 +302,30 @@ static int control_make(const struct spex_control_requests *requests) {
 
 /* The socket is opened by the caller's thread, so that the caller gets the error. A thread that
  * runs already, for a command that was called, serves the socket, too. */
-static int start_locked(const struct spex_control_requests *requests, const char *chosen, char *why,
-                        size_t why_size) {
+static int start_locked(const struct spex_control_requests *requests, const char *chosen,
+                        struct spex_error *error) {
     int err = control_make(requests);
-    snprintf(why, why_size, "out of memory");
     if (err)
-        return err;
+        return spex_fail(error, err, "out of memory");
     free(control->chosen);
     control->chosen = chosen ? strdup(chosen) : NULL;
-    err = spex_listening_socket_open(&control->door, control->chosen, why, why_size);
+    err = spex_listening_socket_open(&control->door, control->chosen, error);
     if (err)
         return err;
     control->has_door = control->wants_door = true;
     err = control->running ? 0 : thread_start(control);
     if (err) {
-        snprintf(why, why_size, "cannot start its thread: %s", strerror(-err));
+        spex_error_set(error, "cannot start its thread: %s", strerror(-err));
         spex_listening_socket_close(&control->door);
         control->has_door = control->wants_door = false;
     }
     return err;
 }
 
-int spex_control_start(const struct spex_control_requests *requests, const char *chosen, char *why,
-                       size_t why_size) {
+int spex_control_start(const struct spex_control_requests *requests, const char *chosen,
+                       struct spex_error *error) {
     pthread_mutex_lock(&control_lock);
-    int err = start_locked(requests, chosen, why, why_size);
+    int err = start_locked(requests, chosen, error);
     pthread_mutex_unlock(&control_lock);
     return err;
 }
@@ -334,20 +333,17 @@ int spex_control_start(const struct spex_control_requests *requests, const char 
 /* The path is copied for later connections. Where the copy fails, the connection is not made
  * again. */
 static int call_locked(const struct spex_control_requests *requests, const char *path,
-                       const struct spex_descriptor *handover, uint32_t interval_ms, char *why,
-                       size_t why_size) {
+                       const struct spex_descriptor *handover, uint32_t interval_ms,
+                       struct spex_error *error) {
     int err = control_make(requests);
     int fd = err ? err : spex_call_connect(path, handover);
-    if (fd < 0) {
-        snprintf(why, why_size, "cannot connect to %s: %s", path, strerror(-fd));
-        return fd;
-    }
+    if (fd < 0)
+        return spex_fail(error, fd, "cannot connect to %s: %s", path, strerror(-fd));
     struct spex_connection *connection =
         spex_clients_place(control, spex_clock_ns(CLOCK_MONOTONIC));
     if (!connection) {
-        snprintf(why, why_size, "too many commands are connected");
         close(fd);
-        return -EBUSY;
+        return spex_fail(error, -EBUSY, "too many commands are connected");
     }
     if (spex_connection_there(connection))
         spex_clients_drop(control, connection);
@@ -359,16 +355,16 @@ static int call_locked(const struct spex_control_requests *requests, const char 
         control_wake(control);
     else if ((err = thread_start(control))) {
         spex_connection_close(connection);
-        snprintf(why, why_size, "cannot start the control thread: %s", strerror(-err));
+        spex_error_set(error, "cannot start the control thread: %s", strerror(-err));
     }
     return err;
 }
 
 int spex_control_call(const struct spex_control_requests *requests, const char *path,
-                      const struct spex_descriptor *handover, uint32_t interval_ms, char *why,
-                      size_t why_size) {
+                      const struct spex_descriptor *handover, uint32_t interval_ms,
+                      struct spex_error *error) {
     pthread_mutex_lock(&control_lock);
-    int err = call_locked(requests, path, handover, interval_ms, why, why_size);
+    int err = call_locked(requests, path, handover, interval_ms, error);
     pthread_mutex_unlock(&control_lock);
     return err;
 }

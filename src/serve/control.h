@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/descriptor.h"
+#include "text/error.h"
 #include "wire/control_format.h"
 
 /* Requests that clients can make. Each writes a text for the user to `answer`. Each returns -EBUSY
@@ -28,15 +29,15 @@ struct spex_control_requests {
 
 /* Starts the thread with a listening socket. `requests` stays valid for ever. `chosen`:
  * SPEX_CONTROL's directory, or NULL. 0, or a negative errno value with the reason. */
-int spex_control_start(const struct spex_control_requests *requests, const char *chosen, char *why,
-                       size_t why_size);
+int spex_control_start(const struct spex_control_requests *requests, const char *chosen,
+                       struct spex_error *error);
 
 /* Connects to the command that waits at the socket `path`, or by the inherited socket `handover`
  * (call.h), and sends it a report every `interval_ms`. Starts the thread if it does not run. When
  * the command goes, all probes go off. */
 int spex_control_call(const struct spex_control_requests *requests, const char *path,
-                      const struct spex_descriptor *handover, uint32_t interval_ms, char *why,
-                      size_t why_size);
+                      const struct spex_descriptor *handover, uint32_t interval_ms,
+                      struct spex_error *error);
 
 /* Reads the selection that stands for this program by its name (wire/standing.h), from the
  * directory of its listening socket. 0, or a negative errno value. */

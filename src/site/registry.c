@@ -11,8 +11,6 @@
  * spex_sites_count(), except for the members that registry.h excludes. */
 #include "site/registry.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +21,7 @@
 #include "ring/doorbell.h"
 #include "ring/probe_type.h"
 #include "site/control_word.h"
-#include "site/provider.h"
+#include "site/probe_identity.h"
 #include "site/registry_state.h"
 #include "site/site_text.h"
 #include "text/message.h"
@@ -61,49 +59,6 @@ static void site_apply_selection(struct spex_site_info *info) {
     spex_control_update(info);
 }
 
-/* Returns the name that the module gives the id, or NULL. */
-static const char *probe_name_find(uint16_t id, const struct spex_probe_name *names,
-                                   const struct spex_probe_name *names_end) {
-    for (; names < names_end; names++)
-        if (names->probe_id == id && names->name[0] && !spex_provider_declared(names))
-            return names->name;
-    return NULL;
-}
-
-/* Returns the id to which the module gives the name, or -1. */
-static int32_t probe_id_find(const char *name, const struct spex_probe_name *names,
-                             const struct spex_probe_name *names_end) {
-    for (; names < names_end; names++)
-        if (name[0] && !spex_provider_declared(names) && strcmp(names->name, name) == 0)
-            return names->probe_id;
-    return -1;
-}
-
-/* Sets `provider` to that of a module. Of several declarations the first one counts. To be called
- * without the registry's lock. */
-static void module_provider(const struct spex_site *sites, const struct spex_probe_name *names,
-                            const struct spex_probe_name *names_end, char *provider) {
-    for (const struct spex_probe_name *entry = names; entry < names_end; entry++)
-        if (spex_provider_declared(entry)) {
-            snprintf(provider, SPEX_NAME_BYTES, "%s", spex_provider_declared(entry));
-            return;
-        }
-    spex_provider_of_address(sites, provider);
-}
-
-/* Returns the registry's copy of the provider; NULL without memory. */
-static const char *provider_keep(const char *name) {
-    struct spex_provider *provider = spex_registry.providers;
-    while (provider && strcmp(provider->name, name) != 0)
-        provider = provider->next;
-    if (!provider && (provider = malloc(sizeof(*provider)))) {
-        snprintf(provider->name, sizeof(provider->name), "%s", name);
-        provider->next = spex_registry.providers;
-        spex_registry.providers = provider;
-    }
-    return provider ? provider->name : NULL;
-}
-
 /* Returns the number of values in a record of the site beside the weight. */
 static uint8_t site_values(const struct spex_site *site) {
     switch (spex_site_type_(site)) {
@@ -118,32 +73,11 @@ static uint8_t site_values(const struct spex_site *site) {
     }
 }
 
-/* The site holds the distance to the name, so that it needs no relocation. */
-static const char *site_file(const struct spex_site *site) {
-    return (const char *)&site->file_offset + site->file_offset;
-}
-
 /* Returns a copy of the parameters' names of a kernel; NULL for other types. */
 static char *site_parameters(const struct spex_site *site) {
     if (spex_site_type_(site) != SPEX_KERNEL)
         return NULL;
-    return strdup(spex_parameters_of(site_file(site) + strlen(site_file(site)) + 1));
-}
-
-/* What a site's probe is called. */
-struct identity {
-    const char *provider;
-    const char *name;
-    int32_t id;
-};
-
-/* Writes the name that the site has in the place of an id. False: it has an id. */
-static bool site_name(const struct spex_site *site, char name[SPEX_NAME_BYTES]) {
-    if (!(site->type_number & SPEX_SITE_NAMED))
-        return false;
-    const char *arguments = site_file(site) + strlen(site_file(site)) + 1;
-    spex_name_of_literal(arguments + strlen(arguments) + 1, name, SPEX_NAME_BYTES);
-    return true;
+    return strdup(spex_parameters_of(spex_site_file(site) + strlen(spex_site_file(site)) + 1));
 }
 
 /* Whether both names are the same or both are missing. */
@@ -154,19 +88,20 @@ static bool same_name(const char *a, const char *b) {
 /* Returns whether the info, whose site has been unloaded, describes `site` in every respect.
  * Records made before and after then mean the same. */
 static bool info_describes(const struct spex_site_info *info, const struct spex_site *site,
-                           const struct identity *probe) {
+                           const struct spex_probe_identity *probe) {
     return !info->site && info->line == site->line && info->id == probe->id &&
            info->provider == probe->provider && info->region == site->region &&
            info->probe_type == spex_site_type_(site) && info->detail == site->detail &&
            info->subsample == site->subsample && same_name(info->name, probe->name) && info->file &&
-           strcmp(info->file, site_file(site)) == 0;
+           strcmp(info->file, spex_site_file(site)) == 0;
 }
 
 /* Finds the info that the site had before its library was unloaded, or NULL. The search begins at
  * `first` and wraps round: a library's sites mostly have the same order as before, so the first
  * info usually fits. */
 static struct spex_site_info *info_find_unloaded(const struct spex_site *site,
-                                                 const struct identity *probe, uint32_t first) {
+                                                 const struct spex_probe_identity *probe,
+                                                 uint32_t first) {
     for (uint32_t i = 0; i < spex_registry.count; i++) {
         struct spex_site_info *info = &spex_registry.infos[(first + i) % spex_registry.count];
         if (info_describes(info, site, probe))
@@ -239,14 +174,15 @@ static void info_join(struct spex_site_info *info) {
 
 /* Appends an info for the site. Returns NULL when SPEX_MAX_SITES are in use. Without memory for the
  * name or the file these are NULL, and the site is registered all the same. */
-static struct spex_site_info *info_add(const struct spex_site *site, const struct identity *probe) {
+static struct spex_site_info *info_add(const struct spex_site *site,
+                                       const struct spex_probe_identity *probe) {
     if (spex_registry.count == SPEX_MAX_SITES)
         return NULL;
     struct spex_site_info *info = &spex_registry.infos[spex_registry.count];
     *info = (struct spex_site_info){
         .provider = probe->provider,
         .name = probe->name ? strdup(probe->name) : NULL,
-        .file = strdup(site_file(site)),
+        .file = strdup(spex_site_file(site)),
         .parameters = site_parameters(site),
         .id = probe->id,
         .line = site->line,
@@ -270,7 +206,8 @@ static struct spex_site_info *info_add(const struct spex_site *site, const struc
 
 /* Registers one site. Returns false when it is refused: it then stays off. `*next` is the index at
  * which to look for the site's former info; it becomes the one for the next site. */
-static bool site_register(struct spex_site *site, const struct identity *probe, uint32_t *next) {
+static bool site_register(struct spex_site *site, const struct spex_probe_identity *probe,
+                          uint32_t *next) {
     if (site_values(site) > SPEX_MAX_FIELDS) {
         spex_message("probe %u stays off: it has %u values, and this library was built for %d",
                      site->probe_id, site_values(site), SPEX_MAX_FIELDS);
@@ -312,13 +249,8 @@ static void sites_register(struct spex_site *sites, struct spex_site *sites_end,
     uint32_t refused = 0, next = 0;
     for (struct spex_site *site = sites; site < sites_end; site++) {
         char name[SPEX_NAME_BYTES];
-        struct identity probe = {.provider = provider, .name = name};
-        if (site_name(site, name)) {
-            probe.id = probe_id_find(name, names, names_end);
-        } else {
-            probe.name = probe_name_find(site->probe_id, names, names_end);
-            probe.id = site->probe_id;
-        }
+        struct spex_probe_identity probe =
+            spex_site_identify(site, names, names_end, provider, name);
         refused += !site_is_empty(site) && !site_register(site, &probe, &next);
     }
     /* Relaxed: the count orders nothing, it is only shown. */
@@ -336,13 +268,13 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
                                                 const struct spex_probe_name *names,
                                                 const struct spex_probe_name *names_end) {
     char provider[SPEX_NAME_BYTES];
-    module_provider(sites, names, names_end, provider);
+    spex_module_provider(sites, names, names_end, provider);
     pthread_mutex_lock(&spex_registry.lock);
     struct spex_module **link = module_link(sites);
     bool fresh = sites != sites_end && !*link && (*link = malloc(sizeof(**link)));
     if (fresh) {
         **link = (struct spex_module){.sites = sites, .sites_end = sites_end};
-        sites_register(sites, sites_end, names, names_end, provider_keep(provider));
+        sites_register(sites, sites_end, names, names_end, spex_provider_keep(provider));
         for (const struct spex_site *site = sites; site < sites_end; site++)
             (*link)->regions |= site->region != 0;
         if ((*link)->regions)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The registry's state. Only the files of the registry share it: registry.c, control_word.c and
- * probe_state.c. */
+/* The registry's state. Only the files of the registry share it: registry.c, control_word.c,
+ * probe_identity.c and probe_state.c. */
 #ifndef SPEX_SITE_REGISTRY_STATE_H
 #define SPEX_SITE_REGISTRY_STATE_H
 

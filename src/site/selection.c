@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,6 @@
 #include <spex/site.h>
 
 #include "ring/probe_type.h"
-#include "text/printable.h"
 
 #define ALL_TYPES ((1u << SPEX_PROBE_TYPES) - 1)
 
@@ -28,19 +26,6 @@ struct span {
     const char *at;
     size_t length;
 };
-
-/* Writes the reason into `why`, printable and cut to why_size, and returns `err`. */
-__attribute__((format(printf, 4, 5))) static int selection_refuse(int err, char *why,
-                                                                  size_t why_size,
-                                                                  const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(why, why_size, format, args);
-    va_end(args);
-    if (why_size)
-        spex_make_printable(why);
-    return err;
-}
 
 /* Whether the span is exactly this word. */
 static bool span_is(struct span span, const char *word) {
@@ -164,16 +149,15 @@ static const char *item_parse_parts(struct span text, struct spex_selection_item
 }
 
 /* Parses an item, whose `what` the caller frees. Returns 0, -EINVAL with the reason, or -ENOMEM. */
-static int item_parse(struct span text, struct spex_selection_item *item, char *why,
-                      size_t why_size) {
+static int item_parse(struct span text, struct spex_selection_item *item,
+                      struct spex_error *error) {
     struct span what;
     *item = (struct spex_selection_item){.types = ALL_TYPES};
     const char *wrong = item_parse_parts(text, item, &what);
     if (wrong)
-        return selection_refuse(-EINVAL, why, why_size, "\"%.*s\": %s", (int)text.length, text.at,
-                                wrong);
+        return spex_fail(error, -EINVAL, "\"%.*s\": %s", (int)text.length, text.at, wrong);
     item->what = strndup(what.at, what.length);
-    return item->what ? 0 : -ENOMEM;
+    return item->what ? 0 : spex_fail(error, -ENOMEM, "out of memory");
 }
 
 /* Returns whether the two items match the same probes, so that the later one replaces the other. */
@@ -244,17 +228,16 @@ static int selection_append(struct spex_selection *selection, const struct spex_
 
 /* Parses an item and appends it. An item for the same probes as an earlier one replaces that and
  * does not count towards the limit. */
-static int selection_parse_item(struct span text, struct spex_selection *selection, char *why,
-                                size_t why_size) {
+static int selection_parse_item(struct span text, struct spex_selection *selection,
+                                struct spex_error *error) {
     struct spex_selection_item item;
-    int err = item_parse(text, &item, why, why_size);
+    int err = item_parse(text, &item, error);
     if (err)
         return err;
     if (selection->count == SPEX_SELECTION_ITEMS_MAX && !selection_has_item(selection, &item))
-        err = selection_refuse(-E2BIG, why, why_size, "%d items at most were expected",
-                               SPEX_SELECTION_ITEMS_MAX);
-    err = err ? err
-              : selection_append(selection, &(struct spex_selection){.items = &item, .count = 1});
+        err = spex_fail(error, -E2BIG, "%d items at most were expected", SPEX_SELECTION_ITEMS_MAX);
+    else if (selection_append(selection, &(struct spex_selection){.items = &item, .count = 1}) != 0)
+        err = spex_fail(error, -ENOMEM, "out of memory");
     if (err)
         free(item.what);
     return err;
@@ -262,16 +245,16 @@ static int selection_parse_item(struct span text, struct spex_selection *selecti
 
 /* Parses the items between commas. An empty item is an error, which the message tells by its
  * number. */
-static int selection_parse_items(const char *list, struct spex_selection *selection, char *why,
-                                 size_t why_size) {
+static int selection_parse_items(const char *list, struct spex_selection *selection,
+                                 struct spex_error *error) {
     for (unsigned number = 1;; list++, number++) {
         size_t length = strcspn(list, ",");
         struct span item = span_trimmed(list, length);
         if (item.length == 0)
-            return selection_refuse(
-                -EINVAL, why, why_size,
+            return spex_fail(
+                error, -EINVAL,
                 "item %u is empty: a probe's name or id, file=PATH or :TYPE was expected", number);
-        int err = selection_parse_item(item, selection, why, why_size);
+        int err = selection_parse_item(item, selection, error);
         if (err)
             return err;
         list += length;
@@ -280,23 +263,21 @@ static int selection_parse_items(const char *list, struct spex_selection *select
     }
 }
 
-int spex_selection_parse(const char *text, struct spex_selection *selection, char *why,
-                         size_t why_size) {
+int spex_selection_parse(const char *text, struct spex_selection *selection,
+                         struct spex_error *error) {
     *selection = (struct spex_selection){0};
     size_t length = strnlen(text, SPEX_SELECTION_BYTES_MAX + 1);
     if (length > SPEX_SELECTION_BYTES_MAX)
-        return selection_refuse(-E2BIG, why, why_size, "%d bytes at most were expected",
-                                SPEX_SELECTION_BYTES_MAX);
+        return spex_fail(error, -E2BIG, "%d bytes at most were expected", SPEX_SELECTION_BYTES_MAX);
     struct span all = span_trimmed(text, length);
     if (all.length == 0 || span_is(all, "off"))
         return 0;
     selection->relative = *all.at == '+';
-    int err = selection_parse_items(all.at + selection->relative, selection, why, why_size);
+    int err = selection_parse_items(all.at + selection->relative, selection, error);
     /* The text that spex_selection_text writes may be longer than the one that was read: ":lat" is
      * written as "*:lat". */
     if (!err && !selection_fits(&(struct spex_selection){0}, selection))
-        err = selection_refuse(-E2BIG, why, why_size, "%d bytes at most were expected",
-                               SPEX_SELECTION_BYTES_MAX);
+        err = spex_fail(error, -E2BIG, "%d bytes at most were expected", SPEX_SELECTION_BYTES_MAX);
     if (err)
         spex_selection_free(selection);
     return err;

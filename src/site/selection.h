@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "site/sampling.h"
+#include "text/error.h"
 
 enum {
     SPEX_SELECTION_ITEMS_MAX = 1024,
@@ -67,10 +68,9 @@ struct spex_selection_probe {
 };
 
 /* Parses `text` into *selection, which the caller frees with spex_selection_free. Returns 0;
- * -EINVAL with a printable line in `why` about what is wrong; -E2BIG, also with a line, when the
- * text has more than a selection can hold; or -ENOMEM. After an error *selection is empty. */
-int spex_selection_parse(const char *text, struct spex_selection *selection, char *why,
-                         size_t why_size);
+ * -EINVAL; -E2BIG when the text has more than a selection can hold; or -ENOMEM. After an error *selection is empty. */
+int spex_selection_parse(const char *text, struct spex_selection *selection,
+                         struct spex_error *error);
 
 void spex_selection_free(struct spex_selection *selection);
 

@@ -3,11 +3,11 @@
 #ifndef SPEX_START_LIFE_H
 #define SPEX_START_LIFE_H
 
-#include <stddef.h>
+#include "text/error.h"
 
 /* Switches on the probes that the process itself needs: `probes` applies to sites that the user's
  * selection does not match. Takes the lock of start and stop. 0; -EPERM where spex has not been
  * started or has stopped; or as spex_start, with the reason. */
-int spex_life_need(const char *probes, char *why, size_t why_size);
+int spex_life_need(const char *probes, struct spex_error *error);
 
 #endif

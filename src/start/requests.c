@@ -24,11 +24,8 @@
 #include "start/life_state.h"
 #include "text/message.h"
 
-enum {
-    WHY_BYTES = 512,
-    /* What a command that this process calls gets, unless it asks for another interval. */
-    REPORT_INTERVAL_MS = 1000,
-};
+/* What a command that this process calls gets, unless it asks for another interval. */
+enum { REPORT_INTERVAL_MS = 1000 };
 
 /* Writes a message to a command's answer, or to standard error where `answer` is NULL. */
 __attribute__((format(printf, 3, 4))) static void answer_write(char *answer, size_t size,
@@ -50,10 +47,11 @@ __attribute__((format(printf, 3, 4))) static void answer_write(char *answer, siz
  * later. Returns the number of sites that are on. */
 int spex_life_select_locked(const char *probes, char *answer, size_t size) {
     struct spex_selection selection;
-    char why[256] = "out of memory", unmatched[SPEX_SELECTION_CHECK_BYTES];
-    int err = spex_selection_parse(probes ? probes : "", &selection, why, sizeof(why));
+    struct spex_error error;
+    char unmatched[SPEX_SELECTION_CHECK_BYTES];
+    int err = spex_selection_parse(probes ? probes : "", &selection, &error);
     if (err) {
-        answer_write(answer, size, "probe selection: %s", why);
+        answer_write(answer, size, "probe selection: %s", error.text);
         return err;
     }
     if (spex_selection_any_on(&selection))
@@ -156,24 +154,24 @@ const struct spex_control_requests spex_life_requests = {
 /* Opens the control socket. A program runs without one, too: an error is reported only where the
  * user has set SPEX_CONTROL or selected probes. */
 static void door_open(void) {
-    char why[WHY_BYTES] = "";
+    struct spex_error error;
     if (spex_life.settings.closed)
         return;
-    int err = spex_control_start(&spex_life_requests, spex_life.settings.control, why, sizeof(why));
+    int err = spex_control_start(&spex_life_requests, spex_life.settings.control, &error);
     if (err && (spex_life.settings.control || spex_life.settings.probes))
-        spex_message("no control socket: %s", why);
+        spex_message("no control socket: %s", error.text);
 }
 
 /* Without the control socket the program runs all the same. A command that cannot be called is an
  * error: it has started the program to get the figures. */
 void spex_life_control_start(void) {
     const char *command = spex_life_out_after(SPEX_OUT_METRICS);
-    char why[WHY_BYTES] = "";
+    struct spex_error error;
     door_open();
     if (!command || spex_control_call(&spex_life_requests, command, &spex_life.settings.handover,
-                                      REPORT_INTERVAL_MS, why, sizeof(why)) == 0)
+                                      REPORT_INTERVAL_MS, &error) == 0)
         return;
-    spex_message("SPEX_OUT: %s; the probes stay off", why);
+    spex_message("SPEX_OUT: %s; the probes stay off", error.text);
     spex_life_out_give_up();
 }
 
@@ -194,17 +192,16 @@ void spex_life_select_standing(void) {
 
 /* As spex_life_select_locked, for the selection that the process itself makes: an empty one never
  * starts a collection, and there is no table. */
-static int need_locked(const char *probes, char *why, size_t why_size) {
+static int need_locked(const char *probes, struct spex_error *error) {
     struct spex_selection selection;
-    int err = spex_selection_parse(probes, &selection, why, why_size);
+    int err = spex_selection_parse(probes, &selection, error);
     if (err)
         return err;
     if (spex_selection_any_on(&selection) && !spex_collectors_running())
         err = spex_collection_start(false);
     if (err) {
-        snprintf(why, why_size, "records cannot be collected: %s", strerror(-err));
         spex_selection_free(&selection);
-        return err;
+        return spex_fail(error, err, "records cannot be collected: %s", strerror(-err));
     }
     spex_sites_need(selection);
     spex_doorbell_ring();
@@ -213,13 +210,10 @@ static int need_locked(const char *probes, char *why, size_t why_size) {
 
 /* Called by the tuning thread, which holds no lock of its own here: a stop may hold the lock of
  * start and stop for as long as its sinks take to finish. */
-int spex_life_need(const char *probes, char *why, size_t why_size) {
+int spex_life_need(const char *probes, struct spex_error *error) {
     pthread_mutex_lock(&spex_life.lock);
-    int err = -EPERM;
-    if (spex_life.started)
-        err = need_locked(probes, why, why_size);
-    else
-        snprintf(why, why_size, "spex has not been started");
+    int err = spex_life.started ? need_locked(probes, error)
+                                : spex_fail(error, -EPERM, "spex has not been started");
     pthread_mutex_unlock(&spex_life.lock);
     return err;
 }

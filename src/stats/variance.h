@@ -52,7 +52,8 @@ struct spex_variance_unit {
     double factor;    /* f, such that f W² is the variance of its weight */
     double amplitude; /* √factor: what an execution of weight 1 adds to the rows */
     uint32_t signs;
-    double former_mean; /* of the unit before, as a distance from the origin */
+    /* Of the unit before this one: its mean, as a distance from the origin, and its weight. */
+    double former_mean;
     double former_weight;
 };
 

@@ -192,12 +192,12 @@ static int check_threads(const struct spex_space *space, struct spex_error *erro
  * says nothing. */
 static int check_probe(const struct spex_criterion *criterion, size_t c, struct spex_error *error) {
     struct spex_selection selection;
-    char reason[256] = "out of memory";
+    struct spex_error reason;
     if (!criterion->probe || !criterion->metric)
         return spex_fail(error, -EINVAL, "criterion %zu: a probe and a metric were expected", c);
-    int err = spex_selection_parse(criterion->probe, &selection, reason, sizeof(reason));
+    int err = spex_selection_parse(criterion->probe, &selection, &reason);
     if (err)
-        return spex_fail(error, err, "criterion %zu: %s", c, reason);
+        return spex_fail(error, err, "criterion %zu: %s", c, reason.text);
     if (!spex_criterion_names_one(&selection, criterion->probe))
         err = spex_fail(error, -EINVAL,
                         "criterion %zu: \"%s\": one probe and its type was expected, as "

@@ -117,7 +117,7 @@ static int session_run(struct spex_tune_session *session, const struct spex_plan
         .ticks_per_second = spex_tick_rate_since(session->begin),
         .cpu_ns = &session->cpu_ns,
     };
-    int err = spex_life_need(plan->probes, error->text, sizeof(error->text));
+    int err = spex_life_need(plan->probes, error);
     if (err || spex_feed_stopped(session->feed))
         return err && err != -EPERM ? err : -ECANCELED;
     err = session_apply(session, plan->levels);
@@ -242,7 +242,7 @@ static void call_finished(struct spex_tune_session *session) {
  * `running` becomes false after finished() has returned, so that no other tuning starts while the
  * program's function runs. */
 static void session_end(struct spex_tune_session *session, int result, const char *reason) {
-    char nothing[64];
+    struct spex_error ignored;
     if (result && result != -ECANCELED)
         session_set_why(session, reason);
     tune_lock();
@@ -253,7 +253,7 @@ static void session_end(struct spex_tune_session *session, int result, const cha
     session->initialised = false;
     session_leave_configuration(session);
     /* An error means that spex is not running, and its probes are off anyway. */
-    spex_life_need("", nothing, sizeof(nothing));
+    spex_life_need("", &ignored);
     call_finished(session);
     tune_lock();
     struct spex_feed *feed = session->feed;
@@ -340,7 +340,7 @@ static int session_prepare(struct spex_tune_session *session, struct spex_error 
     if (!err && spex_feed_open(&session->feed))
         err = spex_fail(error, -ENOMEM, "out of memory");
     /* The feed is a sink by now, so a stop from here on finishes it. */
-    return err ? err : spex_life_need(session->own->probes, error->text, sizeof(error->text));
+    return err ? err : spex_life_need(session->own->probes, error);
 }
 
 /* Called with `turn` held, without `lock`: the thread takes it to end. */
@@ -399,7 +399,7 @@ static int session_make(const struct spex_tune_options *options, struct spex_tun
 /* After an error the probes that the tuning had needed go off again. */
 static int tune_start_in_turn(const struct spex_tune_options *options, struct spex_error *error) {
     struct spex_tune_session *session;
-    char nothing[64];
+    struct spex_error ignored;
     if (tune_is_running())
         return spex_fail(error, -EBUSY, "another tuning is running");
     int err = tune_handle_ends();
@@ -408,7 +408,7 @@ static int tune_start_in_turn(const struct spex_tune_options *options, struct sp
     err = session_make(options, &session, error);
     err = err ? err : session_begin(session, error);
     if (err)
-        spex_life_need("", nothing, sizeof(nothing));
+        spex_life_need("", &ignored);
     return err;
 }
 

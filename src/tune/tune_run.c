@@ -139,7 +139,7 @@ int spex_tune_run(const struct spex_tune_setup *setup, const struct spex_plan *p
                                   .policy_state = setup->policy_state,
                                   .unknown = "has no probe",
                                   .hung = ""}};
-    int err = spex_selection_parse(plan->probes, &run.probes, error->text, sizeof(error->text));
+    int err = spex_selection_parse(plan->probes, &run.probes, error);
     err = err ? err : spex_measured_run_open(&run.of, setup->ticks_per_second, error);
     if (!err) {
         err = run_measure(&run);

@@ -117,24 +117,24 @@ const char *spex_listening_socket_runtime_directory(void) {
 }
 
 /* Tries the directories in order. The reason of a failure is that of the first one. */
-int spex_listening_socket_open(struct spex_listening_socket *door, const char *chosen, char *why,
-                               size_t why_size) {
+int spex_listening_socket_open(struct spex_listening_socket *door, const char *chosen,
+                               struct spex_error *error) {
     const char *runtime = chosen ? NULL : spex_listening_socket_runtime_directory();
+    char reasons[sizeof(error->text)] = "the directory's name is too long";
     size_t length = 0;
     int err = -ENAMETOOLONG;
     door->socket = SPEX_NO_DESCRIPTOR;
     spex_control_name(door->name);
-    snprintf(why, why_size, "the directory's name is too long");
     for (unsigned n = 0; spex_control_directory(n, chosen, runtime, geteuid(), door->path); n++) {
         err = spex_listening_socket_open_at(door);
         if (!err)
             return 0;
-        if (length < why_size)
+        if (length < sizeof(reasons))
             length += (size_t)snprintf(
-                why + length, why_size - length, "%s%s: %s", n ? "; " : "", door->path,
+                reasons + length, sizeof(reasons) - length, "%s%s: %s", n ? "; " : "", door->path,
                 err == -EPERM ? "does not belong to this user alone" : strerror(-err));
     }
-    return err;
+    return spex_fail(error, err, "%s", reasons);
 }
 
 /* Reads the state of the socket's file by its path: the process may have changed its root since. */

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/descriptor.h"
+#include "text/error.h"
 #include "wire/directory.h"
 
 struct spex_listening_socket {
@@ -28,8 +29,8 @@ const char *spex_listening_socket_runtime_directory(void);
 int spex_control_directory_open(const char *path);
 
 /* `chosen`: SPEX_CONTROL's directory, or NULL. 0, or a negative errno value with the reason. */
-int spex_listening_socket_open(struct spex_listening_socket *door, const char *chosen, char *why,
-                               size_t why_size);
+int spex_listening_socket_open(struct spex_listening_socket *door, const char *chosen,
+                               struct spex_error *error);
 
 /* Opens the socket in the directory `path` under the name `name`, which the caller has set. 0 or a
  * negative errno value; -EPERM: the directory is not this user's alone. */

@@ -138,14 +138,14 @@ static void a_number_of_a_namespace_is_not_the_only_one(void **state) {
 
 static int fail_everywhere(void) {
     struct spex_listening_socket door;
-    char why[512];
+    struct spex_error error;
     unsetenv("XDG_RUNTIME_DIR");
     if (!have_own_mounts() || !hide("/run", MS_RDONLY) || !hide("/tmp", MS_RDONLY) ||
         !hide("/dev/shm", MS_RDONLY))
         return CANNOT;
-    int err = spex_listening_socket_open(&door, NULL, why, sizeof(why));
-    return err && strstr(why, "/run/user/") && strstr(why, "; /tmp/spex-") &&
-                   strstr(why, "; /dev/shm/spex-")
+    int err = spex_listening_socket_open(&door, NULL, &error);
+    return err && strstr(error.text, "/run/user/") && strstr(error.text, "; /tmp/spex-") &&
+                   strstr(error.text, "; /dev/shm/spex-")
                ? 0
                : 1;
 }

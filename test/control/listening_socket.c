@@ -47,9 +47,9 @@ static int end(void **state) {
     return 0;
 }
 
-static int open_in(const char *chosen, char *why, size_t size) {
+static int open_in(const char *chosen, struct spex_error *error) {
     struct spex_listening_socket listening;
-    int err = spex_listening_socket_open(&listening, chosen, why, size);
+    int err = spex_listening_socket_open(&listening, chosen, error);
     if (!err)
         spex_listening_socket_close(&listening);
     return err;
@@ -62,13 +62,14 @@ static unsigned mode_of(const char *path) {
 
 static void it_is_for_its_user_alone(void **state) {
     const mode_t umasks[] = {0, 022, 077, 0277, 0777};
-    char path[128], why[256];
+    char path[128];
+    struct spex_error error;
     (void)state;
     snprintf(path, sizeof(path), "%s/made", serving_directory);
     for (size_t u = 0; u < COUNT_OF(umasks); u++) {
         struct spex_listening_socket listening;
         mode_t before = umask(umasks[u]);
-        int err = spex_listening_socket_open(&listening, path, why, sizeof(why));
+        int err = spex_listening_socket_open(&listening, path, &error);
         umask(before);
         assert_int_equal(err, 0);
         assert_int_equal(mode_of(path), 0700);
@@ -119,7 +120,8 @@ static void a_path_that_depends_on_where_one_is_is_refused(void **state) {
 
 /* Which is no reason for the program not to run. */
 static void odd_places_are_refused(void **state) {
-    char link[128], file[128], why[256], *longer = malloc(10000);
+    char link[128], file[128], *longer = malloc(10000);
+    struct spex_error error;
     (void)state;
     snprintf(link, sizeof(link), "%s/link", serving_directory);
     snprintf(file, sizeof(file), "%s/file", serving_directory);
@@ -127,17 +129,17 @@ static void odd_places_are_refused(void **state) {
     close(open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
     memset(longer, '/', 9999);
     strcpy(longer + 9996, "tmp");
-    assert_true(open_in(link, why, sizeof(why)) < 0);
-    assert_true(open_in(file, why, sizeof(why)) < 0);
-    assert_true(open_in("/nowhere/at/all", why, sizeof(why)) < 0);
-    assert_true(open_in("/dev/null", why, sizeof(why)) < 0);
-    assert_int_equal(open_in(longer, why, sizeof(why)), -ENAMETOOLONG);
-    assert_int_equal(open_in("/tmp", why, sizeof(why)), -EPERM);
-    assert_non_null(strstr(why, "does not belong to this user alone"));
+    assert_true(open_in(link, &error) < 0);
+    assert_true(open_in(file, &error) < 0);
+    assert_true(open_in("/nowhere/at/all", &error) < 0);
+    assert_true(open_in("/dev/null", &error) < 0);
+    assert_int_equal(open_in(longer, &error), -ENAMETOOLONG);
+    assert_int_equal(open_in("/tmp", &error), -EPERM);
+    assert_non_null(strstr(error.text, "does not belong to this user alone"));
     chmod(serving_directory, 0710);
-    assert_int_equal(open_in(serving_directory, why, sizeof(why)), -EPERM);
+    assert_int_equal(open_in(serving_directory, &error), -EPERM);
     chmod(serving_directory, 0700);
-    assert_int_equal(open_in(serving_directory, why, sizeof(why)), 0);
+    assert_int_equal(open_in(serving_directory, &error), 0);
     setenv("SPEX_CONTROL", link, 1);
     assert_int_equal(serving_start(NULL), 0);
     unlink(link);
@@ -146,23 +148,23 @@ static void odd_places_are_refused(void **state) {
 }
 
 static void somebody_elses_directory_is_refused(void **state) {
-    char why[256];
+    struct spex_error error;
     (void)state;
     SKIP_WITHOUT_ROOT();
     assert_int_equal(chown(serving_directory, NOBODY, NOBODY), 0);
-    assert_int_equal(open_in(serving_directory, why, sizeof(why)), -EPERM);
+    assert_int_equal(open_in(serving_directory, &error), -EPERM);
     assert_int_equal(chown(serving_directory, 0, 0), 0);
 }
 
 /* As it is after sudo -E. */
 static void somebody_elses_runtime_directory_is_left_alone(void **state) {
     struct spex_listening_socket listening;
-    char why[256];
+    struct spex_error error;
     (void)state;
     SKIP_WITHOUT_ROOT();
     assert_int_equal(chown(serving_directory, NOBODY, NOBODY), 0);
     setenv("XDG_RUNTIME_DIR", serving_directory, 1);
-    int err = spex_listening_socket_open(&listening, NULL, why, sizeof(why));
+    int err = spex_listening_socket_open(&listening, NULL, &error);
     unsetenv("XDG_RUNTIME_DIR");
     assert_int_equal(err, 0);
     assert_int_equal(serving_count(serving_directory), 0);
@@ -171,16 +173,17 @@ static void somebody_elses_runtime_directory_is_left_alone(void **state) {
 
 static void the_next_place_is_taken_where_one_cannot_be(void **state) {
     struct spex_listening_socket listening;
-    char why[256], path[128], next[128];
+    char path[128], next[128];
+    struct spex_error error;
     (void)state;
     snprintf(path, sizeof(path), "%s/spex", serving_directory);
     setenv("XDG_RUNTIME_DIR", serving_directory, 1);
-    assert_int_equal(spex_listening_socket_open(&listening, NULL, why, sizeof(why)), 0);
+    assert_int_equal(spex_listening_socket_open(&listening, NULL, &error), 0);
     assert_string_equal(listening.path, path);
     spex_listening_socket_close(&listening);
     assert_int_equal(rmdir(path), 0);
     close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)); /* not a directory */
-    assert_int_equal(spex_listening_socket_open(&listening, NULL, why, sizeof(why)), 0);
+    assert_int_equal(spex_listening_socket_open(&listening, NULL, &error), 0);
     assert_string_not_equal(listening.path, path);
     spex_listening_socket_close(&listening);
     unsetenv("XDG_RUNTIME_DIR");
@@ -195,7 +198,8 @@ static void the_next_place_is_taken_where_one_cannot_be(void **state) {
 }
 
 static void paths_may_be_longer_than_an_address(void **state) {
-    char path[600], part[256], why[256];
+    char path[600], part[256];
+    struct spex_error error;
     struct spex_listening_socket listening;
     (void)state;
     memset(part, 'p', 200);
@@ -203,7 +207,7 @@ static void paths_may_be_longer_than_an_address(void **state) {
     snprintf(path, sizeof(path), "%s/%s", serving_directory, part);
     assert_int_equal(mkdir(path, 0700), 0);
     snprintf(path, sizeof(path), "%s/%s/%s", serving_directory, part, part);
-    assert_int_equal(spex_listening_socket_open(&listening, path, why, sizeof(why)), 0);
+    assert_int_equal(spex_listening_socket_open(&listening, path, &error), 0);
     int place = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     assert_int_equal(spex_control_connect_at(fd, place, own_name()), 0);
@@ -229,7 +233,8 @@ static int socket_in(const char *name, int type, bool listening) {
 static void what_others_left_is_removed_and_nothing_else(void **state) {
     static const char *const foreign[] = {"agent", "123",   "0-7",   "-1-7",      "12-",
                                           "12-7x", "012-7", "12-07", "new-agent", "new-12-7"};
-    char why[256], name[64], parent[64], hidden[SPEX_CONTROL_NAME_BYTES];
+    char name[64], parent[64], hidden[SPEX_CONTROL_NAME_BYTES];
+    struct spex_error error;
     unsigned long space = strtoul(strchr(own_name(), '-') + 1, NULL, 10);
     (void)state;
     for (size_t f = 0; f < COUNT_OF(foreign); f++)
@@ -244,7 +249,7 @@ static void what_others_left_is_removed_and_nothing_else(void **state) {
     snprintf(parent, sizeof(parent), "%d-%lu", (int)getppid(), space);
     socket_in(parent, SOCK_SEQPACKET, false); /* it may be about to listen */
     close(open(in_directory("80-7"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-    assert_int_equal(open_in(serving_directory, why, sizeof(why)), 0);
+    assert_int_equal(open_in(serving_directory, &error), 0);
     for (size_t f = 0; f < COUNT_OF(foreign); f++)
         assert_true(is_there(foreign[f]));
     assert_false(is_there("77-7"));
@@ -268,10 +273,10 @@ static void its_own_old_socket_is_replaced(void **state) {
 /* As with two copies of the library in one program: the later one has the name. */
 static void somebody_elses_socket_of_the_same_name_stays(void **state) {
     struct spex_listening_socket one, other;
-    char why[256];
+    struct spex_error error;
     (void)state;
-    assert_int_equal(spex_listening_socket_open(&one, serving_directory, why, sizeof(why)), 0);
-    assert_int_equal(spex_listening_socket_open(&other, serving_directory, why, sizeof(why)), 0);
+    assert_int_equal(spex_listening_socket_open(&one, serving_directory, &error), 0);
+    assert_int_equal(spex_listening_socket_open(&other, serving_directory, &error), 0);
     spex_listening_socket_close(&one);
     assert_true(is_there(own_name()));
     assert_true(spex_listening_socket_is_there(&other));

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "base/deadline.h"
+#include "base/clock.h"
 
 #include "explore/trial/receiver.h"
 #include "scratch.h"
@@ -63,7 +63,7 @@ static inline struct spex_stream_header header(enum spex_stream_kind kind, uint3
                                        .version = SPEX_STREAM_VERSION,
                                        .kind = (uint16_t)kind,
                                        .count = count,
-                                       .monotonic_ns = (uint64_t)spex_monotonic_ns(),
+                                       .monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC),
                                        .collectors = 2};
 }
 

@@ -24,9 +24,9 @@ static char text[SPEX_SELECTION_BYTES_MAX + 1];
 
 static void write_and_parse(const struct spex_selection *selection) {
     struct spex_selection again;
-    char why[64] = "";
+    struct spex_error error;
     FUZZ_CHECK(spex_selection_text(selection, text, sizeof(text)) == 0);
-    FUZZ_CHECK(spex_selection_parse(text, &again, why, sizeof(why)) == 0);
+    FUZZ_CHECK(spex_selection_parse(text, &again, &error) == 0);
     FUZZ_CHECK(again.count == selection->count && again.relative == selection->relative);
     for (size_t i = 0; i < again.count; i++) {
         const struct spex_selection_item *a = &again.items[i], *b = &selection->items[i];
@@ -59,14 +59,14 @@ static void change_with(struct spex_selection *present, struct spex_selection *c
 
 static void take_line(struct spex_selection *present, const char *line) {
     struct spex_selection change;
-    char why[128] = "";
-    int err = spex_selection_parse(line, &change, why, sizeof(why));
+    struct spex_error error = {""};
+    int err = spex_selection_parse(line, &change, &error);
     if (err) {
         FUZZ_CHECK((err == -EINVAL || err == -E2BIG) && !change.items && !change.count);
-        FUZZ_CHECK(*why && spex_is_printable(why));
+        FUZZ_CHECK(*error.text && spex_is_printable(error.text));
         return;
     }
-    FUZZ_CHECK(*why == '\0');
+    FUZZ_CHECK(*error.text == '\0');
     write_and_parse(&change);
     change_with(present, &change);
     write_and_parse(present);

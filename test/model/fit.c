@@ -286,7 +286,7 @@ static void left_out(void **state) {
         double miss = y[out] - fewer.coefficients[0] - fewer.coefficients[1] * x[out];
         sum += weights[out] * miss * miss / 5;
     }
-    assert_true(fabs(spex_left_out(&data, columns, &all) / sum - 1) < 1e-9);
+    assert_true(fabs(spex_leave_one_out_error(&data, columns, &all) / sum - 1) < 1e-9);
     const double *const twice[] = {x, x};
     assert_false(spex_least_squares(&data, twice, 2, &all));
     assert_false(spex_least_squares(&(struct spex_data){1, y, weights}, columns, 2, &all));

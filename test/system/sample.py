@@ -52,11 +52,12 @@ class Samples(Programs):
         self.sound(account, 2)
         kernels = {kernel["kernel"]: kernel for kernel in account["kernels"]}
         self.assertEqual(list(kernels), ["report", "report/find", "report/load", "report/pairs", "report/sort"])
-        # However fast the machine is: the first execution, whose model is looked up meanwhile, is not looked at.
-        # Beside other work training may find no class. Then it is not known how long an execution takes, and some are
-        # timed, which stand for the others.
+        # Which kernels are long enough to be looked at depends on the machine, and beside other work training may
+        # find no class. One that was looked at was timed at its end, too, which stands for all before. Of others the
+        # last few may be missing.
+        for kernel in kernels.values():
+            self.assertIn(kernel["executions"], [4] if kernel["looks"] > 0 else [1, 2, 3, 4], kernel)
         known = [kernel for kernel in kernels.values() if kernel["class"] != "unknown"]
-        self.assertEqual([kernel["executions"] for kernel in known], [4] * len(known))
         self.assertNotEqual(known, [])
         self.assertEqual({kernel["class"] for kernel in kernels.values()} - {"unknown", "constant", "logarithmic"} -
                          {"linear", "polynomial"}, set())

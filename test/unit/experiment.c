@@ -48,9 +48,8 @@ static int enter(void **state) {
                                .file_offset = name_text - (const char *)&sites[p].file_offset};
     spex_module_register(sites, sites + PROBES, NULL, NULL);
     struct spex_selection selection;
-    char why[128];
-    return spex_selection_parse("*", &selection, why, sizeof(why)) ||
-           spex_sites_select(selection) != PROBES;
+    struct spex_error error;
+    return spex_selection_parse("*", &selection, &error) || spex_sites_select(selection) != PROBES;
 }
 
 static int leave(void **state) {

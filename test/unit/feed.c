@@ -31,11 +31,11 @@ __attribute__((noinline)) static void probes(void) {
 static int set_up(void **state) {
     const struct spex_options options = {
         .size = sizeof(options), .probes = "feed.other@1000000", .out = "/dev/null"};
-    char why[64];
+    struct spex_error error;
     (void)state;
     probes();
     return spex_start(&options) || spex_feed_open(&feed) ||
-           spex_selection_parse("feed.wanted", &selection, why, sizeof(why));
+           spex_selection_parse("feed.wanted", &selection, &error);
 }
 
 static int tear_down(void **state) {

@@ -46,6 +46,7 @@
 /* As in src/collector.c. */
 #define SLEEP_SHORTEST 50e-6
 #define SLEEP_LONGEST  10e-3
+#define SLEEP_IDLE     110e-3
 #define CPU_PASSES     16
 #define CPU_RECORDS    4096.0
 
@@ -195,14 +196,14 @@ static bool pass(double *taken) {
     return each >= BATCH_RECORDS;
 }
 
-static double next_sleep(double seconds, double fullest) {
+static double next_sleep(double seconds, double fullest, bool any) {
     if (fullest > 0.25)
-        return seconds / 2 >= SLEEP_SHORTEST ? seconds / 2 : 0;
-    if (fullest < 0.125 && seconds <= 0)
-        return SLEEP_SHORTEST;
-    if (fullest < 0.125)
-        return seconds * 2 < SLEEP_LONGEST ? seconds * 2 : SLEEP_LONGEST;
-    return seconds;
+        seconds = seconds / 2 >= SLEEP_SHORTEST ? seconds / 2 : 0;
+    else if (fullest < 0.125)
+        seconds = seconds <= 0 ? SLEEP_SHORTEST : seconds * 2;
+    if (any || seconds < SLEEP_LONGEST)
+        return seconds < SLEEP_LONGEST ? seconds : SLEEP_LONGEST;
+    return SLEEP_IDLE;
 }
 
 static bool all_off(void) {
@@ -226,11 +227,13 @@ static double until_due(double sleep) {
 static void collect(void) {
     double sleep = SLEEP_SHORTEST, fullest = 0, records = 0;
     unsigned passes = 0;
+    bool any = false;
     while (plant.seconds < plant.options.seconds) {
         double taken, fill = plant.ring / RING_RECORDS;
         fullest = fill > fullest ? fill : fullest;
         bool backlog = pass(&taken);
         records += taken;
+        any |= taken >= 1;
         if (++passes >= CPU_PASSES || records >= CPU_RECORDS || sleep >= SLEEP_LONGEST) {
             plant.collector_noted = plant.collector;
             passes = 0;
@@ -238,8 +241,9 @@ static void collect(void) {
         }
         if (backlog)
             continue;
-        sleep = next_sleep(sleep, fullest);
+        sleep = next_sleep(sleep, fullest, any);
         fullest = 0;
+        any = false;
         if (sleep > 0)
             rest(until_due(sleep), taken < 1 && all_off() && !spex_controller_holds());
     }

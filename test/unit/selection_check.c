@@ -35,7 +35,8 @@ static void enter(struct spex_site *sites, unsigned count) {
 
 static int unmatched(const char *probes, char *text, size_t size) {
     struct spex_selection selection;
-    assert_int_equal(spex_selection_parse(probes, &selection, NULL, 0), 0);
+    struct spex_error error;
+    assert_int_equal(spex_selection_parse(probes, &selection, &error), 0);
     int count = spex_selection_unmatched(&selection, text, size);
     spex_selection_free(&selection);
     return count;

@@ -57,12 +57,13 @@ static void write_ids(char *text, size_t size, unsigned first, unsigned count) {
 }
 
 static void there_is_an_end_of_items(void **state) {
-    char text[8192], before[8192], after[8192], why[256] = "";
+    char text[8192], before[8192], after[8192];
+    struct spex_error error;
     struct spex_selection present, change;
     (void)state;
     write_ids(text, sizeof(text), 0, SPEX_SELECTION_ITEMS_MAX + 1);
-    assert_int_equal(spex_selection_parse(text, &present, why, sizeof(why)), -E2BIG);
-    assert_string_equal(why, "1024 items at most were expected");
+    assert_int_equal(spex_selection_parse(text, &present, &error), -E2BIG);
+    assert_string_equal(error.text, "1024 items at most were expected");
     assert_int_equal(present.count, 0);
     write_ids(text, sizeof(text), 0, SPEX_SELECTION_ITEMS_MAX);
     present = parsed(text);
@@ -83,12 +84,12 @@ static void there_is_an_end_of_items(void **state) {
 
 static void there_is_an_end_of_bytes(void **state) {
     static char text[SPEX_SELECTION_BYTES_MAX + 2], written[SPEX_SELECTION_BYTES_MAX + 2];
-    char why[256] = "";
+    struct spex_error error;
     struct spex_selection present, change;
     (void)state;
     memset(text, 'x', sizeof(text) - 1);
-    assert_int_equal(spex_selection_parse(text, &present, why, sizeof(why)), -E2BIG);
-    assert_string_equal(why, "65536 bytes at most were expected");
+    assert_int_equal(spex_selection_parse(text, &present, &error), -E2BIG);
+    assert_string_equal(error.text, "65536 bytes at most were expected");
     assert_int_equal(present.count, 0);
     text[SPEX_SELECTION_BYTES_MAX] = '\0';
     present = parsed(text);
@@ -187,11 +188,12 @@ static void malformed_text_is_explained(void **state) {
     (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct spex_selection selection;
-        char why[256] = "", expected[256];
-        int err = spex_selection_parse(cases[c].text, &selection, why, sizeof(why));
+        struct spex_error error;
+        char expected[256];
+        int err = spex_selection_parse(cases[c].text, &selection, &error);
         snprintf(expected, sizeof(expected), "\"%s\": %s", cases[c].item, cases[c].expected);
-        if (err != -EINVAL || strcmp(why, expected) != 0)
-            fail_msg("\"%s\": %d, %s", cases[c].text, err, why);
+        if (err != -EINVAL || strcmp(error.text, expected) != 0)
+            fail_msg("\"%s\": %d, %s", cases[c].text, err, error.text);
         assert_int_equal(selection.count, 0);
         assert_null(selection.items);
     }
@@ -206,28 +208,32 @@ static void empty_items_are_told_by_number(void **state) {
     (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct spex_selection selection;
-        char why[256] = "", expected[256];
-        assert_int_equal(spex_selection_parse(cases[c].text, &selection, why, sizeof(why)),
-                         -EINVAL);
+        struct spex_error error;
+        char expected[256];
+        assert_int_equal(spex_selection_parse(cases[c].text, &selection, &error), -EINVAL);
         snprintf(expected, sizeof(expected),
                  "item %u is empty: a probe's name or id, file=PATH or :TYPE was expected",
                  cases[c].number);
-        assert_string_equal(why, expected);
+        assert_string_equal(error.text, expected);
         assert_int_equal(selection.count, 0);
     }
 }
 
-/* The reason is cut where the caller's space ends. */
+/* The reason is cut where the space for it ends. */
 static void a_long_item_does_not_overflow_the_reason(void **state) {
     struct spex_selection selection;
-    char text[5000], why[32];
+    struct {
+        struct spex_error error;
+        char behind;
+    } room;
+    char text[5000];
     (void)state;
     memset(text, 'x', sizeof(text));
     strcpy(text + sizeof(text) - 6, "@none");
-    why[sizeof(why) - 1] = 'z';
-    assert_int_equal(spex_selection_parse(text, &selection, why, sizeof(why) - 1), -EINVAL);
-    assert_int_equal(why[sizeof(why) - 1], 'z');
-    assert_int_equal(strlen(why), sizeof(why) - 2);
+    room.behind = 'z';
+    assert_int_equal(spex_selection_parse(text, &selection, &room.error), -EINVAL);
+    assert_int_equal(room.behind, 'z');
+    assert_int_equal(strlen(room.error.text), sizeof(room.error.text) - 1);
 }
 
 static void expect_same(const struct spex_selection *a, const struct spex_selection *b) {
@@ -251,13 +257,14 @@ static void any_text_is_taken_or_explained(void **state) {
     unsigned taken = 0, refused = 0;
     (void)state;
     for (int round = 0; round < 20000; round++) {
-        char text[128] = "", why[256] = "", written[160];
+        char text[128] = "", written[160];
+        struct spex_error error = {""};
         struct spex_selection selection, again;
         for (uint64_t i = 0, count = random_below(&seed, 12); i < count; i++)
             strcat(text, pieces[random_below(&seed, COUNT_OF(pieces))]);
-        int err = spex_selection_parse(text, &selection, why, sizeof(why));
+        int err = spex_selection_parse(text, &selection, &error);
         assert_true(err == 0 || err == -EINVAL);
-        assert_int_equal(err != 0, strstr(why, " expected") != NULL);
+        assert_int_equal(err != 0, strstr(error.text, " expected") != NULL);
         *(err ? &refused : &taken) += 1;
         assert_int_equal(spex_selection_text(&selection, written, sizeof(written)), 0);
         again = parsed(written);

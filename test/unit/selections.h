@@ -10,10 +10,10 @@ enum { SC = 1000 }; /* the developer's own period in these tests */
 
 static inline struct spex_selection parsed(const char *text) {
     struct spex_selection selection;
-    char why[256] = "";
-    int err = spex_selection_parse(text, &selection, why, sizeof(why));
+    struct spex_error error;
+    int err = spex_selection_parse(text, &selection, &error);
     if (err)
-        fail_msg("\"%s\": %d %s", text, err, why);
+        fail_msg("\"%s\": %d %s", text, err, error.text);
     return selection;
 }
 

@@ -30,9 +30,9 @@ int spex_process_argument(const char *command, const char *text, pid_t *process)
 /* The selection is parsed for its errors only; the program parses it itself. */
 int spex_probes_argument(const char *command, const char *origin, const char *text) {
     struct spex_selection selection;
-    char why[256] = "out of memory";
-    if (spex_selection_parse(text, &selection, why, sizeof(why)) != 0)
-        return spex_complain(SPEX_EXIT_USAGE, "%s: %s: %s", command, origin, why);
+    struct spex_error error;
+    if (spex_selection_parse(text, &selection, &error) != 0)
+        return spex_complain(SPEX_EXIT_USAGE, "%s: %s: %s", command, origin, error.text);
     spex_selection_free(&selection);
     return SPEX_EXIT_OK;
 }

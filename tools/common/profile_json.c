@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Profiles as JSON. Functions that return a json_t return a new reference, or NULL when memory
- * is short; jansson accepts NULL values in its packing functions and fails then, so that checks
- * come once, at the end. */
 #include "tools/common/profile_json.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "profile/confidence.h"
 #include "profile/figures.h"
 #include "profile/table.h"
 #include "ring/probe_type.h"
-#include "text/printable.h"
+#include "tools/common/json.h"
 
 /* The names of spex_figures_quantiles. */
 static const char *const quantile_names[SPEX_FIGURES_QUANTILES] = {"p50", "p90", "p99", "p999"};
@@ -22,18 +17,6 @@ static const char *const quantile_names[SPEX_FIGURES_QUANTILES] = {"p50", "p90",
 /* null for a number that is not finite or not known: JSON has neither. */
 static json_t *number_or_null(double value, bool known) {
     return known && isfinite(value) ? json_real(value) : json_null();
-}
-
-/* json_string refuses text that is not UTF-8; spex_make_printable replaces its bytes. */
-json_t *spex_text_json(const char *text) {
-    json_t *json = json_string(text);
-    char *copy = json ? NULL : strdup(text);
-    if (copy) {
-        spex_make_printable(copy);
-        json = json_string(copy);
-    }
-    free(copy);
-    return json;
 }
 
 /* Adds the quantile and its 95 % interval: p50, p50_low, p50_high. Without sampling, the value
@@ -68,10 +51,7 @@ static json_t *values_json(const struct spex_figures *figures, const char *value
     err = err || json_object_set_new(json, "min", number_or_null(figures->min * scale, any));
     err = err || json_object_set_new(json, "max", number_or_null(figures->max * scale, any));
     err = err || json_object_set_new(json, "total", number_or_null(figures->total * scale, any));
-    if (!err)
-        return json;
-    json_decref(json);
-    return NULL;
+    return spex_json_unless(err, json);
 }
 
 /* Times are ticks of the program's clock; they stay ticks where its rate is not known. */
@@ -89,14 +69,11 @@ static json_t *all_values_json(const struct spex_profile *profile,
                                     values_json(&figures, spex_value_name(row->probe.probe_type, s),
                                                 ticks ? rate > 0 ? "s" : "ticks" : NULL, scale));
     }
-    if (!err)
-        return json;
-    json_decref(json);
-    return NULL;
+    return spex_json_unless(err, json);
 }
 
-/* Adds the figures of a probe that was polled, which took looks at the threads within it. Owns
- * `json`, which may be NULL. */
+/* Adds the figures of a polled probe: how many threads were within it whenever the occupancy
+ * sampler looked. Owns `json`, which may be NULL. */
 static json_t *with_activity(json_t *json, const struct spex_profile_probe *probe) {
     const struct spex_occupancy *activity = &probe->activity;
     double share = spex_occupancy_share_margin(activity);
@@ -109,14 +86,7 @@ static json_t *with_activity(json_t *json, const struct spex_profile_probe *prob
                              "probed_seconds", number_or_null(probe->polled_seconds, true));
     int err = !json || !more || json_object_update(json, more);
     json_decref(more);
-    if (!err)
-        return json;
-    json_decref(json);
-    return NULL;
-}
-
-json_t *spex_id_json(int32_t id) {
-    return id < 0 ? json_null() : json_integer(id);
+    return spex_json_unless(err, json);
 }
 
 /* "rate" is null where the probe was always polled, and so was not counted. */
@@ -185,8 +155,5 @@ json_t *spex_profile_json(const struct spex_profile *profile) {
                              number_or_null(process->collector_seconds, true), "overhead_seconds",
                              number_or_null(spex_profile_cost(profile), true), "records",
                              records_json(process), "probes", probes, "types", types);
-    if (!err)
-        return json;
-    json_decref(json);
-    return NULL;
+    return spex_json_unless(err, json);
 }

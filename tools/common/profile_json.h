@@ -16,10 +16,4 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
 json_t *spex_profile_type_json(const struct spex_profile *profile,
                                const struct spex_profile_type *type);
 
-/* A string. Bytes that are not UTF-8 become "?". */
-json_t *spex_text_json(const char *text);
-
-/* A probe's id; null for -1. */
-json_t *spex_id_json(int32_t id);
-
 #endif

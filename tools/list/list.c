@@ -15,9 +15,9 @@
 #include "observe/control_client.h"
 #include "observe/process_place.h"
 #include "profile/columns.h"
-#include "text/quantity.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
+#include "tools/common/json.h"
 #include "tools/common/options.h"
 
 /* Bytes of a selection that the table shows. */
@@ -157,13 +157,7 @@ static int print_programs_json(const struct program *programs, size_t count) {
     int err = list ? 0 : -1;
     for (size_t p = 0; p < count; p++)
         err |= json_array_append_new(list, program_json(&programs[p]));
-    if (!err) {
-        /* The stream keeps an error. */
-        json_dumpf(list, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS));
-        putchar('\n');
-    }
-    json_decref(list);
-    return err;
+    return spex_json_print(spex_json_unless(err, list), stdout);
 }
 
 /* An empty list is a failure, so that scripts can test for a program; the JSON is an empty

@@ -17,7 +17,7 @@
 #include "ring/probe_type.h"
 #include "text/quantity.h"
 #include "tools/common/complain.h"
-#include "tools/common/profile_json.h"
+#include "tools/common/json.h"
 #include "tools/list/probe_list.h"
 
 /* Sites that share a line of the list, such as the copies of an inlined function. */
@@ -265,13 +265,6 @@ int spex_live_list_print_json(const struct spex_profile *profile, FILE *out) {
         (int)process->process_id, "selection", process->selection, "seconds", process->seconds,
         "records", "produced", (json_int_t)process->produced, "consumed",
         (json_int_t)process->consumed, "lost", (json_int_t)process->lost, "sites", sites);
-    if (err || !json) {
-        json_decref(json);
-        return -ENOMEM;
-    }
-    /* The stream keeps an error. */
-    json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS));
-    json_decref(json);
-    fputc('\n', out);
-    return spex_written(out);
+    err = spex_json_print(spex_json_unless(err, json), out);
+    return err ? err : spex_written(out);
 }

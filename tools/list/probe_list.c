@@ -15,9 +15,8 @@
 #include "ring/probe_type.h"
 #include "site/provider.h"
 #include "text/printable.h"
-#include "text/quantity.h"
 #include "tools/common/complain.h"
-#include "tools/common/profile_json.h"
+#include "tools/common/json.h"
 
 /* Paths may have any bytes but zero; they are shown in a terminal. To be freed; NULL: out of
  * memory. */
@@ -179,19 +178,10 @@ static json_t *list_json(const struct spex_probe_list *list) {
     }
     json_t *json = json_pack("{s:s, s:o, s:o, s:b}", "program", list->program, "objects", objects,
                              "sites", sites, "functions", (int)list->functions);
-    if (!err)
-        return json;
-    json_decref(json);
-    return NULL;
+    return spex_json_unless(err, json);
 }
 
 int spex_probe_list_print_json(const struct spex_probe_list *list, FILE *out) {
-    json_t *json = list_json(list);
-    if (!json)
-        return -ENOMEM;
-    /* The stream keeps an error. */
-    json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS));
-    json_decref(json);
-    fputc('\n', out);
-    return spex_written(out);
+    int err = spex_json_print(list_json(list), out);
+    return err ? err : spex_written(out);
 }

@@ -9,12 +9,13 @@
 
 #include <jansson.h>
 
-#include "base/deadline.h"
+#include "base/clock.h"
 #include "base/student.h"
 #include "explore/report/json_parts.h"
 #include "text/quantity.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
+#include "tools/common/json.h"
 #include "tools/common/options.h"
 #include "tools/models/fit_table.h"
 
@@ -159,14 +160,9 @@ static int print_json(const struct spex_fit_table *table, const struct result *r
                             json_pack("{s:f, s:o, s:o}", "value", result->prediction.value, "low",
                                       spex_json_number(result->prediction.low), "high",
                                       spex_json_number(result->prediction.high)));
-    if (!all ||
-        json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS)) != 0) {
-        json_decref(all);
-        return spex_complain(SPEX_EXIT_FAILED, "the model cannot be written");
-    }
-    putchar('\n');
-    json_decref(all);
-    return SPEX_EXIT_OK;
+    return spex_json_print(all, stdout)
+               ? spex_complain(SPEX_EXIT_FAILED, "the model cannot be written")
+               : SPEX_EXIT_OK;
 }
 
 /* A coefficient, in seconds, with half of its 95 % interval. */
@@ -233,9 +229,9 @@ static void print_text(const struct spex_fit_table *table, const struct result *
 static int fit_table(const struct request *request, const struct spex_fit_table *table) {
     struct result result = {.predicted = false};
     char text[1024];
-    int64_t begin_ns = spex_monotonic_ns();
+    uint64_t begin_ns = spex_clock_ns(CLOCK_MONOTONIC);
     int err = spex_fit(&table->measured, &result.fit);
-    result.milliseconds = (double)(spex_monotonic_ns() - begin_ns) / 1e6;
+    result.milliseconds = (double)(spex_clock_ns(CLOCK_MONOTONIC) - begin_ns) / 1e6;
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "%s: %s", table->csv.name,
                              err == -ERANGE

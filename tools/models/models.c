@@ -14,9 +14,9 @@
 #include "model/training/groups.h"
 #include "profile/columns.h"
 #include "text/printable.h"
-#include "text/quantity.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
+#include "tools/common/json.h"
 #include "tools/common/models_file.h"
 #include "tools/common/options.h"
 #include "tools/common/process_argument.h"
@@ -139,12 +139,9 @@ static int print_json(const struct spex_models *models, const struct spex_groups
     json_t *all =
         json_pack("{s:I, s:o, s:I, s:o}", "kernels", (json_int_t)models->count, "classes", counts,
                   "switching_points", (json_int_t)groups->count, "models", kernels);
-    int bad = !all || json_array_size(kernels) != models->count ||
-              json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS)) != 0;
-    json_decref(all);
-    if (bad)
+    bool complete = all && json_array_size(kernels) == models->count;
+    if (spex_json_print(spex_json_unless(!complete, all), stdout) != 0)
         return spex_complain(SPEX_EXIT_FAILED, "the models cannot be written as JSON");
-    putchar('\n');
     return SPEX_EXIT_OK;
 }
 

@@ -11,9 +11,9 @@
 #include "policies/rate/hybrid_search.h"
 #include "policies/rate/rates.h"
 #include "rate/budget.h"
-#include "text/quantity.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
+#include "tools/common/json.h"
 #include "tools/common/options.h"
 #include "tools/plan/plan_policy.h"
 #include "tools/plan/plan_table.h"
@@ -152,13 +152,8 @@ static int print_combinations_json(const struct spex_rate_problem *problem,
     json_t *json = json_array();
     for (size_t b = 0; b < count; b++)
         json_array_append_new(json, combination_json(problem, &best[b]));
-    bool complete = json_array_size(json) == count;
-    if (complete) {
-        json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS));
-        putchar('\n');
-    }
-    json_decref(json);
-    return complete ? SPEX_EXIT_OK : spex_complain(SPEX_EXIT_FAILED, "out of memory");
+    int err = spex_json_print(spex_json_unless(json_array_size(json) != count, json), stdout);
+    return err ? spex_complain(SPEX_EXIT_FAILED, "out of memory") : SPEX_EXIT_OK;
 }
 
 /* The names of the traced classes on one line. */

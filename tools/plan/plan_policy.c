@@ -13,8 +13,8 @@
 #include "policies/rate/rates.h"
 #include "profile/columns.h"
 #include "text/printable.h"
-#include "text/quantity.h"
 #include "tools/common/complain.h"
+#include "tools/common/json.h"
 
 enum { TEXT_BYTES = 256 };
 
@@ -125,13 +125,9 @@ static int plan_print_json(const char *name, const struct spex_rate_problem *pro
                              plan->feasible, "information", plan->information, "overhead",
                              plan->overhead, "probing_frequency", plan->probing_frequency, "reason",
                              copy_printable(plan->reason, reason), "classes", classes);
-    complete =
-        complete && json &&
-        json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS)) == 0;
-    if (complete)
-        putchar('\n');
-    json_decref(json);
-    return complete ? SPEX_EXIT_OK : spex_complain(SPEX_EXIT_FAILED, "the plan cannot be written");
+    return spex_json_print(spex_json_unless(!complete, json), stdout)
+               ? spex_complain(SPEX_EXIT_FAILED, "the plan cannot be written")
+               : SPEX_EXIT_OK;
 }
 
 /* The line below the table: the figures of the whole plan. */

@@ -14,6 +14,7 @@
 #include "profile/table.h"
 #include "text/quantity.h"
 #include "tools/common/complain.h"
+#include "tools/common/json.h"
 #include "tools/common/profile_json.h"
 
 /* The state of a connection at the time of the output. */
@@ -128,10 +129,7 @@ static json_t *caller_json(const struct spex_caller *caller, const struct spex_p
     json_t *figures = spex_profile_json(profile);
     int err = !json || !figures || json_object_update(json, figures) != 0;
     json_decref(figures);
-    if (!err)
-        return json;
-    json_decref(json);
-    return NULL;
+    return spex_json_unless(err, json);
 }
 
 /* An array of one element, which it owns; NULL when memory is short. */
@@ -150,7 +148,8 @@ static void interval_print_json(struct spex_run_output *output, const struct spe
                                         json_array_of(caller_json(caller, since, RUNNING))));
 }
 
-/* One process for one interval, with its time since the start of the program. */
+/* Prints the figures of one process for one interval, headed by the time since the program
+ * started. */
 static void interval_print_text(struct spex_run_output *output, const struct spex_caller *caller,
                                 const struct spex_profile *since, double seconds) {
     fprintf(output->file, "%.3f s: process %d (%s)\n", seconds, (int)caller->process,

@@ -73,8 +73,8 @@ static bool item_matches(const struct spex_selection_item *item,
  * may be of another release, counts as a match. */
 static bool anything_matches(const char *text, const struct spex_profile *profile) {
     struct spex_selection selection;
-    char why[256];
-    if (spex_selection_parse(text, &selection, why, sizeof(why)) != 0)
+    struct spex_error error;
+    if (spex_selection_parse(text, &selection, &error) != 0)
         return true;
     bool matches = selection.count == 0;
     for (size_t i = 0; i < selection.count && !matches; i++)
@@ -103,9 +103,9 @@ struct change {
  * selects nothing. 0 or a negative errno value. */
 static int leave_in(int directory, const char *program, const char *text) {
     struct spex_selection selection;
-    char why[256];
+    struct spex_error error;
     bool nothing = false;
-    if (spex_selection_parse(text, &selection, why, sizeof(why)) == 0) {
+    if (spex_selection_parse(text, &selection, &error) == 0) {
         nothing = selection.count == 0;
         spex_selection_free(&selection);
     }
@@ -119,8 +119,8 @@ static int complain_of_leaving(int err) {
                : SPEX_EXIT_OK;
 }
 
-/* Leaves it beside the socket of a process; of one that adds to a selection the sum, as far as the
- * process can tell it. */
+/* Leaves the selection beside the socket of a process. Where `text` adds to a selection, the sum is
+ * left, as far as the process can tell it. */
 static int leave_with(pid_t process, const struct spex_profile_process *told, const char *text) {
     struct spex_error error;
     int directory = spex_client_directory(process, &error);
@@ -132,7 +132,8 @@ static int leave_with(pid_t process, const struct spex_profile_process *told, co
     return complain_of_leaving(err);
 }
 
-/* Leaves it where programs of this user have their sockets, since none of this name runs. */
+/* Leaves the selection where no program of the name runs: in the directory in which programs of
+ * this user have their sockets. */
 static int leave_for_later(const struct change *change) {
     char path[SPEX_CONTROL_PATH_BYTES];
     const char *chosen = spex_variable_text(SPEX_VARIABLE_CONTROL);

@@ -17,10 +17,11 @@ struct spex_bins {
 int spex_bins_init(struct spex_bins *bins, const struct spex_parameter *parameter, size_t most);
 void spex_bins_free(struct spex_bins *bins);
 
-/* As the values are in the space, for programs: "16", or "10…20" for a bin of several values. */
+/* Writes the values of a bin as the space writes them, for programs: "16", or "10…20" for a bin of
+ * several values. */
 void spex_bin_plain(const struct spex_bins *bins, size_t bin, char *text, size_t size);
 
-/* The same for people: "64 KiB…1 MiB", "1.5 M" for 1500000. */
+/* Writes them for people: "64 KiB…1 MiB", "1.5 M" for 1500000. */
 void spex_bin_text(const struct spex_bins *bins, size_t bin, char *text, size_t size);
 
 /* The value in the middle of the bin for people, for axes. */

@@ -186,8 +186,9 @@ static int effects_add_pair(struct spex_effects *effects, const struct whole *wh
     return 0;
 }
 
-/* NULL: out of memory. */
-static struct spex_sensitivity_input *inputs_of(const struct spex_summary *summary) {
+/* Returns the means of the first objective as inputs of the sensitivity analysis; NULL: out of
+ * memory. */
+static struct spex_sensitivity_input *sensitivity_inputs(const struct spex_summary *summary) {
     struct spex_sensitivity_input *inputs = calloc(summary->count + 1, sizeof(*inputs));
     for (size_t g = 0; g < summary->count && inputs; g++) {
         const struct spex_group *group = &summary->groups[g];
@@ -244,7 +245,7 @@ static int effects_model_pairs(struct spex_effects *effects, const struct spex_s
  * those in a model of the whole space. 0 also when there is too little data for a model; or
  * -ENOMEM. */
 static int effects_model(struct spex_effects *effects, const struct spex_summary *summary) {
-    struct spex_sensitivity_input *inputs = inputs_of(summary);
+    struct spex_sensitivity_input *inputs = sensitivity_inputs(summary);
     struct spex_sensitivity *all = calloc(effects->parameter_count, sizeof(*all));
     int err =
         inputs && all ? spex_sensitivity_of(summary->space, inputs, summary->count, all) : -ENOMEM;

@@ -289,7 +289,8 @@ static int compare_doubles(const void *a, const void *b) {
     return (one > other) - (one < other);
 }
 
-/* The percentile interval: unlike the basic bootstrap's it stays within 0 and 1. */
+/* Returns the share with its interval, between percentiles of the bootstrap samples. Unlike that of
+ * the basic bootstrap, this interval stays within 0 and 1. */
 static struct spex_sensitivity_share share_with_interval(double value, double *samples) {
     qsort(samples, SAMPLES, sizeof(*samples), compare_doubles);
     return (struct spex_sensitivity_share){value, fmin(samples[0], value),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The value of a criterion as reports print it, with its margin. */
 #include <math.h>
 
 #include "explore/report/report_parts.h"

@@ -20,10 +20,10 @@
 static int take_probe(struct spex_xml *xml, const xmlNode *element, const char *probe,
                       uint32_t *type) {
     struct spex_selection selection;
-    char error[192] = "out of memory";
-    int err = spex_selection_parse(probe, &selection, error, sizeof(error));
+    struct spex_error error;
+    int err = spex_selection_parse(probe, &selection, &error);
     if (err)
-        return spex_xml_fail(xml, element, "probe=%s", error);
+        return spex_xml_fail(xml, element, "probe=%s", error.text);
     if (!spex_criterion_names_one(&selection, probe))
         err = spex_xml_fail(xml, element,
                             "probe=\"%s\": one probe and its type was expected, as \"query:tpt\"",

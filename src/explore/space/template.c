@@ -65,8 +65,8 @@ static struct piece scan_opening_brace(struct scan *scan) {
     return scan_character(scan, doubled ? 2 : 1);
 }
 
-/* A brace that was opened once is closed by one character, one that was opened twice by two. One
- * that was never opened may be written either way. */
+/* "}" closes a brace that was opened by "{", and "}}" one that was opened by "{{". A closing brace
+ * without an opening one may be written as "}" or "}}". */
 static struct piece scan_closing_brace(struct scan *scan) {
     bool twice = scan->at[1] == '}';
     if (scan->open == 0)

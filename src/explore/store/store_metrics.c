@@ -101,7 +101,7 @@ static int take_usage_row(const struct taking *taking, sqlite3_stmt *row) {
     return err;
 }
 
-/* The only error of `take` is -ENOMEM. */
+/* Calls `take` for each row of the query `sql`, until it fails. Its only error is -ENOMEM. */
 static int each_row(struct spex_store *store, const char *sql, const struct taking *taking,
                     int (*take)(const struct taking *, sqlite3_stmt *), struct spex_error *error) {
     sqlite3_stmt *rows = NULL;

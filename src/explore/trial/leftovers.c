@@ -26,8 +26,8 @@
 /* Bytes of an environment that are searched. */
 #define ENVIRONMENT_BYTES (256 * 1024)
 
-/* `environment`: room for ENVIRONMENT_BYTES. False also for a process that has ended or may not be
- * looked at. */
+/* Returns whether the environment of the process has `variable`, "NAME=value". `environment` is
+ * room for ENVIRONMENT_BYTES. False, too, for a process that has ended or may not be looked at. */
 static bool has_variable(const char *pid, const char *variable, char *environment) {
     char path[64];
     size_t length = 0;

@@ -17,14 +17,14 @@
 
 #include <spex/record.h>
 
-#include "base/deadline.h"
+#include "base/clock.h"
 #include "measure/in_order.h"
 #include "ring/probe_type.h"
 #include "site/provider.h"
 
 /* A frame that is received so much later than it was sent shows that this process was held up; most
  * sites of a stream. */
-#define LATE_NS   INT64_C(1000000000)
+#define LATE_NS   UINT64_C(1000000000)
 #define SITES_MAX 65536
 
 /* One stream: its sockets, what the program has told, and the records that wait for their order. */
@@ -269,7 +269,7 @@ static int receiver_take_frame(struct spex_receiver *receiver, size_t length,
         return err;
     receiver->collectors = header.collectors;
     receiver->lost = header.lost;
-    receiver->late |= spex_monotonic_ns() > (int64_t)header.monotonic_ns + LATE_NS;
+    receiver->late |= spex_clock_ns(CLOCK_MONOTONIC) > header.monotonic_ns + LATE_NS;
     switch ((enum spex_stream_kind)header.kind) {
     case SPEX_STREAM_HELLO:
         return 0;

@@ -137,8 +137,8 @@ void spex_hypothesis_judge(struct spex_bench *bench, struct spex_hypothesis *hyp
     /* The error of points left out is never less than that of the fit, so the fit's error gives a
      * lower bound for the score. */
     if (hypothesis_score(bench, hypothesis, fit->squares / (double)problem->data.count) < bound)
-        hypothesis->score =
-            hypothesis_score(bench, hypothesis, spex_left_out(&problem->data, columns, fit));
+        hypothesis->score = hypothesis_score(
+            bench, hypothesis, spex_leave_one_out_error(&problem->data, columns, fit));
 }
 
 bool spex_hypothesis_try(struct spex_bench *bench, struct spex_hypothesis hypothesis,

@@ -106,8 +106,8 @@ bool spex_least_squares(const struct spex_data *data, const double *const *colum
     return true;
 }
 
-double spex_left_out(const struct spex_data *data, const double *const *columns,
-                     const struct spex_least_squares *fit) {
+double spex_leave_one_out_error(const struct spex_data *data, const double *const *columns,
+                                const struct spex_least_squares *fit) {
     double sum = 0;
     for (size_t i = 0; i < data->count; i++) {
         double left = data->values[i], leverage = 0;

@@ -29,7 +29,7 @@ bool spex_least_squares(const struct spex_data *data, const double *const *colum
 
 /* Weighted mean square of the errors of predicting each value from the others (leave-one-out);
  * INFINITY: one value alone decides a coefficient. */
-double spex_left_out(const struct spex_data *data, const double *const *columns,
-                     const struct spex_least_squares *fit);
+double spex_leave_one_out_error(const struct spex_data *data, const double *const *columns,
+                                const struct spex_least_squares *fit);
 
 #endif
