@@ -160,6 +160,46 @@ static void figures_are_in_range(void **state) {
     }
 }
 
+/* What comes of an answer's frame with this head and so many bytes behind it. */
+static int take_head(struct spex_control_frame head, size_t behind) {
+    struct spex_profile_reader reader = {.status = 0};
+    struct spex_error error;
+    static char frame[sizeof(head) + 4];
+    memcpy(frame, &head, sizeof(head));
+    int err = spex_profile_reader_take(&reader, frame, sizeof(head) + behind, &error);
+    spex_profile_reader_free(&reader);
+    return err;
+}
+
+static void frames_are_as_long_as_they_say(void **state) {
+    const struct spex_control_frame good = {.magic = SPEX_CONTROL_MAGIC,
+                                            .version = SPEX_CONTROL_VERSION,
+                                            .kind = SPEX_CONTROL_DONE,
+                                            .entry_bytes = 1,
+                                            .count = 2};
+    struct spex_control_frame head = good;
+    (void)state;
+    assert_int_equal(take_head(head, 2), 1);
+    assert_int_equal(take_head(head, 1), -EPROTO);
+    assert_int_equal(take_head(head, 3), -EPROTO);
+    assert_int_equal(take_head(head, (size_t)-1), -EPROTO);
+    head.magic++;
+    assert_int_equal(take_head(head, 2), -EPROTO);
+    head = good;
+    head.entry_bytes = 2;
+    head.count = 1;
+    assert_int_equal(take_head(head, 2), -EPROTO);
+    /* Of another version, DONE alone can be read. */
+    head = good;
+    head.version++;
+    assert_int_equal(take_head(head, 2), 1);
+    head.kind = SPEX_CONTROL_PROCESS;
+    assert_int_equal(take_head(head, 2), -EPROTONOSUPPORT);
+    /* There is one process. */
+    head.version--;
+    assert_int_equal(take_head(head, 2), -EPROTO);
+}
+
 /* What comes of a row with these series. */
 static int take_series(const uint32_t *series, size_t count) {
     struct spex_profile_reader reader = {.status = 0};
@@ -197,6 +237,7 @@ int main(void) {
         cmocka_unit_test(a_profile_without_probes),
         cmocka_unit_test(there_are_no_more_values_than_a_program_can_have),
         cmocka_unit_test(figures_are_in_range),
+        cmocka_unit_test(frames_are_as_long_as_they_say),
         cmocka_unit_test(series_come_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
