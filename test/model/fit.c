@@ -127,6 +127,21 @@ static void what_does_not_vary_does_not_matter(void **state) {
     expect_text(&fit.model, "3·m");
 }
 
+/* The class goes by the whole range: at 64 the second parameter adds 0.4 %, at 4096 17 times as much
+ * as the constant. */
+static void a_class_goes_by_the_greatest_value(void **state) {
+    double x[2 * 8], times[8];
+    (void)state;
+    for (size_t i = 0; i < 8; i++) {
+        x[2 * i] = 3;
+        x[2 * i + 1] = i < 7 ? exp2((double)i) : 4096;
+        times[i] = 1e6 + x[2 * i + 1] * x[2 * i + 1];
+    }
+    struct spex_fit fit = must_fit(2, 8, x, times);
+    expect_text(&fit.model, "1e+06 + 1·m^2");
+    assert_int_equal(fit.model.class, SPEX_MODEL_POLYNOMIAL);
+}
+
 /* Of parameters that move together nothing tells which it is: one is enough, and foretells as
  * well. */
 static void together(void **state) {
@@ -332,6 +347,7 @@ int main(void) {
         cmocka_unit_test(little),
         cmocka_unit_test(from_zero),
         cmocka_unit_test(what_does_not_vary_does_not_matter),
+        cmocka_unit_test(a_class_goes_by_the_greatest_value),
         cmocka_unit_test(together),
         cmocka_unit_test(scattered),
         cmocka_unit_test(a_noisy_constant),
