@@ -393,13 +393,15 @@ NOINLINE void every_type(void) {
         SPEX_CTXSW_SCOPE(ALL, 1);
         SPEX_LLC_SCOPE(ALL, 1);
         PERFCNTR_PROBE_BEGIN(ALL, 1, 0);
-        SNAPSHOT_PROBE(ALL, 1, 1, 2, 3);
+        SNAPSHOT_PROBE(ALL, 1, 1, 2, 3, 4, 5, 6);
         PERFCNTR_PROBE_END(ALL);
     })
 }
 
 static void types_see(const struct spex_record *record, void *context) {
     places_see(record, context);
+    if (record->probe_type == SPEX_SNAPSHOT)
+        assert_true(record->field_count == 6 && record->fields[5] == 6);
     seen.unmarked += (record->marks & REGION_MARKS) != REGION_MARKS;
 }
 
