@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/service_thread.h"
+#include "probe/nesting.h"
 #include "probe/threads.h"
 #include "ring/probe_type.h"
 #include "ring/rings.h"
@@ -39,6 +40,8 @@ static struct {
     struct spex_ring_counts before[SPEX_PROBE_TYPES];
     /* Executions of each site. */
     uint64_t executions[SPEX_MAX_SITES];
+    /* What was known of probes within each site. */
+    struct spex_line_sums nested[SPEX_MAX_SITES];
 } metrics = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Collectors. A batch that the tracer has no memory for counts as undelivered. */
@@ -66,6 +69,14 @@ static void metrics_abandon(struct spex_sink *sink) {
     (void)sink;
 }
 
+/* Of the sites that there are; those of others are zero, and take no memory. */
+static void note_nested(void) {
+    for (uint32_t i = 0; i < spex_sites_count(); i++) {
+        metrics.nested[i] = (struct spex_line_sums){0};
+        spex_nesting_add_sums(&metrics.nested[i], i);
+    }
+}
+
 /* Counts of threads, rings and clocks so far are noted, to be subtracted from all figures. */
 int spex_metrics_open(struct spex_sink **sink) {
     pthread_mutex_lock(&metrics.lock);
@@ -83,6 +94,7 @@ int spex_metrics_open(struct spex_sink **sink) {
         metrics.before[t] = spex_rings_totals_of(t);
     memset(metrics.executions, 0, sizeof(metrics.executions));
     spex_threads_add_executions(metrics.executions, spex_sites_count());
+    note_nested();
     pthread_mutex_unlock(&metrics.lock);
     spex_sites_time_begin();
     *sink = &metrics.sink;
@@ -210,6 +222,18 @@ static uint64_t executions_of(const struct spex_profile_probe *probe) {
     return sum;
 }
 
+static struct spex_line_sums nested_of(const struct spex_profile_probe *probe) {
+    struct spex_line_sums sums = {0};
+    for (uint32_t i = 0; i < spex_sites_count(); i++) {
+        const struct spex_site_info *info = spex_site_info(i);
+        if (info->probe_id != probe->probe_id || info->probe_type != probe->probe_type)
+            continue;
+        spex_nesting_add_sums(&sums, i);
+        spex_line_add_sums(&sums, &metrics.nested[i], -1);
+    }
+    return sums;
+}
+
 /* Fills in the times since the metrics were opened. The program's CPU time is that of the
  * process without spex's own threads. */
 static void fill_in_times(struct spex_profile_process *process) {
@@ -300,6 +324,7 @@ void spex_metrics_probe(struct spex_profile_row *row) {
     double in_regions = fill_in_records(row);
     row->probe.count = (double)executions_of(&row->probe) + in_regions;
     fill_in_losses(&row->probe);
+    row->probe.nested = nested_of(&row->probe);
 }
 
 void spex_metrics_fork_child(void) {

@@ -135,6 +135,11 @@ static int take_sites(struct spex_profile_reader *reader, const char *entries,
     return err;
 }
 
+static bool nested_is_valid(const struct spex_line_sums *sums) {
+    return is_amount(sums->count) && is_amount(sums->x) && is_amount(sums->y) &&
+           is_amount(sums->xx) && is_amount(sums->xy) && is_amount(sums->yy);
+}
+
 /* Starts a row; the frames of its values follow. */
 static int take_probe(struct spex_profile_reader *reader, const char *entries,
                       const struct spex_control_frame *head) {
@@ -156,8 +161,8 @@ static int take_probe(struct spex_profile_reader *reader, const char *entries,
                    is_amount(row->probe.count) && is_amount(row->probe.weight_squares) &&
                    is_amount(row->probe.lost) && is_amount(row->probe.count_variance) &&
                    is_amount(row->probe.weight) && is_amount(row->probe.polled_seconds) &&
-                   is_amount(row->probe.held_seconds) && is_amount(row->probe.uncounted) &&
-                   spex_occupancy_valid(&row->probe.activity)
+                   nested_is_valid(&row->probe.nested) && is_amount(row->probe.held_seconds) &&
+                   is_amount(row->probe.uncounted) && spex_occupancy_valid(&row->probe.activity)
                ? 0
                : -EPROTO;
 }

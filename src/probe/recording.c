@@ -7,9 +7,12 @@
  * collector. */
 void spex_put_finish(const struct spex_rings *rings, unsigned type_ring, uint64_t committed,
                      const uint64_t *words, size_t count) {
+    struct spex_thread *thread = rings == &spex_rings ? spex_thread_current() : NULL;
     if (committed ? spex_rings_due(rings, type_ring)
                   : spex_rings_push_atomic(rings, type_ring, words, count))
         spex_doorbell_alarm();
+    if (thread)
+        spex_nesting_look(thread, words[0]);
 }
 
 void spex_put0_finish(const struct spex_rings *rings, unsigned type_ring, uint64_t committed,
@@ -33,6 +36,7 @@ void spex_record_ticks_noted(const struct spex_rings *rings, uint32_t type,
                              const struct spex_site *site, uint32_t sampled, uint64_t begin,
                              uint64_t now) {
     struct spex_thread *thread = spex_thread_current();
+    spex_noted_end(thread, site, sampled, now);
     if (spex_weight_left(thread, site, sampled))
         spex_put1(rings, type, now,
                   spex_header(thread, site, sampled, spex_opening(thread, begin, now)),

@@ -84,6 +84,13 @@ static inline bool spex_on_since(const struct spex_site *site, uint32_t sampled)
     return age % SPEX_CONTROL_GENERATIONS <= changes;
 }
 
+/* At the END of an execution that has a note: it may be one that is looked at (nesting.h). */
+static inline void spex_noted_end(struct spex_thread *thread, const struct spex_site *site,
+                                  uint32_t sampled, uint64_t now) {
+    if (SPEX_UNLIKELY(sampled & SPEX_SAMPLE_NOTE) && thread)
+        spex_nesting_end(thread, site->index, now);
+}
+
 /* Returns the weight of the record; 0: make no record, because the site has been switched off since
  * BEGIN. That includes the child of a fork which ends an execution that the parent began, and also
  * records. Adds the weight to the thread's total, unless a countdown has done that. */
@@ -182,6 +189,7 @@ static inline void spex_record_kernel(const struct spex_rings *rings, const stru
                                       uint32_t sampled, uint32_t context, uint64_t begin,
                                       uint64_t now, const uint64_t *parameters) {
     struct spex_thread *thread = spex_thread_current();
+    spex_noted_end(thread, site, sampled, now);
     if (spex_weight_left(thread, site, sampled))
         spex_put_kernel(rings, spex_header(thread, site, sampled, spex_opening(thread, begin, now)),
                         context, begin, now, parameters, site->detail);

@@ -18,16 +18,11 @@
 #include <spex/probe.h>
 
 #include "probe/gap.h"
+#include "probe/nesting.h"
 #include "probe/threads.h"
 #include "ring/probe_type.h"
 #include "site/registry.h"
 #include "site/sampling_rate.h"
-
-/* Value of a countdown's `gap` while `gap`, `total` and the word are being changed. */
-#define GAP_CHANGING UINT32_MAX
-
-/* How often a reader tries again when it meets a change. */
-enum { READS_MAX = 8 };
 
 /* The largest weight that a record can hold. */
 #define WEIGHT_MAX SPEX_CONTROL_PERIOD_MASK
@@ -37,6 +32,8 @@ enum { READS_MAX = 8 };
 
 uint32_t spex_sampler_marks(const struct spex_countdown *countdown, uint32_t site,
                             uint32_t sampled) {
+    if (sampled & 1u << SPEX_CONTROL_GENERATION_SHIFT)
+        return 0; /* no countdown, but an execution that is looked at */
     uint64_t rate = spex_load_relaxed(&spex_sampling_rate_of(site, sampled)->rate);
     if (SPEX_RATE_KIND(rate) == SPEX_SAMPLING_GEOMETRIC)
         return SPEX_MARK_DRAWN;
@@ -48,46 +45,6 @@ uint32_t spex_sampler_marks(const struct spex_countdown *countdown, uint32_t sit
     return SPEX_MARK_BURST | (first ? SPEX_MARK_DRAWN : 0);
 }
 
-/* Returns the executions that the word has counted since the last record. */
-static uint32_t word_executions(uint32_t word, uint32_t gap) {
-    uint32_t low = word & SPEX_CONTROL_PERIOD_MASK;
-    return gap ? low - (SPEX_CONTROL_COUNTDOWN - gap) : low;
-}
-
-/* Reads gap, total and word as a sequence lock does, with the gap as the sequence number: if it is
- * the same before and after, the other two belong together. The same gap may come again after a
- * change in between, so executions can be missed or be counted twice, as the header says. */
-uint64_t spex_sampler_executions(const struct spex_thread *thread, uint32_t site) {
-    const struct spex_countdown *countdown = &thread->countdowns[site];
-    uint64_t total = 0;
-    for (int read = 0; read < READS_MAX; read++) {
-        uint32_t gap = spex_load_acquire(&countdown->gap);          /* D1 (D2) */
-        total = spex_load_acquire(&countdown->total);               /* D3 (D4) */
-        uint32_t word = spex_load_acquire(&thread->executed[site]); /* D5 (D6) */
-        if (gap != GAP_CHANGING && gap == spex_load_relaxed(&countdown->gap))
-            return total + word_executions(word, gap);
-    }
-    return total;
-}
-
-uint64_t spex_threads_executions(uint32_t site) {
-    uint64_t sum = 0;
-    for (uint32_t t = 0; t < spex_threads_used(); t++)
-        sum += spex_sampler_executions(spex_threads_state(t), site);
-    return sum;
-}
-
-/* The outer loop is over threads, because each thread's words lie together in memory. A word of 0
- * was never used; most are, because most threads execute few of the sites. */
-void spex_threads_add_executions(uint64_t *sums, uint32_t sites) {
-    for (uint32_t t = 0; t < spex_threads_used(); t++) {
-        const struct spex_thread *thread = spex_threads_state(t);
-        for (uint32_t site = 0; site < sites; site++)
-            if (spex_load_relaxed(&thread->executed[site]))
-                sums[site] += spex_sampler_executions(thread, site);
-    }
-}
-
 /* Sets a new word and gap, and adds the executions up to now to the total. The releases pair with
  * the acquires in spex_sampler_executions: a reader that sees a new total or word also sees that
  * the gap is or was changing, and reads again. */
@@ -95,10 +52,10 @@ static void countdown_change(struct spex_thread *thread, uint32_t site, uint64_t
                              uint32_t word, uint32_t gap) {
     struct spex_countdown *countdown = &thread->countdowns[site];
     uint64_t total = spex_load_relaxed(&countdown->total);
-    spex_store_relaxed(&countdown->gap, GAP_CHANGING);
-    spex_store_release(&countdown->total, total + executions); /* D4 (D3) */
-    spex_store_release(&thread->executed[site], word);         /* D6 (D5) */
-    spex_store_release(&countdown->gap, gap);                  /* D2 (D1) */
+    spex_store_relaxed(&countdown->gap, SPEX_GAP_CHANGING);
+    spex_store_release(&countdown->total, total + executions); /* D4 (D3 in executions.c) */
+    spex_store_release(&thread->executed[site], word);         /* D6 (D5 in executions.c) */
+    spex_store_release(&countdown->gap, gap);                  /* D2 (D1 in executions.c) */
 }
 
 /* Returns how many executions each record of the next burst stands for, on average at most `most`.
@@ -162,7 +119,7 @@ static bool word_is_outdated(const struct spex_thread *thread, uint32_t site, ui
 
 /* Returns the executions of the thread's word that are not in the total yet. */
 static uint32_t executions_uncounted(const struct spex_thread *thread, uint32_t site) {
-    return word_executions(thread->executed[site], thread->countdowns[site].gap);
+    return spex_word_executions(thread->executed[site], thread->countdowns[site].gap);
 }
 
 /* Continues after the budget has denied a record. The gap doubles each time, so that trying again
@@ -246,19 +203,50 @@ static uint32_t sample_active(struct spex_thread *thread, uint32_t site, uint32_
     return generation;
 }
 
-/* The cases that spex_sample_ (spex/detail/recording.h) does not decide inline. */
-uint32_t spex_sample(struct spex_site *site) {
-    uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in control_word.c) */
+/* Counts an execution of a site with this control word; returns as spex_sample. */
+static uint32_t sample_by(struct spex_thread *thread, const struct spex_site *site,
+                          uint32_t control) {
     uint32_t generation = control & ~SPEX_CONTROL_PERIOD_MASK;
     uint32_t low = control & SPEX_CONTROL_PERIOD_MASK;
-    struct spex_thread *thread = control ? spex_thread_attach() : NULL;
-    if (!thread)
-        return 0;
     if (low == SPEX_CONTROL_COUNTDOWN)
         return sample_countdown(thread, site, generation);
     if (low == 0)
         return sample_active(thread, site->index, generation);
     return sample_periodic(thread, site->index, generation, low);
+}
+
+/* Counts an execution of an armed site (nesting.h), and has its END call the library. Without a
+ * record, a result other than 0 makes END call spex_inactive; a KERNEL would be taken for one that is
+ * polled. */
+static uint32_t sample_armed(struct spex_thread *thread, const struct spex_site *site,
+                             uint32_t control) {
+    uint32_t index = site->index;
+    spex_nesting_disarm(thread, index);
+    uint32_t sampled = sample_by(thread, site, control);
+    if (!(control & SPEX_CONTROL_PERIOD_MASK))
+        return sampled;
+    if (!sampled && spex_site_type_(site) == SPEX_KERNEL) {
+        spex_nesting_pass(thread, index);
+        return 0;
+    }
+    if (!(sampled & SPEX_SAMPLE_NOTE))
+        spex_own_add(&thread->countdowns[index].total, sampled & SPEX_CONTROL_PERIOD_MASK);
+    spex_nesting_begin(thread, index);
+    return (control & ~SPEX_CONTROL_PERIOD_MASK) | SPEX_SAMPLE_NOTE | sampled;
+}
+
+/* The cases that spex_sample_ (spex/detail/recording.h) does not decide inline. */
+uint32_t spex_sample(struct spex_site *site) {
+    uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in control_word.c) */
+    struct spex_thread *thread = control ? spex_thread_attach() : NULL;
+    if (!thread)
+        return 0;
+    if (SPEX_UNLIKELY(spex_nesting_is_armed(thread, site->index)))
+        return sample_armed(thread, site, control);
+    uint32_t sampled = sample_by(thread, site, control);
+    if (sampled & SPEX_SAMPLE_NOTE)
+        spex_nesting_forget(thread, site->index);
+    return sampled;
 }
 
 /* Returns whether a pass has the countdown of the region's site, in this generation. */
@@ -328,9 +316,11 @@ uint32_t spex_sampler_leave(struct spex_thread *thread, uint32_t site, uint32_t 
     return missed < UINT32_MAX ? (uint32_t)missed : UINT32_MAX;
 }
 
-/* END of an execution of a polled site. */
+/* END of an execution of a polled site, or of one that is looked at. */
 void spex_inactive(struct spex_site *site, uint32_t weight) {
     struct spex_thread *thread = spex_thread_current();
-    if (thread && !(weight & SPEX_SAMPLE_NOTE))
+    if (thread && (weight & SPEX_SAMPLE_NOTE))
+        spex_nesting_end(thread, site->index, 0);
+    else if (thread)
         spex_store_relaxed(&thread->countdowns[site->index].active, 0);
 }

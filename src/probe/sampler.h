@@ -15,6 +15,8 @@
 #include <spex/atomic.h>
 #include <spex/site.h>
 
+#include "probe/executions.h"
+
 struct spex_thread;
 
 /* A thread's state of a site beside its word. Only the thread and its signal handlers write it. */
@@ -61,17 +63,6 @@ bool spex_sampler_alone(struct spex_thread *thread, uint32_t site, uint32_t gene
  * these executions should have made a record. */
 uint32_t spex_sampler_leave(struct spex_thread *thread, uint32_t site, uint32_t generation,
                             uint32_t left, uint64_t sum);
-
-/* Returns the executions of the site by the thread since the process began. Any thread may call it.
- * While the thread is executing the site, the last few executions may be missing or be counted
- * twice. */
-uint64_t spex_sampler_executions(const struct spex_thread *thread, uint32_t site);
-
-/* Returns the executions by all threads together, those that have ended included. Any thread. */
-uint64_t spex_threads_executions(uint32_t site);
-
-/* Adds the executions by all threads to sums[site], for each site below `sites`. Any thread. */
-void spex_threads_add_executions(uint64_t *sums, uint32_t sites);
 
 /* Adds to a number that only this thread and its signal handlers write. On x86-64 one instruction
  * does it, so a handler cannot come in between; elsewhere the handler's addition may be lost. */

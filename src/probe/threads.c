@@ -175,11 +175,18 @@ int spex_threads_init(void) {
     return 0;
 }
 
+/* Returns the bytes of a nesting with so many sites. */
+static size_t nesting_bytes(uint32_t sites) {
+    return sizeof(struct spex_nesting) + sites * sizeof(struct spex_nesting_site);
+}
+
 size_t spex_threads_bytes(void) {
     size_t bytes = 0;
     for (uint32_t t = 0; t < spex_threads_used(); t++) {
         const struct spex_thread *thread = spex_threads_state(t);
-        bytes += sizeof(*thread) + (spex_thread_samples(thread) ? sizeof(*thread->samples) : 0);
+        const struct spex_nesting *nesting = spex_thread_nesting(thread);
+        bytes += sizeof(*thread) + (spex_thread_samples(thread) ? sizeof(*thread->samples) : 0) +
+                 (nesting ? nesting_bytes(nesting->capacity) : 0);
     }
     return bytes;
 }
@@ -250,6 +257,22 @@ struct spex_samples *spex_thread_samples_make(struct spex_thread *thread) {
     return there;
 }
 
+/* There are elements for the sites that there are now, and for more up to the end of the last page.
+ * A signal handler may have made it meanwhile. */
+struct spex_nesting *spex_thread_nesting_make(struct spex_thread *thread) {
+    enum { PAGE = 4096 };
+    struct spex_nesting *there = spex_load_relaxed(&thread->nesting);
+    size_t bytes = (nesting_bytes(spex_sites_count()) + PAGE - 1) / PAGE * PAGE;
+    struct spex_nesting *made = there ? NULL : zeros_map(bytes);
+    if (!made)
+        return there;
+    made->capacity = (uint32_t)((bytes - sizeof(*made)) / sizeof(made->sites[0]));
+    if (spex_cas_release(&thread->nesting, &there, made)) /* T10 (T9 in threads.h) */
+        return made;
+    munmap(made, bytes);
+    return there;
+}
+
 /* Relaxed: the caller's index is below spex_threads_used(), which has synchronised (T6). */
 const struct spex_thread *spex_threads_state(uint32_t index) {
     return spex_load_relaxed(&thread_pool.states[index]);
@@ -301,15 +324,25 @@ static void pages_clear(void *memory, size_t bytes) {
         memset(memory, 0, bytes);
 }
 
+static void nesting_clear(struct spex_nesting *nesting) {
+    uint32_t capacity = nesting->capacity;
+    pages_clear(nesting, nesting_bytes(capacity));
+    nesting->capacity = capacity;
+}
+
 /* Clears a state, except for its place in the pool. */
 static void state_clear(struct spex_thread *thread) {
     uint32_t index = thread->index;
     struct spex_samples *samples = thread->samples;
+    struct spex_nesting *nesting = thread->nesting;
     if (samples)
         pages_clear(samples, sizeof(*samples));
+    if (nesting)
+        nesting_clear(nesting);
     pages_clear(thread, sizeof(*thread));
     thread->index = index;
     thread->samples = samples;
+    thread->nesting = nesting;
 }
 
 /* The whole stack of free states is taken at once, so no thread has them while they are cleared. A

@@ -17,6 +17,7 @@
 #include "base/random.h"
 #include "counters/counters.h"
 #include "probe/kernel_frames.h"
+#include "probe/nesting.h"
 #include "probe/sampler.h"
 #include "probe/thread_budget.h"
 #include "site/registry.h"
@@ -46,6 +47,9 @@ struct spex_thread {
     /* The sampling of kernels by their models; NULL: the thread has executed no such kernel. Other
      * threads read it with spex_thread_samples. */
     struct spex_samples *samples;
+    /* What probes within probes cost; NULL: the thread has not looked yet. Other threads read it with
+     * spex_thread_nesting. */
+    struct spex_nesting *nesting;
 };
 
 /* Prepares the pool, once in a process; the states themselves are made when threads need them.
@@ -85,6 +89,13 @@ struct spex_samples *spex_thread_samples_make(struct spex_thread *thread);
 /* Returns the thread's sampling of kernels, or NULL. Any thread. */
 static inline struct spex_samples *spex_thread_samples(const struct spex_thread *thread) {
     return spex_load_acquire(&thread->samples); /* T7 (T8 in threads.c): zeros, or what followed */
+}
+
+/* The same for what probes within probes cost. */
+struct spex_nesting *spex_thread_nesting_make(struct spex_thread *thread);
+
+static inline const struct spex_nesting *spex_thread_nesting(const struct spex_thread *thread) {
+    return spex_load_acquire(&thread->nesting); /* T9 (T10 in threads.c): its capacity */
 }
 
 /* Notes that the thread has been delayed since `begin` by attaching its state or opening a counter.

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/line.h"
+#include "base/student.h"
 #include "profile/confidence.h"
 #include "ring/probe_type.h"
 
@@ -82,6 +84,48 @@ static void figures_take_off(struct spex_figures *figures, const struct spex_pro
     }
 }
 
+/* The fewest executions that tell what probes within them take. */
+#define NESTED_MIN 4
+
+/* What a probe takes in a program, as a part of what it takes in calibration, is 1 give or take this
+ * much in 95 % of cases: nothing where the program's own work goes on meanwhile, and twice as much
+ * where its data are in no cache or each gap is drawn. */
+#define COST_ERROR 1
+
+/* What probes within an execution of this time take. */
+static double nested_of(const struct spex_line *line, double time) {
+    return fmin(fmax(line->at_zero + line->slope * time, 0), time);
+}
+
+/* A quantile is the time of single executions, and no probes take less than none. */
+static void quantile_take_off(struct spex_quantile *quantile, const struct spex_line *nested) {
+    double value = nested_of(nested, quantile->value);
+    double low = nested_of(nested, quantile->low), high = nested_of(nested, quantile->high);
+    double other = SPEX_NORMAL_95 * nested->deviation;
+    quantile->value -= value;
+    quantile->low = fmax(quantile->low - low - hypot(other, COST_ERROR * low), 0);
+    quantile->high = fmin(quantile->high - high + hypot(other, COST_ERROR * high), quantile->high);
+}
+
+/* Takes off what probes within the executions take, where executions that were looked at tell. By
+ * the time of these it follows for others, such as those of a loop that runs longer. */
+static void figures_take_off_nested(struct spex_figures *figures,
+                                    const struct spex_line_sums *sums) {
+    if (sums->count < NESTED_MIN || sums->y <= 0)
+        return;
+    const struct spex_line nested = spex_line_fit(sums);
+    figures->nested = nested_of(&nested, figures->mean);
+    figures->nested_margin =
+        hypot(SPEX_NORMAL_95 * nested.deviation / sqrt(sums->count), COST_ERROR * figures->nested);
+    figures->mean -= figures->nested;
+    if (figures->mean_margin >= 0)
+        figures->mean_margin = hypot(figures->mean_margin, figures->nested_margin);
+    figures->min -= nested_of(&nested, figures->min);
+    figures->max -= nested_of(&nested, figures->max);
+    for (unsigned q = 0; q < SPEX_FIGURES_QUANTILES; q++)
+        quantile_take_off(&figures->quantiles[q], &nested);
+}
+
 /* Limits a total of times to the running time of all threads, each with one execution that began
  * before. Without the limit, executions nested in others of the same probe may add up to more. */
 static void figures_limit_total(struct spex_figures *figures, const struct spex_profile *profile) {
@@ -111,8 +155,10 @@ void spex_figures_of(const struct spex_profile *profile, const struct spex_profi
     figures->total = NAN;
     figures->total_margin = -1;
     bool told = mean_is_told(figures);
-    if (ticks && type && type->measured && figures->any)
+    if (ticks && type && type->measured && figures->any) {
+        figures_take_off_nested(figures, &row->probe.nested);
         figures_take_off(figures, type, row->probe.records);
+    }
     if (told)
         figures_add_total(figures, &row->probe, values);
     if (ticks)

@@ -29,6 +29,11 @@ struct spex_figures {
     bool sampled; /* the records do not hold all executions */
     /* What a span of nothing reads: all figures are without it, and intervals have its error. */
     double empty;
+    /* What probes within an execution take on average: all figures are without it, too. 0: nothing,
+     * or it is not known. */
+    double nested;
+    /* Its 95 % margin, which is in intervals. */
+    double nested_margin;
     double mean;
     double mean_margin; /* negative: not known */
     struct spex_quantile quantiles[SPEX_FIGURES_QUANTILES];

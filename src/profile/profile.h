@@ -19,6 +19,7 @@
 #include <spex/record.h>
 
 #include "base/grown.h"
+#include "base/line.h"
 #include "ring/probe_type.h"
 #include "site/sampling.h"
 #include "stats/occupancy.h"
@@ -139,6 +140,9 @@ struct spex_profile_probe {
     char provider[SPEX_PROFILE_NAME_BYTES]; /* as those of its sites */
     uint32_t declared;
     uint32_t reserved2;
+    /* Executions that were looked at: their times in ticks (x), and what probes within them took of
+     * that by their calibrated costs (y). */
+    struct spex_line_sums nested;
 };
 
 struct spex_profile_row {
@@ -223,7 +227,7 @@ bool spex_profile_costs_known(const struct spex_profile *profile);
 double spex_profile_row_cost(const struct spex_profile *profile,
                              const struct spex_profile_probe *probe);
 
-/* The sum over all rows. */
+/* The sum over all rows; no more than the program's CPU time, of which it is a part. */
 double spex_profile_cost(const struct spex_profile *profile);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "profile/columns.h"
+#include "profile/figures.h"
 #include "ring/probe_type.h"
 #include "site/provider.h"
 
@@ -82,8 +83,8 @@ static void print_overhead(FILE *file, const struct spex_profile *profile) {
     spex_duration_text(process->program_seconds, program, sizeof(program));
     spex_duration_text(process->collector_seconds, own, sizeof(own));
     if (spex_profile_costs_known(profile))
-        fprintf(file, "overhead, as believed: probes %s, %.*g %% of the program's CPU time of %s",
-                probes, percent < 100 ? 2 : 6, percent, program);
+        fprintf(file, "overhead, as believed: probes %s%s, %.*g %% of the program's CPU time of %s",
+                percent < 100 ? "" : "at most ", probes, percent < 100 ? 2 : 3, percent, program);
     else
         fprintf(file, "overhead: of probes not known; the program's CPU time %s", program);
     fprintf(file, "; spex's own threads %s\n", own);
@@ -103,6 +104,23 @@ static void print_empty(FILE *file, const struct spex_profile *profile) {
     }
     if (between[0] == ',')
         fputc('\n', file);
+}
+
+/* Prints what was taken off a probe's times for the probes within it. */
+static void print_nested(FILE *file, const struct spex_profile *profile,
+                         const struct spex_profile_row *row, bool mixed) {
+    struct spex_figures figures;
+    char name[SPEX_PROBE_TEXT_BYTES], taken[32], margin[32];
+    if (row->probe.nested.y <= 0 || profile->process.ticks_per_second <= 0)
+        return;
+    spex_figures_of(profile, row, 0, &figures);
+    spex_duration_text(figures.nested / profile->process.ticks_per_second, taken, sizeof(taken));
+    spex_duration_text(figures.nested_margin / profile->process.ticks_per_second, margin,
+                       sizeof(margin));
+    if (figures.nested > 0)
+        fprintf(file, "%s %s: times are without what probes within take, on average %s ±%s\n",
+                spex_probe_text(&row->probe, mixed, name, sizeof(name)),
+                spex_probe_type_name(row->probe.probe_type), taken, margin);
 }
 
 /* Prints the budget, and what was used of it by the estimate that the controller goes by. */
@@ -166,6 +184,8 @@ void spex_table_notes(FILE *file, const struct spex_profile *profile) {
     print_budget(file, profile);
     print_counters(file, profile);
     bool mixed = spex_profile_rows_mixed(profile);
+    for (size_t r = 0; r < profile->row_count; r++)
+        print_nested(file, profile, &profile->rows[r], mixed);
     for (size_t r = 0; r < profile->row_count; r++)
         print_marks(file, &profile->rows[r].probe, mixed);
 }

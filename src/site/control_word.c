@@ -12,6 +12,7 @@
 #include <spex/probe.h>
 
 #include "ring/probe_type.h"
+#include "site/cost.h"
 #include "site/registry_state.h"
 #include "site/sampling_rate.h"
 
@@ -30,6 +31,19 @@ static void site_clock_note(struct spex_site_clock *clock, bool was, bool is, ui
         clock->ticks += now - clock->since;
 }
 
+/* Returns what an execution of the site costs, in ticks, with a part of a record where it is sampled;
+ * 0: it is not known. What probes in regions cost depends on the copy that executes. The weights of
+ * bursts follow the program, so only what each execution costs is known. */
+static double site_cost(const struct spex_site_info *info, uint32_t control) {
+    struct spex_cost cost;
+    if (!spex_control_records(control) || info->region ||
+        spex_cost_get(info->probe_type, &cost) != 0)
+        return 0;
+    if (info->sampling.kind == SPEX_SAMPLING_BURSTY)
+        return cost.skip;
+    return cost.skip + (cost.record - cost.skip) / info->sampling.period;
+}
+
 /* The only function that writes a control word. It also keeps the clocks of the site's probe and
  * the count of changes for the occupancy sampler. It does not wait until threads see the new word:
  * a thread that sees it late samples by the old word a little longer, which does no harm. */
@@ -45,6 +59,7 @@ static void site_set_control(struct spex_site_info *info, uint32_t control) {
     if (spex_control_polled(before) != spex_control_polled(control))
         spex_store_relaxed(&spex_registry.polling_changes, spex_registry.polling_changes + 1);
     info->used |= control != 0;
+    spex_cost_of_site_set(info->site->index, site_cost(info, control));
     /* The release makes the site's index, its sampling rate, the rings and the threads' states
      * visible to a thread that sees the site on. */
     /* clang-format off */

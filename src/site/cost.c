@@ -9,6 +9,7 @@
 #include <spex/atomic.h>
 
 #include "ring/probe_type.h"
+#include "ring/record_layout.h"
 
 static struct {
     /* Mask of the types whose entry in `costs` is complete. */
@@ -17,6 +18,8 @@ static struct {
     struct spex_empty_span empty[SPEX_PROBE_TYPES];
     /* Ticks of a polled execution. Complete once any type is known. */
     double polled;
+    /* By site, at its rate. */
+    double sites[SPEX_MAX_SITES];
 } cost_table;
 
 uint32_t spex_costs_known(void) {
@@ -54,4 +57,14 @@ int spex_cost_get(uint32_t type, struct spex_cost *cost) {
 
 double spex_cost_polled(void) {
     return spex_costs_known() ? cost_table.polled : 0;
+}
+
+void spex_cost_of_site_set(uint32_t site, double ticks) {
+    __atomic_store(&cost_table.sites[site], &ticks, __ATOMIC_RELAXED);
+}
+
+double spex_cost_of_site(uint32_t site) {
+    double ticks;
+    __atomic_load(&cost_table.sites[site], &ticks, __ATOMIC_RELAXED);
+    return ticks;
 }

@@ -177,6 +177,35 @@ static void times_without_those_of_the_clock(void **state) {
         "times are without what the clock itself takes: lat 10 ns ±3\n");
 }
 
+static bool near(double a, double b) {
+    return fabs(a - b) < 1e-6;
+}
+
+/* Of executions with twice the time, half of it or the same part of each was of probes within. */
+static void times_without_those_of_probes_within(void **state) {
+    struct spex_figures figures;
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        record(SPEX_LAT, 1, 1, 1000 + (uint64_t)i % 2 * 1000, 0, 0);
+    row(SPEX_LAT, 1, "outer");
+    type(SPEX_LAT, 0, true, true);
+    for (int i = 0; i < 3; i++)
+        spex_line_add(&rows[0].probe.nested, 1000 + i % 2 * 1000, 500 + i % 2 * 500);
+    spex_figures_of(&profile, &rows[0], 0, &figures);
+    assert_true(near(figures.mean, 1500) && figures.nested == 0); /* too few */
+    spex_line_add(&rows[0].probe.nested, 2000, 1000);
+    spex_figures_of(&profile, &rows[0], 0, &figures);
+    assert_true(near(figures.mean, 750) && near(figures.nested, 750));
+    assert_true(near(figures.max, 1000) && near(figures.total, 20 * 750));
+    /* The truth may be that they took nothing. */
+    assert_true(figures.mean_margin >= 750 && figures.quantiles[SPEX_FIGURES_P99].high >= 2000);
+    rows[0].probe.nested = (struct spex_line_sums){0};
+    for (int i = 0; i < 100; i++)
+        spex_line_add(&rows[0].probe.nested, 1000 + i % 2 * 1000, 300);
+    spex_figures_of(&profile, &rows[0], 0, &figures);
+    assert_true(near(figures.mean, 1200) && near(figures.max, 1700) && near(figures.min, 700));
+}
+
 /* Two threads had four seconds, of which a sample makes more. */
 static void totals_within_the_time_there_was(void **state) {
     struct spex_figures figures;
@@ -404,6 +433,24 @@ static void what_it_costs(void **state) {
            "spex's own threads 250 ms\n");
 }
 
+/* Believed to cost two milliseconds, as each of a million executions costs 2 ns in calibration. */
+static void what_it_costs_is_a_part_of_the_time(void **state) {
+    char *text = NULL;
+    size_t size;
+    (void)state;
+    profile.process.program_seconds = 0.001;
+    record(SPEX_CNT, 1, 1000000, 1, 0, 0);
+    row(SPEX_CNT, 1, "");
+    type(SPEX_CNT, 0, true, true);
+    assert_true(spex_profile_cost(&profile) == 0.001);
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    spex_table_print(file, &profile);
+    assert_int_equal(fclose(file), 0);
+    assert_non_null(strstr(text, "probes at most 1 ms, 100 % of the program's CPU time of 1 ms"));
+    free(text);
+}
+
 /* As in an interval in which a probe made no records: there are no figures, which are not 0. */
 static void of_nothing_recorded_nothing_is_told(void **state) {
     static struct spex_values none;
@@ -452,6 +499,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(probes_without_records, setup, teardown),
         cmocka_unit_test_setup_teardown(times, setup, teardown),
         cmocka_unit_test_setup_teardown(times_without_those_of_the_clock, setup, teardown),
+        cmocka_unit_test_setup_teardown(times_without_those_of_probes_within, setup, teardown),
         cmocka_unit_test_setup_teardown(totals_within_the_time_there_was, setup, teardown),
         cmocka_unit_test_setup_teardown(what_was_lost_weighs, setup, teardown),
         cmocka_unit_test_setup_teardown(shares_of_time, setup, teardown),
@@ -460,6 +508,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(counters_that_are_not_available, setup, teardown),
         cmocka_unit_test_setup_teardown(losses, setup, teardown),
         cmocka_unit_test_setup_teardown(what_it_costs, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_it_costs_is_a_part_of_the_time, setup, teardown),
         cmocka_unit_test_setup_teardown(of_nothing_recorded_nothing_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(costs_that_are_not_known, setup, teardown),
         cmocka_unit_test_setup_teardown(names_cannot_speak_to_the_terminal, setup, teardown),

@@ -48,6 +48,8 @@ static json_t *values_json(const struct spex_figures *figures, const char *value
         err = add_quantile(json, figures, q, scale);
     err =
         err || json_object_set_new(json, "taken_off", number_or_null(figures->empty * scale, any));
+    err = err || json_object_set_new(json, "taken_off_nested",
+                                     number_or_null(figures->nested * scale, any));
     err = err || json_object_set_new(json, "min", number_or_null(figures->min * scale, any));
     err = err || json_object_set_new(json, "max", number_or_null(figures->max * scale, any));
     err = err || json_object_set_new(json, "total", number_or_null(figures->total * scale, any));

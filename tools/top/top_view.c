@@ -192,8 +192,9 @@ static void head_second_line(char *line, const struct spex_profile *profile) {
         snprintf(line, SPEX_TOP_HEAD_BYTES, "its records go to another process; no figures here");
         return;
     }
+    double percent = program > 0 ? 100 * spex_profile_cost(profile) / program : 0;
     if (program > 0)
-        snprintf(overhead, sizeof(overhead), "%.2g %%", 100 * spex_profile_cost(profile) / program);
+        snprintf(overhead, sizeof(overhead), "%.*g %%", percent < 100 ? 2 : 3, percent);
     if (seconds > 0)
         snprintf(collector, sizeof(collector), "%.2g %%",
                  100 * process->collector_seconds / seconds);

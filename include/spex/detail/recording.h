@@ -53,7 +53,7 @@ SPEX_EXTERN_C_BEGIN
  * Decides where spex_sample_ cannot, and returns what spex_sample_ does. */
 SPEX_PROBE_API uint32_t spex_sample(struct spex_site *site);
 
-/* END of an execution that makes no record: it is no longer published as going on. */
+/* END of an execution that makes no record: it is no longer published as going on, or looked at. */
 SPEX_PROBE_API void spex_inactive(struct spex_site *site, uint32_t weight);
 
 /* END of an execution that makes a record, by type. `now` is the time of END, `begin` that of
@@ -85,13 +85,14 @@ SPEX_EXTERN_C_END
 
 /* A bit of the result of spex_sample_, between generation and weight. With a weight: the thread's
  * total already contains these executions, because the library runs the countdown. Without a
- * weight: the execution is nested in another execution of the same probe. */
+ * weight: the execution is nested in another execution of the same probe, or its END is needed for
+ * what the probes within it cost (nesting.h). */
 #define SPEX_SAMPLE_NOTE (SPEX_CONTROL_PERIOD_MASK + 1)
 
 /* Counts this execution, and decides whether it makes a record. Returns
  *
  *     0                         nothing to do
- *     generation                no record, but END reports the end of the execution (polling)
+ *     generation                no record, but END reports the end of the execution
  *     generation and weight     a record, which stands for `weight` executions
  *
  * The thread's word of the site holds the generation and the executions since the last record.
@@ -111,7 +112,7 @@ SPEX_INLINE uint32_t spex_sample_(struct spex_site *site) {
     uint32_t count = spex_load_relaxed(executed) + 1;
     /* The same generation, and the period has not ended: the difference is the rest of the period.
      * Any other generation makes it larger than the mask. */
-    if (control - count - 1 < SPEX_CONTROL_PERIOD_MASK) {
+    if (SPEX_LIKELY(control - count - 1 < SPEX_CONTROL_PERIOD_MASK)) {
         spex_store_relaxed(executed, count);
         return 0;
     }
