@@ -220,35 +220,6 @@ static void totals_within_the_time_there_was(void **state) {
     assert_true(figures.total == 4.0 * TICKS);
 }
 
-static void expect_mean(double mean) {
-    struct spex_figures figures;
-    spex_figures_of(&profile, &rows[0], 0, &figures);
-    assert_true(fabs(figures.mean - mean) < 1e-9);
-}
-
-/* Ten of 10, and next to losses 100: for as many as the probe has lost. */
-static void what_was_lost_weighs(void **state) {
-    static struct spex_values losses;
-    (void)state;
-    for (int i = 0; i < 10; i++)
-        record(SPEX_SNAPSHOT, 1, 1, 10, 10, 0);
-    struct spex_profile_probe *probe = row(SPEX_SNAPSHOT, 1, "");
-    losses.weight = 4;
-    losses.mean = 100;
-    expect_mean(10);
-    rows[0].losses[0] = &losses;
-    expect_mean(10);
-    probe->lost = 2;
-    expect_mean((10 * 10 + 2 * 100) / 12.0);
-    probe->lost = 8; /* those next to no record of it have no value */
-    expect_mean((10 * 10 + 4 * 100) / 14.0);
-    probe->period_last = 2;
-    probe->count = 11;
-    expect_mean((10 * 10 + 1 * 100) / 11.0);
-    probe->count_variance = 1;
-    expect_mean((10 * 10 + 4 * 100) / 14.0);
-}
-
 static struct spex_profile_probe *probed(uint16_t id, const char *name, unsigned looks) {
     struct spex_profile_probe *probe = row(SPEX_LAT, id, name);
     probe->kind = SPEX_SAMPLING_POLLING;
@@ -501,7 +472,6 @@ int main(void) {
         cmocka_unit_test_setup_teardown(times_without_those_of_the_clock, setup, teardown),
         cmocka_unit_test_setup_teardown(times_without_those_of_probes_within, setup, teardown),
         cmocka_unit_test_setup_teardown(totals_within_the_time_there_was, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_was_lost_weighs, setup, teardown),
         cmocka_unit_test_setup_teardown(shares_of_time, setup, teardown),
         cmocka_unit_test_setup_teardown(times_in_the_first_milliseconds, setup, teardown),
         cmocka_unit_test_setup_teardown(samples, setup, teardown),
