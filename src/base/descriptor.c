@@ -4,6 +4,8 @@
 #include "base/descriptor.h"
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,6 +33,24 @@ struct spex_descriptor spex_descriptor_of(int number) {
     descriptor.device = identity.st_dev;
     descriptor.inode = identity.st_ino;
     return descriptor;
+}
+
+void spex_descriptor_text(const struct spex_descriptor *descriptor,
+                          char text[SPEX_DESCRIPTOR_TEXT_BYTES]) {
+    snprintf(text, SPEX_DESCRIPTOR_TEXT_BYTES, "%d:%llu:%llu", descriptor->number,
+             (unsigned long long)descriptor->device, (unsigned long long)descriptor->inode);
+}
+
+struct spex_descriptor spex_descriptor_read(const char *text) {
+    unsigned long long numbers[3];
+    for (unsigned n = 0; n < 3; n++) {
+        char *end;
+        if (!text || *text < '0' || *text > '9')
+            return SPEX_NO_DESCRIPTOR;
+        numbers[n] = strtoull(text, &end, 10);
+        text = *end == ':' ? end + 1 : NULL;
+    }
+    return (struct spex_descriptor){(int)numbers[0], (dev_t)numbers[1], (ino_t)numbers[2]};
 }
 
 bool spex_descriptor_is_ours(const struct spex_descriptor *descriptor) {

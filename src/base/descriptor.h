@@ -26,6 +26,15 @@ int spex_descriptor_raise(int number);
 /* Raises `number`, and returns it with the identity of its file. */
 struct spex_descriptor spex_descriptor_of(int number);
 
+/* Bytes of a descriptor as text, NUMBER:DEVICE:INODE, for a program that inherits it. */
+enum { SPEX_DESCRIPTOR_TEXT_BYTES = 64 };
+
+void spex_descriptor_text(const struct spex_descriptor *descriptor,
+                          char text[SPEX_DESCRIPTOR_TEXT_BYTES]);
+
+/* Reads such a text. NULL and what cannot be read are SPEX_NO_DESCRIPTOR: only spex writes them. */
+struct spex_descriptor spex_descriptor_read(const char *text);
+
 /* Returns whether the number still is the same file. */
 bool spex_descriptor_is_ours(const struct spex_descriptor *descriptor);
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 
 /* Weak: before glibc 2.34 these functions are in libdl, which the library does not depend on. */
 #pragma weak dlsym
@@ -45,11 +46,15 @@ static const char *loader_message(const char *path) {
  * open. */
 static int object_load(struct spex_shared_object *object, const char *path,
                        const struct spex_shared_object_kind *kind, struct spex_error *error) {
+    struct stat found;
     dlopen_function *open = dlopen_find();
     if (!open)
         return spex_fail(error, -ENOSYS,
                          "a policy's name was expected: a statically linked program loads no "
                          "objects");
+    /* The loader would wait for a pipe's writer. */
+    if (stat(path, &found) == 0 && !S_ISREG(found.st_mode))
+        return spex_fail(error, -EINVAL, "a shared object was expected: not a regular file");
     object->handle = open(path, RTLD_NOW | RTLD_LOCAL);
     if (!object->handle)
         return spex_fail(error, -ENOENT, "a shared object was expected: %s", loader_message(path));

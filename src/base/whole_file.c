@@ -43,13 +43,26 @@ static int read_up_to(int fd, size_t most, char **text, size_t *length) {
     }
 }
 
-int spex_whole_file_read(const char *path, size_t most, char **text, size_t *length,
-                         struct spex_error *error) {
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : STDIN_FILENO;
+/* Opening a pipe would wait for a writer, without O_NONBLOCK, which regular files ignore. */
+static int open_of_kind(const char *path, enum spex_file_kind kind) {
+    struct stat found;
+    bool regular = kind == SPEX_FILE_REGULAR;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (regular ? O_NONBLOCK : 0));
+    int err = fd < 0 || (regular && fstat(fd, &found) != 0) ? -errno : 0;
+    if (!err && regular && !S_ISREG(found.st_mode))
+        err = -EINVAL;
+    if (err && fd >= 0)
+        close(fd);
+    return err ? err : fd;
+}
+
+int spex_whole_file_read(const char *path, enum spex_file_kind kind, size_t most, char **text,
+                         size_t *length, struct spex_error *error) {
+    int fd = path ? open_of_kind(path, kind) : STDIN_FILENO;
     const char *name = path ? path : "standard input";
     *text = NULL;
     *length = 0;
-    int err = fd < 0 ? -errno : read_up_to(fd, most, text, length);
+    int err = fd < 0 ? fd : read_up_to(fd, most, text, length);
     if (path && fd >= 0)
         close(fd);
     if (!err)
@@ -59,6 +72,8 @@ int spex_whole_file_read(const char *path, size_t most, char **text, size_t *len
     if (err == -EFBIG)
         return spex_fail(error, err, "cannot read %s: at most %zu MiB were expected", name,
                          most >> 20);
+    if (fd == -EINVAL)
+        return spex_fail(error, err, "cannot read %s: a regular file was expected", name);
     return spex_fail(error, err, "cannot read %s: %s", name, strerror(-err));
 }
 
@@ -68,12 +83,12 @@ static size_t directory_length(const char *path) {
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* Whether the link is another user's in a directory where everybody may put one. */
-static bool link_is_foreign(const char *path, const struct stat *link) {
+/* Whether the file is another user's in a directory where everybody may put one. */
+static bool is_foreign(const char *path, const struct stat *file) {
     char directory[4096];
     struct stat place;
     size_t length = directory_length(path);
-    if (link->st_uid == geteuid())
+    if (file->st_uid == geteuid())
         return false;
     if (length >= sizeof(directory))
         return true;
@@ -81,7 +96,7 @@ static bool link_is_foreign(const char *path, const struct stat *link) {
     if (stat(directory, &place) != 0)
         return true;
     return (place.st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH) &&
-           place.st_uid != link->st_uid;
+           place.st_uid != file->st_uid;
 }
 
 /* What a link leads to, to be freed; NULL with errno. */
@@ -106,7 +121,7 @@ static int follow_links(const char *path, char **target) {
     for (int links = 0; *target; links++) {
         if (lstat(*target, &at) != 0 || !S_ISLNK(at.st_mode))
             return 0;
-        bool foreign = link_is_foreign(*target, &at);
+        bool foreign = is_foreign(*target, &at);
         char *next = foreign || links == LINKS_MAX ? NULL : link_target(*target);
         int err = foreign ? -EACCES : links == LINKS_MAX ? -ELOOP : next ? 0 : -errno;
         free(*target);
@@ -183,4 +198,59 @@ int spex_whole_file_write(const char *path, const void *bytes, size_t size,
                                               : replace(target, exists ? &old : NULL, bytes, size);
     free(target);
     return err ? spex_fail(error, err, "cannot write %s: %s", path, strerror(-err)) : 0;
+}
+
+/* What is no regular file is only asked for its permissions: opening it may wait. */
+int spex_whole_file_check(const char *path) {
+    struct stat old;
+    char *target, *name = NULL;
+    if (stat(path, &old) == 0 && !S_ISREG(old.st_mode))
+        return S_ISDIR(old.st_mode) ? -EISDIR : access(path, W_OK) == 0 ? 0 : -errno;
+    int err = follow_links(path, &target), fd = err ? err : temporary_open(target, &name);
+    if (fd >= 0) {
+        close(fd);
+        unlink(name);
+    }
+    free(name);
+    free(target);
+    return fd < 0 ? fd : 0;
+}
+
+/* Opens a file that is there. Without O_TRUNC: it is looked at before it is emptied. */
+static int existing_open(const char *target) {
+    struct stat found;
+    if (lstat(target, &found) != 0)
+        return -errno;
+    if (is_foreign(target, &found))
+        return -EACCES;
+    int fd = open(target, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+    int err = fd < 0 || fstat(fd, &found) != 0 ? -errno : 0;
+    if (!err && is_foreign(target, &found))
+        err = -EACCES;
+    if (!err && S_ISREG(found.st_mode) && ftruncate(fd, 0) != 0)
+        err = -errno;
+    if (err && fd >= 0)
+        close(fd);
+    return err ? err : fd;
+}
+
+/* The links of /dev/stdout and of what it leads to in /proc are followed by the kernel alone: they
+ * lead to pipes, too. */
+int spex_line_file_open(const char *path) {
+    struct stat old;
+    char *target;
+    int fd, err = follow_links(path, &target);
+    if (err)
+        return err;
+    if (stat(path, &old) == 0 && lstat(target, &(struct stat){0}) != 0)
+        fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    else
+        fd = open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    err = fd < 0 ? -errno : 0;
+    if (err == -EEXIST)
+        fd = existing_open(target);
+    else if (err)
+        fd = err;
+    free(target);
+    return fd;
 }

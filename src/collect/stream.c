@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Collectors send frames under the stream's lock, so a frame is never mixed with another. Sites and
  * contexts go out before the first record that refers to them. The stream of SPEX_OUT waits for its
- * reader, up to SEND_TIMEOUT_SECONDS a frame. An attached stream waits only a little and leaves
+ * reader, up to the limit of wire/command_socket.c a frame; then the reader counts as gone. An attached stream waits only a little and leaves
  * records out, since a command may attach to a program that must not depend on it. */
 #include "collect/stream.h"
 
@@ -15,7 +15,6 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <spex/record.h>
@@ -27,12 +26,8 @@
 #include "ring/rings.h"
 #include "site/registry.h"
 #include "text/message.h"
-#include "wire/socket_address.h"
+#include "wire/command_socket.h"
 #include "wire/stream_format.h"
-
-/* Time limit of a send to the stream of SPEX_OUT, after which its reader counts as gone. Collectors
- * wait, not the program's threads. */
-#define SEND_TIMEOUT_SECONDS 2
 
 /* Contexts of one frame. A frame with at most CONTEXTS_SOME has room for another path, whose length
  * is at most the number of kernels. */
@@ -308,25 +303,6 @@ static void stream_abandon(struct spex_sink *sink) {
     attached_forget(stream);
 }
 
-/* A connected socket whose sends have a time limit, or a negative errno value. */
-static int stream_connect(const char *path) {
-    struct sockaddr_un address;
-    int bad = spex_socket_address(path, &address);
-    if (bad)
-        return bad;
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -errno;
-    struct timeval limit = {.tv_sec = SEND_TIMEOUT_SECONDS};
-    if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0 ||
-        connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-        int err = -errno;
-        close(fd);
-        return err;
-    }
-    return fd;
-}
-
 /* A stream without a socket. NULL: no memory. */
 static struct stream *stream_make(unsigned collectors) {
     struct stream *stream = calloc(1, sizeof(*stream));
@@ -344,11 +320,12 @@ static struct stream *stream_make(unsigned collectors) {
 
 /* Sends the first frames at once, so that an error is reported when spex starts and not by a
  * collector. */
-int spex_stream_open(const char *path, unsigned collectors, struct spex_sink **sink) {
+int spex_stream_open(const char *path, const struct spex_descriptor *handover, unsigned collectors,
+                     struct spex_sink **sink) {
     struct stream *stream = stream_make(collectors);
     if (!stream)
         return -ENOMEM;
-    int fd = stream_connect(path);
+    int fd = spex_command_socket(path, handover);
     if (fd < 0) {
         spex_message("SPEX_OUT: cannot connect to unix:%s: %s; the probes stay off", path,
                      strerror(-fd));

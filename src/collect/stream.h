@@ -9,9 +9,10 @@
 /* Most attached streams at a time. */
 #define SPEX_STREAMS_MAX 4
 
-/* Opens the stream of SPEX_OUT: connects to the socket at `path`. 0, or a negative errno value with
- * one line on standard error. */
-int spex_stream_open(const char *path, unsigned collectors, struct spex_sink **sink);
+/* Opens the stream of SPEX_OUT: connects to the socket at `path`, or by `handover`, as
+ * spex_command_socket does. 0, or a negative errno value with one line on standard error. */
+int spex_stream_open(const char *path, const struct spex_descriptor *handover, unsigned collectors,
+                     struct spex_sink **sink);
 
 /* Attaches a stream that a command has requested: sends records of these types (a mask) over
  * `socket` until the other end closes or the sinks are finished. Takes `socket` over on success.

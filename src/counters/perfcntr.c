@@ -16,8 +16,7 @@
 
 /* Greatest event number: 12 bits on AMD, 8 elsewhere. */
 static uint64_t event_max(void) {
-    __builtin_cpu_init();
-    return __builtin_cpu_is("amd") ? 0xfff : 0xff;
+    return spex_processor_here().vendor == SPEX_VENDOR_AMD ? 0xfff : 0xff;
 }
 
 /* Bits 11:8 of the event select are at 35:32: AMD64 Architecture Programmer's Manual, volume 2,

@@ -19,7 +19,7 @@ enum { ELF_CLASS = ELFCLASS32 };
 /* Maps a regular file of at least the size of a header. 0 or a negative errno value. */
 static int symbols_map(struct spex_symbols *symbols, const char *path) {
     struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return -errno;
     int err = fstat(fd, &status) < 0 ? -errno : 0;

@@ -141,7 +141,7 @@ int spex_sampling_plan_create(const char *path, double samples, double ticks_per
                               struct spex_sampling_plan **plan, struct spex_error *error) {
     *plan = NULL;
     struct spex_sampling_plan *made = calloc(1, sizeof(*made));
-    int err = made ? spex_models_read_file(&made->models, path, error)
+    int err = made ? spex_models_read_file(&made->models, path, SPEX_FILE_REGULAR, error)
                    : spex_fail(error, -ENOMEM, "out of memory");
     if (err) {
         spex_sampling_plan_destroy(made);

@@ -79,7 +79,8 @@ double spex_exponents_apply(struct spex_exponents exponents, double x, double lo
 /* Factors of the constant (column 0) and of the terms' coefficients (columns 1 and on). */
 void spex_model_columns(const struct spex_model *model, const double *parameters, double *columns);
 
-/* The predicted time; and the same with a 95 % interval. */
+/* The predicted time; and the same with a 95 % interval, which holds within the measured range
+ * (beyond it: spex_fit_predict). */
 double spex_model_value(const struct spex_model *model, const double *parameters);
 struct spex_prediction spex_model_predict(const struct spex_model *model, const double *parameters);
 

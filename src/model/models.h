@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "base/whole_file.h"
 #include "model/model.h"
 #include "text/error.h"
 
@@ -49,7 +50,8 @@ int spex_models_write(const struct spex_models *models, FILE *out);
 int spex_models_read(struct spex_models *models, FILE *in, const char *name,
                      struct spex_error *error);
 
-/* The same from a path; -EFBIG or the error of opening, too. */
-int spex_models_read_file(struct spex_models *models, const char *path, struct spex_error *error);
+/* The same from a path to a file of this kind; -EFBIG or the error of opening, too. */
+int spex_models_read_file(struct spex_models *models, const char *path, enum spex_file_kind kind,
+                          struct spex_error *error);
 
 #endif

@@ -265,11 +265,12 @@ int spex_models_read(struct spex_models *models, FILE *in, const char *name,
     return err;
 }
 
-int spex_models_read_file(struct spex_models *models, const char *path, struct spex_error *error) {
+int spex_models_read_file(struct spex_models *models, const char *path, enum spex_file_kind kind,
+                          struct spex_error *error) {
     char *text;
     size_t length;
     *models = (struct spex_models){.count = 0};
-    int err = spex_whole_file_read(path, MODELS_BYTES_MAX, &text, &length, error);
+    int err = spex_whole_file_read(path, kind, MODELS_BYTES_MAX, &text, &length, error);
     if (err)
         return err;
     FILE *in = fmemopen(text, length, "r");

@@ -18,8 +18,8 @@
 /* Runs in the child. setenv allocates, which a child of a program with several threads must
  * not; this process has one thread. */
 _Noreturn static void child_run(char *const *argv, const struct spex_launch_variable *variables,
-                                const sigset_t *mask, int status) {
-    int err = 0;
+                                int inherited, const sigset_t *mask, int status) {
+    int err = inherited >= 0 && fcntl(inherited, F_SETFD, 0) != 0 ? errno : 0;
     for (; variables->name && !err; variables++)
         if (setenv(variables->name, variables->value, 1) != 0)
             err = errno;
@@ -44,7 +44,8 @@ static int open_pidfd(struct spex_launched *program) {
 /* The pipe is closed by a successful exec, on which spex_exec_status returns 0. waitpid removes
  * a child whose exec has failed. */
 int spex_launch_program(struct spex_launched *program, char *const *argv,
-                        const struct spex_launch_variable *variables, const sigset_t *mask) {
+                        const struct spex_launch_variable *variables, int inherited,
+                        const sigset_t *mask) {
     int status[2];
     *program = (struct spex_launched){.process = -1, .pidfd = -1};
     if (pipe2(status, O_CLOEXEC) != 0)
@@ -52,7 +53,7 @@ int spex_launch_program(struct spex_launched *program, char *const *argv,
     program->process = fork();
     int err = program->process < 0 ? -errno : 0;
     if (program->process == 0)
-        child_run(argv, variables, mask, status[1]);
+        child_run(argv, variables, inherited, mask, status[1]);
     close(status[1]);
     if (!err) {
         err = spex_exec_status(status[0]);

@@ -5,12 +5,10 @@
 #include "observe/listener.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -40,32 +38,15 @@ static int listening_socket_open_in(struct spex_listening_socket *listening, con
     return err;
 }
 
-/* Without it only processes that reach the listening socket can connect. The end that programs
- * inherit has a high number, which they hardly use themselves. */
-static void handover_open(struct spex_listener *listener) {
-    int pair[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-        return;
-    listener->handed = pair[0];
-    listener->handover = spex_descriptor_raise(pair[1]);
-    fcntl(listener->handover, F_SETFD, 0);
-}
-
-static void descriptor_shut(int *fd) {
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
-
 /* The name begins as the name of the control socket of this process would. Programs that remove
  * files of dead processes by that name keep it while this process runs. */
 int spex_listener_open(struct spex_listener *listener, struct spex_error *error) {
     char name[SPEX_CONTROL_NAME_BYTES];
     const char *chosen = spex_variable_text(SPEX_VARIABLE_CONTROL);
     int err = -ENOENT;
-    *listener = (struct spex_listener){
-        .listening.socket = SPEX_NO_DESCRIPTOR, .handover = -1, .handed = -1};
-    handover_open(listener);
+    *listener = (struct spex_listener){.listening.socket = SPEX_NO_DESCRIPTOR,
+                                       .handover = SPEX_NO_HANDOVER};
+    spex_handover_open(&listener->handover);
     spex_control_name(name);
     snprintf(listener->listening.name, sizeof(listener->listening.name), "%.40s" SPEX_CONTROL_RUN,
              name);
@@ -76,13 +57,6 @@ int spex_listener_open(struct spex_listener *listener, struct spex_error *error)
 
 void spex_listener_output(const struct spex_listener *listener, char *text, size_t size) {
     snprintf(text, size, "metrics:%s/%s", listener->listening.path, listener->listening.name);
-}
-
-void spex_listener_handover(const struct spex_listener *listener, char *text, size_t size) {
-    struct stat identity = {0};
-    fstat(listener->handover, &identity);
-    snprintf(text, size, "%d:%llu:%llu", listener->handover, (unsigned long long)identity.st_dev,
-             (unsigned long long)identity.st_ino);
 }
 
 /* Accepts a connection unless there are SPEX_CALLERS_MAX already, or memory is short. NULL: the
@@ -100,45 +74,6 @@ static struct spex_caller *listener_add(struct spex_listener *listener, int sock
     return caller;
 }
 
-static bool is_packet_socket(int fd) {
-    int domain = 0, type = 0;
-    socklen_t size = sizeof(int);
-    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
-           getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
-}
-
-/* The descriptor of a message, or -EPERM when it has none that is a socket for packets. The kernel
- * closes descriptors for which there is no space. */
-static int descriptor_of(struct msghdr *message) {
-    const struct cmsghdr *head = CMSG_FIRSTHDR(message);
-    int fd;
-    if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS ||
-        head->cmsg_len != CMSG_LEN(sizeof(fd)))
-        return -EPERM;
-    memcpy(&fd, CMSG_DATA(head), sizeof(fd));
-    if (is_packet_socket(fd))
-        return fd;
-    close(fd);
-    return -EPERM;
-}
-
-/* Takes a connection that was handed over. As spex_listening_socket_accept; -EAGAIN also when no
- * process is left that has inherited the socket. */
-static int handed_accept(struct spex_listener *listener) {
-    char byte, space[CMSG_SPACE(sizeof(int))] __attribute__((aligned(sizeof(struct cmsghdr))));
-    struct iovec part = {&byte, 1};
-    struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof(space)};
-    ssize_t got = listener->handed < 0
-                      ? 0
-                      : recvmsg(listener->handed, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (got > 0)
-        return descriptor_of(&message);
-    if (got == 0 || (errno != EAGAIN && errno != EINTR))
-        descriptor_shut(&listener->handed);
-    return -EAGAIN;
-}
-
 /* -EPERM means that a process of another user was refused; the next connection is tried. After
  * another error, mostly for lack of descriptors, the socket is closed: poll would report it
  * again and again. */
@@ -149,7 +84,7 @@ struct spex_caller *spex_listener_accept(struct spex_listener *listener) {
                          ? spex_listening_socket_accept(&listener->listening)
                          : -EAGAIN;
         if (socket == -EAGAIN)
-            socket = handed_accept(listener);
+            socket = spex_handover_accept(&listener->handover);
         if (socket == -EPERM)
             continue;
         if (socket < 0 && socket != -EAGAIN) {
@@ -166,8 +101,7 @@ struct spex_caller *spex_listener_accept(struct spex_listener *listener) {
 void spex_listener_shut(struct spex_listener *listener) {
     spex_listening_socket_close(&listener->listening);
     listener->listening.socket = SPEX_NO_DESCRIPTOR;
-    descriptor_shut(&listener->handover);
-    descriptor_shut(&listener->handed);
+    spex_handover_close(&listener->handover);
 }
 
 void spex_listener_close(struct spex_listener *listener) {

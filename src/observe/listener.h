@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "observe/caller.h"
+#include "wire/handover.h"
 #include "wire/listening_socket.h"
 
 /* Further connections are refused. */
@@ -14,10 +15,8 @@
 
 struct spex_listener {
     struct spex_listening_socket listening;
-    /* A pair of sockets. The program inherits `handover`; a process that cannot reach the listening
-     * socket, as after a change of user, sends the end of a new connection over it to `handed`.
-     * -1: closed. */
-    int handover, handed;
+    /* The program inherits an end of it. */
+    struct spex_handover handover;
     /* In the order in which they have connected. */
     struct spex_caller *callers[SPEX_CALLERS_MAX];
     size_t count;
@@ -28,9 +27,8 @@ struct spex_listener {
 /* 0, or a negative errno value with the reason. */
 int spex_listener_open(struct spex_listener *listener, struct spex_error *error);
 
-/* The values of SPEX_OUT and SPEX_OUT_SOCKET with which a program connects here. */
+/* The value of SPEX_OUT with which a program connects here. */
 void spex_listener_output(const struct spex_listener *listener, char *text, size_t size);
-void spex_listener_handover(const struct spex_listener *listener, char *text, size_t size);
 
 /* Accepts a connection that is waiting; NULL when there is none. Call it until it returns NULL. */
 struct spex_caller *spex_listener_accept(struct spex_listener *listener);

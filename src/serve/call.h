@@ -8,10 +8,7 @@
 
 #include "serve/connection.h"
 
-/* Connects to the command at the socket `path`. Where that fails, as it does after a change of user
- * or of the root directory, sends the other end of a new pair of sockets over `handover`, a socket
- * that this process has inherited from the command; it may be SPEX_NO_DESCRIPTOR. A descriptor, or
- * a negative errno value, that of the path. */
+/* As spex_command_socket; the socket is non-blocking. */
 int spex_call_connect(const char *path, const struct spex_descriptor *handover);
 
 /* The connection over `socket` is subscribed to a report every `interval_ms`, the first at once. */

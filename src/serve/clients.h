@@ -52,6 +52,8 @@ struct spex_control {
     uint64_t earned_ns;
     uint64_t cpu_ns;
     struct spex_connection connections[SPEX_CONTROL_CONNECTIONS];
+    /* Apart from the connections, so that a start touches few pages. */
+    char texts[SPEX_CONTROL_CONNECTIONS][SPEX_CONTROL_TEXT_BYTES + 1];
     char buffer[SPEX_CONTROL_FRAME_BYTES];
 };
 

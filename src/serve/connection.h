@@ -26,7 +26,7 @@ struct spex_connection {
     uint64_t active_ns;     /* time of the last packet read or written */
     struct spex_reply reply;
     struct spex_control_request request;
-    char text[SPEX_CONTROL_TEXT_BYTES + 1];
+    char *text; /* of the request: SPEX_CONTROL_TEXT_BYTES + 1 bytes */
 };
 
 /* Result of a read or a write. */

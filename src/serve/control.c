@@ -234,10 +234,6 @@ static bool reports_send_last(struct spex_control *c, struct pollfd fds[POLL_COU
 static void control_finish(struct spex_control *c) {
     struct pollfd fds[POLL_COUNT];
     uint64_t until = spex_clock_ns(CLOCK_MONOTONIC) + FINAL_NS;
-    /* First, so that a client with the last report does not find the socket still listening. */
-    if (c->has_door)
-        spex_listening_socket_close(&c->door);
-    c->has_door = false;
     while (reports_send_last(c, fds) && spex_clock_ns(CLOCK_MONOTONIC) < until)
         wait_for(fds, SPEX_CONTROL_CONNECTIONS, 10);
     for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)
@@ -295,8 +291,10 @@ static int control_make(const struct spex_control_requests *requests) {
     control->requests = requests;
     control->waking = control->woken = control->door.socket = control->handover =
         SPEX_NO_DESCRIPTOR;
-    for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)
+    for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++) {
         control->connections[i].socket = SPEX_NO_DESCRIPTOR;
+        control->connections[i].text = control->texts[i];
+    }
     return 0;
 }
 
@@ -378,7 +376,8 @@ int spex_control_standing(char text[SPEX_CONTROL_TEXT_BYTES + 1]) {
     return err;
 }
 
-/* Joins without the lock, which the thread needs to finish. Starts and stops are serialised by the
+/* Closes the listening socket itself, while the thread wakes up. It does so before the last report,
+ * so that a client with that does not find the socket still listening. Joins without the lock, which the thread needs to finish. Starts and stops are serialised by the
  * lock of start and stop, so nobody else changes `running` meanwhile. */
 void spex_control_stop(void) {
     pthread_mutex_lock(&control_lock);
@@ -386,13 +385,16 @@ void spex_control_stop(void) {
     if (running) {
         control->stopping = true;
         control_wake(control);
+        if (control->has_door)
+            spex_listening_socket_close(&control->door);
+        control->has_door = control->wants_door = false;
     }
     pthread_mutex_unlock(&control_lock);
     if (!running)
         return;
     pthread_join(control->thread, NULL);
     pthread_mutex_lock(&control_lock);
-    control->running = control->wants_door = false;
+    control->running = false;
     pthread_mutex_unlock(&control_lock);
 }
 

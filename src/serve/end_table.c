@@ -6,12 +6,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/deadline.h"
 #include "profile/table.h"
 #include "serve/own_profile.h"
 #include "text/message.h"
@@ -24,26 +26,34 @@ struct spex_end_table {
     bool to_stdout;
 };
 
+/* Time for a pipe's or a terminal's reader to take the table. */
+#define WRITE_SECONDS 2
+
+/* Waits for nobody: a pipe that nobody reads is ENXIO. */
+static int out_open(const char *path) {
+    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+}
+
 /* Makes or empties the file. A file that this process or its parent has emptied before keeps its
  * contents: tables are appended. `emptied` is inherited by the children of forks, which is how they
  * know. The absolute path is kept, because the program may change its directory. */
 static void file_prepare(struct spex_end_table *output, const char *out) {
     static char *emptied;
-    FILE *file = fopen(out, "ae");
-    if (!file) {
+    int fd = out_open(out);
+    if (fd < 0) {
         spex_message("SPEX_OUT: cannot open %s: %s; the table goes to standard error", out,
-                     strerror(errno));
+                     errno == ENXIO ? "nobody reads the pipe" : strerror(errno));
         return;
     }
     output->path = realpath(out, NULL); /* the program may change its directory */
     if (output->path && (!emptied || strcmp(emptied, output->path) != 0)) {
         /* EINVAL: a device or a pipe, which cannot be emptied and need not be. */
-        if (ftruncate(fileno(file), 0) != 0 && errno != EINVAL)
+        if (ftruncate(fd, 0) != 0 && errno != EINVAL)
             spex_message("SPEX_OUT: cannot empty %s: %s", out, strerror(errno));
         free(emptied);
         emptied = strdup(output->path);
     }
-    fclose(file);
+    close(fd);
 }
 
 int spex_end_table_open(const char *out, struct spex_end_table **output) {
@@ -63,11 +73,25 @@ void spex_end_table_abandon(struct spex_end_table *output) {
     free(output);
 }
 
+/* Waits until the reader has room. False, and ETIMEDOUT, at the deadline. */
+static bool wait_for_room(int fd, struct spex_deadline deadline) {
+    struct pollfd reader = {.fd = fd, .events = POLLOUT};
+    int left = spex_deadline_left_ms(deadline);
+    if (left > 0)
+        poll(&reader, 1, left);
+    else
+        errno = ETIMEDOUT;
+    return left > 0;
+}
+
 /* A signal of the program may interrupt the write. */
 static bool write_all(int fd, const char *text, size_t size) {
+    struct spex_deadline deadline = spex_deadline_in(WRITE_SECONDS);
     while (size > 0) {
         ssize_t written = write(fd, text, size);
-        if (written < 0 && errno != EINTR)
+        if (written < 0 && errno == EAGAIN && !wait_for_room(fd, deadline))
+            return false;
+        if (written < 0 && errno != EINTR && errno != EAGAIN)
             return false;
         text += written > 0 ? written : 0;
         size -= written > 0 ? (size_t)written : 0;
@@ -78,7 +102,7 @@ static bool write_all(int fd, const char *text, size_t size) {
 /* The file is opened only to write it: the program may close descriptors that it does not know, and
  * reuse their numbers. One write keeps the tables of several processes apart. */
 static bool file_append(const char *path, const char *text, size_t size) {
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    int fd = out_open(path);
     bool good = fd >= 0 && write_all(fd, text, size);
     if (fd >= 0 && close(fd) != 0)
         good = false;

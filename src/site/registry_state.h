@@ -29,11 +29,6 @@ struct spex_provider {
 struct spex_registry {
     pthread_mutex_t lock;
     struct spex_module *modules;
-    struct spex_site_info infos[SPEX_MAX_SITES];
-    /* Hash table over provider and id: index + 1 of the probe's first site; 0: empty. */
-    uint16_t probes[SPEX_PROBE_BUCKETS];
-    /* A bit for each number that a probe has (site_info.h). */
-    uint64_t numbers[(UINT16_MAX + 1) / 64];
     struct spex_provider *providers;
     /* The infos below `count` are complete. S1 and S2 in registry.c order this. */
     uint32_t count;
@@ -51,6 +46,12 @@ struct spex_registry {
     /* See spex_sites_prepare_types and spex_sites_bound_records. */
     void (*prepare_type)(uint32_t type, unsigned detail);
     bool records_bounded;
+    /* The tables come last, so that a program with few sites touches few pages. */
+    struct spex_site_info infos[SPEX_MAX_SITES];
+    /* Hash table over provider and id: index + 1 of the probe's first site; 0: empty. */
+    uint16_t probes[SPEX_PROBE_BUCKETS];
+    /* A bit for each number that a probe has (site_info.h). */
+    uint64_t numbers[(UINT16_MAX + 1) / 64];
 };
 
 extern struct spex_registry spex_registry;

@@ -48,7 +48,8 @@ void spex_life_out_give_up(void) {
 static int sink_open(void) {
     struct spex_sink *sink = NULL;
     const char *stream = spex_life_out_after(SPEX_OUT_STREAM);
-    int err = stream ? spex_stream_open(stream, spex_life.settings.collectors, &sink)
+    int err = stream ? spex_stream_open(stream, &spex_life.settings.handover,
+                                        spex_life.settings.collectors, &sink)
                      : spex_metrics_open(&sink);
     if (!err)
         spex_sinks_add(sink);

@@ -94,21 +94,6 @@ static int read_control(const char *otherwise, struct spex_settings *settings) {
     return -EINVAL;
 }
 
-/* The socket that `spex run` lets its programs inherit, as the text NUMBER:DEVICE:INODE. A text
- * that cannot be read counts as none: only that command sets it. */
-static struct spex_descriptor read_handover(void) {
-    const char *text = read_text(SPEX_VARIABLE_OUT_SOCKET, NULL);
-    unsigned long long numbers[3];
-    for (unsigned n = 0; n < 3; n++) {
-        char *end;
-        if (!text || *text < '0' || *text > '9')
-            return SPEX_NO_DESCRIPTOR;
-        numbers[n] = strtoull(text, &end, 10);
-        text = *end == ':' ? end + 1 : NULL;
-    }
-    return (struct spex_descriptor){(int)numbers[0], (dev_t)numbers[1], (ino_t)numbers[2]};
-}
-
 /* Reads a budget such as "2%" as a share. `of`: what it is a share of, for the message. */
 static int read_share(enum spex_variable variable, const char *otherwise, const char *of,
                       double *share) {
@@ -202,7 +187,7 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
         .probes = read_text(SPEX_VARIABLE_PROBES, options->probes),
         .functions = read_text(SPEX_VARIABLE_FUNCTIONS, options->functions),
         .out = read_text(SPEX_VARIABLE_OUT, options->out),
-        .handover = read_handover(),
+        .handover = spex_descriptor_read(read_text(SPEX_VARIABLE_OUT_SOCKET, NULL)),
         .models = read_text(SPEX_VARIABLE_MODELS, options->models),
         .probing = SPEX_POLLING_HZ,
         .collectors = options->collectors ? options->collectors : 1,

@@ -17,7 +17,7 @@ struct spex_settings {
     const char *probes;              /* NULL: no selection */
     const char *functions;           /* NULL: none are to be kernels */
     const char *out;                 /* NULL: standard error */
-    struct spex_descriptor handover; /* of the command that `out` names; spex_call_connect */
+    struct spex_descriptor handover; /* of the command that `out` names; spex_command_socket */
     double budget;                   /* share of its time that a program lets probes have; 0: any */
     double thread_budget; /* share of any 10 ms that a thread lets its records have; 0: any */
     const struct spex_rate_policy_ops *rate_policy; /* how it is shared out */

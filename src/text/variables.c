@@ -41,6 +41,7 @@ static const char *const variable_names[SPEX_VARIABLES] = {
     [SPEX_VARIABLE_FORKS] = "SPEX_FORKS",
     [SPEX_VARIABLE_OUT_SOCKET] = "SPEX_OUT_SOCKET",
     [SPEX_VARIABLE_CONFIG] = "SPEX_CONFIG",
+    [SPEX_VARIABLE_CONFIG_FILE] = "SPEX_CONFIG_FILE",
 };
 
 const char *spex_variable_name(enum spex_variable variable) {

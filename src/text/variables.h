@@ -23,10 +23,11 @@ enum spex_variable {
     SPEX_VARIABLE_COUNTERS,
     SPEX_VARIABLE_CONTROL,
     SPEX_VARIABLE_FORKS,
-    /* Set by `spex run`. */
+    /* Set by commands that start a program and wait for its connection. */
     SPEX_VARIABLE_OUT_SOCKET,
     /* Read by libspex-explore (spex/config.h). */
     SPEX_VARIABLE_CONFIG,
+    SPEX_VARIABLE_CONFIG_FILE,
     /* The number of variables. */
     SPEX_VARIABLES
 };

@@ -166,7 +166,8 @@ static int check_options(const struct spex_watch_options *options, struct spex_e
 
 static int watching_prepare(struct watching *watching, struct spex_error *error) {
     double alarms = watching->options.alarms;
-    int err = spex_models_read_file(&watching->models, watching->options.models, error);
+    int err = spex_models_read_file(&watching->models, watching->options.models, SPEX_FILE_REGULAR,
+                                    error);
     if (err)
         return err;
     watching->ticks_per_second = spex_tick_rate_since(watching->begin);

@@ -37,10 +37,14 @@ static int directory_make(const char *path) {
 
 /* Opens the directory, made if there is none. A descriptor, or a negative errno value. */
 int spex_control_directory_open(const char *path) {
-    int made = directory_make(path);
-    if (made)
-        return made;
-    int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int directory = open(path, flags);
+    if (directory < 0 && errno == ENOENT) {
+        int made = directory_make(path);
+        if (made)
+            return made;
+        directory = open(path, flags);
+    }
     int err = directory < 0 ? -errno : check_owner(directory);
     if (err && directory >= 0)
         close(directory);

@@ -2,11 +2,14 @@
 /* Configurations on their way from the explorer to the program: what is written is what is read,
  * and what is no configuration is refused. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <spex/config.h>
 
+#include "base/descriptor.h"
 #include "explore/space/config_file.h"
 #include "scratch.h"
 #include "spaces.h"
@@ -118,6 +121,26 @@ static void received(void **state) {
     unsetenv("SPEX_CONFIG");
 }
 
+/* As by a program that may not search the directory any more. */
+static void inherited(void **state) {
+    (void)state;
+    struct spex_config *config = NULL;
+    char why[256] = "", text[SPEX_DESCRIPTOR_TEXT_BYTES];
+    scratch_text("config.xml", "<configuration space='s'/>");
+    struct spex_descriptor file = spex_descriptor_of(open("config.xml", O_RDONLY | O_CLOEXEC));
+    spex_descriptor_text(&file, text);
+    setenv("SPEX_CONFIG", "missing/config.xml", 1);
+    setenv("SPEX_CONFIG_FILE", text, 1);
+    assert_int_equal(spex_config_receive(&config, why, sizeof(why)), 0);
+    spex_config_free(config);
+    spex_descriptor_close(&file);
+    assert_int_equal(spex_config_receive(&config, why, sizeof(why)), -EIO);
+    assert_null(config);
+    assert_non_null(strstr(why, "missing/config.xml"));
+    unsetenv("SPEX_CONFIG_FILE");
+    unsetenv("SPEX_CONFIG");
+}
+
 /* -ENOENT says that nobody explores: a program would go on with its defaults. */
 static void explored_but_missing(void **state) {
     (void)state;
@@ -127,6 +150,10 @@ static void explored_but_missing(void **state) {
     assert_int_equal(spex_config_receive(&config, why, sizeof(why)), -EIO);
     assert_null(config);
     assert_non_null(strstr(why, "missing.xml"));
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    setenv("SPEX_CONFIG", "pipe", 1);
+    assert_int_equal(spex_config_receive(&config, why, sizeof(why)), -EINVAL);
+    assert_string_equal(why, "SPEX_CONFIG=pipe: a regular file was expected");
     scratch_text("config.xml", "<space name='s'/>");
     setenv("SPEX_CONFIG", "config.xml", 1);
     assert_int_equal(spex_config_receive(&config, why, sizeof(why)), -EINVAL);
@@ -244,15 +271,11 @@ static void short_reasons(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip),
-        cmocka_unit_test(document),
-        cmocka_unit_test(unwritable),
-        cmocka_unit_test(received),
-        cmocka_unit_test(explored_but_missing),
-        cmocka_unit_test(integers),
-        cmocka_unit_test(malformed),
-        cmocka_unit_test(unreadable),
-        cmocka_unit_test(short_reasons),
+        cmocka_unit_test(round_trip), cmocka_unit_test(document),
+        cmocka_unit_test(unwritable), cmocka_unit_test(received),
+        cmocka_unit_test(inherited),  cmocka_unit_test(explored_but_missing),
+        cmocka_unit_test(integers),   cmocka_unit_test(malformed),
+        cmocka_unit_test(unreadable), cmocka_unit_test(short_reasons),
     };
     return cmocka_run_group_tests_name("config", tests, scratch_enter, scratch_leave);
 }

@@ -9,6 +9,7 @@
 #include "explore/trial/receiver.h"
 #include "receiver_stream.h"
 #include "scratch.h"
+#include "wire/command_socket.h"
 
 static void order(void **state) {
     (void)state;
@@ -225,6 +226,28 @@ static void second_program(void **state) {
     close_stream(&stream);
 }
 
+/* A program that cannot reach the path sends a descriptor, and a hostile one anything. */
+static void handed_over(void **state) {
+    (void)state;
+    struct stream stream = {.program = -1};
+    struct spex_error why = {""};
+    assert_int_equal(spex_receiver_open(PATH, &stream.receiver, &why), 0);
+    unlink(PATH);
+    char text[SPEX_DESCRIPTOR_TEXT_BYTES];
+    spex_descriptor_text(spex_receiver_handover(stream.receiver), text);
+    struct spex_descriptor inherited = spex_descriptor_read(text);
+    assert_int_equal(send(inherited.number, "x", 1, 0), 1);
+    assert_int_equal(spex_receiver_take(stream.receiver, &why), 0);
+    assert_false(spex_receiver_connected(stream.receiver));
+    stream.program = spex_command_socket(PATH, &inherited);
+    assert_true(stream.program >= 0);
+    send_kind(&stream, SPEX_STREAM_HELLO);
+    take(&stream);
+    assert_true(spex_receiver_connected(stream.receiver));
+    close_stream(&stream);
+    assert_int_equal(spex_command_socket(PATH, &inherited), -ENOENT);
+}
+
 /* A frame that has waited for over a second says that we were held up. */
 static void late(void **state) {
     (void)state;
@@ -285,6 +308,7 @@ int main(void) {
         cmocka_unit_test(lost),
         cmocka_unit_test(contexts_are_told),
         cmocka_unit_test(second_program),
+        cmocka_unit_test(handed_over),
         cmocka_unit_test(late),
         cmocka_unit_test(nobody),
         cmocka_unit_test(bad_paths),

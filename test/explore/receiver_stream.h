@@ -49,7 +49,7 @@ static inline void open_stream(struct stream *stream) {
 static inline int program_fd(const struct stream *stream) {
     int fds[SPEX_RECEIVER_FDS];
     spex_receiver_fds(stream->receiver, fds);
-    return fds[1];
+    return fds[2];
 }
 
 static inline void close_stream(struct stream *stream) {

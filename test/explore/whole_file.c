@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that are read and written as a whole: limits, links, what is no regular file, full disks. */
+/* Files that are read and written as a whole, or as lines: limits, links, what is no regular file, full disks. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@ static struct spex_error why;
 static void expect_text(const char *path, const char *expected) {
     char *text;
     size_t length;
-    if (spex_whole_file_read(path, MIB, &text, &length, &why))
+    if (spex_whole_file_read(path, SPEX_FILE_ANY, MIB, &text, &length, &why))
         fail_msg("%s", why.text);
     assert_string_equal(text, expected);
     assert_int_equal(length, strlen(expected));
@@ -44,18 +44,76 @@ static void what_is_read_has_a_limit(void **state) {
     char *text;
     size_t length;
     scratch_write("large", bytes, MIB);
-    assert_int_equal(spex_whole_file_read("large", MIB, &text, &length, &why), 0);
+    assert_int_equal(spex_whole_file_read("large", SPEX_FILE_ANY, MIB, &text, &length, &why), 0);
     assert_int_equal(length, MIB);
     free(text);
     scratch_write("large", bytes, MIB + 1);
-    assert_int_equal(spex_whole_file_read("large", MIB, &text, &length, &why), -EFBIG);
-    assert_int_equal(spex_whole_file_read("/dev/zero", MIB, &text, &length, &why), -EFBIG);
+    assert_int_equal(spex_whole_file_read("large", SPEX_FILE_ANY, MIB, &text, &length, &why),
+                     -EFBIG);
+    assert_int_equal(spex_whole_file_read("/dev/zero", SPEX_FILE_ANY, MIB, &text, &length, &why),
+                     -EFBIG);
     assert_string_equal(why.text, "cannot read /dev/zero: at most 1 MiB were expected");
     assert_null(text);
-    assert_int_equal(spex_whole_file_read("absent", MIB, &text, &length, &why), -ENOENT);
-    assert_int_equal(spex_whole_file_read(".", MIB, &text, &length, &why), -EISDIR);
+    assert_int_equal(spex_whole_file_read("absent", SPEX_FILE_ANY, MIB, &text, &length, &why),
+                     -ENOENT);
+    assert_int_equal(spex_whole_file_read(".", SPEX_FILE_ANY, MIB, &text, &length, &why), -EISDIR);
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    static const char *const others[] = {"pipe", "/dev/zero", "."};
+    for (size_t o = 0; o < sizeof(others) / sizeof(others[0]); o++) {
+        assert_int_equal(
+            spex_whole_file_read(others[o], SPEX_FILE_REGULAR, MIB, &text, &length, &why), -EINVAL);
+        assert_non_null(strstr(why.text, ": a regular file was expected"));
+    }
+    unlink("pipe");
     scratch_text("empty", "");
     expect_text("empty", "");
+}
+
+/* What is looked at before a program runs for long. */
+static void what_cannot_be_written_is_known_before(void **state) {
+    (void)state;
+    size_t files = files_here();
+    assert_int_equal(spex_whole_file_check("absent/file"), -ENOENT);
+    assert_int_equal(spex_whole_file_check("."), -EISDIR);
+    assert_int_equal(spex_whole_file_check("/dev/full"), 0);
+    scratch_text("kept", "text");
+    assert_int_equal(spex_whole_file_check("kept"), 0);
+    expect_text("kept", "text");
+    unlink("kept");
+    assert_int_equal(spex_whole_file_check("new"), 0);
+    assert_int_equal(files_here(), files);
+}
+
+static void lines_come_into_an_empty_file(void **state) {
+    (void)state;
+    assert_int_equal(spex_line_file_open("absent/file"), -ENOENT);
+    assert_int_equal(spex_line_file_open("."), -EISDIR);
+    scratch_text("lines", "old text");
+    assert_int_equal(symlink("lines", "link"), 0);
+    int fd = spex_line_file_open("link");
+    assert_true(fd >= 0);
+    expect_text("lines", "");
+    assert_int_equal(write(fd, "new", 3), 3);
+    expect_text("lines", "new");
+    close(fd);
+    fd = spex_line_file_open("made");
+    assert_true(fd >= 0);
+    close(fd);
+    fd = spex_line_file_open("/dev/null");
+    assert_true(fd >= 0);
+    close(fd);
+    int ends[2];
+    char path[32];
+    assert_int_equal(pipe(ends), 0);
+    snprintf(path, sizeof(path), "/dev/fd/%d", ends[1]);
+    fd = spex_line_file_open(path);
+    assert_true(fd >= 0);
+    close(fd);
+    close(ends[0]);
+    close(ends[1]);
+    unlink("link");
+    unlink("lines");
+    unlink("made");
 }
 
 /* The new file has another inode, and the mode of the old. */
@@ -109,7 +167,18 @@ static void links_of_others_are_not(void **state) {
     if (lchown("shared/link", 65534, 65534) != 0)
         skip(); /* only root can give a link away */
     assert_int_equal(put("shared/link", "new"), -EACCES);
+    assert_int_equal(spex_whole_file_check("shared/link"), -EACCES);
+    assert_int_equal(spex_line_file_open("shared/link"), -EACCES);
     expect_text("victim", "mine");
+    scratch_text("shared/file", "theirs");
+    assert_int_equal(mkfifo("shared/pipe", 0666), 0);
+    assert_int_equal(chown("shared/file", 65534, 65534), 0);
+    assert_int_equal(chown("shared/pipe", 65534, 65534), 0);
+    assert_int_equal(spex_line_file_open("shared/file"), -EACCES);
+    assert_int_equal(spex_line_file_open("shared/pipe"), -EACCES);
+    expect_text("shared/file", "theirs");
+    unlink("shared/file");
+    unlink("shared/pipe");
 }
 
 static void a_pipe_is_written_to(void **state) {
@@ -144,6 +213,8 @@ static void what_cannot_be_written_leaves_the_old(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_read_has_a_limit),
+        cmocka_unit_test(what_cannot_be_written_is_known_before),
+        cmocka_unit_test(lines_come_into_an_empty_file),
         cmocka_unit_test(the_old_or_all_of_the_new),
         cmocka_unit_test(links_are_followed),
         cmocka_unit_test(links_of_others_are_not),

@@ -32,8 +32,15 @@ static void check_table(const struct spex_fit_table *table) {
         return;
     int err = spex_fit(&table->measured, &fit);
     FUZZ_CHECK(err == 0 || err == -ERANGE);
-    if (!err)
-        check_model(table, &fit.model);
+    if (err)
+        return;
+    check_model(table, &fit.model);
+    double beyond[SPEX_MODEL_PARAMETERS_MAX];
+    for (size_t p = 0; p < table->measured.parameter_count; p++)
+        beyond[p] = 4 * fit.greatest[p] + 1;
+    struct spex_prediction prediction = spex_fit_predict(&fit, beyond);
+    FUZZ_CHECK(isfinite(fit.power_error) && fit.power_error >= 0);
+    FUZZ_CHECK(prediction.low >= 0 && prediction.high >= prediction.value);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -176,6 +176,83 @@ static void scattered(void **state) {
     assert_int_equal(fit.model.terms[0].factors[1].twelfths, 12);
 }
 
+/* Half of the interval of twice the largest value of one parameter, relative to the prediction. */
+static double half_beyond(const struct spex_fit *fit) {
+    double twice = 2 * fit->greatest[0];
+    struct spex_prediction beyond = spex_fit_predict(fit, &twice);
+    return (beyond.high - beyond.low) / 2 / beyond.value;
+}
+
+/* What was measured once in each place has noise nevertheless: it does not make the form less
+ * certain. */
+static void scattered_on_a_line(void **state) {
+    enum { ROWS = 300 };
+    static double n[ROWS], times[ROWS];
+    uint64_t random = 3;
+    (void)state;
+    for (size_t i = 0; i < ROWS; i++) {
+        n[i] = exp2(3 + 7 * (double)i / ROWS);
+        times[i] = n[i] * (0.9 + (double)random_below(&random, 201) / 1000);
+    }
+    struct spex_fit fit = must_fit(1, ROWS, n, times);
+    assert_true(fit.power_error < 0.1);
+}
+
+/* Within the range the interval is the model's; beyond it grows, and the more, the further the
+ * points are from every form. */
+static void beyond_the_range(void **state) {
+    enum { ROWS = 6 };
+    double n[ROWS], exact[ROWS], bent[ROWS];
+    (void)state;
+    for (size_t i = 0; i < ROWS; i++) {
+        n[i] = exp2((double)i + 10);
+        exact[i] = 1e-9 * n[i];
+        bent[i] = exact[i] * (i < 3 ? 1 : 1.2);
+    }
+    struct spex_fit line = must_fit(1, ROWS, n, exact), curve = must_fit(1, ROWS, n, bent);
+    assert_true(half_beyond(&line) < 0.001);
+    assert_true(half_beyond(&curve) > 0.2);
+    struct spex_prediction within = spex_model_predict(&curve.model, n + 3),
+                           same = spex_fit_predict(&curve, n + 3);
+    assert_true(within.low == same.low && within.high == same.high);
+    double last = 0;
+    for (double x = 2 * n[ROWS - 1]; x < 100 * n[ROWS - 1]; x *= 2) {
+        struct spex_prediction beyond = spex_fit_predict(&curve, &x);
+        assert_true(0 <= beyond.low && beyond.low < beyond.value);
+        assert_true(beyond.high / beyond.value > last);
+        last = beyond.high / beyond.value;
+    }
+}
+
+/* Over a narrow range n is hardly told from n log n; what deviates from every form by more than
+ * noise makes the growth uncertain, too. */
+static void what_makes_the_growth_uncertain(void **state) {
+    enum { ROWS = 50 };
+    double n[ROWS], times[ROWS];
+    (void)state;
+    for (size_t i = 0; i < ROWS; i++) {
+        n[i] = 1000 + 200 * (double)(i % 5);
+        times[i] = n[i] * (i / 5 % 2 ? 1.03 : 0.97);
+    }
+    assert_true(must_fit(1, ROWS, n, times).power_error > 0.04);
+    for (size_t i = 0; i < 12; i++) {
+        n[i] = ldexp(1000, (int)i % 6);
+        times[i] = n[i] * (i % 2 ? 1.05 : 0.95);
+    }
+    assert_true(must_fit(1, 12, n, times).power_error > 0.2);
+}
+
+/* The times turn upwards at the largest size. One point is not enough for a further term: but the
+ * interval says that the growth is not certain. */
+static void no_term_for_one_point(void **state) {
+    const double n[] = {1000, 2000, 4000, 8000, 16000}, times[] = {1, 1.99, 4, 8.15, 17.3};
+    (void)state;
+    struct spex_fit fit = must_fit(1, 5, n, times);
+    expect_text(&fit.model, "0.00101709·n");
+    struct spex_prediction beyond = spex_fit_predict(&fit, &(double){64000});
+    assert_true(beyond.low < 64 && beyond.high > 64 * 1.3);
+}
+
 /* More parameters than combinations of all can be tried of. */
 /* 8 measurements of each of 6 values: `spread` in logarithms to both sides of 1. How many of 200
  * such fits are constant. */
@@ -350,6 +427,10 @@ int main(void) {
         cmocka_unit_test(a_class_goes_by_the_greatest_value),
         cmocka_unit_test(together),
         cmocka_unit_test(scattered),
+        cmocka_unit_test(scattered_on_a_line),
+        cmocka_unit_test(beyond_the_range),
+        cmocka_unit_test(what_makes_the_growth_uncertain),
+        cmocka_unit_test(no_term_for_one_point),
         cmocka_unit_test(a_noisy_constant),
         cmocka_unit_test(five_parameters),
         cmocka_unit_test(very_many),

@@ -13,6 +13,7 @@ import sys
 import unittest
 
 from exploration import behaviours, Exploration, MANY, space, SUBJECT, THREADS, WORK
+from running import AS_NOBODY, can_become_nobody
 
 
 class Results(Exploration):
@@ -175,6 +176,14 @@ class Failures(Exploration):
         self.assertEqual([trial["status"] for trial in self.report()["trials"]],
                          ["did not start: /nonexistent/program: No such file or directory"] * 2)
         self.assertIsNone(self.report()["best"])
+
+    @unittest.skipUnless(can_become_nobody(SUBJECT), "root, and a program that others can run, were expected")
+    def test_a_program_that_has_dropped_its_privileges(self):
+        mask = os.umask(0o077)
+        self.addCleanup(os.umask, mask)
+        result = self.explore(space(WORK), program=["sh", "-c", '"$@"; exit', "sh", *AS_NOBODY, SUBJECT])
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual([trial["status"] for trial in self.report()["trials"]], ["ok", "ok"])
 
     def test_failed_trials_are_run_again_when_asked(self):
         program = os.path.join(self.dir, "program")

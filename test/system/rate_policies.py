@@ -92,8 +92,10 @@ class Refusals(Programs):
         text = os.path.join(self.folder, "text")
         with open(text, "w", encoding="utf-8") as file:
             file.write("no object\n" * 1000)
+        pipe = os.path.join(self.folder, "pipe")
+        os.mkfifo(pipe)
         for path, said in [("./none.so", "cannot open shared object file: No such file or directory"),
-                           (text, "invalid ELF header"), (self.folder, "cannot read file data: Is a directory")]:
+                           (text, "invalid ELF header"), (self.folder, "not a regular file"), (pipe, "not a regular file")]:
             self.assertEqual(self.refused(path),
                              f"spex: SPEX_RATE_POLICY={path}: a shared object was expected: {said}")
 

@@ -35,11 +35,17 @@ class Streams(Runs):
         self.assertRegex(result.stdout, r"\Aone\nprobe +type ")
         self.assertEqual(result.stderr, "words\n")
 
-    def test_a_file_is_emptied(self):
-        with open(self.path("table"), "w", encoding="utf-8") as file:
-            file.write("old\n" * 1000)
-        self.assertEqual(self.run_it("-o", self.path("table"), "--", "runs", "exits", "0").returncode, 0)
-        self.assertNotIn("old", self.text("table"))
+    def test_a_file_is_replaced_or_lines_come_into_it(self):
+        for more in [], ["-i", "0.05"]:
+            with open(self.path("table"), "w", encoding="utf-8") as file:
+                file.write("old\n" * 1000)
+            os.link(self.path("table"), self.path("link"))
+            result = self.run_it("-o", self.path("table"), *more, "--", "runs", "exits", "0")
+            self.assertEqual(result.returncode, 0)
+            self.assertNotIn("old", self.text("table"))
+            self.assertEqual("old" in self.text("link"), not more)
+            os.unlink(self.path("link"))
+        self.assertEqual(sorted(os.listdir(self.dir)), ["spex", "table"])
 
     def test_a_file_that_cannot_be_written_is_told_before_the_start(self):
         result = self.run_it("-o", self.path("no/table"), "--", "runs", "copies")

@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 NOBODY = 65534
+AS_NOBODY = ["setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups"]
 
 PLAN = """<space name="test">
   <parameter name="rows" type="integer" values="200 500 1000 2000 4000"/>
@@ -24,6 +25,11 @@ def nobody():
 
 def nobody_can_run(program):
     return subprocess.run(["test", "-x", program], check=False, **nobody()).returncode == 0
+
+
+def can_become_nobody(program):
+    """Whether the program can be run by AS_NOBODY."""
+    return os.geteuid() == 0 and nobody_can_run(program)
 
 
 class Programs(unittest.TestCase):

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import unittest
 
-from running import Programs
+from running import AS_NOBODY, can_become_nobody, Programs
 
 SPEX = KERNELS = STALLED = LIVE = None
 
@@ -85,6 +85,21 @@ class Samples(Programs):
         self.assertEqual(result.returncode, 1)
         self.assertEqual(result.stderr, "spex: sample: /bin/true did not connect: no spex_start with the SPEX_OUT given\n")
 
+    def test_a_program_that_has_dropped_its_privileges(self):
+        if not can_become_nobody(KERNELS):
+            self.skipTest("root, and a program that others can run, were expected")
+        models = self.models(KERNELS, 3)
+        os.chmod(self.dir, 0o711)
+        with open(self.path("out"), "w", encoding="utf-8") as file:
+            file.write("old")
+        os.link(self.path("out"), self.path("link"))
+        result = self.sample(models, "--json", "-o", self.path("out"), "--", *AS_NOBODY, KERNELS, "1000", "4")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(self.path("out"), encoding="utf-8") as file:
+            self.assertEqual(len(json.load(file)["kernels"]), 5)
+        with open(self.path("link"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "old")
+
     def test_a_running_program(self):
         models = self.models(STALLED, 60)
         process = self.start(STALLED, "2000", program="1000000000",
@@ -125,15 +140,18 @@ class Samples(Programs):
         self.assertIn("/dev/null", result.stderr)
 
     def test_what_a_program_is_told_is_looked_at(self):
-        models = self.models(KERNELS, 3)
+        models, pipe = self.models(KERNELS, 3), self.path("pipe")
+        os.mkfifo(pipe)
         for variables, message in (({"SPEX_MODELS": "/nowhere"},
                                     "spex: SPEX_MODELS: cannot read /nowhere: No such file or directory\n"),
                                    ({"SPEX_MODELS": "/dev/zero"},
-                                    "spex: SPEX_MODELS: cannot read /dev/zero: at most 128 MiB were expected\n"),
+                                    "spex: SPEX_MODELS: cannot read /dev/zero: a regular file was expected\n"),
+                                   ({"SPEX_MODELS": pipe},
+                                    "spex: SPEX_MODELS: cannot read %s: a regular file was expected\n" % pipe),
                                    ({"SPEX_MODELS": models, "SPEX_SAMPLES": "many"},
                                     "spex: SPEX_SAMPLES=many: a number of 0.01 to 1000000 was expected\n")):
             result = subprocess.run([KERNELS, "1000"], capture_output=True, text=True, check=False,
-                                    env=self.environment(SPEX_PROBES="*:kernel@poll", **variables))
+                                    timeout=PATIENCE, env=self.environment(SPEX_PROBES="*:kernel@poll", **variables))
             self.assertIn(message, result.stderr)
 
 

@@ -17,6 +17,8 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
+from running import AS_NOBODY, can_become_nobody
+
 ROOT = SPEX = KERNELS = None
 
 PLAN = """<space name="test">
@@ -67,6 +69,13 @@ class Trains(unittest.TestCase):
         self.assertIn("parameter 500 8000 rows\n", text)
         self.assertIn("parameter 125 2000 keys\n", text)
         self.assertEqual(sorted(os.listdir(self.folder)), ["models", "plan.xml"])
+
+    def test_a_program_that_has_dropped_its_privileges(self):
+        if not can_become_nobody(KERNELS):
+            self.skipTest("root, and a program that others can run, were expected")
+        result = self.train(self.models, "--", *AS_NOBODY, KERNELS, "1000", "5")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("1 run, 0 failed", result.stderr)
 
     def test_the_example_as_the_readme_has_it(self):
         plan = os.path.join(ROOT, "examples", "kernels", "plan.xml")

@@ -3,10 +3,12 @@
  * needs a process in which spex has never collected. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -239,6 +241,19 @@ static void a_bad_output_costs_the_output_alone(void **state) {
     const char *text = messages_with_output("/nowhere/at/all", 1);
     assert_non_null(strstr(text, "spex: SPEX_OUT: cannot open /nowhere/at/all: "));
     assert_non_null(strstr(text, "life.work  cnt"));
+    char fifo[] = "/tmp/spex-test-XXXXXX", table[8192] = "";
+    assert_non_null(mkdtemp(fifo));
+    rmdir(fifo);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    text = messages_with_output(fifo, 1);
+    assert_non_null(strstr(text, ": nobody reads the pipe; the table goes to standard error"));
+    int reader = open(fifo, O_RDONLY | O_NONBLOCK);
+    text = messages_with_output(fifo, 1);
+    assert_string_equal(text, "");
+    assert_true(read(reader, table, sizeof(table) - 1) > 0);
+    assert_non_null(strstr(table, "life.work  cnt"));
+    close(reader);
+    unlink(fifo);
     text = messages_with_output("unix:/nowhere/at/all", 0);
     assert_non_null(strstr(text, "spex: SPEX_OUT: cannot connect to unix:/nowhere/at/all: "));
 }

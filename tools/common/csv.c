@@ -187,7 +187,8 @@ int spex_csv_read(struct spex_csv *csv, const char *path, struct spex_error *err
     char *text;
     size_t length;
     *csv = (struct spex_csv){.name = name};
-    int err = spex_whole_file_read(standard ? NULL : path, TABLE_BYTES_MAX, &text, &length, error);
+    int err = spex_whole_file_read(standard ? NULL : path, SPEX_FILE_ANY, TABLE_BYTES_MAX, &text,
+                                   &length, error);
     return err ? err : spex_csv_parse(csv, name, text, length, error);
 }
 

@@ -12,7 +12,7 @@
 
 int spex_models_file_read(const char *path, struct spex_models *models) {
     struct spex_error error = {""};
-    int err = spex_models_read_file(models, path, &error);
+    int err = spex_models_read_file(models, path, SPEX_FILE_ANY, &error);
     return err ? spex_complain(SPEX_EXIT_FAILED, "%s", error.text) : SPEX_EXIT_OK;
 }
 

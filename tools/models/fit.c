@@ -30,7 +30,8 @@ static const char fit_usage[] =
     "the last. Each other line is a measurement.\n"
     "\n"
     "  --predict NAME=VALUE,…  the time with these parameters, and between what 95 % of single\n"
-    "                          measurements are to be expected\n"
+    "                          measurements are to be expected; beyond the greatest values of the\n"
+    "                          table with what is uncertain of the model's form\n"
     "  --json                  the same as JSON\n";
 
 static const struct spex_syntax fit_syntax = {"fit", fit_usage, "one table was expected",
@@ -115,7 +116,7 @@ static int result_predict(const struct spex_fit_table *table, const char *text,
     if (status)
         return status;
     result->predicted = true;
-    result->prediction = spex_model_predict(model, values);
+    result->prediction = spex_fit_predict(&result->fit, values);
     return SPEX_EXIT_OK;
 }
 
@@ -148,13 +149,14 @@ static int print_json(const struct spex_fit_table *table, const struct result *r
     json_t *terms = json_array();
     for (size_t t = 0; t < model->term_count; t++)
         json_array_append_new(terms, term_json(table, model, &model->terms[t]));
-    json_t *all = json_pack(
-        "{s:s, s:f, s:o, s:o, s:s, s:f, s:f, s:I, s:I, s:I}", "model", text, "const",
-        model->constant, "const_interval",
-        interval_json(model, model->constant, model->constant_error), "terms", terms, "class",
-        spex_model_class_name(model->class), "adjusted_r2", model->adjusted_r2, "fit_ms",
-        result->milliseconds, "measurements", (json_int_t)table->measured.count, "points",
-        (json_int_t)result->fit.points, "outliers", (json_int_t)result->fit.outliers);
+    json_t *all =
+        json_pack("{s:s, s:f, s:o, s:o, s:s, s:f, s:f, s:f, s:I, s:I, s:I}", "model", text, "const",
+                  model->constant, "const_interval",
+                  interval_json(model, model->constant, model->constant_error), "terms", terms,
+                  "class", spex_model_class_name(model->class), "adjusted_r2", model->adjusted_r2,
+                  "power_error", result->fit.power_error, "fit_ms", result->milliseconds,
+                  "measurements", (json_int_t)table->measured.count, "points",
+                  (json_int_t)result->fit.points, "outliers", (json_int_t)result->fit.outliers);
     if (all && result->predicted)
         json_object_set_new(all, "prediction",
                             json_pack("{s:f, s:o, s:o}", "value", result->prediction.value, "low",

@@ -124,9 +124,9 @@ static int watch_open(struct spex_run_watch *watch, const struct request *reques
 
 /* Variables without a value given are left as the environment has them. An exit status. */
 static int launch_program(struct spex_run_watch *watch, const struct request *request) {
-    char output[160], handover[64];
+    char output[160], handover[SPEX_DESCRIPTOR_TEXT_BYTES];
     spex_listener_output(&watch->listener, output, sizeof(output));
-    spex_listener_handover(&watch->listener, handover, sizeof(handover));
+    spex_descriptor_text(&watch->listener.handover.given, handover);
     struct spex_launch_variable variables[7] = {
         {spex_variable_name(SPEX_VARIABLE_PROBES), request->probes},
         {spex_variable_name(SPEX_VARIABLE_OUT), output},
@@ -143,8 +143,8 @@ static int launch_program(struct spex_run_watch *watch, const struct request *re
                                               request->thread_budget};
     watch->interval_ms = (uint32_t)lround(request->interval * 1e3);
     watch->start_ns = spex_clock_ns(CLOCK_MONOTONIC);
-    int err =
-        spex_launch_program(&watch->program, request->argv, variables, &watch->signals.before);
+    int err = spex_launch_program(&watch->program, request->argv, variables,
+                                  watch->listener.handover.given.number, &watch->signals.before);
     if (err)
         return spex_complain(err == -ENOENT ? SPEX_EXIT_NOT_FOUND : SPEX_EXIT_NOT_EXECUTABLE,
                              "run: %s: %s", request->argv[0], strerror(-err));
@@ -185,7 +185,7 @@ static int run_finish(struct spex_run_watch *watch, const struct request *reques
         complain_of_silence(&watch->listener, request);
     int err = spex_run_output_close(&watch->output);
     if (err)
-        spex_complain(0, "run: cannot write to %s: %s", watch->output.name, strerror(-err));
+        spex_complain(0, "run: cannot write to %s: %s", watch->output.to.name, strerror(-err));
     if (program->by_signal)
         return 128 + program->by_signal;
     return err && program->status == 0 ? SPEX_EXIT_FAILED : program->status;
@@ -195,7 +195,7 @@ static int run_finish(struct spex_run_watch *watch, const struct request *reques
  * process. */
 int spex_command_run(int argc, char **argv) {
     static struct spex_run_watch watch = {
-        .listener = {.listening.socket.number = -1, .handover = -1, .handed = -1}};
+        .listener = {.listening.socket.number = -1, .handover = {{.number = -1}, .own = -1}}};
     struct request request = {.probes = NULL};
     int status = run_parse(argc, argv, &request);
     status = status ? status : request_choose_probes(&request);

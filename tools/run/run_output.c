@@ -38,17 +38,10 @@ static const char *const state_names[] = {"stopped", "ended",   "replaced", "clo
 /* Standard error by default, so that a table does not mix with the program's output. */
 int spex_run_output_open(struct spex_run_output *output, const char *path) {
     output->error = 0;
-    if (!path) {
-        output->file = stderr;
-        output->name = "standard error";
-    } else if (strcmp(path, "-") == 0) {
-        output->file = stdout;
-        output->name = "standard output";
-    } else {
-        output->file = fopen(path, "we");
-        output->name = path;
-    }
-    return output->file ? 0 : -errno;
+    int err = spex_output_file_open(
+        &output->to, path, output->intervals ? SPEX_OUTPUT_LINES : SPEX_OUTPUT_DOCUMENT, stderr);
+    output->file = output->to.file;
+    return err;
 }
 
 /* Keeps the first error, for spex_run_output_close. */
@@ -59,10 +52,9 @@ static void output_flush(struct spex_run_output *output) {
 }
 
 int spex_run_output_close(struct spex_run_output *output) {
-    output_flush(output);
-    if (output->file != stderr && output->file != stdout && fclose(output->file) != 0 &&
-        !output->error)
-        output->error = errno ? -errno : -EIO;
+    int err = spex_output_file_close(&output->to);
+    if (!output->error)
+        output->error = err;
     return output->error;
 }
 

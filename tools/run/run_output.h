@@ -8,11 +8,11 @@
 
 #include "observe/launch.h"
 #include "observe/listener.h"
+#include "tools/common/output_file.h"
 
 struct spex_run_output {
     FILE *file;
-    /* The name of the file in messages. */
-    const char *name;
+    struct spex_output_file to;
     bool json;
     /* There are tables before the end; JSON has one object a line then. */
     bool intervals;
@@ -20,8 +20,8 @@ struct spex_run_output {
     int error;
 };
 
-/* `path`: a file, which is emptied; "-" for standard output; NULL for standard error. 0 or a
- * negative errno value. */
+/* `path`: a file; "-" for standard output; NULL for standard error. With intervals a file is emptied,
+ * and gets lines as they come; otherwise it is replaced at the end. 0 or a negative errno value. */
 int spex_run_output_open(struct spex_run_output *output, const char *path);
 
 /* Prints the figures of a process since its last table. `seconds`: since the program's start. */

@@ -63,7 +63,7 @@ static nfds_t watch_fill_fds(const struct spex_run_watch *watch, struct pollfd f
     fds[SIGNALS] = (struct pollfd){.fd = watch->signals.fd, .events = POLLIN};
     fds[PROGRAM] = (struct pollfd){.fd = watch->program.pidfd, .events = POLLIN};
     fds[LISTENER] = (struct pollfd){.fd = listener->listening.socket.number, .events = POLLIN};
-    fds[HANDED] = (struct pollfd){.fd = listener->handed, .events = POLLIN};
+    fds[HANDED] = (struct pollfd){.fd = listener->handover.own, .events = POLLIN};
     for (size_t c = 0; c < listener->count; c++)
         fds[FIRST + c] = (struct pollfd){.fd = listener->callers[c]->socket, .events = POLLIN};
     return FIRST + listener->count;

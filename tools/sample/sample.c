@@ -25,6 +25,7 @@
 #include "tools/common/functions_argument.h"
 #include "tools/common/models_file.h"
 #include "tools/common/options.h"
+#include "tools/common/output_file.h"
 #include "tools/common/process_argument.h"
 #include "tools/common/stop_signals.h"
 #include "tools/sample/sample_output.h"
@@ -62,7 +63,7 @@ struct request {
     double share;
     /* Path, "-" or NULL; the file that it names. */
     const char *out;
-    FILE *file;
+    struct spex_output_file to;
     /* NULL: none given. */
     const char *functions;
     double samples;
@@ -121,36 +122,32 @@ static int sample_parse(int argc, char **argv, struct request *request) {
 /* Opens the output first, so that a bad path is reported before the program starts. An exit
  * status. */
 static int request_open_output(struct request *request) {
-    if (request->out && strcmp(request->out, "-") != 0)
-        request->file = fopen(request->out, "we");
-    else
-        request->file = request->out || request->process ? stdout : stderr;
-    return request->file ? SPEX_EXIT_OK
-                         : spex_complain(SPEX_EXIT_FAILED, "sample: cannot open %s: %s",
-                                         request->out, strerror(errno));
+    int err = spex_output_file_open(&request->to, request->out, SPEX_OUTPUT_DOCUMENT,
+                                    request->process ? stdout : stderr);
+    return err ? spex_complain(SPEX_EXIT_FAILED, "sample: cannot open %s: %s", request->out,
+                               strerror(-err))
+               : SPEX_EXIT_OK;
 }
 
 /* Closes the output. A result without kernels is printed, and is a failure. */
-static int print_account(const struct request *request, struct spex_sampled *sampled,
-                         double seconds, uint64_t lost) {
+static int print_account(struct request *request, struct spex_sampled *sampled, double seconds,
+                         uint64_t lost) {
     struct spex_sampled_kernel *kernels;
     struct spex_sample_account account = {
         .samples = request->samples, .seconds = seconds, .lost = lost};
     int err = spex_sampled_account(sampled, seconds, &kernels, &account.count);
     account.kernels = kernels;
-    FILE *file = request->file;
+    FILE *file = request->to.file;
     if (!err && request->json)
         err = spex_sample_print_json(&account, file);
     else if (!err)
         spex_sample_print(&account, file);
     if (!err)
-        err = spex_written(file);
-    if (file != stdout && file != stderr && fclose(file) != 0 && !err)
-        err = -errno;
+        err = spex_output_file_close(&request->to);
     free(kernels);
     if (err)
-        return spex_complain(SPEX_EXIT_FAILED, "sample: cannot write to %s: %s",
-                             request->out ? request->out : "the terminal", strerror(-err));
+        return spex_complain(SPEX_EXIT_FAILED, "sample: cannot write to %s: %s", request->to.name,
+                             strerror(-err));
     if (account.count == 0)
         return spex_complain(SPEX_EXIT_FAILED,
                              "no kernel has made a record; spex probes lists what the program has");
@@ -230,7 +227,7 @@ static int drain_records(struct spex_receiver *receiver, struct spex_sampled *sa
 
 /* Samples a program from its start to its end. The exit status is that of the program if it has
  * failed. */
-static int sample_started(const struct request *request, struct spex_sample_program *run,
+static int sample_started(struct request *request, struct spex_sample_program *run,
                           const char *selection, const char *models) {
     char samples[32];
     snprintf(samples, sizeof(samples), "%.6f", request->samples);
@@ -268,7 +265,7 @@ static int sample_started(const struct request *request, struct spex_sample_prog
 }
 
 /* The path of the models is made absolute, since the program may change its directory. */
-static int sample_program(const struct request *request) {
+static int sample_program(struct request *request) {
     struct spex_sample_program run;
     char *selection = models_selection(&request->models);
     char *models = realpath(request->models_path, NULL);
@@ -323,7 +320,7 @@ static int follow_process(const struct request *request, struct spex_attached *a
 
 /* Sends the models before kernels are switched on, and restores both at the end, in the
  * opposite order. */
-static int sample_attached(const struct request *request, const char *models, int stop_fd) {
+static int sample_attached(struct request *request, const char *models, int stop_fd) {
     struct spex_attached attached = {.process = 0};
     struct spex_sampled *sampled = NULL;
     struct spex_error error = {""};
@@ -350,7 +347,7 @@ static int sample_attached(const struct request *request, const char *models, in
 
 /* The path of the models is made absolute for the program, whose directory may be another. An
  * exit status. */
-static int sample_process(const struct request *request) {
+static int sample_process(struct request *request) {
     char *models = realpath(request->models_path, NULL);
     int stop_fd = spex_stop_signals_open();
     if (stop_fd < 0 || !models) {

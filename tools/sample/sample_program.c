@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Starts the program with SPEX_OUT set to a socket in a private directory, to which it streams
- * its records. */
+ * its records, or by the descriptor that it inherits. */
 #define _GNU_SOURCE
 #include "tools/sample/sample_program.h"
 
@@ -14,7 +14,7 @@
 #include "text/variables.h"
 #include "tools/common/complain.h"
 
-/* Variables besides SPEX_OUT. */
+/* Variables besides SPEX_OUT and SPEX_OUT_SOCKET. */
 enum { VARIABLES_MAX = 8 };
 
 /* Listens in a directory that only this user can enter. 0, or a negative errno value with the
@@ -30,8 +30,8 @@ static int receiver_listen(struct spex_sample_program *run, struct spex_error *e
 /* Signals are blocked before the program starts, so that none is lost in between. */
 int spex_sample_program_start(struct spex_sample_program *run, char *const *argv,
                               const struct spex_launch_variable *variables) {
-    struct spex_launch_variable all[VARIABLES_MAX + 2] = {{.name = NULL}};
-    char output[sizeof(run->socket) + 8];
+    struct spex_launch_variable all[VARIABLES_MAX + 3] = {{.name = NULL}};
+    char output[sizeof(run->socket) + 8], handover[SPEX_DESCRIPTOR_TEXT_BYTES];
     struct spex_error error;
     size_t count = 0;
     *run = (struct spex_sample_program){.signals.fd = -1, .program.pidfd = -1};
@@ -43,9 +43,13 @@ int spex_sample_program_start(struct spex_sample_program *run, char *const *argv
         return spex_complain(SPEX_EXIT_FAILED, "sample: %s", error.text);
     snprintf(output, sizeof(output), "unix:%s", run->socket);
     all[count++] = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_OUT), output};
-    for (; variables->name && count <= VARIABLES_MAX; variables++)
+    spex_descriptor_text(spex_receiver_handover(run->receiver), handover);
+    all[count++] =
+        (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_OUT_SOCKET), handover};
+    for (; variables->name && count < VARIABLES_MAX + 2; variables++)
         all[count++] = *variables;
-    err = spex_launch_program(&run->program, argv, all, &run->signals.before);
+    err = spex_launch_program(&run->program, argv, all,
+                              spex_receiver_handover(run->receiver)->number, &run->signals.before);
     if (err)
         return spex_complain(err == -ENOENT ? SPEX_EXIT_NOT_FOUND : SPEX_EXIT_NOT_EXECUTABLE,
                              "sample: %s: %s", argv[0], strerror(-err));

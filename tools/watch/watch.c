@@ -18,6 +18,7 @@
 #include "tools/common/complain.h"
 #include "tools/common/models_file.h"
 #include "tools/common/options.h"
+#include "tools/common/output_file.h"
 #include "tools/common/process_argument.h"
 #include "tools/common/stop_signals.h"
 #include "tools/watch/watch_output.h"
@@ -76,6 +77,7 @@ struct watch {
     struct spex_kernels_known known;
     struct spex_record_judge *judge;
     struct spex_thread_samples *samples;
+    struct spex_output_file to;
     struct spex_watch_output output;
     /* Events that wait for the next sample of threads. */
     struct event waiting[WAITING_MAX];
@@ -245,10 +247,10 @@ static int watch_attached(struct watch *watch, int stop_fd) {
 
 /* An exit status. */
 static int watch_open_output(struct watch *watch) {
-    watch->output.file = watch->out ? fopen(watch->out, "we") : stdout;
-    if (!watch->output.file)
-        return spex_complain(SPEX_EXIT_FAILED, "%s: %s", watch->out, strerror(errno));
-    return SPEX_EXIT_OK;
+    int err = spex_output_file_open(&watch->to, watch->out, SPEX_OUTPUT_LINES, stdout);
+    watch->output.file = watch->to.file;
+    return err ? spex_complain(SPEX_EXIT_FAILED, "%s: %s", watch->out, strerror(-err))
+               : SPEX_EXIT_OK;
 }
 
 /* Closes the output at the end, which may find that its end could not be written. An exit
@@ -262,9 +264,9 @@ static int watch_run(struct watch *watch) {
         status = watch_open_output(watch);
     if (!status)
         status = watch_attached(watch, stop_fd);
-    if (watch->out && watch->output.file && fclose(watch->output.file) != 0 &&
-        status != SPEX_EXIT_FAILED)
-        status = spex_complain(SPEX_EXIT_FAILED, "%s: %s", watch->out, strerror(errno));
+    int err = watch->out && watch->to.file ? spex_output_file_close(&watch->to) : 0;
+    if (err && status != SPEX_EXIT_FAILED)
+        status = spex_complain(SPEX_EXIT_FAILED, "%s: %s", watch->out, strerror(-err));
     spex_models_free(&watch->models);
     close(stop_fd);
     return status;

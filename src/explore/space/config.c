@@ -11,9 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <libxml/tree.h>
 
+#include "base/descriptor.h"
 #include "explore/space/config_file.h"
 #include "explore/space/xml.h"
 #include "text/number.h"
@@ -77,16 +79,34 @@ int spex_config_read(const char *path, struct spex_config **out, char *why, size
     return err;
 }
 
+/* Reads the configuration by the descriptor that the program has inherited, where it cannot reach
+ * the file by its path. Returns `err`, the error of the path, if it cannot be read so, either. */
+static int receive_inherited(struct spex_config **config, int err) {
+    struct spex_descriptor file = spex_descriptor_read(secure_getenv("SPEX_CONFIG_FILE"));
+    char path[32], ignored[1];
+    if ((err != -EACCES && err != -ENOENT) || !spex_descriptor_is_ours(&file))
+        return err;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", file.number);
+    return spex_config_read(path, config, ignored, sizeof(ignored)) ? err : 0;
+}
+
 /* A set-user-ID program is never explored: secure_getenv returns NULL in it. -ENOENT means "not
- * explored", so a file that is missing is another error. */
+ * explored", so a file that is missing is another error. A pipe, whose writer would be waited for, is
+ * refused. */
 int spex_config_receive(struct spex_config **config, char *why, size_t why_size) {
     const char *path = secure_getenv("SPEX_CONFIG");
+    struct stat found;
     *config = NULL;
     if (!path || !*path) {
         snprintf(why, why_size, "SPEX_CONFIG is not set: nobody is exploring this program");
         return -ENOENT;
     }
+    if (stat(path, &found) == 0 && !S_ISREG(found.st_mode)) {
+        snprintf(why, why_size, "SPEX_CONFIG=%s: a regular file was expected", path);
+        return -EINVAL;
+    }
     int err = spex_config_read(path, config, why, why_size);
+    err = err ? receive_inherited(config, err) : 0;
     return err == -ENOENT ? -EIO : err; /* -ENOENT means "not explored" */
 }
 
@@ -148,10 +168,13 @@ static xmlDoc *config_document(const struct spex_space *space, const size_t *lev
     return document;
 }
 
+/* Whatever the umask, the program of another user may read the file by a descriptor; the directory
+ * keeps others out. */
 static int config_write_file(const char *path, const void *text, size_t length) {
     FILE *out = fopen(path, "we");
     if (!out)
         return -errno;
+    fchmod(fileno(out), 0644);
     int err = fwrite(text, 1, length, out) == length ? 0 : -errno;
     if (fclose(out) != 0 && !err)
         err = -errno;

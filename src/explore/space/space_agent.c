@@ -58,7 +58,8 @@ static bool is_variable(const char *name) {
 
 /* Fails for names that are no variable's, that spex sets itself, or that are given twice. */
 static int check_variable(const struct taking *taking, const xmlNode *element, const char *name) {
-    static const char *const ours[] = {"SPEX_CONFIG", "SPEX_PROBES", "SPEX_OUT"};
+    static const char *const ours[] = {"SPEX_CONFIG", "SPEX_CONFIG_FILE", "SPEX_PROBES", "SPEX_OUT",
+                                       "SPEX_OUT_SOCKET"};
     if (!is_variable(name))
         return spex_xml_fail(taking->xml, element,
                              "name=\"%s\": letters, digits and \"_\" were expected", name);

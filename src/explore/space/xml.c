@@ -26,7 +26,6 @@ typedef const xmlError parse_error;
 typedef xmlError parse_error;
 #endif
 
-/* 0; -EFBIG: the file has as many bytes as there is room for, or more; or the error of reading. */
 /* Passes the parser's message on, without its newline. */
 static int fail_parse(struct spex_xml *xml, const xmlError *error) {
     const char *text = error && error->message ? error->message : "not an XML document\n";
@@ -83,7 +82,8 @@ static int xml_parse(struct spex_xml *xml) {
 
 int spex_xml_read_file(struct spex_xml *xml, const char *path, struct spex_error *error) {
     *xml = (struct spex_xml){.path = path, .error = error};
-    int err = spex_whole_file_read(path, SPEX_XML_BYTES_MAX, &xml->text, &xml->length, error);
+    int err = spex_whole_file_read(path, SPEX_FILE_ANY, SPEX_XML_BYTES_MAX, &xml->text,
+                                   &xml->length, error);
     err = err ? err : xml_parse(xml);
     if (err)
         spex_xml_free(xml);

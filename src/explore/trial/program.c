@@ -28,7 +28,9 @@
 
 /* Variables that spex sets for the program. Others of spex, such as SPEX_RING_RECORDS, are the
  * user's. */
-static const char *const own_variables[] = {"SPEX_CONFIG", "SPEX_PROBES", "SPEX_OUT", NULL};
+static const char *const own_variables[] = {"SPEX_CONFIG", "SPEX_CONFIG_FILE", "SPEX_PROBES",
+                                            "SPEX_OUT",    "SPEX_OUT_SOCKET",  NULL};
+enum { OWN_VARIABLES = sizeof(own_variables) / sizeof(own_variables[0]) - 1 };
 
 /* Returns whether "NAME=value" is of this name. */
 static bool is_name_of(const char *name, size_t length, const char *variable) {
@@ -47,17 +49,39 @@ static bool is_replaced(const struct spex_launch *launch, const char *variable) 
     return false;
 }
 
-/* Makes the 1 to 3 variables that spex sets; with a socket, SPEX_OUT is the first. Returns how
- * many; fewer than wanted when out of memory. */
-static size_t environment_add_own(const struct spex_launch *launch, char **environment) {
-    size_t made = 0;
-    if (launch->socket && asprintf(&environment[made], "SPEX_OUT=unix:%s", launch->socket) >= 0)
-        made++;
-    if (launch->probes && asprintf(&environment[made], "SPEX_PROBES=%s", launch->probes) >= 0)
-        made++;
-    if (asprintf(&environment[made], "SPEX_CONFIG=%s", launch->config) >= 0)
-        made++;
-    return made;
+/* Appends a variable, unless there is no value. False: out of memory. */
+static bool environment_add(char **environment, size_t *made, const char *name, const char *value) {
+    if (value && asprintf(&environment[*made], "%s%s", name, value) < 0)
+        return false;
+    *made += value != NULL;
+    return true;
+}
+
+/* As environment_add, for a descriptor that the program inherits. */
+static bool environment_add_inherited(char **environment, size_t *made, const char *name,
+                                      const struct spex_descriptor *inherited) {
+    char text[SPEX_DESCRIPTOR_TEXT_BYTES];
+    if (!inherited || inherited->number < 0)
+        return true;
+    spex_descriptor_text(inherited, text);
+    return environment_add(environment, made, name, text);
+}
+
+/* Appends the variables that spex sets; with a socket, SPEX_OUT is the first. False: out of
+ * memory. */
+static bool environment_add_own(const struct spex_launch *launch, char **environment,
+                                size_t *made) {
+    return environment_add(environment, made, "SPEX_OUT=unix:", launch->socket) &&
+           environment_add(environment, made, "SPEX_PROBES=", launch->probes) &&
+           environment_add(environment, made, "SPEX_CONFIG=", launch->config) &&
+           environment_add_inherited(environment, made, "SPEX_OUT_SOCKET=", launch->handover) &&
+           environment_add_inherited(environment, made, "SPEX_CONFIG_FILE=", launch->config_file);
+}
+
+static void environment_free(char **environment, size_t made) {
+    for (size_t i = 0; environment && i < made; i++)
+        free(environment[i]);
+    free(environment);
 }
 
 /* The program's environment. Only its first *made strings are to be freed. NULL when out of
@@ -68,11 +92,14 @@ static char **environment_make(const struct spex_launch *launch, size_t *made) {
         count++;
     while (launch->variables && launch->variables[more])
         more++;
-    char **environment = calloc(count + more + 4, sizeof(*environment));
+    char **environment = calloc(count + more + OWN_VARIABLES + 1, sizeof(*environment));
     *made = 0;
     if (!environment)
         return NULL;
-    *made = environment_add_own(launch, environment);
+    if (!environment_add_own(launch, environment, made)) {
+        environment_free(environment, *made);
+        return NULL;
+    }
     size_t to = *made;
     for (size_t from = 0; from < more; from++)
         if (strchr(launch->variables[from], '='))
@@ -84,15 +111,14 @@ static char **environment_make(const struct spex_launch *launch, size_t *made) {
     return environment;
 }
 
-static void environment_free(char **environment, size_t made) {
-    for (size_t i = 0; environment && i < made; i++)
-        free(environment[i]);
-    free(environment);
-}
-
 /* Runs in the child. Children of the program inherit the CPUs. NULL: no limit. */
 static int limit_cpus(const cpu_set_t *cpus) {
     return cpus ? sched_setaffinity(0, sizeof(*cpus), cpus) : 0;
+}
+
+/* Runs in the child. Another program that is launched at the same time does not inherit it. */
+static bool inherit(const struct spex_descriptor *descriptor) {
+    return !descriptor || descriptor->number < 0 || fcntl(descriptor->number, F_SETFD, 0) == 0;
 }
 
 /* Runs in the child. Opens the configuration on the descriptor where the program expects it,
@@ -124,8 +150,8 @@ static void child_run(const struct spex_launch *launch, char **environment, int 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (getppid() == parent && nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(output, 1) >= 0 &&
-        dup2(output, 2) >= 0 && limit_cpus(launch->cpus) == 0 &&
-        open_configuration(launch, &status))
+        dup2(output, 2) >= 0 && limit_cpus(launch->cpus) == 0 && inherit(launch->handover) &&
+        inherit(launch->config_file) && open_configuration(launch, &status))
         execvpe(launch->argv[0], launch->argv, environment);
     spex_exec_failed(status, errno);
 }
@@ -195,8 +221,7 @@ int spex_program_launch(struct spex_program *program, const struct spex_launch *
     size_t made;
     *program = (struct spex_program){.pid = -1, .pidfd = -1, .output = -1};
     char **environment = environment_make(launch, &made);
-    size_t wanted = 1 + (launch->socket != NULL) + (launch->probes != NULL);
-    int err = environment && made == wanted ? 0 : -ENOMEM;
+    int err = environment ? 0 : -ENOMEM;
     err = err ? err : start_program(program, launch, environment);
     err = err ? err : open_pidfd(program);
     /* The first variable is SPEX_OUT with the path of this run's socket: only this run's processes

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/descriptor.h"
 #include "measure/usage.h"
 #include "text/error.h"
 
@@ -33,6 +34,9 @@ struct spex_launch {
     const char *config; /* path of the configuration, for SPEX_CONFIG */
     const char *probes; /* for SPEX_PROBES; NULL: not set */
     const char *socket; /* path for SPEX_OUT; NULL: not set */
+    /* What the program inherits for the case that it can reach neither `socket` nor `config`, as
+     * after a change of user: for SPEX_OUT_SOCKET and SPEX_CONFIG_FILE. NULL: nothing. */
+    const struct spex_descriptor *handover, *config_file;
     /* Teardown kills the processes that the program has started, which it finds by their
      * environment. Needs a socket. */
     bool sweep;

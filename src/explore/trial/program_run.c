@@ -5,6 +5,7 @@
 #include "explore/trial/program_run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,15 @@
 void spex_program_run_init(struct spex_program_run *run, const char *directory, int stop_fd) {
     *run = (struct spex_program_run){.directory = directory, .stop_fd = stop_fd};
     run->program.pid = run->program.pidfd = run->program.output = -1;
+    run->config_file = SPEX_NO_DESCRIPTOR;
+}
+
+/* What the program reads if it cannot search the directory. Without a descriptor for it the path
+ * alone is left. */
+static void config_file_open(struct spex_program_run *run) {
+    int fd = open(run->config, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0)
+        run->config_file = spex_descriptor_of(fd);
 }
 
 /* The socket must listen before the program is launched, which connects in spex_start. */
@@ -28,6 +38,8 @@ int spex_program_run_prepare(struct spex_program_run *run, const struct spex_spa
     if (!run->config || !run->socket)
         return spex_fail(error, -ENOMEM, "out of memory");
     int err = spex_config_write(run->config, space, levels, error);
+    if (!err)
+        config_file_open(run);
     return err ? err : spex_receiver_open(run->socket, &run->receiver, error);
 }
 
@@ -45,6 +57,8 @@ int spex_program_run_begin(struct spex_program_run *run, const struct spex_space
     launch.descriptor = file->agent->descriptor;
     launch.probes = probes;
     launch.socket = run->socket;
+    launch.handover = spex_receiver_handover(run->receiver);
+    launch.config_file = &run->config_file;
     /* Before a teardown command, the program's processes are ended. Without one,
      * spex_trial_agent_end's search at the end of the run is enough. */
     launch.sweep = run->around.filled.teardown != NULL;
@@ -89,6 +103,7 @@ void spex_program_run_release(struct spex_program_run *run) {
         unlink(run->socket);
     if (run->config)
         unlink(run->config);
+    spex_descriptor_close(&run->config_file);
     free(run->socket);
     free(run->config);
 }

@@ -35,6 +35,7 @@ struct spex_program_run {
     struct spex_program program;
     struct spex_receiver *receiver;
     char *config; /* path of the configuration */
+    struct spex_descriptor config_file;
     char *socket; /* path of the stream's socket */
 };
 

@@ -21,6 +21,7 @@
 #include "measure/in_order.h"
 #include "ring/probe_type.h"
 #include "site/provider.h"
+#include "wire/handover.h"
 
 /* A frame that is received so much later than it was sent shows that this process was held up; most
  * sites of a stream. */
@@ -30,6 +31,7 @@
 /* One stream: its sockets, what the program has told, and the records that wait for their order. */
 struct spex_receiver {
     int listener;
+    struct spex_handover handover;
     int connection;
     bool connected;
     bool ended;
@@ -71,6 +73,7 @@ static struct spex_receiver *receiver_make(void) {
         return NULL;
     }
     receiver->listener = receiver->connection = -1;
+    receiver->handover = SPEX_NO_HANDOVER;
     return receiver;
 }
 
@@ -96,6 +99,7 @@ int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex
         spex_receiver_close(receiver);
         return err;
     }
+    spex_handover_open(&receiver->handover);
     *out = receiver;
     return 0;
 }
@@ -110,6 +114,7 @@ void spex_receiver_close(struct spex_receiver *receiver) {
     if (!receiver)
         return;
     close_fd(&receiver->listener);
+    spex_handover_close(&receiver->handover);
     close_fd(&receiver->connection);
     free(receiver->sites);
     free(receiver->contexts);
@@ -120,15 +125,26 @@ void spex_receiver_close(struct spex_receiver *receiver) {
 
 void spex_receiver_fds(const struct spex_receiver *receiver, int fds[SPEX_RECEIVER_FDS]) {
     fds[0] = receiver->listener;
-    fds[1] = receiver->connection;
+    fds[1] = receiver->handover.own;
+    fds[2] = receiver->connection;
+}
+
+const struct spex_descriptor *spex_receiver_handover(const struct spex_receiver *receiver) {
+    return &receiver->handover.given;
+}
+
+/* A connection that waits, at the path or over the pair; or a negative number. */
+static int connection_next(struct spex_receiver *receiver) {
+    int fd = receiver->listener < 0
+                 ? -1
+                 : accept4(receiver->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    return fd < 0 ? spex_handover_accept(&receiver->handover) : fd;
 }
 
 /* Accepts the program's connection. A second one is an error, since it is not known which of them
  * is meant. */
 static int receiver_accept(struct spex_receiver *receiver, struct spex_error *error) {
-    if (receiver->listener < 0)
-        return 0;
-    int fd = accept4(receiver->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = connection_next(receiver);
     if (fd < 0)
         return 0;
     if (receiver->connected) {

@@ -9,6 +9,7 @@
 
 #include <spex/record.h>
 
+#include "base/descriptor.h"
 #include "kernels/kernel_paths.h"
 #include "probe/contexts.h"
 #include "text/error.h"
@@ -16,7 +17,8 @@
 
 struct spex_receiver;
 
-/* Listens at `path`. 0 or a negative errno value. */
+/* Listens at `path`, and over a pair of sockets for a program that cannot reach it. 0 or a negative
+ * errno value. */
 int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex_error *error);
 
 /* Makes a receiver of a socket to which the program is connected already. The receiver owns the
@@ -24,8 +26,12 @@ int spex_receiver_open(const char *path, struct spex_receiver **out, struct spex
 int spex_receiver_of(int socket, struct spex_receiver **out, struct spex_error *error);
 void spex_receiver_close(struct spex_receiver *receiver);
 
-/* Descriptors to poll for input: the listening socket and the program's; -1 for a closed one. */
-#define SPEX_RECEIVER_FDS 2
+/* What the program inherits, with its text as SPEX_OUT_SOCKET. */
+const struct spex_descriptor *spex_receiver_handover(const struct spex_receiver *receiver);
+
+/* Descriptors to poll for input: the listening socket, the end of the pair, and the program's; -1
+ * for a closed one. */
+#define SPEX_RECEIVER_FDS 3
 void spex_receiver_fds(const struct spex_receiver *receiver, int fds[SPEX_RECEIVER_FDS]);
 
 /* Receives what has arrived, without waiting. 0; 1 when there may be more; -EPROTO when the stream

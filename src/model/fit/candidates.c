@@ -150,7 +150,8 @@ static void candidates_choose(const struct slicing *slicing, struct spex_candida
             continue;
         double left = slices_residual(slicing, spex_problem_column(problem, slicing->parameter, f));
         /* All functions have one term, so terms have no price here. */
-        double score = spex_score(count, left / count, spex_functions()[f].complexity, 0);
+        double score =
+            spex_score(count, left / count, problem->noise, spex_functions()[f].complexity, 0);
         candidates_insert(candidates, scores, f, score);
         least = fmin(least, left);
     }

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/student.h"
+#include "model/fit/beyond.h"
 #include "model/fit/search.h"
 
 /* Terms that contribute less than this share of the model's greatest value do not count for its
@@ -20,47 +22,13 @@
  * this well (standard error by mean). Those are few measurements of a noisy constant. */
 #define CONSTANT_ERROR       0.10
 
-/* Limits of an F test that compares the residuals with the variance of repeated measurements at
- * one point. The test needs NOISE_FREEDOM_MIN degrees of freedom of that variance. The ratio of
- * the two may exceed 1 by NOISE_EXCESS over the root of the residuals' degrees of freedom, as it
- * does by chance in one of 40 cases. */
-#define NOISE_FREEDOM_MIN 10
-#define NOISE_EXCESS      3
 /* A model whose relative deviation from the points' means is at most this leaves as little as a
  * constant is allowed to. */
-#define LEFT_SPREAD       CONSTANT_SPREAD
+#define LEFT_SPREAD    CONSTANT_SPREAD
+/* Of a factor, so that it is a number. */
+#define DOUBLINGS_MOST 100
 /* A coefficient is certain when it is so many standard errors above 0. */
-#define CERTAIN           5
-
-/* Fills in the model's form and coefficients. Column 0 of the fit is the constant, if the form
- * has one. The model must be zero. */
-static void model_make(const struct spex_bench *bench, const struct spex_hypothesis *hypothesis,
-                       const struct spex_least_squares *fit, struct spex_model *model) {
-    const struct spex_function *functions = spex_functions();
-    size_t first = hypothesis->constant;
-    model->parameter_count = bench->problem->points->parameter_count;
-    model->constant = first ? fit->coefficients[0] : 0;
-    model->term_count = hypothesis->terms;
-    for (size_t t = 0; t < hypothesis->terms; t++) {
-        model->terms[t].coefficient = fit->coefficients[first + t];
-        for (size_t p = 0; p < model->parameter_count; p++)
-            if (hypothesis->functions[t][p])
-                model->terms[t].factors[p] = functions[hypothesis->functions[t][p] - 1].exponents;
-    }
-}
-
-/* Variance of repeated measurements at one point, pooled over the points and multiplied by the
- * weights: as these are 1 / time², a relative variance. *freedom gets its degrees of freedom. */
-static double variance_within(const struct spex_problem *problem, double *freedom) {
-    const struct spex_points *points = problem->points;
-    double sum = 0;
-    *freedom = 0;
-    for (size_t i = 0; i < points->count; i++) {
-        sum += (points->rows[i] - 1) * points->variances[i] * problem->weights[i];
-        *freedom += points->rows[i] - 1;
-    }
-    return *freedom > 0 ? sum / *freedom : 0;
-}
+#define CERTAIN        5
 
 /* Sets the model's variances. A single measurement varies as repeated ones at one point do, and
  * in addition by what the points' means deviate from the model beyond that noise. The
@@ -69,8 +37,7 @@ static double variance_within(const struct spex_problem *problem, double *freedo
 static void model_set_variance(const struct spex_problem *problem,
                                const struct spex_least_squares *fit,
                                const struct spex_hypothesis *hypothesis, struct spex_model *model) {
-    double within_freedom, rows = 0, count = (double)problem->data.count;
-    double within = variance_within(problem, &within_freedom);
+    double within = problem->within, rows = 0, count = (double)problem->data.count;
     double between_freedom = count - (double)fit->columns;
     double between = between_freedom > 0 ? fit->squares / between_freedom : 0;
     for (size_t i = 0; i < problem->data.count; i++)
@@ -78,7 +45,7 @@ static void model_set_variance(const struct spex_problem *problem,
     double single = sqrt(within + fmax(between - within / rows, 0));
     model->share = single;
     model->floor = single * problem->floor;
-    model->freedom = fmax(between_freedom, within > 0 ? within_freedom : 0);
+    model->freedom = fmax(between_freedom, within > 0 ? problem->within_freedom : 0);
     size_t first = hypothesis->constant ? 0 : 1;
     for (size_t a = 0; a < fit->columns; a++)
         for (size_t b = 0; b < fit->columns; b++)
@@ -95,19 +62,14 @@ static void model_set_variance(const struct spex_problem *problem,
 static bool residual_is_noise(const struct spex_problem *problem,
                               const struct spex_least_squares *fit,
                               const struct spex_hypothesis *hypothesis) {
-    double within_freedom, inverse_rows = 0, count = (double)problem->data.count;
-    double within = variance_within(problem, &within_freedom);
-    double freedom = count - (double)fit->columns;
-    for (size_t i = 0; i < problem->data.count; i++)
-        inverse_rows += 1 / problem->points->rows[i] / count;
-    if (within_freedom < NOISE_FREEDOM_MIN || !(freedom > 0))
+    double freedom = (double)problem->data.count - (double)fit->columns;
+    if (problem->within_freedom < SPEX_NOISE_FREEDOM_MIN || !(freedom > 0))
         return false;
-    /* A point's mean has the variance of one measurement over its number of measurements. */
-    double left = fit->squares / freedom, noise = within * inverse_rows;
+    double left = fit->squares / freedom;
     for (size_t c = hypothesis->constant; c < fit->columns; c++)
-        if (fit->coefficients[c] < CERTAIN * sqrt(fmax(left, noise) * fit->inverse[c][c]))
+        if (fit->coefficients[c] < CERTAIN * sqrt(fmax(left, problem->noise) * fit->inverse[c][c]))
             return false;
-    return left <= noise * (1 + NOISE_EXCESS / sqrt(freedom)) || left <= LEFT_SPREAD * LEFT_SPREAD;
+    return spex_left_is_noise(problem, fit) || left <= LEFT_SPREAD * LEFT_SPREAD;
 }
 
 static double values_mean(const double *values, size_t count) {
@@ -258,7 +220,8 @@ static bool model_is_finite(const struct spex_model *model) {
 
 /* Searches the form and fits the model to it. The search keeps scores only, so the best form is
  * fitted once more, without a bound, for its coefficients and their covariance. */
-static int fit_points(const struct spex_points *points, struct spex_model *model) {
+static int fit_points(const struct spex_points *points, struct spex_fit *fit) {
+    struct spex_model *model = &fit->model;
     struct spex_problem problem;
     struct spex_bench bench = {.products = NULL};
     struct spex_hypothesis best;
@@ -268,10 +231,12 @@ static int fit_points(const struct spex_points *points, struct spex_model *model
     err = err ? err : spex_search(&bench, &best);
     if (!err) {
         spex_hypothesis_judge(&bench, &best, INFINITY, &squares);
-        model_make(&bench, &best, &squares, model);
+        spex_hypothesis_make_model(&problem, &best, &squares, model);
         model_set_variance(&problem, &squares, &best, model);
         model->adjusted_r2 = adjusted_r2(points, model);
         model->class = model_classify(points, model, residual_is_noise(&problem, &squares, &best));
+        spex_beyond_greatest(&problem, NULL, fit->greatest);
+        err = spex_beyond_estimate(&bench, &best, &squares, &fit->power_error);
     }
     spex_bench_free(&bench);
     spex_problem_free(&problem);
@@ -285,11 +250,26 @@ int spex_fit(const struct spex_measurements *measured, struct spex_fit *fit) {
         return err;
     *fit = (struct spex_fit){.points = 0};
     err = spex_points_make(&points, measured);
-    err = err ? err : fit_points(&points, &fit->model);
+    err = err ? err : fit_points(&points, fit);
     if (!err && !model_is_finite(&fit->model))
         err = -ERANGE;
     fit->points = points.count;
     fit->outliers = points.outliers;
     spex_points_free(&points);
     return err;
+}
+
+/* The power's error makes a factor, above and below, that is independent of the model's own
+ * interval. */
+struct spex_prediction spex_fit_predict(const struct spex_fit *fit, const double *parameters) {
+    struct spex_prediction prediction = spex_model_predict(&fit->model, parameters);
+    double octaves = spex_beyond_octaves(parameters, fit->greatest, fit->model.parameter_count);
+    if (!(octaves > 0) || !isfinite(prediction.high))
+        return prediction;
+    double power = spex_student_two_sided(0.05, fit->model.freedom) * fit->power_error;
+    double factor = exp2(fmin(power * octaves, DOUBLINGS_MOST));
+    double value = prediction.value, above = value * (factor - 1), below = value * (1 - 1 / factor);
+    prediction.high = value + hypot(prediction.high - value, above);
+    prediction.low = fmax(value - hypot(value - prediction.low, below), 0);
+    return prediction;
 }

@@ -8,23 +8,46 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/student.h"
+
 /* Errors of prediction below this share of the time do not tell forms apart. */
 #define ERROR_MIN        3e-4
 /* Price of a unit of complexity, and of a term, in units of the score. */
 #define COMPLEXITY_PRICE 4.5
 #define TERM_PRICE       4.0
+/* Complexity of a term that has a parameter in common with another. */
+#define TWIN_COMPLEXITY  0.45
 
-/* Where there are several terms, each coefficient must be so many standard errors above 0; more
- * where another term has a parameter in common with it. */
-#define SURE             2.5
-#define SURE_BESIDE_TWIN 4.0
+/* Where there are several terms, each coefficient must be so far above 0 that chance would bring it
+ * there, to either side, with this probability; further where another term has a parameter in
+ * common with it. Of a normal distribution these are 2.5 and 4 standard errors. */
+#define SURE             1.24e-2
+#define SURE_BESIDE_TWIN 6.33e-5
+/* Limits of an F test that compares the residuals with the variance of repeated measurements at
+ * one point: their ratio may exceed 1 by NOISE_EXCESS over the root of the residuals' degrees of
+ * freedom, as it does by chance in one of 40 cases. */
+#define NOISE_EXCESS     3
 /* A constant below this share of the least time is a rounding error. */
 #define NOTHING          1e-9
+
+/* Few points leave few degrees of freedom, with which chance makes greater coefficients. */
+static void bench_set_sure(struct spex_bench *bench) {
+    const struct spex_problem *problem = bench->problem;
+    for (size_t columns = 0; columns <= SPEX_MODEL_COLUMNS_MAX; columns++) {
+        double freedom = (double)problem->data.count - (double)columns;
+        for (int noise = 0; noise < 2; noise++) {
+            double all = freedom + (noise ? problem->within_freedom : 0);
+            bench->sure[noise][columns] = spex_student_two_sided(SURE, all);
+            bench->sure_beside_twin[noise][columns] = spex_student_two_sided(SURE_BESIDE_TWIN, all);
+        }
+    }
+}
 
 int spex_bench_make(struct spex_bench *bench, const struct spex_problem *problem) {
     *bench = (struct spex_bench){
         .problem = problem,
         .products = calloc(problem->data.count * SPEX_MODEL_TERMS_MAX + 1, sizeof(double))};
+    bench_set_sure(bench);
     return bench->products ? 0 : -ENOMEM;
 }
 
@@ -60,20 +83,9 @@ static const double *term_column(struct spex_bench *bench, const struct spex_hyp
 
 /* Minus twice the logarithm of the likelihood of normal errors with this mean square, up to a
  * constant, plus the prices. */
-double spex_score(double count, double error, double complexity, size_t terms) {
-    return count * log(error + ERROR_MIN * ERROR_MIN) + COMPLEXITY_PRICE * complexity +
+double spex_score(double count, double error, double noise, double complexity, size_t terms) {
+    return count * log(error + noise + ERROR_MIN * ERROR_MIN) + COMPLEXITY_PRICE * complexity +
            TERM_PRICE * (double)terms;
-}
-
-/* The sum of the complexities of all functions in the form. */
-static double hypothesis_complexity(const struct spex_hypothesis *hypothesis, size_t parameters) {
-    const struct spex_function *functions = spex_functions();
-    double sum = 0;
-    for (size_t t = 0; t < hypothesis->terms; t++)
-        for (size_t p = 0; p < parameters; p++)
-            if (hypothesis->functions[t][p])
-                sum += functions[hypothesis->functions[t][p] - 1].complexity;
-    return sum;
 }
 
 /* Whether another term has a parameter in common with this one. Functions of one parameter
@@ -88,18 +100,42 @@ static bool term_has_twin(const struct spex_hypothesis *hypothesis, size_t term,
     return false;
 }
 
+/* The sum of the complexities of all functions in the form, and of twins. */
+static double hypothesis_complexity(const struct spex_hypothesis *hypothesis, size_t parameters) {
+    const struct spex_function *functions = spex_functions();
+    double sum = 0;
+    for (size_t t = 0; t < hypothesis->terms; t++) {
+        sum += term_has_twin(hypothesis, t, parameters) ? TWIN_COMPLEXITY : 0;
+        for (size_t p = 0; p < parameters; p++)
+            if (hypothesis->functions[t][p])
+                sum += functions[hypothesis->functions[t][p] - 1].complexity;
+    }
+    return sum;
+}
+
+bool spex_left_is_noise(const struct spex_problem *problem, const struct spex_least_squares *fit) {
+    double freedom = (double)problem->data.count - (double)fit->columns;
+    return problem->within_freedom >= SPEX_NOISE_FREEDOM_MIN && freedom > 0 &&
+           fit->squares / freedom <= problem->noise * (1 + NOISE_EXCESS / sqrt(freedom));
+}
+
 /* Whether all coefficients are above 0, and, if there are several terms, by enough standard
- * errors. */
+ * errors. The residuals' variance has few degrees of freedom; where they are noise, that of
+ * repeated measurements has more. */
 static bool coefficients_are_positive(const struct spex_bench *bench,
                                       const struct spex_hypothesis *hypothesis,
                                       const struct spex_least_squares *fit) {
-    size_t first = hypothesis->constant, parameters = bench->problem->points->parameter_count;
-    double freedom = (double)bench->problem->data.count - (double)fit->columns;
+    const struct spex_problem *problem = bench->problem;
+    size_t first = hypothesis->constant, parameters = problem->points->parameter_count;
+    double freedom = (double)problem->data.count - (double)fit->columns;
     double variance = freedom > 0 ? fit->squares / freedom : 0;
+    bool noise = spex_left_is_noise(problem, fit);
+    variance = noise ? fmax(variance, problem->noise) : variance;
     for (size_t t = 0; t < hypothesis->terms; t++) {
-        double sure = hypothesis->terms == 1                     ? 0
-                      : term_has_twin(hypothesis, t, parameters) ? SURE_BESIDE_TWIN
-                                                                 : SURE;
+        double sure = hypothesis->terms == 1 ? 0
+                      : term_has_twin(hypothesis, t, parameters)
+                          ? bench->sure_beside_twin[noise][fit->columns]
+                          : bench->sure[noise][fit->columns];
         double error = sqrt(variance * fit->inverse[first + t][first + t]);
         if (!(fit->coefficients[first + t] > sure * error))
             return false;
@@ -109,7 +145,7 @@ static bool coefficients_are_positive(const struct spex_bench *bench,
 
 static double hypothesis_score(const struct spex_bench *bench,
                                const struct spex_hypothesis *hypothesis, double error) {
-    return spex_score((double)bench->problem->data.count, error,
+    return spex_score((double)bench->problem->data.count, error, bench->problem->noise,
                       hypothesis_complexity(hypothesis, bench->problem->points->parameter_count),
                       hypothesis->terms);
 }
@@ -149,4 +185,21 @@ bool spex_hypothesis_try(struct spex_bench *bench, struct spex_hypothesis hypoth
         return false;
     *best = hypothesis;
     return true;
+}
+
+/* Column 0 of the fit is the constant, if the form has one. */
+void spex_hypothesis_make_model(const struct spex_problem *problem,
+                                const struct spex_hypothesis *hypothesis,
+                                const struct spex_least_squares *fit, struct spex_model *model) {
+    const struct spex_function *functions = spex_functions();
+    size_t first = hypothesis->constant;
+    model->parameter_count = problem->points->parameter_count;
+    model->constant = first ? fit->coefficients[0] : 0;
+    model->term_count = hypothesis->terms;
+    for (size_t t = 0; t < hypothesis->terms; t++) {
+        model->terms[t].coefficient = fit->coefficients[first + t];
+        for (size_t p = 0; p < model->parameter_count; p++)
+            if (hypothesis->functions[t][p])
+                model->terms[t].factors[p] = functions[hypothesis->functions[t][p] - 1].exponents;
+    }
 }

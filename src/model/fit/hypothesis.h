@@ -17,8 +17,9 @@ struct spex_hypothesis {
 };
 
 /* The score of a form that predicts `count` points with mean square `error` relative to the
- * weights, and has this complexity and number of terms. */
-double spex_score(double count, double error, double complexity, size_t terms);
+ * weights, and has this complexity and number of terms. `noise`: variance of the points' means;
+ * errors below it do not tell forms apart. */
+double spex_score(double count, double error, double noise, double complexity, size_t terms);
 
 /* Room for the columns of one hypothesis at a time. */
 struct spex_bench {
@@ -26,15 +27,30 @@ struct spex_bench {
     /* Memory for the columns of terms with several factors, term by term. */
     double *products;
     const double *columns[SPEX_MODEL_COLUMNS_MAX];
+    /* Standard errors by which coefficients of forms with several terms must be above 0, by the
+     * number of columns: [0] where more is left than noise, [1] where it is noise. */
+    double sure[2][SPEX_MODEL_COLUMNS_MAX + 1];
+    double sure_beside_twin[2][SPEX_MODEL_COLUMNS_MAX + 1];
 };
 
 int spex_bench_make(struct spex_bench *bench, const struct spex_problem *problem);
 void spex_bench_free(struct spex_bench *bench);
 
+/* Degrees of freedom of the variance of repeated measurements, for tests against it. */
+#define SPEX_NOISE_FREEDOM_MIN 10
+
+/* Whether the residuals are no greater than the noise of repeated measurements explains. */
+bool spex_left_is_noise(const struct spex_problem *problem, const struct spex_least_squares *fit);
+
 /* Fits a form and sets its `constant` and `score`. *fit is valid if the score is finite; the
  * constant comes first, if there is one. The score stays INFINITY if it cannot be below `bound`. */
 void spex_hypothesis_judge(struct spex_bench *bench, struct spex_hypothesis *hypothesis,
                            double bound, struct spex_least_squares *fit);
+
+/* Fills in the model's form and coefficients; the model must be zero. */
+void spex_hypothesis_make_model(const struct spex_problem *problem,
+                                const struct spex_hypothesis *hypothesis,
+                                const struct spex_least_squares *fit, struct spex_model *model);
 
 /* Judges a form, and copies it to *best if it is better. True: it is. */
 bool spex_hypothesis_try(struct spex_bench *bench, struct spex_hypothesis hypothesis,

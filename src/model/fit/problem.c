@@ -33,6 +33,21 @@ static void problem_set_weights(struct spex_problem *problem) {
     }
 }
 
+/* Pools the variances of the points, multiplied by the weights: as these are 1 / time², relative
+ * variances. The mean of a point has the variance of one measurement over its number of
+ * measurements. */
+static void problem_set_noise(struct spex_problem *problem) {
+    const struct spex_points *points = problem->points;
+    double sum = 0, inverse_rows = 0;
+    for (size_t i = 0; i < points->count; i++) {
+        sum += (points->rows[i] - 1) * points->variances[i] * problem->weights[i];
+        problem->within_freedom += points->rows[i] - 1;
+        inverse_rows += 1 / points->rows[i] / (double)points->count;
+    }
+    problem->within = problem->within_freedom > 0 ? sum / problem->within_freedom : 0;
+    problem->noise = problem->within * inverse_rows;
+}
+
 /* Points whose values of one parameter differ. A later point with one of these values copies the
  * functions' values: grids have few values, and powers take long to compute. */
 enum { SEEN_MAX = 32 };
@@ -102,6 +117,7 @@ int spex_problem_make(struct spex_problem *problem, const struct spex_points *po
         return -ENOMEM;
     problem->data = (struct spex_data){count, points->times, problem->weights};
     problem_set_weights(problem);
+    problem_set_noise(problem);
     for (size_t i = 0; i < count; i++)
         problem->ones[i] = 1;
     for (size_t p = 0; p < points->parameter_count; p++)

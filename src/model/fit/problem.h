@@ -17,6 +17,11 @@ struct spex_problem {
     double floor;
     /* Least time of a point. */
     double least;
+    /* Variance of repeated measurements at one point, relative to the weights, with its degrees of
+     * freedom, and that of a point's mean that follows from it. */
+    double within;
+    double within_freedom;
+    double noise;
     /* Values of the functions: by parameter, function and point. */
     double *columns;
     bool usable[SPEX_MODEL_PARAMETERS_MAX][SPEX_FUNCTIONS];

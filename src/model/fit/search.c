@@ -13,6 +13,8 @@ enum {
     TOGETHER_MAX = 3,
     ROUNDS_MAX = 4
 };
+/* A form whose score is further above that of the best has a likelihood of 0.2 % of the best's. */
+#define RIVAL_SCORE 12
 
 struct search {
     struct spex_bench *bench;
@@ -21,7 +23,21 @@ struct search {
     size_t together[TOGETHER_MAX];
     size_t together_count;
     struct spex_hypothesis *best;
+    /* NULL: a better form becomes the best one. */
+    spex_rival_visitor *visit;
+    void *user;
 };
+
+/* Tries a form, or shows it to the visitor. True: it is the best one now. */
+static bool search_try(struct search *search, struct spex_hypothesis hypothesis) {
+    struct spex_least_squares fit;
+    if (!search->visit)
+        return spex_hypothesis_try(search->bench, hypothesis, search->best);
+    spex_hypothesis_judge(search->bench, &hypothesis, search->best->score + RIVAL_SCORE, &fit);
+    if (hypothesis.score < search->best->score + RIVAL_SCORE)
+        search->visit(search->user, &hypothesis, &fit);
+    return false;
+}
 
 /* Chooses the parameters with the greatest gains, in descending order, by inserting each that
  * varies. */
@@ -49,7 +65,7 @@ static void search_choose_together(struct search *search) {
  * restored before the return. */
 static void search_combine(struct search *search, struct spex_hypothesis *hypothesis, size_t next) {
     if (next == search->together_count) {
-        spex_hypothesis_try(search->bench, *hypothesis, search->best);
+        search_try(search, *hypothesis);
         return;
     }
     size_t parameter = search->together[next], terms = hypothesis->terms;
@@ -73,14 +89,14 @@ static void search_one_parameter(struct search *search, size_t parameter) {
         if (!problem->usable[parameter][f])
             continue;
         one.functions[0][parameter] = (uint8_t)(f + 1);
-        spex_hypothesis_try(search->bench, one, search->best);
+        search_try(search, one);
         for (size_t g = 0; g < f && f < SPEX_FUNCTIONS_SIMPLE; g++) {
             struct spex_hypothesis two = one;
             if (!problem->usable[parameter][g])
                 continue;
             two.terms = 2;
             two.functions[1][parameter] = (uint8_t)(g + 1);
-            spex_hypothesis_try(search->bench, two, search->best);
+            search_try(search, two);
         }
     }
 }
@@ -98,7 +114,7 @@ static bool search_replace_function(struct search *search) {
                 if (!problem->usable[p][f])
                     continue;
                 other.functions[t][p] = (uint8_t)(f + 1);
-                better |= spex_hypothesis_try(search->bench, other, search->best);
+                better |= search_try(search, other);
             }
     return better;
 }
@@ -123,13 +139,13 @@ static bool search_add_function(struct search *search) {
             for (size_t t = 0; t < from.terms && !hypothesis_has(&from, p); t++) {
                 other = from;
                 other.functions[t][p] = (uint8_t)(candidates->functions[c] + 1);
-                better |= spex_hypothesis_try(search->bench, other, search->best);
+                better |= search_try(search, other);
             }
             other = from;
             if (from.terms == SPEX_MODEL_TERMS_MAX)
                 continue;
             other.functions[other.terms++][p] = (uint8_t)(candidates->functions[c] + 1);
-            better |= spex_hypothesis_try(search->bench, other, search->best);
+            better |= search_try(search, other);
         }
     }
     return better;
@@ -154,4 +170,20 @@ int spex_search(struct spex_bench *bench, struct spex_hypothesis *best) {
         if (!search_replace_function(&search) && !search_add_function(&search))
             break;
     return 0;
+}
+
+void spex_search_rivals(struct spex_bench *bench, struct spex_hypothesis *best,
+                        spex_rival_visitor *visit, void *user) {
+    struct search search = {.bench = bench, .best = best, .visit = visit, .user = user};
+    const struct spex_problem *problem = bench->problem;
+    size_t varying = 0, last = 0;
+    for (size_t p = 0; p < problem->points->parameter_count; p++)
+        if (problem->varies[p]) {
+            varying++;
+            last = p;
+        }
+    if (varying == 1)
+        search_one_parameter(&search, last);
+    else
+        search_replace_function(&search);
 }

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* The command's side of a pair of sockets that programs inherit. What arrives comes from processes
+ * of other users, too, and is checked. */
+#define _GNU_SOURCE
+#include "wire/handover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* The end that programs inherit has a high number, which they hardly use themselves. */
+void spex_handover_open(struct spex_handover *handover) {
+    int pair[2];
+    *handover = SPEX_NO_HANDOVER;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return;
+    handover->own = pair[0];
+    handover->given = spex_descriptor_of(pair[1]);
+}
+
+static bool is_packet_socket(int fd) {
+    int domain = 0, type = 0;
+    socklen_t size = sizeof(int);
+    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
+           getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+/* The socket of a message, made non-blocking, or -EPERM when it has none that is a socket for
+ * packets. The kernel closes descriptors for which there is no space. */
+static int socket_of(struct msghdr *message) {
+    const struct cmsghdr *head = CMSG_FIRSTHDR(message);
+    int fd;
+    if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS ||
+        head->cmsg_len != CMSG_LEN(sizeof(fd)))
+        return -EPERM;
+    memcpy(&fd, CMSG_DATA(head), sizeof(fd));
+    if (is_packet_socket(fd) && fcntl(fd, F_SETFL, O_NONBLOCK) == 0)
+        return fd;
+    close(fd);
+    return -EPERM;
+}
+
+static void own_close(struct spex_handover *handover) {
+    if (handover->own >= 0)
+        close(handover->own);
+    handover->own = -1;
+}
+
+/* At the end of the connection, which a program can shut down, no program has the pair any more. */
+int spex_handover_accept(struct spex_handover *handover) {
+    char byte, space[CMSG_SPACE(sizeof(int))] __attribute__((aligned(sizeof(struct cmsghdr))));
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof(space)};
+    if (handover->own < 0)
+        return -EAGAIN;
+    ssize_t got = recvmsg(handover->own, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got > 0)
+        return socket_of(&message);
+    if (got == 0 || (errno != EAGAIN && errno != EINTR))
+        own_close(handover);
+    return -EAGAIN;
+}
+
+void spex_handover_close(struct spex_handover *handover) {
+    own_close(handover);
+    spex_descriptor_close(&handover->given);
+}
