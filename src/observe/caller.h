@@ -28,6 +28,9 @@ struct spex_caller {
      * the first interval has begun. */
     struct spex_profile shown;
     bool subscribed;
+    /* Made while another connection of the process was open: another copy of spex made it, and not
+     * the program that the process has become. */
+    bool beside;
     /* Times of CLOCK_MONOTONIC: of the connection, of the last complete report, and of the end of
      * the connection. */
     uint64_t called_ns;

@@ -2,9 +2,11 @@
 /* The listening socket of a command, and the connections it has accepted. The socket is in the
  * first directory for control sockets that can be used: the one of SPEX_CONTROL, then the
  * user's own. */
+#define _GNU_SOURCE
 #include "observe/listener.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +61,20 @@ void spex_listener_output(const struct spex_listener *listener, char *text, size
     snprintf(text, size, "metrics:%s/%s", listener->listening.path, listener->listening.name);
 }
 
+/* Whether the other end of the caller's socket is open, be there frames to take or not. */
+static bool is_open(const struct spex_caller *caller) {
+    struct pollfd fd = {.fd = caller->socket, .events = POLLRDHUP};
+    return caller->socket >= 0 && poll(&fd, 1, 0) == 0;
+}
+
+/* Whether the process has another connection. */
+static bool has_another(const struct spex_listener *listener, const struct spex_caller *caller) {
+    for (size_t c = 0; c < listener->count; c++)
+        if (listener->callers[c]->process == caller->process && is_open(listener->callers[c]))
+            return true;
+    return false;
+}
+
 /* Accepts a connection unless there are SPEX_CALLERS_MAX already, or memory is short. NULL: the
  * connection was closed and counted as refused. */
 static struct spex_caller *listener_add(struct spex_listener *listener, int socket) {
@@ -70,6 +86,7 @@ static struct spex_caller *listener_add(struct spex_listener *listener, int sock
         return NULL;
     }
     spex_caller_open(caller, socket);
+    caller->beside = has_another(listener, caller);
     listener->callers[listener->count++] = caller;
     return caller;
 }

@@ -9,10 +9,23 @@
 
 #include "base/student.h"
 
+/* All executions while the probe was selected: those that were counted, and at most those that were
+ * not. */
+static double population(const struct spex_profile_probe *probe) {
+    return probe->count + fmax(probe->uncounted, 0);
+}
+
+/* Whether a good part of the executions is in no record's weight: the budget held the probe off, a
+ * thread had used up its own budget, or all records about a loss were lost, too. Less than a tenth
+ * may just not have been taken out of a ring yet. */
+static bool executions_are_missing(const struct spex_profile_probe *probe, double weight) {
+    return probe->uncounted > 0 || weight < 0.9 * probe->count;
+}
+
 /* Also true where executions were counted but no record was made, or none is left. */
 bool spex_sampled(const struct spex_profile_probe *probe) {
-    bool silent = !probe->records && probe->count > 0;
-    return probe->weight > (double)probe->records || probe->lost > 0 || silent;
+    return probe->weight > (double)probe->records || probe->lost > 0 ||
+           executions_are_missing(probe, probe->weight);
 }
 
 /* Kish's effective sample size: the number of records of equal weight with the same variance, at
@@ -28,7 +41,7 @@ static double effective_records(const struct spex_profile_probe *probe) {
 /* Finite population correction, as a factor on the deviation: 0 where all executions are
  * recorded. */
 static double finite_population(const struct spex_profile_probe *probe) {
-    double share = probe->count > 0 ? (double)probe->records / probe->count : 1;
+    double all = population(probe), share = all > 0 ? (double)probe->records / all : 1;
     return share < 1 ? sqrt(1 - share) : 0;
 }
 
@@ -75,15 +88,8 @@ static bool units_known(const struct spex_values *values, const struct spex_vari
     return sums->weights_all > 0 && sums->squares > 0 && values->weight > 0;
 }
 
-/* Whether a good part of the executions is in no record's weight: where all records about a loss
- * were lost, too. Units know nothing of these. */
-static bool weight_is_missing(const struct spex_profile_probe *probe,
-                              const struct spex_values *values) {
-    return probe->lost > 0 && values->weight < 0.9 * probe->count;
-}
-
 /* The variance of units already contains the finite population correction; that of records does
- * not. */
+ * not. Units know nothing of executions that are missing. */
 static struct estimate estimate_of(const struct spex_profile_probe *probe,
                                    const struct spex_values *values) {
     struct spex_variance_sums sums = spex_variance_sums(&values->spread);
@@ -93,7 +99,7 @@ static struct estimate estimate_of(const struct spex_profile_probe *probe,
     if (!units_known(values, &sums))
         return by_records;
     struct estimate by_units = estimate_by_units(probe, values, &sums);
-    if (weight_is_missing(probe, values))
+    if (executions_are_missing(probe, values->weight))
         by_units.variance = fmax(by_units.variance, by_records.variance);
     return by_units;
 }
@@ -139,22 +145,42 @@ static bool share_by_rows(const struct spex_values *values, double q, double uni
     return variance > 0;
 }
 
+/* The precision of a share of the weight where each record is a unit. */
+static struct share share_by_records(const struct spex_profile_probe *probe) {
+    double unknown = finite_population(probe), records = effective_records(probe);
+    return (struct share){unknown * unknown / (records > 0 ? records : 1), records - 1};
+}
+
 /* The precision of a share q of the weight: by records where they are a simple sample, else by
  * the rows of variance.h. Where rows do not tell, the share is taken for as imprecise as the
  * mean: the design effect of the mean is used. */
-static struct share share_of(const struct spex_profile_probe *probe,
-                             const struct spex_values *values, double q) {
+static struct share share_by_values(const struct spex_profile_probe *probe,
+                                    const struct spex_values *values, double q) {
     struct spex_variance_sums sums = spex_variance_sums(&values->spread);
-    double unknown = finite_population(probe), records = effective_records(probe);
     struct estimate mean = estimate_of(probe, values);
-    struct share share = {unknown * unknown / (records > 0 ? records : 1), records - 1};
+    struct share share;
     if (!units_known(values, &sums) || is_simple_sample(probe, mean.units))
-        return share;
+        return share_by_records(probe);
     if (share_by_rows(values, q, mean.units, &share))
         return share;
     double deviation = spex_values_deviation(values);
     return (struct share){deviation > 0 ? mean.variance / (deviation * deviation) : 1 / mean.units,
                           mean.units - 1};
+}
+
+/* The precision of a share q of the weight, at most that of records where executions are missing,
+ * of which units and rows know nothing. */
+static struct share share_of(const struct spex_profile_probe *probe,
+                             const struct spex_values *values, double q) {
+    struct share share = share_by_values(probe, values, q), by_records = share_by_records(probe);
+    bool less = executions_are_missing(probe, values->weight);
+    return less && by_records.variance > share.variance ? by_records : share;
+}
+
+/* Whether the greatest of so many values is above the q-quantile in 97.5 % of cases. With fewer the
+ * expansion of ranks_of() holds no more. */
+static bool reaches(double q, struct share share) {
+    return share.variance <= 0 || pow(q, 1 / share.variance) < (1 - 0.95) / 2;
 }
 
 /* Widens bounds within one bucket, or two neighbours, to the buckets' bounds: the histogram has no
@@ -187,16 +213,17 @@ static struct ranks ranks_of(double q, struct share share) {
 
 bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct spex_values *values,
                           double q, double *low, double *high) {
-    struct share share = share_of(probe, values, q);
+    bool sampled = spex_sampled(probe);
+    struct share share = sampled ? share_of(probe, values, q) : (struct share){0, 0};
     struct ranks ranks = ranks_of(q, share);
-    if (effective_records(probe) < 3 || (probe->lost > 0 && estimate_of(probe, values).units < 3))
+    if (sampled &&
+        (effective_records(probe) < 3 || (probe->lost > 0 && estimate_of(probe, values).units < 3)))
         return false;
     /* Executions beyond the smallest and the largest record may have any value. */
     *low = spex_values_quantile(values, ranks.low);
     if (share.variance > 0 && ranks.low <= 0)
         *low = 0;
     *high = spex_values_quantile(values, ranks.high < 1 ? ranks.high : 1);
-    if (spex_sampled(probe))
-        widen_to_buckets(values, low, high);
-    return ranks.high < 1 || !spex_sampled(probe);
+    widen_to_buckets(values, low, high);
+    return !sampled || (ranks.high < 1 && reaches(q, share));
 }

@@ -42,9 +42,8 @@ static const struct spex_values *values_weighed(const struct spex_profile_row *r
 static struct spex_quantile quantile_of(const struct spex_profile_probe *probe,
                                         const struct spex_values *values, double q) {
     double value = spex_values_quantile(values, q);
-    struct spex_quantile quantile = {.value = value, .low = value, .high = value, .told = true};
-    if (spex_sampled(probe))
-        quantile.told = spex_quantile_bounds(probe, values, q, &quantile.low, &quantile.high);
+    struct spex_quantile quantile = {.value = value, .low = value, .high = value};
+    quantile.told = spex_quantile_bounds(probe, values, q, &quantile.low, &quantile.high);
     return quantile;
 }
 

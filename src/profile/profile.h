@@ -206,6 +206,11 @@ static inline double spex_profile_counted_seconds(const struct spex_profile_prob
                                                      : 0;
 }
 
+/* Whether its executions were counted: not where it was always polled. */
+static inline bool spex_profile_counted(const struct spex_profile_probe *probe) {
+    return probe->count > 0 || !probe->activity.looks || spex_profile_counted_seconds(probe) > 0;
+}
+
 /* Executions a second in that time; 0 where there was none. */
 static inline double spex_profile_rate(const struct spex_profile_probe *probe) {
     double seconds = spex_profile_counted_seconds(probe);

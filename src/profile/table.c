@@ -171,7 +171,7 @@ static void add_losses(struct spex_columns *columns, const struct spex_profile_p
  * executions. */
 static void add_count(struct spex_columns *columns, const struct spex_profile_probe *probe) {
     bool counted = spex_profile_counted_seconds(probe) > 0;
-    if (counted || probe->count > 0 || !probe->activity.looks)
+    if (spex_profile_counted(probe))
         spex_columns_add(columns, "%.0f", probe->count);
     else
         spex_columns_add(columns, "-");
@@ -196,11 +196,12 @@ static void add_head(struct spex_columns *columns, const struct spex_profile_pro
     add_count(columns, probe);
 }
 
-/* Adds the cells of a polled probe's figure: a mean with its margin, and the corresponding time. */
+/* Adds the cells of a polled probe's figure: a mean with its margin, unless that is larger, and the
+ * corresponding time. */
 static void add_looked(struct spex_columns *columns, const char *name, double mean, double margin,
                        const char *unit, double seconds) {
     char text[TEXT] = "?";
-    if (margin >= 0)
+    if (margin >= 0 && margin <= mean)
         snprintf(text, sizeof(text), "%.2g", margin);
     spex_columns_add(columns, "%s", name);
     spex_columns_add(columns, "%.3g ±%s%s", mean, text, unit);

@@ -123,14 +123,22 @@ static void print_nested(FILE *file, const struct spex_profile *profile,
                 spex_probe_type_name(row->probe.probe_type), taken, margin);
 }
 
-/* Prints the budget, and what was used of it by the estimate that the controller goes by. */
+/* Prints the budget, and what was used of it by the estimate that the controller goes by. Its time
+ * is longer than the program's CPU time where the program waits, or other programs have the CPUs:
+ * so the time stands there, too. */
 static void print_budget(FILE *file, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
-    double used = process->budget_seconds > 0 ? process->budget_spent / process->budget_seconds : 0;
+    char spent[32], all[32];
     if (process->budget <= 0)
         return;
-    fprintf(file, "budget: %.4g %% of the program's time; as believed, %.2g %% was used",
-            100 * process->budget, 100 * used);
+    fprintf(file, "budget: %.4g %% of the program's time; as believed, ", 100 * process->budget);
+    if (process->budget_seconds > 0)
+        fprintf(file, "%.2g %% was used (%s with spex's own threads, of %s)",
+                100 * process->budget_spent / process->budget_seconds,
+                spex_duration_text(process->budget_spent, spent, sizeof(spent)),
+                spex_duration_text(process->budget_seconds, all, sizeof(all)));
+    else
+        fputs("0 % was used", file);
     if (process->rate_policy[0])
         fprintf(file, "; shared out by %s", process->rate_policy);
     fputc('\n', file);

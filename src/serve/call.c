@@ -19,13 +19,18 @@ int spex_call_connect(const char *path, const struct spex_descriptor *handover) 
     return err;
 }
 
+/* From the first to the second report. */
+enum { EARLY_NS = 10000000 };
+
 /* The command sends no request for the subscription: the program begins it, the first report at
- * once. */
+ * once. The distance of those that follow doubles up to the interval: a process that ends early,
+ * without stopping spex, has told most of what it did. */
 void spex_call_open(struct spex_connection *connection, int socket, uint32_t interval_ms) {
     spex_connection_open(connection, socket, true);
     connection->reports = true;
     connection->interval_ms = interval_ms;
     connection->due_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    connection->early_ns = EARLY_NS;
 }
 
 /* EBADF and ENOTSOCK: the program has closed the new descriptor, or reused its number, before it

@@ -27,6 +27,7 @@ void spex_connection_open(struct spex_connection *connection, int socket, bool o
     connection->ours = ours;
     connection->reports = false;
     connection->waits = false;
+    connection->early_ns = 0;
     connection->reply.next = 0;
     connection->active_ns = spex_clock_ns(CLOCK_MONOTONIC);
 }
@@ -67,6 +68,7 @@ static void request_subscribe(struct spex_connection *connection) {
     connection->interval_ms = interval;
     connection->report_number = connection->request.number;
     connection->due_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    connection->early_ns = 0;
     if (!interval)
         spex_reply_done(&connection->reply, connection->request.number, 0);
 }
@@ -221,6 +223,13 @@ enum spex_connection_end spex_connection_read(struct spex_connection *connection
     return SPEX_CONNECTION_STAYS;
 }
 
+/* The time from this report to the next one. */
+static uint64_t report_distance(struct spex_connection *connection) {
+    uint64_t interval = (uint64_t)connection->interval_ms * 1000000, early = connection->early_ns;
+    connection->early_ns = early < interval ? 2 * early : 0;
+    return early && early < interval ? early : interval;
+}
+
 /* A report is left out while the answer before it is still under way, so a slow reader gets fewer
  * and memory stays bounded. Due times keep to the interval; when one has been missed, the next
  * counts from now. */
@@ -228,10 +237,10 @@ void spex_connection_report(struct spex_connection *connection, uint64_t now_ns,
     if (!connection->reports || spex_connection_busy(connection) ||
         (!final && now_ns < connection->due_ns))
         return;
-    uint64_t interval = (uint64_t)connection->interval_ms * 1000000;
-    connection->due_ns += interval;
+    uint64_t distance = report_distance(connection);
+    connection->due_ns += distance;
     if (connection->due_ns < now_ns)
-        connection->due_ns = now_ns + interval;
+        connection->due_ns = now_ns + distance;
     spex_reply_profile(&connection->reply, connection->report_number, final);
 }
 

@@ -75,6 +75,20 @@ static int listen_hidden(int fd, int directory, const char *path, const char *hi
     return 0;
 }
 
+/* Whether this process listens at the name already: another copy of spex does, such as a library has
+ * that was linked with one of its own. */
+static bool is_listened_at_here(int directory, const char *name) {
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return false;
+    bool here = spex_control_connect_at(fd, directory, name) == 0 &&
+                getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == getpid();
+    close(fd);
+    return here;
+}
+
 /* The socket has a hidden name until it listens, since other processes remove a socket that does
  * not listen. */
 static int listen_at(int directory, const char *path, const char *name, int *listening,
@@ -104,7 +118,9 @@ int spex_listening_socket_open_at(struct spex_listening_socket *door) {
         return directory;
     spex_control_clean(directory);
     struct stat file = {0};
-    int err = listen_at(directory, door->path, door->name, &listening, &file);
+    int err = is_listened_at_here(directory, door->name)
+                  ? -EADDRINUSE
+                  : listen_at(directory, door->path, door->name, &listening, &file);
     close(directory);
     if (err)
         return err;
@@ -120,7 +136,14 @@ const char *spex_listening_socket_runtime_directory(void) {
     return path && stat(path, &found) == 0 && found.st_uid == geteuid() ? path : NULL;
 }
 
-/* Tries the directories in order. The reason of a failure is that of the first one. */
+static const char *reason_of(int err) {
+    if (err == -EADDRINUSE)
+        return "another copy of spex in this process listens there";
+    return err == -EPERM ? "does not belong to this user alone" : strerror(-err);
+}
+
+/* Tries the directories in order, unless another copy of spex has its socket in one: commands reach
+ * one socket of a process. */
 int spex_listening_socket_open(struct spex_listening_socket *door, const char *chosen,
                                struct spex_error *error) {
     const char *runtime = chosen ? NULL : spex_listening_socket_runtime_directory();
@@ -134,9 +157,10 @@ int spex_listening_socket_open(struct spex_listening_socket *door, const char *c
         if (!err)
             return 0;
         if (length < sizeof(reasons))
-            length += (size_t)snprintf(
-                reasons + length, sizeof(reasons) - length, "%s%s: %s", n ? "; " : "", door->path,
-                err == -EPERM ? "does not belong to this user alone" : strerror(-err));
+            length += (size_t)snprintf(reasons + length, sizeof(reasons) - length, "%s%s: %s",
+                                       n ? "; " : "", door->path, reason_of(err));
+        if (err == -EADDRINUSE)
+            break;
     }
     return spex_fail(error, err, "%s", reasons);
 }

@@ -28,7 +28,8 @@ const char *spex_listening_socket_runtime_directory(void);
  * negative errno value; -EPERM: the directory is not this user's alone. */
 int spex_control_directory_open(const char *path);
 
-/* `chosen`: SPEX_CONTROL's directory, or NULL. 0, or a negative errno value with the reason. */
+/* `chosen`: SPEX_CONTROL's directory, or NULL. 0, or a negative errno value with the reason;
+ * -EADDRINUSE: another copy of spex in this process has its socket there. */
 int spex_listening_socket_open(struct spex_listening_socket *door, const char *chosen,
                                struct spex_error *error);
 

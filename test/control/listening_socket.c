@@ -103,6 +103,20 @@ static void it_is_gone_after_an_exit(void **state) {
     assert_int_equal(serving_count(serving_directory), 0);
 }
 
+/* A library that was linked with a spex of its own, and started it first, keeps its socket. */
+static void another_copy_in_this_process_keeps_its_socket(void **state) {
+    struct spex_listening_socket first, second;
+    struct spex_error error;
+    (void)state;
+    assert_int_equal(spex_listening_socket_open(&first, serving_directory, &error), 0);
+    assert_int_equal(spex_listening_socket_open(&second, serving_directory, &error), -EADDRINUSE);
+    assert_non_null(strstr(error.text, "another copy of spex"));
+    assert_true(spex_listening_socket_is_there(&first));
+    spex_listening_socket_close(&first);
+    assert_int_equal(spex_listening_socket_open(&second, serving_directory, &error), 0);
+    spex_listening_socket_close(&second);
+}
+
 static void there_is_none_when_it_is_off(void **state) {
     (void)state;
     setenv("SPEX_CONTROL", "off", 1);
@@ -271,12 +285,13 @@ static void its_own_old_socket_is_replaced(void **state) {
     close(caller_connect());
 }
 
-/* As with two copies of the library in one program: the later one has the name. */
+/* As when the name was taken away, and another copy of spex has it now. */
 static void somebody_elses_socket_of_the_same_name_stays(void **state) {
     struct spex_listening_socket one, other;
     struct spex_error error;
     (void)state;
     assert_int_equal(spex_listening_socket_open(&one, serving_directory, &error), 0);
+    assert_int_equal(unlink(in_directory(own_name())), 0);
     assert_int_equal(spex_listening_socket_open(&other, serving_directory, &error), 0);
     spex_listening_socket_close(&one);
     assert_true(is_there(own_name()));
@@ -478,6 +493,7 @@ int main(int argc, char **argv) {
         TEST(it_is_for_its_user_alone),
         TEST(it_closes_with_spex),
         TEST(it_is_gone_after_an_exit),
+        TEST(another_copy_in_this_process_keeps_its_socket),
         TEST(there_is_none_when_it_is_off),
         TEST(a_path_that_depends_on_where_one_is_is_refused),
         TEST(odd_places_are_refused),

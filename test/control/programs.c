@@ -4,6 +4,7 @@
 #include "../children.h"
 #include "../status.h"
 #include "../unit/messages.h"
+#include "serve/call.h"
 #include "serving.h"
 
 #include <sys/syscall.h>
@@ -293,6 +294,26 @@ static void a_command_that_was_called_gets_the_last_report(void **state) {
     spex_profile_reader_free(&reader);
 }
 
+/* A process may end soon, without a last report. Intervals of 1000 ms are reached by doubling; a
+ * command that subscribes gets its own from the first one on. */
+static void the_first_reports_to_a_command_come_soon(void **state) {
+    static const unsigned expected_ms[] = {10, 20, 40, 80, 160, 320, 640, 1000, 1000};
+    static struct spex_connection connection;
+    int pair[2];
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    spex_call_open(&connection, pair[0], 1000);
+    for (size_t e = 0; e < COUNT_OF(expected_ms); e++) {
+        uint64_t now = connection.due_ns;
+        connection.reply.next = 0; /* the report before is sent */
+        spex_connection_report(&connection, now, false);
+        assert_true(connection.reply.next != 0);
+        assert_int_equal(connection.due_ns - now, expected_ms[e] * 1000000ull);
+    }
+    spex_connection_close(&connection);
+    close(pair[1]);
+}
+
 static void a_command_that_is_not_there_is_said(void **state) {
     (void)state;
     spex_stop();
@@ -350,6 +371,7 @@ int main(void) {
         TEST(a_program_may_use_our_numbers),
         TEST(a_command_that_goes_takes_the_probes_with_it),
         TEST(a_command_that_was_called_gets_the_last_report),
+        TEST(the_first_reports_to_a_command_come_soon),
         TEST(a_command_that_is_not_there_is_said),
         TEST(the_last_report_comes_at_an_exit),
     };

@@ -99,6 +99,81 @@ class Smallest(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout, result.stderr),
                          (0, block(text_of("README.md"), "text", 1), ""))
 
+    def compile(self, source, name, line):
+        """Writes the source, and compiles it by the line of docs/programs.md."""
+        with open(os.path.join(self.dir, name), "w", encoding="utf-8") as file:
+            file.write(source)
+        result = self.run_line(line, "docs/programs.md")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+
+    def probes_of(self, *program):
+        """The probes with executions that `spex run` tells, of all processes and their copies of spex."""
+        result = subprocess.run(["spex", "run", "--json", "-o", "-", "--", *program], cwd=self.dir,
+                                env=self.environment, capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return [{f"{probe['provider']}/{probe['name']}": probe["count"] for probe in process["probes"]}
+                for process in json.loads(result.stdout)["processes"]]
+
+    LOADS = """#include <dlfcn.h>
+        int main(int count, char **names) {
+            START
+            for (int n = 1; n < count; n++) {
+                void *library = dlopen(names[n], RTLD_NOW | RTLD_LOCAL);
+                void (*work)(void) = library ? (void (*)(void))dlsym(library, "work") : 0;
+                if (!work)
+                    return 1;
+                work();
+            }
+            return 0;
+        }
+        """
+
+    def test_plugins_are_seen_as_docs_say(self):
+        self.compile("""#include <spex/probe.h>
+            SPEX_PROVIDER("plugin");
+            void work(void) { SPEX_CNT_SCOPE("step", 1); }
+            """, "plugin.c", r"cc .* plugin\.c .*")
+        self.compile("#include <spex/spex.h>\n" + self.LOADS.replace("START", "spex_start(NULL);"), "host.c",
+                     r"cc host\.c .*")
+        self.assertEqual(self.probes_of("./host", "./plugin.so", "./plugin.so"), [{"plugin/step": 2}])
+
+    def test_modules_share_a_spex_as_docs_say(self):
+        if self.option("b_sanitize") != "none":
+            self.skipTest("an archive with sanitizers needs their libraries")
+        module = """#include <spex/spex.h>
+            SPEX_PROVIDER("NAME");
+            void work(void) { spex_start(NULL); SPEX_CNT_SCOPE("step", 1); }
+            """
+        result = self.run_line(r"cc -shared -Wl,--whole-archive .*", "docs/programs.md")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+        for name in ["other", "module"]:
+            self.compile(module.replace("NAME", name), "module.c", r"cc .* module\.c .*")
+            os.rename(os.path.join(self.dir, "module.so"), os.path.join(self.dir, name + ".so"))
+        self.compile(self.LOADS.replace("START", ""), "host.c", r"cc host\.c .*")
+        self.assertEqual(self.probes_of("./host", "./module.so", "./other.so"),
+                         [{"module/step": 1, "other/step": 1}])
+
+    def test_modules_with_copies_of_spex_are_told_apart(self):
+        if self.option("b_sanitize") != "none":
+            self.skipTest("an archive with sanitizers needs their libraries")
+        for name in ["one", "two"]:
+            source = f"""#include <spex/spex.h>
+                SPEX_PROVIDER("{name}");
+                void work(void) {{ spex_start(NULL); SPEX_CNT_SCOPE("step", 1); }}
+                """
+            command = f"cc -shared -fPIC -x c - -x none $(pkg-config --cflags --libs --static spex) -o {name}.so"
+            subprocess.run(["sh", "-c", command], input=source, cwd=self.dir, env=self.environment, text=True, check=True)
+        self.compile("#include <unistd.h>\n" + self.LOADS.replace("START", "").replace(
+            "return 0;", "if (access(\"stops\", F_OK) != 0) _exit(0);"), "host.c", r"cc host\.c .*")
+        run = ["spex", "run", "--", "./host", "./one.so", "./two.so"]
+        abrupt = subprocess.run(run, cwd=self.dir, env=self.environment, capture_output=True, text=True, check=False)
+        self.assertEqual(abrupt.stderr.count("ended without stopping spex"), 2, abrupt.stderr)
+        with open(os.path.join(self.dir, "stops"), "x", encoding="utf-8"):
+            pass
+        stopped = subprocess.run(run, cwd=self.dir, env=self.environment, capture_output=True, text=True, check=False)
+        for name in ["one", "two"]:
+            self.assertRegex(stopped.stderr, rf"process \d+ \(host\), probes of {name}:\nprobe ")
+
     def test_is_the_example_in_the_repository(self):
         example = text_of("examples/smallest/app.c").split("\n", 1)[1]
         self.assertEqual(block(text_of("README.md"), "c"), example)

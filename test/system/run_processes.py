@@ -111,6 +111,7 @@ class Processes(Runs):
         found, result = self.run_json("-e", "step", "--", "sh", "-c", script)
         self.assertEqual(len(found["processes"]), 256)
         self.assertEqual({counts(process)["step", "cnt"] for process in found["processes"]}, {1000})
+        self.assertEqual(found["unwatched"], 4)
         self.assertEqual(result.stderr.count("more than 256 processes have started spex"), 1)
 
     def callers(self, number):

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -81,7 +82,7 @@ class Set(Programs):
     def test_programs_that_start_later(self):
         name = "live-%d" % os.getpid()
         result = self.set("--follow", name, "query@7")
-        self.assertEqual(result.stdout, "no program called %s runs; the selection is for those that start\n" % name)
+        self.assertEqual(result.stdout, "no program called %s runs; the selection is for those that this user starts\n" % name)
         first = self.called(name)
         self.assertEqual(self.selected(first), "query@7")
         self.set("-f", first.pid, "+state")
@@ -89,6 +90,21 @@ class Set(Programs):
         self.assertEqual(self.selected(self.start()), "off")
         self.set("-f", name, "off")
         self.assertEqual(self.selected(self.called(name)), "off")
+
+    def test_off_removes_what_was_left_for_any_user(self):
+        if os.geteuid() != 0:
+            self.skipTest("an ordinary user leaves selections in one place")
+        name = "live-%d" % os.getpid()
+        # As the directory of a user, of whom no program runs any more.
+        place = tempfile.mkdtemp(prefix="spex-", dir="/tmp")
+        self.addCleanup(shutil.rmtree, place)
+        for program in name, "another":
+            with open(os.path.join(place, "select-" + program), "w", encoding="utf-8") as file:
+                file.write("query\n")
+        environment = {key: value for key, value in os.environ.items() if key != "SPEX_CONTROL"}
+        result = subprocess.run([SPEX, "set", "-f", name, "off"], env=environment, text=True, capture_output=True, check=True)
+        self.assertEqual(result.stdout, "no program called %s runs; none that starts gets a selection\n" % name)
+        self.assertEqual(os.listdir(place), ["select-another"])
 
     def test_bad_syntax_changes_nothing(self):
         process = self.start()

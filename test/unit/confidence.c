@@ -145,6 +145,53 @@ static void what_was_lost_weighs(void **state) {
     expect_mean(&profile, (10 * 10 + 4 * 100) / 14.0);
 }
 
+/* The expansion by skewness holds no more where q^n is large: of 38 records none may be above the
+ * quantile 0.999. */
+static void extreme_quantiles_of_few_records_are_not_told(void **state) {
+    static const double beyond[] = {20, 38, 79, 1000, 3600};
+    double low, high;
+    (void)state;
+    for (size_t n = 0; n <= COUNT_OF(beyond); n++) {
+        unsigned records = n < COUNT_OF(beyond) ? (unsigned)beyond[n] : 4000;
+        struct spex_profile_probe probe = sample(records, 1000);
+        for (unsigned v = 1; v <= records; v++)
+            spex_histogram_add(&values.histogram, v, 1000);
+        values.min = 1;
+        values.max = records;
+        bool told = spex_quantile_bounds(&probe, &values, 0.999, &low, &high);
+        assert_int_equal(told, n == COUNT_OF(beyond));
+    }
+}
+
+/* Two records of 328 executions: a thread's budget allowed no more. And all records of a time after
+ * which the budget held the probe off. */
+static void executions_without_a_record_are_not_known(void **state) {
+    double low, high;
+    struct spex_profile_probe withheld = sample(2, 1), held = sample(100, 1);
+    (void)state;
+    withheld.count = 328;
+    assert_true(spex_sampled(&withheld));
+    assert_true(spex_mean_margin(&withheld, &values) < 0);
+    assert_false(spex_quantile_bounds(&withheld, &values, 0.5, &low, &high));
+    held.uncounted = 300;
+    assert_true(spex_sampled(&held));
+    expect_near(spex_mean_margin(&held, &values), 1.98422 * sqrt(0.75 / 100), 0.001);
+}
+
+/* Nothing is sampled; the histogram knows a value to its bucket alone. */
+static void quantiles_have_the_width_of_buckets(void **state) {
+    double low, high;
+    struct spex_profile_probe probe = sample(100, 1);
+    (void)state;
+    for (uint64_t v = 0; v < 100; v++)
+        spex_histogram_add(&values.histogram, 100000 + v % 2, 1);
+    values.min = 100000;
+    values.max = 200000;
+    assert_true(spex_quantile_bounds(&probe, &values, 0.5, &low, &high));
+    assert_true(low == 100000);
+    assert_true(high == 100351);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(means_of_small_samples),
@@ -154,6 +201,9 @@ int main(void) {
         cmocka_unit_test(one_heavy_record_says_little),
         cmocka_unit_test(quantiles),
         cmocka_unit_test(what_was_lost_weighs),
+        cmocka_unit_test(extreme_quantiles_of_few_records_are_not_told),
+        cmocka_unit_test(executions_without_a_record_are_not_known),
+        cmocka_unit_test(quantiles_have_the_width_of_buckets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

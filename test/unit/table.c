@@ -109,6 +109,20 @@ static void nothing(void **state) {
            "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
 }
 
+/* Of a time that is not the program's CPU time. */
+static void what_was_used_of_a_budget(void **state) {
+    (void)state;
+    profile.process.budget = 0.01;
+    profile.process.budget_spent = 0.02;
+    profile.process.budget_seconds = 4;
+    expect("probe  type  1 in  count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
+           "lost\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n"
+           "budget: 1 % of the program's time; as believed, 0.5 % was used (20 ms with spex's own "
+           "threads, of 4 s)\n");
+}
+
 static void probes_without_records(void **state) {
     (void)state;
     row(SPEX_CNT, 1, "never");
@@ -241,6 +255,9 @@ static void shares_of_time(void **state) {
     many->activity.threads *= 2;
     many->activity.thread_squares *= 4;
     many->activity.thread_pairs *= 4;
+    struct spex_profile_probe *rare = probed(5, "rare", 0);
+    for (int i = 0; i < 50; i++)
+        spex_occupancy_add(&rare->activity, i == 25, i ? (int64_t)(i == 26) : -1);
     expect("probe  type    1 in  count  per second    value       mean    p50    p90    p99  p99.9 "
            "   max   total  lost\n"
            "half   lat   polled      -           -   active  50 ±3.1 %                             "
@@ -255,6 +272,8 @@ static void shares_of_time(void **state) {
            "           1 s     0\n"
            "                                        threads   1 ±0.062                             "
            "           2 s\n"
+           "rare   lat   polled      -           -   active     2 ±? %                             "
+           "         40 ms     0\n"
            "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
            "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
 }
@@ -467,6 +486,7 @@ static void names_cannot_speak_to_the_terminal(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_was_used_of_a_budget, setup, teardown),
         cmocka_unit_test_setup_teardown(probes_without_records, setup, teardown),
         cmocka_unit_test_setup_teardown(times, setup, teardown),
         cmocka_unit_test_setup_teardown(times_without_those_of_the_clock, setup, teardown),

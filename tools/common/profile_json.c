@@ -91,11 +91,11 @@ static json_t *with_activity(json_t *json, const struct spex_profile_probe *prob
     return spex_json_unless(err, json);
 }
 
-/* "rate" is null where the probe was always polled, and so was not counted. */
+/* "count", its margin and "rate" are null where the probe was always polled, and so was not counted. */
 json_t *spex_profile_row_json(const struct spex_profile *profile,
                               const struct spex_profile_row *row) {
     const struct spex_profile_probe *probe = &row->probe;
-    bool counted = spex_profile_counted_seconds(probe) > 0;
+    bool counted = spex_profile_counted(probe), rated = spex_profile_counted_seconds(probe) > 0;
     json_t *json = json_pack(
         "{s:o, s:s?, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o, s:I, s:o}", "id",
         spex_id_json(spex_profile_id(probe->probe_id, probe->declared)), "name",
@@ -104,11 +104,11 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
         spex_probe_type_name(probe->probe_type), "period", (json_int_t)probe->period, "sampling",
         spex_sampling_kind_name(probe->kind), "one_in",
         number_or_null(spex_profile_one_in(probe), probe->records > 0), "count",
-        number_or_null(probe->count, true), "rate",
-        number_or_null(spex_profile_rate(probe), counted), "records", (json_int_t)probe->records,
+        number_or_null(probe->count, counted), "rate",
+        number_or_null(spex_profile_rate(probe), rated), "records", (json_int_t)probe->records,
         "lost", number_or_null(probe->lost, true), "lost_shared",
         (int)(probe->lost > 0 && probe->lost_shared), "count_margin",
-        number_or_null(spex_count_margin(probe), true), "held_seconds",
+        number_or_null(spex_count_margin(probe), counted), "held_seconds",
         number_or_null(probe->held_seconds, true), "left_out",
         (json_int_t)spex_profile_left_out(probe), "values", all_values_json(profile, row));
     return probe->activity.looks ? with_activity(json, probe) : json;

@@ -72,12 +72,26 @@ static void output_write_json(struct spex_run_output *output, json_t *json) {
     output_flush(output);
 }
 
-/* A later connection of the same process; NULL when there is none. */
+static bool same_process(const struct spex_caller *one, const struct spex_caller *other) {
+    return one->process == other->process;
+}
+
+/* A later connection of the same process, made when all before had ended; NULL when there is
+ * none. */
 static const struct spex_caller *later_connection(const struct spex_listener *listener, size_t c) {
     for (size_t later = c + 1; later < listener->count; later++)
-        if (listener->callers[later]->process == listener->callers[c]->process)
+        if (same_process(listener->callers[later], listener->callers[c]) &&
+            !listener->callers[later]->beside)
             return listener->callers[later];
     return NULL;
+}
+
+/* Whether the process has several connections at once, as it has several copies of spex. */
+static bool has_copies(const struct spex_listener *listener, const struct spex_caller *caller) {
+    for (size_t c = 0; c < listener->count; c++)
+        if (listener->callers[c]->beside && same_process(listener->callers[c], caller))
+            return true;
+    return false;
 }
 
 /* The order of the conditions matters: a process that has stopped spex has reported everything,
@@ -195,12 +209,23 @@ static void print_state(FILE *file, const struct spex_caller *caller, enum state
         fprintf(file, "%s before its first report\n", texts[state]);
 }
 
+/* Prints the process, and of several copies of spex in it the provider whose probes this one has,
+ * where its table does not say it of each. */
+static void print_heading(FILE *file, const struct spex_caller *caller, bool copies) {
+    const struct spex_profile *profile = &caller->reader.profile;
+    bool one_provider = profile->row_count && !spex_profile_rows_mixed(profile);
+    fprintf(file, "process %d (%s)", (int)caller->process, caller->command);
+    if (copies && one_provider)
+        fprintf(file, ", probes of %s", profile->rows[0].probe.provider);
+    fputs(":\n", file);
+}
+
 /* `headed`: the output has several processes, so that each has a heading. */
 static void print_caller(FILE *file, const struct spex_caller *caller, enum state state,
-                         bool headed) {
+                         bool headed, bool copies) {
     const struct spex_profile *profile = &caller->reader.profile;
     if (headed)
-        fprintf(file, "process %d (%s):\n", (int)caller->process, caller->command);
+        print_heading(file, caller, copies);
     print_state(file, caller, state);
     if (profile->row_count)
         spex_table_print(file, profile);
@@ -228,8 +253,14 @@ static void final_print_text(struct spex_run_output *output, const struct spex_l
             continue;
         if (printed++)
             fputc('\n', output->file);
-        print_caller(output->file, listener->callers[c], states[c], headed);
+        print_caller(output->file, listener->callers[c], states[c], headed,
+                     has_copies(listener, listener->callers[c]));
     }
+    if (listener->refused)
+        fprintf(output->file,
+                "\n%zu processes more have started spex; their probes were off, and no table has "
+                "what they did\n",
+                listener->refused);
     output_flush(output);
 }
 
@@ -263,10 +294,11 @@ static void final_print_json(struct spex_run_output *output, char *const *argv,
             err |= json_array_append_new(processes,
                                          caller_json(caller, &caller->reader.profile, states[c]));
     }
-    json_t *json = json_pack("{s:f, s:b, s:o, s:o, s:o, s:o}", "time", seconds, "final", 1,
+    json_t *json = json_pack("{s:f, s:b, s:o, s:o, s:o, s:o, s:I}", "time", seconds, "final", 1,
                              "program", program_json(argv), "status",
                              program->by_signal ? json_null() : json_integer(program->status),
-                             "signal", signal_json(program->by_signal), "processes", processes);
+                             "signal", signal_json(program->by_signal), "processes", processes,
+                             "unwatched", (json_int_t)listener->refused);
     if (err) {
         json_decref(json);
         json = NULL;

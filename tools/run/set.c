@@ -4,6 +4,8 @@
  * --follow the selection is also left where programs of that name find it when they start. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -99,17 +101,20 @@ struct change {
     const char *name;
 };
 
+static bool selects_nothing(const char *text) {
+    struct spex_selection selection;
+    struct spex_error error;
+    if (spex_selection_parse(text, &selection, &error) != 0)
+        return false;
+    bool nothing = selection.count == 0;
+    spex_selection_free(&selection);
+    return nothing;
+}
+
 /* Leaves the selection for programs that start, or removes the one that was left, if the text
  * selects nothing. 0 or a negative errno value. */
 static int leave_in(int directory, const char *program, const char *text) {
-    struct spex_selection selection;
-    struct spex_error error;
-    bool nothing = false;
-    if (spex_selection_parse(text, &selection, &error) == 0) {
-        nothing = selection.count == 0;
-        spex_selection_free(&selection);
-    }
-    return spex_standing_write(directory, program, nothing ? NULL : text);
+    return spex_standing_write(directory, program, selects_nothing(text) ? NULL : text);
 }
 
 static int complain_of_leaving(int err) {
@@ -132,6 +137,48 @@ static int leave_with(pid_t process, const struct spex_profile_process *told, co
     return complain_of_leaving(err);
 }
 
+/* Removes what was left in a directory, if there is one. 0 or a negative errno value. */
+static int remove_from(const char *path, const char *program) {
+    int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int err = directory < 0 ? 0 : spex_standing_write(directory, program, NULL);
+    if (directory >= 0)
+        close(directory);
+    return err;
+}
+
+/* Removes what root has left for programs of any user, of which none may run now. */
+static int remove_of_all_users(const char *program) {
+    static const char *const patterns[] = {"/run/user/*/spex", "/tmp/spex-*", "/dev/shm/spex-*"};
+    glob_t found = {0};
+    int err = 0;
+    for (size_t p = 0; p < sizeof(patterns) / sizeof(patterns[0]); p++)
+        glob(patterns[p], p ? GLOB_APPEND : 0, NULL, &found);
+    for (size_t f = 0; f < found.gl_pathc; f++) {
+        int one = remove_from(found.gl_pathv[f], program);
+        err = one ? one : err;
+    }
+    globfree(&found);
+    return err;
+}
+
+/* Removes what was left for programs of a name, wherever programs of this user have their sockets;
+ * root removes it for all users. With SPEX_CONTROL from that directory alone. */
+static int remove_everywhere(const char *program) {
+    char path[SPEX_CONTROL_PATH_BYTES];
+    const char *chosen = spex_variable_text(SPEX_VARIABLE_CONTROL);
+    const char *runtime = spex_listening_socket_runtime_directory();
+    int err = 0;
+    for (unsigned n = 0; spex_control_directory(n, chosen, runtime, geteuid(), path); n++) {
+        int one = remove_from(path, program);
+        err = one ? one : err;
+    }
+    if (!chosen && geteuid() == 0) {
+        int others = remove_of_all_users(program);
+        err = others ? others : err;
+    }
+    return complain_of_leaving(err);
+}
+
 /* Leaves the selection where no program of the name runs: in the directory in which programs of
  * this user have their sockets. */
 static int leave_for_later(const struct change *change) {
@@ -146,7 +193,8 @@ static int leave_for_later(const struct change *change) {
     if (directory >= 0)
         close(directory);
     if (!err)
-        printf("no program called %s runs; the selection is for those that start\n", change->name);
+        printf("no program called %s runs; the selection is for those that this user starts\n",
+               change->name);
     return complain_of_leaving(err);
 }
 
@@ -201,6 +249,14 @@ static bool is_called(pid_t process, const char *name) {
     return is;
 }
 
+/* `status`: that of the programs that run. */
+static int remove_and_say(const char *name, bool any_runs, int status) {
+    int removed = remove_everywhere(name);
+    if (!any_runs && !removed)
+        printf("no program called %s runs; none that starts gets a selection\n", name);
+    return removed ? removed : status;
+}
+
 /* The status is that of the last process for which it is not 0. */
 static int set_named(const struct change *change) {
     pid_t *processes;
@@ -214,6 +270,8 @@ static int set_named(const struct change *change) {
         }
     if (count >= 0)
         free(processes);
+    if (change->follow && selects_nothing(change->text))
+        return remove_and_say(change->name, found > 0, status);
     if (found)
         return status;
     if (change->follow)
