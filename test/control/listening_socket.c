@@ -449,7 +449,7 @@ static int standing(char text[SPEX_CONTROL_TEXT_BYTES + 1]) {
 /* In a directory of mode 0700, which serving_begin makes. */
 static void a_standing_selection_is_its_users(void **state) {
     char text[SPEX_CONTROL_TEXT_BYTES + 1], path[SPEX_CONTROL_PATH_BYTES];
-    int place = open(serving_directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int place = open(serving_directory, O_PATH | O_CLOEXEC), fds = serving_count("/proc/self/fd");
     (void)state;
     strcpy(path, in_directory("select-app"));
     assert_int_equal(standing(text), -ENOENT);
@@ -473,6 +473,7 @@ static void a_standing_selection_is_its_users(void **state) {
     assert_int_equal(spex_standing_write(place, "app", NULL), 0);
     assert_int_equal(symlink("/etc/hostname", path), 0);
     assert_int_equal(standing(text), -ELOOP);
+    assert_int_equal(serving_count("/proc/self/fd"), fds);
     close(place);
 }
 

@@ -48,6 +48,7 @@ static void models_are_gone_by(void **state) {
     assert_true(dprintf(file, "spex-models 1\nend 0\n") > 0 && close(file) == 0);
     snprintf(text, sizeof(text), "2.5 0.01 %s", path);
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_MODELS, text, &reader), 0);
+    assert_int_equal(caller_ask(fd, SPEX_CONTROL_MODELS, "10 0 /nowhere", &reader), -ENOENT);
     assert_null(plan_now()); /* nothing is collected yet */
     assert_int_equal(caller_ask(fd, SPEX_CONTROL_SELECT, "request.*", &reader), 1);
     const struct spex_sampling_plan *plan = plan_now();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Circumstances: what this process says of itself, what makes a difference, and what the store does
  * about it. */
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,46 @@ static void builds(void **state) {
     spex_circumstances_free(&script);
     spex_circumstances_free(&path);
     spex_circumstances_free(&missing);
+}
+
+/* Notes are padded to 8 bytes in a segment of that alignment, to 4 in others. */
+static void build_of_notes(uint64_t alignment) {
+    struct {
+        Elf64_Ehdr header;
+        Elf64_Phdr segment;
+        char notes[64];
+    } file = {
+        .header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+                               EV_CURRENT},
+                   .e_type = ET_EXEC,
+                   .e_machine = EM_X86_64,
+                   .e_version = EV_CURRENT,
+                   .e_phoff = sizeof(Elf64_Ehdr),
+                   .e_ehsize = sizeof(Elf64_Ehdr),
+                   .e_phentsize = sizeof(Elf64_Phdr),
+                   .e_phnum = 1},
+        .segment = {.p_type = PT_NOTE,
+                    .p_offset = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr),
+                    .p_align = alignment},
+    };
+    const Elf64_Nhdr first = {2, 4, 77}, build = {4, 3, NT_GNU_BUILD_ID};
+    size_t second = alignment == 8 ? 24 : 20;
+    memcpy(file.notes, &first, sizeof(first));
+    memcpy(file.notes + 12, "X\0\0\0abcd", 8);
+    memcpy(file.notes + second, &build, sizeof(build));
+    memcpy(file.notes + second + 12, "GNU\0\x01\x9f\x10", 7);
+    file.segment.p_filesz = second + 24;
+    scratch_write("notes", &file, sizeof(file));
+    struct spex_circumstances now;
+    assert_int_equal(spex_circumstances_now("./notes", &now), 0);
+    assert_string_equal(now.texts[SPEX_ON_BUILD], "019f10");
+    spex_circumstances_free(&now);
+}
+
+static void builds_by_the_second_note(void **state) {
+    (void)state;
+    build_of_notes(4);
+    build_of_notes(8);
 }
 
 static struct spex_circumstances made(const char *kernel, const char *host) {
@@ -140,6 +181,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_this_process),
         cmocka_unit_test(builds),
+        cmocka_unit_test(builds_by_the_second_note),
         cmocka_unit_test(in_the_store),
         cmocka_unit_test(directory),
     };

@@ -304,29 +304,50 @@ static void effects(void **state) {
     end(&bench);
 }
 
-/* What decides is whether both agree: neither parameter says anything on its own. */
-static void interaction(void **state) {
-    (void)state;
+/* Effects of so many configurations, in which what decides is whether a and b agree: neither says
+ * anything on its own. c says a little. */
+static void effects_of_agreement(struct bench *bench, size_t configurations,
+                                 struct spex_effects *of) {
     static const char xml[] =
         "<space name='s'><parameter name='a' type='boolean'/><parameter name='b' type='boolean'/>"
         "<parameter name='c' type='integer' min='1' max='8'/>"
         "<objective probe='q:tpt' metric='throughput' goal='maximise'/></space>";
-    struct bench bench;
-    begin(&bench, xml);
-    spex_summary_init(&bench.summary, &bench.file->space);
-    for (size_t i = 0; i < 32; i++) {
+    begin(bench, xml);
+    spex_summary_init(&bench->summary, &bench->file->space);
+    for (size_t i = 0; i < configurations; i++) {
         size_t levels[] = {i & 1, i >> 1 & 1, i >> 2};
-        struct spex_measured measured = {.value = levels[0] == levels[1] ? 20 : 10, .error = NAN};
+        struct spex_measured measured = {
+            .value = (levels[0] == levels[1] ? 20 : 10) + 2 * (double)(i >> 2 & 1), .error = NAN};
         struct spex_trial trial = {.levels = levels, .ok = true, .measured = &measured};
-        assert_int_equal(spex_summary_add(&bench.summary, &trial), 0);
+        assert_int_equal(spex_summary_add(&bench->summary, &trial), 0);
     }
+    assert_int_equal(spex_effects_init(of, &bench->summary), 0);
+    assert_true(of->parameters[0].share == 0 && of->parameters[1].share == 0);
+    assert_true(of->interaction_count >= 1);
+    assert_int_equal(of->interactions[0].a, 0);
+    assert_int_equal(of->interactions[0].b, 1);
+}
+
+static void interaction(void **state) {
+    (void)state;
+    struct bench bench;
     struct spex_effects of;
-    assert_int_equal(spex_effects_init(&of, &bench.summary), 0);
-    assert_true(of.parameters[0].share == 0 && of.parameters[1].share == 0);
-    assert_true(of.interaction_count >= 1);
-    assert_int_equal(of.interactions[0].a, 0);
-    assert_int_equal(of.interactions[0].b, 1);
+    effects_of_agreement(&bench, 32, &of);
+    assert_true(of.modelled);
     assert_true(of.interactions[0].share.value > 0.8);
+    spex_effects_free(&of);
+    end(&bench);
+}
+
+/* Too few for a model. Sums of squares, as sevenths: 1168 in all; of the four cells of a and b 1126,
+ * of which 48 are of a and 48 of b; noise the rest by 3 degrees of freedom. */
+static void interaction_without_a_model(void **state) {
+    (void)state;
+    struct bench bench;
+    struct spex_effects of;
+    effects_of_agreement(&bench, 7, &of);
+    assert_false(of.modelled);
+    assert_true(fabs(of.interactions[0].share.value - (1126 - 48 - 48 - 42 / 3.0) / 1168) < 1e-12);
     spex_effects_free(&of);
     end(&bench);
 }
@@ -459,6 +480,7 @@ int main(void) {
         cmocka_unit_test(intervals_of_means),
         cmocka_unit_test(effects),
         cmocka_unit_test(interaction),
+        cmocka_unit_test(interaction_without_a_model),
         cmocka_unit_test(conditional),
         cmocka_unit_test(bins),
         cmocka_unit_test(changes),

@@ -287,11 +287,40 @@ static void every_policy(void **state) {
     }
 }
 
+/* From where it is, one level and then twice as many each time, while that is better. */
+static void climbing_doubles_its_steps(void **state) {
+    enum { CONFIGURATIONS = 4 };
+    struct spex_space_file *file =
+        space_of("<space name='s'><parameter name='a' type='integer' min='1' max='500'/>"
+                 "<objective probe='q:tpt' metric='throughput' goal='maximise'/></space>");
+    size_t found[CONFIGURATIONS], count = 0;
+    struct exploration e;
+    (void)state;
+    begin(&e, spex_builtin_policy("climb"), &file->space);
+    while (count < CONFIGURATIONS) {
+        assert_int_equal(next(&e), 1);
+        if (count == 0 || found[count - 1] != e.levels[0])
+            found[count++] = e.levels[0];
+        const struct spex_measured measured = {.value = 1000 + (double)e.levels[0], .error = NAN};
+        const struct spex_result result = {
+            .size = sizeof(result), .levels = e.levels, .ok = true, .measured = &measured};
+        e.policy->run_finished(e.state, &result);
+    }
+    for (size_t c = 1; c < CONFIGURATIONS; c++)
+        assert_int_equal(found[c] - found[c - 1], 1 << (c - 1));
+    end(&e);
+    spex_space_free(file);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grid_order),   cmocka_unit_test(grid_allowed),
-        cmocka_unit_test(grid_largest), cmocka_unit_test(grid_stops),
-        cmocka_unit_test(names),        cmocka_unit_test(every_policy),
+        cmocka_unit_test(grid_order),
+        cmocka_unit_test(grid_allowed),
+        cmocka_unit_test(grid_largest),
+        cmocka_unit_test(grid_stops),
+        cmocka_unit_test(names),
+        cmocka_unit_test(every_policy),
+        cmocka_unit_test(climbing_doubles_its_steps),
     };
     return cmocka_run_group_tests_name("grid", tests, NULL, NULL);
 }

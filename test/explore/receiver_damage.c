@@ -166,7 +166,8 @@ static void damaged_records(void **state) {
         {"an unknown mark", {.probe_type = SPEX_LAT, .weight = 1, .marks = 1 << SPEX_MARKS}},
         {"type 2^31", {.probe_type = 1u << 31, .weight = 1}},
         {"no weight", {.probe_type = SPEX_LAT}},
-        {"7 fields", {.probe_type = SPEX_LAT, .weight = 1, .field_count = 7}},
+        {"a field too many",
+         {.probe_type = SPEX_LAT, .weight = 1, .field_count = SPEX_MAX_FIELDS + 1}},
         {"255 fields", {.probe_type = SPEX_SNAPSHOT, .weight = 1, .field_count = 255}},
     };
     for (size_t c = 0; c < COUNT_OF(cases); c++) {

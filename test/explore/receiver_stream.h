@@ -93,8 +93,10 @@ static inline void send_pass(const struct stream *stream, uint32_t collector, ui
 }
 
 static inline struct spex_record record(uint64_t timestamp) {
-    return (struct spex_record){
-        .timestamp = timestamp, .probe_type = SPEX_LAT, .weight = 1, .field_count = 1};
+    return (struct spex_record){.timestamp = timestamp,
+                                .probe_type = SPEX_LAT,
+                                .weight = 1,
+                                .field_count = SPEX_MAX_FIELDS};
 }
 
 static inline void send_records(const struct stream *stream, size_t count,

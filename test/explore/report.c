@@ -244,6 +244,7 @@ static void page(void **state) {
     assert_non_null(strstr(text, "&lt;y,z&gt;&quot;"));
     assert_non_null(strstr(text, "no &quot;luck&quot;, today"));
     assert_non_null(strstr(text, "</html>"));
+    assert_null(strstr(text, "<p class=\"faint\">and ")); /* and so many more */
     free(text);
 }
 

@@ -273,9 +273,25 @@ static void a_slow_rhythm_is_one_anomaly(void **state) {
         spex_anomalies_pass(world.anomalies, world.now);
     }
     assert_int_equal(world.seen.begun, 1);
+    /* Over after 4 mean intervals, of 10.02 s each. */
+    spex_anomalies_pass(world.anomalies, world.now + 40);
     assert_int_equal(world.seen.ended, 0);
-    world.now += 1000;
-    spex_anomalies_pass(world.anomalies, world.now);
+    spex_anomalies_pass(world.anomalies, world.now + 40.2);
+    assert_int_equal(world.seen.ended, 1);
+    world_close(&world);
+}
+
+/* Of one that runs often, after 5 seconds. */
+static void silence_ends_an_anomaly(void **state) {
+    struct world world;
+    (void)state;
+    world_open(&world, GAUSSIAN, 1e-5, 10);
+    execute_usual(&world, BEFORE);
+    for (int e = 0; e < 1000; e++)
+        execute(&world, 3);
+    spex_anomalies_pass(world.anomalies, world.now + 4.9);
+    assert_int_equal(world.seen.ended, 0);
+    spex_anomalies_pass(world.anomalies, world.now + 5.1);
     assert_int_equal(world.seen.ended, 1);
     world_close(&world);
 }
@@ -318,6 +334,7 @@ int main(void) {
         cmocka_unit_test(what_lasts_is_not_learnt),
         cmocka_unit_test(what_was_there_before_is_found),
         cmocka_unit_test(a_slow_rhythm_is_one_anomaly),
+        cmocka_unit_test(silence_ends_an_anomaly),
         cmocka_unit_test(what_is_not_judged_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

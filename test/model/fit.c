@@ -8,6 +8,7 @@
 #include "../check.h"
 #include "model/fit/fit.h"
 #include "model/fit/least_squares.h"
+#include "model/fit/points.h"
 
 static struct spex_fit must_fit(size_t width, size_t rows, const double *parameters,
                                 const double *times) {
@@ -124,6 +125,21 @@ static void what_does_not_vary_does_not_matter(void **state) {
     }
     struct spex_fit fit = must_fit(3, 6, x, times);
     expect_text(&fit.model, "3·m");
+}
+
+/* The class goes by the whole range: at 64 the second parameter adds 0.4 %, at 4096 17 times as much
+ * as the constant. */
+static void a_class_goes_by_the_greatest_value(void **state) {
+    double x[2 * 8], times[8];
+    (void)state;
+    for (size_t i = 0; i < 8; i++) {
+        x[2 * i] = 3;
+        x[2 * i + 1] = i < 7 ? exp2((double)i) : 4096;
+        times[i] = 1e6 + x[2 * i + 1] * x[2 * i + 1];
+    }
+    struct spex_fit fit = must_fit(2, 8, x, times);
+    expect_text(&fit.model, "1e+06 + 1·m^2");
+    assert_int_equal(fit.model.class, SPEX_MODEL_POLYNOMIAL);
 }
 
 /* Of parameters that move together nothing tells which it is: one is enough, and foretells as
@@ -368,6 +384,37 @@ static void left_out(void **state) {
     assert_false(spex_least_squares(&(struct spex_data){1, y, weights}, columns, 2, &all));
 }
 
+/* Two places, in one of which a measurement is an outlier. */
+static void points(void **state) {
+    const double n[] = {7, 4, 7, 4, 4, 4, 7, 4}, times[] = {3, 10, 6, 11, 12, 13, 3, 90};
+    const struct spex_measurements measured = {1, COUNT_OF(n), n, times, NULL};
+    struct spex_points made;
+    (void)state;
+    assert_int_equal(spex_points_make(&made, &measured), 0);
+    assert_int_equal(made.count, 2);
+    assert_int_equal(made.outliers, 1 + 1);
+    assert_true(made.parameters[0] == 4 && made.parameters[1] == 7);
+    assert_true(made.rows[0] == 4 && made.rows[1] == 2);
+    assert_true(fabs(made.times[0] - 11.5) < 1e-12 && made.times[1] == 3);
+    assert_true(fabs(made.variances[0] - 5.0 / 3) < 1e-12 && made.variances[1] == 0);
+    spex_points_free(&made);
+}
+
+/* Two runs of two measurements each, of one place: 1, 1 and 2, 2.4. The variance of the mean is 0.36
+ * by the runs, and 1.52 / 3 / 4 if measurements were independent. */
+static void points_of_runs(void **state) {
+    const double n[] = {5, 5, 5, 5}, times[] = {1, 2, 1, 2.4};
+    const uint32_t runs[] = {8, 9, 8, 9};
+    const struct spex_measurements measured = {1, COUNT_OF(n), n, times, runs};
+    struct spex_points made;
+    (void)state;
+    assert_int_equal(spex_points_make(&made, &measured), 0);
+    assert_int_equal(made.outliers, 0);
+    assert_true(fabs(made.variances[0] - 1.52 / 3) < 1e-12);
+    assert_true(fabs(made.rows[0] - 1.52 / 3 / 0.36) < 1e-12);
+    spex_points_free(&made);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linear),
@@ -377,6 +424,7 @@ int main(void) {
         cmocka_unit_test(little),
         cmocka_unit_test(from_zero),
         cmocka_unit_test(what_does_not_vary_does_not_matter),
+        cmocka_unit_test(a_class_goes_by_the_greatest_value),
         cmocka_unit_test(together),
         cmocka_unit_test(scattered),
         cmocka_unit_test(scattered_on_a_line),
@@ -387,6 +435,8 @@ int main(void) {
         cmocka_unit_test(five_parameters),
         cmocka_unit_test(very_many),
         cmocka_unit_test(left_out),
+        cmocka_unit_test(points),
+        cmocka_unit_test(points_of_runs),
         cmocka_unit_test(two_modes),
         cmocka_unit_test(measurements_of_a_run_have_much_in_common),
     };

@@ -96,12 +96,15 @@ static void trends_that_part_are_parted(void **state) {
     kernel("e", SPEX_MODEL_UNKNOWN, a_b, 0, 0);
     kernel("f", SPEX_MODEL_UNKNOWN, a_b, 0, 0)->least_seconds = 1.03e-6;
     kernel("g", SPEX_MODEL_UNKNOWN, a_b, 0, 0)->least_seconds = 2e-6;
+    kernel("h", SPEX_MODEL_UNKNOWN, a_b, 0, 0)->least_seconds = 0;
+    kernel("i", SPEX_MODEL_UNKNOWN, a_b, 0, 0)->least_seconds = 0;
     assert_int_equal(spex_groups_make(&groups, &models, 0), 0);
     assert_int_equal(group_of("a"), group_of("b"));
     assert_int_not_equal(group_of("a"), group_of("c"));
     assert_int_not_equal(group_of("a"), group_of("d"));
     assert_int_equal(group_of("e"), group_of("f"));
     assert_int_not_equal(group_of("e"), group_of("g"));
+    assert_int_equal(group_of("h"), group_of("i"));
 }
 
 /* '-' and ' ' stand before '/': what a path begins with need not be next to it. */

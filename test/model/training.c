@@ -142,6 +142,22 @@ static void of_many_combinations_some_are_kept_at_random(void **state) {
     spex_training_destroy(training);
 }
 
+/* Wherever the least and the greatest value are among the measurements. */
+static void ranges_are_those_of_all_measurements(void **state) {
+    static const double values[][3] = {{1, 2, 3}, {2, 1, 3}, {3, 2, 1}, {2, 3, 1}};
+    (void)state;
+    for (size_t v = 0; v < COUNT_OF(values); v++) {
+        struct spex_training *training = make();
+        struct spex_models models;
+        for (int r = 0; r < 3; r++)
+            spex_trained_add(training, kernel_of(training, "main", n, 1), &values[v][r], 1e-6, 1);
+        fit(training, 0, &models);
+        assert_true(models.items[0].low[0] == 1 && models.items[0].high[0] == 3);
+        spex_models_free(&models);
+        spex_training_destroy(training);
+    }
+}
+
 /* By their means: of three of 1, 2 and 3 us, the second has one execution that is short. */
 static void short_kernels_can_be_left_out(void **state) {
     static const char *const paths[] = {"one", "three", "two"};
@@ -200,6 +216,7 @@ int main(void) {
         cmocka_unit_test(the_frequent_do_not_crowd_out_the_rare),
         cmocka_unit_test(measurements_count_by_what_they_stand_for),
         cmocka_unit_test(of_many_combinations_some_are_kept_at_random),
+        cmocka_unit_test(ranges_are_those_of_all_measurements),
         cmocka_unit_test(short_kernels_can_be_left_out),
         cmocka_unit_test(there_may_be_no_parameter_and_no_measurement),
         cmocka_unit_test(there_are_not_more_kernels_than_may_be),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A profile that is too large, or empty, is no reason to run out of memory, or worse. */
 #include <errno.h>
+#include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,10 +79,166 @@ static void there_are_no_more_values_than_a_program_can_have(void **state) {
     spex_profile_reader_free(&reader);
 }
 
+/* What a frame of this kind is answered where the double at `offset` of its entry has the value. */
+static int take_figure(uint16_t kind, const void *entry, size_t bytes, size_t offset,
+                       double value) {
+    struct spex_profile_reader reader = {.status = 0};
+    char changed[2048];
+    assert_true(bytes <= sizeof(changed));
+    memcpy(changed, entry, bytes);
+    memcpy(changed + offset, &value, sizeof(value));
+    if (kind != SPEX_CONTROL_PROCESS)
+        begin(&reader);
+    if (kind == SPEX_CONTROL_VALUES) {
+        const struct spex_profile_probe probe = {.probe_type = SPEX_LAT};
+        assert_int_equal(take(&reader, SPEX_CONTROL_PROBE, &probe, sizeof(probe), 1), 0);
+    }
+    int err = take(&reader, kind, changed, bytes, kind != SPEX_CONTROL_VALUES);
+    spex_profile_reader_free(&reader);
+    return err;
+}
+
+/* Figures are finite and of limited size, amounts are not negative. */
+static void figures_are_in_range(void **state) {
+    static const struct spex_profile_process process;
+    static const struct spex_profile_type type = {.probe_type = SPEX_LAT};
+    static const struct spex_profile_probe probe = {.probe_type = SPEX_LAT};
+    static const struct spex_control_values values;
+#define IN(entry, type, member) &(entry), sizeof(entry), offsetof(struct type, member)
+#define PROCESS(member)         SPEX_CONTROL_PROCESS, IN(process, spex_profile_process, member)
+#define TYPE(member)            SPEX_CONTROL_TYPES, IN(type, spex_profile_type, member)
+#define PROBE(member)           SPEX_CONTROL_PROBE, IN(probe, spex_profile_probe, member)
+#define VALUES(member)          SPEX_CONTROL_VALUES, IN(values, spex_control_values, member)
+    static const struct {
+        uint16_t kind;
+        const void *entry;
+        size_t bytes, offset;
+        bool amount;
+        double most;
+    } figures[] = {
+        {PROCESS(ticks_per_second), true, 1e30},
+        {PROCESS(seconds), true, 1e30},
+        {PROCESS(program_seconds), true, 1e30},
+        {PROCESS(collector_seconds), true, 1e30},
+        {TYPE(test), false, 1e30},
+        {TYPE(skip), false, 1e30},
+        {TYPE(record), false, 1e30},
+        {TYPE(polled), false, 1e30},
+        {TYPE(empty), true, 1e30},
+        {TYPE(empty_error), true, 1e30},
+        {PROBE(on_seconds), true, 1e30},
+        {PROBE(count), true, 1e30},
+        {PROBE(weight_squares), true, 1e30},
+        {PROBE(lost), true, 1e30},
+        {PROBE(count_variance), true, 1e30},
+        {PROBE(weight), true, 1e30},
+        {PROBE(polled_seconds), true, 1e30},
+        {PROBE(held_seconds), true, 1e30},
+        {PROBE(uncounted), true, 1e30},
+        {VALUES(weight), true, 1e30},
+        {VALUES(mean), false, 1e30},
+        {VALUES(origin), false, 1e30},
+        {VALUES(squares), false, 1e89},
+        {VALUES(distances), false, 1e89},
+        {VALUES(products), false, 1e89},
+        {VALUES(weights), false, 1e89},
+        {VALUES(weights_all), false, 1e89},
+        {VALUES(squared), false, 1e89},
+        {VALUES(local), false, 1e89},
+    };
+    (void)state;
+    for (size_t f = 0; f < COUNT_OF(figures); f++) {
+        uint16_t kind = figures[f].kind;
+        const void *entry = figures[f].entry;
+        size_t bytes = figures[f].bytes, offset = figures[f].offset;
+        assert_int_equal(take_figure(kind, entry, bytes, offset, 0), 0);
+        assert_int_equal(take_figure(kind, entry, bytes, offset, figures[f].most), 0);
+        assert_int_equal(take_figure(kind, entry, bytes, offset, -1),
+                         figures[f].amount ? -EPROTO : 0);
+        assert_int_equal(take_figure(kind, entry, bytes, offset, 100 * figures[f].most), -EPROTO);
+        assert_int_equal(take_figure(kind, entry, bytes, offset, NAN), -EPROTO);
+    }
+}
+
+/* What comes of an answer's frame with this head and so many bytes behind it. */
+static int take_head(struct spex_control_frame head, size_t behind) {
+    struct spex_profile_reader reader = {.status = 0};
+    struct spex_error error;
+    static char frame[sizeof(head) + 4];
+    memcpy(frame, &head, sizeof(head));
+    int err = spex_profile_reader_take(&reader, frame, sizeof(head) + behind, &error);
+    spex_profile_reader_free(&reader);
+    return err;
+}
+
+static void frames_are_as_long_as_they_say(void **state) {
+    const struct spex_control_frame good = {.magic = SPEX_CONTROL_MAGIC,
+                                            .version = SPEX_CONTROL_VERSION,
+                                            .kind = SPEX_CONTROL_DONE,
+                                            .entry_bytes = 1,
+                                            .count = 2};
+    struct spex_control_frame head = good;
+    (void)state;
+    assert_int_equal(take_head(head, 2), 1);
+    assert_int_equal(take_head(head, 1), -EPROTO);
+    assert_int_equal(take_head(head, 3), -EPROTO);
+    assert_int_equal(take_head(head, (size_t)-1), -EPROTO);
+    head.magic++;
+    assert_int_equal(take_head(head, 2), -EPROTO);
+    head = good;
+    head.entry_bytes = 2;
+    head.count = 1;
+    assert_int_equal(take_head(head, 2), -EPROTO);
+    /* Of another version, DONE alone can be read. */
+    head = good;
+    head.version++;
+    assert_int_equal(take_head(head, 2), 1);
+    head.kind = SPEX_CONTROL_PROCESS;
+    assert_int_equal(take_head(head, 2), -EPROTONOSUPPORT);
+    /* There is one process. */
+    head.version--;
+    assert_int_equal(take_head(head, 2), -EPROTO);
+}
+
+/* What comes of a row with these series. */
+static int take_series(const uint32_t *series, size_t count) {
+    struct spex_profile_reader reader = {.status = 0};
+    const struct spex_profile_probe probe = {.probe_type = SPEX_LAT};
+    begin(&reader);
+    int err = take(&reader, SPEX_CONTROL_PROBE, &probe, sizeof(probe), 1);
+    for (size_t s = 0; s < count && !err; s++) {
+        const struct spex_control_values values = {.series = series[s]};
+        err = take(&reader, SPEX_CONTROL_VALUES, &values, sizeof(values), 0);
+    }
+    spex_profile_reader_free(&reader);
+    return err;
+}
+
+/* Series come in their order, the losses of each behind it; those that this build has no room for
+ * are left out. */
+static void series_come_in_order(void **state) {
+    enum { LOSSES = SPEX_CONTROL_LOSSES, MANY = SPEX_MAX_FIELDS };
+    static const uint32_t good[] = {0, LOSSES | 0, 1, 2, LOSSES | 2, MANY, LOSSES | MANY},
+                          first[] = {1}, losses_first[] = {LOSSES | 0}, again[] = {0, 0},
+                          twice[] = {0, LOSSES | 0, LOSSES | 0}, late[] = {0, 1, LOSSES | 0},
+                          last[] = {MANY - 1};
+    (void)state;
+    assert_int_equal(take_series(good, COUNT_OF(good)), 0);
+    assert_int_equal(take_series(first, COUNT_OF(first)), -EPROTO);
+    assert_int_equal(take_series(losses_first, COUNT_OF(losses_first)), -EPROTO);
+    assert_int_equal(take_series(again, COUNT_OF(again)), -EPROTO);
+    assert_int_equal(take_series(twice, COUNT_OF(twice)), -EPROTO);
+    assert_int_equal(take_series(late, COUNT_OF(late)), -EPROTO);
+    assert_int_equal(take_series(last, COUNT_OF(last)), -EPROTO);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_profile_without_probes),
         cmocka_unit_test(there_are_no_more_values_than_a_program_can_have),
+        cmocka_unit_test(figures_are_in_range),
+        cmocka_unit_test(frames_are_as_long_as_they_say),
+        cmocka_unit_test(series_come_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Intervals against numbers from tables. */
+/* Intervals against numbers from tables, and what losses add to values. */
 #include <math.h>
 
 #include "../check.h"
 #include "profile/confidence.h"
+#include "profile/figures.h"
 
 static struct spex_values values;
 
@@ -107,6 +108,43 @@ static void quantiles(void **state) {
     assert_true(high == 4);
 }
 
+static void expect_mean(const struct spex_profile *profile, double mean) {
+    struct spex_figures figures;
+    spex_figures_of(profile, &profile->rows[0], 0, &figures);
+    assert_true(fabs(figures.mean - mean) < 1e-9);
+}
+
+/* Ten of 10, and next to losses 100: for as many as the probe has lost. */
+static void what_was_lost_weighs(void **state) {
+    static struct spex_values losses;
+    static struct spex_profile_row row;
+    const struct spex_profile profile = {.rows = &row, .row_count = 1};
+    (void)state;
+    spex_values_clear(&values);
+    values.weight = values.mean = 10;
+    losses.weight = 4;
+    losses.mean = 100;
+    row.values[0] = &values;
+    row.probe = (struct spex_profile_probe){.probe_type = SPEX_SNAPSHOT,
+                                            .series = 1,
+                                            .count = 10,
+                                            .weight = 10,
+                                            .records = 10,
+                                            .period_last = 1};
+    expect_mean(&profile, 10);
+    row.losses[0] = &losses;
+    expect_mean(&profile, 10);
+    row.probe.lost = 2;
+    expect_mean(&profile, (10 * 10 + 2 * 100) / 12.0);
+    row.probe.lost = 8; /* those next to no record of it have no value */
+    expect_mean(&profile, (10 * 10 + 4 * 100) / 14.0);
+    row.probe.period_last = 2;
+    row.probe.count = 11;
+    expect_mean(&profile, (10 * 10 + 1 * 100) / 11.0);
+    row.probe.count_variance = 1;
+    expect_mean(&profile, (10 * 10 + 4 * 100) / 14.0);
+}
+
 /* The expansion by skewness holds no more where q^n is large: of 38 records none may be above the
  * quantile 0.999. */
 static void extreme_quantiles_of_few_records_are_not_told(void **state) {
@@ -162,6 +200,7 @@ int main(void) {
         cmocka_unit_test(too_few_records_say_nothing),
         cmocka_unit_test(one_heavy_record_says_little),
         cmocka_unit_test(quantiles),
+        cmocka_unit_test(what_was_lost_weighs),
         cmocka_unit_test(extreme_quantiles_of_few_records_are_not_told),
         cmocka_unit_test(executions_without_a_record_are_not_known),
         cmocka_unit_test(quantiles_have_the_width_of_buckets),

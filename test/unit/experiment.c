@@ -228,6 +228,28 @@ static void an_abort_leaves_all_on(void **state) {
     assert_false(start(1, 0.05)); /* not at once */
 }
 
+/* After an imprecise session the next one begins soon, after a precise one in 2 seconds, then 4. */
+static void precise_sessions_are_enough(void **state) {
+    struct program noisy = busy;
+    struct spex_finding finding;
+    (void)state;
+    begin(busy, 1);
+    for (double pause = 2; pause <= 8; pause *= 2) {
+        assert_true(start(1, 0.05));
+        assert_true(finish(&finding));
+        run(pause - 0.1);
+        assert_false(start(1, 0.05));
+        run(0.2);
+    }
+    noisy.noise = 0.3;
+    begin(noisy, 1);
+    assert_true(start(1, 0.05));
+    assert_true(finish(&finding));
+    run(0.5);
+    assert_true(start(1, 0.05));
+    spex_experiment_abort(world.now);
+}
+
 /* Sessions become rare. */
 static void sessions_take_little_of_the_time(void **state) {
     double in_sessions = 0;
@@ -254,6 +276,7 @@ int main(void) {
         cmocka_unit_test(what_costs_next_to_nothing_is_not_tried),
         cmocka_unit_test(a_program_that_falls_asleep_ends_it),
         cmocka_unit_test(an_abort_leaves_all_on),
+        cmocka_unit_test(precise_sessions_are_enough),
         cmocka_unit_test(sessions_take_little_of_the_time),
     };
     return cmocka_run_group_tests(tests, enter, leave);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "../check.h"
 #include "functions/function_calls.h"
 #include "functions/function_names.h"
+#include "functions/function_search.h"
 #include "functions/symbols.h"
 #include "instrumented.h"
 #include "probe/contexts.h"
@@ -231,6 +233,21 @@ static void a_fork_within_a_function_leaves_it_in_both(void **state) {
     assert_string_equal(all_records(), "fn_calls(0,0)");
 }
 
+/* Static functions of two files, in the order of their addresses. */
+static void equal_names_are_numbered(void **state) {
+    void __cyg_profile_func_enter(void *, void *);
+    struct spex_found_functions found;
+    (void)state;
+    link_twin();
+    assert_int_equal(spex_functions_find("twin", (uintptr_t)&__cyg_profile_func_enter, 10, &found),
+                     0);
+    assert_int_equal(found.count, 2);
+    assert_string_equal(found.items[0].name, "twin");
+    assert_string_equal(found.items[1].name, "twin#2");
+    assert_true(found.items[0].address < found.items[1].address);
+    spex_functions_found_free(&found);
+}
+
 static void a_filter_that_cannot_be_read_is_refused(void **state) {
     (void)state;
     static const char *const bad[] = {"", ",", "a,,b", "a@of", "a@", "@off", "a b"};
@@ -297,13 +314,16 @@ static char *read_program(size_t *bytes) {
 /* Whether it could be opened; then all of it is looked at. */
 static bool look_at(const char *path, size_t *functions) {
     struct spex_symbols symbols;
+    unsigned char resident;
     *functions = 0;
     if (spex_symbols_open(&symbols, path, SHT_SYMTAB) != 0)
         return false;
     for (size_t s = 0; s < symbols.count; s++)
         *functions += strncmp(spex_symbol_name(&symbols, &symbols.symbols[s]), "fn_", 3) == 0;
     spex_symbols_refer_to(&symbols, "no such name");
+    void *map = symbols.map;
     spex_symbols_close(&symbols);
+    assert_int_equal(mincore(map, 1, &resident), -1); /* nothing is mapped there */
     return true;
 }
 
@@ -380,6 +400,7 @@ static void direct_calls_are_found(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_names_are_numbered),
         cmocka_unit_test(a_filter_that_cannot_be_read_is_refused),
         cmocka_unit_test(functions_are_kernels_in_their_contexts),
         cmocka_unit_test(recursion_is_one_execution),

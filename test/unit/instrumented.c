@@ -5,6 +5,10 @@
 
 #define NOTHING() __asm__ volatile("" ::: "memory")
 
+__attribute__((used)) static void twin(void) {
+    NOTHING();
+}
+
 void fn_inner(uint64_t n) {
     spex_parameter("n", n);
     NOTHING();

@@ -16,6 +16,7 @@ void fn_calls(work *, void *); /* something else */
 void fn_left_out(void);        /* calls fn_plain(); is not to be chosen */
 void fn_recursive(unsigned depth);
 void fn_jumps(jmp_buf *to);
+void link_twin(void);          /* does nothing; beside the second of two functions called twin */
 void give_size(uint64_t size); /* of no kernel that is chosen */
 
 #endif

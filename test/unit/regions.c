@@ -159,6 +159,9 @@ static uint32_t index_of(unsigned id) {
 static void those_that_are_on_have_the_shortest_period(void **state) {
     bool loaded;
     (void)state;
+    begin("1@20,3@100");
+    assert_int_equal(spex_site_sampling(index_of(THIRD), &loaded).period, 20);
+    end();
     begin("1@100,3@20");
     assert_int_equal(spex_site_sampling(index_of(FIRST), &loaded).period, 20);
     assert_int_equal(spex_site_sampling(index_of(FIRST), &loaded).kind, SPEX_SAMPLING_GEOMETRIC);
@@ -390,13 +393,15 @@ NOINLINE void every_type(void) {
         SPEX_CTXSW_SCOPE(ALL, 1);
         SPEX_LLC_SCOPE(ALL, 1);
         PERFCNTR_PROBE_BEGIN(ALL, 1, 0);
-        SNAPSHOT_PROBE(ALL, 1, 1, 2, 3);
+        SNAPSHOT_PROBE(ALL, 1, 1, 2, 3, 4, 5, 6);
         PERFCNTR_PROBE_END(ALL);
     })
 }
 
 static void types_see(const struct spex_record *record, void *context) {
     places_see(record, context);
+    if (record->probe_type == SPEX_SNAPSHOT)
+        assert_true(record->field_count == 6 && record->fields[5] == 6);
     seen.unmarked += (record->marks & REGION_MARKS) != REGION_MARKS;
 }
 

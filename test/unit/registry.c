@@ -134,6 +134,7 @@ static void a_site_with_too_many_values_stays_off_alone(void **state) {
         struct spex_status before = status_now();
         module_make(sites, 3);
         sites[bad].detail = TOO_MANY_VALUES;
+        sites[(bad + 1) % 3].detail = SPEX_MAX_FIELDS;
         messages_begin();
         enter(sites, 3);
         enter(sites, 3);

@@ -89,19 +89,23 @@ static int tear_down(void **state) {
     return spex_watch_stop() || spex_stop();
 }
 
-/* One that takes `times` as long, more or less, 10 ms after the one before. */
-static void hand_over(double times) {
+/* One that takes `times` as long, more or less, 10 ms after the one before, and stands for `weight`. */
+static void hand_over_weighing(double times, uint32_t weight) {
     double noise = 0.95 + 0.1 * (double)random_below(&random_state, 1000) / 1000;
     ticks += (uint64_t)(0.01 * ticks_per_second);
     const struct spex_record record = {
         .timestamp = ticks,
         .probe_type = SPEX_KERNEL,
         .thread_id = 1,
-        .weight = 1,
+        .weight = weight,
         .probe_id = WORK,
         .field_count = SPEX_KERNEL_VALUES + 1,
         .fields = {(uint64_t)(times * noise * 1e-4 * ticks_per_second), context, 10}};
     spex_sinks_records(&record, 1);
+}
+
+static void hand_over(double times) {
+    hand_over_weighing(times, 1);
 }
 
 static struct spex_watch_account account(void) {
@@ -130,6 +134,14 @@ static void a_shift_is_told_when_it_begins_and_ends(void **state) {
     assert_int_equal(account().judged, 2 * USUAL + SLOW);
     assert_int_equal(account().anomalies, 1);
     assert_int_equal(account().kernels, 1);
+}
+
+/* A sample of an execution that has not ended says nothing of its time. */
+static void what_has_not_ended_is_not_judged(void **state) {
+    (void)state;
+    hand_over(1);
+    hand_over_weighing(1, 0);
+    assert_int_equal(account().judged, 1);
 }
 
 static void what_goes_on_is_told_at_the_stop(void **state) {
@@ -207,6 +219,7 @@ static int models_remove(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_shift_is_told_when_it_begins_and_ends),
+        TEST(what_has_not_ended_is_not_judged),
         TEST(what_goes_on_is_told_at_the_stop),
         TEST(a_fork_leaves_it_behind),
         TEST(what_is_wrong_is_said),
