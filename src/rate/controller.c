@@ -173,8 +173,8 @@ static void note_rise(uint32_t first, const struct spex_controlled *probe) {
     double skip, report;
     double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
     spex_accounts_probe_costs(first, &skip, &report);
-    spex_controller.rising |= probe->fresh > RISE * probe->frequency &&
-                              probe->fresh * skip > RISE_SHARE * steady;
+    spex_controller.rising |=
+        probe->fresh > RISE * probe->frequency && probe->fresh * skip > RISE_SHARE * steady;
 }
 
 /* Returns the frequency that decisions go by, after a measurement over `seconds`. It rises at once

@@ -46,6 +46,9 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
 /* Records of a probe in a slice cost such a share of what its executions cost. */
 #define SLICE_RECORDS_SHARE 0.1
 
+/* Most records of a probe in a slice, so that its ring holds them. */
+#define SLICE_RECORDS_MOST 1000.0
+
 double spex_modes_reserved(void) {
     unsigned all = spex_controller.sliced + spex_controller.recorded;
     return all ? SLICES_SHARE * spex_budget_steady(&spex_controller.budget, spex_controller.cpus) *
@@ -84,7 +87,8 @@ static uint32_t slice_period(uint32_t first, const struct spex_controlled *probe
     uint32_t period = spex_period_whole(probe->frequency, SPEX_RECORDS_LEAST);
     if (!spex_accounts_probe_costs(first, &skip, &report) || skip <= 0)
         return period;
-    double dense = ceil(report / (SLICE_RECORDS_SHARE * skip));
+    double dense = ceil(fmax(report / (SLICE_RECORDS_SHARE * skip),
+                             probe->frequency * probe->slice / SLICE_RECORDS_MOST));
     return dense < period ? (uint32_t)fmax(dense, 1) : period;
 }
 

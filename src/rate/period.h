@@ -14,6 +14,9 @@
 #define SPEX_PERIOD_LONGER  0.05
 #define SPEX_PERIOD_SHORTER 0.15
 
+/* A whole period may be so much shorter than the exact one. */
+#define SPEX_PERIOD_SHORT 0.04
+
 /* The period for `records` records a second of a probe that executes `frequency` times: at least
  * 1. */
 static inline double spex_period_exact(double frequency, double records) {
@@ -26,7 +29,7 @@ static inline double spex_period_exact(double frequency, double records) {
 /* The whole period for that: rounded up, since the next shorter one would make too many records,
  * unless that is a little short only. */
 static inline double spex_period_rounded(double exact) {
-    return ceil(exact / (1 + SPEX_PERIOD_LONGER));
+    return ceil(exact / (1 + SPEX_PERIOD_SHORT));
 }
 
 /* The period as a site has it. 0: every execution makes a record. */
