@@ -119,7 +119,8 @@ static uint64_t run_fourier(struct beyond_work *work) {
     return (uint64_t)crealf(out[0]);
 }
 
-enum { EDGES = 8, NONE = UINT32_MAX };
+enum { EDGES = 8 };
+#define NONE UINT32_MAX
 
 /* Array 0: EDGES targets for each node. */
 static void prepare_graph(struct beyond_work *work) {

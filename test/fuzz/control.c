@@ -107,7 +107,8 @@ static void check_memory(void) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static struct spex_connection connection;
+    static char text[SPEX_CONTROL_TEXT_BYTES + 1];
+    static struct spex_connection connection = {.text = text};
     const uint8_t *packet;
     size_t length;
     int ends[2];
