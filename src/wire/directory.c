@@ -158,18 +158,18 @@ static bool nobody_listens(int directory, const char *name) {
     return err == -ECONNREFUSED;
 }
 
-/* Whether the socket is left over: nobody listens at it, though another process may have the number
- * by now. A hidden name may be of a process that is about to listen; in another PID namespace this
- * cannot be told, so that such a socket stays. */
+/* Whether the socket's process is gone. A hidden name is of a process that ended before its socket
+ * listened, or of one that is about to listen; in another PID namespace the two cannot be told
+ * apart, so that such a socket stays. */
 static bool is_left(int directory, const char *name) {
     bool is_hidden = strncmp(name, hidden_prefix, strlen(hidden_prefix)) == 0;
     int process;
     unsigned long namespace;
     if (!is_name(is_hidden ? name + strlen(hidden_prefix) : name, &process, &namespace))
         return false;
-    if (is_hidden && (namespace != namespace_number() || process_is_there(process)))
-        return false;
-    return nobody_listens(directory, name);
+    bool known = namespace == namespace_number();
+    return !(known && process_is_there(process)) && (known || !is_hidden) &&
+           nobody_listens(directory, name);
 }
 
 /* Removes what is left of the entries in `buffer`; returns how many entries there were. */

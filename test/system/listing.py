@@ -8,7 +8,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import unittest
@@ -113,27 +112,6 @@ class Hostile(Programs):
         process = self.start(sys.executable, "-c", HOSTILE, program=str(kind))
         self.addCleanup(process.kill)
         return process
-
-    def test_a_socket_that_has_outlived_its_process(self):
-        """Another process has the number: nobody listens, or somebody else does."""
-        other = subprocess.Popen(["sleep", "1000"], env=self.environment())
-        self.addCleanup(other.wait)
-        self.addCleanup(other.kill)
-        os.makedirs(self.control, 0o700)
-        path = "%s/%d-%s" % (self.control, other.pid, os.readlink("/proc/self/ns/pid")[5:-1])
-        for listening in True, False:
-            left = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            left.bind(path)
-            if listening:
-                left.listen(64)
-            for command in "set", "probes":
-                result = self.run_spex(command, other.pid, *["*"] * (command == "set"))
-                self.assertIn("process %d (sleep) has no control socket" % other.pid, result.stderr)
-            self.assertNotRegex(self.run_spex("list").stdout, r"(?m)^%d " % other.pid)
-            left.close()
-            self.assertTrue(os.path.exists(path))
-            self.start()
-            self.assertFalse(os.path.exists(path))
 
     def test_a_profile_begins_once(self):
         for arguments in ["set", "*"], ["probes"], ["top", "-b"]:
