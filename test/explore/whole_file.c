@@ -205,7 +205,8 @@ static void pipes_are_not_waited_for_at_the_end(void **state) {
     assert_int_equal(mkfifo("lonely", 0600), 0);
     sigprocmask(SIG_BLOCK, &end, NULL);
     raise(SIGTERM);
-    assert_int_equal(spex_whole_file_read("lonely", SPEX_FILE_ANY, MIB, &text, &length, &why), -EINTR);
+    assert_int_equal(spex_whole_file_read("lonely", SPEX_FILE_ANY, MIB, &text, &length, &why),
+                     -EINTR);
     assert_string_equal(why.text, "cannot read lonely: ended by a signal");
     assert_int_equal(put("lonely", "x"), -ENXIO);
     assert_string_equal(why.text, "cannot write lonely: nobody reads it");
