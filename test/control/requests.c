@@ -125,6 +125,40 @@ static void a_profile_holds_what_was_recorded(void **state) {
     close(fd);
 }
 
+/* As a stream whose reader has gone. */
+static bool take_nothing(struct spex_sink *sink, const struct spex_record *records, size_t count) {
+    (void)sink;
+    (void)records;
+    (void)count;
+    return false;
+}
+
+static void sink_leave(struct spex_sink *sink) {
+    (void)sink;
+}
+
+/* Since the start: what another start has not delivered does not count. */
+static void what_was_not_delivered_is_told(void **state) {
+    (void)state;
+    for (unsigned start = 0; start < 2; start++) {
+        struct spex_sink sink = {
+            .records = take_nothing, .finish = sink_leave, .abandon = sink_leave};
+        struct spex_profile_reader reader = {0};
+        spex_sinks_add(&sink);
+        int fd = caller_connect();
+        assert_int_equal(caller_select(fd, "request.work"), 1);
+        work(100);
+        do /* records come to the metrics after the first sink */
+            assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, &reader), 0);
+        while (reader.profile.row_count < 1 || reader.profile.rows[0].probe.records < 100);
+        assert_int_equal(reader.profile.process.undelivered, 100);
+        spex_profile_reader_free(&reader);
+        close(fd);
+        spex_stop();
+        assert_int_equal(serving_start(NULL), 0);
+    }
+}
+
 /* Of samples of several rates, chosen singly and in bursts. */
 static void margins_are_those_that_the_program_has(void **state) {
     static const char *const selections[] = {"request.work@3", "request.work@~30",
@@ -423,6 +457,7 @@ int main(void) {
         TEST(many_requests_go_over_one_connection),
         TEST(requests_may_be_sent_ahead),
         TEST(a_profile_holds_what_was_recorded),
+        TEST(what_was_not_delivered_is_told),
         TEST(margins_are_those_that_the_program_has),
         TEST(losses_are_those_of_each_probe),
         TEST(losses_are_those_of_an_interval),

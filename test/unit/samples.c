@@ -246,6 +246,21 @@ static void what_is_rare_is_recorded(void **state) {
     assert_true(seen.weights[INNER] == 2 * RARE + MANY + 2);
 }
 
+/* The last frame that counts is one of the same collection. */
+static void frames_of_former_starts_foretell_nothing(void **state) {
+    enum { RARE = 3, MANY = 1000 };
+    (void)state;
+    assert_int_equal(begin_with(models_path, NULL), 0);
+    until_known();
+    outer_with(MANY);
+    spex_stop();
+    assert_int_equal(begin_with(models_path, NULL), 0);
+    until_known();
+    outer_with(RARE);
+    spex_stop();
+    assert_int_equal(seen.records[INNER], RARE);
+}
+
 /* Of 6 executions a frame 4 on average: of 1800 so many, with a standard deviation of 20. */
 static void of_what_is_less_rare_chance_takes_enough(void **state) {
     enum { FRAMES = 300, EACH = 6, WANTED = FRAMES * (int)SAMPLES };
@@ -416,6 +431,7 @@ int main(void) {
         cmocka_unit_test(files_that_hold_no_models_are_refused),
         cmocka_unit_test(what_takes_long_is_looked_at),
         cmocka_unit_test(what_is_rare_is_recorded),
+        cmocka_unit_test(frames_of_former_starts_foretell_nothing),
         cmocka_unit_test(of_what_is_less_rare_chance_takes_enough),
         cmocka_unit_test(without_a_model_there_are_so_many_a_second),
         cmocka_unit_test(what_is_left_without_its_end_is_not_looked_at),
