@@ -169,12 +169,16 @@ static void a_thousand_callers_leave_nothing_behind(void **state) {
 /* Fewer callers than the queue of the listening socket holds, more than there are places. */
 static void silent_clients_make_way(void **state) {
     int silent[PLACES + 8];
+    char byte;
     (void)state;
     for (size_t s = 0; s < COUNT_OF(silent); s++)
         silent[s] = caller_connect();
     int fd = caller_connect();
     assert_int_equal(caller_select(fd, ""), 0);
     assert_true(caller_is_dropped(silent[0]));
+    /* One that no other has needed the place of keeps it, unlike all those who expire. */
+    assert_int_equal(recv(silent[PLACES - 1], &byte, 1, MSG_DONTWAIT), -1);
+    assert_int_equal(errno, EAGAIN);
     for (size_t s = 0; s < COUNT_OF(silent); s++)
         close(silent[s]);
     close(fd);
