@@ -9,6 +9,7 @@
 
 #include "../check.h"
 #include "model/anomaly/anomalies.h"
+#include "model/anomaly/tail.h"
 
 enum { LONG = 200000, CASES = 100, BEFORE = 5000 };
 
@@ -324,6 +325,20 @@ static void what_is_not_judged_is_counted(void **state) {
     world_close(&world);
 }
 
+/* Of numbers with Pareto's tail of 2, the level that one in 100,000 exceeds is 316; that of an
+ * exponential tail would be a fraction. */
+static void heavy_tails_have_high_levels(void **state) {
+    const double probability = 1e-5;
+    struct world world = {.random = 1};
+    struct spex_tail tail;
+    (void)state;
+    spex_tail_init(&tail, probability);
+    for (unsigned i = 0; i < 20000; i++)
+        spex_tail_add(&tail, pow(uniform(&world), -0.5));
+    double level = spex_tail_level(&tail, probability);
+    assert_true(level > 200 && level < 1000);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(false_alarms_are_as_rare_as_asked_for),
@@ -336,6 +351,7 @@ int main(void) {
         cmocka_unit_test(a_slow_rhythm_is_one_anomaly),
         cmocka_unit_test(silence_ends_an_anomaly),
         cmocka_unit_test(what_is_not_judged_is_counted),
+        cmocka_unit_test(heavy_tails_have_high_levels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

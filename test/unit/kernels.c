@@ -15,6 +15,7 @@
 #include "places.h"
 #include "probe/contexts.h"
 #include "seen.h"
+#include "site/cost.h"
 #include "site/registry.h"
 
 enum { MAIN = 1, FIRST, SECOND, LEAF, RECURSIVE, EVEN, ODD, LEFT, SCOPED, SAMPLED, HANDLED };
@@ -55,7 +56,7 @@ static const struct spex_record *record_of(uint16_t kernel, unsigned nth) {
 #define NOINLINE __attribute__((noinline)) static
 
 NOINLINE void leaf(uint64_t n) {
-    KERNEL_PROBE_BEGIN(LEAF, 1, n, n * n);
+    KERNEL_PROBE_BEGIN(LEAF, 1, n, n * n, n + 1, n + 2); /* as many as there may be */
     __asm__ volatile("" ::: "memory");
     KERNEL_PROBE_END(LEAF);
 }
@@ -102,11 +103,19 @@ static void a_record_holds_ticks_and_parameters(void **state) {
     uint64_t after = spex_ticks();
     spex_stop();
     const struct spex_record *record = record_of(LEAF, 0);
-    assert_int_equal(record->field_count, 4);
+    assert_int_equal(record->field_count, SPEX_KERNEL_VALUES + 4);
     assert_true(record->fields[0] <= after - before);
     assert_int_equal(record->fields[2], 6);
     assert_int_equal(record->fields[3], 36);
+    assert_int_equal(record->fields[5], 8);
     assert_int_equal(record->weight, 1);
+}
+
+static void calibration_has_read_empty_spans(void **state) {
+    (void)state;
+    begin("leaf");
+    spex_stop();
+    assert_true(spex_cost_empty(SPEX_KERNEL).ticks > 0);
 }
 
 /* What is off is in nobody's context. */
@@ -382,7 +391,7 @@ static const char *names_of(uint16_t kernel) {
 
 static void parameters_are_called_as_they_are_written(void **state) {
     (void)state;
-    assert_string_equal(names_of(LEAF), "n, n * n");
+    assert_string_equal(names_of(LEAF), "n, n * n, n + 1, n + 2");
     assert_string_equal(names_of(MAIN), "");
     assert_string_equal(names_of(SAMPLED), "evaluate()");
 }
@@ -444,6 +453,7 @@ int main(void) {
         cmocka_unit_test(parameters_are_called_as_they_are_written),
         cmocka_unit_test(a_kernel_has_a_context_for_each_caller),
         cmocka_unit_test(a_record_holds_ticks_and_parameters),
+        cmocka_unit_test(calibration_has_read_empty_spans),
         cmocka_unit_test(only_kernels_that_are_on_are_in_the_context),
         cmocka_unit_test(executions_between_records_are_contexts_too),
         cmocka_unit_test(recursion_is_folded),
