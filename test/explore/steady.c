@@ -167,11 +167,22 @@ static void tolerance(void **state) {
     assert_true(spex_steady_of(series, 100, 0.01).steady);
 }
 
+/* Of an even number of values the median is in the middle of two: a trend is a share of that. */
+static void median_of_even_count(void **state) {
+    (void)state;
+    double series[20];
+    for (size_t v = 0; v < 20; v++)
+        series[v] = 100 + 7 * (double)(v % 3) + 4 * (double)v;
+    assert_false(spex_steady_of(series, 20, 0.202).steady);
+    assert_true(spex_steady_of(series, 20, 0.208).steady);
+}
+
 int main(void) {
-    struct CMUnitTest tests[3 + COUNT_OF(shapes)] = {
-        cmocka_unit_test(too_short), cmocka_unit_test(constant), cmocka_unit_test(tolerance)};
+    struct CMUnitTest tests[4 + COUNT_OF(shapes)] = {
+        cmocka_unit_test(too_short), cmocka_unit_test(constant), cmocka_unit_test(tolerance),
+        cmocka_unit_test(median_of_even_count)};
     for (size_t s = 0; s < COUNT_OF(shapes); s++)
-        tests[3 + s] = (struct CMUnitTest){
+        tests[4 + s] = (struct CMUnitTest){
             .name = shapes[s].name, .test_func = detection, .initial_state = (void *)&shapes[s]};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
