@@ -203,11 +203,31 @@ static void every_policy_takes_the_least_of_spaces(void **state) {
     }
 }
 
+/* The second run is one level from the first. */
+static void a_climb_begins_with_a_neighbour(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct landscape smooth;
+        size_t distance = 0;
+        landscape_make(&smooth, 1);
+        smooth.space.rules.trials_max = 2;
+        smooth.space.rules.seed = seed;
+        struct exploring exploring = {.policy = spex_builtin_policy("climb"), .landscape = &smooth};
+        machine_start(&exploring.machine, seed);
+        explore(&exploring, 1);
+        const size_t *first = calls[0].levels, *second = calls[2].levels;
+        for (size_t p = 0; p < smooth.space.parameter_count; p++)
+            distance += first[p] < second[p] ? second[p] - first[p] : first[p] - second[p];
+        assert_int_equal(distance, 1);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_policy_conforms),
         cmocka_unit_test(every_policy_goes_by_precision),
         cmocka_unit_test(every_policy_takes_the_least_of_spaces),
+        cmocka_unit_test(a_climb_begins_with_a_neighbour),
     };
     for (size_t l = 0; l < LANDSCAPES; l++) {
         landscape_make(&landscapes[l], l);
