@@ -83,7 +83,9 @@ class Reports(Exploration):
         for path in (heat, convergence):
             with open(path, "rb") as file:
                 self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
-        xml.etree.ElementTree.parse(effects)
+        drawn = "".join(xml.etree.ElementTree.parse(effects).getroot().itertext())
+        shares = [int(share) for share in re.findall(r"(\d+)\s%\sof\sthe\svariance", drawn)]
+        self.assertTrue(5 <= sum(shares) <= 200, drawn)  # work is most of it
         with open(page, encoding="utf-8") as file:
             text = file.read()
         self.assertEqual(text.count("<svg"), 3)
