@@ -10,7 +10,7 @@
 static void prepare_floats(struct beyond_work *work, size_t count) {
     for (size_t a = 0; a < 2; a++)
         for (size_t i = 0; i < count; i++)
-            ((float *)work->arrays[a])[i] = (float)beyond_random() / 4294967296.0f;
+            ((float *)(void *)work->arrays[a])[i] = (float)beyond_random() / 4294967296.0f;
 }
 
 static void prepare_matrices(struct beyond_work *work) {
@@ -19,8 +19,9 @@ static void prepare_matrices(struct beyond_work *work) {
 
 /* The inner loop goes down a column of the second matrix. */
 static uint64_t run_multiply(struct beyond_work *work) {
-    const float *a = (const float *)work->arrays[0], *b = (const float *)work->arrays[1];
-    float *c = (float *)work->arrays[2];
+    const float *a = (const float *)(void *)work->arrays[0],
+                *b = (const float *)(void *)work->arrays[1];
+    float *c = (float *)(void *)work->arrays[2];
     size_t n = work->size;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) {
@@ -34,8 +35,9 @@ static uint64_t run_multiply(struct beyond_work *work) {
 
 /* The inner loop goes along rows. */
 static uint64_t run_multiply_rows(struct beyond_work *work) {
-    const float *a = (const float *)work->arrays[0], *b = (const float *)work->arrays[1];
-    float *c = (float *)work->arrays[2];
+    const float *a = (const float *)(void *)work->arrays[0],
+                *b = (const float *)(void *)work->arrays[1];
+    float *c = (float *)(void *)work->arrays[2];
     size_t n = work->size;
     memset(c, 0, n * n * sizeof(*c));
     for (size_t i = 0; i < n; i++)
@@ -54,8 +56,9 @@ static uint64_t run_transpose(struct beyond_work *work) {
 }
 
 static uint64_t run_matrix_vector(struct beyond_work *work) {
-    const float *a = (const float *)work->arrays[0], *x = (const float *)work->arrays[1];
-    float *y = (float *)work->arrays[2];
+    const float *a = (const float *)(void *)work->arrays[0],
+                *x = (const float *)(void *)work->arrays[1];
+    float *y = (float *)(void *)work->arrays[2];
     size_t n = work->size;
     for (size_t i = 0; i < n; i++) {
         y[i] = 0;
@@ -79,7 +82,7 @@ static uint64_t run_shortest_paths(struct beyond_work *work) {
 
 /* LU decomposition without pivots; the diagonal is made great before. */
 static uint64_t run_eliminate(struct beyond_work *work) {
-    float *a = (float *)work->arrays[0];
+    float *a = (float *)(void *)work->arrays[0];
     size_t n = work->size;
     for (size_t k = 0; k < n; k++)
         a[k * n + k] += (float)n;
@@ -114,8 +117,8 @@ static void transform(const float complex *in, float complex *out, size_t size, 
 }
 
 static uint64_t run_fourier(struct beyond_work *work) {
-    float complex *out = (float complex *)work->arrays[2];
-    transform((const float complex *)work->arrays[0], out, work->size, 1);
+    float complex *out = (float complex *)(void *)work->arrays[2];
+    transform((const float complex *)(void *)work->arrays[0], out, work->size, 1);
     return (uint64_t)crealf(out[0]);
 }
 

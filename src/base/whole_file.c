@@ -104,11 +104,14 @@ static int open_of_kind(const char *path, enum spex_file_kind kind) {
     struct stat found;
     if (kind != SPEX_FILE_REGULAR)
         return open_in_time(path, O_RDONLY);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    int err = fd < 0 || fstat(fd, &found) != 0 ? -errno : 0;
-    if (!err && !S_ISREG(found.st_mode))
+    int err = 0, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &found) != 0)
+        err = -errno;
+    else if (!S_ISREG(found.st_mode))
         err = -EINVAL;
-    if (err && fd >= 0)
+    if (err)
         close(fd);
     return err ? err : fd;
 }
@@ -269,10 +272,10 @@ int spex_whole_file_check(const char *path) {
     if (stat(path, &old) == 0 && !S_ISREG(old.st_mode))
         return S_ISDIR(old.st_mode) ? -EISDIR : access(path, W_OK) == 0 ? 0 : -errno;
     int err = follow_links(path, &target), fd = err ? err : temporary_open(target, &name);
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
+    if (fd >= 0 && name)
         unlink(name);
-    }
     free(name);
     free(target);
     return fd < 0 ? fd : 0;

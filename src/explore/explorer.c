@@ -144,7 +144,7 @@ static int explorer_divide_cpus(struct spex_explorer *explorer, struct spex_erro
 /* Reads the trials of the store and the plans that were unfinished when it was last written. */
 static int explorer_read_history(struct spex_explorer *explorer, struct spex_error *error) {
     struct spex_unfinished *unfinished = NULL;
-    struct spex_error reason;
+    struct spex_error reason = {""};
     size_t count = 0;
     int err = spex_store_trials(explorer->store, &explorer->space->space, &explorer->stored, error);
     err = err ? err : spex_store_unfinished(explorer->store, &unfinished, &count, error);

@@ -411,7 +411,7 @@ long spex_client_list(pid_t **processes) {
     long count = 0;
     int err = entries ? 0 : -errno;
     *processes = NULL;
-    while (!err && (entry = readdir(entries))) {
+    while (entries && !err && (entry = readdir(entries))) {
         char *end;
         long process = strtol(entry->d_name, &end, 10);
         int has = *end || process <= 0 ? 0 : has_socket((pid_t)process);

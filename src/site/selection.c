@@ -139,9 +139,10 @@ static const char *item_parse_parts(struct span text, struct spex_selection_item
         return "after \"/\" a probe's name or id was expected";
     if (colon)
         item->types = spex_probe_type_named(colon + 1, head - (size_t)(colon + 1 - text.at));
+    _Static_assert(SPEX_PROBE_TYPES == 9, "the message names all types");
     if (!item->types)
         return "after \":\" a probe type was expected: cnt, lat, "
-               "tpt, llc, flt, ctxsw, perfcntr or snapshot";
+               "tpt, llc, flt, ctxsw, perfcntr, snapshot or kernel";
     if (what->length == 0)
         *what = (struct span){"*", 1};
     return at ? sampling_parse((struct span){at + 1, text.length - head - 1}, &item->sampling)

@@ -147,9 +147,10 @@ static int read_rate_policy(const char *otherwise, struct spex_settings *setting
     settings->rate_policy = spex_builtin_rate_policy(text);
     if (settings->rate_policy)
         return 0;
-    spex_message("SPEX_RATE_POLICY=%s: fair, budget, fixed or hybrid was expected, or the path of "
-                 "an object, with a \"/\"",
-                 text);
+    char names[SPEX_RATE_POLICY_NAMES];
+    spex_rate_policy_names(names, sizeof(names));
+    spex_message("SPEX_RATE_POLICY=%s: %s was expected, or the path of an object, with a \"/\"",
+                 text, names);
     return -EINVAL;
 }
 

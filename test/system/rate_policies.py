@@ -192,8 +192,7 @@ class Plans(unittest.TestCase):
 
     def test_refusals(self):
         for status, said, arguments in [
-                (2, "plan: --policy x: fair, fixed, budget or hybrid was expected, or the path of an object, with a "
-                    "\"/\"", ["--policy", "x"]),
+                (2, f"plan: --policy x: {EXPECTED}", ["--policy", "x"]),
                 (2, "plan: --top: no --policy was expected, which decides one way", ["--policy", "fair", "--top", "3"]),
                 (1, "plan: --policy ./none.so: a shared object was expected: cannot open shared object file: "
                     "No such file or directory", ["--policy", "./none.so"]),

@@ -179,7 +179,7 @@ static void bad_options_are_refused(void **state) {
     EXPECT_REFUSED(ring_records, 1u << 25, -EINVAL, "a power of two");
     EXPECT_REFUSED(batch_records, 4097, -EINVAL, "a number of 1 to 4096 was expected");
     EXPECT_REFUSED(probes, "life.work@0", -EINVAL, "a period of 1 to");
-    EXPECT_REFUSED(rate_policy, "no policy", -EINVAL, "fair, budget, fixed or hybrid was expected");
+    EXPECT_REFUSED(rate_policy, "no policy", -EINVAL, "was expected, or the path of an object");
     EXPECT_REFUSED(rate_policy, "/nowhere/at/all", -EINVAL, "a shared object was expected");
 #undef EXPECT_REFUSED
 }
@@ -198,8 +198,8 @@ static void bad_variables_are_refused(void **state) {
         {"SPEX_RING_RECORDS", "1", "a power of two of 2 to 16777216 was expected"},
         {"SPEX_RING_RECORDS", "33554432", "was expected"},
         {"SPEX_BATCH_RECORDS", "5000", "a number of 1 to 4096 was expected"},
-        {"SPEX_PROBES", "life.work:nothing", "perfcntr or snapshot"},
-        {"SPEX_RATE_POLICY", "best", "fair, budget, fixed or hybrid was expected"},
+        {"SPEX_PROBES", "life.work:nothing", "a probe type was expected"},
+        {"SPEX_RATE_POLICY", "best", "was expected, or the path of an object"},
         {"SPEX_RATE_POLICY", "/nowhere/at/all", "a shared object was expected"},
     };
     const struct spex_options options = options_for("life.work");

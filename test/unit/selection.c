@@ -46,6 +46,7 @@ static void types(void **state) {
         {"*:flt", SPEX_FLT},
         {"*:ctxsw", SPEX_CTXSW},
         {"*:perfcntr", SPEX_PERFCNTR},
+        {"*:kernel", SPEX_KERNEL},
         {"*:cnt,*:tpt", SPEX_CNT | SPEX_TPT},
     };
     (void)state;

@@ -15,7 +15,7 @@
 
 enum { TICKS = 1000000000 };
 
-static struct spex_profile_row rows[4];
+static struct spex_profile_row rows[8];
 static struct spex_profile_type types[4];
 static struct spex_tracer *tracer;
 static struct spex_profile profile;
@@ -60,6 +60,7 @@ static void record(uint32_t type, uint16_t id, uint32_t weight, uint64_t a, uint
 
 /* Its records, where there are any, are in the tracer; on for two seconds. */
 static struct spex_profile_probe *row(uint32_t type, uint16_t id, const char *name) {
+    assert_true(profile.row_count < sizeof(rows) / sizeof(rows[0]));
     struct spex_profile_row *made = &rows[profile.row_count++];
     struct spex_metrics metrics = {0};
     size_t at = spex_tracer_find(tracer, id, type);

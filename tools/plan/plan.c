@@ -31,8 +31,8 @@ static const char plan_usage[] =
     "  --budget P       for so much of the time, such as 5% (the default), by report_cost\n"
     "  --sample-cost S  seconds a sample; else the greatest report_cost\n"
     "  --top COUNT      how many combinations; else 5\n"
-    "  --policy POLICY  instead, what this policy decides about each class: fair, fixed,\n"
-    "                   budget or hybrid, or an object's path, with a \"/\"; it decides on\n"
+    "  --policy POLICY  instead, what this policy decides about each class: fair, budget,\n"
+    "                   fixed or hybrid, or an object's path, with a \"/\"; it decides on\n"
     "                   polling only with --max-f or --sample-cost\n"
     "  --json           the same as JSON: an array, or for one policy an object\n";
 

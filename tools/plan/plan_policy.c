@@ -27,6 +27,15 @@ static const char *const mode_names[] = {
 
 enum { MODES = sizeof(mode_names) / sizeof(mode_names[0]) };
 
+static int complain_of_name(const char *text) {
+    char names[SPEX_RATE_POLICY_NAMES];
+    spex_rate_policy_names(names, sizeof(names));
+    return spex_complain(SPEX_EXIT_USAGE,
+                         "plan: --policy %s: %s was expected, or the path of an object, with a "
+                         "\"/\"",
+                         text, names);
+}
+
 /* A name with a "/" is the path of a shared object, as in SPEX_RATE_POLICY. */
 int spex_plan_policy_choose(struct spex_plan_policy *policy, const char *text) {
     struct spex_error error;
@@ -34,10 +43,7 @@ int spex_plan_policy_choose(struct spex_plan_policy *policy, const char *text) {
     if (policy->ops)
         return SPEX_EXIT_OK;
     if (!spex_shared_object_is_path(text))
-        return spex_complain(SPEX_EXIT_USAGE,
-                             "plan: --policy %s: fair, fixed, budget or hybrid was expected, or "
-                             "the path of an object, with a \"/\"",
-                             text);
+        return complain_of_name(text);
     if (spex_shared_object_open(&policy->object, text, &spex_rate_object_kind, &error) != 0)
         return spex_complain(SPEX_EXIT_FAILED, "plan: --policy %s: %s", text, error.text);
     policy->ops = policy->object.found;
