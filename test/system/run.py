@@ -98,8 +98,10 @@ class TablesAtTheEnd(Runs):
         self.assertEqual(result.returncode, 0)
 
     def test_files_have_a_limit(self):
-        result = self.alone(SPEX_OUT=self.path("table"),
-                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        if self.alone(SPEX_PROBES="", preexec_fn=limit).returncode == -signal.SIGXFSZ:
+            self.skipTest("the thread sanitizer makes a file of its own")
+        result = self.alone(SPEX_OUT=self.path("table"), preexec_fn=limit)
         self.assertEqual((result.returncode, result.stderr),
                          (0, "spex: SPEX_OUT: cannot write the table to %s: %s\n" %
                           (os.path.realpath(self.path("table")), os.strerror(errno.EFBIG))))
@@ -225,12 +227,13 @@ class Figures(Runs):
         costs = {kind["type"]: kind["cost_ns"] for kind in process["types"]}
         self.assertEqual(set(costs), {"lat", "cnt"})
         self.assertGreater(costs["lat"]["recorded"], 0)
-        # All were recorded: the figures are as exact as what the clock itself takes is known.
+        # All were recorded: the figures are as exact as the histogram is, and as what the clock itself takes is known.
         self.assertIsNone(costs["cnt"]["empty"])
         self.assertAlmostEqual(time_of["taken_off"], costs["lat"]["empty"] / 1e9)
         error = costs["lat"]["empty_error"] / 1e9
         self.assertLessEqual(time_of["mean_margin"], 2 * error)
-        self.assertLessEqual(time_of["p50"] - time_of["p50_low"], 2.001 * error)
+        buckets = (time_of["p50"] + time_of["taken_off"]) / 32  # of 1/64 each, the value's and a neighbour
+        self.assertLessEqual(time_of["p50"] - time_of["p50_low"], 2.001 * error + buckets)
         self.assertAlmostEqual(time_of["total"], time_of["mean"] * 1000)
 
     def test_samples_have_margins(self):
