@@ -111,11 +111,14 @@ static void a_record_holds_ticks_and_parameters(void **state) {
     assert_int_equal(record->weight, 1);
 }
 
+/* A tick of other processors is longer than an empty span. */
 static void calibration_has_read_empty_spans(void **state) {
     (void)state;
     begin("leaf");
     spex_stop();
+#ifdef __x86_64__
     assert_true(spex_cost_empty(SPEX_KERNEL).ticks > 0);
+#endif
 }
 
 /* What is off is in nobody's context. */
