@@ -74,6 +74,10 @@
 /* Half-life of measurements in the mean between slices. */
 #define MEAN_SECONDS 0.17
 
+/* A probe whose executions without records cost so many times the budget stays in slices, whatever a
+ * policy says. */
+#define FAR_ABOVE 2.0
+
 /* A frequency so many times the one before is measured again soon, where the probe's executions
  * take such a share of the budget without records. */
 #define RISE       1.5
@@ -224,6 +228,18 @@ static bool measure_probe(struct spex_controlled *probe, uint32_t first, uint64_
     return measured;
 }
 
+/* Holds a probe off after a slice if its executions alone are far above the budget. A policy
+ * is not asked, so that it decides about the others as if this one were not there. */
+static bool slices_go_on(uint32_t first, struct spex_controlled *probe, double detect_cost) {
+    double most = FAR_ABOVE * spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    if (probe->trying || probe->tried <= 0 || probe->frequency * detect_cost <= most)
+        return false;
+    spex_controller.recorded++;
+    spex_mode_hold(first, probe, "held off: its executions alone cost more than the budget");
+    spex_probe_throttle(first, SPEX_SITE_HELD);
+    return true;
+}
+
 /* Begins the first measurement of a probe that has been switched on. Passes come soon until it is
  * over, since nothing is known of its cost. */
 static void probe_first_measured(struct spex_controlled *probe, uint64_t count) {
@@ -279,6 +295,8 @@ static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
     class->wanted = probe->frequency / state.selected;
     spex_accounts_probe_costs(first, &class->detect_cost, &class->report_cost);
     class->report_cost += spex_controller.collecting.record;
+    if (slices_go_on(first, probe, class->detect_cost))
+        return false;
     spex_controller.trying |= probe->trying;
     spex_controller.sliced += probe->trying;
     spex_controller.recorded += !probe->trying;
