@@ -42,9 +42,9 @@ static void print_help(FILE *out) {
     fputs("\n`spex COMMAND --help` tells more; `spex --version` the version.\n", out);
 }
 
-/* Puts /dev/null in the place of a closed standard stream, so that no other file gets its number and
- * with it what the command prints. It is opened the wrong way round: reading and writing fail, as
- * they would with a closed stream. Programs that are run do not inherit it. */
+/* Puts /dev/null in the place of a closed standard stream, so that no other file gets its number
+ * and with it what the command prints. It is opened the wrong way round: reading and writing
+ * fail, as they would with a closed stream. Programs that are run do not inherit it. */
 static void fill_standard_streams(void) {
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
         if (fcntl(stream, F_GETFD) < 0)

@@ -140,7 +140,8 @@ size_t spex_hybrid_fill(struct spex_hybrid *hybrid, double probing, size_t *coun
                                 hybrid->max_f - probing + spex_hybrid_slack(hybrid), &rest);
 }
 
-/* Marks the candidates of spex_hybrid_fill. Returns the information, negative when that is not allowed. */
+/* Marks the candidates of spex_hybrid_fill. Returns the information, negative when that is not
+ * allowed. */
 static double trace_for(struct spex_hybrid *hybrid, double probing) {
     size_t count, whole = spex_hybrid_fill(hybrid, probing, &count);
     trace_none(hybrid);

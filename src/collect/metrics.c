@@ -211,27 +211,20 @@ void spex_metrics_executions(uint64_t *by_probe) {
     }
 }
 
-/* Counted executions, without those in regions, where sites are not counted one by one. */
-static uint64_t executions_of(const struct spex_profile_probe *probe) {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < spex_sites_count(); i++) {
-        const struct spex_site_info *info = spex_site_info(i);
-        if (info->probe_id == probe->probe_id && info->probe_type == probe->probe_type)
-            sum += spex_grown(metrics.executions[i], spex_threads_executions(i));
-    }
-    return sum;
-}
-
-static struct spex_line_sums nested_of(const struct spex_profile_probe *probe) {
-    struct spex_line_sums sums = {0};
+/* Adds up what is known of the probe's sites: fills in what probes within it take, and returns the
+ * counted executions, without those in regions, where sites are not counted one by one. */
+static uint64_t fill_in_sites(struct spex_profile_probe *probe) {
+    uint64_t executions = 0;
+    probe->nested = (struct spex_line_sums){0};
     for (uint32_t i = 0; i < spex_sites_count(); i++) {
         const struct spex_site_info *info = spex_site_info(i);
         if (info->probe_id != probe->probe_id || info->probe_type != probe->probe_type)
             continue;
-        spex_nesting_add_sums(&sums, i);
-        spex_line_add_sums(&sums, &metrics.nested[i], -1);
+        executions += spex_grown(metrics.executions[i], spex_threads_executions(i));
+        spex_nesting_add_sums(&probe->nested, i);
+        spex_line_add_sums(&probe->nested, &metrics.nested[i], -1);
     }
-    return sums;
+    return executions;
 }
 
 /* Fills in the times since the metrics were opened. The program's CPU time is that of the
@@ -322,9 +315,8 @@ void spex_metrics_probe(struct spex_profile_row *row) {
     if (!metrics.tracer)
         return;
     double in_regions = fill_in_records(row);
-    row->probe.count = (double)executions_of(&row->probe) + in_regions;
+    row->probe.count = (double)fill_in_sites(&row->probe) + in_regions;
     fill_in_losses(&row->probe);
-    row->probe.nested = nested_of(&row->probe);
 }
 
 void spex_metrics_fork_child(void) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Collectors send frames under the stream's lock, so a frame is never mixed with another. Sites and
- * contexts go out before the first record that refers to them. The stream of SPEX_OUT waits for its
- * reader, up to the limit of wire/command_socket.c a frame; then the reader counts as gone. An attached stream waits only a little and leaves
- * records out, since a command may attach to a program that must not depend on it. */
+/* Collectors send frames under the stream's lock, so a frame is never mixed with another. Sites
+ * and contexts go out before the first record that refers to them. The stream of SPEX_OUT waits
+ * for its reader, up to the limit of wire/command_socket.c a frame; then the reader counts as
+ * gone. An attached stream waits only a little and leaves records out, since a command may
+ * attach to a program that must not depend on it. */
 #include "collect/stream.h"
 
 #include <errno.h>

@@ -29,8 +29,7 @@ struct spex_launch_variable {
 
 /* Starts the program argv[0], which is looked for in PATH. `argv` ends with NULL, `variables`
  * with one without a name. The program inherits the descriptor `inherited`; -1: none. `mask` is
- * the signal mask of the program. 0, or the negative errno
- * value of fork, exec or pidfd_open. */
+ * the signal mask of the program. 0, or the negative errno value of fork, exec or pidfd_open. */
 int spex_launch_program(struct spex_launched *program, char *const *argv,
                         const struct spex_launch_variable *variables, int inherited,
                         const sigset_t *mask);

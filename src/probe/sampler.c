@@ -216,8 +216,8 @@ static uint32_t sample_by(struct spex_thread *thread, const struct spex_site *si
 }
 
 /* Counts an execution of an armed site (nesting.h), and has its END call the library. Without a
- * record, a result other than 0 makes END call spex_inactive; a KERNEL would be taken for one that is
- * polled. */
+ * record, a result other than 0 makes END call spex_inactive; a KERNEL would be taken for one
+ * that is polled. */
 static uint32_t sample_armed(struct spex_thread *thread, const struct spex_site *site,
                              uint32_t control) {
     uint32_t index = site->index;

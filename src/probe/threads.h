@@ -47,8 +47,8 @@ struct spex_thread {
     /* The sampling of kernels by their models; NULL: the thread has executed no such kernel. Other
      * threads read it with spex_thread_samples. */
     struct spex_samples *samples;
-    /* What probes within probes cost; NULL: the thread has not looked yet. Other threads read it with
-     * spex_thread_nesting. */
+    /* What probes within probes cost; NULL: the thread has not looked yet. Other threads read it
+     * with spex_thread_nesting. */
     struct spex_nesting *nesting;
 };
 

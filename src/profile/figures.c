@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The figures of a row come from its values in four steps: values are weighed for lost executions;
- * mean and quantiles get their 95 % intervals; of times, what an empty span reads is subtracted; the
- * total follows from mean and count. */
+/* The figures of a row come from its values in four steps: values are weighed for lost
+ * executions; mean and quantiles get their 95 % intervals; of times, what an empty span reads is
+ * subtracted; the total follows from mean and count. */
 #include "profile/figures.h"
 
 #include <math.h>
@@ -86,9 +86,9 @@ static void figures_take_off(struct spex_figures *figures, const struct spex_pro
 /* The fewest executions that tell what probes within them take. */
 #define NESTED_MIN 4
 
-/* What a probe takes in a program, as a part of what it takes in calibration, is 1 give or take this
- * much in 95 % of cases: nothing where the program's own work goes on meanwhile, and twice as much
- * where its data are in no cache or each gap is drawn. */
+/* What a probe takes in a program, as a part of what it takes in calibration, is 1 give or take
+ * this much in 95 % of cases: nothing where the program's own work goes on meanwhile, and twice
+ * as much where its data are in no cache or each gap is drawn. */
 #define COST_ERROR 1
 
 /* What probes within an execution of this time take. */

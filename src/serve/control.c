@@ -377,8 +377,9 @@ int spex_control_standing(char text[SPEX_CONTROL_TEXT_BYTES + 1]) {
 }
 
 /* Closes the listening socket itself, while the thread wakes up. It does so before the last report,
- * so that a client with that does not find the socket still listening. Joins without the lock, which the thread needs to finish. Starts and stops are serialised by the
- * lock of start and stop, so nobody else changes `running` meanwhile. */
+ * so that a client with that does not find the socket still listening. Joins without the lock,
+ * which the thread needs to finish. Starts and stops are serialised by the lock of start and stop,
+ * so nobody else changes `running` meanwhile. */
 void spex_control_stop(void) {
     pthread_mutex_lock(&control_lock);
     bool running = control && control->running;

@@ -31,9 +31,9 @@ static void site_clock_note(struct spex_site_clock *clock, bool was, bool is, ui
         clock->ticks += now - clock->since;
 }
 
-/* Returns what an execution of the site costs, in ticks, with a part of a record where it is sampled;
- * 0: it is not known. What probes in regions cost depends on the copy that executes. The weights of
- * bursts follow the program, so only what each execution costs is known. */
+/* Returns what an execution of the site costs, in ticks, with a part of a record where it is
+ * sampled; 0: it is not known. What probes in regions cost depends on the copy that executes.
+ * The weights of bursts follow the program, so only what each execution costs is known. */
 static double site_cost(const struct spex_site_info *info, uint32_t control) {
     struct spex_cost cost;
     if (!spex_control_records(control) || info->region ||

@@ -35,8 +35,8 @@ void spex_cost_polled_set(double ticks);
  * all types; 0: not measured. Any thread. */
 double spex_cost_polled(void);
 
-/* Sets what an execution of the site costs at its rate, in ticks, records included; 0: it is off, or
- * not counted. With the registry's lock held. */
+/* Sets what an execution of the site costs at its rate, in ticks, records included; 0: it is
+ * off, or not counted. With the registry's lock held. */
 void spex_cost_of_site_set(uint32_t site, double ticks);
 
 /* Returns it. Any thread. */

@@ -68,7 +68,8 @@ struct spex_selection_probe {
 };
 
 /* Parses `text` into *selection, which the caller frees with spex_selection_free. Returns 0;
- * -EINVAL; -E2BIG when the text has more than a selection can hold; or -ENOMEM. After an error *selection is empty. */
+ * -EINVAL; -E2BIG when the text has more than a selection can hold; or -ENOMEM. After an error
+ * *selection is empty. */
 int spex_selection_parse(const char *text, struct spex_selection *selection,
                          struct spex_error *error);
 

@@ -80,8 +80,8 @@ static int listen_hidden(int fd, int directory, const char *path, const char *hi
     return 0;
 }
 
-/* Whether this process listens at the name already: another copy of spex does, such as a library has
- * that was linked with one of its own. */
+/* Whether this process listens at the name already: another copy of spex does, such as a library
+ * has that was linked with one of its own. */
 static bool is_listened_at_here(int directory, const char *name) {
     struct ucred peer;
     socklen_t size = sizeof(peer);

@@ -339,8 +339,8 @@ static void interaction(void **state) {
     end(&bench);
 }
 
-/* Too few for a model. Sums of squares, as sevenths: 1168 in all; of the four cells of a and b 1126,
- * of which 48 are of a and 48 of b; noise the rest by 3 degrees of freedom. */
+/* Too few for a model. Sums of squares, as sevenths: 1168 in all; of the four cells of a and b
+ * 1126, of which 48 are of a and 48 of b; noise the rest by 3 degrees of freedom. */
 static void interaction_without_a_model(void **state) {
     (void)state;
     struct bench bench;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that are read and written as a whole, or as lines: limits, links, what is no regular file, full disks. */
+/* Files that are read and written as a whole, or as lines: limits, links, what is no regular
+ * file, full disks. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

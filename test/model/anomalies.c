@@ -53,7 +53,7 @@ static double noise_of(struct world *world) {
         return fmax(1 + 0.05 * normal(world), 0.1);
     case LOGNORMAL:
         return exp(0.2 * normal(world));
-    case MIXTURE: /* a hundredth of the executions is interrupted, some for very long: Pareto's 1.5 */
+    case MIXTURE: /* a hundredth of the executions is interrupted, by Pareto's 1.5 */
         return exp(0.05 * normal(world)) *
                (uniform(world) < 0.01 ? 1.2 * pow(uniform(world), -1 / 1.5) : 1);
     default: /* caches that are warm or cold */

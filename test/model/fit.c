@@ -127,8 +127,8 @@ static void what_does_not_vary_does_not_matter(void **state) {
     expect_text(&fit.model, "3·m");
 }
 
-/* The class goes by the whole range: at 64 the second parameter adds 0.4 %, at 4096 17 times as much
- * as the constant. */
+/* The class goes by the whole range: at 64 the second parameter adds 0.4 %, at 4096 17 times as
+ * much as the constant. */
 static void a_class_goes_by_the_greatest_value(void **state) {
     double x[2 * 8], times[8];
     (void)state;
@@ -400,8 +400,8 @@ static void points(void **state) {
     spex_points_free(&made);
 }
 
-/* Two runs of two measurements each, of one place: 1, 1 and 2, 2.4. The variance of the mean is 0.36
- * by the runs, and 1.52 / 3 / 4 if measurements were independent. */
+/* Two runs of two measurements each, of one place: 1, 1 and 2, 2.4. The variance of the mean is
+ * 0.36 by the runs, and 1.52 / 3 / 4 if measurements were independent. */
 static void points_of_runs(void **state) {
     const double n[] = {5, 5, 5, 5}, times[] = {1, 2, 1, 2.4};
     const uint32_t runs[] = {8, 9, 8, 9};

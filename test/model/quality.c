@@ -16,7 +16,8 @@ struct tally {
     size_t known, exact, lead, wrongly_unknown;
     size_t all, class_right, unknown, unknown_found;
     double beyond[SEEDS * 64];
-    /* Intervals at twice and four times the range that hold the truth; half-widths of the latter. */
+    /* Intervals at twice and four times the range that hold the truth; half-widths of the
+     * latter. */
     size_t held[2];
     double halves[SEEDS * 64];
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What probes within a probe cost is known by the exact counts: of executions that are looked at, as
- * much as they have executed. Costs are given, so that the truth is known. */
+/* What probes within a probe cost is known by the exact counts: of executions that are looked
+ * at, as much as they have executed. Costs are given, so that the truth is known. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <setjmp.h>

@@ -89,7 +89,8 @@ static int tear_down(void **state) {
     return spex_watch_stop() || spex_stop();
 }
 
-/* One that takes `times` as long, more or less, 10 ms after the one before, and stands for `weight`. */
+/* One that takes `times` as long, more or less, 10 ms after the one before, and stands for
+ * `weight`. */
 static void hand_over_weighing(double times, uint32_t weight) {
     double noise = 0.95 + 0.1 * (double)random_below(&random_state, 1000) / 1000;
     ticks += (uint64_t)(0.01 * ticks_per_second);

@@ -91,7 +91,8 @@ static json_t *with_activity(json_t *json, const struct spex_profile_probe *prob
     return spex_json_unless(err, json);
 }
 
-/* "count", its margin and "rate" are null where the probe was always polled, and so was not counted. */
+/* "count", its margin and "rate" are null where the probe was always polled, and so was not
+ * counted. */
 json_t *spex_profile_row_json(const struct spex_profile *profile,
                               const struct spex_profile_row *row) {
     const struct spex_profile_probe *probe = &row->probe;

@@ -20,8 +20,9 @@ struct spex_run_output {
     int error;
 };
 
-/* `path`: a file; "-" for standard output; NULL for standard error. With intervals a file is emptied,
- * and gets lines as they come; otherwise it is replaced at the end. 0 or a negative errno value. */
+/* `path`: a file; "-" for standard output; NULL for standard error. With intervals a file is
+ * emptied, and gets lines as they come; otherwise it is replaced at the end. 0 or a negative
+ * errno value. */
 int spex_run_output_open(struct spex_run_output *output, const char *path);
 
 /* Prints the figures of a process since its last table. `seconds`: since the program's start. */

@@ -91,8 +91,8 @@ static int receive_inherited(struct spex_config **config, int err) {
 }
 
 /* A set-user-ID program is never explored: secure_getenv returns NULL in it. -ENOENT means "not
- * explored", so a file that is missing is another error. A pipe, whose writer would be waited for, is
- * refused. */
+ * explored", so a file that is missing is another error. A pipe, whose writer would be waited
+ * for, is refused. */
 int spex_config_receive(struct spex_config **config, char *why, size_t why_size) {
     const char *path = secure_getenv("SPEX_CONFIG");
     struct stat found;
