@@ -111,7 +111,7 @@ static void print_nested(FILE *file, const struct spex_profile *profile,
                          const struct spex_profile_row *row, bool mixed) {
     struct spex_figures figures;
     char name[SPEX_PROBE_TEXT_BYTES], taken[32], margin[32];
-    if (row->probe.nested.y <= 0 || profile->process.ticks_per_second <= 0)
+    if (!row->probe.series || row->probe.nested.y <= 0 || profile->process.ticks_per_second <= 0)
         return;
     spex_figures_of(profile, row, 0, &figures);
     spex_duration_text(figures.nested / profile->process.ticks_per_second, taken, sizeof(taken));

@@ -221,6 +221,24 @@ static void times_without_those_of_probes_within(void **state) {
     assert_true(near(figures.mean, 1200) && near(figures.max, 1700) && near(figures.min, 700));
 }
 
+/* Executions were looked at, and no record has been taken yet, as when a program is killed. */
+static void probes_within_a_probe_without_records(void **state) {
+    char *text = NULL;
+    size_t size;
+    (void)state;
+    row(SPEX_LAT, 1, "outer");
+    type(SPEX_LAT, 0, true, true);
+    for (int i = 0; i < 9; i++)
+        spex_line_add(&rows[0].probe.nested, 1000, 500);
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    spex_table_print(file, &profile);
+    assert_int_equal(fclose(file), 0);
+    assert_non_null(strstr(text, "outer"));
+    assert_null(strstr(text, "probes within"));
+    free(text);
+}
+
 /* Two threads had four seconds, of which a sample makes more. */
 static void totals_within_the_time_there_was(void **state) {
     struct spex_figures figures;
@@ -492,6 +510,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(times, setup, teardown),
         cmocka_unit_test_setup_teardown(times_without_those_of_the_clock, setup, teardown),
         cmocka_unit_test_setup_teardown(times_without_those_of_probes_within, setup, teardown),
+        cmocka_unit_test_setup_teardown(probes_within_a_probe_without_records, setup, teardown),
         cmocka_unit_test_setup_teardown(totals_within_the_time_there_was, setup, teardown),
         cmocka_unit_test_setup_teardown(shares_of_time, setup, teardown),
         cmocka_unit_test_setup_teardown(times_in_the_first_milliseconds, setup, teardown),
