@@ -21,7 +21,7 @@ class Budget(Watched):
     @staticmethod
     def limited(site):
         """How much so depends on what executions cost here."""
-        return site.get("why", "").startswith(("its share of the budget", "held off", "tried again"))
+        return site.get("why", "").startswith(("its share of the budget", "held off", "on for a slice"))
 
     def test_the_busy_probe_pays(self):
         process = self.start(SPEX_PROBES="*", SPEX_BUDGET=SHARE)

@@ -364,6 +364,13 @@ int spex_cost_get(uint32_t type, struct spex_cost *cost) {
     return 0;
 }
 
+uint32_t spex_sites_on(void) {
+    uint32_t on = 0;
+    for (unsigned p = 0; p < plant.options.probes; p++)
+        on += is_on(p);
+    return on;
+}
+
 uint32_t spex_sites_count(void) {
     return plant.options.probes;
 }

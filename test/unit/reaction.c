@@ -90,6 +90,7 @@ struct figures {
     double mean;       /* from the change on */
     double used;       /* in the end, over the budget */
     double usable;     /* of the budget: what is known to be spendable then */
+    double needed;     /* in the end, by executions alone, over the budget */
     bool could_before; /* no probe had to be held off before the change */
     double settled;    /* seconds from the change on */
     unsigned reversals;
@@ -145,10 +146,14 @@ static unsigned reversals(unsigned probe, double from) {
     return count;
 }
 
-/* What records cost that could be had with a period that is a whole number; shares of the
+/* Frequencies are estimated: more than such a share of the budget may be judged to be above it. */
+#define SURELY_BELOW 0.9
+
+/* What records cost that could surely be had with a period that is a whole number; shares of the
  * budget. */
 static double usable_at(double all, double none) {
-    return all <= 1 ? all : none + (all - none) / ceil((all - none) / (1 - none));
+    double least = SURELY_BELOW - none;
+    return all <= SURELY_BELOW ? all : none + (all - none) / ceil((all - none) / least);
 }
 
 /* On average of an interval. 0 where executions alone take most of it. */
@@ -183,6 +188,7 @@ static struct figures figures_of(const struct run *run) {
         .used = plant_mean(END - FINAL_SECONDS, END),
         .could_before = usable(0, CHANGE, allowed) > 0 || run->scenario->shape == IDLE,
         .usable = usable(END - FINAL_SECONDS, END, allowed),
+        .needed = plant_demand(END, false) / allowed,
     };
     for (unsigned p = 0; p < run->scenario->probes; p += run->scenario->changing) {
         double s = settled(p, CHANGE);
@@ -200,6 +206,9 @@ static const char *fault_of(const struct run *run, const struct figures *figures
     /* Over 10 s, of which 0.4 may have been saved before. */
     if (figures->mean > 1.06)
         return "more was spent than the budget";
+    /* Where probes are on in slices, these use what there is. */
+    if (run->scenario->shape == UP && figures->needed > 1.2 && figures->used < 0.6)
+        return "there might have been more slices";
     /* Where a probe has to be held off, or had to be, it takes its time to come back. */
     if (figures->usable <= 0 || !figures->could_before)
         return NULL;
@@ -311,7 +320,7 @@ static double falling_rate(const void *context, unsigned probe, double seconds) 
     return seconds < 40 ? 5e7 : 5e5;
 }
 
-static void a_probe_that_was_held_off_comes_back(void **state) {
+static void a_probe_in_slices_comes_back(void **state) {
     const struct plant_options options = {.share = 0.01,
                                           .cpus = 1,
                                           .probes = 1,
@@ -321,10 +330,10 @@ static void a_probe_that_was_held_off_comes_back(void **state) {
                                           .rate = falling_rate};
     (void)state;
     plant_run(&options);
-    assert_int_equal(plant_period(0, 39), SPEX_SITE_HELD);
     assert_true(plant_worst(0, 110, 1) <= 1.5);
-    assert_true(plant_mean(5, 40) < 0.5);
-    for (double t = 40 + 64 + 1; t < 110; t += 0.1)
+    assert_true(plant_mean(5, 40) > 0.8);
+    assert_true(plant_mean(5, 40) < 1.06);
+    for (double t = 42; t < 110; t += 0.1)
         assert_int_not_equal(plant_period(0, t), SPEX_SITE_HELD);
     assert_true(plant_mean(106, 110) > 0.6);
 }
@@ -338,7 +347,7 @@ static double bursty_rate(const void *context, unsigned probe, double seconds) {
     return fmod(seconds, 0.04) < 0.02 ? 8e6 : 0;
 }
 
-static void a_burst_at_the_begin_of_a_trial_does_not_hold_off_again(void **state) {
+static void bursts_within_the_budget_end_slices(void **state) {
     const struct plant_options options = {.share = 0.01,
                                           .cpus = 1,
                                           .probes = 1,
@@ -348,9 +357,8 @@ static void a_burst_at_the_begin_of_a_trial_does_not_hold_off_again(void **state
                                           .rate = bursty_rate};
     (void)state;
     plant_run(&options);
-    assert_int_equal(plant_period(0, 39), SPEX_SITE_HELD);
     assert_true(plant_worst(0, 140, 1) <= 1.5);
-    for (double t = 40 + 64 + 1; t < 140; t += 0.1)
+    for (double t = 45; t < 140; t += 0.1)
         assert_int_not_equal(plant_period(0, t), SPEX_SITE_HELD);
 }
 
@@ -359,8 +367,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(the_budget_is_kept_and_used),
         cmocka_unit_test(a_collector_may_be_late),
         cmocka_unit_test(in_the_long_run_it_is_the_budget),
-        cmocka_unit_test(a_probe_that_was_held_off_comes_back),
-        cmocka_unit_test(a_burst_at_the_begin_of_a_trial_does_not_hold_off_again),
+        cmocka_unit_test(a_probe_in_slices_comes_back),
+        cmocka_unit_test(bursts_within_the_budget_end_slices),
     };
     static const size_t counts[] = {COUNT_OF(lows), COUNT_OF(shares), COUNT_OF(cpus)};
     (void)argv;
