@@ -74,10 +74,6 @@
 /* Half-life of measurements in the mean between slices. */
 #define MEAN_SECONDS 0.17
 
-/* A probe whose executions without records cost so many times the budget stays in slices, whatever a
- * policy says. */
-#define FAR_ABOVE 2.0
-
 /* A frequency so many times the one before is measured again soon, where the probe's executions
  * take such a share of the budget without records. */
 #define RISE       1.5
@@ -133,7 +129,7 @@ static int controller_begin(double share, const struct spex_rate_policy_ops *pol
         return -ENOMEM;
     }
     spex_budget_begin(&spex_controller.budget, share);
-    spex_controller.slice_due = INFINITY;
+    spex_controller.slice_due = spex_controller.trial_due = INFINITY;
     spex_random_seed(&spex_controller.random, spex_clock_ns(CLOCK_MONOTONIC), 0);
     spex_experiment_reset(spex_clock_ns(CLOCK_MONOTONIC));
     spex_controller.monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC);
@@ -228,16 +224,22 @@ static bool measure_probe(struct spex_controlled *probe, uint32_t first, uint64_
     return measured;
 }
 
-/* Holds a probe off after a slice if its executions alone are far above the budget. A policy
- * is not asked, so that it decides about the others as if this one were not there. */
-static bool slices_go_on(uint32_t first, struct spex_controlled *probe, double detect_cost) {
-    double most = FAR_ABOVE * spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
-    if (probe->trying || probe->tried <= 0 || probe->frequency * detect_cost <= most)
-        return false;
+/* Notes when to look at a probe on trial again: after as long as it has been on, so that the looks
+ * at a rare probe cost little, or when its slice is over. */
+static void note_trial(const struct spex_controlled *probe) {
+    double on = spex_controller.now - probe->measured;
+    double end = on < probe->slice ? probe->slice : INTERVAL;
+    spex_controller.trying = true;
+    spex_controller.trial_due =
+        fmin(spex_controller.trial_due, probe->measured + fmin(2 * on, end));
+    spex_controller.sliced++;
+}
+
+/* Notes what a probe that is recorded demands of the budget. */
+static void note_demand(struct spex_controlled *probe, const struct spex_rate_class *class) {
+    probe->demand = class->frequency * class->detect_cost + class->wanted * class->report_cost;
+    spex_controller.demand += probe->demand;
     spex_controller.recorded++;
-    spex_mode_hold(first, probe, "held off: its executions alone cost more than the budget");
-    spex_probe_throttle(first, SPEX_SITE_HELD);
-    return true;
 }
 
 /* Begins the first measurement of a probe that has been switched on. Passes come soon until it is
@@ -275,8 +277,11 @@ static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
     *class = (struct spex_rate_class){
         .name = spex_site_info(first)->name, .weight = 1, .min_frequency = SPEX_RECORDS_LEAST};
     /* A probe that is to be tried again: its frequency is not known. */
-    if (probe->held.until > 0)
+    if (probe->held.until > 0) {
+        probe->demand = 0;
+        spex_controller.sliced++;
         return true;
+    }
     if (measure_probe(probe, first, count))
         probe->trying = false;
     if (probe->period == SPEX_SITE_POLLED && probe->polled.until <= spex_controller.now) {
@@ -295,11 +300,10 @@ static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
     class->wanted = probe->frequency / state.selected;
     spex_accounts_probe_costs(first, &class->detect_cost, &class->report_cost);
     class->report_cost += spex_controller.collecting.record;
-    if (slices_go_on(first, probe, class->detect_cost))
-        return false;
-    spex_controller.trying |= probe->trying;
-    spex_controller.sliced += probe->trying;
-    spex_controller.recorded += !probe->trying;
+    if (probe->trying)
+        note_trial(probe);
+    else
+        note_demand(probe, class);
     return !probe->trying;
 }
 
@@ -352,20 +356,39 @@ static void note_factors(size_t count) {
         spex_controller.factors[ring] = records[ring] > 0 ? sums[ring] / records[ring] : 1;
 }
 
+/* Holds off the probe of a class without asking the policy. Returns the number of classes that are
+ * left. */
+static size_t hold_class(size_t class, size_t count) {
+    uint32_t first = spex_controller.firsts[class];
+    spex_mode_hold(first, &spex_controller.probes[first],
+                   "held off: its executions alone cost more than the budget");
+    spex_probe_throttle(first, SPEX_SITE_HELD);
+    spex_controller.classes[class] = spex_controller.classes[count - 1];
+    spex_controller.firsts[class] = spex_controller.firsts[count - 1];
+    return count - 1;
+}
+
 /* Holds off the dearest probes while polling all of them would exceed the budget. Returns the
  * number of classes that are left. */
 static size_t hold_dearest_probes(size_t count) {
     double most =
         DETECTION_MOST * spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
-    while (count > 0 && spex_polling_base(spex_controller.classes, count) > most) {
-        size_t dearest = spex_polling_dearest(spex_controller.classes, count);
-        uint32_t first = spex_controller.firsts[dearest];
-        spex_mode_hold(first, &spex_controller.probes[first],
-                       "held off: its executions alone cost more than the budget");
-        spex_probe_throttle(first, SPEX_SITE_HELD);
-        count--;
-        spex_controller.classes[dearest] = spex_controller.classes[count];
-        spex_controller.firsts[dearest] = spex_controller.firsts[count];
+    while (count > 0 && spex_polling_base(spex_controller.classes, count) > most)
+        count = hold_class(spex_polling_dearest(spex_controller.classes, count), count);
+    return count;
+}
+
+/* Holds off again, after their slices, probes whose executions alone cost more than the budget, so
+ * that the policy decides about the others as if these were not there. Returns the number of classes
+ * that are left. */
+static size_t hold_probes_in_slices(size_t count) {
+    double most = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    for (size_t c = count; c-- > 0;) {
+        const struct spex_rate_class *class = &spex_controller.classes[c];
+        const struct spex_controlled *probe = &spex_controller.probes[spex_controller.firsts[c]];
+        if (probe->held.until <= 0 && probe->tried > 0 &&
+            class->frequency * class->detect_cost > most)
+            count = hold_class(c, count);
     }
     return count;
 }
@@ -384,9 +407,10 @@ static int controller_decide(void) {
     spex_accounts_note_collecting();
     spex_controller.holding = spex_controller.trying = spex_controller.overdue = false;
     spex_controller.rising = false;
-    spex_controller.slice_due = INFINITY;
+    spex_controller.slice_due = spex_controller.trial_due = INFINITY;
     spex_controller.sliced = spex_controller.recorded = 0;
-    size_t count = make_classes();
+    spex_controller.demand = 0;
+    size_t count = hold_probes_in_slices(make_classes());
     if (spex_polling_policy(spex_controller.policy))
         count = hold_dearest_probes(count);
     struct spex_rate_problem problem = {.size = sizeof(problem),
@@ -420,6 +444,11 @@ static void report_policy_failure(int err) {
     spex_controller.failed |= err != 0;
 }
 
+/* The time at which a slice is to begin, or a probe on trial is to be looked at. */
+static double next_look(void) {
+    return fmin(spex_controller.slice_due, spex_controller.trial_due);
+}
+
 /* Accounts after every pass. Decides when the interval is over, unless a session runs or
  * counting would take too large a share of the time. */
 void spex_controller_pass(void) {
@@ -432,7 +461,7 @@ void spex_controller_pass(void) {
     double since = spex_controller.now - spex_controller.decided;
     int err = 0;
     double least = spex_controller.counting / (rush ? COUNTING_SHARE_RUSH : COUNTING_SHARE);
-    bool due = rush || spex_controller.rising || spex_controller.now >= spex_controller.slice_due;
+    bool due = rush || spex_controller.rising || spex_controller.now >= next_look();
     double interval = due ? INTERVAL_RUSH : INTERVAL;
     if (!busy && (spex_controller.overdue || since >= (least > interval ? least : interval)))
         err = controller_decide();
@@ -457,11 +486,11 @@ uint64_t spex_controller_due_ns(void) {
         return UINT64_MAX;
     if (spex_experiment_running())
         return (uint64_t)(spex_experiment_due(spex_controller.now) * 1e9) + 1;
-    if (spex_controller.trying || spex_controller.overdue || spex_controller.rising)
+    if (spex_controller.overdue || spex_controller.rising)
         return (uint64_t)(INTERVAL_RUSH * 1e9);
-    if (!spex_controller.holding)
+    if (!spex_controller.holding && !spex_controller.trying)
         return UINT64_MAX;
-    double rest = spex_controller.slice_due - spex_controller.now;
+    double rest = next_look() - spex_controller.now;
     return (uint64_t)(fmin(fmax(rest, INTERVAL_RUSH), INTERVAL) * 1e9) + 1;
 }
 

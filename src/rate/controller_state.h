@@ -41,6 +41,8 @@ struct spex_controlled {
     double tried;
     /* Planned length of the next slice, or of the one under way. */
     double slice;
+    /* Seconds a second that its executions and all records that are wanted of it cost. */
+    double demand;
     /* The cost of an execution by experiment, as a multiple of the calibrated cost; 0: not
      * known. */
     double factor;
@@ -74,11 +76,14 @@ struct spex_controller {
     bool holding;
     /* When the first of the held probes is due for a slice; INFINITY: none is held. */
     double slice_due;
-    /* Probes in slices at the last decision, and probes that were recorded. */
+    /* Probes in slices at the last decision, and probes that were recorded with what they demand
+     * together. */
     unsigned sliced, recorded;
+    double demand;
     struct spex_random random;
-    /* A probe is on for a trial, and has not been measured yet. */
+    /* A probe is on for a trial, and has not been measured yet; the time of the next look at it. */
     bool trying;
+    double trial_due;
     /* A probe that costs much was found to execute far more often than before. Its frequency is
      * still too low if it rose in the middle of the measurement, so it is measured again soon. */
     bool rising;
@@ -141,6 +146,12 @@ static inline void spex_controlled_is_held(const struct spex_controlled *probe) 
     spex_controller.holding = true;
     if (probe->held.until < spex_controller.slice_due)
         spex_controller.slice_due = probe->held.until;
+}
+
+/* Notes that the probe is on for a trial, which is looked at as soon as decisions may follow. */
+static inline void spex_controlled_on_trial(struct spex_controlled *probe) {
+    probe->trying = spex_controller.trying = true;
+    spex_controller.trial_due = spex_controller.now;
 }
 
 /* Begins a new measurement of the frequency now, at `count` executions so far. */

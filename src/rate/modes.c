@@ -18,7 +18,7 @@
 #define POLLED_SECONDS_MAX 16.0
 
 void spex_mode_count_again(uint32_t first, struct spex_controlled *probe) {
-    probe->trying = spex_controller.trying = true;
+    spex_controlled_on_trial(probe);
     probe->period = spex_period_whole(probe->frequency, SPEX_RECORDS_LEAST);
     probe->why = "recorded for a moment, as executions that are polled are not counted";
     spex_probe_throttle(first, probe->period);
@@ -51,8 +51,9 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
 
 double spex_modes_reserved(void) {
     unsigned all = spex_controller.sliced + spex_controller.recorded;
-    return all ? SLICES_SHARE * spex_budget_steady(&spex_controller.budget, spex_controller.cpus) *
-                     spex_controller.sliced / all
+    double most = SLICES_SHARE * spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    return spex_controller.sliced
+               ? most - fmin(spex_controller.demand, most * spex_controller.recorded / all)
                : 0;
 }
 
@@ -96,6 +97,7 @@ void spex_mode_hold(uint32_t first, struct spex_controlled *probe, const char *w
     spex_controlled_uncounted(probe);
     spex_controller.sliced++;
     spex_controller.recorded -= spex_controller.recorded > 0;
+    spex_controller.demand -= probe->demand;
     probe->held.length = slice_plan(first, probe);
     probe->held.until = spex_controller.now + probe->held.length;
     probe->period = SPEX_SITE_HELD;
@@ -106,7 +108,7 @@ void spex_mode_hold(uint32_t first, struct spex_controlled *probe, const char *w
 /* Switches a probe on after it was held off, with few records, so that the trial costs little. */
 static void probe_try_again(uint32_t first, struct spex_controlled *probe) {
     probe->held.until = 0;
-    probe->trying = spex_controller.trying = true;
+    spex_controlled_on_trial(probe);
     probe->tried = spex_controller.now;
     probe->period = slice_period(first, probe);
     probe->why = "on for a slice of the time, as its executions alone cost more than the budget";

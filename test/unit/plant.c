@@ -185,13 +185,17 @@ static void collector_works(double seconds) {
     advance(seconds, false);
 }
 
+static double pass_seconds(void) {
+    return plant.options.pass_ns > 0 ? plant.options.pass_ns * 1e-9 : PASS_SECONDS;
+}
+
 /* One visit to each ring. Whether one held more than a batch. */
 static bool pass(double *taken) {
     double each = plant.ring < BATCH_RECORDS ? plant.ring : BATCH_RECORDS;
     *taken = each * plant.options.cpus;
     plant.ring -= each;
     plant.taken += *taken;
-    collector_works(PASS_SECONDS + *taken * RECORD_SECONDS);
+    collector_works(pass_seconds() + *taken * RECORD_SECONDS);
     spex_controller_pass();
     return each >= BATCH_RECORDS;
 }
@@ -261,10 +265,10 @@ void plant_run(const struct plant_options *options) {
         plant.infos[p] = (struct spex_site_info){
             .probe_id = (uint16_t)p, .probe_type = SPEX_LAT, .probe = (uint16_t)p};
     }
-    assert_int_equal(
-        spex_controller_begin(options->share,
-                              spex_builtin_rate_policy(options->policy ? options->policy : "fair")),
-        0);
+    assert_int_equal(spex_controller_begin(options->share, options->policy
+                                                               ? options->policy
+                                                               : spex_builtin_rate_policy("fair")),
+                     0);
     collect();
     spex_controller_end();
 }

@@ -362,6 +362,64 @@ static void bursts_within_the_budget_end_slices(void **state) {
         assert_int_not_equal(plant_period(0, t), SPEX_SITE_HELD);
 }
 
+/* The first probe is busy; the others execute now and then. */
+struct busy_and_rare {
+    double busy, rare;
+};
+
+static double busy_and_rare_rate(const void *context, unsigned probe, double seconds) {
+    const struct busy_and_rare *rates = context;
+    (void)seconds;
+    return probe == 0 ? rates->busy : rates->rare;
+}
+
+/* The share of the time from 1 s on that the probe was held off. */
+static double share_held(unsigned probe, double until) {
+    double held = 0, all = 0;
+    for (double t = 1; t < until; t += 1e-3, all++)
+        held += plant_period(probe, t) == SPEX_SITE_HELD;
+    return held / all;
+}
+
+/* The example of docs/rate_policies.md, which holds all probes off where their executions alone cost
+ * more than the budget. */
+extern const struct spex_rate_policy_ops spex_rate_policy;
+
+static void run_busy_and_rare(const struct busy_and_rare *rates, double skip_ns, double pass_ns) {
+    const struct plant_options options = {.share = 0.02,
+                                          .cpus = 1,
+                                          .probes = 2,
+                                          .skip_ns = skip_ns,
+                                          .record_ns = 40,
+                                          .pass_ns = pass_ns,
+                                          .seconds = 20,
+                                          .policy = &spex_rate_policy,
+                                          .rate = busy_and_rare_rate,
+                                          .scenario = rates};
+    plant_run(&options);
+}
+
+/* Five hundred passes a second, as on a machine that is busy, would cost more than the budget. */
+static void looks_at_a_rare_probe_cost_little(void **state) {
+    static const struct busy_and_rare rates = {1.5e6, 15};
+    (void)state;
+    run_busy_and_rare(&rates, 2.5, 60e3);
+    assert_true(share_held(0, 20) <= 0);
+    assert_true(share_held(1, 20) <= 0);
+}
+
+static void what_is_rare_is_recorded_beside_slices(void **state) {
+    static const struct busy_and_rare rates[] = {{2e7, 3}, {2e7, 15}, {5e7, 50}};
+    (void)state;
+    for (size_t r = 0; r < COUNT_OF(rates); r++) {
+        run_busy_and_rare(&rates[r], 1.6, 3e3);
+        assert_true(share_held(0, 20) > 0.3);
+        assert_true(share_held(1, 20) <= 0);
+        assert_true(plant_mean(1, 20) > 0.8);
+        assert_true(plant_worst(0, 20, 1) <= 1.5);
+    }
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_budget_is_kept_and_used),
@@ -369,6 +427,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(in_the_long_run_it_is_the_budget),
         cmocka_unit_test(a_probe_in_slices_comes_back),
         cmocka_unit_test(bursts_within_the_budget_end_slices),
+        cmocka_unit_test(looks_at_a_rare_probe_cost_little),
+        cmocka_unit_test(what_is_rare_is_recorded_beside_slices),
     };
     static const size_t counts[] = {COUNT_OF(lows), COUNT_OF(shares), COUNT_OF(cpus)};
     (void)argv;
