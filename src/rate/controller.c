@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <spex/probe.h>
 #include <spex/rate_policy.h>
 #include <spex/spex.h>
 
@@ -78,6 +79,11 @@
  * take such a share of the budget without records. */
 #define RISE       1.5
 #define RISE_SHARE 0.1
+
+/* The program is taken to keep so many CPUs busy at least, and to be slowed down by a probe by such
+ * a share of its time at most. */
+#define CPUS_LEAST  0.05
+#define SLOWED_MOST 0.9
 
 /* A lower frequency counts as 0. */
 #define FREQUENCY_LEAST 1e-3
@@ -250,18 +256,37 @@ static void probe_first_measured(struct spex_controlled *probe, uint64_t count) 
     probe->trying = true;
 }
 
+/* Returns how much faster the program executes the probe while that is held off. Its cost as
+ * calibrated may be anything from nothing to twice as much, and is that of one thread at least. */
+static struct spex_speedup speedup_of(uint32_t first, const struct spex_controlled *probe) {
+    double taken = probe->held.until > 0 ? probe->taken : spex_mode_cost(first, probe);
+    double cpus = fmax(spex_controller.cpus, CPUS_LEAST);
+    return (struct spex_speedup){1, 1 / (1 - fmin(taken / cpus, SLOWED_MOST)),
+                                 1 / (1 - fmin(2 * taken / fmin(cpus, 1), SLOWED_MOST))};
+}
+
+/* Notes what the slice before the hold-off that is over has counted. */
+static void note_slice(uint32_t first, struct spex_controlled *probe, uint64_t count,
+                       const struct spex_probe_state *state) {
+    const struct spex_slices_reading reading = {(double)count, (double)state->on_ticks,
+                                                (double)state->held_ticks};
+    const struct spex_speedup speedup = speedup_of(first, probe);
+    spex_slices_note(&probe->slices, &reading, &speedup);
+}
+
 /* Fills in the class of a probe for the policy. False: there is nothing to decide, since the probe
  * is off, polled by the user's selection, held off, or on for a trial. */
 static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
     struct spex_controlled *probe = &spex_controller.probes[first];
-    struct spex_probe_state state = spex_probe_state(first, 0);
+    struct spex_probe_state state = spex_probe_state(first, spex_ticks());
     uint64_t count = spex_controller.executions[first];
     if (state.by_hand && probe->period)
         spex_probe_throttle(first, 0);
     if (!state.selected || state.by_hand)
         *probe = (struct spex_controlled){.counted = probe->counted,
                                           .frequency_held = probe->frequency_held,
-                                          .factor = probe->factor};
+                                          .factor = probe->factor,
+                                          .slices = probe->slices};
     if (!state.selected || state.by_hand || probe->held.until > 0)
         spex_controlled_measure_from_now(probe, count);
     if (!state.selected || state.by_hand)
@@ -278,6 +303,7 @@ static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
         .name = spex_site_info(first)->name, .weight = 1, .min_frequency = SPEX_RECORDS_LEAST};
     /* A probe that is to be tried again: its frequency is not known. */
     if (probe->held.until > 0) {
+        note_slice(first, probe, count, &state);
         probe->demand = 0;
         spex_controller.sliced++;
         return true;
@@ -508,6 +534,15 @@ struct spex_controller_view spex_controller_look(uint32_t first) {
         .period = probe->period,
         .why = probe->why,
     };
+}
+
+struct spex_held_executions spex_controller_held(uint32_t first,
+                                                 const struct spex_slices_reading *now) {
+    if (!spex_controller.probes)
+        return (struct spex_held_executions){0, -1};
+    const struct spex_controlled *probe = &spex_controller.probes[first];
+    const struct spex_speedup speedup = speedup_of(first, probe);
+    return spex_slices_estimate(&probe->slices, now, &speedup);
 }
 
 struct spex_controller_totals spex_controller_totals(void) {

@@ -16,6 +16,7 @@
 #include "rate/collecting_cost.h"
 #include "rate/experiment.h"
 #include "rate/polling.h"
+#include "rate/slices.h"
 
 /* State of a probe, by the index of its first site. */
 struct spex_controlled {
@@ -43,6 +44,9 @@ struct spex_controlled {
     double slice;
     /* Seconds a second that its executions and all records that are wanted of it cost. */
     double demand;
+    /* Seconds a second that it cost when it was last on, and what its slices have counted. */
+    double taken;
+    struct spex_slices slices;
     /* The cost of an execution by experiment, as a multiple of the calibrated cost; 0: not
      * known. */
     double factor;

@@ -57,8 +57,7 @@ double spex_modes_reserved(void) {
                : 0;
 }
 
-/* Returns the seconds a second that the probe has cost while it was last on. */
-static double cost_while_on(uint32_t first, const struct spex_controlled *probe) {
+double spex_mode_cost(uint32_t first, const struct spex_controlled *probe) {
     double skip, report;
     spex_accounts_probe_costs(first, &skip, &report);
     return probe->fresh * (skip + report / (probe->period ? probe->period : 1));
@@ -69,7 +68,7 @@ static double cost_while_on(uint32_t first, const struct spex_controlled *probe)
  * costs what slices may. A debt is paid back first, and so is what the probe took by surprise. */
 static double slice_plan(uint32_t first, struct spex_controlled *probe) {
     double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
-    double cost = cost_while_on(first, probe),
+    double cost = probe->taken = spex_mode_cost(first, probe),
            allowed = spex_modes_reserved() / spex_controller.sliced;
     double last = probe->tried > 0 ? spex_controller.now - probe->tried : SLICE_SECONDS;
     double dearer = fmax(cost / allowed - 1, PAUSE_SECONDS_MIN);

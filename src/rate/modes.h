@@ -24,6 +24,9 @@ void spex_mode_apply(uint32_t first, const struct spex_rate_class *class,
  * share of the time. The caller throttles the probe's sites. */
 void spex_mode_hold(uint32_t first, struct spex_controlled *probe, const char *why);
 
+/* Returns the seconds a second that the probe, which is on, costs by its last measurement. */
+double spex_mode_cost(uint32_t first, const struct spex_controlled *probe);
+
 /* Returns the seconds a second of the budget that are kept for slices. */
 double spex_modes_reserved(void);
 
