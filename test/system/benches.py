@@ -56,7 +56,11 @@ class Benches(unittest.TestCase):
         for limit in result["limits"]:
             bound = limit.get("at_most", limit.get("at_least"))
             below = limit["figure"] <= bound if "at_most" in limit else limit["figure"] >= bound
-            self.assertEqual(limit["kept"], below, limit)
+            self.check_verdict(limit, below)
+
+    def check_verdict(self, limit, below):
+        """What is not kept on a busy machine is not known."""
+        self.assertIn(limit["kept"], (True,) if below else (False, None), limit)
 
     def test_overhead_as_a_table(self):
         self.assertRegex(output(OVERHEAD, "--rounds", "3"), r"LAT +off +-?[0-9.]+ ")
@@ -100,17 +104,20 @@ class Benches(unittest.TestCase):
         return json.loads(output(BUDGET, "--json", "--seconds", "0.1", "--budget", "10%", *options))
 
     def test_budget(self):
-        result = self.budget()
-        self.assertEqual([(case["workload"], case["budget"]) for case in result["results"]],
-                         [("sqlite", 0.1), ("hash", 0.1), ("json", 0.1)])
+        names = ("sqlite", "sites", "threads")
+        result = self.budget(*(option for name in names for option in ("--workload", name)))
+        self.assertEqual([(case["workload"], case["budget"]) for case in result["results"]], [(name, 0.1) for name in names])
         self.assertEqual({(case["workload"], case["what"]) for case in result["control"]},
-                         {(name, what) for name in ("sqlite", "hash", "json") for what in ("off", "thread")})
+                         {(name, what) for name in names for what in ("off", "thread")})
         for case in result["results"]:
             self.assertGreater(case["records"], 0)
             self.assertGreater(case["executions"], 0)
             self.assertGreater(case["believed"], 0)
             self.assertGreater(case["ci95"], 0)
-            self.assertIn(case["kept"], (True, False))
+            bound = 1.25 * 0.1 + 0.003
+            self.assertEqual(case["kept"], True if case["slowdown"] + case["ci95"] <= bound else
+                             False if case["slowdown"] - case["ci95"] > bound else None)
+            self.assertIn(case["belief_true"], (True, False))
 
     def test_budget_of_a_program_without_threads(self):
         result = self.budget("--alone", "--workload", "json")
@@ -174,7 +181,7 @@ class Benches(unittest.TestCase):
             self.assertLessEqual(case["ratio"], high)
             keys.add((case["work"], case["how"], case["rate"]))
             if "at_most" in case:
-                self.assertEqual(case["kept"], case["ratio"] <= case["at_most"], case)
+                self.check_verdict(case, case["ratio"] <= case["at_most"])
         self.assertEqual(len(keys), len(result["results"]))
         for rate in ("off", "1/100", "1/1000", "1/10000"):
             for work in ("chain", "wide"):
