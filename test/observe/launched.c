@@ -126,7 +126,8 @@ static void a_command_dies_as_its_program(void **state) {
 
 /* ---- signals ---- */
 
-/* Runs a program until its end as a command does, and ends with its status. */
+/* Runs a program until its end as a command does, and ends with its status. In a group of its own:
+ * a group that is nobody's job is not stopped by SIGTSTP. */
 static void run_and_pass_signals(void) {
     struct spex_passed_signals signals;
     struct spex_launched program;
@@ -135,6 +136,7 @@ static void run_and_pass_signals(void) {
                                               "while :; do sleep 0.01; done",
                           NULL};
     signal(SIGCHLD, SIG_IGN);
+    setpgid(0, 0);
     if (spex_passed_signals_open(&signals) != 0 ||
         spex_launch_program(&program, argv, no_variables, -1, &signals.before) != 0)
         _exit(98);
