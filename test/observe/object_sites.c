@@ -12,6 +12,7 @@
 #include <spex/record.h>
 
 #include "../check.h"
+#include "observe/objects/elf_file.h"
 #include "observe/objects/object_sites.h"
 
 static char original[1 << 20], bytes[sizeof(original)];
@@ -210,6 +211,23 @@ static void other_files_are_refused(void **state) {
     assert_int_equal(read_text("\177ELF\002\001\001"), -EINVAL);
 }
 
+static void only_regular_files_are_opened(void **state) {
+    (void)state;
+    assert_int_equal(spex_regular_file_open("/", &why), -EISDIR);
+    assert_string_equal(why.text, "/ is a directory");
+    assert_int_equal(spex_regular_file_open("/dev/null", &why), -EINVAL);
+    assert_string_equal(why.text, "/dev/null is not a regular file");
+    assert_int_equal(spex_regular_file_open("/nowhere", &why), -ENOENT);
+    assert_string_equal(why.text, "/nowhere: No such file or directory");
+    int fd = spex_regular_file_open("/proc/self/exe", &why);
+    assert_true(fd >= 0);
+    /* The symbols of this program. */
+    assert_true(spex_elf_file_defines(fd, "main"));
+    assert_false(spex_elf_file_defines(fd, "mai"));
+    assert_false(spex_elf_file_defines(fd, "fopen"));
+    close(fd);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(sites_are_listed, restore, release),
@@ -222,6 +240,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(section_names_of_any_size, restore, release),
         cmocka_unit_test_setup_teardown(other_objects_are_refused, restore, release),
         cmocka_unit_test_setup_teardown(other_files_are_refused, restore, release),
+        cmocka_unit_test(only_regular_files_are_opened),
     };
     assert_int_equal(argc, 2);
     FILE *file = fopen(argv[1], "rb");
