@@ -102,10 +102,16 @@ static inline bool is_the_program(int argc, char **argv, int *status) {
 
 static char self_path[512];
 
+/* The program is killed at any moment, also while it writes what it has covered (gcov): not into the
+ * files of its explorer. */
 static inline int explored_enter(void **state) {
     ssize_t length = readlink("/proc/self/exe", self_path, sizeof(self_path) - 1);
     int err = length <= 0 || scratch_enter(state);
-    return err || setenv("TMPDIR", scratch_path, 1);
+    return err || setenv("TMPDIR", scratch_path, 1) || setenv("GCOV_PREFIX", scratch_path, 1);
+}
+
+static inline int explored_leave(void **state) {
+    return unsetenv("GCOV_PREFIX") || scratch_leave(state);
 }
 
 /* The program with this behaviour and the value of its parameter a. */

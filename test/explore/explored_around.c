@@ -206,5 +206,5 @@ int main(int argc, char **argv) {
         cmocka_unit_test(loads_that_do_not_run),
         cmocka_unit_test(loads_that_cannot_be),
     };
-    return cmocka_run_group_tests_name("explored_around", tests, explored_enter, scratch_leave);
+    return cmocka_run_group_tests_name("explored_around", tests, explored_enter, explored_leave);
 }

@@ -418,5 +418,5 @@ int main(int argc, char **argv) {
         cmocka_unit_test(options_that_are_refused),
         cmocka_unit_test(a_store_of_another_exploration),
     };
-    return cmocka_run_group_tests_name("explorer", tests, explored_enter, scratch_leave);
+    return cmocka_run_group_tests_name("explorer", tests, explored_enter, explored_leave);
 }

@@ -128,5 +128,5 @@ int main(int argc, char **argv) {
         cmocka_unit_test(runs_that_fail),
         cmocka_unit_test(an_interrupted_training),
     };
-    return cmocka_run_group_tests_name("trainings", tests, explored_enter, scratch_leave);
+    return cmocka_run_group_tests_name("trainings", tests, explored_enter, explored_leave);
 }
