@@ -81,19 +81,29 @@ static void assert_site(size_t s, const char *name, uint16_t id, uint16_t type, 
 static void sites_are_listed(void **state) {
     (void)state;
     assert_int_equal(read_bytes(length), 0);
-    assert_int_equal(sites.count, 4);
+    assert_int_equal(sites.count, 7);
     assert_site(0, "another", 7, SPEX_CNT, 16777214, 0, 1);
-    assert_site(1, "observed.work", 40, SPEX_LAT, 10, 0, 3);
-    assert_site(2, "observed.work", 40, SPEX_SNAPSHOT, 1, 3, 1);
-    assert_site(3, "", 3, SPEX_PERFCNTR, 1, 5, 1);
+    assert_site(1, "declared", 9, SPEX_CNT, 1, 0, 1);
+    assert_site(2, "observed.work", 40, SPEX_LAT, 10, 0, 3);
+    assert_site(3, "observed.work", 40, SPEX_SNAPSHOT, 1, 3, 1);
+    assert_site(5, "", 3, SPEX_PERFCNTR, 1, 5, 1);
+    assert_site(6, "", 8, SPEX_KERNEL, 1, 2, 1);
+    assert_string_equal(sites.items[6].parameters, "times, times + 1");
+    /* A name in the place of an id has that of its declaration, or none. */
+    assert_string_equal(sites.items[4].name, "undeclared");
+    assert_int_equal(sites.items[4].probe_type, SPEX_LAT);
+    assert_int_equal(spex_object_site_id(&sites.items[4]), -1);
+    assert_int_equal(spex_object_site_id(&sites.items[1]), 9);
 }
 
 static void names_may_be_missing(void **state) {
     (void)state;
     section("spex_names")->sh_size = 0;
     assert_int_equal(read_bytes(length), 0);
-    assert_int_equal(sites.count, 4);
-    assert_site(0, "", 3, SPEX_PERFCNTR, 1, 5, 1);
+    assert_int_equal(sites.count, 7);
+    assert_site(2, "", 3, SPEX_PERFCNTR, 1, 5, 1);
+    assert_string_equal(sites.items[0].name, "declared"); /* it stands with the probe, too */
+    assert_int_equal(spex_object_site_id(&sites.items[0]), -1);
 }
 
 static void truncated_files_are_refused(void **state) {
