@@ -135,8 +135,9 @@ static void figures_limit_total(struct spex_figures *figures, const struct spex_
     if (figures->max > ticks)
         ticks += figures->max;
     double most = process->threads * ticks;
-    if (most > 0)
-        figures->total = fmin(figures->total, most);
+    /* Not by fmin, which would make a number of a total that is not known. */
+    if (most > 0 && figures->total > most)
+        figures->total = most;
 }
 
 void spex_figures_of(const struct spex_profile *profile, const struct spex_profile_row *row,
