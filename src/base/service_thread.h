@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads of the library in the program: how they are started, and the CPU time that they take. */
+/* Threads of the library in the program: how they are started, how they sleep, and the CPU
+ * time that they take. */
 #ifndef SPEX_BASE_SERVICE_THREAD_H
 #define SPEX_BASE_SERVICE_THREAD_H
 
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/futex.h>
 
 /* Bytes of stack that are enough for spex's own code. The usual 8 MiB are memory at once where the
  * process locks its memory, and address space everywhere. */
@@ -26,6 +32,17 @@ void spex_service_threads_await(uint64_t until_ns);
 
 /* To be called in the child of a fork, which has no service threads. */
 void spex_service_threads_fork_child(void);
+
+/* Sleeps while *futex is `value`: until spex_futex_wake, a signal, or the end of `limit` (NULL: no
+ * limit). libc has no function for this system call. */
+static inline void spex_futex_wait(int32_t *futex, int32_t value, const struct timespec *limit) {
+    syscall(SYS_futex, futex, FUTEX_WAIT, value, limit, NULL, 0);
+}
+
+/* Wakes at most `threads` threads that sleep at `futex`. */
+static inline void spex_futex_wake(int32_t *futex, int threads) {
+    syscall(SYS_futex, futex, FUTEX_WAKE, threads, NULL, NULL, 0);
+}
 
 /* Notes that the CPU time of this thread since *since (0: since its start) was the library's. Sets
  * *since to the present. Nanoseconds. Any thread. */

@@ -15,8 +15,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <urcu/futex.h>
-
 #include "base/clock.h"
 #include "base/service_thread.h"
 #include "serve/call.h"
@@ -199,7 +197,7 @@ static void wait_for(struct pollfd *fds, int count, int timeout_ms) {
     const struct timespec rest = {.tv_nsec = SPEX_CONTROL_REST_NS};
     if (poll(fds, (nfds_t)count, timeout_ms) >= 0)
         return;
-    futex_async(&never, FUTEX_WAIT, 0, &rest, NULL, 0);
+    spex_futex_wait(&never, 0, &rest);
     for (int i = 0; i < count; i++)
         fds[i].revents = fds[i].fd >= 0 ? fds[i].events : 0;
 }
