@@ -374,6 +374,12 @@ int spex_control_standing(char text[SPEX_CONTROL_TEXT_BYTES + 1]) {
     return err;
 }
 
+static void door_close(struct spex_control *c) {
+    if (c->has_door)
+        spex_listening_socket_close(&c->door);
+    c->has_door = c->wants_door = false;
+}
+
 /* Closes the listening socket itself, while the thread wakes up. It does so before the last report,
  * so that a client with that does not find the socket still listening. Joins without the lock,
  * which the thread needs to finish. Starts and stops are serialised by the lock of start and stop,
@@ -384,9 +390,7 @@ void spex_control_stop(void) {
     if (running) {
         control->stopping = true;
         control_wake(control);
-        if (control->has_door)
-            spex_listening_socket_close(&control->door);
-        control->has_door = control->wants_door = false;
+        door_close(control);
     }
     pthread_mutex_unlock(&control_lock);
     if (!running)
@@ -395,6 +399,23 @@ void spex_control_stop(void) {
     pthread_mutex_lock(&control_lock);
     control->running = false;
     pthread_mutex_unlock(&control_lock);
+}
+
+static bool anybody_connected(const struct spex_control *c) {
+    for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)
+        if (spex_connection_there(&c->connections[i]))
+            return true;
+    return false;
+}
+
+/* The thread need not wake up to end, which would take two switches between threads. */
+bool spex_control_leave(void) {
+    pthread_mutex_lock(&control_lock);
+    bool left = !control || !anybody_connected(control);
+    if (control && left)
+        door_close(control);
+    pthread_mutex_unlock(&control_lock);
+    return left;
 }
 
 void spex_control_fork_prepare(void) {

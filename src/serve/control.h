@@ -47,6 +47,10 @@ int spex_control_standing(char text[SPEX_CONTROL_TEXT_BYTES + 1]);
  * record collected. Waits for slow readers, at most two seconds. */
 void spex_control_stop(void);
 
+/* At the exit of the process: removes the socket, and leaves the thread asleep until the process
+ * ends with it. False: somebody is connected and gets a last report; the thread is to be stopped. */
+bool spex_control_leave(void);
+
 /* Around a fork. The child has no control thread, and closes the parent's descriptors. */
 void spex_control_fork_prepare(void);
 void spex_control_fork_parent(void);
