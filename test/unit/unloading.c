@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* A library that contains all of spex is unloaded when its collection has stopped: threads that
- * have made records end afterwards, the program forks, and nobody looks for spex's code.
+ * have made records end afterwards, the program forks, and nobody looks for spex's code. A library
+ * that is unloaded while its spex runs leaves no thread behind.
  *
  *     unloading LIBRARY */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +17,7 @@
 enum { ROUNDS = 3, THREADS = 3, EXECUTIONS = 100 };
 
 static int (*collect)(unsigned times);
+static int (*start)(const char *control);
 static pthread_barrier_t have_collected;
 static pthread_barrier_t unloaded;
 
@@ -40,15 +44,25 @@ static void *thread_run(void *arg) {
     return NULL;
 }
 
+static void find(void *library, const char *name, void *function) {
+    void *symbol = dlsym(library, name);
+    if (!symbol)
+        fail(dlerror());
+    memcpy(function, &symbol, sizeof(symbol));
+}
+
 static void *load(const char *path) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         fail(dlerror());
-    void *symbol = dlsym(library, "carrier_collect");
-    if (!symbol)
-        fail(dlerror());
-    memcpy(&collect, &symbol, sizeof(collect));
+    find(library, "carrier_collect", &collect);
+    find(library, "carrier_start", &start);
     return library;
+}
+
+static void unload(void *library, const char *path) {
+    if (dlclose(library) != 0 || dlopen(path, RTLD_NOW | RTLD_NOLOAD))
+        fail("the library is not unloaded");
 }
 
 static void fork_once(void) {
@@ -67,12 +81,39 @@ static void round_run(const char *path) {
         if (pthread_create(&threads[t], NULL, thread_run, NULL) != 0)
             fail("no thread");
     pthread_barrier_wait(&have_collected);
-    if (dlclose(library) != 0 || dlopen(path, RTLD_NOW | RTLD_NOLOAD))
-        fail("the library is not unloaded");
+    unload(library, path);
     pthread_barrier_wait(&unloaded);
     for (int t = 0; t < THREADS; t++)
         pthread_join(threads[t], NULL);
     fork_once();
+}
+
+static unsigned thread_count(void) {
+    DIR *threads = opendir("/proc/self/task");
+    unsigned count = 0;
+    while (threads && readdir(threads))
+        count++;
+    if (threads)
+        closedir(threads);
+    return count;
+}
+
+/* A thread that has been joined is in the list for a moment. */
+static void unload_started(const char *path) {
+    char directory[] = "/tmp/spex-unloading-XXXXXX";
+    unsigned before = thread_count();
+    void *library = load(path);
+    if (!mkdtemp(directory) || start(directory) != 0)
+        fail("spex does not start");
+    if (thread_count() != before + 1)
+        fail("no thread waits for commands");
+    unload(library, path);
+    alarm(60);
+    while (thread_count() > before)
+        sched_yield();
+    alarm(0);
+    if (rmdir(directory) != 0)
+        fail("the socket is still there");
 }
 
 int main(int argc, char **argv) {
@@ -80,6 +121,9 @@ int main(int argc, char **argv) {
         return 2;
     pthread_barrier_init(&have_collected, NULL, THREADS + 1);
     pthread_barrier_init(&unloaded, NULL, THREADS + 1);
+    unsetenv("SPEX_CONTROL");
+    unload_started(argv[1]);
+    setenv("SPEX_CONTROL", "off", 1);
     for (int round = 0; round < ROUNDS; round++)
         round_run(argv[1]);
     return 0;
