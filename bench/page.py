@@ -3,6 +3,7 @@
 """Makes docs/performance.md from the output of the benches.
 
 usage: page.py OVERHEAD.json FUNCTIONS.json REGIONS.json DRAIN.json BUDGET.json REACTION.json AGREEMENT.json MODELS.json STARTUP.json
+                FOOTPRINT.json
 """
 
 import json
@@ -184,9 +185,22 @@ def print_startup(startup):
               + (f"at most {limit['at_most']} | {'kept' if limit['kept'] else '**not kept**'} |" if limit else "| |"))
 
 
+def print_footprint(footprint):
+    print("\n## What spex adds to a program (`bench/footprint`)\n")
+    print("Kilobytes of a stripped program with one probe, and of memory: linked, beyond the program without spex;")
+    print("started, beyond the program that only links it.\n")
+    print("| what | kB | limit | |")
+    print("| --- | ---: | --- | --- |")
+    limits = {limit["what"]: limit for limit in footprint["limits"]}
+    for result in footprint["results"]:
+        limit = limits.get(result["what"])
+        print(f"| {result['what']} | {result['kilobytes']} | "
+              + (f"at most {limit['at_most']} | {'kept' if limit['kept'] else '**not kept**'} |" if limit else "| |"))
+
+
 def main():
-    overhead, functions, regions, drain, budget, reaction, agreement, models, startup = (
-        json.load(open(path, encoding="utf-8")) for path in sys.argv[1:10])
+    overhead, functions, regions, drain, budget, reaction, agreement, models, startup, footprint = (
+        json.load(open(path, encoding="utf-8")) for path in sys.argv[1:11])
     print_head()
     print_overhead(overhead)
     print_functions(functions)
@@ -197,6 +211,7 @@ def main():
     print_agreement(agreement)
     print_models(models)
     print_startup(startup)
+    print_footprint(footprint)
 
 
 if __name__ == "__main__":

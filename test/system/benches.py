@@ -20,6 +20,7 @@ REACTION = None
 REGIONS = None
 FUNCTIONS = None
 STARTUP = None
+FOOTPRINT = None
 
 TYPES = ("CNT", "LAT", "TPT", "LLC", "FLT", "CTXSW", "PERFCNTR", "SNAPSHOT", "KERNEL")
 
@@ -80,6 +81,13 @@ class Benches(unittest.TestCase):
                          [limit["figure"] <= limit["at_most"] for limit in result["limits"]])
         self.assertRegex(output(STARTUP, "--rounds", "1"), r"started, on +[0-9.]+ +-?[0-9.]+  at most 3: ")
         self.refuse(STARTUP, "--rounds", "0")
+
+    def test_footprint(self):
+        result = json.loads(output(FOOTPRINT, "--json", "--rounds", "1"))
+        self.assertGreater(result["results"][0]["kilobytes"], 100)
+        self.assertEqual([limit["kept"] for limit in result["limits"]],
+                         [limit["figure"] <= limit["at_most"] for limit in result["limits"]])
+        self.refuse(FOOTPRINT, "--rounds", "0")
 
     def test_rates(self):
         result = json.loads(output(RATES, "--json", "--rounds", "3"))
@@ -197,5 +205,5 @@ class Benches(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    OVERHEAD, DRAIN, RATES, BUDGET, REACTION, REGIONS, FUNCTIONS, STARTUP = sys.argv[1:9]
-    unittest.main(argv=sys.argv[:1] + sys.argv[9:], verbosity=2)
+    OVERHEAD, DRAIN, RATES, BUDGET, REACTION, REGIONS, FUNCTIONS, STARTUP, FOOTPRINT = sys.argv[1:10]
+    unittest.main(argv=sys.argv[:1] + sys.argv[10:], verbosity=2)
