@@ -299,7 +299,7 @@ static int control_make(const struct spex_control_requests *requests) {
 /* The socket is opened by the caller's thread, so that the caller gets the error. A thread that
  * runs already, for a command that was called, serves the socket, too. */
 static int start_locked(const struct spex_control_requests *requests, const char *chosen,
-                        struct spex_error *error) {
+                        bool polled, struct spex_error *error) {
     int err = control_make(requests);
     if (err)
         return spex_fail(error, err, "out of memory");
@@ -309,7 +309,7 @@ static int start_locked(const struct spex_control_requests *requests, const char
     if (err)
         return err;
     control->has_door = control->wants_door = true;
-    err = control->running ? 0 : thread_start(control);
+    err = control->running || polled ? 0 : thread_start(control);
     if (err) {
         spex_error_set(error, "cannot start its thread: %s", strerror(-err));
         spex_listening_socket_close(&control->door);
@@ -319,11 +319,47 @@ static int start_locked(const struct spex_control_requests *requests, const char
 }
 
 int spex_control_start(const struct spex_control_requests *requests, const char *chosen,
-                       struct spex_error *error) {
+                       bool polled, struct spex_error *error) {
     pthread_mutex_lock(&control_lock);
-    int err = start_locked(requests, chosen, error);
+    int err = start_locked(requests, chosen, polled, error);
     pthread_mutex_unlock(&control_lock);
     return err;
+}
+
+static bool is_called(const struct spex_control *c) {
+    struct pollfd door = {.fd = c->door.socket.number, .events = POLLIN};
+    return c->has_door && poll(&door, 1, 0) > 0 && door.revents & POLLIN;
+}
+
+/* The program may have closed the socket's descriptor, or its file may be gone, as the thread would
+ * notice. */
+static int poll_locked(struct spex_control *c) {
+    if (!c->running)
+        spex_clients_look_after_door(c, spex_clock_ns(CLOCK_MONOTONIC));
+    if (!c->running && is_called(c)) {
+        int err = thread_start(c);
+        if (err)
+            return err;
+    }
+    return c->running;
+}
+
+/* Who has the lock is the thread, which may be busy for milliseconds, or starts or stops spex: the
+ * next call tells. */
+int spex_control_poll(void) {
+    if (pthread_mutex_trylock(&control_lock) != 0)
+        return 0;
+    int result = control ? poll_locked(control) : 0;
+    pthread_mutex_unlock(&control_lock);
+    return result;
+}
+
+int spex_control_poll_descriptor(void) {
+    pthread_mutex_lock(&control_lock);
+    int descriptor =
+        control && control->has_door && !control->running ? control->door.socket.number : -1;
+    pthread_mutex_unlock(&control_lock);
+    return descriptor;
 }
 
 /* The path is copied for later connections. Where the copy fails, the connection is not made
@@ -390,8 +426,9 @@ void spex_control_stop(void) {
     if (running) {
         control->stopping = true;
         control_wake(control);
-        door_close(control);
     }
+    if (control)
+        door_close(control);
     pthread_mutex_unlock(&control_lock);
     if (!running)
         return;

@@ -168,6 +168,22 @@ __attribute__((destructor)) static void stop_at_exit(void) {
     spex_threads_exit();
 }
 
+/* Waits for no lock, because a program's event loop must not wait: nothing is done while another
+ * thread starts, sets or stops spex. */
+int spex_poll(void) {
+    int before = errno, result = 0;
+    if (pthread_mutex_trylock(&spex_life.lock) == 0) {
+        result = spex_life.started ? spex_control_poll() : -EPERM;
+        pthread_mutex_unlock(&spex_life.lock);
+    }
+    errno = before;
+    return result;
+}
+
+int spex_poll_descriptor(void) {
+    return spex_control_poll_descriptor();
+}
+
 /* Without a lock: each figure is read by itself, so the figures may differ by what happens
  * meanwhile. */
 int spex_status_get(struct spex_status *status) {

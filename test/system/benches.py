@@ -21,6 +21,7 @@ REGIONS = None
 FUNCTIONS = None
 STARTUP = None
 FOOTPRINT = None
+WAITING = None
 
 TYPES = ("CNT", "LAT", "TPT", "LLC", "FLT", "CTXSW", "PERFCNTR", "SNAPSHOT", "KERNEL")
 
@@ -92,6 +93,12 @@ class Benches(unittest.TestCase):
         self.assertEqual([limit["kept"] for limit in result["limits"]],
                          [limit["figure"] <= limit["at_most"] for limit in result["limits"]])
         self.refuse(FOOTPRINT, "--rounds", "0")
+
+    def test_waiting(self):
+        result = json.loads(output(WAITING, "--json", "--rounds", "1"))
+        self.assertEqual({(case["waits"], case["loop"]) for case in result["results"]},
+                         {(way, loop) for way in ("polled", "thread") for loop in ("malloc", "putc", "no libc")})
+        self.refuse(WAITING, "--rounds", "0")
 
     def test_rates(self):
         result = json.loads(output(RATES, "--json", "--rounds", "3"))
@@ -209,5 +216,5 @@ class Benches(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    OVERHEAD, DRAIN, RATES, BUDGET, REACTION, REGIONS, FUNCTIONS, STARTUP, FOOTPRINT = sys.argv[1:10]
-    unittest.main(argv=sys.argv[:1] + sys.argv[10:], verbosity=2)
+    OVERHEAD, DRAIN, RATES, BUDGET, REACTION, REGIONS, FUNCTIONS, STARTUP, FOOTPRINT, WAITING = sys.argv[1:11]
+    unittest.main(argv=sys.argv[:1] + sys.argv[11:], verbosity=2)
