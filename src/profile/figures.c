@@ -133,8 +133,9 @@ static void figures_limit_total(struct spex_figures *figures, const struct spex_
     if (figures->max > ticks)
         ticks += figures->max;
     double most = process->threads * ticks;
-    if (most > 0)
-        figures->total = fmin(figures->total, most);
+    /* Not fmin(): a total that is not known stays so. */
+    if (most > 0 && figures->total > most)
+        figures->total = most;
 }
 
 void spex_figures_of(const struct spex_profile *profile, const struct spex_profile_row *row,
