@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The program that bench/startup.c and bench/footprint.c run: compiled with PLAIN, without spex. Its
- * first argument is how far spex gets: empty or none: it is linked; off: it is started; on: and its
- * probes are on. With a second one it prints how much memory it has, and rests before. */
+/* The program that bench/startup.c and bench/footprint.c run: compiled with PLAIN, without spex.
+ * Its first argument is how far spex gets: empty or none: it is linked; off: it is started; on: and
+ * its probes are on. With a second one it rests, and prints how much memory it has. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,14 +31,14 @@ static int work_begin(const char *how) {
 
 static volatile unsigned sum;
 
-/* Prints the sum of a line of all maps in kB, such as "Rss:". */
-static int print_sum(const char *file, const char *format) {
+/* Prints the number in the line of this format, in kB. */
+static int print_number(const char *file, const char *format) {
     char line[512];
-    unsigned long kilobytes = 0, one;
+    unsigned long kilobytes = 0;
     FILE *lines = fopen(file, "re");
     while (lines && fgets(line, sizeof(line), lines))
-        if (sscanf(line, format, &one) == 1)
-            kilobytes += one;
+        if (sscanf(line, format, &kilobytes) == 1)
+            break;
     printf("%lu\n", kilobytes);
     return lines ? fclose(lines) : -1;
 }
@@ -47,8 +47,8 @@ static int print_sum(const char *file, const char *format) {
  * have slept for the longest time between two passes. */
 static int print_memory(void) {
     usleep(300000);
-    return print_sum("/proc/self/status", "VmSize: %lu") |
-           print_sum("/proc/self/smaps_rollup", "Rss: %lu");
+    return print_number("/proc/self/status", "VmSize: %lu") |
+           print_number("/proc/self/smaps_rollup", "Rss: %lu");
 }
 
 int main(int argc, char **argv) {

@@ -56,7 +56,8 @@ int spex_control_standing(char text[SPEX_CONTROL_TEXT_BYTES + 1]);
 void spex_control_stop(void);
 
 /* At the exit of the process: removes the socket, and leaves the thread asleep until the process
- * ends with it. False: somebody is connected and gets a last report; the thread is to be stopped. */
+ * ends with it. False: somebody is connected and gets a last report; the thread is to be
+ * stopped. */
 bool spex_control_leave(void);
 
 /* Around a fork. The child has no control thread, and closes the parent's descriptors. */

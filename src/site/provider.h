@@ -19,8 +19,8 @@ void spex_provider_of_path(const char *path, char *name);
  * take. */
 void spex_provider_of_address(const void *address, char *name);
 
-/* Whether the program itself contains `address`, and not a library, which may be unloaded. Takes the
- * loader's lock. */
+/* Whether the program itself contains `address`, and not a library, which may be unloaded. Takes
+ * the loader's lock. */
 bool spex_is_of_program(const void *address);
 
 /* Room for "provider/name" with the longest of both (of a stream, 127 bytes each). */
