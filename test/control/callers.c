@@ -312,7 +312,7 @@ static void no_thread_waits_in_a_program_that_polls(void **state) {
     struct spex_profile_reader reader = {0};
     assert_int_equal(caller_receive(caller, &reader), 1);
     spex_profile_reader_free(&reader);
-    assert_int_equal(serving_count("/proc/self/task"), threads + 1);
+    assert_true(serving_count("/proc/self/task") > threads);
     assert_int_equal(spex_poll_descriptor(), -1);
     close(caller);
     spex_stop();

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,30 +89,44 @@ static void round_run(const char *path) {
     fork_once();
 }
 
-static unsigned thread_count(void) {
-    DIR *threads = opendir("/proc/self/task");
-    unsigned count = 0;
-    while (threads && readdir(threads))
-        count++;
-    if (threads)
-        closedir(threads);
-    return count;
+static bool is_called(const char *thread, const char *name) {
+    char path[300], called[16] = "";
+    snprintf(path, sizeof(path), "/proc/self/task/%s/comm", thread);
+    FILE *file = fopen(path, "re");
+    if (file && !fgets(called, sizeof(called), file))
+        called[0] = '\0';
+    if (file)
+        fclose(file);
+    return strncmp(called, name, strlen(name)) == 0;
 }
 
-/* A thread that has been joined is in the list for a moment. */
+static bool has_thread(const char *name) {
+    DIR *threads = opendir("/proc/self/task");
+    const struct dirent *thread;
+    bool found = false;
+    while (threads && !found && (thread = readdir(threads)))
+        found = is_called(thread->d_name, name);
+    if (threads)
+        closedir(threads);
+    return found;
+}
+
+/* A new thread has its name after a moment, and one that has been joined is in the list for one. */
+static void await_thread(const char *name, bool there) {
+    alarm(60);
+    while (has_thread(name) != there)
+        sched_yield();
+    alarm(0);
+}
+
 static void unload_started(const char *path) {
     char directory[] = "/tmp/spex-unloading-XXXXXX";
-    unsigned before = thread_count();
     void *library = load(path);
     if (!mkdtemp(directory) || start(directory) != 0)
         fail("spex does not start");
-    if (thread_count() != before + 1)
-        fail("no thread waits for commands");
+    await_thread("spex-control", true);
     unload(library, path);
-    alarm(60);
-    while (thread_count() > before)
-        sched_yield();
-    alarm(0);
+    await_thread("spex-control", false);
     if (rmdir(directory) != 0)
         fail("the socket is still there");
 }
