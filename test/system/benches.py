@@ -20,6 +20,8 @@ REACTION = None
 REGIONS = None
 FUNCTIONS = None
 STARTUP = None
+FOOTPRINT = None
+WAITING = None
 
 TYPES = ("CNT", "LAT", "TPT", "LLC", "FLT", "CTXSW", "PERFCNTR", "SNAPSHOT", "KERNEL")
 
@@ -78,12 +80,26 @@ class Benches(unittest.TestCase):
 
     def test_startup(self):
         result = json.loads(output(STARTUP, "--json", "--rounds", "3"))
-        self.assertEqual([case["program"] for case in result["results"]],
-                         ["without spex", "linked", "started, off", "started, on"])
+        programs = ["without spex", "linked", "started, off", "started, on"]
+        self.assertIn([case["program"] for case in result["results"]],
+                      [programs, programs + ["static, " + program for program in programs]])
         self.assertEqual([limit["kept"] for limit in result["limits"]],
                          [limit["figure"] <= limit["at_most"] for limit in result["limits"]])
         self.assertRegex(output(STARTUP, "--rounds", "1"), r"started, on +[0-9.]+ +-?[0-9.]+  at most 3: ")
         self.refuse(STARTUP, "--rounds", "0")
+
+    def test_footprint(self):
+        result = json.loads(output(FOOTPRINT, "--json", "--rounds", "1"))
+        self.assertGreater(result["results"][0]["kilobytes"], 100)
+        self.assertEqual([limit["kept"] for limit in result["limits"]],
+                         [limit["figure"] <= limit["at_most"] for limit in result["limits"]])
+        self.refuse(FOOTPRINT, "--rounds", "0")
+
+    def test_waiting(self):
+        result = json.loads(output(WAITING, "--json", "--rounds", "1"))
+        self.assertEqual({(case["waits"], case["loop"]) for case in result["results"]},
+                         {(way, loop) for way in ("polled", "thread") for loop in ("malloc", "putc", "no libc")})
+        self.refuse(WAITING, "--rounds", "0")
 
     def test_rates(self):
         result = json.loads(output(RATES, "--json", "--rounds", "3"))
@@ -204,5 +220,5 @@ class Benches(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    OVERHEAD, DRAIN, RATES, BUDGET, REACTION, REGIONS, FUNCTIONS, STARTUP = sys.argv[1:9]
-    unittest.main(argv=sys.argv[:1] + sys.argv[9:], verbosity=2)
+    OVERHEAD, DRAIN, RATES, BUDGET, REACTION, REGIONS, FUNCTIONS, STARTUP, FOOTPRINT, WAITING = sys.argv[1:11]
+    unittest.main(argv=sys.argv[:1] + sys.argv[11:], verbosity=2)
