@@ -8,22 +8,27 @@
 
 #include <spex/atomic.h>
 
-/* The first sink, and where the next one is entered. */
-static struct spex_sink *sinks, **sinks_end = &sinks;
+/* Of liburcu, as lists that RCU protects; the end of the collectors' threads is the grace period, so
+ * that nothing of its libraries need be loaded. */
+static CDS_LIST_HEAD(sinks);
 static pthread_mutex_t sinks_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Relaxed: a figure that orders nothing. */
 static uint64_t undelivered_records;
 
-/* The sink that `link` leads to; NULL at the end. */
-static struct spex_sink *sink_at(struct spex_sink *const *link) {
-    return spex_load_acquire(link); /* K1 (K2) */
+/* The sink behind `node`, which is the list's head or a sink's; NULL at the end. A sink may be
+ * added while collectors walk the list. So this is an acquire load, which ThreadSanitizer knows,
+ * other than the primitives of liburcu. */
+static struct spex_sink *next_of(const struct cds_list_head *node) {
+    struct cds_list_head *next = spex_load_acquire(&node->next); /* K1 (K2) */
+    return next == &sinks ? NULL : cds_list_entry(next, struct spex_sink, node);
 }
 
 void spex_sinks_add(struct spex_sink *sink) {
     pthread_mutex_lock(&sinks_lock);
-    sink->next = NULL;
-    spex_store_release(sinks_end, sink); /* K2 (K1): the sink is complete */
-    sinks_end = &sink->next;
+    sink->node.next = &sinks;
+    sink->node.prev = sinks.prev;
+    spex_store_release(&sinks.prev->next, &sink->node); /* K2 (K1): the sink is complete */
+    sinks.prev = &sink->node;
     pthread_mutex_unlock(&sinks_lock);
 }
 
@@ -33,7 +38,7 @@ uint64_t spex_sinks_undelivered(void) {
 
 /* A broken sink stays in the list until spex_sinks_finish(), so that its records are counted. */
 void spex_sinks_records(const struct spex_record *records, size_t count) {
-    for (struct spex_sink *sink = sink_at(&sinks); sink; sink = sink_at(&sink->next)) {
+    for (struct spex_sink *sink = next_of(&sinks); sink; sink = next_of(&sink->node)) {
         if (spex_load_relaxed(&sink->broken) || !sink->records(sink, records, count)) {
             spex_store_relaxed(&sink->broken, true);
             spex_fetch_add_relaxed(&undelivered_records, count);
@@ -43,25 +48,18 @@ void spex_sinks_records(const struct spex_record *records, size_t count) {
 
 /* Broken sinks get no watermarks either. */
 void spex_sinks_pass(unsigned collector, uint64_t watermark) {
-    for (struct spex_sink *sink = sink_at(&sinks); sink; sink = sink_at(&sink->next)) {
+    for (struct spex_sink *sink = next_of(&sinks); sink; sink = next_of(&sink->node)) {
         if (!spex_load_relaxed(&sink->broken) && sink->pass &&
             !sink->pass(sink, collector, watermark))
             spex_store_relaxed(&sink->broken, true);
     }
 }
 
-/* Empties the list and returns its first sink. Nobody reads the list. */
-static struct spex_sink *sinks_take(void) {
-    struct spex_sink *first = sinks;
-    sinks = NULL;
-    sinks_end = &sinks;
-    return first;
-}
-
 void spex_sinks_finish(void) {
+    struct spex_sink *sink, *next;
     pthread_mutex_lock(&sinks_lock);
-    for (struct spex_sink *sink = sinks_take(), *next; sink; sink = next) {
-        next = sink->next;
+    cds_list_for_each_entry_safe (sink, next, &sinks, node) {
+        cds_list_del(&sink->node);
         sink->finish(sink);
     }
     pthread_mutex_unlock(&sinks_lock);
@@ -77,8 +75,9 @@ void spex_sinks_fork_parent(void) {
 }
 
 void spex_sinks_fork_child(void) {
-    for (struct spex_sink *sink = sinks_take(), *next; sink; sink = next) {
-        next = sink->next;
+    struct spex_sink *sink, *next;
+    cds_list_for_each_entry_safe (sink, next, &sinks, node) {
+        cds_list_del(&sink->node);
         sink->abandon(sink);
     }
     undelivered_records = 0;

@@ -7,10 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <urcu/list.h>
+
 #include <spex/record.h>
 
 struct spex_sink {
-    struct spex_sink *next;
+    struct cds_list_head node;
 
     /* A batch from one ring, oldest first. Any collector thread, several at once. False: the batch
      * was not taken, and the sink gets no more: it is marked as broken. */

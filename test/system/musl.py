@@ -53,7 +53,7 @@ class Musl(InFolder):
         multiarch = subprocess.run(['gcc', '-print-multiarch'], capture_output=True, text=True, check=True).stdout.strip()
         for folder in ['/usr/include/' + multiarch, '/usr/include']:
             for name in os.listdir(folder):
-                if name in ('linux', 'asm', 'asm-generic', 'perfmon'):
+                if name in ('linux', 'asm', 'asm-generic', 'perfmon', 'urcu'):
                     os.symlink(os.path.join(folder, name), self.path('include/' + name))
 
     def compiled(self, source, name):
