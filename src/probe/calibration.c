@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Measures costs with the code that probes execute: loops run over a site of their own, in the
- * states off, counted and recorded, and write into rings that no collector reads. The cost is the
- * shortest of several runs, because disturbances only make a run longer, minus the shortest run of
- * the empty loop. The spans that the loops time are empty, so their records tell what a span of
- * nothing reads. Runs on the thread that switches the first site of the type on. */
+ * states off, counted and recorded, and write into rings that no collector reads. The loops run in
+ * short batches, in turn. Disturbances only make a batch longer, so of each loop the shortest batch
+ * counts: it is seldom interrupted, and it finds the moments at which the other processor of the
+ * core is idle, if there are any. The cost is its time minus that of the empty loop. The spans that
+ * the loops time are empty, so their records tell what a span of nothing reads. Runs on the thread
+ * that switches the first site of the type on. */
 #include "probe/calibration.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include <spex/atomic.h>
@@ -15,14 +18,18 @@
 #include "probe/recording.h"
 #include "site/cost.h"
 
-/* RUN_TICKS is the length of a run: long compared with reading the clock, and short enough that all
- * runs of a type together take less than a millisecond. */
+/* BATCH_TICKS is the length of a batch: long compared with reading the clock, and short enough that
+ * most batches are not interrupted. TYPE_TICKS limits all batches of a type together, about 0.1 ms,
+ * except where reading a counter takes long. The ring's records fit into the first-level cache,
+ * with any type: what larger rings cost differs from start to start, by where their pages lie. */
 enum {
-    RUNS = 7,
+    ROUNDS = 120,
+    ROUNDS_LEAST = 7,
+    TYPE_TICKS = 250000,
     TRIAL_REPETITIONS = 16,
-    REPETITIONS_MAX = 500,
-    RUN_TICKS = 100000,
-    RING_RECORDS = 512,
+    REPETITIONS_MAX = 250,
+    BATCH_TICKS = 1000,
+    RING_RECORDS = 64,
 };
 
 /* What the loops work on. The site belongs to no module; its index is that of the extra row that
@@ -120,28 +127,38 @@ static calibration_loop *calibration_loop_of(uint32_t type) {
     }
 }
 
-/* Returns the ticks of one repetition. The first, short run fills the caches, and its length
- * decides how many repetitions a run has. */
-static double loop_ticks(calibration_loop *run, struct calibration *bench) {
-    uint64_t trial = run(bench, TRIAL_REPETITIONS) / TRIAL_REPETITIONS;
-    size_t repetitions = RUN_TICKS / (trial ? trial : 1);
-    if (repetitions > REPETITIONS_MAX)
-        repetitions = REPETITIONS_MAX;
-    if (repetitions < TRIAL_REPETITIONS)
-        repetitions = TRIAL_REPETITIONS;
-    uint64_t best = UINT64_MAX;
-    for (int r = 0; r < RUNS; r++) {
-        uint64_t ticks = run(bench, repetitions);
-        best = ticks < best ? ticks : best;
-    }
-    return (double)best / (double)repetitions;
+/* A loop in one state of the site. */
+struct measured_loop {
+    calibration_loop *run;
+    uint32_t control;
+    size_t repetitions;
+    /* Ticks of the shortest batch. */
+    uint64_t best;
+};
+
+static uint64_t batch_ticks(struct calibration *bench, const struct measured_loop *loop,
+                            size_t repetitions) {
+    bench->site.control = loop->control;
+    return loop->run(bench, repetitions);
 }
 
-/* Returns the ticks that an execution takes while the site has this control word. */
-static double loop_cost(calibration_loop *run, struct calibration *bench, uint32_t control) {
-    bench->site.control = control;
-    double cost = loop_ticks(run, bench) - loop_ticks(run_empty, bench);
-    return cost > 0 ? cost : 0;
+/* Decides how many repetitions a batch has. The first of the two short batches fills the caches. */
+static void loop_begin(struct calibration *bench, struct measured_loop *loop) {
+    batch_ticks(bench, loop, TRIAL_REPETITIONS);
+    uint64_t trial = batch_ticks(bench, loop, TRIAL_REPETITIONS) / TRIAL_REPETITIONS;
+    size_t repetitions = BATCH_TICKS / (trial ? trial : 1);
+    loop->repetitions = repetitions > REPETITIONS_MAX     ? REPETITIONS_MAX
+                        : repetitions < TRIAL_REPETITIONS ? TRIAL_REPETITIONS
+                                                          : repetitions;
+    loop->best = UINT64_MAX;
+}
+
+/* Runs a batch; returns whether it is the shortest one of this loop. */
+static bool loop_batch(struct calibration *bench, struct measured_loop *loop) {
+    uint64_t ticks = batch_ticks(bench, loop, loop->repetitions);
+    bool best = ticks < loop->best;
+    loop->best = best ? ticks : loop->best;
+    return best;
 }
 
 static int order_readings(const void *a, const void *b) {
@@ -163,7 +180,7 @@ static size_t readings_take(const struct spex_rings *rings, uint32_t type, uint6
     return count;
 }
 
-/* Returns what a span of nothing reads, from the records of the last run. The largest readings, a
+/* Returns what a span of nothing reads, from the records of a batch. The largest readings, a
  * tenth, are left out: they contain disturbances. */
 static struct spex_empty_span readings_mean(uint64_t *readings, size_t count) {
     double sum = 0, squares = 0;
@@ -177,18 +194,41 @@ static struct spex_empty_span readings_mean(uint64_t *readings, size_t count) {
     return (struct spex_empty_span){mean, count ? sqrt(squares / (double)count) : 0};
 }
 
-static void empty_measure(uint32_t type, const struct spex_rings *rings) {
-    uint64_t readings[RING_RECORDS];
-    size_t count = spex_probe_type_ticks(type) ? readings_take(rings, type, readings) : 0;
-    spex_cost_empty_set(type, readings_mean(readings, count));
+/* What a type is measured by. LOOP_CLOCK is an empty loop without repetitions: the two readings of
+ * the clock, which every batch contains. */
+enum { LOOP_CLOCK, LOOP_EMPTY, LOOP_OFF, LOOP_SKIP, LOOP_RECORD, LOOP_POLLED, LOOPS };
+
+/* Ticks that an execution takes in this loop. */
+static double loop_cost(const struct measured_loop *loops, int loop) {
+    double clock = (double)loops[LOOP_CLOCK].best;
+    double empty = ((double)loops[LOOP_EMPTY].best - clock) / (double)loops[LOOP_EMPTY].repetitions;
+    double cost = ((double)loops[loop].best - clock) / (double)loops[loop].repetitions - empty;
+    return cost > 0 ? cost : 0;
 }
 
-/* Measures the type in all states. The period of the state "counted" is so long that no run reaches
- * it. A polled execution costs the same for all types, so the first type measures it. */
+/* Runs the batches of the first `count` loops in turn. `readings` are those of the shortest batch
+ * with records; returns how many there are. */
+static size_t batches_run(struct calibration *bench, uint32_t type, struct measured_loop *loops,
+                          int count, uint64_t *readings) {
+    size_t read = 0;
+    for (int l = 0; l < count; l++)
+        loop_begin(bench, &loops[l]);
+    loops[LOOP_CLOCK].repetitions = 0;
+    uint64_t begin = spex_ticks();
+    for (int r = 0; r < ROUNDS && (r < ROUNDS_LEAST || spex_ticks() - begin < TYPE_TICKS); r++)
+        for (int l = 0; l < count; l++)
+            if (loop_batch(bench, &loops[l]) && l == LOOP_RECORD && spex_probe_type_ticks(type))
+                read = readings_take(&bench->rings, type, readings);
+    return read;
+}
+
+/* Measures the type in all states. The period of the state "counted" is so long that no batch
+ * reaches it. A polled execution costs the same for all types, so the first type measures it. */
 static void type_measure(uint32_t type, unsigned detail, struct calibration *bench) {
     const uint32_t generation = 1u << SPEX_CONTROL_GENERATION_SHIFT;
+    uint64_t readings[RING_RECORDS];
     /* With this mask pushes do not look at the ring's fill level, so no collector is called. An
-     * atomic push does look once a quarter; such a run is longer and therefore not the result. */
+     * atomic push does look once a quarter; such a batch is longer and therefore not the result. */
     bench->rings.look = UINT64_MAX;
     bench->site = (struct spex_site){
         .index = SPEX_MAX_SITES,
@@ -197,15 +237,23 @@ static void type_measure(uint32_t type, unsigned detail, struct calibration *ben
                             : type == SPEX_KERNEL ? SPEX_KERNEL_PARAMETERS
                                                   : detail),
     };
-    const struct spex_cost cost = {
-        .test = loop_cost(calibration_loop_of(type), bench, 0),
-        .skip = loop_cost(calibration_loop_of(type), bench, generation | SPEX_CONTROL_PERIOD_MAX),
-        .record = loop_cost(calibration_loop_of(type), bench, generation | 1),
+    calibration_loop *run = calibration_loop_of(type);
+    struct measured_loop loops[LOOPS] = {
+        [LOOP_CLOCK] = {.run = run_empty},
+        [LOOP_EMPTY] = {.run = run_empty},
+        [LOOP_OFF] = {.run = run},
+        [LOOP_SKIP] = {.run = run, .control = generation | SPEX_CONTROL_PERIOD_MAX},
+        [LOOP_RECORD] = {.run = run, .control = generation | 1},
+        [LOOP_POLLED] = {.run = run_polled, .control = generation},
     };
-    empty_measure(type, &bench->rings);
-    if (!spex_costs_known())
-        spex_cost_polled_set(loop_cost(run_polled, bench, generation));
-    spex_cost_set(type, &cost);
+    bool first = !spex_costs_known();
+    size_t read = batches_run(bench, type, loops, first ? LOOPS : LOOP_POLLED, readings);
+    spex_cost_empty_set(type, readings_mean(readings, read));
+    if (first)
+        spex_cost_polled_set(loop_cost(loops, LOOP_POLLED));
+    spex_cost_set(type, &(struct spex_cost){.test = loop_cost(loops, LOOP_OFF),
+                                            .skip = loop_cost(loops, LOOP_SKIP),
+                                            .record = loop_cost(loops, LOOP_RECORD)});
 }
 
 void spex_calibrate(uint32_t type, unsigned detail) {
