@@ -80,6 +80,11 @@ def compilations():
                 yield language, [compiler, '-std=' + standard, '-x', language, '-I', INCLUDE]
 
 
+def newest_compilations():
+    """Every compiler that is installed, with its newest standard: for what standards do not change."""
+    return {command[0]: (language, command) for language, command in compilations()}.values()
+
+
 MAINS = {'c': 'usage.c', 'c++': 'usage.cpp'}
 
 SHORT_NAMES = ['%s_PROBE_%s' % (kind.upper(), end) for kind in TYPES if kind != 'snapshot'
@@ -144,7 +149,7 @@ class Headers(unittest.TestCase):
             self.assertNotIn('spex_sites', sections)
             self.assertNotIn('spex_names', sections)
 
-        self.each(check, compilations(), ['-O0', '-O2'])
+        self.each(check, newest_compilations(), ['-O0', '-O2'])
 
     def test_no_short_names(self):
         def source(wrong):
@@ -191,7 +196,7 @@ class Headers(unittest.TestCase):
             self.assertNotEqual(result.returncode, 0)
             self.assertIn(message, result.stdout)
 
-        self.each(check, compilations(), mistakes.items())
+        self.each(check, newest_compilations(), mistakes.items())
 
     def test_a_static_variable_in_a_region_does_not_compile(self):
         source = '#include <spex/probe.h>\nvoid f(void), g(int);\nvoid f(void) { SPEX_REGION(1, 1, %s g(x);) }\n'
@@ -209,7 +214,7 @@ class Headers(unittest.TestCase):
             self.assertNotEqual(result.returncode, 0)
             self.assertIn('a static variable in a SPEX_REGION would be there twice', result.stdout)
 
-        self.each(check, compilations(), ['-O0', '-O2'])
+        self.each(check, newest_compilations(), ['-O0', '-O2'])
 
     def test_without_its_header_usdt_says_what_is_missing(self):
         for compiler in filter(shutil.which, COMPILERS['c']):
