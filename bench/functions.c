@@ -9,13 +9,14 @@
  * the rounds of the difference, in ticks an execution. */
 #define _GNU_SOURCE
 #include <err.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <spex/spex.h>
 
-#include "bench.h"
+#include "calm.h"
 #include "functions.h"
 
 enum { EXECUTIONS = 2000, ROUNDS_MAX = 100000, KERNEL = 1 };
@@ -50,7 +51,8 @@ static const struct bench_case bench_cases[] = {
 
 enum { CASES = sizeof(bench_cases) / sizeof(bench_cases[0]) };
 
-static double *added_ticks[CASES];
+static double *added_ticks[CASES], *references[CASES];
+static double fastest = INFINITY;
 
 static double ticks_of(uint64_t (*run)(uint64_t)) {
     uint64_t sum = 0, begin = spex_ticks();
@@ -65,8 +67,9 @@ static void time_case(size_t c, size_t round) {
     if (spex_set(bench_cases[c].selection) < 0)
         errx(1, "cannot select %s", bench_cases[c].selection);
     ticks_of(bench_cases[c].run);
-    double plain = ticks_of(bench_plain);
+    double before = bench_reference(&fastest), plain = ticks_of(bench_plain);
     added_ticks[c][round] = ticks_of(bench_cases[c].run) - plain;
+    references[c][round] = fmax(before, bench_reference(&fastest));
 }
 
 /* Times the cases of one start in turn. */
@@ -86,17 +89,23 @@ static void print_results(bool json, size_t rounds) {
     if (json)
         printf("{\"bench\": \"functions\", \"rounds\": %zu, \"results\": [", rounds);
     else
-        printf("Ticks an execution beyond a function that is not instrumented; median of %zu "
+        printf("Ticks an execution beyond a function that is not instrumented; median of the calm "
+               "ones of %zu "
                "rounds, 95 %% interval.\n\n",
                rounds);
     for (size_t c = 0; c < CASES; c++) {
-        struct bench_result result = bench_median(added_ticks[c], rounds);
+        struct bench_calm_result result =
+            bench_calm_median(added_ticks[c], references[c], rounds, fastest);
         if (json)
-            printf("%s\n  {\"what\": \"%s\", \"ticks\": %.3f, \"ci95\": [%.3f, %.3f]}",
-                   c ? "," : "", bench_cases[c].what, result.median, result.low, result.high);
+            printf("%s\n  {\"what\": \"%s\", \"ticks\": %.3f, \"ci95\": [%.3f, %.3f]", c ? "," : "",
+                   bench_cases[c].what, result.median, result.low, result.high);
         else
-            printf("%-18s %8.2f (%.2f to %.2f)\n", bench_cases[c].what, result.median, result.low,
-                   result.high);
+            printf("%-18s %8.2f (%.2f to %.2f)%s\n", bench_cases[c].what, result.median, result.low,
+                   result.high, result.busy ? ", on a busy machine" : "");
+        if (!json)
+            continue;
+        bench_print_calm(result);
+        putchar('}');
     }
     if (json)
         puts("]}");
@@ -109,7 +118,8 @@ int main(int argc, char **argv) {
     if (setenv("SPEX_CONTROL", "off", 1) != 0)
         err(1, "setenv");
     for (size_t c = 0; c < CASES; c++)
-        if (!(added_ticks[c] = calloc(rounds, sizeof(double))))
+        if (!(added_ticks[c] = calloc(rounds, sizeof(double))) ||
+            !(references[c] = calloc(rounds, sizeof(double))))
             errx(1, "out of memory");
     time_all(NULL, rounds);
     time_all("bench_instrumented", rounds);

@@ -6,10 +6,12 @@
  *
  * Each setting has a process of its own; one of them has no control socket (closed). Each round
  * times each case once, in each process in turn. The figure of a case is the median over the
- * rounds of its ticks beyond those of the empty loop of the same round. */
+ * calm rounds (calm.h) of its ticks beyond those of the empty loop of the same round. There are
+ * rounds until each figure has N calm ones, 5 N rounds at most. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <err.h>
+#include <math.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,11 +25,11 @@
 #include <spex/spex.h>
 
 #include "base/service_thread.h"
-#include "bench.h"
+#include "calm.h"
 #include "overhead.h"
 #include "queues/commit_rseq.h"
 
-enum { CASES_MAX = 64, LARGE_RECORDS = 1 << 22 };
+enum { CASES_MAX = 64, LARGE_RECORDS = 1 << 22, ROUNDS_FOR_CALM = 5 };
 
 static const char *const type_names[] = {"CNT",   "LAT",      "TPT",      "LLC",   "FLT",
                                          "CTXSW", "PERFCNTR", "SNAPSHOT", "KERNEL"};
@@ -39,8 +41,9 @@ struct process {
     bool closed;
     int socket;
     pid_t pid;
-    /* By case and round: ticks beyond those of the empty loop. */
+    /* By case and round: ticks beyond those of the empty loop, and the references of both. */
     double *net[CASES_MAX];
+    double *references[CASES_MAX];
     double *empty;
 };
 
@@ -50,6 +53,15 @@ static struct process processes[SETTINGS] = {
     [LARGE] = {.commit = "rseq", .ring_records = LARGE_RECORDS},
     [CLOSED] = {.commit = "rseq", .closed = true},
 };
+
+/* Above this, collectors wait for processors, and records for collectors. */
+#define OTHERS_MOST 0.1
+
+/* What other programs have taken of the machine meanwhile. */
+static double taken_by_others;
+
+/* The least reference of all. */
+static double fastest = INFINITY;
 
 static char control_directory[] = "/tmp/spex-overhead-XXXXXX";
 
@@ -104,17 +116,17 @@ static void process_start_spex(const struct process *process) {
 
 /* Answers each byte with the figures of a round, until the socket is closed. */
 static void process_serve(enum bench_setting setting, int socket) {
-    double ticks[CASES_MAX];
+    struct bench_sample samples[CASES_MAX];
     char asked;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     bench_counter_setup();
     process_start_spex(&processes[setting]);
     if (setting == LARGE)
         warm_up_large();
-    bench_round(setting, ticks);
+    bench_round(setting, samples);
     while (read(socket, &asked, 1) == 1) {
-        bench_round(setting, ticks);
-        if (write(socket, ticks, sizeof(ticks)) != sizeof(ticks))
+        bench_round(setting, samples);
+        if (write(socket, samples, sizeof(samples)) != sizeof(samples))
             break;
     }
     spex_stop();
@@ -136,8 +148,10 @@ static void process_start(enum bench_setting setting, size_t rounds) {
     close(sockets[1]);
     process->socket = sockets[0];
     process->empty = calloc(rounds, sizeof(double));
-    for (size_t c = 0; c < bench_case_count; c++)
+    for (size_t c = 0; c < bench_case_count; c++) {
         process->net[c] = calloc(rounds, sizeof(double));
+        process->references[c] = calloc(rounds, sizeof(double));
+    }
 }
 
 static void process_end(const struct process *process) {
@@ -150,21 +164,38 @@ static void process_end(const struct process *process) {
 }
 
 static void process_round(struct process *process, size_t round) {
-    double ticks[CASES_MAX];
+    struct bench_sample samples[CASES_MAX];
     if (write(process->socket, "", 1) != 1 ||
-        recv(process->socket, ticks, sizeof(ticks), MSG_WAITALL) != sizeof(ticks))
+        recv(process->socket, samples, sizeof(samples), MSG_WAITALL) != sizeof(samples))
         errx(1, "a measuring process has ended");
-    process->empty[round] = ticks[EMPTY];
-    for (size_t c = 0; c < bench_case_count; c++)
-        process->net[c][round] = ticks[c] - ticks[EMPTY];
+    process->empty[round] = samples[EMPTY].ticks;
+    for (size_t c = 0; c < bench_case_count; c++) {
+        process->net[c][round] = samples[c].ticks - samples[EMPTY].ticks;
+        process->references[c][round] = fmax(samples[c].reference, samples[EMPTY].reference);
+    }
+    fastest = fmin(fastest, samples[EMPTY].reference);
 }
 
-static struct bench_result result_of(enum bench_setting setting, size_t c, size_t rounds) {
-    double *copy = malloc(rounds * sizeof(*copy));
-    memcpy(copy, processes[setting].net[c], rounds * sizeof(*copy));
-    struct bench_result result = bench_median(copy, rounds);
-    free(copy);
-    return result;
+static struct bench_calm_result result_of(enum bench_setting setting, size_t c, size_t rounds) {
+    const struct process *process = &processes[setting];
+    return bench_calm_median(process->net[c], process->references[c], rounds, fastest);
+}
+
+static size_t calm_rounds(const double *references, size_t rounds) {
+    size_t calm = 0;
+    for (size_t r = 0; r < rounds; r++)
+        calm += bench_is_calm(references[r], fastest);
+    return calm;
+}
+
+/* Whether each case of each setting has been timed in so many calm rounds. */
+static bool are_calm(size_t enough, size_t rounds) {
+    for (int s = 0; s < SETTINGS; s++)
+        for (size_t c = 0; c < bench_case_count; c++)
+            if (case_in_setting(c, (enum bench_setting)s) &&
+                calm_rounds(processes[s].references[c], rounds) < enough)
+                return false;
+    return true;
 }
 
 /* A figure with a limit: (of - less) / (times × than), or the difference alone. */
@@ -179,21 +210,35 @@ struct limit {
 
 #define NO_CASE SIZE_MAX
 
-static struct bench_result figure_of(const struct limit *limit, size_t rounds) {
+static struct bench_calm_result figure_of(const struct limit *limit, size_t rounds) {
     const struct process *process = &processes[limit->setting];
     double *figures = malloc(rounds * sizeof(*figures));
+    double *references = malloc(rounds * sizeof(*references));
     for (size_t r = 0; r < rounds; r++) {
         figures[r] = process->net[limit->of][r] - process->net[limit->less][r];
-        if (limit->than != NO_CASE)
-            figures[r] /= limit->times * process->net[limit->than][r];
+        references[r] =
+            fmax(process->references[limit->of][r], process->references[limit->less][r]);
+        if (limit->than == NO_CASE)
+            continue;
+        figures[r] /= limit->times * process->net[limit->than][r];
+        references[r] = fmax(references[r], process->references[limit->than][r]);
     }
-    struct bench_result result = bench_median(figures, rounds);
+    struct bench_calm_result result = bench_calm_median(figures, references, rounds, fastest);
     free(figures);
+    free(references);
     return result;
 }
 
-static bool limit_is_kept(const struct limit *limit, double figure) {
-    return limit->at_least ? figure >= limit->limit : figure <= limit->limit;
+static bool is_busy(struct bench_calm_result result) {
+    return result.busy || taken_by_others > OTHERS_MOST;
+}
+
+/* Whether a limit is kept; on a busy machine a figure beyond it tells nothing of spex. */
+static const char *limit_verdict(const struct limit *limit, struct bench_calm_result result,
+                                 const char *kept, const char *broken, const char *unknown) {
+    if (limit->at_least ? result.median >= limit->limit : result.median <= limit->limit)
+        return kept;
+    return is_busy(result) ? unknown : broken;
 }
 
 static bool type_is_counted(const char *type) {
@@ -270,50 +315,58 @@ static void print_json_results(size_t rounds) {
         for (size_t c = LAT_ONE_THREAD; c < bench_case_count; c++) {
             if (!case_is_shown(s, c) || s == LARGE)
                 continue;
-            struct bench_result result = result_of(s, c, rounds);
+            struct bench_calm_result result = result_of(s, c, rounds);
             printf(
                 "%s\n  {\"type\": \"%s\", \"state\": \"%s\", \"threads\": %u, \"clock\": \"%s\", "
                 "\"commit\": \"%s\", \"control\": \"%s\", \"cycles_per_pair\": %.3f, \"ci95\": "
-                "[%.3f, %.3f]}",
+                "[%.3f, %.3f]",
                 comma, bench_cases[c].type, bench_cases[c].state,
                 bench_cases[c].threads ? bench_cases[c].threads : 1,
                 bench_cases[c].threads ? "cpu" : "wall", processes[s].commit,
                 processes[s].closed ? "off" : "open", result.median, result.low, result.high);
+            bench_print_calm(result);
+            putchar('}');
             comma = ",";
         }
 }
 
 static void print_json(size_t rounds, const struct limit *limits, size_t count) {
-    struct bench_result empty = bench_median(processes[BEST].empty, rounds);
-    struct bench_result counter = result_of(BEST, COUNTER_READ, rounds);
+    struct bench_calm_result empty = bench_calm_median(
+        processes[BEST].empty, processes[BEST].references[EMPTY], rounds, fastest);
+    struct bench_calm_result counter = result_of(BEST, COUNTER_READ, rounds);
     char llc[512];
     spex_describe(SPEX_LLC, 0, llc, sizeof(llc));
-    printf("{\"bench\": \"overhead\", \"rounds\": %zu, \"rdtsc_cycles\": %.3f, "
+    printf("{\"bench\": \"overhead\", \"rounds\": %zu, \"others\": %.3f, \"rdtsc_cycles\": %.3f, "
            "\"empty_loop_cycles\": %.3f, \"counter_read_cycles\": %.3f,\n \"llc\": \"%s\",\n"
            " \"results\": [",
-           rounds, result_of(BEST, RDTSC, rounds).median, empty.median, counter.median, llc);
+           rounds, taken_by_others, result_of(BEST, RDTSC, rounds).median, empty.median,
+           counter.median, llc);
     print_json_results(rounds);
     printf("],\n \"limits\": [");
     for (size_t l = 0; l < count; l++) {
-        struct bench_result result = figure_of(&limits[l], rounds);
+        struct bench_calm_result result = figure_of(&limits[l], rounds);
         printf(
             "%s\n  {\"type\": \"%s\", \"what\": \"%s\", \"figure\": %.4f, \"ci95\": [%.4f, %.4f], "
-            "\"%s\": %g, \"kept\": %s}",
+            "\"%s\": %g, \"kept\": %s",
             l ? "," : "", bench_cases[limits[l].of].type, limits[l].text, result.median, result.low,
             result.high, limits[l].at_least ? "at_least" : "at_most", limits[l].limit,
-            limit_is_kept(&limits[l], result.median) ? "true" : "false");
+            limit_verdict(&limits[l], result, "true", "false", "null"));
+        bench_print_calm(result);
+        putchar('}');
     }
     puts("]}");
 }
 
 static void print_table(size_t rounds, const struct limit *limits, size_t count) {
-    printf("Ticks per execution beyond the empty loop's; median of %zu rounds, 95 %% interval.\n\n",
-           rounds);
+    printf(
+        "Ticks per execution beyond the empty loop's; median of the calm ones of %zu rounds, 95 %% "
+        "interval. Other programs took %.0f %% of the machine.\n\n",
+        rounds, 100 * taken_by_others);
     for (int s = 0; s < SETTINGS; s++)
         for (size_t c = RDTSC; c < bench_case_count; c++) {
             if (!case_is_shown(s, c))
                 continue;
-            struct bench_result result = result_of(s, c, rounds);
+            struct bench_calm_result result = result_of(s, c, rounds);
             printf("%-8s %-14s %-8s",
                    s == LARGE    ? "large"
                    : s == CLOSED ? "closed"
@@ -321,34 +374,37 @@ static void print_table(size_t rounds, const struct limit *limits, size_t count)
                    bench_cases[c].type, bench_cases[c].state ? bench_cases[c].state : "");
             if (bench_cases[c].threads)
                 printf(" %u thr", bench_cases[c].threads);
-            printf(" %9.2f  (%.2f to %.2f)\n", result.median, result.low, result.high);
+            printf(" %9.2f  (%.2f to %.2f)%s\n", result.median, result.low, result.high,
+                   result.busy ? ", on a busy machine" : "");
         }
     puts("");
     for (size_t l = 0; l < count; l++) {
-        struct bench_result result = figure_of(&limits[l], rounds);
+        struct bench_calm_result result = figure_of(&limits[l], rounds);
         printf("%-14s %-40s %7.3f (%.3f to %.3f), %s %g: %s\n", bench_cases[limits[l].of].type,
                limits[l].text, result.median, result.low, result.high,
                limits[l].at_least ? "at least" : "at most", limits[l].limit,
-               limit_is_kept(&limits[l], result.median) ? "kept" : "NOT KEPT");
+               limit_verdict(&limits[l], result, "kept", "NOT KEPT", "not known, busy machine"));
     }
 }
 
 int main(int argc, char **argv) {
-    size_t rounds = 101;
+    size_t enough = 101, rounds = 0;
     bool json;
-    bench_options(argc, argv, 3, 100000, &rounds, &json);
+    bench_options(argc, argv, 3, 100000, &enough, &json);
     if (!spex_rseq_available())
         processes[BEST].commit = processes[LARGE].commit = processes[CLOSED].commit = "atomic";
+    bench_others();
     if (!mkdtemp(control_directory))
         err(1, "%s", control_directory);
     bench_cases_setup();
     for (int s = 0; s < SETTINGS; s++)
-        process_start(s, rounds);
-    for (size_t r = 0; r < rounds; r++)
+        process_start(s, ROUNDS_FOR_CALM * enough);
+    for (; rounds < ROUNDS_FOR_CALM * enough && !are_calm(enough, rounds); rounds++)
         for (int s = 0; s < SETTINGS; s++)
-            process_round(&processes[s], r);
+            process_round(&processes[s], rounds);
     for (int s = 0; s < SETTINGS; s++)
         process_end(&processes[s]);
+    taken_by_others = bench_others();
     if (rmdir(control_directory) != 0)
         warn("%s", control_directory);
     setenv("SPEX_CONTROL", "off", 1);

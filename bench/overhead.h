@@ -53,8 +53,14 @@ void bench_counter_setup(void);
 /* The index of the case; bench_case_count when there is none. */
 size_t bench_case_find(const char *type, const char *state);
 
-/* Ticks for one repetition of each case of the setting, of all its threads together; 0 for
- * other cases. */
-void bench_round(enum bench_setting setting, double ticks[]);
+/* What one round tells of a case. */
+struct bench_sample {
+    /* For one repetition, of all its threads together; 0 for cases that the setting has not. */
+    double ticks;
+    /* The longer of the references before and after it. */
+    double reference;
+};
+
+void bench_round(enum bench_setting setting, struct bench_sample samples[]);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <err.h>
 #include <linux/perf_event.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@
 
 #include <spex/spex.h>
 
+#include "calm.h"
 #include "queues/commit_atomic.h"
 #include "queues/commit_rseq.h"
 
@@ -33,6 +35,8 @@ enum { THREADS_MAX = 8 };
         }                                                                                          \
     }
 
+/* The least reference of this process. */
+static double fastest = INFINITY;
 static volatile uint64_t ticks_sink[2];
 static int counter_fd = -1;
 static __thread void **chased_line;
@@ -280,44 +284,51 @@ static uint64_t settled_ticks(void) {
 
 /* The speed of memory changes while one of these cases runs: a few steps of each are timed in
  * turn. */
-static void time_chases(double ticks[]) {
+static void time_chases(struct bench_sample samples[]) {
     enum { BLOCK = 100 };
     uint64_t sums[3] = {0};
     select_probes(&bench_cases[CHASE]);
+    double before = bench_reference(&fastest);
     for (size_t step = 0; step < CHASE_REPETITIONS; step += BLOCK)
         for (int c = 0; c < 3; c++) {
             uint64_t begin = settled_ticks();
             bench_cases[CHASE + c].run(BLOCK);
             sums[c] += settled_ticks() - begin;
         }
+    double reference = fmax(before, bench_reference(&fastest));
     for (int c = 0; c < 3; c++)
-        ticks[c] = (double)sums[c] / CHASE_REPETITIONS;
+        samples[c] = (struct bench_sample){(double)sums[c] / CHASE_REPETITIONS, reference};
 }
 
-static double time_case(const struct bench_case *bench_case) {
-    select_probes(bench_case);
+static double case_ticks(const struct bench_case *bench_case) {
     if (bench_case->threads)
         return time_threads(bench_case);
-    bench_case->run(bench_case->repetitions / 8);
     uint64_t begin = spex_ticks();
     bench_case->run(bench_case->repetitions);
     return (double)(spex_ticks() - begin) / (double)bench_case->repetitions;
 }
 
-void bench_round(enum bench_setting setting, double ticks[]) {
+static struct bench_sample time_case(const struct bench_case *bench_case) {
+    select_probes(bench_case);
+    bench_case->run(bench_case->repetitions / 8);
+    double before = bench_reference(&fastest), ticks = case_ticks(bench_case);
+    return (struct bench_sample){ticks, fmax(before, bench_reference(&fastest))};
+}
+
+void bench_round(enum bench_setting setting, struct bench_sample samples[]) {
     for (size_t c = 0; c < bench_case_count; c++) {
         bool here = bench_cases[c].settings & 1u << setting;
         if (c >= CHASE && c <= CHASE_ON)
             continue;
-        ticks[c] = here ? time_case(&bench_cases[c]) : 0;
+        samples[c] = here ? time_case(&bench_cases[c]) : (struct bench_sample){0};
     }
     if (setting == BEST)
-        time_chases(ticks + CHASE);
+        time_chases(samples + CHASE);
     spex_set("");
     /* Subtracts the one execution in a thousand that is recorded. */
     for (size_t c = FIRST_PROBE; c < bench_case_count; c++)
-        if (ticks[c] > 0 && strcmp(bench_cases[c].state, "skipped") == 0) {
-            double recorded = ticks[bench_case_find(bench_cases[c].type, "on")];
-            ticks[c] = (ticks[c] - recorded / 1000) / 0.999;
+        if (samples[c].ticks > 0 && strcmp(bench_cases[c].state, "skipped") == 0) {
+            double recorded = samples[bench_case_find(bench_cases[c].type, "on")].ticks;
+            samples[c].ticks = (samples[c].ticks - recorded / 1000) / 0.999;
         }
 }

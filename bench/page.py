@@ -39,11 +39,24 @@ def interval(result, digits=2):
     return f"{low:.{digits}f} to {high:.{digits}f}"
 
 
+def busy(result):
+    return ", on a busy machine" if result["busy"] else ""
+
+
+def verdict(limit):
+    if limit["kept"] is None:
+        return "not known: the machine was busy"
+    return "kept" if limit["kept"] else "**not kept**"
+
+
 def print_overhead(overhead):
     print("## What a probe costs (`bench/overhead`)\n")
     print("Ticks of the processor's counter that a pair of BEGIN and END takes beyond the empty loop's,")
-    print("on the thread that executes it, while a collector empties the rings: median of")
-    print(f"{overhead['rounds']} rounds and the 95 % confidence interval of the median. An empty loop takes")
+    print("on the thread that executes it, while a collector empties the rings: median of the calm ones of")
+    print(f"{overhead['rounds']} rounds and the 95 % confidence interval of the median. In a calm round a loop of")
+    print("loads and stores takes as long before and after as it does at best; it takes up to twice as long while")
+    print("another processor of the same core works. Other programs took "
+          f"{percent(overhead['others'], 0)} of the machine. An empty loop takes")
     print(f"{overhead['empty_loop_cycles']:.2f}, reading the time stamp counter {overhead['rdtsc_cycles']:.1f}, "
           f"a bare read() of a perf event\n{overhead['counter_read_cycles']:.0f}. A probe is skipped when its "
           "turn has not come (period 1000); the one\nexecution in 1000 that is recorded is taken out. "
@@ -55,25 +68,25 @@ def print_overhead(overhead):
         print(f"| {result['type']} | {result['state']} | {result['threads']}"
               f"{' (CPU time)' if result['clock'] == 'cpu' else ''} | {result['commit']} | "
               f"{result['control']} | "
-              f"{result['cycles_per_pair']:.2f} | {interval(result)} |")
+              f"{result['cycles_per_pair']:.2f} | {interval(result)}{busy(result)} |")
     print(f"\nLLC: {overhead['llc']}.\n")
     print("What spex has set itself as limits, in the same run:\n")
     print("| what | figure | 95 % interval | limit | |\n| --- | ---: | ---: | ---: | --- |")
     for limit in overhead["limits"]:
         bound = f"at most {limit['at_most']}" if "at_most" in limit else f"at least {limit['at_least']}"
         print(f"| {limit['type']}: {limit['what']} | {limit['figure']:.3f} | {interval(limit, 3)} | "
-              f"{bound} | {'kept' if limit['kept'] else '**not kept**'} |")
+              f"{bound} | {verdict(limit)} |")
     print()
 
 
 def print_functions(functions):
     print("## What instrumented functions cost (`bench/functions`)\n")
-    print("A function compiled with `-finstrument-functions`, beyond the same without it: ticks an execution, median of "
-          f"{functions['rounds']}\nrounds. No kernel: none was chosen with `SPEX_FUNCTIONS`; then as a kernel that is off, "
+    print("A function compiled with `-finstrument-functions`, beyond the same without it: ticks an execution, median of the calm "
+          f"ones of\n{functions['rounds']} rounds. No kernel: none was chosen with `SPEX_FUNCTIONS`; then as a kernel that is off, "
           "skipped and recorded; at last a\nkernel in the source, in the same function.\n")
     print("| | ticks | 95 % interval |\n| --- | ---: | ---: |")
     for case in functions["results"]:
-        print(f"| {case['what']} | {case['ticks']:.2f} | {interval(case)} |")
+        print(f"| {case['what']} | {case['ticks']:.2f} | {interval(case)}{busy(case)} |")
     print()
 
 
@@ -147,14 +160,14 @@ def print_regions(regions):
     print("## What probes cost that stand close to each other (`bench/regions`)\n")
     print(f"{regions['sites']} CNT probes with about 30 cycles of work between them, in a region and without one: time over "
           "that of the\nsame loop without probes, timed before and after. The work of a chain waits for itself and "
-          "leaves room for\nprobes; wide work takes all that the processor can do at a time. Median of "
-          f"{regions['rounds']} rounds.\n")
+          "leaves room for\nprobes; wide work takes all that the processor can do at a time. Median of the "
+          f"calm ones of {regions['rounds']} rounds.\n")
     print("| work | | rate | ratio | 95 % interval | limit | |\n| --- | --- | ---: | ---: | ---: | ---: | --- |")
     for case in regions["results"]:
         limited = "at_most" in case
-        print(f"| {case['work']} | {case['how']} | {case['rate']} | {case['ratio']:.3f} | {interval(case, 3)} | "
+        print(f"| {case['work']} | {case['how']} | {case['rate']} | {case['ratio']:.3f} | {interval(case, 3)}{busy(case)} | "
               f"{'at most %g' % case['at_most'] if limited else ''} | "
-              f"{('kept' if case['kept'] else '**not kept**') if limited else ''} |")
+              f"{verdict(case) if limited else ''} |")
     print()
 
 

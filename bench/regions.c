@@ -9,6 +9,7 @@
  * over that of the loop without probes, which is timed before and after it. */
 #define _GNU_SOURCE
 #include <err.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 
 #include <spex/spex.h>
 
-#include "bench.h"
+#include "calm.h"
 
 enum { SITES = 10, PASSES = 4000, ROUNDS_MAX = 100000 };
 
@@ -88,7 +89,8 @@ static const struct bench_case bench_cases[] = {
 
 enum { CASES = sizeof(bench_cases) / sizeof(bench_cases[0]) };
 
-static double *ratios[CASES], *plain_ticks[CASES];
+static double *ratios[CASES], *plain_ticks[CASES], *references[CASES];
+static double fastest = INFINITY;
 
 static double ticks_of(void (*run)(void)) {
     uint64_t begin = spex_ticks();
@@ -105,15 +107,16 @@ static void case_select(const struct bench_case *one) {
 /* The loop without probes is timed before and after, since the clock of the processor changes. */
 static void time_case(size_t c, size_t round) {
     case_select(&bench_cases[c]);
-    double before = ticks_of(bench_cases[c].plain);
+    double calm_before = bench_reference(&fastest), before = ticks_of(bench_cases[c].plain);
     double with = ticks_of(bench_cases[c].run);
     double after = ticks_of(bench_cases[c].plain);
     ratios[c][round] = 2 * with / (before + after);
     plain_ticks[c][round] = before;
+    references[c][round] = fmax(calm_before, bench_reference(&fastest));
 }
 
 static void print_case(bool json, size_t c, size_t rounds) {
-    struct bench_result result = bench_median(ratios[c], rounds);
+    struct bench_calm_result result = bench_calm_median(ratios[c], references[c], rounds, fastest);
     bool kept = result.median <= bench_cases[c].limit;
     if (json) {
         printf("%s\n  {\"work\": \"%s\", \"how\": \"%s\", \"rate\": \"%s\", \"ratio\": %.4f, "
@@ -122,20 +125,26 @@ static void print_case(bool json, size_t c, size_t rounds) {
                result.median, result.low, result.high);
         if (bench_cases[c].limit > 0)
             printf(", \"at_most\": %g, \"kept\": %s", bench_cases[c].limit,
-                   kept ? "true" : "false");
+                   kept          ? "true"
+                   : result.busy ? "null"
+                                 : "false");
+        bench_print_calm(result);
         printf("}");
         return;
     }
     printf("%-6s %-7s %-8s %7.4f (%.4f to %.4f)", bench_cases[c].work, bench_cases[c].how,
            bench_cases[c].rate, result.median, result.low, result.high);
     if (bench_cases[c].limit > 0)
-        printf(", at most %g: %s", bench_cases[c].limit, kept ? "kept" : "NOT KEPT");
+        printf(", at most %g: %s", bench_cases[c].limit,
+               kept          ? "kept"
+               : result.busy ? "not known, busy machine"
+                             : "NOT KEPT");
     puts("");
 }
 
 static void print_results(bool json, size_t rounds) {
-    double chain = bench_median(plain_ticks[0], rounds).median;
-    double wide = bench_median(plain_ticks[2], rounds).median;
+    double chain = bench_calm_median(plain_ticks[0], references[0], rounds, fastest).median;
+    double wide = bench_calm_median(plain_ticks[2], references[2], rounds, fastest).median;
     if (json)
         printf("{\"bench\": \"regions\", \"rounds\": %zu, \"sites\": %d, \"chain_ticks\": %.2f, "
                "\"wide_ticks\": %.2f, \"results\": [",
@@ -143,7 +152,7 @@ static void print_results(bool json, size_t rounds) {
     else
         printf(
             "Time over that of the loop without probes, of %.0f ticks (chain) and %.0f (wide) for "
-            "%d sites; median of %zu rounds, 95 %% interval.\n\n",
+            "%d sites; median of the calm ones of %zu rounds, 95 %% interval.\n\n",
             chain, wide, SITES, rounds);
     for (size_t c = 0; c < CASES; c++)
         print_case(json, c, rounds);
@@ -160,7 +169,8 @@ int main(int argc, char **argv) {
         errx(1, "cannot start");
     for (size_t c = 0; c < CASES; c++)
         if (!(ratios[c] = calloc(rounds, sizeof(double))) ||
-            !(plain_ticks[c] = calloc(rounds, sizeof(double))))
+            !(plain_ticks[c] = calloc(rounds, sizeof(double))) ||
+            !(references[c] = calloc(rounds, sizeof(double))))
             errx(1, "out of memory");
     for (size_t round = 0; round < rounds; round++)
         for (size_t c = 0; c < CASES; c++)

@@ -57,7 +57,11 @@ class Benches(unittest.TestCase):
         for limit in result["limits"]:
             bound = limit.get("at_most", limit.get("at_least"))
             below = limit["figure"] <= bound if "at_most" in limit else limit["figure"] >= bound
-            self.assertEqual(limit["kept"], below, limit)
+            self.check_verdict(limit, below)
+
+    def check_verdict(self, limit, below):
+        """What is not kept on a busy machine is not known."""
+        self.assertIn(limit["kept"], (True,) if below else (False, None), limit)
 
     def test_overhead_as_a_table(self):
         self.assertRegex(output(OVERHEAD, "--rounds", "3"), r"LAT +off +-?[0-9.]+ ")
@@ -186,7 +190,7 @@ class Benches(unittest.TestCase):
             self.assertLessEqual(case["ratio"], high)
             keys.add((case["work"], case["how"], case["rate"]))
             if "at_most" in case:
-                self.assertEqual(case["kept"], case["ratio"] <= case["at_most"], case)
+                self.check_verdict(case, case["ratio"] <= case["at_most"])
         self.assertEqual(len(keys), len(result["results"]))
         for rate in ("off", "1/100", "1/1000", "1/10000"):
             for work in ("chain", "wide"):
