@@ -34,7 +34,7 @@ static const struct {
 } types[] = {{SPEX_CNT, "CNT"},      {SPEX_LAT, "LAT"},     {SPEX_TPT, "TPT"},
              {SPEX_FLT, "FLT"},      {SPEX_CTXSW, "CTXSW"}, {SPEX_SNAPSHOT, "SNAPSHOT"},
              {SPEX_KERNEL, "KERNEL"}};
-static const char *const states[] = {"off", "skipped", "on", "empty"};
+static const char *const states[] = {"off", "skipped", "on", "drawn", "empty"};
 
 enum {
     TYPES = sizeof(types) / sizeof(types[0]),
@@ -74,6 +74,7 @@ static int start(void) {
         struct spex_cost cost = {0};
         spex_cost_get(types[t].type, &cost);
         const double of_type[STATES] = {cost.test, cost.skip, cost.record,
+                                        spex_cost_drawn(types[t].type),
                                         spex_cost_empty(types[t].type).ticks};
         memcpy(found + t * STATES, of_type, sizeof(of_type));
     }

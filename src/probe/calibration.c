@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Measures costs with the code that probes execute: loops run over a site of their own, in the
- * states off, counted and recorded, and write into rings that no collector reads. The loops run in
+ * states off, counted, recorded and recorded by chance, and write into rings that no collector reads. The loops run in
  * short batches, in turn. Disturbances only make a batch longer, so of each loop the shortest batch
  * counts: it is seldom interrupted, and it finds the moments at which the other processor of the
  * core is idle, if there are any. The cost is its time minus that of the empty loop. The spans that
@@ -17,6 +17,7 @@
 
 #include "probe/recording.h"
 #include "site/cost.h"
+#include "site/sampling_rate.h"
 
 /* BATCH_TICKS is the length of a batch: long compared with reading the clock, and short enough that
  * most batches are not interrupted. TYPE_TICKS limits all batches of a type together, about 0.1 ms,
@@ -29,6 +30,9 @@ enum {
     TRIAL_REPETITIONS = 16,
     REPETITIONS_MAX = 250,
     BATCH_TICKS = 1000,
+    DRAWN_PERIOD = 4,
+    DRAWN_TICKS = 4000,
+    DRAWN_ROUNDS = 4,
     RING_RECORDS = 64,
 };
 
@@ -131,6 +135,7 @@ static calibration_loop *calibration_loop_of(uint32_t type) {
 struct measured_loop {
     calibration_loop *run;
     uint32_t control;
+    uint32_t ticks; /* how long a batch is to be */
     size_t repetitions;
     /* Ticks of the shortest batch. */
     uint64_t best;
@@ -146,19 +151,18 @@ static uint64_t batch_ticks(struct calibration *bench, const struct measured_loo
 static void loop_begin(struct calibration *bench, struct measured_loop *loop) {
     batch_ticks(bench, loop, TRIAL_REPETITIONS);
     uint64_t trial = batch_ticks(bench, loop, TRIAL_REPETITIONS) / TRIAL_REPETITIONS;
-    size_t repetitions = BATCH_TICKS / (trial ? trial : 1);
+    size_t repetitions = loop->ticks / (trial ? trial : 1);
     loop->repetitions = repetitions > REPETITIONS_MAX     ? REPETITIONS_MAX
                         : repetitions < TRIAL_REPETITIONS ? TRIAL_REPETITIONS
                                                           : repetitions;
     loop->best = UINT64_MAX;
 }
 
-/* Runs a batch; returns whether it is the shortest one of this loop. */
-static bool loop_batch(struct calibration *bench, struct measured_loop *loop) {
-    uint64_t ticks = batch_ticks(bench, loop, loop->repetitions);
-    bool best = ticks < loop->best;
-    loop->best = best ? ticks : loop->best;
-    return best;
+/* Runs a batch; returns its ticks. The repetition before it belongs to the change of the site's
+ * state. */
+static uint64_t loop_batch(struct calibration *bench, struct measured_loop *loop) {
+    batch_ticks(bench, loop, 1);
+    return batch_ticks(bench, loop, loop->repetitions);
 }
 
 static int order_readings(const void *a, const void *b) {
@@ -206,26 +210,77 @@ static double loop_cost(const struct measured_loop *loops, int loop) {
     return cost > 0 ? cost : 0;
 }
 
+/* The batches in which chance chooses the records. How many there are differs from batch to batch,
+ * so the shortest one tells nothing. */
+struct drawn_batches {
+    struct measured_loop loop;
+    size_t count;
+    double ticks[ROUNDS], records[ROUNDS];
+};
+
+static double records_made(const struct spex_rings *rings, uint32_t type) {
+    double made = 0;
+    for (unsigned cpu = 0; cpu <= rings->cpus; cpu++) {
+        struct spex_ring ring =
+            spex_rings_at(rings, cpu * SPEX_PROBE_TYPES + spex_probe_type_ring(type));
+        made += (double)spex_ring_count(&ring).produced;
+    }
+    return made;
+}
+
+static void drawn_batch(struct calibration *bench, uint32_t type, struct drawn_batches *drawn) {
+    batch_ticks(bench, &drawn->loop, 1);
+    double before = records_made(&bench->rings, type);
+    drawn->ticks[drawn->count] = (double)batch_ticks(bench, &drawn->loop, drawn->loop.repetitions);
+    drawn->records[drawn->count] = records_made(&bench->rings, type) - before;
+    drawn->count += drawn->records[drawn->count] > 0;
+}
+
+static int order_ticks(const void *a, const void *b) {
+    double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+/* Returns the ticks of a record that chance has chosen: of the batches with the least for a record,
+ * a tenth, the greatest. `base` is what a repetition takes without a record. */
+static double drawn_cost(struct drawn_batches *drawn, double clock, double base) {
+    double without = clock + base * (double)drawn->loop.repetitions;
+    for (size_t b = 0; b < drawn->count; b++)
+        drawn->ticks[b] = (drawn->ticks[b] - without) / drawn->records[b];
+    qsort(drawn->ticks, drawn->count, sizeof(*drawn->ticks), order_ticks);
+    return drawn->count ? drawn->ticks[drawn->count / 10] : 0;
+}
+
 /* Runs the batches of the first `count` loops in turn. `readings` are those of the shortest batch
  * with records; returns how many there are. */
 static size_t batches_run(struct calibration *bench, uint32_t type, struct measured_loop *loops,
-                          int count, uint64_t *readings) {
+                          int count, struct drawn_batches *drawn, uint64_t *readings) {
     size_t read = 0;
     for (int l = 0; l < count; l++)
         loop_begin(bench, &loops[l]);
+    loop_begin(bench, &drawn->loop);
     loops[LOOP_CLOCK].repetitions = 0;
     uint64_t begin = spex_ticks();
-    for (int r = 0; r < ROUNDS && (r < ROUNDS_LEAST || spex_ticks() - begin < TYPE_TICKS); r++)
-        for (int l = 0; l < count; l++)
-            if (loop_batch(bench, &loops[l]) && l == LOOP_RECORD && spex_probe_type_ticks(type))
+    for (int r = 0; r < ROUNDS && (r < ROUNDS_LEAST || spex_ticks() - begin < TYPE_TICKS); r++) {
+        for (int l = 0; l < count; l++) {
+            uint64_t ticks = loop_batch(bench, &loops[l]);
+            if (ticks >= loops[l].best)
+                continue;
+            loops[l].best = ticks;
+            if (l == LOOP_RECORD && spex_probe_type_ticks(type))
                 read = readings_take(&bench->rings, type, readings);
+        }
+        if (r % DRAWN_ROUNDS == 0)
+            drawn_batch(bench, type, drawn);
+    }
     return read;
 }
 
 /* Measures the type in all states. The period of the state "counted" is so long that no batch
  * reaches it. A polled execution costs the same for all types, so the first type measures it. */
 static void type_measure(uint32_t type, unsigned detail, struct calibration *bench) {
-    const uint32_t generation = 1u << SPEX_CONTROL_GENERATION_SHIFT;
+    enum { COUNTED = 1, DRAWN = 2 }; /* generations */
+    const uint32_t generation = COUNTED << SPEX_CONTROL_GENERATION_SHIFT;
     uint64_t readings[RING_RECORDS];
     /* With this mask pushes do not look at the ring's fill level, so no collector is called. An
      * atomic push does look once a quarter; such a batch is longer and therefore not the result. */
@@ -237,23 +292,33 @@ static void type_measure(uint32_t type, unsigned detail, struct calibration *ben
                             : type == SPEX_KERNEL ? SPEX_KERNEL_PARAMETERS
                                                   : detail),
     };
+    spex_sampling_rate_set(
+        SPEX_MAX_SITES, DRAWN,
+        &(struct spex_sampling){.period = DRAWN_PERIOD, .kind = SPEX_SAMPLING_GEOMETRIC});
     calibration_loop *run = calibration_loop_of(type);
     struct measured_loop loops[LOOPS] = {
-        [LOOP_CLOCK] = {.run = run_empty},
-        [LOOP_EMPTY] = {.run = run_empty},
-        [LOOP_OFF] = {.run = run},
-        [LOOP_SKIP] = {.run = run, .control = generation | SPEX_CONTROL_PERIOD_MAX},
-        [LOOP_RECORD] = {.run = run, .control = generation | 1},
-        [LOOP_POLLED] = {.run = run_polled, .control = generation},
+        [LOOP_CLOCK] = {run_empty, 0, BATCH_TICKS, 0, 0},
+        [LOOP_EMPTY] = {run_empty, 0, BATCH_TICKS, 0, 0},
+        [LOOP_OFF] = {run, 0, BATCH_TICKS, 0, 0},
+        [LOOP_SKIP] = {run, generation | SPEX_CONTROL_PERIOD_MAX, BATCH_TICKS, 0, 0},
+        [LOOP_RECORD] = {run, generation | 1, BATCH_TICKS, 0, 0},
+        [LOOP_POLLED] = {run_polled, generation, BATCH_TICKS, 0, 0},
     };
+    struct drawn_batches drawn = {
+        .loop = {run, DRAWN << SPEX_CONTROL_GENERATION_SHIFT | SPEX_CONTROL_COUNTDOWN, DRAWN_TICKS,
+                 0, 0}};
     bool first = !spex_costs_known();
-    size_t read = batches_run(bench, type, loops, first ? LOOPS : LOOP_POLLED, readings);
+    size_t read = batches_run(bench, type, loops, first ? LOOPS : LOOP_POLLED, &drawn, readings);
+    const struct spex_cost cost = {.test = loop_cost(loops, LOOP_OFF),
+                                   .skip = loop_cost(loops, LOOP_SKIP),
+                                   .record = loop_cost(loops, LOOP_RECORD)};
+    double clock = (double)loops[LOOP_CLOCK].best;
+    double base = ((double)loops[LOOP_SKIP].best - clock) / (double)loops[LOOP_SKIP].repetitions;
     spex_cost_empty_set(type, readings_mean(readings, read));
+    spex_cost_drawn_set(type, fmax(cost.record, cost.skip + drawn_cost(&drawn, clock, base)));
     if (first)
         spex_cost_polled_set(loop_cost(loops, LOOP_POLLED));
-    spex_cost_set(type, &(struct spex_cost){.test = loop_cost(loops, LOOP_OFF),
-                                            .skip = loop_cost(loops, LOOP_SKIP),
-                                            .record = loop_cost(loops, LOOP_RECORD)});
+    spex_cost_set(type, &cost);
 }
 
 void spex_calibrate(uint32_t type, unsigned detail) {

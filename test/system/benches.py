@@ -89,7 +89,7 @@ class Benches(unittest.TestCase):
     def test_calibration(self):
         result = json.loads(output(CALIBRATION, "--json", "--rounds", "2"))
         found = {(case["type"], case["state"]): case for case in result["results"]}
-        self.assertEqual(len(found), 29)
+        self.assertEqual(len(found), 36)
         for case in found.values():
             self.assertLessEqual(case["p10"], case["p90"])
         self.assertGreater(found["LAT", "on"]["p10"], 0)

@@ -18,6 +18,7 @@ struct plant_options {
     unsigned probes;    /* at most PLANT_PROBES_MAX */
     double skip_ns;     /* an execution without a record takes */
     double record_ns;   /* one with a record takes */
+    double drawn_ns;    /* one with a record that chance has chosen; 0: as record_ns */
     double late;        /* seconds by which the collector may be late when it is to be woken */
     const char *policy; /* NULL: "fair" */
     double seconds;     /* how long it runs at most */
