@@ -328,11 +328,19 @@ void spex_calibrate(uint32_t type, unsigned detail) {
     bench = malloc(sizeof(*bench));
     if (!bench)
         return;
+    /* What the records here take is neither of the thread's budget nor denied by it, and the gaps
+     * that are drawn are none of the thread's. */
+    struct spex_thread *thread = spex_thread_current();
+    const struct spex_thread_budget budget = thread->budget;
+    const struct spex_random random = thread->random;
+    thread->budget.left = UINT64_MAX;
     /* Without memory for the rings the cost stays unknown, which everyone who asks for it
      * allows. */
     if (spex_rings_map(&bench->rings, RING_RECORDS, spex_rings.cpus, spex_rings.commit) == 0) {
         type_measure(type, detail, bench);
         spex_rings_unmap(&bench->rings);
     }
+    thread->budget = budget;
+    thread->random = random;
     free(bench);
 }
