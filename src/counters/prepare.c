@@ -194,9 +194,10 @@ static int counter_prepare_once(enum spex_counter id) {
 /* Says once on standard error why the counter is not available. The caller holds the lock. */
 static int counter_prepare_and_report(enum spex_counter id) {
     int err = counter_prepare_once(id);
-    if (err && !counter_states[id].told)
+    if (err && !counter_states[id].told) {
         spex_message("%s", counter_states[id].text);
-    counter_states[id].told = err != 0;
+        counter_states[id].told = true;
+    }
     return err;
 }
 

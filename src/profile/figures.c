@@ -133,8 +133,8 @@ static void figures_limit_total(struct spex_figures *figures, const struct spex_
     if (figures->max > ticks)
         ticks += figures->max;
     double most = process->threads * ticks;
-    if (most > 0 && figures->total > most)
-        figures->total = most;
+    if (most > 0)
+        figures->total = fmin(figures->total, most);
 }
 
 void spex_figures_of(const struct spex_profile *profile, const struct spex_profile_row *row,

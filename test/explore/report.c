@@ -9,9 +9,7 @@
 #include <jansson.h>
 #include <spex/explore.h>
 
-#include "explore/store/store.h"
-#include "scratch.h"
-#include "spaces.h"
+#include "report_bench.h"
 
 /* a: 1 2 4; mode: x "y,z". */
 #define PARAMETERS                                                                                 \
@@ -24,37 +22,6 @@ static const char two[] = "<space name='s'>" PARAMETERS OBJECTIVE
                           "<objective probe='q:lat' metric='p99' goal='minimise'/></space>";
 static const char other[] =
     "<space name='s'>" PARAMETERS "<objective probe='q:lat' metric='p99' goal='minimise'/></space>";
-
-static char *const program[] = {(char *)(uintptr_t) "./taxi", NULL};
-
-/* A store that is being made. */
-struct making {
-    struct spex_space_file *file;
-    struct spex_store *store;
-    uint64_t number;
-};
-
-static void must(int err, const struct spex_error *why) {
-    if (err)
-        fail_msg("%s", why->text);
-}
-
-static void begin(struct making *making, const char *path, const char *xml) {
-    struct spex_error why = {""};
-    char texts[SPEX_ON_COUNT][2] = {"h", "k", "c", "2", "8", "b", "1"};
-    struct spex_circumstances now;
-    unlink(path);
-    *making = (struct making){.file = space_of(xml)};
-    for (size_t c = 0; c < SPEX_ON_COUNT; c++)
-        now.texts[c] = texts[c];
-    must(spex_store_open(path, making->file, "grid", program, &making->store, &why), &why);
-    must(spex_store_begin(making->store, &now, true, &why), &why);
-}
-
-static void end(struct making *making) {
-    spex_store_close(making->store);
-    spex_space_free(making->file);
-}
 
 /* A metric of probe 7, a throughput as well as a latency. */
 static struct spex_trial_metric metric_of(double rate, double p99) {
@@ -115,24 +82,6 @@ static void make_whole(const char *path, const char *xml, double by) {
                     t % 2 ? 0.51 : 0.49, NULL);
     put(&making, 0, 0, NAN, NAN, "no \"luck\", today\nor ever");
     end(&making);
-}
-
-static struct spex_report_options report_of(const char *path) {
-    return (struct spex_report_options){.size = sizeof(struct spex_report_options), .store = path};
-}
-
-static char why_text[512];
-
-/* What is written to the FILE of this option. */
-static char *written(struct spex_report_options *options, FILE **out) {
-    char *text = NULL;
-    size_t size;
-    *out = open_memstream(&text, &size);
-    assert_non_null(*out);
-    if (spex_report(options, why_text, sizeof(why_text)))
-        fail_msg("%s", why_text);
-    fclose(*out);
-    return text;
 }
 
 static json_t *json_of(struct spex_report_options *options) {

@@ -84,6 +84,20 @@ static void out_of_range(void **state) {
     assert_int_equal(spex_fit(&(struct spex_measurements){1, 5, bad[0], n, NULL}, &fit), -ERANGE);
 }
 
+/* Measurements that vary so much that the residuals of a line through the origin are no more than
+ * noise, though the mean is nearer to the points. */
+static void what_explains_less_than_the_mean_is_no_model(void **state) {
+    static const double times[] = {11, 10, 5,  9,  799, 18, 16, 27, 22,
+                                   31, 23, 10, 11, 23,  19, 19, 12, 16};
+    double n[COUNT_OF(times)];
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(times); i++)
+        n[i] = 10 + (double)(i / 3);
+    struct spex_fit fit = must_fit(1, COUNT_OF(times), n, times);
+    assert_true(fit.model.adjusted_r2 < 0);
+    assert_int_equal(fit.model.class, SPEX_MODEL_UNKNOWN);
+}
+
 static void little(void **state) {
     (void)state;
     const double n[] = {3, 3, 5, 5}, times[] = {2, 2, 7, 7}, zeros[4] = {0};
@@ -415,12 +429,38 @@ static void points_of_runs(void **state) {
     spex_points_free(&made);
 }
 
+/* Means that leave as much as repeated measurements vary: a slope is told from five of its standard
+ * errors on, however little of the variance it explains. */
+static void a_slope_in_noise(void **state) {
+    enum { POINTS = 12, EACH = 8, NEAR = 2 };
+    double n[POINTS * EACH], times[POINTS * EACH];
+    unsigned told[NEAR] = {0};
+    (void)state;
+    for (int step = 0; step < 400; step++) {
+        for (size_t i = 0; i < POINTS * EACH; i++) {
+            size_t point = i / EACH;
+            double wobble = point % 4 == 0 || point % 4 == 3 ? 0.1 : -0.1;
+            n[i] = (double)point + 1;
+            times[i] = 1 + step * 2e-4 * n[i] + wobble + (i % 2 ? 0.25 : -0.25);
+        }
+        struct spex_fit fit = must_fit(1, POINTS * EACH, n, times);
+        double errors = fit.model.terms[0].coefficient / fit.model.terms[0].error;
+        if (fit.model.term_count != 1 || fit.model.adjusted_r2 >= SPEX_MODEL_GOOD_R2 ||
+            errors < 4 || errors > 6)
+            continue;
+        assert_int_equal(fit.model.class == SPEX_MODEL_UNKNOWN, errors < 5);
+        told[errors >= 5]++;
+    }
+    assert_true(told[0] && told[1]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linear),
         cmocka_unit_test(texts),
         cmocka_unit_test(refused),
         cmocka_unit_test(out_of_range),
+        cmocka_unit_test(what_explains_less_than_the_mean_is_no_model),
         cmocka_unit_test(little),
         cmocka_unit_test(from_zero),
         cmocka_unit_test(what_does_not_vary_does_not_matter),
@@ -439,6 +479,7 @@ int main(void) {
         cmocka_unit_test(points_of_runs),
         cmocka_unit_test(two_modes),
         cmocka_unit_test(measurements_of_a_run_have_much_in_common),
+        cmocka_unit_test(a_slope_in_noise),
     };
     return cmocka_run_group_tests_name("fit", tests, NULL, NULL);
 }

@@ -181,6 +181,31 @@ static void a_zero_within_is_no_text(void **state) {
     spex_models_free(&models);
 }
 
+/* Where there is no class, why; the formula is for programs. */
+static void what_is_shown_of_a_model(void **state) {
+    const char *const names[] = {"n"};
+    struct spex_model model = {.parameter_count = 1,
+                               .constant = 2,
+                               .term_count = 1,
+                               .terms = {{3, 0, {{12, 0}}}},
+                               .class = SPEX_MODEL_LINEAR,
+                               .adjusted_r2 = 0.99};
+    char text[200];
+    (void)state;
+    spex_model_shown(&model, names, text, sizeof(text));
+    assert_string_equal(text, "2 + 3·n");
+    model.class = SPEX_MODEL_UNKNOWN;
+    spex_model_shown(&model, names, text, sizeof(text));
+    assert_string_equal(text, "no model: at least three values of a parameter are needed");
+    model.adjusted_r2 = SPEX_MODEL_GOOD_R2;
+    spex_model_shown(&model, names, text, sizeof(text));
+    assert_string_equal(text, "no model: at least three values of a parameter are needed");
+    model.adjusted_r2 = 0.949;
+    spex_model_shown(&model, names, text, sizeof(text));
+    assert_string_equal(text, "no model: the parameters explain too little of the time (adjusted "
+                              "R² 0.95, 0.95 is needed)");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
@@ -188,6 +213,7 @@ int main(void) {
         cmocka_unit_test(a_part_is_no_file),
         cmocka_unit_test(mistakes_are_told_with_their_line),
         cmocka_unit_test(a_zero_within_is_no_text),
+        cmocka_unit_test(what_is_shown_of_a_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

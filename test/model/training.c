@@ -158,6 +158,30 @@ static void ranges_are_those_of_all_measurements(void **state) {
     }
 }
 
+/* Also of as many parameters as there may be. */
+static void ranges_of_many_parameters(void **state) {
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h",
+                                        "i", "j", "k", "l", "m", "n", "o", "p"};
+    double values[SPEX_MODEL_PARAMETERS_MAX];
+    struct spex_training *training = make();
+    struct spex_models models;
+    (void)state;
+    assert_true(COUNT_OF(names) >= SPEX_MODEL_PARAMETERS_MAX);
+    for (int r = 1; r < 20; r++) {
+        for (size_t p = 0; p < COUNT_OF(values); p++)
+            values[p] = (double)((size_t)r * (p + 1));
+        struct spex_trained *kernel = kernel_of(training, "main", names, COUNT_OF(values));
+        spex_trained_add(training, kernel, values, 1e-6, 1);
+    }
+    fit(training, 0, &models);
+    for (size_t p = 0; p < COUNT_OF(values); p++) {
+        assert_true(models.items[0].low[p] == (double)(p + 1));
+        assert_true(models.items[0].high[p] == 19 * (double)(p + 1));
+    }
+    spex_models_free(&models);
+    spex_training_destroy(training);
+}
+
 /* By their means: of three of 1, 2 and 3 us, the second has one execution that is short. */
 static void short_kernels_can_be_left_out(void **state) {
     static const char *const paths[] = {"one", "three", "two"};
@@ -217,6 +241,7 @@ int main(void) {
         cmocka_unit_test(measurements_count_by_what_they_stand_for),
         cmocka_unit_test(of_many_combinations_some_are_kept_at_random),
         cmocka_unit_test(ranges_are_those_of_all_measurements),
+        cmocka_unit_test(ranges_of_many_parameters),
         cmocka_unit_test(short_kernels_can_be_left_out),
         cmocka_unit_test(there_may_be_no_parameter_and_no_measurement),
         cmocka_unit_test(there_are_not_more_kernels_than_may_be),

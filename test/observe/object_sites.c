@@ -12,6 +12,7 @@
 #include <spex/record.h>
 
 #include "../check.h"
+#include "observe/objects/elf_file.h"
 #include "observe/objects/object_sites.h"
 
 static char original[1 << 20], bytes[sizeof(original)];
@@ -80,19 +81,29 @@ static void assert_site(size_t s, const char *name, uint16_t id, uint16_t type, 
 static void sites_are_listed(void **state) {
     (void)state;
     assert_int_equal(read_bytes(length), 0);
-    assert_int_equal(sites.count, 4);
+    assert_int_equal(sites.count, 7);
     assert_site(0, "another", 7, SPEX_CNT, 16777214, 0, 1);
-    assert_site(1, "observed.work", 40, SPEX_LAT, 10, 0, 3);
-    assert_site(2, "observed.work", 40, SPEX_SNAPSHOT, 1, 3, 1);
-    assert_site(3, "", 3, SPEX_PERFCNTR, 1, 5, 1);
+    assert_site(1, "declared", 9, SPEX_CNT, 1, 0, 1);
+    assert_site(2, "observed.work", 40, SPEX_LAT, 10, 0, 3);
+    assert_site(3, "observed.work", 40, SPEX_SNAPSHOT, 1, 3, 1);
+    assert_site(5, "", 3, SPEX_PERFCNTR, 1, 5, 1);
+    assert_site(6, "", 8, SPEX_KERNEL, 1, 2, 1);
+    assert_string_equal(sites.items[6].parameters, "times, times + 1");
+    /* A name in the place of an id has that of its declaration, or none. */
+    assert_string_equal(sites.items[4].name, "undeclared");
+    assert_int_equal(sites.items[4].probe_type, SPEX_LAT);
+    assert_int_equal(spex_object_site_id(&sites.items[4]), -1);
+    assert_int_equal(spex_object_site_id(&sites.items[1]), 9);
 }
 
 static void names_may_be_missing(void **state) {
     (void)state;
     section("spex_names")->sh_size = 0;
     assert_int_equal(read_bytes(length), 0);
-    assert_int_equal(sites.count, 4);
-    assert_site(0, "", 3, SPEX_PERFCNTR, 1, 5, 1);
+    assert_int_equal(sites.count, 7);
+    assert_site(2, "", 3, SPEX_PERFCNTR, 1, 5, 1);
+    assert_string_equal(sites.items[0].name, "declared"); /* it stands with the probe, too */
+    assert_int_equal(spex_object_site_id(&sites.items[0]), -1);
 }
 
 static void truncated_files_are_refused(void **state) {
@@ -210,6 +221,23 @@ static void other_files_are_refused(void **state) {
     assert_int_equal(read_text("\177ELF\002\001\001"), -EINVAL);
 }
 
+static void only_regular_files_are_opened(void **state) {
+    (void)state;
+    assert_int_equal(spex_regular_file_open("/", &why), -EISDIR);
+    assert_string_equal(why.text, "/ is a directory");
+    assert_int_equal(spex_regular_file_open("/dev/null", &why), -EINVAL);
+    assert_string_equal(why.text, "/dev/null is not a regular file");
+    assert_int_equal(spex_regular_file_open("/nowhere", &why), -ENOENT);
+    assert_string_equal(why.text, "/nowhere: No such file or directory");
+    int fd = spex_regular_file_open("/proc/self/exe", &why);
+    assert_true(fd >= 0);
+    /* The symbols of this program. */
+    assert_true(spex_elf_file_defines(fd, "main"));
+    assert_false(spex_elf_file_defines(fd, "mai"));
+    assert_false(spex_elf_file_defines(fd, "fopen"));
+    close(fd);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(sites_are_listed, restore, release),
@@ -222,6 +250,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(section_names_of_any_size, restore, release),
         cmocka_unit_test_setup_teardown(other_objects_are_refused, restore, release),
         cmocka_unit_test_setup_teardown(other_files_are_refused, restore, release),
+        cmocka_unit_test(only_regular_files_are_opened),
     };
     assert_int_equal(argc, 2);
     FILE *file = fopen(argv[1], "rb");

@@ -14,6 +14,7 @@
 #include "../status.h"
 #include "messages.h"
 #include "site/registry.h"
+#include "tune/own_space.h"
 #include "tuned.h"
 
 static void the_best_is_found_and_applied(void **state) {
@@ -228,7 +229,31 @@ static void bad_options_are_refused(void **state) {
     expect_refused(&options, -EPERM, "spex has not been started");
 }
 
+/* 2^40 configurations are taken, and no more; a boolean needs no values. */
+static void there_may_be_many_configurations(void **state) {
+    struct spex_parameter many[42];
+    struct spex_own_space *own;
+    struct spex_error why = {""};
+    struct spex_space space = space_for();
+    (void)state;
+    for (size_t p = 0; p < COUNT_OF(many); p++)
+        many[p] = (struct spex_parameter){.name = "p", .kind = SPEX_BOOLEAN};
+    space.parameters = many;
+    space.threads_parameter = space.parameter_count = 40;
+    assert_int_equal(spex_own_space_make(&space, &own, &why), 0);
+    const struct spex_space *made = &own->space;
+    assert_int_equal(made->parameters[39].count, 2);
+    assert_string_equal(made->parameters[39].values[1].text, "true");
+    assert_int_equal(made->parameters[39].values[1].integer, 1);
+    assert_string_equal(made->parameters[39].unit, "");
+    spex_own_space_free(own);
+    space.threads_parameter = space.parameter_count = 41;
+    assert_int_equal(spex_own_space_make(&space, &own, &why), -EINVAL);
+    assert_string_equal(why.text, "at most 2^40 configurations were expected");
+}
+
 static void bad_spaces_are_refused(void **state) {
+    static const struct spex_value from_zero[] = {{.integer = 0}, {.integer = 1}};
     struct spex_parameter bad[2];
     struct spex_criterion goals[2];
     struct spex_space space;
@@ -254,7 +279,17 @@ static void bad_spaces_are_refused(void **state) {
     EXPECT_REFUSED(bad[0].values = modes; bad[0].count = 2, "ascending");
     EXPECT_REFUSED(space.threads_parameter = 3, "threads_parameter");
     EXPECT_REFUSED(space.threads_parameter = 1, "threads_parameter: mode");
+    EXPECT_REFUSED(space.parameter_count = 65, "1 to 64 parameters");
+    EXPECT_REFUSED(bad[0].logarithmic = true; bad[0].values = from_zero;
+                   bad[0].count = 2, "parameter batch: logarithmic: values above 0");
     EXPECT_REFUSED(space.criterion_count = 0, "1 to 16 criteria");
+    EXPECT_REFUSED(space.criterion_count = 17, "1 to 16 criteria");
+    EXPECT_REFUSED(space.criteria = NULL, "1 to 16 criteria");
+    EXPECT_REFUSED(goals[0].probe = NULL, "criterion 0: a probe and a metric");
+    EXPECT_REFUSED(goals[0].metric = NULL, "criterion 0: a probe and a metric");
+    EXPECT_REFUSED(space.objective_count = 9, "1 to 8 objectives");
+    EXPECT_REFUSED(space.objective_count = 2, "1 to 8 objectives");
+    EXPECT_REFUSED(goals[0].goal = SPEX_AT_LEAST + 1, "the goal of an objective");
     EXPECT_REFUSED(goals[0].probe = "tune.value", "one probe and its type");
     EXPECT_REFUSED(goals[0].probe = "tune.*:lat", "one probe and its type");
     EXPECT_REFUSED(goals[0].probe = "tune.value:late", "criterion 0: ");
@@ -266,7 +301,10 @@ static void bad_spaces_are_refused(void **state) {
     EXPECT_REFUSED(space.rules.warmup_seconds = 60, "warmup_seconds");
     EXPECT_REFUSED(space.rules.duration_seconds = -1, "duration_seconds");
     EXPECT_REFUSED(space.rules.startup_seconds = NAN, "startup_seconds");
+    EXPECT_REFUSED(space.rules.duration_seconds = 86401, "duration_seconds: up to a day");
+    EXPECT_REFUSED(space.rules.startup_seconds = 86401, "startup_seconds: up to a day");
     EXPECT_REFUSED(space.rules.precision = 1, "precision");
+    EXPECT_REFUSED(space.rules.precision = -0.1, "precision");
 #undef EXPECT_REFUSED
 }
 
@@ -294,6 +332,7 @@ int main(void) {
         TEST(it_ends_by_itself_after_so_many_runs),
         TEST(bad_options_are_refused),
         TEST(bad_spaces_are_refused),
+        TEST(there_may_be_many_configurations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -341,6 +341,17 @@ static void signal_program(const struct spex_program *program, int signal_number
         kill(program->pid, signal_number);
 }
 
+/* Reaps processes of the program's group that this process has adopted and SIGKILL has ended. While
+ * there are any, no other group has the number. */
+static void reap_orphans(pid_t group) {
+    struct spex_deadline deadline = spex_deadline_in(TEARDOWN_SECONDS);
+    pid_t reaped;
+    while ((reaped = waitpid(-group, NULL, WNOHANG | __WALL)) >= 0 &&
+           spex_deadline_left_ms(deadline) > 0)
+        if (reaped == 0)
+            poll(NULL, 0, 1);
+}
+
 /* The process group is killed while the program is not reaped yet: its number cannot be another
  * group's then. A stopped process handles SIGTERM only after SIGCONT. Does nothing for a program
  * that was never launched. */
@@ -355,10 +366,12 @@ int spex_program_teardown(struct spex_program *program, struct spex_error *error
     signal_program(program, SIGKILL);
     wait_for_end(program);
     int err = 0;
-    if (program->ended)
+    if (program->ended) {
         spex_usage_reap(program->pid, &program->usage);
-    else
+        reap_orphans(program->pid);
+    } else {
         err = spex_fail(error, -EPERM, "cannot end the program, process %d", (int)program->pid);
+    }
     if (program->mark)
         spex_leftovers_kill(program->mark);
     close(program->pidfd);

@@ -102,10 +102,8 @@ static int take_loader_line(char *line, struct spex_linked_objects *objects) {
         return list_add(&objects->missing, &objects->missing_count, line);
     }
     for (char *at = path; (at = strstr(at, " (0x")); at++)
-        if (!strstr(at + 1, " (0x")) {
+        if (!strstr(at + 1, " (0x"))
             *at = '\0';
-            break;
-        }
     return strchr(path, '/') ? list_add(&objects->found, &objects->found_count, path) : 0;
 }
 

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Whole trainings: what is run, which times are taken, what is told. */
+#define _GNU_SOURCE
+#include "explore/train.h"
+#include "explored.h"
+
+static struct {
+    unsigned calls;
+    struct spex_train_progress last;
+    char failure[256];
+} told;
+
+static void see_progress(void *user, const struct spex_train_progress *progress) {
+    assert_ptr_equal(user, &told);
+    told.calls++;
+    told.last = *progress;
+    if (progress->failure)
+        snprintf(told.failure, sizeof(told.failure), "%s", progress->failure);
+}
+
+static struct spex_training *training;
+
+/* NULL: without a plan. */
+static int train(const char *plan, char *const *argv, int stop_fd, struct spex_error *error) {
+    memset(&told, 0, sizeof(told));
+    if (plan)
+        write_space(plan);
+    assert_int_equal(spex_training_create(&training, 1), 0);
+    const struct spex_train_options options = {.plan = plan ? "space.xml" : NULL,
+                                               .argv = argv,
+                                               .probes = "kernel",
+                                               .stop_fd = stop_fd,
+                                               .progress = see_progress,
+                                               .user = &told};
+    int err = spex_train(&options, training, error);
+    expect_nothing_left();
+    return err;
+}
+
+static void train_well(const char *plan, char *const *argv) {
+    struct spex_error error = {""};
+    if (train(plan, argv, -1, &error))
+        fail_msg("%s", error.text);
+}
+
+/* The kernels that were trained; to be freed. */
+static struct spex_models models_of_training(void) {
+    struct spex_models models = {0};
+    size_t left_out;
+    assert_int_equal(spex_training_fit(training, 0, &models, &left_out), 0);
+    spex_training_destroy(training);
+    return models;
+}
+
+#define PLAN(rest) "<space name='p'>" A("1 2 4") "<run trials_per_config='1'/>" rest "</space>"
+
+/* 20 executions in each of three runs; the kernel's parameter is its own. */
+static void kernels_are_trained(void **state) {
+    (void)state;
+    train_well(PLAN(""), PROGRAM("end"));
+    assert_int_equal(told.calls, 3);
+    assert_int_equal(told.last.done, 3);
+    assert_int_equal(told.last.runs, 3);
+    assert_int_equal(told.last.failed + told.last.lost, 0);
+    assert_int_equal(told.last.records + told.last.left_out, 60);
+    assert_true(told.last.records >= 50);
+    struct spex_models models = models_of_training();
+    assert_int_equal(models.count, 1);
+    assert_string_equal(models.items[0].path, "kernel");
+    assert_int_equal(models.items[0].executions, told.last.records);
+    assert_int_equal(models.items[0].model.parameter_count, 1);
+    spex_models_free(&models);
+}
+
+static void a_training_without_a_plan(void **state) {
+    (void)state;
+    train_well(NULL, (char *const[]){self_path, (char *)(uintptr_t) "program",
+                                     (char *)(uintptr_t) "end", (char *)(uintptr_t) "3", NULL});
+    assert_int_equal(told.last.runs, 1);
+    assert_int_equal(told.last.records + told.last.left_out, 20);
+    spex_training_destroy(training);
+}
+
+static void runs_that_fail(void **state) {
+    static const struct {
+        const char *what, *rest, *failure;
+    } cases[] = {
+        {"fail", "", "a=4: exited with status 3: no luck"},
+        {"plain", "", "a=4: did not connect: no spex_start with the SPEX_OUT given"},
+        {"end", SETUP("exit 2", ""), "a=4: setup: exited with status 2"},
+        {"end", TEARDOWN("exit 2", ""), "a=4: teardown: exited with status 2"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char plan[512];
+        snprintf(plan, sizeof(plan), PLAN("%s"), cases[i].rest);
+        train_well(plan, PROGRAM(cases[i].what));
+        assert_int_equal(told.last.done, 3);
+        assert_int_equal(told.last.failed, 3);
+        assert_string_equal(told.failure, cases[i].failure);
+        spex_training_destroy(training);
+    }
+}
+
+static void an_interrupted_training(void **state) {
+    struct spex_error error = {""};
+    int pipes[2];
+    (void)state;
+    assert_int_equal(pipe(pipes), 0);
+    assert_int_equal(write(pipes[1], "x", 1), 1);
+    assert_int_equal(train(PLAN(""), PROGRAM("silent"), pipes[0], &error), -EINTR);
+    assert_string_equal(error.text, "interrupted");
+    assert_int_equal(told.calls, 0);
+    spex_training_destroy(training);
+    close(pipes[0]);
+    close(pipes[1]);
+    assert_int_equal(train("<space/>", PROGRAM("end"), -1, &error), -EINVAL);
+    spex_training_destroy(training);
+}
+
+int main(int argc, char **argv) {
+    int status;
+    if (is_the_program(argc, argv, &status))
+        return status;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_are_trained),
+        cmocka_unit_test(a_training_without_a_plan),
+        cmocka_unit_test(runs_that_fail),
+        cmocka_unit_test(an_interrupted_training),
+    };
+    return cmocka_run_group_tests_name("trainings", tests, explored_enter, explored_leave);
+}

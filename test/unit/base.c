@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* Descriptors that programs do not reach, numbers and texts from outside, misspelt variables,
+ * quantiles, deadlines. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "../check.h"
+#include "base/deadline.h"
+#include "base/descriptor.h"
+#include "base/student.h"
+#include "messages.h"
+#include "text/number.h"
+#include "text/printable.h"
+#include "text/variables.h"
+
+/* ---- descriptors ---- */
+
+/* In the last quarter of the numbers, of which no more than 4096 count; a low one where it is
+ * full. */
+static void descriptors_are_high(void **state) {
+    struct rlimit before, limit;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    static const rlim_t ends[] = {1024, 400};
+    for (size_t e = 0; e < COUNT_OF(ends); e++) {
+        limit = before;
+        limit.rlim_cur = ends[e];
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        int low = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        int high = spex_descriptor_raise(low);
+        assert_int_equal(high, ends[e] / 4 * 3);
+        assert_int_equal(fcntl(low, F_GETFD), -1);
+        assert_int_equal(fcntl(high, F_GETFD), FD_CLOEXEC);
+        close(high);
+    }
+    if (before.rlim_max > 8192) {
+        limit.rlim_cur = 8192;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        int high = spex_descriptor_raise(open("/dev/null", O_RDONLY | O_CLOEXEC));
+        assert_int_equal(high, 3072);
+        close(high);
+    }
+    limit.rlim_cur = 8;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    int all[8], count = 0, fd;
+    while ((fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+        all[count++] = fd;
+    assert_true(count > 0);
+    assert_int_equal(spex_descriptor_raise(all[0]), all[0]);
+    while (count > 0)
+        close(all[--count]);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+/* What the program has put in the place of a descriptor is neither used nor closed. */
+static void descriptors_of_others_stay(void **state) {
+    int pipes[2];
+    (void)state;
+    assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+    struct spex_descriptor ours = spex_descriptor_of(pipes[0]);
+    assert_true(spex_descriptor_is_ours(&ours));
+    char text[SPEX_DESCRIPTOR_TEXT_BYTES];
+    spex_descriptor_text(&ours, text);
+    struct spex_descriptor read = spex_descriptor_read(text);
+    assert_true(read.number == ours.number && read.device == ours.device &&
+                read.inode == ours.inode);
+    int number = ours.number;
+    assert_int_equal(dup2(pipes[1], number), number);
+    assert_true(spex_descriptor_is_ours(&ours)); /* both ends of a pipe are one file */
+    int other = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(dup2(other, number), number);
+    assert_false(spex_descriptor_is_ours(&ours));
+    spex_descriptor_close(&ours);
+    assert_int_equal(ours.number, -1);
+    assert_int_not_equal(fcntl(number, F_GETFD), -1);
+    close(number);
+    struct spex_descriptor mine = spex_descriptor_of(other);
+    number = mine.number;
+    spex_descriptor_close(&mine);
+    assert_int_equal(fcntl(number, F_GETFD), -1);
+    close(pipes[1]);
+    static const char *const bad[] = {NULL, "", "1", "1:2", "1:2:", "a:2:3", "-1:2:3", "1::3"};
+    for (size_t b = 0; b < COUNT_OF(bad); b++)
+        assert_int_equal(spex_descriptor_read(bad[b]).number, -1);
+}
+
+/* ---- numbers ---- */
+
+static void integers(void **state) {
+    static const struct {
+        const char *text;
+        int64_t value;
+    } good[] = {{"0", 0},
+                {"-1", -1},
+                {"42", 42},
+                {"9223372036854775807", INT64_MAX},
+                {"-9223372036854775808", INT64_MIN}};
+    static const char *const bad[] = {"",
+                                      "-",
+                                      "-0",
+                                      "00",
+                                      "07",
+                                      "-07",
+                                      "1.0",
+                                      " 1",
+                                      "1 ",
+                                      "+1",
+                                      "0x10",
+                                      "1e3",
+                                      "9223372036854775808"};
+    int64_t value;
+    (void)state;
+    for (size_t g = 0; g < COUNT_OF(good); g++)
+        assert_true(spex_number_integer(good[g].text, &value) && value == good[g].value);
+    for (size_t b = 0; b < COUNT_OF(bad); b++)
+        assert_false(spex_number_integer(bad[b], &value));
+}
+
+static void seconds(void **state) {
+    static const struct {
+        const char *text;
+        double value;
+    } good[] = {{"0", 0},           {"2", 2},
+                {"0.25", 0.25},     {"007", 7},
+                {"10.5", 10.5},     {"999999999", 999999999},
+                {"0.000001", 1e-6}, {"1.0000000000000000000001", 1}};
+    static const char *const bad[] = {"",   ".",   ".5",  "1.",         "-1",  "+1",
+                                      " 1", "1e3", "1,5", "1000000000", "inf", "1.5s"};
+    double value;
+    (void)state;
+    for (size_t g = 0; g < COUNT_OF(good); g++)
+        assert_true(spex_number_seconds(good[g].text, &value) &&
+                    fabs(value - good[g].value) <= 1e-12 * good[g].value);
+    for (size_t b = 0; b < COUNT_OF(bad); b++)
+        assert_false(spex_number_seconds(bad[b], &value));
+    static const char *const not_real[] = {"", "-", ".5", "inf", "nan", "0x1", "1e999", " 1", "1 "};
+    assert_true(spex_number_real("-2", &value) && value == -2);
+    assert_true(spex_number_real("1e-3", &value) && value == 1e-3);
+    assert_true(spex_number_real("9.5E+2", &value) && value == 950);
+    for (size_t b = 0; b < COUNT_OF(not_real); b++)
+        assert_false(spex_number_real(not_real[b], &value));
+}
+
+/* Unicode, table 3-7, at the bounds of each row; and control characters. */
+static void printable_texts(void **state) {
+    static const struct {
+        const char *text, *made;
+    } texts[] = {
+        {"plain text ~", NULL},
+        {"", NULL},
+        {"tab\there", "tab?here"},
+        {"\x1b[2J\x7f", "?[2J?"},
+        {"\xc2\xa0 \xdf\xbf \xc3\x80", NULL},
+        {"\xc2\x80 \xc2\x9f", "?? ??"},
+        {"\xc1\xbf \xc0\x80", "?? ??"},
+        {"\xe0\xa0\x80 \xe0\xbf\xbf \xe1\x80\x80 \xec\xbf\xbf \xed\x80\x80 \xed\x9f\xbf", NULL},
+        {"\xe0\x9f\xbf", "???"},
+        {"\xed\xa0\x80", "???"},
+        {"\xee\x80\x80 \xef\xbf\xbf", NULL},
+        {"\xf0\x90\x80\x80 \xf1\x80\x80\x80 \xf3\xbf\xbf\xbf \xf4\x8f\xbf\xbf", NULL},
+        {"\xf0\x8f\xbf\xbf", "????"},
+        {"\xf4\x90\x80\x80", "????"},
+        {"\xf5\x80\x80\x80", "????"},
+        {"\xe2\x82", "??"},
+        {"\xe2\x82z", "??z"},
+        {"\xf0\x9f\x98", "???"},
+        {"\xe2\x82\xc0", "???"},
+    };
+    char text[64];
+    (void)state;
+    for (size_t t = 0; t < COUNT_OF(texts); t++) {
+        assert_int_equal(spex_is_printable(texts[t].text), !texts[t].made);
+        strcpy(text, texts[t].text);
+        spex_make_printable(text);
+        assert_string_equal(text, texts[t].made ? texts[t].made : texts[t].text);
+        assert_true(spex_is_printable(text));
+    }
+}
+
+/* ---- variables ---- */
+
+/* Once in a process, so that one environment has all cases. */
+static void misspelt_variables(void **state) {
+    static const char *const said[] = {
+        "spex: SPEX_PROBE is no variable of spex's; did you mean SPEX_PROBES?\n",
+        "spex: SPEX_BUGDET is no variable of spex's; did you mean SPEX_BUDGET?\n",
+        "spex: SPEX_probes is no variable of spex's; did you mean SPEX_PROBES?\n",
+        "spex: SPEX_COMMITS is no variable of spex's; did you mean SPEX_COMMIT?\n",
+        "spex: SPEX_SOMETHING_ELSE is no variable of spex's; there are: SPEX_PROBES, ",
+    };
+    (void)state;
+    clearenv();
+    setenv("SPEX_PROBE", "x", 1);
+    setenv("SPEX_BUGDET", "x", 1);
+    setenv("SPEX_probes", "x", 1);
+    setenv("SPEX_COMMITS", "x", 1);
+    setenv("SPEX_SOMETHING_ELSE", "x", 1);
+    setenv("SPEX_EMPTY", "", 1);
+    setenv("SPEX_PARAMETER_A", "x", 1);
+    setenv("SPEX_OUT", "x", 1);
+    setenv("spex_probe", "x", 1);
+    messages_begin();
+    spex_variables_check();
+    const char *messages = messages_end();
+    for (size_t s = 0; s < COUNT_OF(said); s++)
+        if (!strstr(messages, said[s]))
+            fail_msg("%s not in\n%s", said[s], messages);
+    size_t lines = 0;
+    for (const char *at = messages; (at = strchr(at, '\n')); at++)
+        lines++;
+    assert_int_equal(lines, COUNT_OF(said));
+    messages_begin();
+    spex_variables_check();
+    assert_string_equal(messages_end(), "");
+    assert_string_equal(spex_variable_text(SPEX_VARIABLE_OUT), "x");
+    assert_null(spex_variable_text(SPEX_VARIABLE_PROBES));
+    setenv("SPEX_PROBES", "", 1);
+    assert_null(spex_variable_text(SPEX_VARIABLE_PROBES));
+}
+
+/* ---- quantiles and deadlines ---- */
+
+/* From tables of Student's distribution. */
+static void quantiles_of_student(void **state) {
+    static const struct {
+        double probability, freedom, value;
+    } cases[] = {
+        {0.05, 1, 12.7062}, {0.05, 2, 4.30265},  {0.05, 3, 3.18245},   {0.05, 4, 2.77645},
+        {0.05, 5, 2.57058}, {0.05, 10, 2.22814}, {0.05, 30, 2.04227},  {0.05, 1e6, 1.95997},
+        {0.01, 1, 63.6567}, {0.01, 2, 9.92484},  {0.01, 10, 3.16927},  {0.1, 5, 2.01505},
+        {0.5, 3, 0.764892}, {0.001, 7, 5.40788}, {0.05, 0.5, 12.7062},
+    };
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        double value = spex_student_two_sided(cases[c].probability, cases[c].freedom);
+        if (fabs(value / cases[c].value - 1) > 0.002)
+            fail_msg("%g %g: %g", cases[c].probability, cases[c].freedom, value);
+    }
+    assert_true(spex_student_95(10) == spex_student_two_sided(0.05, 10));
+}
+
+static void deadlines(void **state) {
+    (void)state;
+    assert_int_equal(spex_deadline_left_ms(spex_deadline_in(0)), 0);
+    assert_int_equal(spex_deadline_left_ms(spex_deadline_in(-5)), 0);
+    assert_in_range(spex_deadline_left_ms(spex_deadline_in(1000)), 900000, 1000000);
+    assert_in_range(spex_deadline_left_ms(spex_deadline_in(1e6)), 999000000, 1000000000);
+    assert_int_equal(spex_deadline_left_ms(spex_deadline_in(1e9)), INT_MAX);
+    struct spex_deadline soon = spex_deadline_in(0.0005);
+    assert_in_range(spex_deadline_left_ms(soon), 0, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(descriptors_are_high),
+        cmocka_unit_test(descriptors_of_others_stay),
+        cmocka_unit_test(integers),
+        cmocka_unit_test(seconds),
+        cmocka_unit_test(printable_texts),
+        cmocka_unit_test(misspelt_variables),
+        cmocka_unit_test(quantiles_of_student),
+        cmocka_unit_test(deadlines),
+    };
+    return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}
