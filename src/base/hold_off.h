@@ -4,11 +4,6 @@
 #ifndef SPEX_BASE_HOLD_OFF_H
 #define SPEX_BASE_HOLD_OFF_H
 
-/* Seconds for which a probe is held off whose executions alone cost too much: the first time, and
- * at most. */
-#define SPEX_HOLD_OFF_SECONDS     1.0
-#define SPEX_HOLD_OFF_SECONDS_MAX 64.0
-
 /* All zero: it has never been held off. */
 struct spex_hold_off {
     /* The end of the time, in seconds on the caller's clock; 0: it is not held off. */

@@ -47,6 +47,11 @@
 /* Longest stretch: intervals of the default length are hours then. */
 #define STRETCH_MOST 1e5
 
+/* Seconds for which a kernel is held off whose executions alone cost too much: the first time, and
+ * at most. */
+#define HOLD_OFF_SECONDS     1.0
+#define HOLD_OFF_SECONDS_MAX 64.0
+
 static uint64_t spent_ns;
 
 uint64_t spex_sampling_budget_spent_ns(void) {
@@ -120,7 +125,7 @@ static void find_rates(struct spex_sampling_budget *budget, double seconds) {
 }
 
 static void hold_kernel(struct spex_sampling_budget *budget, uint32_t first, double now) {
-    spex_hold_off(&budget->held[first], now, SPEX_HOLD_OFF_SECONDS, SPEX_HOLD_OFF_SECONDS_MAX);
+    spex_hold_off(&budget->held[first], now, HOLD_OFF_SECONDS, HOLD_OFF_SECONDS_MAX);
     spex_probe_throttle(first, SPEX_SITE_HELD);
 }
 

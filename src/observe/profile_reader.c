@@ -162,7 +162,8 @@ static int take_probe(struct spex_profile_reader *reader, const char *entries,
                    is_amount(row->probe.lost) && is_amount(row->probe.count_variance) &&
                    is_amount(row->probe.weight) && is_amount(row->probe.polled_seconds) &&
                    nested_is_valid(&row->probe.nested) && is_amount(row->probe.held_seconds) &&
-                   is_amount(row->probe.uncounted) && spex_occupancy_valid(&row->probe.activity)
+                   is_amount(row->probe.uncounted) && is_amount(row->probe.held_count) &&
+                   spex_occupancy_valid(&row->probe.activity)
                ? 0
                : -EPROTO;
 }
@@ -427,7 +428,9 @@ static int row_subtract(struct spex_profile_row *row, const struct spex_profile_
     probe->on_seconds -= before->probe.on_seconds;
     probe->polled_seconds -= before->probe.polled_seconds;
     probe->held_seconds = fmax(probe->held_seconds - before->probe.held_seconds, 0);
-    probe->uncounted = fmax(probe->uncounted - before->probe.uncounted, 0);
+    probe->held_count = fmax(probe->held_count - before->probe.held_count, 0);
+    /* At least as great as the difference, which it would be if the two depended on each other. */
+    probe->uncounted = sqrt(fmax(pow(probe->uncounted, 2) - pow(before->probe.uncounted, 2), 0));
     spex_occupancy_subtract(&probe->activity, &before->probe.activity);
     probe->count -= before->probe.count;
     probe->weight -= before->probe.weight;

@@ -12,7 +12,7 @@
 /* All executions while the probe was selected: those that were counted, and at most those that were
  * not. */
 static double population(const struct spex_profile_probe *probe) {
-    return probe->count + fmax(probe->uncounted, 0);
+    return spex_profile_executions(probe) + fmax(probe->uncounted, 0);
 }
 
 /* Whether a good part of the executions is in no record's weight: the budget held the probe off, a
@@ -47,6 +47,12 @@ static double finite_population(const struct spex_profile_probe *probe) {
 
 double spex_count_margin(const struct spex_profile_probe *probe) {
     return spex_counted_margin(probe) + probe->uncounted;
+}
+
+double spex_rate_margin(const struct spex_profile_probe *probe) {
+    double executions = spex_profile_executions(probe);
+    double margin = spex_counted_margin(probe) + (probe->held_count > 0 ? probe->uncounted : 0);
+    return executions > 0 ? margin / executions * spex_profile_rate(probe) : 0;
 }
 
 double spex_counted_margin(const struct spex_profile_probe *probe) {

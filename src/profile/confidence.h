@@ -19,6 +19,9 @@ double spex_count_margin(const struct spex_profile_probe *probe);
 /* The margin of the executions in the time in which they were counted. */
 double spex_counted_margin(const struct spex_profile_probe *probe);
 
+/* The margin of the executions a second. */
+double spex_rate_margin(const struct spex_profile_probe *probe);
+
 /* The margin of a mean; negative: there are too few records to tell. */
 double spex_mean_margin(const struct spex_profile_probe *probe, const struct spex_values *values);
 

@@ -55,7 +55,9 @@ static bool mean_is_told(const struct spex_figures *figures) {
 /* The total follows from the mean and the count, and its margin from theirs. */
 static void figures_add_total(struct spex_figures *figures, const struct spex_profile_probe *probe,
                               const struct spex_values *values) {
-    double executions = probe->count > 0 ? probe->count : values->weight;
+    double executions = spex_profile_executions(probe);
+    if (probe->count <= 0)
+        executions = values->weight;
     figures->total = figures->mean * executions;
     figures->total_margin =
         hypot(figures->mean_margin * executions, figures->mean * spex_count_margin(probe));
@@ -133,8 +135,9 @@ static void figures_limit_total(struct spex_figures *figures, const struct spex_
     if (figures->max > ticks)
         ticks += figures->max;
     double most = process->threads * ticks;
-    if (most > 0)
-        figures->total = fmin(figures->total, most);
+    /* Not by fmin, which would make a number of a total that is not known. */
+    if (most > 0 && figures->total > most)
+        figures->total = most;
 }
 
 void spex_figures_of(const struct spex_profile *profile, const struct spex_profile_row *row,

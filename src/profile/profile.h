@@ -135,8 +135,8 @@ struct spex_profile_probe {
     double polled_seconds;
     /* The looks at it in that time. */
     struct spex_occupancy activity;
-    /* Seconds for which the budget kept it off, and the most executions that were not counted as
-     * the budget kept it off or polled it. */
+    /* Seconds for which the budget kept it off, and how far `count` with `held_count` may be off
+     * for the executions that were not counted as the budget kept it off or polled it. */
     double held_seconds;
     double uncounted;
     char provider[SPEX_PROFILE_NAME_BYTES]; /* as those of its sites */
@@ -145,6 +145,8 @@ struct spex_profile_probe {
     /* Executions that were looked at: their times in ticks (x), and what probes within them took of
      * that by their calibrated costs (y). */
     struct spex_line_sums nested;
+    /* Executions in held_seconds, as slices of the time tell; 0: they do not. */
+    double held_count;
 };
 
 struct spex_profile_row {
@@ -213,10 +215,22 @@ static inline bool spex_profile_counted(const struct spex_profile_probe *probe) 
     return probe->count > 0 || !probe->activity.looks || spex_profile_counted_seconds(probe) > 0;
 }
 
-/* Executions a second in that time; 0 where there was none. */
+/* Executions, those included that are estimated by slices of the time. */
+static inline double spex_profile_executions(const struct spex_profile_probe *probe) {
+    return probe->count + probe->held_count;
+}
+
+/* Executions a second in the time of which they are told; 0 where there was none. */
 static inline double spex_profile_rate(const struct spex_profile_probe *probe) {
+    double held = probe->held_count > 0 ? probe->held_seconds : 0;
     double seconds = spex_profile_counted_seconds(probe);
-    return seconds > 0 ? probe->count / seconds : 0;
+    return seconds > 0 ? spex_profile_executions(probe) / (seconds + held) : 0;
+}
+
+/* The share of the time for which the budget held it off. */
+static inline double spex_profile_off(const struct spex_profile_probe *probe) {
+    double selected = probe->on_seconds + probe->held_seconds;
+    return selected > 0 ? probe->held_seconds / selected : 0;
 }
 
 /* The order of rows, by number and then type: for qsort and bsearch. */

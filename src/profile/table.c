@@ -153,8 +153,8 @@ static void add_margins(struct spex_columns *columns, const struct spex_profile_
     if (!unsure && count <= 0)
         return;
     add_cells(columns, "", 3);
-    add_count_margin(columns, count, probe->count, series);
-    add_count_margin(columns, spex_counted_margin(probe), probe->count, series);
+    add_count_margin(columns, count, spex_profile_executions(probe), series);
+    add_count_margin(columns, spex_rate_margin(probe), spex_profile_rate(probe), series);
     if (figures && figures->any)
         add_value_margins(columns, figures);
     spex_columns_end_row(columns);
@@ -167,12 +167,20 @@ static void add_losses(struct spex_columns *columns, const struct spex_profile_p
                      probe->lost > 0 ? probe->lost : 0);
 }
 
+/* Adds the share of the time for which the budget held the probe off, where it did. */
+static void add_off(struct spex_columns *columns, const struct spex_profile_probe *probe) {
+    if (spex_profile_off(probe) > 0)
+        spex_columns_add(columns, "%.3g %%", 100 * spex_profile_off(probe));
+    else
+        spex_columns_end_row(columns);
+}
+
 /* Adds the count and the rate; "-" where the probe was always polled, which counts no
  * executions. */
 static void add_count(struct spex_columns *columns, const struct spex_profile_probe *probe) {
     bool counted = spex_profile_counted_seconds(probe) > 0;
     if (spex_profile_counted(probe))
-        spex_columns_add(columns, "%.0f", probe->count);
+        spex_columns_add(columns, "%.0f", spex_profile_executions(probe));
     else
         spex_columns_add(columns, "-");
     if (counted)
@@ -269,6 +277,7 @@ static void add_row(struct spex_columns *columns, const struct spex_profile *pro
     else
         add_cells(columns, "-", VALUE);
     add_losses(columns, probe);
+    add_off(columns, probe);
     add_margins(columns, probe, probe->series ? &figures : NULL, 0);
     for (unsigned s = 1; s < probe->series; s++) {
         add_cells(columns, "", HEAD);
@@ -294,7 +303,7 @@ static void print_accounts(FILE *file, const struct spex_profile_process *proces
 void spex_table_print(FILE *file, const struct spex_profile *profile) {
     static const char *const headings[] = {"probe", "type", "1 in",  "count", "per second",
                                            "value", "mean", "p50",   "p90",   "p99",
-                                           "p99.9", "max",  "total", "lost"};
+                                           "p99.9", "max",  "total", "lost",  "off"};
     struct spex_columns columns;
     spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 3);
     bool mixed = spex_profile_rows_mixed(profile);

@@ -41,7 +41,7 @@ static double busy_cpus(double cpus) {
 }
 
 void spex_budget_begin(struct spex_budget *budget, double share) {
-    *budget = (struct spex_budget){.share = share, .tokens = share * BURST_SECONDS};
+    *budget = (struct spex_budget){.share = share};
 }
 
 /* The limits of savings and debt grow with the CPUs, as the income does. */

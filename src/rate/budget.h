@@ -15,7 +15,7 @@ struct spex_budget {
 /* Parses a percentage such as "2%" or "0.5 %", above 0 and at most 100. False: `text` is none. */
 bool spex_budget_parse(const char *text, double *share);
 
-/* Begins with a full bucket. */
+/* Begins with an empty bucket, so that a short program keeps its budget, too. */
 void spex_budget_begin(struct spex_budget *budget, double share);
 
 /* Earns tokens for `seconds` in which the program kept `cpus` CPUs busy, and pays `spent` seconds

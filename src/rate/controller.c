@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <spex/probe.h>
 #include <spex/rate_policy.h>
 #include <spex/spex.h>
 
@@ -52,8 +53,10 @@
 /* Seconds that a look is taken to cost before the first look. */
 #define SAMPLE_COST 5e-6
 
-/* This many executions suffice to measure a frequency, however short the time. */
-#define EXECUTIONS_SURE 20.0
+/* So many executions suffice to measure a frequency, however short the time; fewer of a probe that
+ * is on for a trial, of which little is known yet. */
+#define EXECUTIONS_SURE  500.0
+#define EXECUTIONS_TRIAL 100.0
 
 /* Largest share that the executions of a trial may cost of what the budget earned while the probe
  * was held off. */
@@ -68,6 +71,19 @@
  * measurements, so that bursts are remembered equally long however often frequencies are
  * measured. */
 #define FALL_SECONDS 0.06
+
+/* Half-life of measurements in the mean between slices. */
+#define MEAN_SECONDS 0.17
+
+/* A frequency so many times the one before is measured again soon, where the probe's executions
+ * take such a share of the budget without records. */
+#define RISE       1.5
+#define RISE_SHARE 0.1
+
+/* The program is taken to keep so many CPUs busy at least, and to be slowed down by a probe by such
+ * a share of its time at most. */
+#define CPUS_LEAST  0.05
+#define SLOWED_MOST 0.9
 
 /* A lower frequency counts as 0. */
 #define FREQUENCY_LEAST 1e-3
@@ -119,6 +135,8 @@ static int controller_begin(double share, const struct spex_rate_policy_ops *pol
         return -ENOMEM;
     }
     spex_budget_begin(&spex_controller.budget, share);
+    spex_controller.slice_due = spex_controller.trial_due = INFINITY;
+    spex_random_seed(&spex_controller.random, spex_clock_ns(CLOCK_MONOTONIC), 0);
     spex_experiment_reset(spex_clock_ns(CLOCK_MONOTONIC));
     spex_controller.monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC);
     spex_controller.process_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -142,16 +160,39 @@ void spex_controller_end(void) {
     spex_controller_begin(0, NULL);
 }
 
-/* Returns whether a trial may go on for the sake of a better frequency: while its executions cost
- * little of what the budget earned during the hold-off before. The longer a probe was held off,
- * the longer its trial, so that a burst at its begin does not hold it off again and again. */
-static bool trial_goes_on(uint32_t first, const struct spex_controlled *probe, double executions) {
+/* Returns whether a slice goes on: until it is as long as planned, or has cost as much as planned,
+ * or, for the sake of a better frequency, while its executions cost little of what the budget
+ * earned during the hold-off before. */
+static bool slice_goes_on(uint32_t first, const struct spex_controlled *probe, double seconds,
+                          double executions) {
     double skip, report;
-    double earned =
-        probe->held.length * spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
     spex_accounts_probe_costs(first, &skip, &report);
     double cost = executions * (skip + report / (probe->period ? probe->period : 1));
-    return probe->trying && cost < TRIAL_SHARE * earned;
+    bool planned = seconds < probe->slice && cost < steady * (probe->slice + probe->held.length);
+    return probe->trying &&
+           (planned || (seconds < INTERVAL && cost < TRIAL_SHARE * steady * probe->held.length));
+}
+
+/* Notes that the frequency just measured is far above the one before, where that matters. */
+static void note_rise(uint32_t first, const struct spex_controlled *probe) {
+    double skip, report;
+    double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    spex_accounts_probe_costs(first, &skip, &report);
+    spex_controller.rising |=
+        probe->fresh > RISE * probe->frequency && probe->fresh * skip > RISE_SHARE * steady;
+}
+
+/* Returns the frequency that decisions go by, after a measurement over `seconds`. It rises at once
+ * and falls slowly. Between slices it is a mean, so that a program that comes in bursts is judged by
+ * what it does on average. */
+static double frequency_estimate(const struct spex_controlled *probe, double seconds) {
+    bool slices = probe->tried > 0;
+    double since = slices ? seconds + probe->held.length : seconds;
+    if (!slices && probe->fresh > probe->frequency)
+        return probe->fresh;
+    double kept = exp2(-since / (slices ? MEAN_SECONDS : FALL_SECONDS));
+    return probe->fresh + (probe->frequency - probe->fresh) * kept;
 }
 
 /* Measures the frequency from the executions since the last measurement. False: the time is too
@@ -162,16 +203,14 @@ static bool measure_executions(uint32_t first, struct spex_controlled *probe, ui
         probe->measured = spex_controller.decided;
     probe->seen = true;
     double seconds = spex_controller.now - probe->measured;
-    if (seconds < INTERVAL_RUSH || (seconds < INTERVAL && executions < EXECUTIONS_SURE))
+    double sure = probe->trying ? EXECUTIONS_TRIAL : EXECUTIONS_SURE;
+    if (seconds < INTERVAL_RUSH || (seconds < INTERVAL && executions < sure))
         return false;
-    if (seconds < INTERVAL && trial_goes_on(first, probe, executions))
+    if (slice_goes_on(first, probe, seconds, executions))
         return false;
-    double fresh = executions / seconds;
-    /* The estimate rises at once and falls slowly. After a trial the former frequency is dropped:
-     * it is no reason to hold the probe off again. */
-    bool rises = fresh > probe->frequency || probe->trying;
-    double kept = rises ? 0 : exp2(-seconds / FALL_SECONDS);
-    probe->frequency = fresh + (probe->frequency - fresh) * kept;
+    probe->fresh = executions / seconds;
+    note_rise(first, probe);
+    probe->frequency = frequency_estimate(probe, seconds);
     if (probe->frequency < FREQUENCY_LEAST)
         probe->frequency = 0;
     probe->count = count;
@@ -191,32 +230,84 @@ static bool measure_probe(struct spex_controlled *probe, uint32_t first, uint64_
     return measured;
 }
 
+/* Notes when to look at a probe on trial again: after as long as it has been on, so that the looks
+ * at a rare probe cost little, or when its slice is over. */
+static void note_trial(const struct spex_controlled *probe) {
+    double on = spex_controller.now - probe->measured;
+    double end = on < probe->slice ? probe->slice : INTERVAL;
+    spex_controller.trying = true;
+    spex_controller.trial_due =
+        fmin(spex_controller.trial_due, probe->measured + fmin(2 * on, end));
+    spex_controller.sliced++;
+}
+
+/* Notes what a probe that is recorded demands of the budget. */
+static void note_demand(struct spex_controlled *probe, const struct spex_rate_class *class) {
+    probe->demand = class->frequency * class->detect_cost + class->wanted * class->report_cost;
+    spex_controller.demand += probe->demand;
+    spex_controller.recorded++;
+}
+
+/* Begins the first measurement of a probe that has been switched on. Passes come soon until it is
+ * over, since nothing is known of its cost. */
+static void probe_first_measured(struct spex_controlled *probe, uint64_t count) {
+    spex_controlled_measure_from_now(probe, count);
+    probe->selected = true;
+    probe->trying = true;
+}
+
+/* Returns how much faster the program executes the probe while that is held off. Its cost as
+ * calibrated may be anything from nothing to twice as much, and is that of one thread at least. */
+static struct spex_speedup speedup_of(uint32_t first, const struct spex_controlled *probe) {
+    double taken = probe->held.until > 0 ? probe->taken : spex_mode_cost(first, probe);
+    double cpus = fmax(spex_controller.cpus, CPUS_LEAST);
+    return (struct spex_speedup){1, 1 / (1 - fmin(taken / cpus, SLOWED_MOST)),
+                                 1 / (1 - fmin(2 * taken / fmin(cpus, 1), SLOWED_MOST))};
+}
+
+/* Notes what the slice before the hold-off that is over has counted. */
+static void note_slice(uint32_t first, struct spex_controlled *probe, uint64_t count,
+                       const struct spex_probe_state *state) {
+    const struct spex_slices_reading reading = {(double)count, (double)state->on_ticks,
+                                                (double)state->held_ticks};
+    const struct spex_speedup speedup = speedup_of(first, probe);
+    spex_slices_note(&probe->slices, &reading, &speedup);
+}
+
 /* Fills in the class of a probe for the policy. False: there is nothing to decide, since the probe
  * is off, polled by the user's selection, held off, or on for a trial. */
 static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
     struct spex_controlled *probe = &spex_controller.probes[first];
-    struct spex_probe_state state = spex_probe_state(first, 0);
+    struct spex_probe_state state = spex_probe_state(first, spex_ticks());
     uint64_t count = spex_controller.executions[first];
     if (state.by_hand && probe->period)
         spex_probe_throttle(first, 0);
     if (!state.selected || state.by_hand)
         *probe = (struct spex_controlled){.counted = probe->counted,
                                           .frequency_held = probe->frequency_held,
-                                          .factor = probe->factor};
+                                          .factor = probe->factor,
+                                          .slices = probe->slices};
     if (!state.selected || state.by_hand || probe->held.until > 0)
         spex_controlled_measure_from_now(probe, count);
     if (!state.selected || state.by_hand)
         return false;
+    if (!probe->selected)
+        probe_first_measured(probe, count);
     if (probe->held.until > spex_controller.now) {
-        spex_controller.holding = true;
+        spex_controlled_is_held(probe);
+        spex_controller.sliced++;
         spex_probe_throttle(first, SPEX_SITE_HELD);
         return false;
     }
     *class = (struct spex_rate_class){
         .name = spex_site_info(first)->name, .weight = 1, .min_frequency = SPEX_RECORDS_LEAST};
     /* A probe that is to be tried again: its frequency is not known. */
-    if (probe->held.until > 0)
+    if (probe->held.until > 0) {
+        note_slice(first, probe, count, &state);
+        probe->demand = 0;
+        spex_controller.sliced++;
         return true;
+    }
     if (measure_probe(probe, first, count))
         probe->trying = false;
     if (probe->period == SPEX_SITE_POLLED && probe->polled.until <= spex_controller.now) {
@@ -235,7 +326,10 @@ static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
     class->wanted = probe->frequency / state.selected;
     spex_accounts_probe_costs(first, &class->detect_cost, &class->report_cost);
     class->report_cost += spex_controller.collecting.record;
-    spex_controller.trying |= probe->trying;
+    if (probe->trying)
+        note_trial(probe);
+    else
+        note_demand(probe, class);
     return !probe->trying;
 }
 
@@ -263,6 +357,8 @@ static double spending_allowed(size_t count) {
         detection += spex_controller.classes[c].frequency * spex_controller.classes[c].detect_cost;
     if (spex_polling_policy(spex_controller.policy))
         detection = spex_polling_base(spex_controller.classes, count);
+    steady -= spex_modes_reserved();
+    rate -= spex_modes_reserved();
     double least = detection / DETECTION_MOST;
     if (least > steady)
         least = steady;
@@ -286,20 +382,39 @@ static void note_factors(size_t count) {
         spex_controller.factors[ring] = records[ring] > 0 ? sums[ring] / records[ring] : 1;
 }
 
+/* Holds off the probe of a class without asking the policy. Returns the number of classes that are
+ * left. */
+static size_t hold_class(size_t class, size_t count) {
+    uint32_t first = spex_controller.firsts[class];
+    spex_mode_hold(first, &spex_controller.probes[first],
+                   "held off: its executions alone cost more than the budget");
+    spex_probe_throttle(first, SPEX_SITE_HELD);
+    spex_controller.classes[class] = spex_controller.classes[count - 1];
+    spex_controller.firsts[class] = spex_controller.firsts[count - 1];
+    return count - 1;
+}
+
 /* Holds off the dearest probes while polling all of them would exceed the budget. Returns the
  * number of classes that are left. */
 static size_t hold_dearest_probes(size_t count) {
     double most =
         DETECTION_MOST * spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
-    while (count > 0 && spex_polling_base(spex_controller.classes, count) > most) {
-        size_t dearest = spex_polling_dearest(spex_controller.classes, count);
-        uint32_t first = spex_controller.firsts[dearest];
-        spex_mode_hold(&spex_controller.probes[first],
-                       "held off: its executions alone cost more than the budget");
-        spex_probe_throttle(first, SPEX_SITE_HELD);
-        count--;
-        spex_controller.classes[dearest] = spex_controller.classes[count];
-        spex_controller.firsts[dearest] = spex_controller.firsts[count];
+    while (count > 0 && spex_polling_base(spex_controller.classes, count) > most)
+        count = hold_class(spex_polling_dearest(spex_controller.classes, count), count);
+    return count;
+}
+
+/* Holds off again, after their slices, probes whose executions alone cost more than the budget, so
+ * that the policy decides about the others as if these were not there. Returns the number of classes
+ * that are left. */
+static size_t hold_probes_in_slices(size_t count) {
+    double most = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    for (size_t c = count; c-- > 0;) {
+        const struct spex_rate_class *class = &spex_controller.classes[c];
+        const struct spex_controlled *probe = &spex_controller.probes[spex_controller.firsts[c]];
+        if (probe->held.until <= 0 && probe->tried > 0 &&
+            class->frequency * class->detect_cost > most)
+            count = hold_class(c, count);
     }
     return count;
 }
@@ -317,7 +432,11 @@ static int controller_decide(void) {
     spex_accounts_count_executions(seconds);
     spex_accounts_note_collecting();
     spex_controller.holding = spex_controller.trying = spex_controller.overdue = false;
-    size_t count = make_classes();
+    spex_controller.rising = false;
+    spex_controller.slice_due = spex_controller.trial_due = INFINITY;
+    spex_controller.sliced = spex_controller.recorded = 0;
+    spex_controller.demand = 0;
+    size_t count = hold_probes_in_slices(make_classes());
     if (spex_polling_policy(spex_controller.policy))
         count = hold_dearest_probes(count);
     struct spex_rate_problem problem = {.size = sizeof(problem),
@@ -329,6 +448,7 @@ static int controller_decide(void) {
         spex_polling_without_base(&problem, spex_controller.classes);
     struct spex_rate_plan plan = {.size = sizeof(plan), .decisions = spex_controller.decisions};
     spex_controller.decided = spex_controller.now;
+    spex_controller.surprise = spex_controller.decided_tokens - spex_controller.budget.tokens;
     spex_controller.decided_tokens = spex_controller.budget.tokens;
     int err = spex_controller.policy->decide(&problem, spex_controller.workspace, &plan);
     if (err)
@@ -350,6 +470,11 @@ static void report_policy_failure(int err) {
     spex_controller.failed |= err != 0;
 }
 
+/* The time at which a slice is to begin, or a probe on trial is to be looked at. */
+static double next_look(void) {
+    return fmin(spex_controller.slice_due, spex_controller.trial_due);
+}
+
 /* Accounts after every pass. Decides when the interval is over, unless a session runs or
  * counting would take too large a share of the time. */
 void spex_controller_pass(void) {
@@ -357,13 +482,16 @@ void spex_controller_pass(void) {
         return;
     spex_metrics_lock();
     spex_accounts_advance(spex_clock_ns(CLOCK_MONOTONIC));
+    spex_controller.overdue |= spex_sites_on() != spex_controller.sites_on;
     bool busy = spex_experiments_pass(), rush = spex_experiments_rush();
     double since = spex_controller.now - spex_controller.decided;
     int err = 0;
     double least = spex_controller.counting / (rush ? COUNTING_SHARE_RUSH : COUNTING_SHARE);
-    double interval = rush ? INTERVAL_RUSH : INTERVAL;
+    bool due = rush || spex_controller.rising || spex_controller.now >= next_look();
+    double interval = due ? INTERVAL_RUSH : INTERVAL;
     if (!busy && (spex_controller.overdue || since >= (least > interval ? least : interval)))
         err = controller_decide();
+    spex_controller.sites_on = spex_sites_on();
     spex_metrics_unlock();
     report_policy_failure(err);
 }
@@ -384,8 +512,12 @@ uint64_t spex_controller_due_ns(void) {
         return UINT64_MAX;
     if (spex_experiment_running())
         return (uint64_t)(spex_experiment_due(spex_controller.now) * 1e9) + 1;
-    return spex_controller.trying || spex_controller.overdue ? (uint64_t)(INTERVAL_RUSH * 1e9)
-                                                             : UINT64_MAX;
+    if (spex_controller.overdue || spex_controller.rising)
+        return (uint64_t)(INTERVAL_RUSH * 1e9);
+    if (!spex_controller.holding && !spex_controller.trying)
+        return UINT64_MAX;
+    double rest = next_look() - spex_controller.now;
+    return (uint64_t)(fmin(fmax(rest, INTERVAL_RUSH), INTERVAL) * 1e9) + 1;
 }
 
 bool spex_controller_holds(void) {
@@ -402,6 +534,15 @@ struct spex_controller_view spex_controller_look(uint32_t first) {
         .period = probe->period,
         .why = probe->why,
     };
+}
+
+struct spex_held_executions spex_controller_held(uint32_t first,
+                                                 const struct spex_slices_reading *now) {
+    if (!spex_controller.probes)
+        return (struct spex_held_executions){0, -1};
+    const struct spex_controlled *probe = &spex_controller.probes[first];
+    const struct spex_speedup speedup = speedup_of(first, probe);
+    return spex_slices_estimate(&probe->slices, now, &speedup);
 }
 
 struct spex_controller_totals spex_controller_totals(void) {

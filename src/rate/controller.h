@@ -9,6 +9,8 @@
 
 #include <spex/rate_policy.h>
 
+#include "rate/slices.h"
+
 /* The controller's view of a probe. */
 struct spex_controller_view {
     double frequency; /* executions a second */
@@ -45,6 +47,11 @@ bool spex_controller_holds(void);
 
 /* The view of the probe with the first site `first`. Under the metrics' lock. */
 struct spex_controller_view spex_controller_look(uint32_t first);
+
+/* The executions of the probe with the first site `first` while it was held off, by what its slices
+ * have counted. `now`: its count and clocks, in ticks. Under the metrics' lock. */
+struct spex_held_executions spex_controller_held(uint32_t first,
+                                                 const struct spex_slices_reading *now);
 
 struct spex_controller_totals {
     /* Valid as long as the collection; NULL: nothing is controlled. */

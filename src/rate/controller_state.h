@@ -11,13 +11,17 @@
 #include <spex/record.h>
 
 #include "base/hold_off.h"
+#include "base/random.h"
 #include "rate/budget.h"
 #include "rate/collecting_cost.h"
 #include "rate/experiment.h"
 #include "rate/polling.h"
+#include "rate/slices.h"
 
 /* State of a probe, by the index of its first site. */
 struct spex_controlled {
+    /* It was selected at the last decision. */
+    bool selected;
     /* `measured` and `count` are set. */
     bool seen;
     /* When the probe's frequency was last measured, in seconds since the controller began. */
@@ -26,13 +30,23 @@ struct spex_controlled {
     uint64_t count;
     /* Executions that the accounts have taken in. */
     uint64_t counted;
-    /* Executions a second. */
+    /* Executions a second: by the last measurement alone, and as decisions go by. */
+    double fresh;
     double frequency;
     struct spex_hold_off held;
     /* The highest frequency when it was held off, also for an experiment, or polled. */
     double frequency_held;
     /* It is on after it was held off or polled, and has not been measured since. */
     bool trying;
+    /* When its last slice began; 0: it is not in slices. */
+    double tried;
+    /* Planned length of the next slice, or of the one under way. */
+    double slice;
+    /* Seconds a second that its executions and all records that are wanted of it cost. */
+    double demand;
+    /* Seconds a second that it cost when it was last on, and what its slices have counted. */
+    double taken;
+    struct spex_slices slices;
     /* The cost of an execution by experiment, as a multiple of the calibrated cost; 0: not
      * known. */
     double factor;
@@ -60,10 +74,25 @@ struct spex_controller {
     /* The time of the last decision, and the budget's tokens at that time. */
     double decided;
     double decided_tokens;
+    /* Tokens that were spent between the last two decisions, beyond those earned. */
+    double surprise;
     /* A selected probe was held off at the last decision. */
     bool holding;
-    /* A probe is on for a trial, and has not been measured yet. */
+    /* When the first of the held probes is due for a slice; INFINITY: none is held. */
+    double slice_due;
+    /* Probes in slices at the last decision, and probes that were recorded with what they demand
+     * together. */
+    unsigned sliced, recorded;
+    double demand;
+    struct spex_random random;
+    /* A probe is on for a trial, and has not been measured yet; the time of the next look at it. */
     bool trying;
+    double trial_due;
+    /* A probe that costs much was found to execute far more often than before. Its frequency is
+     * still too low if it rose in the middle of the measurement, so it is measured again soon. */
+    bool rising;
+    /* Sites that were on after the last decision. */
+    uint32_t sites_on;
     /* The next pass decides, whatever the interval. */
     bool overdue;
     /* No decision before this time. */
@@ -115,6 +144,19 @@ static inline double spex_controlled_factor(const struct spex_controlled *probe)
 static inline void spex_controlled_uncounted(struct spex_controlled *probe) {
     if (probe->frequency > probe->frequency_held)
         probe->frequency_held = probe->frequency;
+}
+
+/* Notes that the probe is held off until its next slice. */
+static inline void spex_controlled_is_held(const struct spex_controlled *probe) {
+    spex_controller.holding = true;
+    if (probe->held.until < spex_controller.slice_due)
+        spex_controller.slice_due = probe->held.until;
+}
+
+/* Notes that the probe is on for a trial, which is looked at as soon as decisions may follow. */
+static inline void spex_controlled_on_trial(struct spex_controlled *probe) {
+    probe->trying = spex_controller.trying = true;
+    spex_controller.trial_due = spex_controller.now;
 }
 
 /* Begins a new measurement of the frequency now, at `count` executions so far. */

@@ -56,8 +56,7 @@ bool spex_experiments_rush(void) {
     double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
     double tokens = spex_controller.budget.tokens;
     return tokens < -OVERDRAWN_SECONDS * steady ||
-           tokens < spex_controller.decided_tokens - SURPRISE_SECONDS * steady ||
-           spex_controller.trying;
+           tokens < spex_controller.decided_tokens - SURPRISE_SECONDS * steady;
 }
 
 /* A pass that comes too early for the next slice only keeps decisions away. */
@@ -66,7 +65,7 @@ bool spex_experiments_pass(void) {
     struct spex_finding finding = {.count = 0};
     if (!spex_experiment_running())
         return spex_controller.now < spex_controller.waiting_until;
-    bool rush = spex_experiments_rush();
+    bool rush = spex_experiments_rush() || spex_controller.trying;
     if (!rush && spex_experiment_due(spex_controller.now) > 0)
         return true;
     spex_metrics_executions(spex_controller.executions);

@@ -3,6 +3,9 @@
  * least. Times in a mode grow by spex_hold_off while the same decision is made again. */
 #include "rate/modes.h"
 
+#include <math.h>
+
+#include "rate/accounts.h"
 #include "rate/period.h"
 #include "ring/doorbell.h"
 #include "ring/probe_type.h"
@@ -15,7 +18,7 @@
 #define POLLED_SECONDS_MAX 16.0
 
 void spex_mode_count_again(uint32_t first, struct spex_controlled *probe) {
-    probe->trying = spex_controller.trying = true;
+    spex_controlled_on_trial(probe);
     probe->period = spex_period_whole(probe->frequency, SPEX_RECORDS_LEAST);
     probe->why = "recorded for a moment, as executions that are polled are not counted";
     spex_probe_throttle(first, probe->period);
@@ -28,21 +31,86 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
     spex_probe_throttle(first, 0);
 }
 
-void spex_mode_hold(struct spex_controlled *probe, const char *why) {
+/* Share of the budget that probes in slices are given, where all probes are in slices. The rest is
+ * for what their switching costs. */
+#define SLICES_SHARE 0.9
+
+/* Slices are at least so long, in seconds, and longer where the pauses between them would be shorter
+ * than PAUSE_SECONDS: up to SLICE_SECONDS_MAX. */
+#define SLICE_SECONDS     0.002
+#define SLICE_SECONDS_MAX 0.05
+#define PAUSE_SECONDS     0.02
+#define PAUSE_SECONDS_MIN 0.002
+#define PAUSE_SECONDS_MAX 64.0
+
+/* Records of a probe in a slice cost such a share of what its executions cost. */
+#define SLICE_RECORDS_SHARE 0.1
+
+/* Most records of a probe in a slice, so that its ring holds them. */
+#define SLICE_RECORDS_MOST 1000.0
+
+double spex_modes_reserved(void) {
+    unsigned all = spex_controller.sliced + spex_controller.recorded;
+    double most = SLICES_SHARE * spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    return spex_controller.sliced
+               ? most - fmin(spex_controller.demand, most * spex_controller.recorded / all)
+               : 0;
+}
+
+double spex_mode_cost(uint32_t first, const struct spex_controlled *probe) {
+    double skip, report;
+    spex_accounts_probe_costs(first, &skip, &report);
+    return probe->fresh * (skip + report / (probe->period ? probe->period : 1));
+}
+
+/* Sets the length of the next slice and returns the time until it begins. That is random, so that
+ * slices do not fall into step with the program, and on average such that the slice that is over
+ * costs what slices may. A debt is paid back first, and so is what the probe took by surprise. */
+static double slice_plan(uint32_t first, struct spex_controlled *probe) {
+    double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    double cost = probe->taken = spex_mode_cost(first, probe),
+           allowed = spex_modes_reserved() / spex_controller.sliced;
+    double last = probe->tried > 0 ? spex_controller.now - probe->tried : SLICE_SECONDS;
+    double dearer = fmax(cost / allowed - 1, PAUSE_SECONDS_MIN);
+    double even = (double)(spex_random_next(&spex_controller.random) >> 11) * 0x1p-53;
+    double pause = last * dearer * (0.5 + even);
+    probe->slice = fmin(fmax(PAUSE_SECONDS / dearer, SLICE_SECONDS), SLICE_SECONDS_MAX);
+    if (probe->tried <= 0)
+        pause = fmax(pause, spex_controller.surprise / steady);
+    pause = fmax(pause, -spex_controller.budget.tokens / steady);
+    return fmin(fmax(pause, PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX);
+}
+
+/* Returns the period in a slice. */
+static uint32_t slice_period(uint32_t first, const struct spex_controlled *probe) {
+    double skip, report;
+    uint32_t period = spex_period_whole(probe->frequency, SPEX_RECORDS_LEAST);
+    if (!spex_accounts_probe_costs(first, &skip, &report) || skip <= 0)
+        return period;
+    double dense = ceil(fmax(report / (SLICE_RECORDS_SHARE * skip),
+                             probe->frequency * probe->slice / SLICE_RECORDS_MOST));
+    return dense < period ? (uint32_t)fmax(dense, 1) : period;
+}
+
+void spex_mode_hold(uint32_t first, struct spex_controlled *probe, const char *why) {
     spex_controlled_uncounted(probe);
-    spex_hold_off(&probe->held, spex_controller.now, SPEX_HOLD_OFF_SECONDS,
-                  SPEX_HOLD_OFF_SECONDS_MAX);
+    spex_controller.sliced++;
+    spex_controller.recorded -= spex_controller.recorded > 0;
+    spex_controller.demand -= probe->demand;
+    probe->held.length = slice_plan(first, probe);
+    probe->held.until = spex_controller.now + probe->held.length;
     probe->period = SPEX_SITE_HELD;
-    spex_controller.holding = true;
+    spex_controlled_is_held(probe);
     probe->why = why;
 }
 
 /* Switches a probe on after it was held off, with few records, so that the trial costs little. */
-static void probe_try_again(struct spex_controlled *probe) {
+static void probe_try_again(uint32_t first, struct spex_controlled *probe) {
     probe->held.until = 0;
-    probe->trying = spex_controller.trying = true;
-    probe->period = spex_period_whole(probe->frequency, SPEX_RECORDS_LEAST);
-    probe->why = "tried again";
+    spex_controlled_on_trial(probe);
+    probe->tried = spex_controller.now;
+    probe->period = slice_period(first, probe);
+    probe->why = "on for a slice of the time, as its executions alone cost more than the budget";
 }
 
 /* Sets the period for the records that the decision allows. A period that is nearly right stays
@@ -55,6 +123,7 @@ static void probe_set_period(struct spex_controlled *probe, const struct spex_ra
         probe->period = all ? 0 : spex_period_whole(class->frequency, decision->frequency);
     probe->held.length = 0;
     probe->polled.length = 0;
+    probe->tried = 0;
     probe->why = decision->reason;
 }
 
@@ -74,12 +143,12 @@ void spex_mode_apply(uint32_t first, const struct spex_rate_class *class,
     struct spex_controlled *probe = &spex_controller.probes[first];
     uint32_t before = probe->period;
     if (probe->held.until > 0)
-        probe_try_again(probe);
+        probe_try_again(first, probe);
     else if (decision->mode == SPEX_RATE_OFF)
-        spex_mode_hold(probe, decision->reason);
+        spex_mode_hold(first, probe, decision->reason);
     else if (decision->mode == SPEX_RATE_PROBED &&
              !spex_probe_type_lasts(spex_site_info(first)->probe_type))
-        spex_mode_hold(probe,
+        spex_mode_hold(first, probe,
                        "held off: it is not worth its records, and takes no time to be polled");
     else if (decision->mode == SPEX_RATE_PROBED)
         probe_poll(probe, decision->reason);

@@ -20,9 +20,15 @@
 void spex_mode_apply(uint32_t first, const struct spex_rate_class *class,
                      const struct spex_rate_decision *decision);
 
-/* Holds a probe off: no records until a time that is further away each time in a row. The caller
- * throttles the probe's sites. */
-void spex_mode_hold(struct spex_controlled *probe, const char *why);
+/* Holds a probe off until its next slice: it is too dear even without records, so it is on for a
+ * share of the time. The caller throttles the probe's sites. */
+void spex_mode_hold(uint32_t first, struct spex_controlled *probe, const char *why);
+
+/* Returns the seconds a second that the probe, which is on, costs by its last measurement. */
+double spex_mode_cost(uint32_t first, const struct spex_controlled *probe);
+
+/* Returns the seconds a second of the budget that are kept for slices. */
+double spex_modes_reserved(void);
 
 /* Records a polled probe for a moment, with few records, to count its executions. */
 void spex_mode_count_again(uint32_t first, struct spex_controlled *probe);

@@ -14,6 +14,9 @@
 #define SPEX_PERIOD_LONGER  0.05
 #define SPEX_PERIOD_SHORTER 0.15
 
+/* A whole period may be so much shorter than the exact one. */
+#define SPEX_PERIOD_SHORT 0.04
+
 /* The period for `records` records a second of a probe that executes `frequency` times: at least
  * 1. */
 static inline double spex_period_exact(double frequency, double records) {
@@ -23,10 +26,15 @@ static inline double spex_period_exact(double frequency, double records) {
     return period < SPEX_CONTROL_PERIOD_MAX ? period : SPEX_CONTROL_PERIOD_MAX;
 }
 
-/* That period rounded up, since the next shorter one would make too many records. 0: every
- * execution makes a record. */
+/* The whole period for that: rounded up, since the next shorter one would make too many records,
+ * unless that is a little short only. */
+static inline double spex_period_rounded(double exact) {
+    return ceil(exact / (1 + SPEX_PERIOD_SHORT));
+}
+
+/* The period as a site has it. 0: every execution makes a record. */
 static inline uint32_t spex_period_whole(double frequency, double records) {
-    double period = ceil(spex_period_exact(frequency, records));
+    double period = spex_period_rounded(spex_period_exact(frequency, records));
     return period > 1 ? (uint32_t)period : 0;
 }
 
@@ -36,7 +44,7 @@ static inline uint32_t spex_period_whole(double frequency, double records) {
 static inline bool spex_period_differs(uint32_t period, double exact) {
     double before = period ? period : 1;
     return exact > before * (1 + SPEX_PERIOD_LONGER) ||
-           before > ceil(exact) * (1 + SPEX_PERIOD_SHORTER);
+           before > spex_period_rounded(exact) * (1 + SPEX_PERIOD_SHORTER);
 }
 
 #endif

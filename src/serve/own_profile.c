@@ -198,6 +198,19 @@ static double uncounted_most(const struct spex_profile_probe *probe, double freq
     return UNCOUNTED_FACTOR * seconds * fmax(frequency, spex_profile_rate(probe));
 }
 
+/* Fills in the executions while the budget held the probe off: by its slices, or else none, which
+ * may be far too few. */
+static void held_now(uint32_t index, struct spex_profile_probe *probe,
+                     const struct spex_probe_state *state) {
+    const struct spex_slices_reading now = {probe->count, (double)state->on_ticks,
+                                            (double)state->held_ticks};
+    struct spex_held_executions held = spex_controller_held(index, &now);
+    if (held.margin < 0)
+        return;
+    probe->held_count = held.count;
+    probe->uncounted = held.margin;
+}
+
 /* `index` is the first site of the probe; the figures are of all its sites. Times are 0 while the
  * length of a tick is not known, which takes a few milliseconds. */
 void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
@@ -225,6 +238,8 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
     struct spex_controller_view view = spex_controller_look(index);
     copy_text(row->probe.why, sizeof(row->probe.why), view.why);
     row->probe.uncounted = uncounted_most(&row->probe, view.frequency_held, state.by_hand);
+    if (row->probe.held_seconds > 0 && (state.by_hand || row->probe.polled_seconds <= 0))
+        held_now(index, &row->probe, &state);
     if (row->probe.lost > 0 && !row->probe.lost_shared && !spex_profile_in_full(&row->probe))
         row->probe.lost_shared = others_used(index);
 }

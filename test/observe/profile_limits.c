@@ -136,6 +136,7 @@ static void figures_are_in_range(void **state) {
         {PROBE(polled_seconds), true, 1e30},
         {PROBE(held_seconds), true, 1e30},
         {PROBE(uncounted), true, 1e30},
+        {PROBE(held_count), true, 1e30},
         {VALUES(weight), true, 1e30},
         {VALUES(mean), false, 1e30},
         {VALUES(origin), false, 1e30},

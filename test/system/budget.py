@@ -21,7 +21,7 @@ class Budget(Watched):
     @staticmethod
     def limited(site):
         """How much so depends on what executions cost here."""
-        return site.get("why", "").startswith(("its share of the budget", "held off", "tried again"))
+        return site.get("why", "").startswith(("its share of the budget", "held off", "on for a slice"))
 
     def test_the_busy_probe_pays(self):
         process = self.start(SPEX_PROBES="*", SPEX_BUDGET=SHARE)
@@ -34,8 +34,9 @@ class Budget(Watched):
         self.assertIn(f"budget: {SHARE[:-1]} % of the program's time; as believed, ", table)
         rows = {line.split()[0]: line.split() for line in table.splitlines() if line.startswith(("busy", "rare"))}
         self.assertGreater(float(rows["busy"][2]), 1)
-        self.assertLessEqual(int(rows["busy"][3]), busy)
-        self.assertLessEqual(int(rows["rare"][3]), rare)
+        for row, truth in (rows["busy"], busy), (rows["rare"], rare):
+            if row[-1] != "%":  # else it was held off for a while, and the count is an estimate
+                self.assertLessEqual(int(row[3]), truth)
 
     def held_and_tried_again(self, **variables):
         """To be tried takes milliseconds, but changes the rate, which is over the time that it was on, known to 1e-4."""

@@ -65,7 +65,7 @@ static void a_program_on_several_cpus_may_spend_more(void **state) {
     struct spex_budget budget;
     (void)state;
     spex_budget_begin(&budget, 0.02);
-    spex_budget_advance(&budget, 1, 4, 0.08);
+    spex_budget_advance(&budget, 1, 4, 0.072);
     assert_true(fabs(budget.tokens - 0.008) < 1e-12);
     spex_budget_advance(&budget, 1, 0.1, 0.02); /* one that mostly waits has one CPU's */
     assert_true(fabs(budget.tokens - 0.008) < 1e-12);

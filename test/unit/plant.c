@@ -73,6 +73,9 @@ static struct {
     uint32_t periods[PLANT_PROBES_MAX]; /* 1 or more, or SPEX_SITE_HELD */
     bool paused[PLANT_PROBES_MAX];      /* by an experiment, for some milliseconds */
     double executions[PLANT_PROBES_MAX];
+    double uncounted[PLANT_PROBES_MAX]; /* executions while it was off */
+    double on[PLANT_PROBES_MAX];        /* seconds for which it was on */
+    struct spex_held_executions told[PLANT_PROBES_MAX];
     double produced, taken;
     double ring;    /* records in each CPU's */
     double alarm;   /* at so many */
@@ -83,6 +86,10 @@ static struct {
     struct note *notes;
     size_t notes_count;
 } plant;
+
+static double ticks(double seconds) {
+    return seconds * TICKS_PER_SECOND;
+}
 
 static double uniform(void) {
     return (double)(random_next(&plant.random) >> 11) / 9007199254740992.0;
@@ -162,9 +169,14 @@ static void execute(unsigned probe, double count) {
 
 static void step(double seconds) {
     double slow = slowdown();
-    for (unsigned p = 0; p < plant.options.probes; p++)
+    for (unsigned p = 0; p < plant.options.probes; p++) {
+        double count = rate_of(p, plant.seconds) / (1 + slow) * seconds;
+        plant.on[p] += is_on(p) ? seconds : 0;
         if (is_on(p))
-            execute(p, rate_of(p, plant.seconds) / (1 + slow) * seconds);
+            execute(p, count);
+        else
+            plant.uncounted[p] += count;
+    }
     if (plant.ring > RING_RECORDS)
         plant.ring = RING_RECORDS;
     plant.seconds += seconds;
@@ -190,13 +202,17 @@ static void collector_works(double seconds) {
     advance(seconds, false);
 }
 
+static double pass_seconds(void) {
+    return plant.options.pass_ns > 0 ? plant.options.pass_ns * 1e-9 : PASS_SECONDS;
+}
+
 /* One visit to each ring. Whether one held more than a batch. */
 static bool pass(double *taken) {
     double each = plant.ring < BATCH_RECORDS ? plant.ring : BATCH_RECORDS;
     *taken = each * plant.options.cpus;
     plant.ring -= each;
     plant.taken += *taken;
-    collector_works(PASS_SECONDS + *taken * RECORD_SECONDS);
+    collector_works(pass_seconds() + *taken * RECORD_SECONDS);
     spex_controller_pass();
     return each >= BATCH_RECORDS;
 }
@@ -254,10 +270,24 @@ static void collect(void) {
     }
 }
 
+/* Notes what the controller tells of the executions while probes were held off. */
+static void note_told(void) {
+    for (unsigned p = 0; p < plant.options.probes; p++) {
+        const struct spex_slices_reading now = {plant.executions[p], ticks(plant.on[p]),
+                                                ticks(plant.seconds - plant.on[p])};
+        plant.told[p] = spex_controller_held(p, &now);
+    }
+}
+
+struct plant_held plant_held(unsigned probe) {
+    return (struct plant_held){plant.uncounted[probe], plant.told[probe]};
+}
+
 void plant_run(const struct plant_options *options) {
     free(plant.notes);
     memset(&plant, 0, sizeof(plant));
     plant.options = *options;
+    plant.random = options->seed;
     plant.alarm = ALARM_RECORDS;
     plant.notes = calloc((size_t)(options->seconds * NOTES_PER_SECOND) + 1, sizeof(*plant.notes));
     assert_non_null(plant.notes);
@@ -266,11 +296,12 @@ void plant_run(const struct plant_options *options) {
         plant.infos[p] = (struct spex_site_info){
             .probe_id = (uint16_t)p, .probe_type = SPEX_LAT, .probe = (uint16_t)p};
     }
-    assert_int_equal(
-        spex_controller_begin(options->share,
-                              spex_builtin_rate_policy(options->policy ? options->policy : "fair")),
-        0);
+    assert_int_equal(spex_controller_begin(options->share, options->policy
+                                                               ? options->policy
+                                                               : spex_builtin_rate_policy("fair")),
+                     0);
     collect();
+    note_told();
     spex_controller_end();
 }
 
@@ -322,7 +353,7 @@ static uint64_t ns(double seconds) {
 uint64_t spex_clock_ns(clockid_t clock) {
     if (clock == CLOCK_PROCESS_CPUTIME_ID)
         return ns(plant.seconds * plant.options.cpus + plant.collector);
-    return ns(clock == CLOCK_MONOTONIC ? plant.seconds : plant.collector);
+    return clock == CLOCK_MONOTONIC ? ns(plant.seconds) + plant.options.seed : ns(plant.collector);
 }
 
 bool spex_threads_cpu_ns(uint64_t *cpu_ns, uint64_t *threads) {
@@ -374,6 +405,13 @@ double spex_cost_drawn(uint32_t type) {
     return plant.options.drawn_ns * TICKS_PER_SECOND / 1e9;
 }
 
+uint32_t spex_sites_on(void) {
+    uint32_t on = 0;
+    for (unsigned p = 0; p < plant.options.probes; p++)
+        on += is_on(p);
+    return on;
+}
+
 uint32_t spex_sites_count(void) {
     return plant.options.probes;
 }
@@ -388,8 +426,13 @@ uint32_t spex_profile_next_probe(uint32_t index) {
 
 struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
     (void)until;
-    return (struct spex_probe_state){
-        .sites = 1, .sites_on = is_on(first), .selected = 1, .used = true};
+    return (struct spex_probe_state){.sites = 1,
+                                     .sites_on = is_on(first),
+                                     .selected = 1,
+                                     .used = true,
+                                     .on_ticks = (uint64_t)ticks(plant.on[first]),
+                                     .held_ticks =
+                                         (uint64_t)ticks(plant.seconds - plant.on[first])};
 }
 
 void spex_probe_throttle(uint32_t first, uint32_t period) {

@@ -10,18 +10,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <spex/rate_policy.h>
+
+#include "rate/slices.h"
+
 enum { PLANT_PROBES_MAX = 16 };
 
 struct plant_options {
-    double share;       /* the budget */
-    unsigned cpus;      /* that the program keeps busy */
-    unsigned probes;    /* at most PLANT_PROBES_MAX */
-    double skip_ns;     /* an execution without a record takes */
-    double record_ns;   /* one with a record takes */
-    double drawn_ns;    /* one with a record that chance has chosen; 0: as record_ns */
-    double late;        /* seconds by which the collector may be late when it is to be woken */
-    const char *policy; /* NULL: "fair" */
-    double seconds;     /* how long it runs at most */
+    double share;     /* the budget */
+    unsigned cpus;    /* that the program keeps busy */
+    unsigned probes;  /* at most PLANT_PROBES_MAX */
+    double skip_ns;   /* an execution without a record takes */
+    double record_ns; /* one with a record takes */
+    double drawn_ns;  /* one with a record that chance has chosen; 0: as record_ns */
+    double late;      /* seconds by which the collector may be late when it is to be woken */
+    double pass_ns;   /* a pass of the collector takes besides its records; 0: 3,000 */
+    const struct spex_rate_policy_ops *policy; /* NULL: "fair" */
+    uint64_t seed;                             /* of chance */
+    double seconds;                            /* how long it runs at most */
     /* Executions a second of the probe, on all CPUs together, were they not slowed down. */
     double (*rate)(const void *scenario, unsigned probe, double seconds);
     const void *scenario;
@@ -30,6 +36,14 @@ struct plant_options {
 /* Runs it from its start to options->seconds; what it was like can be asked for until the next
  * run. */
 void plant_run(const struct plant_options *options);
+
+/* Executions while the probe was held off: the truth, and what the controller told at the end. */
+struct plant_held {
+    double truth;
+    struct spex_held_executions told;
+};
+
+struct plant_held plant_held(unsigned probe);
 
 /* Most that was spent in any `length` seconds within the interval, over what the budget allows in
  * such a time. */

@@ -105,7 +105,7 @@ static void expect(const char *expected) {
 static void nothing(void **state) {
     (void)state;
     expect("probe  type  1 in  count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
-           "lost\n"
+           "lost  off\n"
            "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
            "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
 }
@@ -117,11 +117,29 @@ static void what_was_used_of_a_budget(void **state) {
     profile.process.budget_spent = 0.02;
     profile.process.budget_seconds = 4;
     expect("probe  type  1 in  count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
-           "lost\n"
+           "lost  off\n"
            "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
            "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n"
            "budget: 1 % of the program's time; as believed, 0.5 % was used (20 ms with spex's own "
            "threads, of 4 s)\n");
+}
+
+/* In slices of the time: 100,000 executions were counted in 0.1 s. */
+static void what_was_held_off(void **state) {
+    (void)state;
+    struct spex_profile_probe *probe = row(SPEX_CNT, 1, "hot");
+    probe->on_seconds = 0.1;
+    probe->count = 1e5;
+    probe->held_seconds = 1.9;
+    probe->held_count = 1.9e6;
+    probe->uncounted = 2e5;
+    expect("probe  type  1 in    count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
+           "lost   off\n"
+           "hot    cnt      1  2000000         1 M      -     -    -    -    -      -    -      -  "
+           "   0  95 %\n"
+           "                     ±10 %       ±10 %\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
 }
 
 static void probes_without_records(void **state) {
@@ -506,6 +524,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(what_was_used_of_a_budget, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_was_held_off, setup, teardown),
         cmocka_unit_test_setup_teardown(probes_without_records, setup, teardown),
         cmocka_unit_test_setup_teardown(times, setup, teardown),
         cmocka_unit_test_setup_teardown(times_without_those_of_the_clock, setup, teardown),

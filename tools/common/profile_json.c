@@ -98,20 +98,23 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
     const struct spex_profile_probe *probe = &row->probe;
     bool counted = spex_profile_counted(probe), rated = spex_profile_counted_seconds(probe) > 0;
     json_t *json = json_pack(
-        "{s:o, s:s?, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o, s:I, s:o}", "id",
-        spex_id_json(spex_profile_id(probe->probe_id, probe->declared)), "name",
+        "{s:o, s:s?, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:I, "
+        "s:o}",
+        "id", spex_id_json(spex_profile_id(probe->probe_id, probe->declared)), "name",
         probe->name[0] ? probe->name : NULL, "provider",
         probe->provider[0] ? probe->provider : NULL, "type",
         spex_probe_type_name(probe->probe_type), "period", (json_int_t)probe->period, "sampling",
         spex_sampling_kind_name(probe->kind), "one_in",
         number_or_null(spex_profile_one_in(probe), probe->records > 0), "count",
-        number_or_null(probe->count, counted), "rate",
+        number_or_null(spex_profile_executions(probe), counted), "rate",
         number_or_null(spex_profile_rate(probe), rated), "records", (json_int_t)probe->records,
         "lost", number_or_null(probe->lost, true), "lost_shared",
         (int)(probe->lost > 0 && probe->lost_shared), "count_margin",
         number_or_null(spex_count_margin(probe), counted), "held_seconds",
-        number_or_null(probe->held_seconds, true), "left_out",
-        (json_int_t)spex_profile_left_out(probe), "values", all_values_json(profile, row));
+        number_or_null(probe->held_seconds, true), "off",
+        number_or_null(spex_profile_off(probe), true), "counted",
+        number_or_null(probe->count, counted), "left_out", (json_int_t)spex_profile_left_out(probe),
+        "values", all_values_json(profile, row));
     return probe->activity.looks ? with_activity(json, probe) : json;
 }
 

@@ -232,8 +232,8 @@ static json_t *entry_json(const struct spex_profile *profile, const struct entry
         (json_int_t)entry->copies, "on", site->period != 0, "period", (json_int_t)site->period,
         "sampling", site->period ? spex_sampling_kind_name(site->kind) : NULL, "rate",
         number_or_null(row && spex_profile_counted_seconds(&row->probe) > 0, entry_rate(entry)),
-        "count", number_or_null(row != NULL, row ? row->probe.count : 0), "count_margin",
-        number_or_null(row && margin >= 0, margin), "record_cost_ns",
+        "count", number_or_null(row != NULL, row ? spex_profile_executions(&row->probe) : 0),
+        "count_margin", number_or_null(row && margin >= 0, margin), "record_cost_ns",
         number_or_null(cost > 0, cost * 1e9), "lost",
         number_or_null(row != NULL, row ? row->probe.lost : 0), "event",
         entry->type && entry->type->text[0] ? json_string(entry->type->text) : json_null());

@@ -40,6 +40,7 @@ static const struct {
     [SPEX_TOP_MEAN] = {8, 4},   [SPEX_TOP_P50] = {8, 8},
     [SPEX_TOP_P99] = {8, 5},    [SPEX_TOP_MAX] = {8, 7},
     [SPEX_TOP_SHARE] = {7, 6},  [SPEX_TOP_LOST] = {7, 5},
+    [SPEX_TOP_OFF] = {7, 6},
 };
 
 static const char *const help_lines[] = {
@@ -58,6 +59,7 @@ static const char *const help_lines[] = {
     "value      what mean to max are of: the first value of probes that have several",
     "share      time spent within the probe, by all threads; 100 % is one thread all the time",
     "lost       records that were overwritten before they were read; ~: its share by records",
+    "off        share of the time for which a budget held the probe off; the rest is a sample",
 };
 
 /* NO_COLOR in the environment, unless empty, asks for no colours (no-color.org). */

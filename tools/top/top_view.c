@@ -24,9 +24,9 @@ static const struct {
     const char *heading;
     bool text;
 } column_table[SPEX_TOP_COLUMNS] = {
-    {"1 in", false},   {"probe", true}, {"id", false},    {"type", true},
-    {"rate/s", false}, {"value", true}, {"mean", false},  {"p50", false},
-    {"p99", false},    {"max", false},  {"share", false}, {"lost", false},
+    {"1 in", false},  {"probe", true}, {"id", false},   {"type", true}, {"rate/s", false},
+    {"value", true},  {"mean", false}, {"p50", false},  {"p99", false}, {"max", false},
+    {"share", false}, {"off", false},  {"lost", false},
 };
 
 const char *spex_top_heading(enum spex_top_column column) {
@@ -164,6 +164,7 @@ static void view_fill_figures(struct spex_top_view *view, enum spex_top_span spa
         figures->has_rate = spex_profile_counted_seconds(probe) > 0;
         figures->rate = spex_profile_rate(probe);
         figures->lost = probe->lost;
+        figures->off = spex_profile_off(probe);
         figures->lost_shared = probe->lost > 0 && probe->lost_shared;
         figures_fill_values(figures, profile, &profile->rows[r]);
         figures_fill_activity(figures, profile, probe);
@@ -257,6 +258,8 @@ static double row_number(const struct spex_top_row *row, enum spex_top_span span
         return figures->has_share ? figures->share : -1;
     case SPEX_TOP_LOST:
         return figures->lost;
+    case SPEX_TOP_OFF:
+        return figures->off > 0 ? figures->off : -1;
     default:
         break;
     }
@@ -430,7 +433,7 @@ void spex_top_cell(const struct spex_top_row *row, enum spex_top_span span,
         row_period_text(row, text, size);
     else if (number < 0)
         text[0] = '\0';
-    else if (column == SPEX_TOP_SHARE)
+    else if (column == SPEX_TOP_SHARE || column == SPEX_TOP_OFF)
         snprintf(text, size, "%.3g %%", 100 * number);
     else if (column == SPEX_TOP_LOST)
         snprintf(text, size, "%s%.0f", row->figures[span].lost_shared ? "~" : "", number);

@@ -23,6 +23,7 @@ enum spex_top_column {
     SPEX_TOP_P99,
     SPEX_TOP_MAX,
     SPEX_TOP_SHARE,
+    SPEX_TOP_OFF,
     SPEX_TOP_LOST,
     SPEX_TOP_COLUMNS
 };
@@ -33,13 +34,15 @@ enum spex_top_span { SPEX_TOP_INTERVAL, SPEX_TOP_START, SPEX_TOP_SPANS };
 struct spex_top_figures {
     bool has_rate, has_values, has_share;
     bool lost_shared;
-    /* Executions a second while the probe was on. */
+    /* Executions a second while the probe was on, or, by slices of the time, was held off. */
     double rate;
     /* Figures of the probe's first value: seconds, or a number. */
     double mean, p50, p99, max;
     /* Seconds that threads spend within the probe, a second. */
     double share;
     double lost;
+    /* The share of the time for which the budget held the probe off. */
+    double off;
 };
 
 struct spex_top_row {

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* A hold-off has the rate of the slice after it, which its length does not depend on: the length
+ * follows from what the slice before has cost, so that by the rate before, a program of bursts would
+ * seem to execute more than it does. Where rates change slowly, the mean of both is better; the
+ * estimate lies between, and half of what they differ by is in the margin. */
+#include "rate/slices.h"
+
+#include <math.h>
+
+#include "base/student.h"
+
+/* With fewer slices nothing tells how rates differ. */
+#define SLICES_LEAST 3
+
+/* Takes in a hold-off between a slice and one with the rate `after`. */
+static void hold_off_add(struct spex_slices *slices, double after,
+                         const struct spex_speedup *speedup) {
+    double length = slices->length, executions = length * after;
+    slices->before += length * slices->rate_faster;
+    slices->after.least += executions * speedup->least;
+    slices->after.likely += executions * speedup->likely;
+    slices->after.most += executions * speedup->most;
+    slices->lengths += length;
+    slices->squares += length * length;
+    slices->differences += pow(length * (after * speedup->likely - slices->rate_faster), 2);
+}
+
+void spex_slices_note(struct spex_slices *slices, const struct spex_slices_reading *now,
+                      const struct spex_speedup *speedup) {
+    double on = now->on - slices->last.on, held = now->held - slices->last.held;
+    if (on > 0) {
+        double rate = fmax(now->count - slices->last.count, 0) / on;
+        if (slices->slices++)
+            hold_off_add(slices, rate, speedup);
+        slices->rate = rate;
+        slices->rate_faster = rate * speedup->likely;
+        slices->length = 0;
+    }
+    slices->length += held;
+    slices->last = *now;
+}
+
+/* The mean square of what the rates of two slices differ by, weighted by the hold-offs' squares. */
+static double rate_variance(const struct spex_slices *slices) {
+    return slices->squares > 0 ? slices->differences / slices->squares : 0;
+}
+
+/* The variance of the executions in all hold-offs. Of two independent slices, the square of the
+ * difference is twice the variance. The hold-off that goes on has one slice only. */
+static double executions_variance(const struct spex_slices *slices) {
+    return slices->differences / 2 + slices->length * slices->length * rate_variance(slices);
+}
+
+/* Degrees of freedom by the spread of the lengths, after Satterthwaite. */
+static double freedom(const struct spex_slices *slices) {
+    return slices->squares > 0 ? slices->lengths * slices->lengths / slices->squares : 0;
+}
+
+struct spex_held_executions spex_slices_estimate(const struct spex_slices *slices,
+                                                 const struct spex_slices_reading *now,
+                                                 const struct spex_speedup *speedup) {
+    struct spex_slices sums = *slices;
+    spex_slices_note(&sums, now, speedup);
+    double rest = sums.length * sums.rate;
+    if (sums.slices < SLICES_LEAST)
+        return (struct spex_held_executions){0, -1};
+    double least = sums.after.least + rest * speedup->least,
+           likely = sums.after.likely + rest * speedup->likely,
+           most = sums.after.most + rest * speedup->most;
+    double drift = (sums.before - sums.after.likely) / 4;
+    double count = fmax(likely + drift, 0);
+    double slower = fmax(most - likely, likely - least);
+    double chance = spex_student_95(freedom(&sums)) * sqrt(executions_variance(&sums));
+    return (struct spex_held_executions){count, chance + 2 * fabs(drift) + slower};
+}
