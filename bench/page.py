@@ -3,6 +3,7 @@
 """Makes docs/performance.md from the output of the benches.
 
 usage: page.py OVERHEAD.json FUNCTIONS.json REGIONS.json DRAIN.json BUDGET.json REACTION.json AGREEMENT.json MODELS.json STARTUP.json
+                FOOTPRINT.json WAITING.json
 """
 
 import json
@@ -199,9 +200,32 @@ def print_startup(startup):
               + (f"at most {limit['at_most']} | {'kept' if limit['kept'] else '**not kept**'} |" if limit else "| |"))
 
 
+def print_footprint(footprint):
+    print("\n## What spex adds to a program (`bench/footprint`)\n")
+    print("Kilobytes of a stripped program with one probe, and of memory: linked, beyond the program without spex;")
+    print("started, beyond the program that only links it.\n")
+    print("| what | kB | limit | |")
+    print("| --- | ---: | --- | --- |")
+    limits = {limit["what"]: limit for limit in footprint["limits"]}
+    for result in footprint["results"]:
+        limit = limits.get(result["what"])
+        print(f"| {result['what']} | {result['kilobytes']} | "
+              + (f"at most {limit['at_most']} | {'kept' if limit['kept'] else '**not kept**'} |" if limit else "| |"))
+
+
+def print_waiting(waiting):
+    print("\n## What waiting for commands costs (`bench/waiting`)\n")
+    print("Per cent that loops of a program of one thread take longer than where spex is not started, with every probe")
+    print(f"off: median of {waiting['rounds']} rounds. Polled: the program calls `spex_poll`; else a thread waits.\n")
+    print("| waits | loop | per cent | 95 % interval |")
+    print("| --- | --- | ---: | ---: |")
+    for result in waiting["results"]:
+        print(f"| {result['waits']} | {result['loop']} | {result['per_cent']:.2f} | {interval(result)} |")
+
+
 def main():
-    overhead, functions, regions, drain, budget, reaction, agreement, models, startup = (
-        json.load(open(path, encoding="utf-8")) for path in sys.argv[1:10])
+    overhead, functions, regions, drain, budget, reaction, agreement, models, startup, footprint, waiting = (
+        json.load(open(path, encoding="utf-8")) for path in sys.argv[1:12])
     print_head()
     print_overhead(overhead)
     print_functions(functions)
@@ -212,6 +236,8 @@ def main():
     print_agreement(agreement)
     print_models(models)
     print_startup(startup)
+    print_footprint(footprint)
+    print_waiting(waiting)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ class Bench:
         self.run(*common, self.path("sqlite3.c"), "-o", self.path("sqlite3.o"))
         self.run(*common, "-fno-inline", os.path.join(here, "kernels_sqlite.c"), "-o", self.path("kernels_sqlite.o"))
         self.run("cc", "-rdynamic", "-o", self.app, self.path("kernels_sqlite.o"), self.path("sqlite3.o"),
-                 os.path.join(self.options.build, "src", "libspex.a"), "-lurcu-bp", "-lm", "-lpthread", "-ldl")
+                 os.path.join(self.options.build, "src", "libspex.a"), "-lm", "-lpthread", "-ldl")
 
     def functions(self):
         out = self.path("functions.json")

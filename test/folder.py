@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 # What a program needs beside libspex.a.
-LIBRARIES = ["-pthread", "-lm", "-lurcu-bp", "-lurcu-common"]
+LIBRARIES = ["-pthread", "-lm"]
 
 
 class InFolder(unittest.TestCase):

@@ -117,6 +117,8 @@ struct spex_options {
     const char *models;
     /* As SPEX_SAMPLES; 10. */
     double samples;
+    /* true: no thread waits for commands; the program calls spex_poll. */
+    bool polls;
 };
 
 /* What is going on. Always: produced = consumed + lost + pending; each of the four is exact while
@@ -168,6 +170,20 @@ SPEX_API int spex_start(const struct spex_options *options);
  * selection would have more than 64 KiB or 1024 items; -EPERM before spex_start; or an error of
  * spex_start. After an error the selection is as it was. */
 SPEX_API int spex_set(const char *probes);
+
+/* For a program with an event loop that has set the option `polls`. Starts the thread that answers
+ * commands where one has called; does nothing else, and does not wait. So a program of one thread
+ * stays one until somebody calls, and libc spares it locks. To be called when spex_poll_descriptor
+ * is readable, or else at least once a second: commands wait for it.
+ *
+ * Returns 0; 1 when the thread runs, so that this need not be called any more; -EPERM where spex is
+ * not started; or the error of starting a thread. */
+SPEX_API int spex_poll(void);
+
+/* The descriptor that becomes readable when a command calls, for poll, select or epoll. It stays
+ * spex's. Returns -1 when the thread runs, and where there is no control socket. A program that
+ * closes descriptors that it does not know calls spex_poll and asks again, a second later. */
+SPEX_API int spex_poll_descriptor(void);
 
 /* Stops spex: switches every site off, collects what is left in the rings, finishes the output and
  * ends the collectors. A program that does not call it is stopped at exit.

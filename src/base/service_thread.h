@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads of the library in the program: how they are started, and the CPU time that they take. */
+/* Threads of the library in the program: how they are started, how they sleep, their memory, and
+ * the CPU time that they take. */
 #ifndef SPEX_BASE_SERVICE_THREAD_H
 #define SPEX_BASE_SERVICE_THREAD_H
 
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/futex.h>
 
 /* Bytes of stack that are enough for spex's own code. The usual 8 MiB are memory at once where the
  * process locks its memory, and address space everywhere. */
@@ -26,6 +33,30 @@ void spex_service_threads_await(uint64_t until_ns);
 
 /* To be called in the child of a fork, which has no service threads. */
 void spex_service_threads_fork_child(void);
+
+/* Sleeps while *futex is `value`: until spex_futex_wake, a signal, or the end of `limit` (NULL: no
+ * limit). libc has no function for this system call. */
+static inline void spex_futex_wait(int32_t *futex, int32_t value, const struct timespec *limit) {
+    syscall(SYS_futex, futex, FUTEX_WAIT, value, limit, NULL, 0);
+}
+
+/* Wakes at most `threads` threads that sleep at `futex`. */
+static inline void spex_futex_wake(int32_t *futex, int threads) {
+    syscall(SYS_futex, futex, FUTEX_WAKE, threads, NULL, NULL, 0);
+}
+
+/* Memory of zeros for what a service thread allocates itself; NULL without memory. For memory of
+ * the heap glibc would reserve 64 MiB of address space for the thread. */
+static inline void *spex_pages_take(size_t bytes) {
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* `bytes`: as they were taken. Does nothing where `memory` is NULL. */
+static inline void spex_pages_give_back(void *memory, size_t bytes) {
+    if (memory)
+        munmap(memory, bytes);
+}
 
 /* Notes that the CPU time of this thread since *since (0: since its start) was the library's. Sets
  * *since to the present. Nanoseconds. Any thread. */

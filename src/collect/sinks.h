@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sinks: consumers of the collectors' batches, in an RCU list that collectors walk without a
- * lock. */
+/* Sinks: consumers of the collectors' batches, in a list that collectors walk without a lock. */
 #ifndef SPEX_COLLECT_SINKS_H
 #define SPEX_COLLECT_SINKS_H
 
@@ -8,12 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <urcu/list.h>
-
 #include <spex/record.h>
 
 struct spex_sink {
-    struct cds_list_head node;
+    struct spex_sink *next;
 
     /* A batch from one ring, oldest first. Any collector thread, several at once. False: the batch
      * was not taken, and the sink gets no more: it is marked as broken. */

@@ -14,10 +14,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <urcu/futex.h>
-
 #include <spex/atomic.h>
 
+#include "base/service_thread.h"
 #include "kernels/sampling_plan.h"
 #include "probe/contexts.h"
 #include "probe/recording.h"
@@ -54,7 +53,7 @@ void spex_kernel_sampler_needed(uint64_t ticks) {
     if (wakes_at != AWAKE && (int64_t)(wakes_at - ticks) > 0) {
         /* The first call that is early enough wakes the thread; later calls need no system call. */
         spex_store_relaxed(&sampler_wake.wakes_at, AWAKE);
-        futex_async(&sampler_wake.calls, FUTEX_WAKE, 1, NULL, NULL, 0);
+        spex_futex_wake(&sampler_wake.calls, 1);
     }
 }
 
@@ -71,7 +70,7 @@ void spex_kernel_sampler_rest(uint64_t until, double ticks_per_second, int32_t s
     if (ticks <= 0)
         return;
     __atomic_store_n(&sampler_wake.wakes_at, until, __ATOMIC_SEQ_CST);
-    futex_async(&sampler_wake.calls, FUTEX_WAIT, seen, &limit, NULL, 0);
+    spex_futex_wait(&sampler_wake.calls, seen, &limit);
     spex_store_relaxed(&sampler_wake.wakes_at, AWAKE);
 }
 

@@ -8,9 +8,9 @@
 #include <limits.h>
 #include <time.h>
 
-#include <urcu/futex.h>
-
 #include <spex/atomic.h>
+
+#include "base/service_thread.h"
 
 /* The futex: how often the doorbell has rung. */
 static int32_t doorbell_rings;
@@ -21,7 +21,7 @@ static bool collectors_rest;
 
 void spex_doorbell_ring(void) {
     spex_fetch_add_release(&doorbell_rings, 1); /* C2 (C1): the reason was written before */
-    futex_async(&doorbell_rings, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    spex_futex_wake(&doorbell_rings, INT_MAX);
 }
 
 void spex_doorbell_alarm(void) {
@@ -40,7 +40,7 @@ int32_t spex_doorbell_rings(void) {
 void spex_doorbell_rest(uint64_t ns, bool idle, int32_t *seen) {
     struct timespec limit = {.tv_nsec = (long)ns};
     spex_store_relaxed(&collectors_rest, !idle);
-    futex_async(&doorbell_rings, FUTEX_WAIT, *seen, idle ? NULL : &limit, NULL, 0);
+    spex_futex_wait(&doorbell_rings, *seen, idle ? NULL : &limit);
     spex_store_relaxed(&collectors_rest, false);
     *seen = spex_doorbell_rings();
 }

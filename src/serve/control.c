@@ -15,8 +15,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <urcu/futex.h>
-
 #include "base/clock.h"
 #include "base/service_thread.h"
 #include "serve/call.h"
@@ -199,7 +197,7 @@ static void wait_for(struct pollfd *fds, int count, int timeout_ms) {
     const struct timespec rest = {.tv_nsec = SPEX_CONTROL_REST_NS};
     if (poll(fds, (nfds_t)count, timeout_ms) >= 0)
         return;
-    futex_async(&never, FUTEX_WAIT, 0, &rest, NULL, 0);
+    spex_futex_wait(&never, 0, &rest);
     for (int i = 0; i < count; i++)
         fds[i].revents = fds[i].fd >= 0 ? fds[i].events : 0;
 }
@@ -301,7 +299,7 @@ static int control_make(const struct spex_control_requests *requests) {
 /* The socket is opened by the caller's thread, so that the caller gets the error. A thread that
  * runs already, for a command that was called, serves the socket, too. */
 static int start_locked(const struct spex_control_requests *requests, const char *chosen,
-                        struct spex_error *error) {
+                        bool polled, struct spex_error *error) {
     int err = control_make(requests);
     if (err)
         return spex_fail(error, err, "out of memory");
@@ -311,7 +309,7 @@ static int start_locked(const struct spex_control_requests *requests, const char
     if (err)
         return err;
     control->has_door = control->wants_door = true;
-    err = control->running ? 0 : thread_start(control);
+    err = control->running || polled ? 0 : thread_start(control);
     if (err) {
         spex_error_set(error, "cannot start its thread: %s", strerror(-err));
         spex_listening_socket_close(&control->door);
@@ -321,11 +319,47 @@ static int start_locked(const struct spex_control_requests *requests, const char
 }
 
 int spex_control_start(const struct spex_control_requests *requests, const char *chosen,
-                       struct spex_error *error) {
+                       bool polled, struct spex_error *error) {
     pthread_mutex_lock(&control_lock);
-    int err = start_locked(requests, chosen, error);
+    int err = start_locked(requests, chosen, polled, error);
     pthread_mutex_unlock(&control_lock);
     return err;
+}
+
+static bool is_called(const struct spex_control *c) {
+    struct pollfd door = {.fd = c->door.socket.number, .events = POLLIN};
+    return c->has_door && poll(&door, 1, 0) > 0 && door.revents & POLLIN;
+}
+
+/* The program may have closed the socket's descriptor, or its file may be gone, as the thread would
+ * notice. */
+static int poll_locked(struct spex_control *c) {
+    if (!c->running)
+        spex_clients_look_after_door(c, spex_clock_ns(CLOCK_MONOTONIC));
+    if (!c->running && is_called(c)) {
+        int err = thread_start(c);
+        if (err)
+            return err;
+    }
+    return c->running;
+}
+
+/* Who has the lock is the thread, which may be busy for milliseconds, or starts or stops spex: the
+ * next call tells. */
+int spex_control_poll(void) {
+    if (pthread_mutex_trylock(&control_lock) != 0)
+        return 0;
+    int result = control ? poll_locked(control) : 0;
+    pthread_mutex_unlock(&control_lock);
+    return result;
+}
+
+int spex_control_poll_descriptor(void) {
+    pthread_mutex_lock(&control_lock);
+    int descriptor =
+        control && control->has_door && !control->running ? control->door.socket.number : -1;
+    pthread_mutex_unlock(&control_lock);
+    return descriptor;
 }
 
 /* The path is copied for later connections. Where the copy fails, the connection is not made
@@ -376,6 +410,12 @@ int spex_control_standing(char text[SPEX_CONTROL_TEXT_BYTES + 1]) {
     return err;
 }
 
+static void door_close(struct spex_control *c) {
+    if (c->has_door)
+        spex_listening_socket_close(&c->door);
+    c->has_door = c->wants_door = false;
+}
+
 /* Closes the listening socket itself, while the thread wakes up. It does so before the last report,
  * so that a client with that does not find the socket still listening. Joins without the lock,
  * which the thread needs to finish. Starts and stops are serialised by the lock of start and stop,
@@ -386,10 +426,9 @@ void spex_control_stop(void) {
     if (running) {
         control->stopping = true;
         control_wake(control);
-        if (control->has_door)
-            spex_listening_socket_close(&control->door);
-        control->has_door = control->wants_door = false;
     }
+    if (control)
+        door_close(control);
     pthread_mutex_unlock(&control_lock);
     if (!running)
         return;
@@ -397,6 +436,23 @@ void spex_control_stop(void) {
     pthread_mutex_lock(&control_lock);
     control->running = false;
     pthread_mutex_unlock(&control_lock);
+}
+
+static bool anybody_connected(const struct spex_control *c) {
+    for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)
+        if (spex_connection_there(&c->connections[i]))
+            return true;
+    return false;
+}
+
+/* The thread need not wake up to end, which would take two switches between threads. */
+bool spex_control_leave(void) {
+    pthread_mutex_lock(&control_lock);
+    bool left = !control || !anybody_connected(control);
+    if (control && left)
+        door_close(control);
+    pthread_mutex_unlock(&control_lock);
+    return left;
 }
 
 void spex_control_fork_prepare(void) {

@@ -27,10 +27,18 @@ struct spex_control_requests {
     int (*models)(const char *path, double samples, double share, char *answer, size_t size);
 };
 
-/* Starts the thread with a listening socket. `requests` stays valid for ever. `chosen`:
- * SPEX_CONTROL's directory, or NULL. 0, or a negative errno value with the reason. */
+/* Opens the listening socket, and starts the thread unless `polled`. `requests` stays valid for
+ * ever. `chosen`: SPEX_CONTROL's directory, or NULL. 0, or a negative errno value with the
+ * reason. */
 int spex_control_start(const struct spex_control_requests *requests, const char *chosen,
-                       struct spex_error *error);
+                       bool polled, struct spex_error *error);
+
+/* Starts the thread where somebody has called. Does not wait. 1: it runs; 0; or a negative errno
+ * value. */
+int spex_control_poll(void);
+
+/* The listening socket while no thread waits at it; -1 otherwise. */
+int spex_control_poll_descriptor(void);
 
 /* Connects to the command that waits at the socket `path`, or by the inherited socket `handover`
  * (call.h), and sends it a report every `interval_ms`. Starts the thread if it does not run. When
@@ -46,6 +54,11 @@ int spex_control_standing(char text[SPEX_CONTROL_TEXT_BYTES + 1]);
 /* Sends the last reports, closes all connections and joins the thread. Every site is off and every
  * record collected. Waits for slow readers, at most two seconds. */
 void spex_control_stop(void);
+
+/* At the exit of the process: removes the socket, and leaves the thread asleep until the process
+ * ends with it. False: somebody is connected and gets a last report; the thread is to be
+ * stopped. */
+bool spex_control_leave(void);
 
 /* Around a fork. The child has no control thread, and closes the parent's descriptors. */
 void spex_control_fork_prepare(void);

@@ -38,7 +38,7 @@ void spex_provider_of_path(const char *path, char *name) {
 struct search {
     uintptr_t address;
     bool program; /* the next object is the program, which comes first */
-    char *name;   /* empty: not found, or the program */
+    char *name;   /* empty: not found, or the program; NULL: not wanted */
 };
 
 static bool object_contains(const struct dl_phdr_info *info, uintptr_t address) {
@@ -58,7 +58,7 @@ static int object_compare(struct dl_phdr_info *info, size_t size, void *user) {
         search->program = false;
         return 0;
     }
-    if (!search->program && info->dlpi_name)
+    if (!search->program && search->name && info->dlpi_name)
         spex_provider_of_path(info->dlpi_name, search->name);
     return 1;
 }
@@ -77,6 +77,11 @@ void spex_provider_of_address(const void *address, char *name) {
     dl_iterate_phdr(object_compare, &search);
     if (!name[0])
         program_name(name);
+}
+
+bool spex_is_of_program(const void *address) {
+    struct search search = {.address = (uintptr_t)address, .program = true};
+    return dl_iterate_phdr(object_compare, &search) == 1 && search.program;
 }
 
 const char *spex_probe_called(const char *provider, const char *name, int32_t id, char *text,

@@ -4,6 +4,7 @@
 #ifndef SPEX_SITE_PROVIDER_H
 #define SPEX_SITE_PROVIDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,10 @@ void spex_provider_of_path(const char *path, char *name);
  * no object contains. Takes the loader's lock, so the caller holds none that a constructor may
  * take. */
 void spex_provider_of_address(const void *address, char *name);
+
+/* Whether the program itself contains `address`, and not a library, which may be unloaded. Takes
+ * the loader's lock. */
+bool spex_is_of_program(const void *address);
 
 /* Room for "provider/name" with the longest of both (of a stream, 127 bytes each). */
 enum { SPEX_PROBE_TEXT_BYTES = 2 * 128 };

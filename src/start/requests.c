@@ -158,7 +158,8 @@ static void door_open(void) {
     struct spex_error error;
     if (spex_life.settings.closed)
         return;
-    int err = spex_control_start(&spex_life_requests, spex_life.settings.control, &error);
+    int err = spex_control_start(&spex_life_requests, spex_life.settings.control,
+                                 spex_life.settings.polls, &error);
     if (err && !spex_life.followed && (spex_life.settings.control || spex_life.settings.probes))
         spex_message("no control socket: %s", error.text);
 }

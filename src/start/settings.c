@@ -195,6 +195,7 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
         .ring_records = options->ring_records ? options->ring_records : 8192,
         .batch_records = options->batch_records ? options->batch_records : 256,
         .ring_cpus = options->ring_cpus,
+        .polls = options->polls,
     };
     unsigned calibrate = !options->no_calibration;
     int err = read_number(SPEX_VARIABLE_COLLECTORS, &settings->collectors);

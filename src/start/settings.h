@@ -34,6 +34,8 @@ struct spex_settings {
     bool calibrate;
     /* There is to be no control socket. */
     bool closed;
+    /* The program calls spex_poll instead of having a thread wait for commands. */
+    bool polls;
     /* Directory of the control socket. NULL: the first one that can be used. */
     const char *control;
     /* The child of a fork collects as its parent does. */

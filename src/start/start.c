@@ -23,6 +23,7 @@
 #include "probe/threads.h"
 #include "rate/controller.h"
 #include "ring/rings.h"
+#include "site/provider.h"
 #include "site/registry.h"
 #include "site/selection.h"
 #include "start/life_state.h"
@@ -34,7 +35,7 @@
  * then the accounts, which read them. The control thread ends after that, so that its last report
  * has all records. The table comes last of the readers, when no other thread of spex runs; sinks
  * are freed after it because it reads the metrics. */
-static void stop_locked(void) {
+static void stop_locked(bool at_exit) {
     spex_sites_need((struct spex_selection){0});
     spex_sites_select((struct spex_selection){0});
     bool collected = spex_collectors_running() != 0;
@@ -46,7 +47,9 @@ static void stop_locked(void) {
         spex_metrics_end();
         spex_controller_close_accounts(end_ns);
     }
-    spex_control_stop();
+    /* The table tells what the threads have cost, so a thread that is left is not in it. */
+    if (collected || !at_exit || !spex_control_leave())
+        spex_control_stop();
     if (spex_life.output)
         spex_end_table_finish(spex_life.output);
     spex_sinks_finish();   /* a command may have asked for a stream though nothing was collected */
@@ -121,7 +124,7 @@ static int start_locked(const struct spex_options *options) {
         spex_life_select_standing();
         return 0;
     }
-    stop_locked();
+    stop_locked(false);
     return on;
 }
 
@@ -143,21 +146,42 @@ int spex_set(const char *probes) {
     return on;
 }
 
-/* Does nothing where spex has not been started. */
-int spex_stop(void) {
+static void stop(bool at_exit) {
     int before = errno;
     pthread_mutex_lock(&spex_life.lock);
     if (spex_life.started)
-        stop_locked();
+        stop_locked(at_exit);
     pthread_mutex_unlock(&spex_life.lock);
     errno = before;
+}
+
+/* Does nothing where spex has not been started. */
+int spex_stop(void) {
+    stop(false);
     return 0;
 }
 
-/* A program that returns from main without spex_stop gets its table, too. */
+/* A program that returns from main without spex_stop gets its table, too. A library may end before
+ * the process does: then no thread may be left in it. */
 __attribute__((destructor)) static void stop_at_exit(void) {
-    spex_stop();
+    stop(spex_is_of_program(&spex_life));
     spex_threads_exit();
+}
+
+/* Waits for no lock, because a program's event loop must not wait: nothing is done while another
+ * thread starts, sets or stops spex. */
+int spex_poll(void) {
+    int before = errno, result = 0;
+    if (pthread_mutex_trylock(&spex_life.lock) == 0) {
+        result = spex_life.started ? spex_control_poll() : -EPERM;
+        pthread_mutex_unlock(&spex_life.lock);
+    }
+    errno = before;
+    return result;
+}
+
+int spex_poll_descriptor(void) {
+    return spex_control_poll_descriptor();
 }
 
 /* Without a lock: each figure is read by itself, so the figures may differ by what happens

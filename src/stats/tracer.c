@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/service_thread.h"
 #include "ring/probe_type.h"
 
 struct probe {
@@ -59,10 +61,10 @@ void spex_tracer_destroy(struct spex_tracer *tracer) {
         return;
     for (size_t p = 0; p < tracer->count; p++)
         for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++) {
-            free(tracer->probes[p].values[s]);
-            free(tracer->probes[p].losses[s]);
+            spex_pages_give_back(tracer->probes[p].values[s], sizeof(struct spex_values));
+            spex_pages_give_back(tracer->probes[p].losses[s], sizeof(struct spex_values));
         }
-    free(tracer->probes);
+    spex_pages_give_back(tracer->probes, tracer->room * sizeof(*tracer->probes));
     free(tracer);
 }
 
@@ -85,17 +87,25 @@ static size_t position_of(const struct spex_tracer *tracer, uint64_t key) {
     return low;
 }
 
+/* Doubles the room for probes. False: no memory. */
+static bool room_grow(struct spex_tracer *tracer) {
+    size_t room = tracer->room ? tracer->room * 2 : 16;
+    struct probe *probes = spex_pages_take(room * sizeof(*probes));
+    if (!probes)
+        return false;
+    if (tracer->count > 0)
+        memcpy(probes, tracer->probes, tracer->count * sizeof(*probes));
+    spex_pages_give_back(tracer->probes, tracer->room * sizeof(*probes));
+    tracer->probes = probes;
+    tracer->room = room;
+    return true;
+}
+
 /* Inserts the record's probe at a position, so that the array stays sorted. NULL: no memory. */
 static struct probe *probe_insert(struct spex_tracer *tracer, size_t at,
                                   const struct spex_record *record) {
-    if (tracer->count == tracer->room) {
-        size_t room = tracer->room ? tracer->room * 2 : 16;
-        struct probe *probes = realloc(tracer->probes, room * sizeof(*probes));
-        if (!probes)
-            return NULL;
-        tracer->probes = probes;
-        tracer->room = room;
-    }
+    if (tracer->count == tracer->room && !room_grow(tracer))
+        return NULL;
     for (size_t i = tracer->count++; i > at; i--)
         tracer->probes[i] = tracer->probes[i - 1];
     tracer->probes[at] = (struct probe){
@@ -187,7 +197,7 @@ static void spread_add(struct spex_variance *spread, const struct spex_record *r
 
 /* A new set of values; NULL: no memory. */
 static struct spex_values *values_create(double origin) {
-    struct spex_values *values = malloc(sizeof(*values));
+    struct spex_values *values = spex_pages_take(sizeof(*values));
     if (!values)
         return NULL;
     spex_values_clear(values);

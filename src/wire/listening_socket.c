@@ -81,10 +81,13 @@ static int listen_hidden(int fd, int directory, const char *path, const char *hi
 }
 
 /* Whether this process listens at the name already: another copy of spex does, such as a library
- * has that was linked with one of its own. */
+ * has that was linked with one of its own. Mostly there is no such file, which spares a
+ * connection. */
 static bool is_listened_at_here(int directory, const char *name) {
     struct ucred peer;
     socklen_t size = sizeof(peer);
+    if (faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
+        return false;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return false;

@@ -285,10 +285,59 @@ static void who_is_silent_for_long_is_left(void **state) {
     close(subscriber);
 }
 
+static bool is_readable(int descriptor) {
+    struct pollfd one = {.fd = descriptor, .events = POLLIN};
+    return poll(&one, 1, 0) == 1;
+}
+
+static int polled_start(void) {
+    const struct spex_options options = {.size = sizeof(options), .polls = true};
+    return spex_start(&options);
+}
+
+static void no_thread_waits_in_a_program_that_polls(void **state) {
+    int threads = serving_count("/proc/self/task");
+    (void)state;
+    assert_int_equal(spex_poll(), -EPERM);
+    assert_int_equal(spex_poll_descriptor(), -1);
+    assert_int_equal(polled_start(), 0);
+    assert_int_equal(spex_poll(), 0);
+    assert_false(is_readable(spex_poll_descriptor()));
+    assert_int_equal(serving_count("/proc/self/task"), threads);
+    int caller = caller_connect();
+    assert_true(caller_send(caller, SPEX_CONTROL_SELECT, 0, ""));
+    assert_true(is_readable(spex_poll_descriptor()));
+    assert_int_equal(serving_count("/proc/self/task"), threads);
+    assert_int_equal(spex_poll(), 1);
+    struct spex_profile_reader reader = {0};
+    assert_int_equal(caller_receive(caller, &reader), 1);
+    spex_profile_reader_free(&reader);
+    assert_true(serving_count("/proc/self/task") > threads);
+    assert_int_equal(spex_poll_descriptor(), -1);
+    close(caller);
+    spex_stop();
+    assert_int_equal(serving_count(serving_directory), 0);
+}
+
+static void who_polls_and_is_not_called_leaves_nothing(void **state) {
+    (void)state;
+    assert_int_equal(polled_start(), 0);
+    assert_int_equal(serving_count(serving_directory), 1);
+    spex_stop();
+    assert_int_equal(serving_count(serving_directory), 0);
+    assert_int_equal(polled_start(), 0);
+    close(spex_poll_descriptor());
+    WAIT_UNTIL(spex_poll() == 0 && fcntl(spex_poll_descriptor(), F_GETFD) >= 0);
+    close(caller_connect());
+    assert_true(is_readable(spex_poll_descriptor()));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, serving_setup, serving_teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(no_thread_waits_in_a_program_that_polls, serving_teardown),
+        cmocka_unit_test_teardown(who_polls_and_is_not_called_leaves_nothing, serving_teardown),
         TEST(what_cannot_be_understood_is_refused),
         TEST(who_does_not_speak_the_protocol_is_left),
         TEST(who_has_said_all_gets_the_answer),

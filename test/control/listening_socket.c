@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 
 #include "wire/listening_socket.h"
-#include "wire/standing.h"
 
 enum { NOBODY = 65534 };
 
@@ -460,41 +459,6 @@ static void set_user_id_programs_have_none(void **state) {
     unlink(copy);
 }
 
-static int standing(char text[SPEX_CONTROL_TEXT_BYTES + 1]) {
-    return spex_standing_read(serving_directory, "app", text);
-}
-
-/* In a directory of mode 0700, which serving_begin makes. */
-static void a_standing_selection_is_its_users(void **state) {
-    char text[SPEX_CONTROL_TEXT_BYTES + 1], path[SPEX_CONTROL_PATH_BYTES];
-    int place = open(serving_directory, O_PATH | O_CLOEXEC), fds = serving_count("/proc/self/fd");
-    (void)state;
-    strcpy(path, in_directory("select-app"));
-    assert_int_equal(standing(text), -ENOENT);
-    assert_int_equal(spex_standing_write(place, "../app", "query"), -EINVAL);
-    assert_int_equal(spex_standing_write(place, "app", "query,parse"), 0);
-    assert_int_equal(spex_standing_write(place, "app", "query"), 0);
-    assert_int_equal(standing(text), 0);
-    assert_string_equal(text, "query");
-    assert_int_equal(serving_count(serving_directory), 1);
-    assert_int_equal(chmod(serving_directory, 0755), 0);
-    assert_int_equal(standing(text), -EPERM);
-    assert_int_equal(chmod(serving_directory, 0700), 0);
-    assert_int_equal(truncate(path, SPEX_CONTROL_TEXT_BYTES + 1), 0);
-    assert_int_equal(standing(text), -E2BIG);
-    assert_int_equal(truncate(path, 100), 0); /* zeros */
-    assert_int_equal(standing(text), -EINVAL);
-    if (geteuid() == 0) {
-        assert_int_equal(chown(path, NOBODY, (gid_t)-1), 0);
-        assert_int_equal(standing(text), -EPERM);
-    }
-    assert_int_equal(spex_standing_write(place, "app", NULL), 0);
-    assert_int_equal(symlink("/etc/hostname", path), 0);
-    assert_int_equal(standing(text), -ELOOP);
-    assert_int_equal(serving_count("/proc/self/fd"), fds);
-    close(place);
-}
-
 /* As the set-user-ID program: it starts spex, and has no thread but this one. */
 static int started(void) {
     if (geteuid() == getuid())
@@ -527,7 +491,6 @@ int main(int argc, char **argv) {
         TEST(other_users_are_kept_out),
         TEST(root_may_call_everybody),
         TEST(set_user_id_programs_have_none),
-        TEST(a_standing_selection_is_its_users),
     };
     if (argc > 1)
         return strcmp(argv[1], "started") == 0 ? started() : 2;

@@ -3,6 +3,7 @@
 """The benches run, count what they did and print what docs are made from.
 
 usage: benches.py OVERHEAD DRAIN RATES BUDGET REACTION REGIONS FUNCTIONS STARTUP CALIBRATION
+                  FOOTPRINT WAITING
 """
 
 import json
@@ -21,6 +22,8 @@ REGIONS = None
 FUNCTIONS = None
 STARTUP = None
 CALIBRATION = None
+FOOTPRINT = None
+WAITING = None
 
 TYPES = ("CNT", "LAT", "TPT", "LLC", "FLT", "CTXSW", "PERFCNTR", "SNAPSHOT", "KERNEL")
 
@@ -79,8 +82,9 @@ class Benches(unittest.TestCase):
 
     def test_startup(self):
         result = json.loads(output(STARTUP, "--json", "--rounds", "3"))
-        self.assertEqual([case["program"] for case in result["results"]],
-                         ["without spex", "linked", "started, off", "started, on"])
+        programs = ["without spex", "linked", "started, off", "started, on"]
+        self.assertIn([case["program"] for case in result["results"]],
+                      [programs, programs + ["static, " + program for program in programs]])
         self.assertEqual([limit["kept"] for limit in result["limits"]],
                          [limit["figure"] <= limit["at_most"] for limit in result["limits"]])
         self.assertRegex(output(STARTUP, "--rounds", "1"), r"started, on +[0-9.]+ +-?[0-9.]+  at most 3: ")
@@ -96,6 +100,19 @@ class Benches(unittest.TestCase):
         self.assertGreater(found["all", "polled"]["p10"], 0)
         self.assertRegex(output(CALIBRATION, "--rounds", "1"), r"LAT +on +[0-9.]+ ")
         self.refuse(CALIBRATION, "--rounds", "0")
+
+    def test_footprint(self):
+        result = json.loads(output(FOOTPRINT, "--json", "--rounds", "1"))
+        self.assertGreater(result["results"][0]["kilobytes"], 100)
+        self.assertEqual([limit["kept"] for limit in result["limits"]],
+                         [limit["figure"] <= limit["at_most"] for limit in result["limits"]])
+        self.refuse(FOOTPRINT, "--rounds", "0")
+
+    def test_waiting(self):
+        result = json.loads(output(WAITING, "--json", "--rounds", "1"))
+        self.assertEqual({(case["waits"], case["loop"]) for case in result["results"]},
+                         {(way, loop) for way in ("polled", "thread") for loop in ("malloc", "putc", "no libc")})
+        self.refuse(WAITING, "--rounds", "0")
 
     def test_rates(self):
         result = json.loads(output(RATES, "--json", "--rounds", "3"))
@@ -216,5 +233,6 @@ class Benches(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    OVERHEAD, DRAIN, RATES, BUDGET, REACTION, REGIONS, FUNCTIONS, STARTUP, CALIBRATION = sys.argv[1:10]
-    unittest.main(argv=sys.argv[:1] + sys.argv[10:], verbosity=2)
+    (OVERHEAD, DRAIN, RATES, BUDGET, REACTION, REGIONS, FUNCTIONS, STARTUP, CALIBRATION, FOOTPRINT,
+     WAITING) = sys.argv[1:12]
+    unittest.main(argv=sys.argv[:1] + sys.argv[12:], verbosity=2)

@@ -128,7 +128,7 @@ class Refusals(Programs):
     def test_a_statically_linked_program(self):
         program = os.path.join(self.folder, "static")
         command = ["gcc", "-static", "-Wl,--fatal-warnings", "-I", os.path.join(ROOT, "include"), "-o", program]
-        libraries = ["-pthread", "-lm", "-lurcu-bp", "-lurcu-common"]
+        libraries = ["-pthread", "-lm"]
         if not LIBRARY or subprocess.run(command + ["-x", "c", "-", "-x", "none", *libraries], text=True, check=False,
                                          input="int main(void) { return 0; }", capture_output=True).returncode:
             self.skipTest("nothing can be linked statically here")

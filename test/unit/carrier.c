@@ -10,6 +10,14 @@ SPEX_PROBE_NAME(CARRIED, "carrier.work");
 /* Records made of so many executions, or a negative errno value. */
 __attribute__((visibility("default"))) int carrier_collect(unsigned times);
 
+/* As spex_start; the control socket is in this directory. */
+__attribute__((visibility("default"))) int carrier_start(const char *control);
+
+int carrier_start(const char *control) {
+    const struct spex_options options = {.size = sizeof(options), .control = control};
+    return spex_start(&options);
+}
+
 int carrier_collect(unsigned times) {
     const struct spex_options options = {
         .size = sizeof(options), .probes = "carrier.*", .out = "/dev/null"};

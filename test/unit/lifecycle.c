@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -34,6 +35,25 @@ static void without_a_selection_nothing_starts(void **state) {
     assert_true(now.sites > 0);
     assert_int_equal(spex_stop(), 0);
     assert_int_equal(thread_count(NULL), threads);
+}
+
+static size_t address_space(void) {
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%lu", &pages), 1);
+    fclose(file);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* A thread that allocates from the heap would have 64 MiB reserved by glibc. */
+static void collecting_takes_little_address_space_beside_the_rings(void **state) {
+    (void)state;
+    size_t before = address_space();
+    assert_int_equal(start("*"), 0);
+    work(10);
+    spex_stop();
+    assert_in_range(address_space() - before, 1, status_now().ring_bytes + (40 << 20));
 }
 
 /* Errors are returned; who checks errno after a call of their own is not misled. */
@@ -389,6 +409,7 @@ static void a_performance_counter_can_be_set(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(without_a_selection_nothing_starts, stop),
+        cmocka_unit_test_teardown(collecting_takes_little_address_space_beside_the_rings, stop),
         cmocka_unit_test_teardown(a_selection_can_come_later, stop),
         cmocka_unit_test_teardown(it_starts_once, stop),
         cmocka_unit_test_teardown(errno_stays_as_it_was, stop),

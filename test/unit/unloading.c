@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* A library that contains all of spex is unloaded when its collection has stopped: threads that
- * have made records end afterwards, the program forks, and nobody looks for spex's code.
+ * have made records end afterwards, the program forks, and nobody looks for spex's code. A library
+ * that is unloaded while its spex runs leaves no thread behind.
  *
  *     unloading LIBRARY */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +18,7 @@
 enum { ROUNDS = 3, THREADS = 3, EXECUTIONS = 100 };
 
 static int (*collect)(unsigned times);
+static int (*start)(const char *control);
 static pthread_barrier_t have_collected;
 static pthread_barrier_t unloaded;
 
@@ -40,15 +45,25 @@ static void *thread_run(void *arg) {
     return NULL;
 }
 
+static void find(void *library, const char *name, void *function) {
+    void *symbol = dlsym(library, name);
+    if (!symbol)
+        fail(dlerror());
+    memcpy(function, &symbol, sizeof(symbol));
+}
+
 static void *load(const char *path) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         fail(dlerror());
-    void *symbol = dlsym(library, "carrier_collect");
-    if (!symbol)
-        fail(dlerror());
-    memcpy(&collect, &symbol, sizeof(collect));
+    find(library, "carrier_collect", &collect);
+    find(library, "carrier_start", &start);
     return library;
+}
+
+static void unload(void *library, const char *path) {
+    if (dlclose(library) != 0 || dlopen(path, RTLD_NOW | RTLD_NOLOAD))
+        fail("the library is not unloaded");
 }
 
 static void fork_once(void) {
@@ -67,12 +82,53 @@ static void round_run(const char *path) {
         if (pthread_create(&threads[t], NULL, thread_run, NULL) != 0)
             fail("no thread");
     pthread_barrier_wait(&have_collected);
-    if (dlclose(library) != 0 || dlopen(path, RTLD_NOW | RTLD_NOLOAD))
-        fail("the library is not unloaded");
+    unload(library, path);
     pthread_barrier_wait(&unloaded);
     for (int t = 0; t < THREADS; t++)
         pthread_join(threads[t], NULL);
     fork_once();
+}
+
+static bool is_called(const char *thread, const char *name) {
+    char path[300], called[16] = "";
+    snprintf(path, sizeof(path), "/proc/self/task/%s/comm", thread);
+    FILE *file = fopen(path, "re");
+    if (file && !fgets(called, sizeof(called), file))
+        called[0] = '\0';
+    if (file)
+        fclose(file);
+    return strncmp(called, name, strlen(name)) == 0;
+}
+
+static bool has_thread(const char *name) {
+    DIR *threads = opendir("/proc/self/task");
+    const struct dirent *thread;
+    bool found = false;
+    while (threads && !found && (thread = readdir(threads)))
+        found = is_called(thread->d_name, name);
+    if (threads)
+        closedir(threads);
+    return found;
+}
+
+/* A new thread has its name after a moment, and one that has been joined is in the list for one. */
+static void await_thread(const char *name, bool there) {
+    alarm(60);
+    while (has_thread(name) != there)
+        sched_yield();
+    alarm(0);
+}
+
+static void unload_started(const char *path) {
+    char directory[] = "/tmp/spex-unloading-XXXXXX";
+    void *library = load(path);
+    if (!mkdtemp(directory) || start(directory) != 0)
+        fail("spex does not start");
+    await_thread("spex-control", true);
+    unload(library, path);
+    await_thread("spex-control", false);
+    if (rmdir(directory) != 0)
+        fail("the socket is still there");
 }
 
 int main(int argc, char **argv) {
@@ -80,6 +136,9 @@ int main(int argc, char **argv) {
         return 2;
     pthread_barrier_init(&have_collected, NULL, THREADS + 1);
     pthread_barrier_init(&unloaded, NULL, THREADS + 1);
+    unsetenv("SPEX_CONTROL");
+    unload_started(argv[1]);
+    setenv("SPEX_CONTROL", "off", 1);
     for (int round = 0; round < ROUNDS; round++)
         round_run(argv[1]);
     return 0;

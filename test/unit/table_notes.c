@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* The lines below the table: what a budget pays for, what has been taken off times, what it costs. */
+#include <math.h>
+#include <stdbool.h>
+
+#include "made_profile.h"
+#include "profile/figures.h"
+
+static bool near(double a, double b) {
+    return fabs(a - b) < 1e-6;
+}
+
+/* Of a time that is not the program's CPU time. */
+static void what_was_used_of_a_budget(void **state) {
+    (void)state;
+    profile.process.budget = 0.01;
+    profile.process.budget_spent = 0.02;
+    profile.process.budget_seconds = 4;
+    expect("probe  type  1 in  count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
+           "lost  off\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n"
+           "budget: 1 % of the program's time; as believed, 0.5 % was used (20 ms with spex's own "
+           "threads, of 4 s)\n");
+}
+
+/* Ten ticks of each value are the clock's, which alone are nothing. */
+static void times_without_those_of_the_clock(void **state) {
+    (void)state;
+    record(SPEX_LAT, 1, 1, 10, 0, 0);
+    record(SPEX_LAT, 1, 1, 8, 0, 0);
+    for (int i = 0; i < 10; i++)
+        record(SPEX_LAT, 2, 1, 1010, 0, 0);
+    for (int i = 0; i < 9; i++)
+        record(SPEX_LAT, 3, 1, 20 + (uint64_t)i % 2 * 20, 0, 0);
+    row(SPEX_LAT, 1, "nothing");
+    row(SPEX_LAT, 2, "long");
+    row(SPEX_LAT, 3, "short");
+    type(SPEX_LAT, 0, true, true);
+    types[0].empty = 10;
+    types[0].empty_error = 3;
+    expect(
+        "probe    type  1 in  count  per second   value      mean    p50    p90    p99  p99.9    "
+        "max   total  lost\n"
+        "nothing  lat      1      2           1    time      0 ns   0 ns   0 ns   0 ns   0 ns   "
+        "0 ns    0 ns     0\n"
+        "                                        (95 %)         ?      ?      ?      ?      ?     "
+        "         ?\n"
+        "long     lat      1     10           5    time      1 µs   1 µs   1 µs   1 µs   1 µs   "
+        "1 µs   10 µs     0\n"
+        "short    lat      1      9         4.5    time  18.89 ns  10 ns  30 ns  30 ns  30 ns  "
+        "30 ns  170 ns     0\n"
+        "                                        (95 %)     ±21 %  ±60 %  ±20 %  ±20 %  ±20 %     "
+        "     ±21 %\n"
+        "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+        "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved; a record costs lat 20 ns, a "
+        "skipped execution 2 ns\n"
+        "times are without what the clock itself takes: lat 10 ns ±3\n");
+}
+
+/* Of executions with twice the time, half of it or the same part of each was of probes within. */
+static void times_without_those_of_probes_within(void **state) {
+    struct spex_figures figures;
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        record(SPEX_LAT, 1, 1, 1000 + (uint64_t)i % 2 * 1000, 0, 0);
+    row(SPEX_LAT, 1, "outer");
+    type(SPEX_LAT, 0, true, true);
+    for (int i = 0; i < 3; i++)
+        spex_line_add(&rows[0].probe.nested, 1000 + i % 2 * 1000, 500 + i % 2 * 500);
+    spex_figures_of(&profile, &rows[0], 0, &figures);
+    assert_true(near(figures.mean, 1500) && figures.nested == 0); /* too few */
+    spex_line_add(&rows[0].probe.nested, 2000, 1000);
+    spex_figures_of(&profile, &rows[0], 0, &figures);
+    assert_true(near(figures.mean, 750) && near(figures.nested, 750));
+    assert_true(near(figures.max, 1000) && near(figures.total, 20 * 750));
+    /* The truth may be that they took nothing. */
+    assert_true(figures.mean_margin >= 750 && figures.quantiles[SPEX_FIGURES_P99].high >= 2000);
+    rows[0].probe.nested = (struct spex_line_sums){0};
+    for (int i = 0; i < 100; i++)
+        spex_line_add(&rows[0].probe.nested, 1000 + i % 2 * 1000, 300);
+    spex_figures_of(&profile, &rows[0], 0, &figures);
+    assert_true(near(figures.mean, 1200) && near(figures.max, 1700) && near(figures.min, 700));
+}
+
+/* Executions were looked at, and no record has been taken yet, as when a program is killed. */
+static void probes_within_a_probe_without_records(void **state) {
+    char *text = NULL;
+    size_t size;
+    (void)state;
+    row(SPEX_LAT, 1, "outer");
+    type(SPEX_LAT, 0, true, true);
+    for (int i = 0; i < 9; i++)
+        spex_line_add(&rows[0].probe.nested, 1000, 500);
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    spex_table_print(file, &profile);
+    assert_int_equal(fclose(file), 0);
+    assert_non_null(strstr(text, "outer"));
+    assert_null(strstr(text, "probes within"));
+    free(text);
+}
+
+static void what_it_costs(void **state) {
+    (void)state;
+    profile.process.program_seconds = 0.001;
+    profile.process.collector_seconds = 0.25;
+    record(SPEX_CNT, 1, 1000, 1, 0, 0);
+    record(SPEX_PERFCNTR, 2, 1, 1, 0, 0);
+    row(SPEX_CNT, 1, "");
+    row(SPEX_PERFCNTR, 2, "");
+    type(SPEX_CNT, 0, true, true);
+    type(SPEX_LAT, 0, false, true);
+    type(SPEX_PERFCNTR, 0, false, true);
+    type(SPEX_PERFCNTR, 3, true, true);
+    expect("probe  type      1 in  count  per second   value  mean  p50  p90  p99  p99.9  max  "
+           "total  lost\n"
+           "1      cnt       1000   1000         500       -     -    -    -    -      -    -      "
+           "-     0\n"
+           "2      perfcntr     1      1         0.5  events     1    1    1    1      1    1      "
+           "1     0\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved; a record costs cnt 20 ns, "
+           "perfcntr 20 ns, a skipped execution 2 ns\n"
+           "overhead, as believed: probes 2.038 µs, 0.2 % of the program's CPU time of 1 ms; "
+           "spex's own threads 250 ms\n");
+}
+
+/* Believed to cost two milliseconds, as each of a million executions costs 2 ns in calibration. */
+static void what_it_costs_is_a_part_of_the_time(void **state) {
+    char *text = NULL;
+    size_t size;
+    (void)state;
+    profile.process.program_seconds = 0.001;
+    record(SPEX_CNT, 1, 1000000, 1, 0, 0);
+    row(SPEX_CNT, 1, "");
+    type(SPEX_CNT, 0, true, true);
+    assert_true(spex_profile_cost(&profile) == 0.001);
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    spex_table_print(file, &profile);
+    assert_int_equal(fclose(file), 0);
+    assert_non_null(strstr(text, "probes at most 1 ms, 100 % of the program's CPU time of 1 ms"));
+    free(text);
+}
+
+static void costs_that_are_not_known(void **state) {
+    (void)state;
+    profile.process.program_seconds = 0.001;
+    record(SPEX_CNT, 1, 1, 1, 0, 0);
+    row(SPEX_CNT, 1, "");
+    type(SPEX_CNT, 0, true, false);
+    expect("probe  type  1 in  count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
+           "lost\n"
+           "1      cnt      1      1         0.5      -     -    -    -    -      -    -      -    "
+           " 0\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n"
+           "overhead: of probes not known; the program's CPU time 1 ms; spex's own threads 0 ns\n");
+}
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_was_used_of_a_budget, setup, teardown),
+        cmocka_unit_test_setup_teardown(times_without_those_of_the_clock, setup, teardown),
+        cmocka_unit_test_setup_teardown(times_without_those_of_probes_within, setup, teardown),
+        cmocka_unit_test_setup_teardown(probes_within_a_probe_without_records, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_it_costs, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_it_costs_is_a_part_of_the_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(costs_that_are_not_known, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
