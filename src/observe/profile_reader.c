@@ -110,7 +110,7 @@ static int take_types(struct spex_profile_reader *reader, const char *entries,
         text_finish(type->text, sizeof(type->text));
         if (!spex_probe_type_valid(type->probe_type) || !is_figure(type->test) ||
             !is_figure(type->skip) || !is_figure(type->record) || !is_figure(type->polled) ||
-            !is_amount(type->empty) || !is_amount(type->empty_error))
+            !is_amount(type->empty) || !is_amount(type->empty_error) || !is_amount(type->drawn))
             err = -EPROTO;
     }
     return err;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Measures costs with the code that probes execute: loops run over a site of their own, in the
- * states off, counted and recorded, and write into rings that no collector reads. The cost is the
- * shortest of several runs, because disturbances only make a run longer, minus the shortest run of
- * the empty loop. The spans that the loops time are empty, so their records tell what a span of
- * nothing reads. Runs on the thread that switches the first site of the type on. */
+ * states off, counted, recorded and recorded by chance, and write into rings that no collector reads. The loops run in
+ * short batches, in turn. Disturbances only make a batch longer, so of each loop the shortest batch
+ * counts: it is seldom interrupted, and it finds the moments at which the other processor of the
+ * core is idle, if there are any. The cost is its time minus that of the empty loop. The spans that
+ * the loops time are empty, so their records tell what a span of nothing reads. Runs on the thread
+ * that switches the first site of the type on. */
 #include "probe/calibration.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include <spex/atomic.h>
@@ -14,15 +17,23 @@
 
 #include "probe/recording.h"
 #include "site/cost.h"
+#include "site/sampling_rate.h"
 
-/* RUN_TICKS is the length of a run: long compared with reading the clock, and short enough that all
- * runs of a type together take less than a millisecond. */
+/* BATCH_TICKS is the length of a batch: long compared with reading the clock, and short enough that
+ * most batches are not interrupted. TYPE_TICKS limits all batches of a type together, about 0.1 ms,
+ * except where reading a counter takes long. The ring's records fit into the first-level cache,
+ * with any type: what larger rings cost differs from start to start, by where their pages lie. */
 enum {
-    RUNS = 7,
+    ROUNDS = 120,
+    ROUNDS_LEAST = 7,
+    TYPE_TICKS = 250000,
     TRIAL_REPETITIONS = 16,
-    REPETITIONS_MAX = 500,
-    RUN_TICKS = 100000,
-    RING_RECORDS = 512,
+    REPETITIONS_MAX = 250,
+    BATCH_TICKS = 1000,
+    DRAWN_PERIOD = 4,
+    DRAWN_TICKS = 4000,
+    DRAWN_ROUNDS = 4,
+    RING_RECORDS = 64,
 };
 
 /* What the loops work on. The site belongs to no module; its index is that of the extra row that
@@ -120,28 +131,38 @@ static calibration_loop *calibration_loop_of(uint32_t type) {
     }
 }
 
-/* Returns the ticks of one repetition. The first, short run fills the caches, and its length
- * decides how many repetitions a run has. */
-static double loop_ticks(calibration_loop *run, struct calibration *bench) {
-    uint64_t trial = run(bench, TRIAL_REPETITIONS) / TRIAL_REPETITIONS;
-    size_t repetitions = RUN_TICKS / (trial ? trial : 1);
-    if (repetitions > REPETITIONS_MAX)
-        repetitions = REPETITIONS_MAX;
-    if (repetitions < TRIAL_REPETITIONS)
-        repetitions = TRIAL_REPETITIONS;
-    uint64_t best = UINT64_MAX;
-    for (int r = 0; r < RUNS; r++) {
-        uint64_t ticks = run(bench, repetitions);
-        best = ticks < best ? ticks : best;
-    }
-    return (double)best / (double)repetitions;
+/* A loop in one state of the site. */
+struct measured_loop {
+    calibration_loop *run;
+    uint32_t control;
+    uint32_t ticks; /* how long a batch is to be */
+    size_t repetitions;
+    /* Ticks of the shortest batch. */
+    uint64_t best;
+};
+
+static uint64_t batch_ticks(struct calibration *bench, const struct measured_loop *loop,
+                            size_t repetitions) {
+    bench->site.control = loop->control;
+    return loop->run(bench, repetitions);
 }
 
-/* Returns the ticks that an execution takes while the site has this control word. */
-static double loop_cost(calibration_loop *run, struct calibration *bench, uint32_t control) {
-    bench->site.control = control;
-    double cost = loop_ticks(run, bench) - loop_ticks(run_empty, bench);
-    return cost > 0 ? cost : 0;
+/* Decides how many repetitions a batch has. The first of the two short batches fills the caches. */
+static void loop_begin(struct calibration *bench, struct measured_loop *loop) {
+    batch_ticks(bench, loop, TRIAL_REPETITIONS);
+    uint64_t trial = batch_ticks(bench, loop, TRIAL_REPETITIONS) / TRIAL_REPETITIONS;
+    size_t repetitions = loop->ticks / (trial ? trial : 1);
+    loop->repetitions = repetitions > REPETITIONS_MAX     ? REPETITIONS_MAX
+                        : repetitions < TRIAL_REPETITIONS ? TRIAL_REPETITIONS
+                                                          : repetitions;
+    loop->best = UINT64_MAX;
+}
+
+/* Runs a batch; returns its ticks. The repetition before it belongs to the change of the site's
+ * state. */
+static uint64_t loop_batch(struct calibration *bench, struct measured_loop *loop) {
+    batch_ticks(bench, loop, 1);
+    return batch_ticks(bench, loop, loop->repetitions);
 }
 
 static int order_readings(const void *a, const void *b) {
@@ -163,7 +184,7 @@ static size_t readings_take(const struct spex_rings *rings, uint32_t type, uint6
     return count;
 }
 
-/* Returns what a span of nothing reads, from the records of the last run. The largest readings, a
+/* Returns what a span of nothing reads, from the records of a batch. The largest readings, a
  * tenth, are left out: they contain disturbances. */
 static struct spex_empty_span readings_mean(uint64_t *readings, size_t count) {
     double sum = 0, squares = 0;
@@ -177,18 +198,92 @@ static struct spex_empty_span readings_mean(uint64_t *readings, size_t count) {
     return (struct spex_empty_span){mean, count ? sqrt(squares / (double)count) : 0};
 }
 
-static void empty_measure(uint32_t type, const struct spex_rings *rings) {
-    uint64_t readings[RING_RECORDS];
-    size_t count = spex_probe_type_ticks(type) ? readings_take(rings, type, readings) : 0;
-    spex_cost_empty_set(type, readings_mean(readings, count));
+/* What a type is measured by. LOOP_CLOCK is an empty loop without repetitions: the two readings of
+ * the clock, which every batch contains. */
+enum { LOOP_CLOCK, LOOP_EMPTY, LOOP_OFF, LOOP_SKIP, LOOP_RECORD, LOOP_POLLED, LOOPS };
+
+/* Ticks that an execution takes in this loop. */
+static double loop_cost(const struct measured_loop *loops, int loop) {
+    double clock = (double)loops[LOOP_CLOCK].best;
+    double empty = ((double)loops[LOOP_EMPTY].best - clock) / (double)loops[LOOP_EMPTY].repetitions;
+    double cost = ((double)loops[loop].best - clock) / (double)loops[loop].repetitions - empty;
+    return cost > 0 ? cost : 0;
 }
 
-/* Measures the type in all states. The period of the state "counted" is so long that no run reaches
- * it. A polled execution costs the same for all types, so the first type measures it. */
+/* The batches in which chance chooses the records. How many there are differs from batch to batch,
+ * so the shortest one tells nothing. */
+struct drawn_batches {
+    struct measured_loop loop;
+    size_t count;
+    double ticks[ROUNDS], records[ROUNDS];
+};
+
+static double records_made(const struct spex_rings *rings, uint32_t type) {
+    double made = 0;
+    for (unsigned cpu = 0; cpu <= rings->cpus; cpu++) {
+        struct spex_ring ring =
+            spex_rings_at(rings, cpu * SPEX_PROBE_TYPES + spex_probe_type_ring(type));
+        made += (double)spex_ring_count(&ring).produced;
+    }
+    return made;
+}
+
+static void drawn_batch(struct calibration *bench, uint32_t type, struct drawn_batches *drawn) {
+    batch_ticks(bench, &drawn->loop, 1);
+    double before = records_made(&bench->rings, type);
+    drawn->ticks[drawn->count] = (double)batch_ticks(bench, &drawn->loop, drawn->loop.repetitions);
+    drawn->records[drawn->count] = records_made(&bench->rings, type) - before;
+    drawn->count += drawn->records[drawn->count] > 0;
+}
+
+static int order_ticks(const void *a, const void *b) {
+    double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+/* Returns the ticks of a record that chance has chosen: of the batches with the least for a record,
+ * a tenth, the greatest. `base` is what a repetition takes without a record. */
+static double drawn_cost(struct drawn_batches *drawn, double clock, double base) {
+    double without = clock + base * (double)drawn->loop.repetitions;
+    for (size_t b = 0; b < drawn->count; b++)
+        drawn->ticks[b] = (drawn->ticks[b] - without) / drawn->records[b];
+    qsort(drawn->ticks, drawn->count, sizeof(*drawn->ticks), order_ticks);
+    return drawn->count ? drawn->ticks[drawn->count / 10] : 0;
+}
+
+/* Runs the batches of the first `count` loops in turn. `readings` are those of the shortest batch
+ * with records; returns how many there are. */
+static size_t batches_run(struct calibration *bench, uint32_t type, struct measured_loop *loops,
+                          int count, struct drawn_batches *drawn, uint64_t *readings) {
+    size_t read = 0;
+    for (int l = 0; l < count; l++)
+        loop_begin(bench, &loops[l]);
+    loop_begin(bench, &drawn->loop);
+    loops[LOOP_CLOCK].repetitions = 0;
+    uint64_t begin = spex_ticks();
+    for (int r = 0; r < ROUNDS && (r < ROUNDS_LEAST || spex_ticks() - begin < TYPE_TICKS); r++) {
+        for (int l = 0; l < count; l++) {
+            uint64_t ticks = loop_batch(bench, &loops[l]);
+            if (ticks >= loops[l].best)
+                continue;
+            loops[l].best = ticks;
+            if (l == LOOP_RECORD && spex_probe_type_ticks(type))
+                read = readings_take(&bench->rings, type, readings);
+        }
+        if (r % DRAWN_ROUNDS == 0)
+            drawn_batch(bench, type, drawn);
+    }
+    return read;
+}
+
+/* Measures the type in all states. The period of the state "counted" is so long that no batch
+ * reaches it. A polled execution costs the same for all types, so the first type measures it. */
 static void type_measure(uint32_t type, unsigned detail, struct calibration *bench) {
-    const uint32_t generation = 1u << SPEX_CONTROL_GENERATION_SHIFT;
+    enum { COUNTED = 1, DRAWN = 2 }; /* generations */
+    const uint32_t generation = COUNTED << SPEX_CONTROL_GENERATION_SHIFT;
+    uint64_t readings[RING_RECORDS];
     /* With this mask pushes do not look at the ring's fill level, so no collector is called. An
-     * atomic push does look once a quarter; such a run is longer and therefore not the result. */
+     * atomic push does look once a quarter; such a batch is longer and therefore not the result. */
     bench->rings.look = UINT64_MAX;
     bench->site = (struct spex_site){
         .index = SPEX_MAX_SITES,
@@ -197,14 +292,32 @@ static void type_measure(uint32_t type, unsigned detail, struct calibration *ben
                             : type == SPEX_KERNEL ? SPEX_KERNEL_PARAMETERS
                                                   : detail),
     };
-    const struct spex_cost cost = {
-        .test = loop_cost(calibration_loop_of(type), bench, 0),
-        .skip = loop_cost(calibration_loop_of(type), bench, generation | SPEX_CONTROL_PERIOD_MAX),
-        .record = loop_cost(calibration_loop_of(type), bench, generation | 1),
+    spex_sampling_rate_set(
+        SPEX_MAX_SITES, DRAWN,
+        &(struct spex_sampling){.period = DRAWN_PERIOD, .kind = SPEX_SAMPLING_GEOMETRIC});
+    calibration_loop *run = calibration_loop_of(type);
+    struct measured_loop loops[LOOPS] = {
+        [LOOP_CLOCK] = {run_empty, 0, BATCH_TICKS, 0, 0},
+        [LOOP_EMPTY] = {run_empty, 0, BATCH_TICKS, 0, 0},
+        [LOOP_OFF] = {run, 0, BATCH_TICKS, 0, 0},
+        [LOOP_SKIP] = {run, generation | SPEX_CONTROL_PERIOD_MAX, BATCH_TICKS, 0, 0},
+        [LOOP_RECORD] = {run, generation | 1, BATCH_TICKS, 0, 0},
+        [LOOP_POLLED] = {run_polled, generation, BATCH_TICKS, 0, 0},
     };
-    empty_measure(type, &bench->rings);
-    if (!spex_costs_known())
-        spex_cost_polled_set(loop_cost(run_polled, bench, generation));
+    struct drawn_batches drawn = {
+        .loop = {run, DRAWN << SPEX_CONTROL_GENERATION_SHIFT | SPEX_CONTROL_COUNTDOWN, DRAWN_TICKS,
+                 0, 0}};
+    bool first = !spex_costs_known();
+    size_t read = batches_run(bench, type, loops, first ? LOOPS : LOOP_POLLED, &drawn, readings);
+    const struct spex_cost cost = {.test = loop_cost(loops, LOOP_OFF),
+                                   .skip = loop_cost(loops, LOOP_SKIP),
+                                   .record = loop_cost(loops, LOOP_RECORD)};
+    double clock = (double)loops[LOOP_CLOCK].best;
+    double base = ((double)loops[LOOP_SKIP].best - clock) / (double)loops[LOOP_SKIP].repetitions;
+    spex_cost_empty_set(type, readings_mean(readings, read));
+    spex_cost_drawn_set(type, fmax(cost.record, cost.skip + drawn_cost(&drawn, clock, base)));
+    if (first)
+        spex_cost_polled_set(loop_cost(loops, LOOP_POLLED));
     spex_cost_set(type, &cost);
 }
 
@@ -215,11 +328,19 @@ void spex_calibrate(uint32_t type, unsigned detail) {
     bench = malloc(sizeof(*bench));
     if (!bench)
         return;
+    /* What the records here take is neither of the thread's budget nor denied by it, and the gaps
+     * that are drawn are none of the thread's. */
+    struct spex_thread *thread = spex_thread_current();
+    const struct spex_thread_budget budget = thread->budget;
+    const struct spex_random random = thread->random;
+    thread->budget.left = UINT64_MAX;
     /* Without memory for the rings the cost stays unknown, which everyone who asks for it
      * allows. */
     if (spex_rings_map(&bench->rings, RING_RECORDS, spex_rings.cpus, spex_rings.commit) == 0) {
         type_measure(type, detail, bench);
         spex_rings_unmap(&bench->rings);
     }
+    thread->budget = budget;
+    thread->random = random;
     free(bench);
 }

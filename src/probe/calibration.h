@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Measures the costs of a type, unless they are known already, and stores them with spex_cost_set.
- * Takes less than a millisecond, or more where reading the type's counter is slow. `detail` is the
+ * Takes about 0.1 ms, or more where reading the type's counter is slow. `detail` is the
  * number of a performance counter; its cost is taken for all counters of PERFCNTR. One caller at a
  * time. */
 void spex_calibrate(uint32_t type, unsigned detail);

@@ -3,7 +3,6 @@
 #include "probe/thread_budget.h"
 
 #include <spex/atomic.h>
-#include <spex/spex.h>
 #include <spex/ticks.h>
 
 #include "ring/probe_type.h"
@@ -39,11 +38,10 @@ bool spex_thread_budget_bounded(void) {
     return thread_bound.bounded;
 }
 
+/* A bounded thread counts down to each record, as where chance chooses it. */
 static uint64_t record_cost(unsigned type_ring) {
-    struct spex_cost cost;
-    if (spex_cost_get(spex_probe_type_of_ring(type_ring), &cost) != 0)
-        return RECORD_COST_UNKNOWN;
-    return (uint64_t)cost.record + 1;
+    double drawn = spex_cost_drawn(spex_probe_type_of_ring(type_ring));
+    return drawn > 0 ? (uint64_t)drawn + 1 : RECORD_COST_UNKNOWN;
 }
 
 /* The clock is read only when too little is left, because reading it costs a part of a record. So a

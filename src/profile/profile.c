@@ -50,6 +50,13 @@ bool spex_profile_costs_known(const struct spex_profile *profile) {
     return true;
 }
 
+/* Returns the ticks of a record of the probe, which are more where chance chooses the records. */
+static double record_ticks(const struct spex_profile_type *type,
+                           const struct spex_profile_probe *probe) {
+    bool drawn = probe->kind == SPEX_SAMPLING_GEOMETRIC || probe->kind == SPEX_SAMPLING_BURSTY;
+    return drawn && type->drawn > type->record ? type->drawn : type->record;
+}
+
 /* Lost records have cost as much as others. The rest of the executions was counted without a
  * record. */
 double spex_profile_row_cost(const struct spex_profile *profile,
@@ -59,7 +66,8 @@ double spex_profile_row_cost(const struct spex_profile *profile,
         return 0;
     double records = (double)probe->records + probe->lost;
     double skipped = probe->count > records ? probe->count - records : 0;
-    return (skipped * type->skip + records * type->record) / profile->process.ticks_per_second;
+    return (skipped * type->skip + records * record_ticks(type, probe)) /
+           profile->process.ticks_per_second;
 }
 
 /* Calibration measures executions that do nothing else; some take less in a program. */

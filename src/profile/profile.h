@@ -83,6 +83,8 @@ struct spex_profile_type {
      * (standard deviation); 0: not known, or the values are no times. */
     double empty;
     double empty_error;
+    /* Cost of a record that chance has chosen, in ticks; 0: not known. */
+    double drawn;
 };
 
 #define SPEX_PROFILE_NO_ID UINT32_MAX

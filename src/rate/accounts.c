@@ -39,12 +39,29 @@ bool spex_accounts_type_costs(uint32_t type, double *skip, double *report) {
     return true;
 }
 
+bool spex_accounts_calibrated_costs(uint32_t first, double *skip, double *report) {
+    uint32_t type = spex_site_info(first)->probe_type;
+    if (!spex_accounts_type_costs(type, skip, report))
+        return false;
+    double drawn = spex_cost_drawn(type) / spex_controller.tick_rate - *skip;
+    if (spex_controller.probes[first].period > 1 && drawn > *report)
+        *report = drawn;
+    return true;
+}
+
 bool spex_accounts_probe_costs(uint32_t first, double *skip, double *report) {
     double factor = spex_controlled_factor(&spex_controller.probes[first]);
-    bool known = spex_accounts_type_costs(spex_site_info(first)->probe_type, skip, report);
+    bool known = spex_accounts_calibrated_costs(first, skip, report);
     *skip *= factor;
     *report *= factor;
     return known;
+}
+
+double spex_accounts_record_factor(uint32_t first) {
+    double skip, report, of_type;
+    spex_accounts_type_costs(spex_site_info(first)->probe_type, &skip, &of_type);
+    spex_accounts_probe_costs(first, &skip, &report);
+    return of_type > 0 ? report / of_type : 1;
 }
 
 /* Sets the number of records in a ring at which its writer wakes the collector: before they are

@@ -12,8 +12,15 @@
  * milliseconds. */
 bool spex_accounts_type_costs(uint32_t type, double *skip, double *report);
 
-/* The same costs of a probe, corrected by what experiments have found. `first`: its first site. */
+/* The same costs of a probe with its present period: where that is more than 1, chance chooses its
+ * records, which costs more. `first`: its first site. */
+bool spex_accounts_calibrated_costs(uint32_t first, double *skip, double *report);
+
+/* The same, corrected by what experiments have found. */
 bool spex_accounts_probe_costs(uint32_t first, double *skip, double *report);
+
+/* Returns a record of the probe as a multiple of a record of its type. */
+double spex_accounts_record_factor(uint32_t first);
 
 /* Accounts for the time from the last call to `ns` (CLOCK_MONOTONIC), and updates the budget. The
  * cost of executions without a record is extrapolated until they are counted again. */

@@ -367,8 +367,8 @@ static double spending_allowed(size_t count) {
     return rate > least ? rate : least;
 }
 
-/* Updates the mean cost factor of each type's records, weighted by the expected records of each
- * probe. */
+/* Updates what the records of each type cost on average as a multiple of a calibrated one, weighted
+ * by the expected records of each probe. */
 static void note_factors(size_t count) {
     double records[SPEX_PROBE_TYPES] = {0}, sums[SPEX_PROBE_TYPES] = {0};
     for (size_t c = 0; c < count; c++) {
@@ -376,7 +376,7 @@ static void note_factors(size_t count) {
         unsigned ring = spex_probe_type_ring(spex_site_info(spex_controller.firsts[c])->probe_type);
         double made = probe->frequency / (probe->period ? probe->period : 1);
         records[ring] += made;
-        sums[ring] += made * spex_controlled_factor(probe);
+        sums[ring] += made * spex_accounts_record_factor(spex_controller.firsts[c]);
     }
     for (unsigned ring = 0; ring < SPEX_PROBE_TYPES; ring++)
         spex_controller.factors[ring] = records[ring] > 0 ? sums[ring] / records[ring] : 1;

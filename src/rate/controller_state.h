@@ -128,7 +128,8 @@ struct spex_controller {
     double skipped;
     /* CPU seconds that counting executions took last time. */
     double counting;
-    /* The mean factor (above) of the records of each type; 0 stands for 1. */
+    /* What the records of each type cost on average, as a multiple of a calibrated one; 0 stands
+     * for 1. */
     double factors[SPEX_PROBE_TYPES];
 };
 

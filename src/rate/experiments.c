@@ -86,7 +86,7 @@ static size_t subjects_of(size_t count) {
         struct spex_controlled *probe = &spex_controller.probes[first];
         double skip, report, period = probe->period ? probe->period : 1;
         if (probe->held.until > 0 || probe->trying || probe->period == SPEX_SITE_POLLED ||
-            !spex_accounts_type_costs(spex_site_info(first)->probe_type, &skip, &report))
+            !spex_accounts_calibrated_costs(first, &skip, &report))
             continue;
         spex_controlled_uncounted(probe);
         spex_controller.subjects[subjects++] =

@@ -132,6 +132,7 @@ void spex_profile_type_now(unsigned n, struct spex_profile_type *type) {
         type->test = cost.test;
         type->skip = cost.skip;
         type->record = cost.record;
+        type->drawn = spex_cost_drawn(type->probe_type);
         type->polled = spex_cost_polled();
         struct spex_empty_span empty = spex_cost_empty(type->probe_type);
         type->empty = empty.ticks;

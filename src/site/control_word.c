@@ -41,7 +41,10 @@ static double site_cost(const struct spex_site_info *info, uint32_t control) {
         return 0;
     if (info->sampling.kind == SPEX_SAMPLING_BURSTY)
         return cost.skip;
-    return cost.skip + (cost.record - cost.skip) / info->sampling.period;
+    double drawn =
+        info->sampling.kind == SPEX_SAMPLING_GEOMETRIC ? spex_cost_drawn(info->probe_type) : 0;
+    double record = drawn > cost.record ? drawn : cost.record;
+    return cost.skip + (record - cost.skip) / info->sampling.period;
 }
 
 /* The only function that writes a control word. It also keeps the clocks of the site's probe and

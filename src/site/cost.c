@@ -16,6 +16,7 @@ static struct {
     uint32_t known;
     struct spex_cost costs[SPEX_PROBE_TYPES];
     struct spex_empty_span empty[SPEX_PROBE_TYPES];
+    double drawn[SPEX_PROBE_TYPES];
     /* Ticks of a polled execution. Complete once any type is known. */
     double polled;
     /* By site, at its rate. */
@@ -40,6 +41,15 @@ struct spex_empty_span spex_cost_empty(uint32_t type) {
     static const struct spex_empty_span unknown;
     bool known = spex_probe_type_valid(type) && spex_costs_known() & type;
     return known ? cost_table.empty[spex_probe_type_ring(type)] : unknown;
+}
+
+void spex_cost_drawn_set(uint32_t type, double ticks) {
+    cost_table.drawn[spex_probe_type_ring(type)] = ticks;
+}
+
+double spex_cost_drawn(uint32_t type) {
+    bool known = spex_probe_type_valid(type) && spex_costs_known() & type;
+    return known ? cost_table.drawn[spex_probe_type_ring(type)] : 0;
 }
 
 void spex_cost_polled_set(double ticks) {

@@ -27,6 +27,14 @@ void spex_cost_empty_set(uint32_t type, struct spex_empty_span empty);
 /* Returns what an empty span of the type reads. Any thread. */
 struct spex_empty_span spex_cost_empty(uint32_t type);
 
+/* Sets what spex_cost_drawn returns. Must be called before the type's cost is set. */
+void spex_cost_drawn_set(uint32_t type, double ticks);
+
+/* Returns the ticks of an execution that makes a record because chance has chosen it, as it does
+ * where a budget or the user's selection asks for random sampling: with the drawing of the next
+ * gap, a few times those of a record that each execution makes. 0: not measured. Any thread. */
+double spex_cost_drawn(uint32_t type);
+
 /* Sets the value that spex_cost_polled returns. Must be called before the first type's cost is
  * set. */
 void spex_cost_polled_set(double ticks);

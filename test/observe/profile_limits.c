@@ -126,6 +126,7 @@ static void figures_are_in_range(void **state) {
         {TYPE(polled), false, 1e30},
         {TYPE(empty), true, 1e30},
         {TYPE(empty_error), true, 1e30},
+        {TYPE(drawn), true, 1e30},
         {PROBE(on_seconds), true, 1e30},
         {PROBE(count), true, 1e30},
         {PROBE(weight_squares), true, 1e30},

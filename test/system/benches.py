@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """The benches run, count what they did and print what docs are made from.
 
-usage: benches.py OVERHEAD DRAIN RATES BUDGET REACTION REGIONS FUNCTIONS STARTUP
+usage: benches.py OVERHEAD DRAIN RATES BUDGET REACTION REGIONS FUNCTIONS STARTUP CALIBRATION
+                  FOOTPRINT WAITING
 """
 
 import json
@@ -20,6 +21,7 @@ REACTION = None
 REGIONS = None
 FUNCTIONS = None
 STARTUP = None
+CALIBRATION = None
 FOOTPRINT = None
 WAITING = None
 
@@ -87,6 +89,17 @@ class Benches(unittest.TestCase):
                          [limit["figure"] <= limit["at_most"] for limit in result["limits"]])
         self.assertRegex(output(STARTUP, "--rounds", "1"), r"started, on +[0-9.]+ +-?[0-9.]+  at most 3: ")
         self.refuse(STARTUP, "--rounds", "0")
+
+    def test_calibration(self):
+        result = json.loads(output(CALIBRATION, "--json", "--rounds", "2"))
+        found = {(case["type"], case["state"]): case for case in result["results"]}
+        self.assertEqual(len(found), 36)
+        for case in found.values():
+            self.assertLessEqual(case["p10"], case["p90"])
+        self.assertGreater(found["LAT", "on"]["p10"], 0)
+        self.assertGreater(found["all", "polled"]["p10"], 0)
+        self.assertRegex(output(CALIBRATION, "--rounds", "1"), r"LAT +on +[0-9.]+ ")
+        self.refuse(CALIBRATION, "--rounds", "0")
 
     def test_footprint(self):
         result = json.loads(output(FOOTPRINT, "--json", "--rounds", "1"))
@@ -220,5 +233,6 @@ class Benches(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    OVERHEAD, DRAIN, RATES, BUDGET, REACTION, REGIONS, FUNCTIONS, STARTUP, FOOTPRINT, WAITING = sys.argv[1:11]
-    unittest.main(argv=sys.argv[:1] + sys.argv[11:], verbosity=2)
+    (OVERHEAD, DRAIN, RATES, BUDGET, REACTION, REGIONS, FUNCTIONS, STARTUP, CALIBRATION, FOOTPRINT,
+     WAITING) = sys.argv[1:12]
+    unittest.main(argv=sys.argv[:1] + sys.argv[12:], verbosity=2)

@@ -227,6 +227,7 @@ class Figures(Runs):
         costs = {kind["type"]: kind["cost_ns"] for kind in process["types"]}
         self.assertEqual(set(costs), {"lat", "cnt"})
         self.assertGreater(costs["lat"]["recorded"], 0)
+        self.assertGreaterEqual(costs["lat"]["drawn"], costs["lat"]["recorded"])
         # All were recorded: the figures are as exact as the histogram is, and as what the clock itself takes is known.
         self.assertIsNone(costs["cnt"]["empty"])
         self.assertAlmostEqual(time_of["taken_off"], costs["lat"]["empty"] / 1e9)

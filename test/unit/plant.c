@@ -123,6 +123,11 @@ static bool is_on(unsigned probe) {
     return plant.periods[probe] != SPEX_SITE_HELD && !plant.paused[probe];
 }
 
+static double record_ns(unsigned probe) {
+    bool drawn = plant.options.drawn_ns > 0 && plant.periods[probe] > 1;
+    return drawn ? plant.options.drawn_ns : plant.options.record_ns;
+}
+
 /* How much longer the program takes for the same, less 1. */
 static double slowdown(void) {
     double sum = 0;
@@ -130,7 +135,7 @@ static double slowdown(void) {
         if (is_on(p))
             sum += rate_of(p, plant.seconds) / plant.options.cpus *
                    (plant.options.skip_ns +
-                    (plant.options.record_ns - plant.options.skip_ns) * part_recorded(p)) *
+                    (record_ns(p) - plant.options.skip_ns) * part_recorded(p)) *
                    1e-9;
     return sum;
 }
@@ -159,7 +164,7 @@ static void execute(unsigned probe, double count) {
     plant.produced += records;
     plant.ring += records / plant.options.cpus;
     plant.probing += count * plant.options.skip_ns * 1e-9 +
-                     records * (plant.options.record_ns - plant.options.skip_ns) * 1e-9;
+                     records * (record_ns(probe) - plant.options.skip_ns) * 1e-9;
 }
 
 static void step(double seconds) {
@@ -393,6 +398,11 @@ int spex_cost_get(uint32_t type, struct spex_cost *cost) {
     *cost = (struct spex_cost){.skip = plant.options.skip_ns * TICKS_PER_SECOND / 1e9,
                                .record = plant.options.record_ns * TICKS_PER_SECOND / 1e9};
     return 0;
+}
+
+double spex_cost_drawn(uint32_t type) {
+    (void)type;
+    return plant.options.drawn_ns * TICKS_PER_SECOND / 1e9;
 }
 
 uint32_t spex_sites_on(void) {

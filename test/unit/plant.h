@@ -22,6 +22,7 @@ struct plant_options {
     unsigned probes;  /* at most PLANT_PROBES_MAX */
     double skip_ns;   /* an execution without a record takes */
     double record_ns; /* one with a record takes */
+    double drawn_ns;  /* one with a record that chance has chosen; 0: as record_ns */
     double late;      /* seconds by which the collector may be late when it is to be woken */
     double pass_ns;   /* a pass of the collector takes besides its records; 0: 3,000 */
     const struct spex_rate_policy_ops *policy; /* NULL: "fair" */

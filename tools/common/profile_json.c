@@ -123,10 +123,11 @@ json_t *spex_profile_type_json(const struct spex_profile *profile,
                                const struct spex_profile_type *type) {
     double rate = profile->process.ticks_per_second, ns = 1e9 / rate;
     json_t *cost = type->measured && rate > 0
-                       ? json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "off",
+                       ? json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "off",
                                    number_or_null(type->test * ns, true), "skipped",
                                    number_or_null(type->skip * ns, true), "recorded",
-                                   number_or_null(type->record * ns, true), "probed",
+                                   number_or_null(type->record * ns, true), "drawn",
+                                   number_or_null(type->drawn * ns, type->drawn > 0), "probed",
                                    number_or_null(type->polled * ns, type->polled > 0), "empty",
                                    number_or_null(type->empty * ns, type->empty > 0), "empty_error",
                                    number_or_null(type->empty_error * ns, type->empty > 0))
