@@ -2,14 +2,19 @@
 /* Measures whether a program with a budget is slowed down by no more than the budget, and
  * whether the library knows by how much.
  *
- *     budget [--json] [--alone] [--workload NAME] [--budget PERCENT]… [--seconds N]
+ *     budget [--json] [--alone] [--quick] [--workload NAME]… [--budget PERCENT]… [--seconds N]
  *
  * Each workload runs in two processes, A with all probes on and a budget, and B without spex,
  * which is the same code. One runs at a time, for a slice of 20 ms, in the order A B B A, both
  * on the same CPU; the first second of each is not counted. The slowdown is how much more CPU
  * time, that of the threads of spex included, an operation takes (budget_estimate.h has the
  * statistics). The clock of the library stands still while A is stopped (budget_clock.h). A
- * measurement ends when the interval is ± 0.3 % or less, or after so many seconds (30).
+ * measurement ends when it is known whether the budget is kept, that of a control when its
+ * interval is ± 0.3 % or less; or after so many seconds (30; with --quick 4).
+ *
+ * A budget is kept when the upper end of the slowdown's interval is at most 1.25 times the
+ * budget and 0.3 points more; it is not when the lower end is above that. What the library
+ * believes is true when it is within a quarter of the slowdown, or 0.3 points, of its interval.
  *
  * What the library believes is made comparable: `believed` is what it says it has spent, over
  * the CPU time without that; `used` is the share of the budget, which is a share of the time
@@ -27,6 +32,7 @@
 #include <err.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <math.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -43,12 +49,22 @@
 #define BATCHES_LEAST 15 /* before the interval counts */
 #define ATTEMPTS      50 /* for each quadruple of slices that is wanted */
 #define SECONDS_LEAST 0.1
+#define SECONDS       30.0
+#define SECONDS_QUICK 4.0
+/* A budget's bound on the slowdown, and how far off a belief may be. */
+#define BOUND_TIMES   1.25
+#define BOUND_MORE    0.003
+#define BELIEF_SHARE  0.25
+/* What is decided early is looked at many times, so that it needs wider intervals. */
+#define EARLY         1.33
 #define SECONDS_MOST  3600.0
 
-enum { BUDGETS_MAX = 16 };
+enum { BUDGETS_MAX = 16, WORKLOADS_MAX = 16 };
 
 /* What A has and B has not. */
 enum what { BUDGET, SPEX_OFF, THREAD };
+
+enum verdict { KEPT, BROKEN, UNKNOWN };
 
 struct budget {
     enum what what;
@@ -120,9 +136,30 @@ static void side_warm_up(struct side *side, double seconds) {
     side->known = false;
 }
 
+/* Whether the slowdown is within the budget's bound. */
+static enum verdict budget_verdict(const struct result *result, double half) {
+    double bound = BOUND_TIMES * result->budget->share + BOUND_MORE;
+    if (result->estimate.slowdown + half <= bound)
+        return KEPT;
+    return result->estimate.slowdown - half > bound ? BROKEN : UNKNOWN;
+}
+
+static bool belief_is_true(const struct result *result) {
+    double slowdown = result->estimate.slowdown;
+    return fabs(result->believed - slowdown) <=
+           fmax(BELIEF_SHARE * slowdown, BOUND_MORE) + result->estimate.ci95;
+}
+
 static bool result_is_precise(const struct result *result) {
     return result->figures >= (size_t)BATCHES_LEAST * BUDGET_BATCH &&
            result->estimate.ci95 <= PRECISION;
+}
+
+static bool result_is_enough(const struct result *result) {
+    if (result->budget->what != BUDGET)
+        return result_is_precise(result);
+    return result->figures >= (size_t)BATCHES_LEAST * BUDGET_BATCH &&
+           budget_verdict(result, EARLY * result->estimate.ci95) != UNKNOWN;
 }
 
 /* Runs A B B A. False: one of the processes did not get the processor. */
@@ -142,7 +179,7 @@ static void sides_compare(struct side *with, struct side *without, double second
         err(1, "calloc");
     /* Slices in which a process did not get the processor are run again, so that a busy machine
      * makes the bench take longer. */
-    for (size_t f = 0; f < ATTEMPTS * most && result->figures < most && !result_is_precise(result);
+    for (size_t f = 0; f < ATTEMPTS * most && result->figures < most && !result_is_enough(result);
          f++) {
         if (!run_four_slices(with, without, &figures[result->figures]))
             continue;
@@ -193,11 +230,6 @@ static struct result workload_measure(const struct budget_workload *workload,
     return result;
 }
 
-/* Whether the slowdown is within the budget, given the interval. */
-static bool budget_is_kept(const struct result *result) {
-    return result->estimate.slowdown - result->estimate.ci95 <= result->budget->share;
-}
-
 static void print_json_measured(const struct result *result) {
     const struct budget_estimate *estimate = &result->estimate;
     printf("\"slowdown\": %.5f, \"ci95\": %.5f, \"precise\": %s, \"figures\": %zu, "
@@ -207,13 +239,15 @@ static void print_json_measured(const struct result *result) {
 }
 
 static void print_json_result(const struct result *result, const char *before) {
+    static const char *const verdicts[] = {"true", "false", "null"};
     printf("%s\n  {\"workload\": \"%s\", \"budget\": %g, ", before, result->workload->name,
            result->budget->share);
     print_json_measured(result);
     printf(", \"kept\": %s, \"believed\": %.5f, \"used\": %.3f,\n   \"executions\": %.0f, "
-           "\"records\": %" PRIu64 ", \"lost\": %" PRIu64 "}",
-           budget_is_kept(result) ? "true" : "false", result->believed, result->used,
-           result->done.executions, result->done.records, result->done.lost);
+           "\"records\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"belief_true\": %s}",
+           verdicts[budget_verdict(result, result->estimate.ci95)], result->believed, result->used,
+           result->done.executions, result->done.records, result->done.lost,
+           belief_is_true(result) ? "true" : "false");
     fflush(stdout);
 }
 
@@ -231,13 +265,14 @@ static void print_json_control(const struct result *result, const char *before) 
 }
 
 static void print_line(const struct result *result) {
+    static const char *const verdicts[] = {"kept", "NOT KEPT", "not known"};
     printf("%-7s %-6s slowdown %6.2f %% ± %.2f", result->workload->name, control_name(result),
            100 * result->estimate.slowdown, 100 * result->estimate.ci95);
     if (result->budget->what == BUDGET)
-        printf(", believed %.2f %% (%.0f %% of the budget): %s; a second %.3g executions, %.3g "
+        printf(", believed %.2f %%%s (%.0f %% of the budget): %s; a second %.3g executions, %.3g "
                "records, %.3g lost",
-               100 * result->believed, 100 * result->used,
-               budget_is_kept(result) ? "kept" : "NOT KEPT",
+               100 * result->believed, belief_is_true(result) ? "" : ", WRONGLY",
+               100 * result->used, verdicts[budget_verdict(result, result->estimate.ci95)],
                result->done.executions / result->seconds,
                (double)result->done.records / result->seconds,
                (double)result->done.lost / result->seconds);
@@ -247,7 +282,8 @@ static void print_line(const struct result *result) {
 }
 
 struct plan {
-    const struct budget_workload *only; /* NULL: all workloads */
+    const struct budget_workload *only[WORKLOADS_MAX];
+    size_t only_count; /* 0: all workloads */
     struct budget budgets[BUDGETS_MAX];
     size_t budget_count;
     double seconds;
@@ -255,12 +291,19 @@ struct plan {
     bool alone;
 };
 
+static bool plan_has(const struct plan *plan, const struct budget_workload *workload) {
+    bool found = plan->only_count == 0;
+    for (size_t w = 0; w < plan->only_count; w++)
+        found |= plan->only[w] == workload;
+    return found;
+}
+
 /* Measures the controls, or the budgets. */
 static void plan_run(const struct plan *plan, const struct budget *budgets, size_t count,
                      void (*print)(const struct result *, const char *)) {
     const char *before = "";
     for (size_t w = 0; budget_workloads[w]; w++) {
-        if (plan->only && budget_workloads[w] != plan->only)
+        if (!plan_has(plan, budget_workloads[w]))
             continue;
         for (size_t b = 0; b < count; b++) {
             struct result result =
@@ -299,18 +342,35 @@ static bool plan_add_budget(struct plan *plan, const char *text) {
     return true;
 }
 
+static bool plan_add_workload(struct plan *plan, const char *name) {
+    const struct budget_workload *workload = budget_workload_find(name);
+    if (plan->only_count == WORKLOADS_MAX || !workload)
+        return false;
+    plan->only[plan->only_count++] = workload;
+    return true;
+}
+
 static void options_parse(int argc, char **argv, struct plan *plan) {
-    static const struct option known[] = {
-        {"json", no_argument, NULL, 'j'},           {"alone", no_argument, NULL, 'a'},
-        {"workload", required_argument, NULL, 'w'}, {"budget", required_argument, NULL, 'b'},
-        {"seconds", required_argument, NULL, 's'},  {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"json", no_argument, NULL, 'j'},
+                                          {"alone", no_argument, NULL, 'a'},
+                                          {"workload", required_argument, NULL, 'w'},
+                                          {"budget", required_argument, NULL, 'b'},
+                                          {"seconds", required_argument, NULL, 's'},
+                                          {"quick", no_argument, NULL, 'q'},
+                                          {NULL, 0, NULL, 0}};
     for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (option == 'j')
             plan->json = true;
         else if (option == 'a')
             plan->alone = true;
-        else if (option == 'w' && !(plan->only = budget_workload_find(optarg)))
-            errx(2, "--workload: sqlite, hash or json was expected");
+        else if (option == 'q')
+            plan->seconds = SECONDS_QUICK;
+        else if (option == 'w' && !plan_add_workload(plan, optarg))
+            errx(2,
+                 "--workload: sqlite, hash, json, bursts, sites, misses, threads or crowded was "
+                 "expected, "
+                 "%d times at most",
+                 WORKLOADS_MAX);
         else if (option == 'b' && !plan_add_budget(plan, optarg))
             errx(2, "--budget: a percentage as 2%% was expected, %d times at most", BUDGETS_MAX);
         else if (option == 's')
@@ -324,9 +384,10 @@ static void options_parse(int argc, char **argv, struct plan *plan) {
 }
 
 int main(int argc, char **argv) {
-    struct plan plan = {.seconds = 30};
+    struct plan plan = {.seconds = SECONDS};
     options_parse(argc, argv, &plan);
     if (plan.budget_count == 0) {
+        plan_add_budget(&plan, "0.5%");
         plan_add_budget(&plan, "1%");
         plan_add_budget(&plan, "2%");
         plan_add_budget(&plan, "5%");

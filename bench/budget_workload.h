@@ -19,6 +19,13 @@ extern const struct budget_workload budget_hash;
 extern const struct budget_workload budget_json;
 extern const struct budget_workload budget_sqlite;
 
+/* Those that are hard (budget_hard.c). */
+extern const struct budget_workload budget_bursts;
+extern const struct budget_workload budget_sites;
+extern const struct budget_workload budget_misses;
+extern const struct budget_workload budget_threads;
+extern const struct budget_workload budget_crowded;
+
 /* NULL: there is no workload of that name. */
 const struct budget_workload *budget_workload_find(const char *name);
 

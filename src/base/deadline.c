@@ -18,3 +18,8 @@ int spex_deadline_left_ms(struct spex_deadline deadline) {
         return 0;
     return left / 1000000 < INT_MAX ? (int)(left / 1000000) + 1 : INT_MAX;
 }
+
+int spex_deadline_share_ms(struct spex_deadline deadline, long parts) {
+    int share = (int)(spex_deadline_left_ms(deadline) / parts);
+    return share > 0 ? share : 1;
+}

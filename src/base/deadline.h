@@ -16,4 +16,8 @@ struct spex_deadline spex_deadline_in(double seconds);
  * deadline has passed. */
 int spex_deadline_left_ms(struct spex_deadline deadline);
 
+/* Returns the share of the next of `parts` that follow one another until the deadline, at least
+ * 1 ms. What a part leaves, the ones behind it share. */
+int spex_deadline_share_ms(struct spex_deadline deadline, long parts);
+
 #endif

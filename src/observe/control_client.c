@@ -87,8 +87,9 @@ static int peer_check(int fd, int directory, const struct spex_process_place *pl
 }
 
 /* Connects with a timeout, which SO_SNDTIMEO gives to connect: it waits while the queue of the
- * listening socket is full, and a program that is stopped never empties it. -ETIMEDOUT: the process
- * exists and does not accept. */
+ * listening socket is full, and a program that is stopped never empties it. A timeout of 0 is no
+ * limit there, so that the socket does not block then. -ETIMEDOUT: the process exists and does not
+ * accept. */
 static int connect_at(int fd, int place, const char *name, int timeout_ms) {
     const struct timeval limit = {timeout_ms / 1000, timeout_ms % 1000 * 1000}, ever = {0};
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
@@ -112,7 +113,7 @@ static int connect_in(const char *path, const struct spex_process_place *place, 
     int directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0)
         return -errno;
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | (timeout_ms ? 0 : SOCK_NONBLOCK), 0);
     int err = fd < 0 ? -errno : connect_at(fd, directory, place->name, timeout_ms);
     if (err == -ENOENT)
         err = connect_without_namespace(fd, directory, place->name, timeout_ms);
@@ -388,7 +389,7 @@ int spex_client_stream(pid_t process, const char *types, struct spex_error *erro
  * disturb the program, and does not wait for it. */
 static int has_socket(pid_t process) {
     struct spex_error error;
-    int fd = spex_client_connect(process, 1, &error);
+    int fd = spex_client_connect(process, 0, &error);
     if (fd >= 0)
         close(fd);
     return is_shortage(fd) ? fd : fd >= 0 || fd == -ETIMEDOUT;

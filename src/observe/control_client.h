@@ -12,9 +12,9 @@
 #include "observe/profile_reader.h"
 
 /* Connects to the control socket of a process, which may be in another PID or mount namespace,
- * within `timeout_ms`. The socket, or -ESRCH: no such process; -ENOENT: it has no socket; -EACCES:
- * it belongs to another user; -ETIMEDOUT: it does not accept the connection; or another negative
- * errno value. */
+ * within `timeout_ms`; with 0 at once, and the socket is a non-blocking one. The socket, or -ESRCH:
+ * no such process; -ENOENT: it has no socket; -EACCES: it belongs to another user; -ETIMEDOUT: it
+ * does not accept the connection; or another negative errno value. */
 int spex_client_connect(pid_t process, int timeout_ms, struct spex_error *error);
 
 /* The directory, as an O_PATH descriptor, in which a process of the user has its socket, or an

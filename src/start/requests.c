@@ -152,13 +152,14 @@ const struct spex_control_requests spex_life_requests = {
 };
 
 /* Opens the control socket. A program runs without one, too: an error is reported only where the
- * user has set SPEX_CONTROL or selected probes. */
+ * user has set SPEX_CONTROL or selected probes. Children that follow their parent are silent: in a
+ * program that has changed its root there would be a line for each of them. */
 static void door_open(void) {
     struct spex_error error;
     if (spex_life.settings.closed)
         return;
     int err = spex_control_start(&spex_life_requests, spex_life.settings.control, &error);
-    if (err && (spex_life.settings.control || spex_life.settings.probes))
+    if (err && !spex_life.followed && (spex_life.settings.control || spex_life.settings.probes))
         spex_message("no control socket: %s", error.text);
 }
 

@@ -13,12 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 /* Most entries that one call of spex_control_clean() reads: the directory may hold any number of
  * files, and a starting program waits. */
 enum { CLEANED_MAX = 1024 };
+
+/* Most processes whose start it reads, which takes some 10 µs each. */
+enum { LOOKS_MAX = 64 };
 
 /* The user's number outside of this process's user namespace, by the lines "inside outside count"
  * of uid_map; the same number where there is no other. */
@@ -148,6 +154,43 @@ static bool process_is_there(int process) {
     return kill(process, 0) == 0 || errno == EPERM;
 }
 
+/* The field of /proc/PID/stat with the ticks from the system's start to the process's; the name in
+ * parentheses before it may have any character. 0: not known. */
+static unsigned long long start_ticks(int process) {
+    enum { STARTED = 22 };
+    char path[32], text[1024];
+    snprintf(path, sizeof(path), "/proc/%d/stat", process);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    text[length > 0 ? length : 0] = '\0';
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at && field < STARTED; field++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
+/* Whether the process started more than a second after the file was made: a former process with its
+ * number has left the file. Not certain where the date was set meanwhile. */
+static bool is_younger(int process, int directory, const char *name) {
+    struct stat file;
+    if (fstatat(directory, name, &file, AT_SYMLINK_NOFOLLOW) != 0)
+        return false;
+    int64_t age_ns = (int64_t)spex_clock_ns(CLOCK_REALTIME) - file.st_mtim.tv_sec * 1000000000ll;
+    int64_t since_start_ns =
+        (int64_t)spex_clock_ns(CLOCK_BOOTTIME) -
+        (int64_t)(start_ticks(process) * (1000000000ull / (unsigned long)sysconf(_SC_CLK_TCK)));
+    return age_ns > since_start_ns + 1000000000;
+}
+
+/* Whether a process that exists has the number of the one that made the socket. Sockets of `spex
+ * run` are not looked at: where the date was set, it would take the connection for a program's. */
+static bool is_reused(int process, int directory, const char *name, int *looks) {
+    return !strstr(name, SPEX_CONTROL_RUN) && (*looks)-- > 0 &&
+           is_younger(process, directory, name);
+}
+
 /* Only a refused connection counts as no listener: a full queue (EAGAIN) has one. */
 static bool nobody_listens(int directory, const char *name) {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -161,23 +204,24 @@ static bool nobody_listens(int directory, const char *name) {
 /* Whether the socket's process is gone. A hidden name is of a process that ended before its socket
  * listened, or of one that is about to listen; in another PID namespace the two cannot be told
  * apart, so that such a socket stays. */
-static bool is_left(int directory, const char *name) {
+static bool is_left(int directory, const char *name, int *looks) {
     bool is_hidden = strncmp(name, hidden_prefix, strlen(hidden_prefix)) == 0;
     int process;
     unsigned long namespace;
     if (!is_name(is_hidden ? name + strlen(hidden_prefix) : name, &process, &namespace))
         return false;
     bool known = namespace == namespace_number();
-    return !(known && process_is_there(process)) && (known || !is_hidden) &&
-           nobody_listens(directory, name);
+    if (known && process_is_there(process) && !is_reused(process, directory, name, looks))
+        return false;
+    return (known || !is_hidden) && nobody_listens(directory, name);
 }
 
 /* Removes what is left of the entries in `buffer`; returns how many entries there were. */
-static int clean_some(int directory, const char *buffer, ssize_t bytes) {
+static int clean_some(int directory, const char *buffer, ssize_t bytes, int *looks) {
     int count = 0;
     for (ssize_t at = 0; at < bytes; count++) {
         const struct dirent64 *entry = (const struct dirent64 *)(buffer + at);
-        if (entry->d_type == DT_SOCK && is_left(directory, entry->d_name))
+        if (entry->d_type == DT_SOCK && is_left(directory, entry->d_name, looks))
             unlinkat(directory, entry->d_name, 0);
         at += entry->d_reclen;
     }
@@ -188,8 +232,9 @@ static int clean_some(int directory, const char *buffer, ssize_t bytes) {
 void spex_control_clean(int directory) {
     char buffer[2048] __attribute__((aligned(__alignof__(struct dirent64))));
     ssize_t bytes;
+    int looks = LOOKS_MAX;
     lseek(directory, 0, SEEK_SET);
-    for (int n = 0; n < CLEANED_MAX; n += clean_some(directory, buffer, bytes))
+    for (int n = 0; n < CLEANED_MAX; n += clean_some(directory, buffer, bytes, &looks))
         if ((bytes = getdents64(directory, (struct dirent64 *)buffer, sizeof(buffer))) <= 0)
             break;
 }

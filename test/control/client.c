@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How commands find programs: this one again, which is there until its standard input ends. */
+#include "base/deadline.h"
 #include "serving.h"
 
 #include <signal.h>
@@ -172,7 +173,7 @@ static void a_stopped_process_does_not_hold_up_its_callers(void **state) {
     program_start(&program, "serve");
     assert_int_equal(kill(program.process, SIGSTOP), 0);
     assert_int_equal(waitpid(program.process, &status, WUNTRACED), program.process);
-    while ((fd = spex_client_connect(program.process, SPEX_CLIENT_CONNECT_MS, &error)) >= 0)
+    while ((fd = spex_client_connect(program.process, 0, &error)) >= 0)
         close(fd);
     assert_int_equal(fd, -ETIMEDOUT);
     assert_non_null(strstr(error.text, "does not answer"));
@@ -184,6 +185,16 @@ static void a_stopped_process_does_not_hold_up_its_callers(void **state) {
     program_end(&program);
 }
 
+/* Callers of many processes share the time that they have. */
+static void whoever_does_not_answer_takes_a_share_of_the_time(void **state) {
+    struct spex_deadline passed = spex_deadline_in(0), later = spex_deadline_in(1e6);
+    (void)state;
+    assert_int_equal(spex_deadline_share_ms(passed, 1), 1);
+    assert_int_equal(spex_deadline_share_ms(spex_deadline_in(1), 1000000), 1);
+    assert_in_range(spex_deadline_share_ms(later, 1000), 900000, 1000000);
+    assert_in_range(spex_deadline_share_ms(later, 1), 900000000, 1000000001);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_is_found_by_its_number),
@@ -191,6 +202,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(who_pretends_to_be_another_is_not_believed),
         cmocka_unit_test(a_socket_of_another_user_is_not_believed),
         cmocka_unit_test(a_stopped_process_does_not_hold_up_its_callers),
+        cmocka_unit_test(whoever_does_not_answer_takes_a_share_of_the_time),
     };
     if (getenv("TEST_EMULATED")) {
         puts("SKIP: a program that is emulated cannot start another of its kind");

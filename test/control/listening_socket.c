@@ -277,6 +277,25 @@ static void what_others_left_is_removed_and_nothing_else(void **state) {
     close(stream);
 }
 
+/* Sockets that are left, of `spex run`, and one that listens though the date says otherwise. */
+static void what_is_older_than_the_process_of_its_number_is_removed(void **state) {
+    const struct timespec of_1970[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    struct spex_error error;
+    char names[3][64];
+    int fd = -1;
+    (void)state;
+    for (int n = 0; n < 3; n++) {
+        snprintf(names[n], sizeof(names[n]), "%d%s%s", n < 2 ? (int)getppid() : 1,
+                 strchr(own_name(), '-'), n == 1 ? "-run" : "");
+        fd = socket_in(names[n], SOCK_SEQPACKET, n == 2);
+        assert_int_equal(utimensat(AT_FDCWD, in_directory(names[n]), of_1970, 0), 0);
+    }
+    assert_int_equal(open_in(serving_directory, &error), 0);
+    assert_false(is_there(names[0]));
+    assert_true(is_there(names[1]) && is_there(names[2]));
+    close(fd);
+}
+
 static void its_own_old_socket_is_replaced(void **state) {
     (void)state;
     socket_in(own_name(), SOCK_SEQPACKET, false);
@@ -501,6 +520,7 @@ int main(int argc, char **argv) {
         TEST(the_next_place_is_taken_where_one_cannot_be),
         TEST(paths_may_be_longer_than_an_address),
         TEST(what_others_left_is_removed_and_nothing_else),
+        TEST(what_is_older_than_the_process_of_its_number_is_removed),
         TEST(its_own_old_socket_is_replaced),
         TEST(somebody_elses_socket_of_the_same_name_stays),
         TEST(a_socket_that_was_taken_away_comes_back),

@@ -134,7 +134,27 @@ static void a_child_that_follows_has_its_own(void **state) {
     close(parent);
 }
 
-/* Also one that nothing is selected in. */
+/* As in a program that has changed its root after its start. */
+static void a_child_without_a_directory_says_nothing(void **state) {
+    char away[sizeof(serving_directory) + 8];
+    (void)state;
+    SKIP_WITHOUT_FOLLOWERS();
+    spex_stop();
+    setenv("SPEX_FORKS", "follow", 1);
+    assert_int_equal(serving_start("program.*"), 0);
+    snprintf(away, sizeof(away), "%s.away", serving_directory);
+    assert_int_equal(rename(serving_directory, away), 0);
+    int file = open(serving_directory, O_CREAT | O_EXCL | O_CLOEXEC, 0600); /* no directory */
+    messages_begin();
+    struct child child = child_start(obey);
+    child_end(&child);
+    const char *text = messages_end();
+    close(file);
+    assert_int_equal(unlink(serving_directory), 0);
+    assert_int_equal(rename(away, serving_directory), 0);
+    assert_string_equal(text, "");
+}
+
 /* From the request on, without SPEX_FORKS. */
 static void a_command_can_ask_children_to_follow(void **state) {
     struct spex_profile_reader reader = {0};
@@ -154,6 +174,7 @@ static void a_command_can_ask_children_to_follow(void **state) {
     spex_profile_reader_free(&reader);
 }
 
+/* Also one that nothing is selected in. */
 static void a_child_that_follows_can_be_called(void **state) {
     (void)state;
     SKIP_WITHOUT_FOLLOWERS();
@@ -367,6 +388,7 @@ int main(void) {
         TEST(a_child_that_follows_has_its_own),
         TEST(a_command_can_ask_children_to_follow),
         TEST(a_child_that_follows_can_be_called),
+        TEST(a_child_without_a_directory_says_nothing),
         TEST(a_program_may_close_all_descriptors),
         TEST(a_program_may_use_our_numbers),
         TEST(a_command_that_goes_takes_the_probes_with_it),

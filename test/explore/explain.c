@@ -10,25 +10,26 @@ enum { GROUPS = 3, A = 2, B = 0 };
 #define SAMPLE(n, average, sum)                                                                    \
     { .trials = (n), .mean = (average), .squares = (sum) }
 
-static struct spex_sample little[GROUPS] = {SAMPLE(4, 101, 12), SAMPLE(4, 100, 12),
-                                            SAMPLE(4, 100, 12)},
-                          great[GROUPS] = {SAMPLE(4, 400, 12), SAMPLE(4, 100, 12),
-                                           SAMPLE(4, 100, 12)},
-                          half[GROUPS] = {SAMPLE(4, 50, 12), SAMPLE(0, 0, 0), SAMPLE(4, 100, 12)},
-                          once[GROUPS] = {SAMPLE(1, 50, 0), SAMPLE(1, 50, 0), SAMPLE(1, 60, 0)},
-                          only_a[GROUPS] = {SAMPLE(0, 0, 0), SAMPLE(4, 100, 12),
-                                            SAMPLE(4, 100, 12)},
-                          only_b[GROUPS] = {SAMPLE(4, 100, 12), SAMPLE(4, 100, 12),
-                                            SAMPLE(0, 0, 0)};
+static struct spex_sample
+    little[GROUPS] = {SAMPLE(4, 101, 12), SAMPLE(4, 100, 12), SAMPLE(4, 100, 12)},
+    great[GROUPS] = {SAMPLE(4, 400, 12), SAMPLE(4, 100, 12), SAMPLE(4, 100, 12)},
+    half[GROUPS] = {SAMPLE(4, 50, 12), SAMPLE(0, 0, 0), SAMPLE(4, 100, 12)},
+    hardly[GROUPS] = {SAMPLE(4, 99.99, 0), SAMPLE(4, 99.99, 0), SAMPLE(4, 100, 0)},
+    same[GROUPS] = {SAMPLE(1, 50, 0), SAMPLE(1, 50, 0), SAMPLE(1, 50, 0)},
+    once[GROUPS] = {SAMPLE(1, 50, 0), SAMPLE(1, 50, 0), SAMPLE(1, 60, 0)},
+    only_a[GROUPS] = {SAMPLE(0, 0, 0), SAMPLE(4, 100, 12), SAMPLE(4, 100, 12)},
+    only_b[GROUPS] = {SAMPLE(4, 100, 12), SAMPLE(4, 100, 12), SAMPLE(0, 0, 0)};
 
 static void changes_come_in_the_order_of_their_size(void **state) {
-    static const char *const expected[] = {"great", "half", "once", "little", "little too"};
-    static char names[][12] = {"little too", "only a", "half", "once", "great", "only b", "little"};
+    static const char *const expected[] = {"great",  "half",       "once", "hardly",
+                                           "little", "little too", "same"};
+    static char names[][12] = {"little too", "only a", "half",   "once", "great",
+                               "only b",     "little", "hardly", "same"};
     static char units[][2] = {"s", "B"};
     struct spex_quantity items[] = {
         {names[0], units[0], little}, {names[1], units[0], only_a}, {names[2], units[0], half},
         {names[3], units[0], once},   {names[4], units[1], great},  {names[5], units[0], only_b},
-        {names[6], units[0], little},
+        {names[6], units[0], little}, {names[7], units[0], hardly}, {names[8], units[0], same},
     };
     const struct spex_quantities quantities = {items, COUNT_OF(items)};
     const struct spex_study study = {.summary.count = GROUPS};

@@ -84,6 +84,20 @@ static void out_of_range(void **state) {
     assert_int_equal(spex_fit(&(struct spex_measurements){1, 5, bad[0], n, NULL}, &fit), -ERANGE);
 }
 
+/* Measurements that vary so much that the residuals of a line through the origin are no more than
+ * noise, though the mean is nearer to the points. */
+static void what_explains_less_than_the_mean_is_no_model(void **state) {
+    static const double times[] = {11, 10, 5,  9,  799, 18, 16, 27, 22,
+                                   31, 23, 10, 11, 23,  19, 19, 12, 16};
+    double n[COUNT_OF(times)];
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(times); i++)
+        n[i] = 10 + (double)(i / 3);
+    struct spex_fit fit = must_fit(1, COUNT_OF(times), n, times);
+    assert_true(fit.model.adjusted_r2 < 0);
+    assert_int_equal(fit.model.class, SPEX_MODEL_UNKNOWN);
+}
+
 static void little(void **state) {
     (void)state;
     const double n[] = {3, 3, 5, 5}, times[] = {2, 2, 7, 7}, zeros[4] = {0};
@@ -446,6 +460,7 @@ int main(void) {
         cmocka_unit_test(texts),
         cmocka_unit_test(refused),
         cmocka_unit_test(out_of_range),
+        cmocka_unit_test(what_explains_less_than_the_mean_is_no_model),
         cmocka_unit_test(little),
         cmocka_unit_test(from_zero),
         cmocka_unit_test(what_does_not_vary_does_not_matter),

@@ -104,17 +104,20 @@ class Benches(unittest.TestCase):
         return json.loads(output(BUDGET, "--json", "--seconds", "0.1", "--budget", "10%", *options))
 
     def test_budget(self):
-        result = self.budget()
-        self.assertEqual([(case["workload"], case["budget"]) for case in result["results"]],
-                         [("sqlite", 0.1), ("hash", 0.1), ("json", 0.1)])
+        names = ("sqlite", "sites", "threads")
+        result = self.budget(*(option for name in names for option in ("--workload", name)))
+        self.assertEqual([(case["workload"], case["budget"]) for case in result["results"]], [(name, 0.1) for name in names])
         self.assertEqual({(case["workload"], case["what"]) for case in result["control"]},
-                         {(name, what) for name in ("sqlite", "hash", "json") for what in ("off", "thread")})
+                         {(name, what) for name in names for what in ("off", "thread")})
         for case in result["results"]:
             self.assertGreater(case["records"], 0)
             self.assertGreater(case["executions"], 0)
             self.assertGreater(case["believed"], 0)
             self.assertGreater(case["ci95"], 0)
-            self.assertIn(case["kept"], (True, False))
+            bound = 1.25 * 0.1 + 0.003
+            self.assertEqual(case["kept"], True if case["slowdown"] + case["ci95"] <= bound else
+                             False if case["slowdown"] - case["ci95"] > bound else None)
+            self.assertIn(case["belief_true"], (True, False))
 
     def test_budget_of_a_program_without_threads(self):
         result = self.budget("--alone", "--workload", "json")

@@ -54,6 +54,18 @@ class Interruption(Exploration):
         self.assertEqual({count for _, count in configurations}, {3})
         self.assert_nothing_left()
 
+    def test_a_space_that_nobody_writes(self):
+        pipe, store = os.path.join(self.dir, "pipe"), os.path.join(self.dir, "unused.db")
+        os.mkfifo(pipe)
+        command = subprocess.Popen([SPEX, "explore", pipe, "--store", store, "--", "true"], stderr=subprocess.PIPE, text=True)
+        blocked = 0
+        while not blocked & 1 << signal.SIGTERM - 1:
+            with open(f"/proc/{command.pid}/status", encoding="utf-8") as status:
+                blocked = int(re.search(r"SigBlk:\t(\w+)", status.read())[1], 16)
+        command.terminate()
+        self.assertEqual(command.communicate()[1], "spex: interrupted; no trial has begun\n")
+        self.assertEqual((command.returncode, os.path.exists(store)), (130, False))
+
     def test_control_c_keeps_what_is_finished(self):
         pid, terminal = self.explore_on_terminal()
         seen = self.wait_for(terminal, rb"\b[4-9]/180 trials")

@@ -37,6 +37,7 @@ class Processes(Runs):
                 self.assertEqual(result.returncode, 0)
                 self.assertIn(SILENCE % program[0], result.stderr)
                 self.assertEqual("--follow-forks" in result.stderr, told)
+                self.assertIn("daemon", result.stderr)
 
     def test_a_fork_is_followed(self):
         for option in "-f", "--follow-forks":

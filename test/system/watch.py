@@ -68,7 +68,7 @@ class Watches(Programs):
         return process
 
     def watch(self, process, *arguments):
-        watch = subprocess.Popen([SPEX, "watch", str(process.pid), *arguments], stdout=subprocess.PIPE,
+        watch = subprocess.Popen([SPEX, "watch", *arguments, "--pid", str(process.pid)], stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, text=True, env=self.environment())
         self.addCleanup(watch.communicate)
         self.addCleanup(watch.kill)
@@ -89,7 +89,7 @@ class Watches(Programs):
         process = self.serve()
         self.set(process.pid, "request@1000000")
         before = self.selected(process)
-        watch = self.watch(process, "--model", models, "--alarms", "1e-6", "--json")
+        watch = self.watch(process, models, "--alarms", "1e-6", "--json")
         # Enough to know what is usual.
         self.until(lambda: "kernel" in self.selected(process))
         self.let_it_run(process, 5)
@@ -119,7 +119,7 @@ class Watches(Programs):
     def test_nothing_is_found_where_nothing_happens(self):
         models = self.models()
         process = self.serve()
-        watch = self.watch(process, "--model", models, "--alarms", "1e-6", "--for", "4", "--json")
+        watch = self.watch(process, models, "--alarms", "1e-6", "--for", "4", "--json")
         output, errors = watch.communicate(timeout=PATIENCE)
         account = json.loads(output.splitlines()[-1])
         self.assertGreater(account["judged"], 1000, errors)
@@ -134,7 +134,7 @@ class Watches(Programs):
     def test_two_may_watch_and_the_program_may_end(self):
         models, _ = self.train(STALLED, 60)
         process = self.serve()
-        watches = [self.watch(process, "--model", models) for _ in range(2)]
+        watches = [self.watch(process, models) for _ in range(2)]
         self.let_it_run(process, 1)
         process.kill()
         for watch in watches:
@@ -146,7 +146,7 @@ class Watches(Programs):
         models = self.models()
         self.write("slow")
         process = self.serve()
-        watch = self.watch(process, "--model", models, "--for", "3", "-o", self.path("out"))
+        watch = self.watch(process, models, "--for", "3", "-o", self.path("out"))
         output, errors = watch.communicate(timeout=PATIENCE)
         self.assertEqual((watch.returncode, output), (3, ""), errors)
         with open(self.path("out"), encoding="utf-8") as file:
@@ -203,7 +203,7 @@ class Watches(Programs):
         models = self.models()
         process = self.start(STALLED, "9000", program="1000000000")
         self.addCleanup(process.kill)
-        watch = self.watch(process, "--model", models, "--for", "1")
+        watch = self.watch(process, models, "--for", "1")
         output, errors = watch.communicate(timeout=PATIENCE)
         self.assertEqual(watch.returncode, 0, errors)
         self.assertRegex(output, r"(?m)^not judged: \d+ with parameters beyond those of the training$")
@@ -216,14 +216,16 @@ class Watches(Programs):
     def test_what_is_wrong_is_said(self):
         models = self.models()
         live = self.start()
-        self.refuse(2, "--model MODELS was expected", live.pid)
-        self.refuse(2, "one process was expected, not 0", "--model", models)
+        self.refuse(2, "MODELS --pid PID was expected", live.pid)
+        self.refuse(2, "MODELS --pid PID was expected", live.pid, "--pid", live.pid, "--model", models)
+        self.refuse(2, "one file of models was expected, not 0", "--pid", live.pid)
         self.refuse(2, "the number of a process was expected", "live", "--model", models)
         self.refuse(2, "--alarms 0.5: 1e-9 to 0.01", live.pid, "--model", models, "--alarms", "0.5")
         self.refuse(2, "--for soon: seconds were expected", live.pid, "--model", models, "--for", "soon")
         self.refuse(2, "--probes: ", live.pid, "--model", models, "--probes", "a@b")
         self.refuse(1, "No such file", live.pid, "--model", self.path("nothing"))
         self.refuse(1, "has none of the kernels", live.pid, "--model", models)
+        self.refuse(1, "has none of the kernels", models, "--pid", live.pid)
         self.refuse(1, "has no control socket", self.stranger(), "--model", models)
         self.assertEqual(self.selected(live), "off")
 

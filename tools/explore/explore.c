@@ -82,6 +82,8 @@ static int explore_parse(int argc, char **argv, struct request *request) {
 static int explore_finish(const struct request *request, int err, const char *why) {
     const struct spex_progress *last = &request->last;
     unsigned long long done = last->trials, expected = last->trials_expected;
+    if (err == -EINTR && expected == 0)
+        return spex_complain(SPEX_EXIT_INTERRUPTED, "interrupted; no trial has begun");
     if (err == -EINTR)
         return spex_complain(SPEX_EXIT_INTERRUPTED,
                              "interrupted; %llu of %llu trials are in %s, and the same command "

@@ -23,9 +23,9 @@
 /* Bytes of a selection that the table shows. */
 enum { SELECTION_MAX = 40 };
 
-/* Timeout for an answer, so that a program that is stopped does not hold up the list; for all
- * answers together, since there may be many such programs; and for each program beyond that. */
-enum { ANSWER_MS = 2000, ALL_MS = 10000, LEAST_MS = 50 };
+/* Timeout for an answer, so that a program that is stopped does not hold up the list; and for all
+ * answers together: any user may have thousands of such programs. */
+enum { ANSWER_MS = 2000, ALL_MS = 10000 };
 
 static const char list_usage[] =
     "usage: spex list [--json]\n"
@@ -46,10 +46,11 @@ struct program {
     struct spex_profile_process told;
 };
 
-/* How long the next program is waited for. */
-static int answer_ms(struct spex_deadline all) {
-    int left_ms = spex_deadline_left_ms(all);
-    return left_ms < LEAST_MS ? LEAST_MS : left_ms < ANSWER_MS ? left_ms : ANSWER_MS;
+/* How long the next of `left` programs is waited for, to connect and then to answer: its share of
+ * the time, so that those that answer do so however many do not. */
+static int answer_ms(struct spex_deadline all, long left) {
+    int share = spex_deadline_share_ms(all, left);
+    return share < ANSWER_MS ? share : ANSWER_MS;
 }
 
 /* 0 or a negative errno value. */
@@ -99,7 +100,7 @@ static long find_programs(struct program **programs) {
     if (there > 0 && !*programs)
         count = -ENOMEM;
     for (long i = 0; *programs && i < there; i++)
-        count += program_ask(processes[i], answer_ms(all), &(*programs)[count]);
+        count += program_ask(processes[i], answer_ms(all, there - i), &(*programs)[count]);
     free(processes);
     return there < 0 ? there : count;
 }

@@ -148,7 +148,8 @@ static void complain_of_silence(const struct spex_listener *listener,
     else
         spex_complain(0,
                       "no process of %s has connected: each is without spex, or has not called "
-                      "spex_start, or did so without the SPEX_OUT that it was started with%s",
+                      "spex_start, or did so without the SPEX_OUT that it was started with%s, or "
+                      "goes on as a daemon, which spex set reaches",
                       program,
                       request->follow ? "" : ", or works in the child of a fork (--follow-forks)");
 }

@@ -25,14 +25,16 @@
 #include "watch/record_judge.h"
 
 static const char watch_usage[] =
-    "usage: spex watch PID --model MODELS [--alarms RATE] [--probes SELECTION] [--for SECONDS]\n"
+    "usage: spex watch MODELS --pid PID [--alarms RATE] [--probes SELECTION] [--for SECONDS]\n"
     "                  [-o FILE] [--json]\n"
     "\n"
     "Switches on the kernels of the running program PID that MODELS, a file that spex train has\n"
     "written, knows; reports executions that take longer than usual for their kernel, and why, as\n"
     "far as the system tells; and restores the selection at the end.\n"
     "\n"
-    "  --model MODELS      the models\n"
+    "  --pid PID           the program\n"
+    "  --model MODELS      the models, where PID stands in their place: spex watch PID --model "
+    "MODELS\n"
     "  --alarms RATE       false alarms an execution, 1e-9 to 0.01; the default is 1e-5\n"
     "  --probes SELECTION  the kernels to watch, instead of those that MODELS knows\n"
     "  --for SECONDS       ends after so long; with the program or by Ctrl-C otherwise\n"
@@ -41,8 +43,8 @@ static const char watch_usage[] =
     "\n"
     "Exit status: 0 when there was no anomaly, 3 when there was one.\n";
 
-static const struct spex_syntax watch_syntax = {"watch", watch_usage, "one process was expected",
-                                                1,       1,           SPEX_OPTIONS_ANYWHERE};
+static const struct spex_syntax watch_syntax = {
+    "watch", watch_usage, "one file of models was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
 
 /* Interval of samples of the program's threads. Anomalies are reported with the next sample. */
 #define LOOK_SECONDS 0.2
@@ -87,6 +89,7 @@ struct watch {
 /* An exit status. */
 static int watch_parse(int argc, char **argv, struct watch *watch) {
     const struct spex_option known[] = {
+        {"pid", .process = &watch->process},
         {"model", .text = &watch->models_path},
         {"alarms", .number = &watch->alarms, .range = {1e-9, 0.01},
          .error = "1e-9 to 0.01 was expected"},
@@ -100,9 +103,12 @@ static int watch_parse(int argc, char **argv, struct watch *watch) {
     int status = spex_options_take(&watch_syntax, known, argc, argv, &operands);
     if (status)
         return status;
-    if (!watch->models_path)
-        return spex_complain(SPEX_EXIT_USAGE, "watch: --model MODELS was expected");
-    return spex_process_argument("watch", operands.list[0], &watch->process);
+    if (!watch->models_path == !watch->process)
+        return spex_complain(SPEX_EXIT_USAGE, "watch: MODELS --pid PID was expected");
+    if (watch->models_path)
+        return spex_process_argument("watch", operands.list[0], &watch->process);
+    watch->models_path = operands.list[0];
+    return SPEX_EXIT_OK;
 }
 
 /* The time before ends with the sample before the anomaly, so that it has nothing of the

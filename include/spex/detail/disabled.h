@@ -49,10 +49,10 @@ SPEX_INLINE int spex_set_nothing_(size_t size) {
     } while (0)
 /* Only the length of the name is checked. */
 #define SPEX_PROBE_NAME_(var, id, text)                                                            \
-    SPEX_STATIC_ASSERT_(sizeof(text) <= SPEX_NAME_BYTES, "spex: a probe name has 61 bytes at "     \
-                                                         "most")
+    SPEX_CHECK_FILE_SCOPE_(sizeof(text) <= SPEX_NAME_BYTES, "spex: a probe name has 61 bytes at "  \
+                                                            "most")
 #define SPEX_PROVIDER_(text)                                                                       \
-    SPEX_STATIC_ASSERT_(sizeof(text) > 1 && sizeof(text) < SPEX_NAME_BYTES,                        \
-                        "spex: a provider has 1 to 60 bytes")
+    SPEX_CHECK_FILE_SCOPE_(sizeof(text) > 1 && sizeof(text) < SPEX_NAME_BYTES,                     \
+                           "spex: a provider has 1 to 60 bytes")
 
 #endif

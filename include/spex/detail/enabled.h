@@ -89,21 +89,18 @@
 #define SPEX_SET_PERFCNTR_NAME_(pcid, name)                                                        \
     (spex_perfcntr_set_name ? spex_perfcntr_set_name(pcid, name) : 0)
 
-/* Stores the name in the section `spex_names`, with which the module's sites are registered.
- *
- * The static assertion comes last: compilers then say that a semicolon is missing behind
- * SPEX_PROBE_NAME, and name nothing else. */
+/* Stores the name in the section `spex_names`, with which the module's sites are registered. */
 #define SPEX_PROBE_NAME_(var, id, text)                                                            \
     static const struct spex_probe_name var SPEX_KEEP                                              \
         __attribute__((section("spex_names"))) = {id, text};                                       \
-    SPEX_STATIC_ASSERT_(sizeof(text) <= SPEX_NAME_BYTES, "spex: a probe name has 61 bytes at "     \
-                                                         "most")
+    SPEX_CHECK_FILE_SCOPE_(sizeof(text) <= SPEX_NAME_BYTES, "spex: a probe name has 61 bytes at "  \
+                                                            "most")
 
 /* Declares the provider, in the same section. */
 #define SPEX_PROVIDER_(text)                                                                       \
     static const struct spex_probe_name spex_provider_ SPEX_KEEP                                   \
         __attribute__((section("spex_names"))) = {0, SPEX_PROVIDER_MARK text};                     \
-    SPEX_STATIC_ASSERT_(sizeof(text) > 1 && sizeof(text) < SPEX_NAME_BYTES,                        \
-                        "spex: a provider has 1 to 60 bytes")
+    SPEX_CHECK_FILE_SCOPE_(sizeof(text) > 1 && sizeof(text) < SPEX_NAME_BYTES,                     \
+                           "spex: a provider has 1 to 60 bytes")
 
 #endif

@@ -21,6 +21,18 @@
 #define SPEX_STATIC_ASSERT_ _Static_assert
 #endif
 
+/* SPEX_CHECK_FILE_SCOPE_(condition, text) ends a macro for file scope, behind which users write a
+ * semicolon. Where it is missing, clang says so in the line of the macro. gcc would blame the next
+ * declaration, so for gcc the semicolon may be missing: `;` and declarations may both follow
+ * __extension__, without a warning. */
+#ifdef __clang__
+#define SPEX_CHECK_FILE_SCOPE_ SPEX_STATIC_ASSERT_
+#else
+#define SPEX_CHECK_FILE_SCOPE_(condition, text)                                                    \
+    SPEX_STATIC_ASSERT_(condition, text);                                                          \
+    __extension__
+#endif
+
 #define SPEX_CHECK_ID_(id_)                                                                        \
     SPEX_STATIC_ASSERT_(SPEX_NUMBER_(id_) >= 0 && SPEX_NUMBER_(id_) <= 65535,                      \
                         "spex: a probe id is 0 to 65535");                                         \

@@ -11,10 +11,11 @@
 static struct spex_change change_of(double difference, double margin, bool ratio, double scale) {
     struct spex_change change = {.ratio = ratio, .known = !isnan(margin)};
     double low = difference - margin, high = difference + margin;
+    double none = ratio ? SPEX_CHANGE_LEAST : 0;
     change.value = ratio ? exp(difference) : difference;
     change.low = ratio ? exp(low) : low;
     change.high = ratio ? exp(high) : high;
-    change.significant = change.known && (low > 0 || high < 0);
+    change.significant = change.known && (low > none || high < -none);
     double least = change.significant ? fmin(fabs(low), fabs(high)) : 0;
     change.size = (change.known ? least : fabs(difference)) / (scale > 0 ? scale : 1);
     return change;

@@ -5,13 +5,16 @@
 
 #include "explore/findings/accuracy.h"
 
+/* A smaller change, relative to the value, rounds to none: x 1.000. */
+#define SPEX_CHANGE_LEAST 5e-4
+
 struct spex_change {
     bool ratio; /* the members below are of b / a; otherwise of b - a */
     double value;
     double low; /* 95 % interval; NaN when errors are not known */
     double high;
     bool known;       /* the interval is known */
-    bool significant; /* the interval does not include "no change" */
+    bool significant; /* the interval does not include "no change", nor a ratio that rounds to 1 */
     /* How much the change matters: the smallest change in the interval, of logarithms or relative
      * to the values; without an interval, the observed change. 0 when it is not significant. */
     double size;

@@ -13,12 +13,17 @@ static struct spex_sample sample_of(const void *user, size_t index) {
     return quantity->samples[index];
 }
 
+/* Whether it may have changed, though how far values vary is not known. */
+static bool is_unknown(const struct spex_change *change) {
+    return !change->known && change->size >= SPEX_CHANGE_LEAST;
+}
+
 /* Order of quantities: significant changes, then changes of unknown significance, then the rest;
  * each by size, then by name. */
 static int compare_explained(const void *a, const void *b) {
     const struct spex_explained *one = a, *other = b;
-    int x = one->change.significant ? 2 : !one->change.known;
-    int y = other->change.significant ? 2 : !other->change.known;
+    int x = one->change.significant ? 2 : is_unknown(&one->change);
+    int y = other->change.significant ? 2 : is_unknown(&other->change);
     if (x != y)
         return x > y ? -1 : 1;
     if (one->change.size != other->change.size)
@@ -45,7 +50,7 @@ int spex_explanation_find(struct spex_explanation *explanation,
         spex_accuracy_learn(&accuracy, sample_of, quantity, explanation->study->summary.count);
         explained.change = spex_change_of(&accuracy, &explained.a, &explained.b);
         explanation->significant += explained.change.significant;
-        explanation->unknown += !explained.change.known;
+        explanation->unknown += is_unknown(&explained.change);
         explanation->items[explanation->count++] = explained;
     }
     qsort(explanation->items, explanation->count, sizeof(*explanation->items), compare_explained);

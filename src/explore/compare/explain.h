@@ -39,7 +39,7 @@ struct spex_explanation {
     struct spex_explained *items;
     size_t count;
     size_t significant; /* how many of the items changed significantly */
-    size_t unknown;     /* how many have no known errors */
+    size_t unknown;     /* how many may have changed, but have no known errors */
 };
 
 /* Fills in the items of study, a and b. 0 or -ENOMEM; `items` is to be freed. */

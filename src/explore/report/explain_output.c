@@ -102,7 +102,7 @@ static void print_text(const struct spex_explanation *explanation, bool all, FIL
     if (explanation->unknown)
         fputs("?  no configuration has two trials: whether it changed cannot be told\n", out);
     if (count > shown)
-        fputs("~  no sure change\n", out);
+        fputs("~  no sure change, or less than 0.05 %\n", out);
     else if (explanation->count > count)
         fprintf(out, "and %zu quantities without a sure change\n", explanation->count - count);
 }

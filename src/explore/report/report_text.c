@@ -76,7 +76,7 @@ static void print_machines(const struct spex_study *study, FILE *out) {
 static void print_header(const struct spex_study *study, FILE *out) {
     const struct spex_space *space = &study->file->space;
     const struct spex_findings *findings = &study->findings;
-    fprintf(out, "space      %s: %" PRIu64 " configurations, %u trials each\n", space->name,
+    fprintf(out, "space      %s: %" PRIu64 " configurations, trials_per_config %u\n", space->name,
             spex_space_configurations(space), space->rules.trials_per_config);
     print_criteria(space, out);
     fprintf(out, "trials     %zu over %zu configurations, by policy %s; %" PRIu64 " failed\n",

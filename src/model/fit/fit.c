@@ -183,7 +183,9 @@ static enum spex_model_class model_classify(const struct spex_points *points,
         bool noisy = good && model->constant_error <= CONSTANT_ERROR * model->constant;
         return share <= CONSTANT_SPREAD || noisy ? class : SPEX_MODEL_UNKNOWN;
     }
-    if ((good || model->adjusted_r2 >= SPEX_MODEL_GOOD_R2) && has_enough_values(points, model))
+    /* Residuals that are noise tell nothing where the times' mean alone leaves less. */
+    good = good ? model->adjusted_r2 > 0 : model->adjusted_r2 >= SPEX_MODEL_GOOD_R2;
+    if (good && has_enough_values(points, model))
         return class;
     return share <= CONSTANT_SPREAD_NEXT ? SPEX_MODEL_CONSTANT : SPEX_MODEL_UNKNOWN;
 }
