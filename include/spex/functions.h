@@ -34,8 +34,8 @@
  *
  * What kernel.h says of contexts, signal handlers and longjmp holds for functions. These executions
  * make no record: one that was going on when the function was switched on; one that is nested more
- * than 1000 functions deep; and one within another of the same function (recursion), because its
- * parameters would be those of the outer one. */
+ * than 1000 functions deep; and one within another of the same function (recursion), which is a
+ * part of the outer one and is not counted either: its parameters would be those of that. */
 #ifndef SPEX_FUNCTIONS_H
 #define SPEX_FUNCTIONS_H
 

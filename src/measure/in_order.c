@@ -33,6 +33,8 @@ int spex_in_order_add(struct spex_in_order *waiting, const struct spex_record *r
                       size_t count) {
     if (count == 0)
         return 0;
+    if (waiting->most && waiting->count + count > waiting->most)
+        return -E2BIG;
     if (in_order_grow(waiting, count))
         return -ENOMEM;
     memcpy(&waiting->records[waiting->count], records, count * sizeof(*records));

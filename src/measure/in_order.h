@@ -8,18 +8,20 @@
 
 #include <spex/record.h>
 
-/* All zero: empty. */
+/* All zero: empty, without a limit. */
 struct spex_in_order {
     /* [0, handed_out) are in the caller's hands, the rest wait. */
     struct spex_record *records;
     size_t count;
     size_t room;
     size_t handed_out;
+    /* How many records there may be; 0: any number. */
+    size_t most;
 };
 
 void spex_in_order_free(struct spex_in_order *waiting);
 
-/* Copies records of any order. 0 or -ENOMEM. */
+/* Copies records of any order. 0, -ENOMEM, or -E2BIG: they would be too many. */
 int spex_in_order_add(struct spex_in_order *waiting, const struct spex_record *records,
                       size_t count);
 

@@ -7,6 +7,7 @@
 #include <spex/kernel.h>
 
 #include "explore/trial/receiver.h"
+#include "measure/in_order.h"
 #include "receiver_stream.h"
 #include "scratch.h"
 
@@ -223,12 +224,28 @@ static void too_many_sites(void **state) {
     close_stream(&stream);
 }
 
+/* As of a program that never tells up to when its records are complete. */
+static void records_that_wait_are_limited(void **state) {
+    const struct spex_record records[3] = {{.timestamp = 1}, {.timestamp = 2}, {.timestamp = 3}};
+    struct spex_in_order waiting = {.most = 4};
+    size_t count;
+    (void)state;
+    assert_int_equal(spex_in_order_add(&waiting, records, 3), 0);
+    assert_int_equal(spex_in_order_add(&waiting, records, 2), -E2BIG);
+    assert_int_equal(spex_in_order_add(&waiting, records, 1), 0);
+    spex_in_order_take(&waiting, 3, &count);
+    assert_int_equal(count, 3);
+    spex_in_order_take(&waiting, 3, &count);
+    assert_int_equal(spex_in_order_add(&waiting, records, 3), 0);
+    spex_in_order_free(&waiting);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(damaged_frames),     cmocka_unit_test(short_frames),
         cmocka_unit_test(empty_packet),       cmocka_unit_test(frame_sizes),
         cmocka_unit_test(damaged_records),    cmocka_unit_test(too_many_sites),
-        cmocka_unit_test(malformed_contexts),
+        cmocka_unit_test(malformed_contexts), cmocka_unit_test(records_that_wait_are_limited),
     };
     return cmocka_run_group_tests_name("receiver_damage", tests, scratch_enter, scratch_leave);
 }

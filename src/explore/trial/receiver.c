@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Receives the stream, one frame a datagram (SOCK_SEQPACKET), and checks each before it is used: a
  * program may send anything. Records wait in `records` until the watermarks of all collectors have
- * passed them. Memory for sites and contexts is bounded; that for records is bounded by what the
- * program makes between two watermarks. */
+ * passed them. Memory for sites, contexts and records is bounded. */
 #define _GNU_SOURCE
 #include "explore/trial/receiver.h"
 
@@ -27,6 +26,9 @@
  * sites of a stream. */
 #define LATE_NS   UINT64_C(1000000000)
 #define SITES_MAX 65536
+
+/* Most records that wait for the watermarks, 640 MiB of them: seconds of the fastest programs. */
+#define RECORDS_MAX (8u << 20)
 
 /* One stream: its sockets, what the program has told, and the records that wait for their order. */
 struct spex_receiver {
@@ -74,6 +76,7 @@ static struct spex_receiver *receiver_make(void) {
     }
     receiver->listener = receiver->connection = -1;
     receiver->handover = SPEX_NO_HANDOVER;
+    receiver->records.most = RECORDS_MAX;
     return receiver;
 }
 
@@ -174,9 +177,11 @@ static int receiver_take_records(struct spex_receiver *receiver,
     for (uint32_t r = 0; r < header->count; r++)
         if (!record_is_sound(&records[r]))
             return spex_fail(error, -EPROTO, "the program's stream holds a malformed record");
-    if (spex_in_order_add(&receiver->records, records, header->count))
-        return spex_fail(error, -ENOMEM, "out of memory");
-    return 0;
+    int err = spex_in_order_add(&receiver->records, records, header->count);
+    if (err == -E2BIG)
+        return spex_fail(error, -EPROTO,
+                         "the program's stream does not tell up to when its records are complete");
+    return err ? spex_fail(error, err, "out of memory") : 0;
 }
 
 static size_t site_bytes(uint16_t version) {
