@@ -186,6 +186,17 @@ static void loads_that_cannot_be(void **state) {
     char *path = strdup(getenv("PATH"));
     setenv("PATH", "/nowhere", 1);
     expect_refused(SPACE(A("1"), RUN("") LOAD("1", "")), -ENOENT, "needs stress-ng: install");
+    /* One that fails is none, whatever it prints. */
+    static const char *const broken[] = {"echo cpu; exit 1", "exit 0"};
+    for (size_t b = 0; b < COUNT_OF(broken); b++) {
+        char script[64];
+        snprintf(script, sizeof(script), "#!/bin/sh\n%s\n", broken[b]);
+        scratch_write("stress-ng", script, strlen(script));
+        assert_int_equal(chmod("stress-ng", 0700), 0);
+        setenv("PATH", scratch_path, 1);
+        expect_refused(SPACE(A("1"), RUN("") LOAD("1", "")), -ENOENT, "needs stress-ng: install");
+    }
+    unlink("stress-ng");
     setenv("PATH", path, 1);
     free(path);
     need_stress_ng();

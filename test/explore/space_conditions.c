@@ -132,6 +132,25 @@ static void settles(void **state) {
     spex_space_free(file);
 }
 
+/* All of them: two spaces are told apart by this text. */
+static void conditions_as_text(void **state) {
+    struct spex_space_file *file = space_of(conditional);
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    (void)state;
+    assert_non_null(out);
+    spex_conditions_print(file->space.context, out);
+    fclose(out);
+    assert_string_equal(text, "parameter level when $compress\n"
+                              "parameter window when $level > 5\n"
+                              "parameter size when $mode != 'none'\n"
+                              "require $level * $size <= 24\n"
+                              "require not($mode = 'tree' and $compress)\n");
+    free(text);
+    spex_space_free(file);
+}
+
 static void identity(void **state) {
     (void)state;
     struct spex_space_file *file = space_of(conditional);
@@ -247,8 +266,10 @@ static void criteria(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values),   cmocka_unit_test(positions), cmocka_unit_test(settles),
-        cmocka_unit_test(identity), cmocka_unit_test(refused),   cmocka_unit_test(criteria),
+        cmocka_unit_test(values),   cmocka_unit_test(positions),
+        cmocka_unit_test(settles),  cmocka_unit_test(conditions_as_text),
+        cmocka_unit_test(identity), cmocka_unit_test(refused),
+        cmocka_unit_test(criteria),
     };
     return cmocka_run_group_tests_name("space_conditions", tests, NULL, NULL);
 }

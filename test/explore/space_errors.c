@@ -144,6 +144,8 @@ static const struct bad parameters[] = {
     {RANGE("values='1 2' factor='2'"), ":4: <parameter>:", "either values or factor was expected"},
     {LIST(""), ":4: <parameter>:", "at least one was expected"},
     {LIST(" \t "), ":4: <parameter>:", "at least one was expected"},
+    {PARAMETER("name='r' type='real' min='1' max='1.0000000000002' points='3'"),
+     ":4: <parameter>:", "points that differ in 12 digits were expected, not 1 after 1"},
     {LIST("1 3 2"), ":4: <parameter>:", "ascending ones were expected, not 2 after 3"},
     {LIST("1 2 2"), ":4: <parameter>:", "ascending ones were expected, not 2 after 2"},
     {LIST("1,2"), ":4: <parameter>:", "\"1,2\" is no integer"},

@@ -9,6 +9,7 @@
 #include "collect/metrics.h"
 #include "rate/occupancy_sampler.h"
 #include "rate/polling.h"
+#include "serve/own_profile.h"
 #include "site/registry.h"
 
 #include "../check.h"
@@ -125,12 +126,33 @@ static void a_share_by_looks_is_the_number_of_threads(void **state) {
     assert_true(near(share.share, 1));
 }
 
+/* What a profile says of a probe that is polled all the time, and of one that is recorded. */
+static void a_profile_tells_how_long_it_was_polled(void **state) {
+    static const char *const selections[] = {"1:lat@poll", "1:lat"};
+    (void)state;
+    for (size_t s = 0; s < COUNT_OF(selections); s++) {
+        struct spex_profile_row row;
+        assert_int_equal(start(selections[s]), 0);
+        known_cost();
+        work();
+        spex_metrics_lock();
+        spex_profile_probe_now(work_site(), &row);
+        spex_metrics_unlock();
+        double polled = s == 0 ? row.probe.on_seconds : 0;
+        assert_true(row.probe.on_seconds > 0);
+        assert_true(fabs(row.probe.polled_seconds - polled) <= 1e-6 * row.probe.on_seconds);
+        assert_true(row.probe.held_seconds <= 0);
+        spex_stop();
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hybrid_alone_leaves_something_to_polling),
         cmocka_unit_test_teardown(a_class_costs_what_it_costs_beyond_being_polled, stop),
         cmocka_unit_test_teardown(a_share_by_records_is_rate_times_mean, stop),
         cmocka_unit_test_teardown(a_share_by_looks_is_the_number_of_threads, stop),
+        cmocka_unit_test_teardown(a_profile_tells_how_long_it_was_polled, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
