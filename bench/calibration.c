@@ -5,8 +5,8 @@
  *     calibration [--json] [--rounds N]
  *
  * The program is this one, which writes its figures to the standard output when its argument is
- * "start". A figure is kept when its 90 % quantile is at most 1.3 times its 10 % quantile, or half a
- * tick above it, which is less than the clock can tell. */
+ * "start". A figure is kept when its 90 % quantile is at most 1.3 times its 10 % quantile, or half
+ * a tick above it, which is less than the clock can tell. */
 #define _GNU_SOURCE
 #include <err.h>
 #include <spawn.h>

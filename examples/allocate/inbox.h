@@ -17,7 +17,8 @@ struct inbox {
 
 void inbox_init(struct inbox *inbox);
 
-/* A list of so many objects from the first to the last. False, and nothing happens, when there is no room. */
+/* A list of so many objects from the first to the last. False, and nothing happens, when there is
+ * no room. */
 bool inbox_put(struct inbox *inbox, struct object *first, struct object *last, size_t count);
 
 /* The list of all that there is. */

@@ -16,8 +16,8 @@ struct object {
 
 #define PAGE 4096
 
-/* Allocated, and used as its owner would: small ones are filled, of buffers every page is written to,
- * of tables every 32nd. */
+/* Allocated, and used as its owner would: small ones are filled, of buffers every page is written
+ * to, of tables every 32nd. */
 static inline struct object *object_new(const struct request *request) {
     size_t size = request->size, step = request->zeroed ? 32 * (size_t)PAGE : PAGE;
     struct object *object = request->zeroed ? calloc(1, size) : malloc(size);

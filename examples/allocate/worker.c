@@ -22,7 +22,8 @@ static void receive(struct worker *worker) {
     LAT_PROBE_END(RECEIVE);
 }
 
-/* A thread that does not get to its inbox must not hold up another: what it has no room for is freed here. */
+/* A thread that does not get to its inbox must not hold up another: what it has no room for is
+ * freed here. */
 static void hand_over(struct worker *worker, struct object *object) {
     object->next = worker->outbox;
     worker->outbox = object;
@@ -41,8 +42,8 @@ static void replace(struct object **place, struct object *object) {
     *place = object;
 }
 
-/* Some objects are for another thread; most others die young, in the order of their births; some live on,
- * and end in any order. */
+/* Some objects are for another thread; most others die young, in the order of their births; some
+ * live on, and end in any order. */
 static void keep(struct worker *worker, struct object *object) {
     uint32_t lot = random_below(&worker->random, 100);
     if (object->size >= LARGE_LEAST)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread that allocates objects, keeps them for as long as their kind lives, and frees them, or has
- * the next thread free them. */
+/* A thread that allocates objects, keeps them for as long as their kind lives, and frees them, or
+ * has the next thread free them. */
 #ifndef ALLOCATE_WORKER_H
 #define ALLOCATE_WORKER_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread's zstd: compresses independent blocks, each a frame of its own. Functions end the program
- * with one line when zstd refuses. */
+/* A thread's zstd: compresses independent blocks, each a frame of its own. Functions end the
+ * program with one line when zstd refuses. */
 #ifndef COMPRESS_ENCODER_H
 #define COMPRESS_ENCODER_H
 

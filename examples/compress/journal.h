@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What there is to compress: the journal of a few servers, the same for the same seed. Lines of
- * several kinds, with users and paths of which few are frequent, and now and then a stack trace or a
- * settings dump that has been there before, near or far. */
+ * several kinds, with users and paths of which few are frequent, and now and then a stack trace or
+ * a settings dump that has been there before, near or far. */
 #ifndef COMPRESS_JOURNAL_H
 #define COMPRESS_JOURNAL_H
 

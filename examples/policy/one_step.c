@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A policy of one's own: half of the runs anywhere, half about one step from the best so far (docs/policies.md). */
+/* A policy of one's own: half of the runs anywhere, half about one step from the best so far
+ * (docs/policies.md). */
 #include <spex/policy.h>
 
 struct one_step {

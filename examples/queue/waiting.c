@@ -27,8 +27,9 @@ static void pause_briefly(void) {
 #endif
 }
 
-/* Both sides add to the count of sleepers, and so one of them comes first: a sleeper, and then the one who
- * has changed something sees it; or that one, and then the sleeper's attempt sees the change. */
+/* Both sides add to the count of sleepers, and so one of them comes first: a sleeper, and then the
+ * one who has changed something sees it; or that one, and then the sleeper's attempt sees the
+ * change. */
 static size_t sleep_for(struct waiting *waiting, size_t (*attempt)(void *), void *argument) {
     size_t result;
     pthread_mutex_lock(&waiting->lock);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A server that tunes itself while it serves: how many requests a worker takes at a time, and how long it looks for
- * more before it sleeps. Large batches are cheap and make requests wait; spinning is quick and takes the processor.
+/* A server that tunes itself while it serves: how many requests a worker takes at a time, and how
+ * long it looks for more before it sleeps. Large batches are cheap and make requests wait; spinning
+ * is quick and takes the processor.
  *
  *     tune [--seconds N]     serves for N seconds (10), and says what it has found */
 #include <inttypes.h>

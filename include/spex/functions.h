@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions as kernels, without a change of their source. Compile a program with
- * -finstrument-functions (gcc, clang) and link it with libspex.a. The program must start spex. Where
- * nothing in it calls spex_start, add a file with a constructor:
+ * -finstrument-functions (gcc, clang) and link it with libspex.a. The program must start spex.
+ * Where nothing in it calls spex_start, add a file with a constructor:
  *
  *     #include <spex/spex.h>
  *     __attribute__((constructor)) static void start(void) { spex_start(NULL); }

@@ -8,8 +8,8 @@
 
 #include <spex/atomic.h>
 
-/* Of liburcu, as lists that RCU protects; the end of the collectors' threads is the grace period, so
- * that nothing of its libraries need be loaded. */
+/* Of liburcu, as lists that RCU protects; the end of the collectors' threads is the grace period,
+ * so that nothing of its libraries need be loaded. */
 static CDS_LIST_HEAD(sinks);
 static pthread_mutex_t sinks_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Relaxed: a figure that orders nothing. */

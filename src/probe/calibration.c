@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Measures costs with the code that probes execute: loops run over a site of their own, in the
- * states off, counted, recorded and recorded by chance, and write into rings that no collector reads. The loops run in
- * short batches, in turn. Disturbances only make a batch longer, so of each loop the shortest batch
- * counts: it is seldom interrupted, and it finds the moments at which the other processor of the
- * core is idle, if there are any. The cost is its time minus that of the empty loop. The spans that
- * the loops time are empty, so their records tell what a span of nothing reads. Runs on the thread
- * that switches the first site of the type on. */
+ * states off, counted, recorded and recorded by chance, and write into rings that no collector
+ * reads. The loops run in short batches, in turn. Disturbances only make a batch longer, so of each
+ * loop the shortest batch counts: it is seldom interrupted, and it finds the moments at which the
+ * other processor of the core is idle, if there are any. The cost is its time minus that of the
+ * empty loop. The spans that the loops time are empty, so their records tell what a span of nothing
+ * reads. Runs on the thread that switches the first site of the type on. */
 #include "probe/calibration.h"
 
 #include <math.h>

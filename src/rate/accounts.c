@@ -27,6 +27,16 @@
 /* Shortest interval over which busy CPUs are measured. */
 #define CPUS_SECONDS 0.05
 
+/* Seconds of CPU time that an interval must have: collectors note theirs only every few passes. */
+#define COLLECTING_SECONDS 500e-6
+
+/* An interval with at least so many records tells the cost of a record; one with fewer tells the
+ * cost without records. */
+#define COLLECTING_RECORDS 100.0
+
+/* Share of the former sums that is forgotten with each interval. */
+#define FORGOTTEN 0.25
+
 /* A record that was measured to cost less than a skipped execution, by noise, adds nothing. */
 bool spex_accounts_type_costs(uint32_t type, double *skip, double *report) {
     struct spex_cost cost;
@@ -162,10 +172,32 @@ void spex_accounts_note_cpus(void) {
     spex_controller.process_collectors_ns = spex_controller.collectors_ns;
 }
 
+/* Intervals with few records give the cost of waking without records; it is subtracted from
+ * intervals with many, and what is left, over the records, is the cost of a record. An interval
+ * goes on until enough CPU time has been noted in it. */
+static void collecting_note(struct spex_collecting *collecting, double now, uint64_t records,
+                            uint64_t ns) {
+    double taken = (double)spex_grown(collecting->records, records);
+    double seconds = (double)spex_grown(collecting->ns, ns) / 1e9, elapsed = now - collecting->at;
+    if (seconds < COLLECTING_SECONDS || !(elapsed > 0))
+        return;
+    collecting->at = now;
+    collecting->records = records;
+    collecting->ns = ns;
+    if (taken < COLLECTING_RECORDS) {
+        collecting->rest += (seconds / elapsed - collecting->rest) * FORGOTTEN;
+        return;
+    }
+    seconds -= collecting->rest * elapsed;
+    collecting->sum_seconds += (seconds > 0 ? seconds : 0) - collecting->sum_seconds * FORGOTTEN;
+    collecting->sum_records += taken - collecting->sum_records * FORGOTTEN;
+    collecting->record = collecting->sum_seconds / collecting->sum_records;
+}
+
 void spex_accounts_note_collecting(void) {
     uint64_t records = 0;
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
         records += spex_metrics_totals(t).records;
-    spex_collecting_note(&spex_controller.collecting, spex_controller.now, records,
-                         spex_controller.collectors_ns);
+    collecting_note(&spex_controller.collecting, spex_controller.now, records,
+                    spex_controller.collectors_ns);
 }

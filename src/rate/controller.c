@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The controller works in two steps. After each pass of the first collector it accounts for what
  * was spent since the last pass, from the number of records of each type, which is quick
- * (accounts.c). Every INTERVAL, or sooner when the budget is overdrawn, it decides: it counts the
+ * (accounts.c). Every SPEX_DECISION_SECONDS, or sooner when the budget is overdrawn, it decides: it counts the
  * executions of each probe, makes a class of each, has the policy divide the budget among the
  * classes, and sets the sites' periods (modes.c). Between decisions it runs experiments
  * (experiments.c).
@@ -27,10 +27,10 @@
 #include "kernels/sampling_budget.h"
 #include "rate/accounts.h"
 #include "rate/budget.h"
-#include "rate/collecting_cost.h"
 #include "rate/controller_state.h"
 #include "rate/experiment.h"
 #include "rate/experiments.h"
+#include "rate/frequency.h"
 #include "rate/modes.h"
 #include "rate/occupancy_sampler.h"
 #include "rate/polling.h"
@@ -42,51 +42,21 @@
 
 #include "policies/rate/rates.h"
 
-/* Seconds between decisions. The second holds while the budget is overdrawn, or a probe is on for a
- * trial, which may cost more than all saved tokens. */
-#define INTERVAL      0.1
-#define INTERVAL_RUSH 0.002
-
 /* Looks a second that a polled probe needs. A policy spends all that is left on more looks. */
 #define LOOKS_LEAST 10.0
 
 /* Seconds that a look is taken to cost before the first look. */
 #define SAMPLE_COST 5e-6
 
-/* So many executions suffice to measure a frequency, however short the time; fewer of a probe that
- * is on for a trial, of which little is known yet. */
-#define EXECUTIONS_SURE  500.0
-#define EXECUTIONS_TRIAL 100.0
-
-/* Largest share that the executions of a trial may cost of what the budget earned while the probe
- * was held off. */
-#define TRIAL_SHARE 0.01
-
 /* Largest share of one CPU for counting executions: where counting takes long, decisions are
  * rarer. */
 #define COUNTING_SHARE      0.005
 #define COUNTING_SHARE_RUSH 0.1
 
-/* Half-life of the excess of a frequency over newer measurements. In seconds and not in
- * measurements, so that bursts are remembered equally long however often frequencies are
- * measured. */
-#define FALL_SECONDS 0.06
-
-/* Half-life of measurements in the mean between slices. */
-#define MEAN_SECONDS 0.17
-
-/* A frequency so many times the one before is measured again soon, where the probe's executions
- * take such a share of the budget without records. */
-#define RISE       1.5
-#define RISE_SHARE 0.1
-
 /* The program is taken to keep so many CPUs busy at least, and to be slowed down by a probe by such
  * a share of its time at most. */
 #define CPUS_LEAST  0.05
 #define SLOWED_MOST 0.9
-
-/* A lower frequency counts as 0. */
-#define FREQUENCY_LEAST 1e-3
 
 /* Largest share of the budget for executions without a record, so that something is left for
  * records: a little less than policies allow. */
@@ -143,7 +113,7 @@ static int controller_begin(double share, const struct spex_rate_policy_ops *pol
     spex_controller.collectors_ns = spex_collectors_cpu_ns();
     spex_controller.looker_ns = spex_sampling_budget_spent_ns();
     spex_controller.process_collectors_ns = spex_controller.collectors_ns;
-    spex_collecting_begin(&spex_controller.collecting, spex_controller.collectors_ns);
+    spex_controller.collecting = (struct spex_collecting){.ns = spex_controller.collectors_ns};
     spex_controller.cpus = 1;
     return 0;
 }
@@ -160,69 +130,11 @@ void spex_controller_end(void) {
     spex_controller_begin(0, NULL);
 }
 
-/* Returns whether a slice goes on: until it is as long as planned, or has cost as much as planned,
- * or, for the sake of a better frequency, while its executions cost little of what the budget
- * earned during the hold-off before. */
-static bool slice_goes_on(uint32_t first, const struct spex_controlled *probe, double seconds,
-                          double executions) {
-    double skip, report;
-    double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
-    spex_accounts_probe_costs(first, &skip, &report);
-    double cost = executions * (skip + report / (probe->period ? probe->period : 1));
-    bool planned = seconds < probe->slice && cost < steady * (probe->slice + probe->held.length);
-    return probe->trying &&
-           (planned || (seconds < INTERVAL && cost < TRIAL_SHARE * steady * probe->held.length));
-}
-
-/* Notes that the frequency just measured is far above the one before, where that matters. */
-static void note_rise(uint32_t first, const struct spex_controlled *probe) {
-    double skip, report;
-    double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
-    spex_accounts_probe_costs(first, &skip, &report);
-    spex_controller.rising |=
-        probe->fresh > RISE * probe->frequency && probe->fresh * skip > RISE_SHARE * steady;
-}
-
-/* Returns the frequency that decisions go by, after a measurement over `seconds`. It rises at once
- * and falls slowly. Between slices it is a mean, so that a program that comes in bursts is judged by
- * what it does on average. */
-static double frequency_estimate(const struct spex_controlled *probe, double seconds) {
-    bool slices = probe->tried > 0;
-    double since = slices ? seconds + probe->held.length : seconds;
-    if (!slices && probe->fresh > probe->frequency)
-        return probe->fresh;
-    double kept = exp2(-since / (slices ? MEAN_SECONDS : FALL_SECONDS));
-    return probe->fresh + (probe->frequency - probe->fresh) * kept;
-}
-
-/* Measures the frequency from the executions since the last measurement. False: the time is too
- * short for so few executions. */
-static bool measure_executions(uint32_t first, struct spex_controlled *probe, uint64_t count) {
-    double executions = (double)spex_grown(probe->count, count);
-    if (!probe->seen)
-        probe->measured = spex_controller.decided;
-    probe->seen = true;
-    double seconds = spex_controller.now - probe->measured;
-    double sure = probe->trying ? EXECUTIONS_TRIAL : EXECUTIONS_SURE;
-    if (seconds < INTERVAL_RUSH || (seconds < INTERVAL && executions < sure))
-        return false;
-    if (slice_goes_on(first, probe, seconds, executions))
-        return false;
-    probe->fresh = executions / seconds;
-    note_rise(first, probe);
-    probe->frequency = frequency_estimate(probe, seconds);
-    if (probe->frequency < FREQUENCY_LEAST)
-        probe->frequency = 0;
-    probe->count = count;
-    probe->measured = spex_controller.now;
-    return true;
-}
-
 /* Measures the frequency, and the share where the policy polls. Executions of a polled probe are
  * not counted. Returns whether a frequency was measured. */
 static bool measure_probe(struct spex_controlled *probe, uint32_t first, uint64_t count) {
     bool polled = probe->period == SPEX_SITE_POLLED;
-    bool measured = !polled && measure_executions(first, probe, count);
+    bool measured = !polled && spex_frequency_measure(first, probe, count);
     if (polled)
         spex_controlled_measure_from_now(probe, count);
     if (spex_polling_policy(spex_controller.policy) && (polled || measured))
@@ -234,7 +146,7 @@ static bool measure_probe(struct spex_controlled *probe, uint32_t first, uint64_
  * at a rare probe cost little, or when its slice is over. */
 static void note_trial(const struct spex_controlled *probe) {
     double on = spex_controller.now - probe->measured;
-    double end = on < probe->slice ? probe->slice : INTERVAL;
+    double end = on < probe->slice ? probe->slice : SPEX_DECISION_SECONDS;
     spex_controller.trying = true;
     spex_controller.trial_due =
         fmin(spex_controller.trial_due, probe->measured + fmin(2 * on, end));
@@ -405,8 +317,8 @@ static size_t hold_dearest_probes(size_t count) {
 }
 
 /* Holds off again, after their slices, probes whose executions alone cost more than the budget, so
- * that the policy decides about the others as if these were not there. Returns the number of classes
- * that are left. */
+ * that the policy decides about the others as if these were not there. Returns the number of
+ * classes that are left. */
 static size_t hold_probes_in_slices(size_t count) {
     double most = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
     for (size_t c = count; c-- > 0;) {
@@ -488,7 +400,7 @@ void spex_controller_pass(void) {
     int err = 0;
     double least = spex_controller.counting / (rush ? COUNTING_SHARE_RUSH : COUNTING_SHARE);
     bool due = rush || spex_controller.rising || spex_controller.now >= next_look();
-    double interval = due ? INTERVAL_RUSH : INTERVAL;
+    double interval = due ? SPEX_DECISION_SECONDS_RUSH : SPEX_DECISION_SECONDS;
     if (!busy && (spex_controller.overdue || since >= (least > interval ? least : interval)))
         err = controller_decide();
     spex_controller.sites_on = spex_sites_on();
@@ -513,11 +425,12 @@ uint64_t spex_controller_due_ns(void) {
     if (spex_experiment_running())
         return (uint64_t)(spex_experiment_due(spex_controller.now) * 1e9) + 1;
     if (spex_controller.overdue || spex_controller.rising)
-        return (uint64_t)(INTERVAL_RUSH * 1e9);
+        return (uint64_t)(SPEX_DECISION_SECONDS_RUSH * 1e9);
     if (!spex_controller.holding && !spex_controller.trying)
         return UINT64_MAX;
     double rest = next_look() - spex_controller.now;
-    return (uint64_t)(fmin(fmax(rest, INTERVAL_RUSH), INTERVAL) * 1e9) + 1;
+    return (uint64_t)(fmin(fmax(rest, SPEX_DECISION_SECONDS_RUSH), SPEX_DECISION_SECONDS) * 1e9) +
+           1;
 }
 
 bool spex_controller_holds(void) {

@@ -13,10 +13,22 @@
 #include "base/hold_off.h"
 #include "base/random.h"
 #include "rate/budget.h"
-#include "rate/collecting_cost.h"
 #include "rate/experiment.h"
 #include "rate/polling.h"
 #include "rate/slices.h"
+
+/* The collectors' cost per record, and per second with hardly any records, in which passes still
+ * cost something. Both are moving averages, over which records that are still in rings, and CPU
+ * time that collectors have not noted yet, even out. */
+struct spex_collecting {
+    double record;    /* seconds a record */
+    double rest;      /* seconds a second without records */
+    double at;        /* time of the last note, in seconds */
+    uint64_t records; /* at the last note */
+    uint64_t ns;      /* CPU time at the last note */
+    /* Sums over intervals, of which older ones count exponentially less. */
+    double sum_seconds, sum_records;
+};
 
 /* State of a probe, by the index of its first site. */
 struct spex_controlled {

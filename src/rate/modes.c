@@ -35,8 +35,8 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
  * for what their switching costs. */
 #define SLICES_SHARE 0.9
 
-/* Slices are at least so long, in seconds, and longer where the pauses between them would be shorter
- * than PAUSE_SECONDS: up to SLICE_SECONDS_MAX. */
+/* Slices are at least so long, in seconds, and longer where the pauses between them would be
+ * shorter than PAUSE_SECONDS: up to SLICE_SECONDS_MAX. */
 #define SLICE_SECONDS     0.002
 #define SLICE_SECONDS_MAX 0.05
 #define PAUSE_SECONDS     0.02

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A hold-off has the rate of the slice after it, which its length does not depend on: the length
- * follows from what the slice before has cost, so that by the rate before, a program of bursts would
- * seem to execute more than it does. Where rates change slowly, the mean of both is better; the
- * estimate lies between, and half of what they differ by is in the margin. */
+ * follows from what the slice before has cost, so that by the rate before, a program of bursts
+ * would seem to execute more than it does. Where rates change slowly, the mean of both is better;
+ * the estimate lies between, and half of what they differ by is in the margin. */
 #include "rate/slices.h"
 
 #include <math.h>

@@ -32,8 +32,8 @@ struct spex_slices {
     double lengths, squares, differences;
 };
 
-/* An estimate, and how far it may be off: in 95 % of cases less. Negative: there were too few slices
- * to tell. */
+/* An estimate, and how far it may be off: in 95 % of cases less. Negative: there were too few
+ * slices to tell. */
 struct spex_held_executions {
     double count, margin;
 };

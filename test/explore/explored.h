@@ -102,8 +102,8 @@ static inline bool is_the_program(int argc, char **argv, int *status) {
 
 static char self_path[512];
 
-/* The program is killed at any moment, also while it writes what it has covered (gcov): not into the
- * files of its explorer. */
+/* The program is killed at any moment, also while it writes what it has covered (gcov): not into
+ * the files of its explorer. */
 static inline int explored_enter(void **state) {
     ssize_t length = readlink("/proc/self/exe", self_path, sizeof(self_path) - 1);
     int err = length <= 0 || scratch_enter(state);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The policy of the budget finds the optimum of its linear program: random problems, solved by GLPK in
- * one run, as one program whose parts have nothing to do with each other.
+/* The policy of the budget finds the optimum of its linear program: random problems, solved by GLPK
+ * in one run, as one program whose parts have nothing to do with each other.
  *
  *     rate_optimum GLPSOL */
 #include <math.h>

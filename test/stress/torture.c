@@ -9,9 +9,10 @@
  *     sampled   one record stands for seven executions
  *     periods   probes are switched on, off and to other periods all the while
  *
- * RING_CPUS 0: every CPU has rings; 1: all but the first share theirs. Seconds: 2 in the set of tests;
- * `scripts/test --torture SECONDS` runs each line of that set so long. In rounds of a second, between
- * which spex is stopped and everything counted, so that memory does not grow with the time. */
+ * RING_CPUS 0: every CPU has rings; 1: all but the first share theirs. Seconds: 2 in the set of
+ * tests; `scripts/test --torture SECONDS` runs each line of that set so long. In rounds of a
+ * second, between which spex is stopped and everything counted, so that memory does not grow with
+ * the time. */
 #define _GNU_SOURCE
 #include "torture.h"
 

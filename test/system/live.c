@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that runs until it is told to end, with a thread that executes probes all the time. It obeys lines
- * on standard input, and answers each with the same line:
+/* A program that runs until it is told to end, with a thread that executes probes all the time. It
+ * obeys lines on standard input, and answers each with the same line:
  *
  *     stop   spex_stop
  *     start  spex_start

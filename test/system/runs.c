@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What `spex run` runs in the tests. Works 1,000 times, as request:lat and step:cnt, one record for each execution.
+/* What `spex run` runs in the tests. Works 1,000 times, as request:lat and step:cnt, one record for
+ * each execution.
  *
  *     runs MODE [ARGUMENT…]
  *

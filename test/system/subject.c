@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A program to be explored that does what its configuration says, misbehaviour included; it is in the
- * arguments, "work=200", or when there are none in the file that spex hands over:
+/* A program to be explored that does what its configuration says, misbehaviour included; it is in
+ * the arguments, "work=200", or when there are none in the file that spex hands over:
  *
  *     work       microseconds that one execution takes, exactly
  *     threads    how many execute

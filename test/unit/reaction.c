@@ -385,8 +385,8 @@ static double share_held(unsigned probe, double until) {
     return held / all;
 }
 
-/* The example of docs/rate_policies.md, which holds all probes off where their executions alone cost
- * more than the budget. */
+/* The example of docs/rate_policies.md, which holds all probes off where their executions alone
+ * cost more than the budget. */
 extern const struct spex_rate_policy_ops spex_rate_policy;
 
 static void run_busy_and_rare(const struct busy_and_rare *rates, double skip_ns, double pass_ns) {

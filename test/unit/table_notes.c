@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines below the table: what a budget pays for, what has been taken off times, what it costs. */
+/* The lines below the table: what a budget pays for, what has been taken off times, what it
+ * costs. */
 #include <math.h>
 #include <stdbool.h>
 

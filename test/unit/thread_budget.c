@@ -64,8 +64,8 @@ static void start(double thread_share, const char *probes) {
     assert_true(spex_set(probes) >= 1);
 }
 
-/* The seconds that records cost in the window of 10 ms with the most of them. A record is allowed at
- * BEGIN and stamped at END: one of them may have been allowed before the window, by an execution
+/* The seconds that records cost in the window of 10 ms with the most of them. A record is allowed
+ * at BEGIN and stamped at END: one of them may have been allowed before the window, by an execution
  * that the scheduler interrupted, and is left out. */
 static double most_spent(void) {
     struct spex_cost cost;
