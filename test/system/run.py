@@ -232,9 +232,11 @@ class Figures(Runs):
         self.assertIsNone(costs["cnt"]["empty"])
         self.assertAlmostEqual(time_of["taken_off"], costs["lat"]["empty"] / 1e9)
         error = costs["lat"]["empty_error"] / 1e9
-        self.assertLessEqual(time_of["mean_margin"], 2 * error)
+        # What the steps within take was taken off, where enough of them were looked at; its error is as large.
+        nested = 3 * (time_of["taken_off_nested"] or 0)
+        self.assertLessEqual(time_of["mean_margin"], 2 * error + nested)
         buckets = (time_of["p50"] + time_of["taken_off"]) / 32  # of 1/64 each, the value's and a neighbour
-        self.assertLessEqual(time_of["p50"] - time_of["p50_low"], 2.001 * error + buckets)
+        self.assertLessEqual(time_of["p50"] - time_of["p50_low"], 2.001 * error + buckets + nested)
         self.assertAlmostEqual(time_of["total"], time_of["mean"] * 1000)
 
     def test_samples_have_margins(self):
