@@ -132,7 +132,8 @@ static void sums_add(struct spex_line_sums *sums, double time, double cost) {
     double_add(&sums->count, 1);
 }
 
-/* Probes within an execution cannot have taken longer than it. */
+/* Probes within an execution cannot have taken longer than it. A coarse clock, as processors other
+ * than x86-64 have, may not have moved meanwhile, which tells nothing. */
 void spex_nesting_end(struct spex_thread *thread, uint32_t site, uint64_t now) {
     struct spex_nesting_site *element = nesting_site(thread, site);
     if (!element || !element->begin)
@@ -143,7 +144,7 @@ void spex_nesting_end(struct spex_thread *thread, uint32_t site, uint64_t now) {
     double time = now > element->begin ? (double)(now - element->begin) : 0;
     element->begin = 0;
     if (costs == element->costs && cost >= 0)
-        sums_add(&element->sums, time, fmin(cost, time));
+        sums_add(&element->sums, time, time > 0 ? fmin(cost, time) : cost);
 }
 
 void spex_nesting_add_sums(struct spex_line_sums *sums, uint32_t site) {
