@@ -6,6 +6,7 @@
 #include <err.h>
 #include <getopt.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static int order_ascending(const void *a, const void *b) {
@@ -25,6 +26,17 @@ struct bench_result bench_median(double *values, size_t count) {
         .low = values[low > 0 ? (size_t)low : 0],
         .high = values[high < (double)(count - 1) ? (size_t)high : count - 1],
     };
+}
+
+bool bench_read(FILE *file, double *numbers, size_t count) {
+    char line[256];
+    size_t found = 0;
+    while (found < count && fgets(line, sizeof(line), file)) {
+        char *at = line, *end;
+        for (double number; found < count && (number = strtod(at, &end), end != at); at = end)
+            numbers[found++] = number;
+    }
+    return found == count;
 }
 
 void bench_options(int argc, char **argv, size_t least, size_t most, size_t *rounds, bool *json) {

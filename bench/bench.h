@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* A median and its 95 % confidence interval. */
 struct bench_result {
@@ -16,6 +17,9 @@ struct bench_result {
 
 /* The median of values[0..count), count at least 1. Sorts the values. */
 struct bench_result bench_median(double *values, size_t count);
+
+/* Reads so many numbers, in lines. False: there are fewer. */
+bool bench_read(FILE *file, double *numbers, size_t count);
 
 /* Reads --json, and --rounds N from `least` to `most`. *rounds stays as it is where the option
  * is absent. Ends the program with status 2 after any other argument. */

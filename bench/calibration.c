@@ -48,6 +48,7 @@ static double figures[FIGURES][ROUNDS_MOST];
 
 /* Never called: it is enough that there are such sites. */
 void places(uint64_t value);
+/* NOLINTNEXTLINE(readability-function-size) */
 void places(uint64_t value) {
     CNT_PROBE_BEGIN(1, 1);
     LAT_PROBE_BEGIN(2, 1);

@@ -59,16 +59,15 @@ static char *path_of(const char *file) {
 /* The settings of spex alone: none are the user's. */
 static struct memory memory_of(const char *file, const char *how) {
     char *path = path_of(file), *command;
-    struct memory memory;
+    double found[2];
     if (asprintf(&command, "exec env -i SPEX_CONTROL=%s %s '%s' memory", directory, path, how) < 0)
         err(1, "%s", file);
     FILE *output = popen(command, "re");
-    if (!output || fscanf(output, "%lf %lf", &memory.space, &memory.resident) != 2 ||
-        pclose(output) != 0)
+    if (!output || !bench_read(output, found, 2) || pclose(output) != 0)
         errx(1, "%s has failed", path);
     free(command);
     free(path);
-    return memory;
+    return (struct memory){found[0], found[1]};
 }
 
 static double stripped_size(const char *file) {

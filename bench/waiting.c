@@ -108,10 +108,7 @@ static void measure_way(const char *way, double seconds[LOOPS]) {
                  (int)getpid(), way) < 0)
         err(1, "%s", way);
     FILE *output = popen(command, "re");
-    for (int l = 0; output && l < LOOPS; l++)
-        if (fscanf(output, "%lf", &seconds[l]) != 1)
-            errx(1, "%s has failed", way);
-    if (!output || pclose(output) != 0)
+    if (!output || !bench_read(output, seconds, LOOPS) || pclose(output) != 0)
         errx(1, "%s has failed", way);
     free(command);
 }

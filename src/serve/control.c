@@ -422,19 +422,20 @@ static void door_close(struct spex_control *c) {
  * so nobody else changes `running` meanwhile. */
 void spex_control_stop(void) {
     pthread_mutex_lock(&control_lock);
-    bool running = control && control->running;
+    struct spex_control *c = control;
+    bool running = c && c->running;
     if (running) {
-        control->stopping = true;
-        control_wake(control);
+        c->stopping = true;
+        control_wake(c);
     }
-    if (control)
-        door_close(control);
+    if (c)
+        door_close(c);
     pthread_mutex_unlock(&control_lock);
     if (!running)
         return;
-    pthread_join(control->thread, NULL);
+    pthread_join(c->thread, NULL);
     pthread_mutex_lock(&control_lock);
-    control->running = false;
+    c->running = false;
     pthread_mutex_unlock(&control_lock);
 }
 
