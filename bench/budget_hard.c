@@ -56,29 +56,46 @@ static unsigned bursts_work(void *state) {
 }
 
 /* clang-format off */
-#define SITE(h, t, u)                                                                              \
-    case h * 100 + t * 10 + u: {                                                                   \
-        SPEX_LAT_SCOPE(1 + h * 100 + t * 10 + u, 1);                                               \
+#define SITE(t, u)                                                                                 \
+    case t * 10 + u: {                                                                             \
+        SPEX_LAT_SCOPE(FIRST + t * 10 + u, 1);                                                     \
         *number = mix(*number, 200);                                                               \
         break;                                                                                     \
     }
-#define TEN(h, t)                                                                                  \
-    SITE(h, t, 0) SITE(h, t, 1) SITE(h, t, 2) SITE(h, t, 3) SITE(h, t, 4)                          \
-    SITE(h, t, 5) SITE(h, t, 6) SITE(h, t, 7) SITE(h, t, 8) SITE(h, t, 9)
-#define HUNDRED(h)                                                                                 \
-    TEN(h, 0) TEN(h, 1) TEN(h, 2) TEN(h, 3) TEN(h, 4)                                              \
-    TEN(h, 5) TEN(h, 6) TEN(h, 7) TEN(h, 8) TEN(h, 9)
+#define TEN(t)                                                                                     \
+    SITE(t, 0) SITE(t, 1) SITE(t, 2) SITE(t, 3) SITE(t, 4)                                         \
+    SITE(t, 5) SITE(t, 6) SITE(t, 7) SITE(t, 8) SITE(t, 9)
 
-/* A thousand sites, each of which executes some thousand times a second.
- * NOLINTNEXTLINE(readability-function-size) */
-static void site_execute(uint64_t *number, unsigned site) {
-    switch (site) {
-        HUNDRED(0) HUNDRED(1) HUNDRED(2) HUNDRED(3) HUNDRED(4)
-        HUNDRED(5) HUNDRED(6) HUNDRED(7) HUNDRED(8) HUNDRED(9)
-        default: break;
+/* Analysers have enough of ten. */
+#if defined(__cppcheck__) || defined(__clang_analyzer__)
+#define TENS TEN(0)
+#else
+#define TENS TEN(0) TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9)
+#endif
+
+/* A hundred sites, whose probes have the numbers from `first` on. */
+#define HUNDRED(first)                                                                             \
+    static void sites_from_##first(uint64_t *number, unsigned site) {                              \
+        enum { FIRST = first };                                                                    \
+        switch (site) {                                                                            \
+            TENS                                                                                   \
+            default: break;                                                                        \
+        }                                                                                          \
     }
+
+/* NOLINTBEGIN(readability-function-size) */
+HUNDRED(100) HUNDRED(200) HUNDRED(300) HUNDRED(400) HUNDRED(500)
+HUNDRED(600) HUNDRED(700) HUNDRED(800) HUNDRED(900) HUNDRED(1000)
+/* NOLINTEND(readability-function-size) */
+    /* clang-format on */
+
+    /* A thousand sites, each of which executes some thousand times a second. */
+    static void site_execute(uint64_t *number, unsigned site) {
+    static void (*const hundreds[])(uint64_t *, unsigned) = {
+        sites_from_100, sites_from_200, sites_from_300, sites_from_400, sites_from_500,
+        sites_from_600, sites_from_700, sites_from_800, sites_from_900, sites_from_1000};
+    hundreds[site / 100](number, site % 100);
 }
-/* clang-format on */
 
 static unsigned sites_work(void *state) {
     enum { SITES = 1000, EXECUTIONS = 8 };
