@@ -177,7 +177,7 @@ static bool is_younger(int process, int directory, const char *name) {
     struct stat file;
     if (fstatat(directory, name, &file, AT_SYMLINK_NOFOLLOW) != 0)
         return false;
-    int64_t age_ns = (int64_t)spex_clock_ns(CLOCK_REALTIME) - file.st_mtim.tv_sec * 1000000000ll;
+    int64_t age_ns = (int64_t)spex_clock_ns(CLOCK_REALTIME) - file.st_mtim.tv_sec * 1000000000LL;
     int64_t since_start_ns =
         (int64_t)spex_clock_ns(CLOCK_BOOTTIME) -
         (int64_t)(start_ticks(process) * (1000000000ull / (unsigned long)sysconf(_SC_CLK_TCK)));
