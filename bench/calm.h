@@ -21,8 +21,8 @@ struct bench_calm_result {
     bool busy;
 };
 
-/* Ticks of a pass of the reference. The least of all is kept in *fastest, INFINITY at first. */
-double bench_reference(double *fastest);
+/* Ticks of a pass of the reference. */
+double bench_reference(void);
 
 /* Whether a round was calm, when `fastest` is the least reference of the whole run. */
 bool bench_is_calm(double reference, double fastest);

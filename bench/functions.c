@@ -67,9 +67,10 @@ static void time_case(size_t c, size_t round) {
     if (spex_set(bench_cases[c].selection) < 0)
         errx(1, "cannot select %s", bench_cases[c].selection);
     ticks_of(bench_cases[c].run);
-    double before = bench_reference(&fastest), plain = ticks_of(bench_plain);
+    double before = bench_reference(), plain = ticks_of(bench_plain);
     added_ticks[c][round] = ticks_of(bench_cases[c].run) - plain;
-    references[c][round] = fmax(before, bench_reference(&fastest));
+    references[c][round] = fmax(before, bench_reference());
+    fastest = fmin(fastest, references[c][round]);
 }
 
 /* Times the cases of one start in turn. */

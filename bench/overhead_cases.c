@@ -35,8 +35,6 @@ enum { THREADS_MAX = 8 };
         }                                                                                          \
     }
 
-/* The least reference of this process. */
-static double fastest = INFINITY;
 static volatile uint64_t ticks_sink[2];
 static int counter_fd = -1;
 static __thread void **chased_line;
@@ -288,14 +286,14 @@ static void time_chases(struct bench_sample samples[]) {
     enum { BLOCK = 100 };
     uint64_t sums[3] = {0};
     select_probes(&bench_cases[CHASE]);
-    double before = bench_reference(&fastest);
+    double before = bench_reference();
     for (size_t step = 0; step < CHASE_REPETITIONS; step += BLOCK)
         for (int c = 0; c < 3; c++) {
             uint64_t begin = settled_ticks();
             bench_cases[CHASE + c].run(BLOCK);
             sums[c] += settled_ticks() - begin;
         }
-    double reference = fmax(before, bench_reference(&fastest));
+    double reference = fmax(before, bench_reference());
     for (int c = 0; c < 3; c++)
         samples[c] = (struct bench_sample){(double)sums[c] / CHASE_REPETITIONS, reference};
 }
@@ -311,8 +309,8 @@ static double case_ticks(const struct bench_case *bench_case) {
 static struct bench_sample time_case(const struct bench_case *bench_case) {
     select_probes(bench_case);
     bench_case->run(bench_case->repetitions / 8);
-    double before = bench_reference(&fastest), ticks = case_ticks(bench_case);
-    return (struct bench_sample){ticks, fmax(before, bench_reference(&fastest))};
+    double before = bench_reference(), ticks = case_ticks(bench_case);
+    return (struct bench_sample){ticks, fmax(before, bench_reference())};
 }
 
 void bench_round(enum bench_setting setting, struct bench_sample samples[]) {

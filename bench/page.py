@@ -50,6 +50,12 @@ def verdict(limit):
     return "kept" if limit["kept"] else "**not kept**"
 
 
+def limit_cells(limits, what):
+    """The last two cells of a row that may have a limit."""
+    limit = next((limit for limit in limits if limit["what"] == what), None)
+    return f"at most {limit['at_most']} | {verdict(limit)} |" if limit else "| |"
+
+
 def print_overhead(overhead):
     print("## What a probe costs (`bench/overhead`)\n")
     print("Ticks of the processor's counter that a pair of BEGIN and END takes beyond the empty loop's,")
@@ -193,11 +199,9 @@ def print_startup(startup):
     print(f"{startup['rounds']} runs of each program in turn, and the difference from the program without spex.\n")
     print("| program | ms | more | limit | |")
     print("| --- | ---: | ---: | --- | --- |")
-    limits = {limit["what"]: limit for limit in startup["limits"]}
     for result in startup["results"]:
-        limit = limits.get(result["program"])
         print(f"| {result['program']} | {result['milliseconds']:.2f} | {result['more']:.2f} | "
-              + (f"at most {limit['at_most']} | {'kept' if limit['kept'] else '**not kept**'} |" if limit else "| |"))
+              + limit_cells(startup["limits"], result["program"]))
 
 
 def print_footprint(footprint):
@@ -206,11 +210,9 @@ def print_footprint(footprint):
     print("started, beyond the program that only links it.\n")
     print("| what | kB | limit | |")
     print("| --- | ---: | --- | --- |")
-    limits = {limit["what"]: limit for limit in footprint["limits"]}
     for result in footprint["results"]:
-        limit = limits.get(result["what"])
         print(f"| {result['what']} | {result['kilobytes']} | "
-              + (f"at most {limit['at_most']} | {'kept' if limit['kept'] else '**not kept**'} |" if limit else "| |"))
+              + limit_cells(footprint["limits"], result["what"]))
 
 
 def print_waiting(waiting):
