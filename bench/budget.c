@@ -2,15 +2,18 @@
 /* Measures whether a program with a budget is slowed down by no more than the budget, and
  * whether the library knows by how much.
  *
- *     budget [--json] [--alone] [--quick] [--workload NAME]… [--budget PERCENT]… [--seconds N]
+ *     budget [--json] [--alone] [--quick] [--object FILE]… [--workload NAME]… [--budget PERCENT]…
+ *            [--seconds N]
  *
  * Each workload runs in two processes, A with all probes on and a budget, and B without spex,
- * which is the same code. One runs at a time, for a slice of 20 ms, in the order A B B A, both
- * on the same CPU; the first second of each is not counted. The slowdown is how much more CPU
+ * which is the same code. One runs at a time, for a slice of 200 ms (a sixtieth of a measurement
+ * that is shorter than 12 s), in the order A B B A or B A A B by chance, both on the same CPU; the
+ * first second of each is not counted. Each continuation of a process wakes its collector: of
+ * slices of 200 ms that takes a thousandth. The slowdown is how much more CPU
  * time, that of the threads of spex included, an operation takes (budget_estimate.h has the
  * statistics). The clock of the library stands still while A is stopped (budget_clock.h). A
  * measurement ends when it is known whether the budget is kept, that of a control when its
- * interval is ± 0.3 % or less; or after so many seconds (30; with --quick 4).
+ * interval is ± 0.3 % or less; or after so many seconds (60; with --quick 6).
  *
  * A budget is kept when the upper end of the slowdown's interval is at most 1.25 times the
  * budget and 0.3 points more; it is not when the lower end is above that. What the library
@@ -25,6 +28,9 @@
  * a process without the second thread). There are two controls: `off`, spex started and no
  * probe on, which is the error of the bench itself; and `thread`, no spex, and the second
  * thread in A alone, which is what the first thread besides its own costs a program.
+ *
+ * --object adds a workload of a shared object; foreign/build makes two of programs that others have
+ * written, zstd and LevelDB.
  *
  * SPEX_PROBES and SPEX_RATE_POLICY hold for what is measured: `fixed` measures what is selected
  * instead of a budget. */
@@ -41,16 +47,19 @@
 
 #include "budget_estimate.h"
 #include "budget_process.h"
+#include "budget_random.h"
 #include "budget_workload.h"
 
-#define SLICE_NS      20000000u
 #define WARM_UP       1.0 /* seconds; at most as long as the measurement */
 #define PRECISION     0.003
-#define BATCHES_LEAST 15 /* before the interval counts */
+#define BATCHES_LEAST 6  /* before the interval counts */
 #define ATTEMPTS      50 /* for each quadruple of slices that is wanted */
 #define SECONDS_LEAST 0.1
-#define SECONDS       30.0
-#define SECONDS_QUICK 4.0
+#define SECONDS       60.0
+#define SECONDS_QUICK 6.0
+#define SLICE_LEAST   0.02 /* seconds */
+#define SLICE_MOST    0.2
+#define SLICES        60.0
 /* A budget's bound on the slowdown, and how far off a belief may be. */
 #define BOUND_TIMES   1.25
 #define BOUND_MORE    0.003
@@ -97,6 +106,7 @@ struct result {
 
 struct side {
     struct budget_process process;
+    uint64_t slice_ns;
     /* CPU time in all, and how long it ran. */
     double cpu_seconds;
     double seconds;
@@ -122,12 +132,17 @@ static double side_run_slice(struct side *side) {
     const struct account begin = {.cpu_seconds = side->cpu_seconds, .seconds = side->seconds};
     uint64_t operations = budget_process_operations(&side->process);
     uint64_t cpu_ns = budget_process_cpu_ns(&side->process);
-    side->seconds += (double)budget_process_run(&side->process, SLICE_NS) / 1e9;
+    side->seconds += (double)budget_process_run(&side->process, side->slice_ns) / 1e9;
     double cpu_seconds = (double)(budget_process_cpu_ns(&side->process) - cpu_ns) / 1e9;
     side->cpu_seconds += cpu_seconds;
     operations = budget_process_operations(&side->process) - operations;
     side_take_account(side, &begin);
     return operations ? cpu_seconds / (double)operations : 0;
+}
+
+/* Seconds of a slice, in a measurement of so many. */
+static double slice_seconds(double seconds) {
+    return fmin(fmax(seconds / SLICES, SLICE_LEAST), SLICE_MOST);
 }
 
 static void side_warm_up(struct side *side, double seconds) {
@@ -162,18 +177,27 @@ static bool result_is_enough(const struct result *result) {
            budget_verdict(result, EARLY * result->estimate.ci95) != UNKNOWN;
 }
 
-/* Runs A B B A. False: one of the processes did not get the processor. */
+/* Runs the outer side, the inner side twice, and the outer again; *outer and *inner are the sums.
+ * False: one of the processes did not get the processor. */
+static bool run_around(struct side *outside, struct side *inside, double *outer, double *inner) {
+    double first = side_run_slice(outside), second = side_run_slice(inside),
+           third = side_run_slice(inside), last = side_run_slice(outside);
+    *outer = first + last;
+    *inner = second + third;
+    return first > 0 && second > 0 && third > 0 && last > 0;
+}
+
+/* Runs A B B A or B A A B: by chance, so that what returns at regular times meets both alike. */
 static bool run_four_slices(struct side *with, struct side *without, struct budget_figure *figure) {
-    double first = side_run_slice(with), others = side_run_slice(without),
-           second = side_run_slice(without);
-    figure->with = first + side_run_slice(with);
-    figure->without = others + second;
-    return first > 0 && figure->with > first && second > 0 && others > 0;
+    static uint64_t random = 1;
+    if (budget_random(&random, 2))
+        return run_around(with, without, &figure->with, &figure->without);
+    return run_around(without, with, &figure->without, &figure->with);
 }
 
 static void sides_compare(struct side *with, struct side *without, double seconds,
                           struct result *result) {
-    size_t most = (size_t)(seconds * 1e9 / (4.0 * SLICE_NS)) + 2 * (size_t)BUDGET_BATCH;
+    size_t most = (size_t)(seconds / (4 * slice_seconds(seconds))) + 2 * (size_t)BUDGET_BATCH;
     struct budget_figure *figures = calloc(most, sizeof(*figures));
     if (!figures)
         err(1, "calloc");
@@ -198,7 +222,8 @@ static void result_set_belief(const struct side *side, struct result *result) {
     result->cpu_seconds = side->last.cpu_seconds - side->first.cpu_seconds;
     result->seconds = side->last.seconds - side->first.seconds;
     result->cpus = result->cpu_seconds / result->seconds;
-    result->believed = spent / (result->cpu_seconds - spent);
+    result->believed =
+        spent < result->cpu_seconds ? spent / (result->cpu_seconds - spent) : INFINITY;
     result->used = seconds > 0 ? spent / seconds / result->budget->share : 0;
     result->done = (struct budget_belief){.seconds = seconds,
                                           .spent = spent,
@@ -213,7 +238,8 @@ static struct result workload_measure(const struct budget_workload *workload,
                                      .cpu = sched_getcpu()};
     struct budget_setting a = b;
     struct result result = {.workload = workload, .budget = budget};
-    struct side with = {0}, without = {0};
+    struct side with = {.slice_ns = (uint64_t)(slice_seconds(seconds) * 1e9)},
+                without = {.slice_ns = with.slice_ns};
     if (budget->what == THREAD)
         a.threads = true;
     else
@@ -238,14 +264,19 @@ static void print_json_measured(const struct result *result) {
            result->figures, estimate->of_sums, estimate->noise, result->seconds, result->cpus);
 }
 
+/* `believed` is null where it is more than all of the CPU time, as at the start, while nothing is
+ * known of costs. */
 static void print_json_result(const struct result *result, const char *before) {
     static const char *const verdicts[] = {"true", "false", "null"};
+    char believed[32] = "null";
+    if (isfinite(result->believed))
+        snprintf(believed, sizeof(believed), "%.5f", result->believed);
     printf("%s\n  {\"workload\": \"%s\", \"budget\": %g, ", before, result->workload->name,
            result->budget->share);
     print_json_measured(result);
-    printf(", \"kept\": %s, \"believed\": %.5f, \"used\": %.3f,\n   \"executions\": %.0f, "
+    printf(", \"kept\": %s, \"believed\": %s, \"used\": %.3f,\n   \"executions\": %.0f, "
            "\"records\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"belief_true\": %s}",
-           verdicts[budget_verdict(result, result->estimate.ci95)], result->believed, result->used,
+           verdicts[budget_verdict(result, result->estimate.ci95)], believed, result->used,
            result->done.executions, result->done.records, result->done.lost,
            belief_is_true(result) ? "true" : "false");
     fflush(stdout);
@@ -302,12 +333,13 @@ static bool plan_has(const struct plan *plan, const struct budget_workload *work
 static void plan_run(const struct plan *plan, const struct budget *budgets, size_t count,
                      void (*print)(const struct result *, const char *)) {
     const char *before = "";
-    for (size_t w = 0; budget_workloads[w]; w++) {
-        if (!plan_has(plan, budget_workloads[w]))
+    const struct budget_workload *workload;
+    for (size_t w = 0; (workload = budget_workload_at(w)); w++) {
+        if (!plan_has(plan, workload))
             continue;
         for (size_t b = 0; b < count; b++) {
             struct result result =
-                workload_measure(budget_workloads[w], &budgets[b], plan->seconds, plan->alone);
+                workload_measure(workload, &budgets[b], plan->seconds, plan->alone);
             if (plan->json)
                 print(&result, before);
             else
@@ -322,7 +354,7 @@ static void plan_run_all(const struct plan *plan) {
     if (plan->json)
         printf("{\"bench\": \"budget\", \"slice_ms\": %g, \"precision\": %g, \"alone\": %s,\n "
                "\"control\": [",
-               SLICE_NS / 1e6, PRECISION, plan->alone ? "true" : "false");
+               slice_seconds(plan->seconds) * 1e3, PRECISION, plan->alone ? "true" : "false");
     plan_run(plan, controls, 2, print_json_control);
     if (plan->json)
         printf("],\n \"results\": [");
@@ -350,14 +382,18 @@ static bool plan_add_workload(struct plan *plan, const char *name) {
     return true;
 }
 
+static void object_load(const char *path) {
+    const char *why = budget_workload_load(path);
+    if (why)
+        errx(2, "--object: %s: %s", path, why);
+}
+
 static void options_parse(int argc, char **argv, struct plan *plan) {
-    static const struct option known[] = {{"json", no_argument, NULL, 'j'},
-                                          {"alone", no_argument, NULL, 'a'},
-                                          {"workload", required_argument, NULL, 'w'},
-                                          {"budget", required_argument, NULL, 'b'},
-                                          {"seconds", required_argument, NULL, 's'},
-                                          {"quick", no_argument, NULL, 'q'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"json", no_argument, NULL, 'j'},         {"alone", no_argument, NULL, 'a'},
+        {"object", required_argument, NULL, 'o'}, {"workload", required_argument, NULL, 'w'},
+        {"budget", required_argument, NULL, 'b'}, {"seconds", required_argument, NULL, 's'},
+        {"quick", no_argument, NULL, 'q'},        {NULL, 0, NULL, 0}};
     for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (option == 'j')
             plan->json = true;
@@ -365,11 +401,13 @@ static void options_parse(int argc, char **argv, struct plan *plan) {
             plan->alone = true;
         else if (option == 'q')
             plan->seconds = SECONDS_QUICK;
+        else if (option == 'o')
+            object_load(optarg);
         else if (option == 'w' && !plan_add_workload(plan, optarg))
             errx(2,
-                 "--workload: sqlite, hash, json, bursts, sites, misses, threads or crowded was "
-                 "expected, "
-                 "%d times at most",
+                 "--workload: sqlite, hash, json, bursts, sites, misses, threads, crowded or that "
+                 "of "
+                 "an --object named before was expected, %d times at most",
                  WORKLOADS_MAX);
         else if (option == 'b' && !plan_add_budget(plan, optarg))
             errx(2, "--budget: a percentage as 2%% was expected, %d times at most", BUDGETS_MAX);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define NORMAL_95 1.96
+#include "base/student.h"
 
 static int order_ascending(const void *a, const void *b) {
     double one = *(const double *)a, other = *(const double *)b;
@@ -57,7 +57,7 @@ struct budget_estimate budget_estimate(const struct budget_figure *figures, size
     double error = deviation_of(of_batches, batches) / sqrt((double)batches);
     struct budget_estimate estimate = {
         .slowdown = ratio - 1,
-        .ci95 = ratio * NORMAL_95 * error,
+        .ci95 = ratio * spex_student_95((double)batches - 1) * error,
         .of_sums = slowdown_of_sums(figures, count),
         .noise = (sorted[count * 3 / 4] - sorted[count / 4]) / 2,
     };

@@ -8,8 +8,8 @@
  * mean of all figures would have an interval several times as wide.
  *
  * The controller makes slices that follow each other alike, for about half a second. The
- * interval is therefore not that of independent figures: it comes from the deviation of the
- * midmeans of batches of half a second. */
+ * interval is therefore not that of independent figures: it comes from the deviation of the means
+ * of batches of some 0.8 s, by Student's distribution. */
 #ifndef SPEX_BENCH_BUDGET_ESTIMATE_H
 #define SPEX_BENCH_BUDGET_ESTIMATE_H
 
@@ -21,8 +21,8 @@ struct budget_figure {
     double without;
 };
 
-/* Figures in a batch: 0.48 s of either process, with slices of 20 ms. */
-enum { BUDGET_BATCH = 12 };
+/* Figures in a batch: 0.8 s of either process, with slices of 200 ms. */
+enum { BUDGET_BATCH = 2 };
 
 struct budget_estimate {
     double slowdown;

@@ -96,4 +96,8 @@ static unsigned json_work(void *state) {
     return document_sum(documents, documents->texts[documents->next++ % DOCUMENTS]);
 }
 
-const struct budget_workload budget_json = {"json", json_prepare, json_work};
+#ifndef BUDGET_NAME
+#define BUDGET_NAME "json"
+#endif
+
+const struct budget_workload budget_json = {BUDGET_NAME, json_prepare, json_work};

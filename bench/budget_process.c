@@ -22,6 +22,10 @@
 #include "rate/controller.h"
 #include "ring/probe_type.h"
 
+/* How often, and how far apart, a process is looked at that is to tell its belief. */
+#define TOLD_LOOKS   1000
+#define TOLD_LOOK_NS 100000
+
 static uint64_t now_ns(clockid_t clock) {
     struct timespec now;
     if (clock_gettime(clock, &now) != 0)
@@ -76,6 +80,7 @@ static void child_stay_on(int cpu) {
 static void child_work(struct budget_shared *shared, const struct budget_workload *workload,
                        void *state, bool believes) {
     uint64_t slice = 0, operations = 0;
+    spex_store_relaxed(&shared->begun, 1);
     for (;;) {
         operations += workload->work(state);
         spex_store_relaxed(&shared->operations, operations);
@@ -105,10 +110,13 @@ static void child_run(pid_t parent, struct budget_shared *shared,
         errx(1, "cannot start a thread");
     void *state = workload->prepare();
     budget_clock_set(&shared->stopped_ns);
+    if (setting->brief)
+        raise(SIGSTOP);
     if (setting->probes)
         child_start_spex(setting);
     child_stay_on(setting->cpu);
-    raise(SIGSTOP);
+    if (!setting->brief)
+        raise(SIGSTOP);
     child_work(shared, workload, state, setting->probes != NULL);
 }
 
@@ -156,16 +164,44 @@ uint64_t budget_process_operations(const struct budget_process *process) {
     return spex_load_relaxed(&process->shared->operations);
 }
 
-uint64_t budget_process_run(struct budget_process *process, uint64_t ns) {
+/* Returns the time of the continuation. */
+static uint64_t process_continue(struct budget_process *process) {
     struct budget_shared *shared = process->shared;
     uint64_t begin = now_ns(CLOCK_MONOTONIC);
-    spex_store_relaxed(&shared->slice, shared->slice + 1);
     spex_store_relaxed(&shared->stopped_ns, shared->stopped_ns + begin - process->stopped_since);
     if (kill(process->pid, SIGCONT) != 0)
         err(1, "%s", process->name);
-    nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
+    return begin;
+}
+
+static void process_stop(struct budget_process *process) {
     if (kill(process->pid, SIGSTOP) != 0)
         err(1, "%s", process->name);
     wait_until_stopped(process);
+}
+
+uint64_t budget_process_run(struct budget_process *process, uint64_t ns) {
+    struct budget_shared *shared = process->shared;
+    spex_store_relaxed(&shared->slice, shared->slice + 1);
+    uint64_t begin = process_continue(process);
+    nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
+    process_stop(process);
     return process->stopped_since - begin;
+}
+
+/* Waits until the process has set the word, but not long. */
+static void wait_for(const uint64_t *word, uint64_t value) {
+    for (int look = 0; look < TOLD_LOOKS && spex_load_relaxed(word) != value; look++)
+        nanosleep(&(struct timespec){.tv_nsec = TOLD_LOOK_NS}, NULL);
+}
+
+bool budget_process_run_once(struct budget_process *process, uint64_t ns) {
+    struct budget_shared *shared = process->shared;
+    process_continue(process);
+    wait_for(&shared->begun, 1);
+    nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
+    spex_store_relaxed(&shared->slice, shared->slice + 1);
+    wait_for(&shared->told, shared->slice);
+    process_stop(process);
+    return shared->told == shared->slice;
 }

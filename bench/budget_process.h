@@ -27,7 +27,9 @@ struct budget_shared {
     /* Written by the parent while the process is stopped. */
     uint64_t stopped_ns;
     uint64_t slice;
-    /* Written by the process. `told` is the slice in which it last set `belief`. */
+    /* Written by the process. It works. */
+    uint64_t begun;
+    /* `told` is the slice in which it last set `belief`. */
     uint64_t operations;
     uint64_t told;
     struct budget_belief belief;
@@ -42,13 +44,15 @@ struct budget_process {
     uint64_t stopped_since;
 };
 
-/* `probes`: NULL: spex is not started. `threads`: the process has a second thread, which
- * sleeps; in a process with one thread, libc omits the locks of malloc and the atomic
- * instructions of mutexes. `cpu`: the CPU on which it works. */
+/* `probes`: NULL: spex is not started. `threads`: the process has a second thread, which sleeps; in
+ * a process with one thread, libc omits the locks of malloc and the atomic instructions of mutexes.
+ * `cpu`: the CPU on which it works. `brief`: spex is not started before the process is
+ * continued. */
 struct budget_setting {
     const char *probes;
     const char *budget;
     bool threads;
+    bool brief;
     int cpu;
 };
 
@@ -64,5 +68,9 @@ uint64_t budget_process_operations(const struct budget_process *process);
 /* Lets the process run for about `ns`. Its belief is then that of the beginning of the slice.
  * Returns the nanoseconds that it ran. */
 uint64_t budget_process_run(struct budget_process *process, uint64_t ns);
+
+/* The same for a process that ends after that; `ns` begin when it has started spex. Its belief is
+ * that of the end, or none where it does not get the processor (then false). */
+bool budget_process_run_once(struct budget_process *process, uint64_t ns);
 
 #endif

@@ -26,10 +26,17 @@ extern const struct budget_workload budget_misses;
 extern const struct budget_workload budget_threads;
 extern const struct budget_workload budget_crowded;
 
+/* What a shared object has for budget_workload_load. */
+extern __attribute__((visibility("default"))) const struct budget_workload budget_object;
+
 /* NULL: there is no workload of that name. */
 const struct budget_workload *budget_workload_find(const char *name);
 
-/* All workloads; NULL after the last. */
-extern const struct budget_workload *const budget_workloads[];
+/* Adds the workload `budget_object` of a shared object (foreign/build makes some).
+ * NULL: it was added. Otherwise what is wrong. */
+const char *budget_workload_load(const char *path);
+
+/* Returns the workload with this number, from 0 on; NULL after the last. */
+const struct budget_workload *budget_workload_at(size_t number);
 
 #endif

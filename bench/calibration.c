@@ -31,9 +31,9 @@
 static const struct {
     uint32_t type;
     const char *name;
-} types[] = {{SPEX_CNT, "CNT"},      {SPEX_LAT, "LAT"},     {SPEX_TPT, "TPT"},
-             {SPEX_FLT, "FLT"},      {SPEX_CTXSW, "CTXSW"}, {SPEX_SNAPSHOT, "SNAPSHOT"},
-             {SPEX_KERNEL, "KERNEL"}};
+} types[] = {{SPEX_CNT, "CNT"},       {SPEX_LAT, "LAT"},     {SPEX_TPT, "TPT"},
+             {SPEX_FLT, "FLT"},       {SPEX_CTXSW, "CTXSW"}, {SPEX_SNAPSHOT, "SNAPSHOT"},
+             {SPEX_KERNEL, "KERNEL"}, {SPEX_SPAN, "SPAN"}};
 static const char *const states[] = {"off", "skipped", "on", "drawn", "empty"};
 
 enum {
@@ -57,6 +57,8 @@ void places(uint64_t value) {
     CTXSW_PROBE_BEGIN(5, 1);
     KERNEL_PROBE_BEGIN(7, 1, value);
     SNAPSHOT_PROBE(6, 1, value);
+    SPAN_PROBE_BEGIN(8, 1, value);
+    SPAN_PROBE_END(8, value);
     KERNEL_PROBE_END(7);
     CTXSW_PROBE_END(5);
     FLT_PROBE_END(4);

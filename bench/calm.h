@@ -34,9 +34,4 @@ struct bench_calm_result bench_calm_median(const double *values, const double *r
 /* Prints `, "calm": COUNT, "busy": BOOLEAN`. */
 void bench_print_calm(struct bench_calm_result result);
 
-/* The share of all processors' time that other programs, and other virtual machines, have taken
- * since the first call; the process's own and its ended children's does not count. 0 where the
- * system does not tell. */
-double bench_others(void);
-
 #endif

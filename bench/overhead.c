@@ -26,13 +26,14 @@
 
 #include "base/service_thread.h"
 #include "calm.h"
+#include "harness/machine.h"
 #include "overhead.h"
 #include "queues/commit_rseq.h"
 
-enum { CASES_MAX = 64, LARGE_RECORDS = 1 << 22, ROUNDS_FOR_CALM = 5 };
+enum { CASES_MAX = 128, LARGE_RECORDS = 1 << 22, ROUNDS_FOR_CALM = 5 };
 
-static const char *const type_names[] = {"CNT",   "LAT",      "TPT",      "LLC",   "FLT",
-                                         "CTXSW", "PERFCNTR", "SNAPSHOT", "KERNEL"};
+static const char *const type_names[] = {"CNT",   "LAT",      "TPT",      "LLC",    "FLT",
+                                         "CTXSW", "PERFCNTR", "SNAPSHOT", "KERNEL", "SPAN"};
 
 /* One setting's process, and what it has measured. */
 struct process {
@@ -256,35 +257,44 @@ static bool case_is_shown(int setting, size_t c) {
            (one->state && (strcmp(one->state, "off") == 0 || strcmp(one->state, "skipped") == 0));
 }
 
+/* A SPAN is two sites. */
+static double off_limit(const char *type) {
+    return strcmp(type, "SPAN") == 0 ? 1 : 0.5;
+}
+
+/* A KERNEL enters its context, and a SPAN looks its key up twice. */
+static double skipped_limit(const char *type) {
+    if (strcmp(type, "SPAN") == 0)
+        return 40;
+    return strcmp(type, "KERNEL") == 0 ? 18 : 3;
+}
+
 static size_t limits_make(struct limit *limits) {
     size_t lat = bench_case_find("LAT", "on"), tpt = bench_case_find("TPT", "on");
     size_t perfcntr = bench_case_find("PERFCNTR", "on"), llc = bench_case_find("LLC", "on");
     size_t kernel = bench_case_find("KERNEL", "on");
     size_t count = 0;
     for (size_t t = 0; t < sizeof(type_names) / sizeof(type_names[0]); t++) {
-        limits[count++] = (struct limit){"off, over the empty loop",
-                                         BEST,
-                                         bench_case_find(type_names[t], "off"),
-                                         EMPTY,
-                                         NO_CASE,
-                                         1,
-                                         0.5,
-                                         false};
+        double off = off_limit(type_names[t]), skipped = skipped_limit(type_names[t]);
+        size_t is_off = bench_case_find(type_names[t], "off");
+        size_t is_skipped = bench_case_find(type_names[t], "skipped");
+        limits[count++] =
+            (struct limit){"off, over the empty loop", BEST, is_off, EMPTY, NO_CASE, 1, off, false};
         limits[count++] = (struct limit){"off without a control socket, over the empty loop",
                                          CLOSED,
-                                         bench_case_find(type_names[t], "off"),
+                                         is_off,
                                          EMPTY,
                                          NO_CASE,
                                          1,
-                                         0.5,
+                                         off,
                                          false};
         limits[count++] = (struct limit){"skipped (sc 1000), over the empty loop",
                                          BEST,
-                                         bench_case_find(type_names[t], "skipped"),
+                                         is_skipped,
                                          EMPTY,
                                          NO_CASE,
                                          1,
-                                         strcmp(type_names[t], "KERNEL") == 0 ? 18 : 3,
+                                         skipped,
                                          false};
     }
     const struct limit others[] = {
@@ -295,6 +305,7 @@ static size_t limits_make(struct limit *limits) {
         {"ring above 64 MiB / two RDTSC", LARGE, tpt, EMPTY, TWO_RDTSC, 1, 1.35, false},
         {"recorded / LAT", BEST, bench_case_find("FLT", "on"), EMPTY, lat, 1, 1.2, false},
         {"recorded / LAT", BEST, bench_case_find("CTXSW", "on"), EMPTY, lat, 1, 1.2, false},
+        {"recorded / LAT", BEST, bench_case_find("SPAN", "on"), EMPTY, lat, 1, 3.5, false},
         {"(recorded - LAT) / two counter reads", BEST, perfcntr, lat, COUNTER_READ, 2, 1.1, false},
         {"(recorded - LAT) / two counter reads", BEST, llc, lat, COUNTER_READ, 2, 1.1, false},
         {"recorded, over LAT", BEST, kernel, lat, NO_CASE, 1, 15, false},
@@ -393,7 +404,7 @@ int main(int argc, char **argv) {
     bench_options(argc, argv, 3, 100000, &enough, &json);
     if (!spex_rseq_available())
         processes[BEST].commit = processes[LARGE].commit = processes[CLOSED].commit = "atomic";
-    bench_others();
+    spex_bench_others();
     if (!mkdtemp(control_directory))
         err(1, "%s", control_directory);
     bench_cases_setup();
@@ -404,7 +415,7 @@ int main(int argc, char **argv) {
             process_round(&processes[s], rounds);
     for (int s = 0; s < SETTINGS; s++)
         process_end(&processes[s]);
-    taken_by_others = bench_others();
+    taken_by_others = spex_bench_others();
     if (rmdir(control_directory) != 0)
         warn("%s", control_directory);
     setenv("SPEX_CONTROL", "off", 1);

@@ -37,8 +37,10 @@ enum {
     PUSH_ATOMIC,
     LAT_ONE_THREAD,
     LAT_TWO_THREADS,
+    LAT_FOUR_THREADS,
     LAT_EIGHT_THREADS,
-    FIRST_PROBE
+    /* Ten types in four numbers of threads. */
+    FIRST_PROBE = LAT_ONE_THREAD + 40
 };
 
 extern const struct bench_case bench_cases[];

@@ -22,8 +22,24 @@
 #include "queues/commit_atomic.h"
 #include "queues/commit_rseq.h"
 
-enum { CNT = 1, LAT, TPT, SNAPSHOT, LLC, FLT, CTXSW, PERFCNTR, CHASE_OFF_ID, CHASE_ON_ID, KERNEL };
+enum {
+    CNT = 1,
+    LAT,
+    TPT,
+    SNAPSHOT,
+    LLC,
+    FLT,
+    CTXSW,
+    PERFCNTR,
+    CHASE_OFF_ID,
+    CHASE_ON_ID,
+    KERNEL,
+    SPAN
+};
 enum { THREADS_MAX = 8 };
+
+/* So many requests are dealt with in turn. */
+enum { SPAN_KEYS = 1024 };
 
 /* What is between BEGIN and END: the compiler cannot remove it. */
 #define WORK() __asm__ volatile("" ::: "memory")
@@ -38,6 +54,8 @@ enum { THREADS_MAX = 8 };
 static volatile uint64_t ticks_sink[2];
 static int counter_fd = -1;
 static __thread void **chased_line;
+/* Threads have keys of their own. */
+static __thread size_t span_first;
 static struct spex_rseq_set push_set;
 static struct spex_ring push_ring;
 
@@ -57,6 +75,9 @@ LOOP(run_perfcntr, PERFCNTR_PROBE_BEGIN(PERFCNTR, 1, 0); WORK(); PERFCNTR_PROBE_
 LOOP(run_snapshot, WORK(); SNAPSHOT_PROBE(SNAPSHOT, 1, i, i, i);)
 
 LOOP(run_kernel, KERNEL_PROBE_BEGIN(KERNEL, 1); WORK(); KERNEL_PROBE_END(KERNEL);)
+
+LOOP(run_span, size_t key = span_first + i % SPAN_KEYS; SPAN_PROBE_BEGIN(SPAN, 1, key); WORK();
+     SPAN_PROBE_END(SPAN, key);)
 
 LOOP(run_cnt_scope, SPEX_CNT_SCOPE(CNT, 1); WORK();)
 LOOP(run_lat_scope, SPEX_LAT_SCOPE(LAT, 1); WORK();)
@@ -97,6 +118,14 @@ enum {
         type, "scoped", #id, run##_scope, repetitions, 0, IN_BEST                                  \
     }
 
+/* On, in 1 to THREADS_MAX threads. */
+#define THREADED(type, id, run, repetitions)                                                       \
+    {type, "on", #id, run, repetitions, 1, IN_BEST},                                               \
+        {type, "on", #id, run, repetitions, 2, IN_BEST},                                           \
+        {type, "on", #id, run, repetitions, 4, IN_BEST}, {                                         \
+        type, "on", #id, run, repetitions, 8, IN_BEST                                              \
+    }
+
 const struct bench_case bench_cases[] = {
     [EMPTY] = {"empty loop", NULL, NULL, run_empty, IDLE_REPETITIONS, 0, IN_ALL},
     [RDTSC] = {"RDTSC", NULL, NULL, run_rdtsc, BUSY_REPETITIONS, 0, IN_ALL},
@@ -107,10 +136,17 @@ const struct bench_case bench_cases[] = {
     [CHASE_ON] = {"LAT in chase", "on", "10", run_chase_on, CHASE_REPETITIONS, 0, IN_BEST},
     [PUSH_RSEQ] = {"rseq push", NULL, NULL, run_push_rseq, BUSY_REPETITIONS, 0, IN_BEST},
     [PUSH_ATOMIC] = {"atomic push", NULL, NULL, run_push_atomic, BUSY_REPETITIONS, 0, IN_BEST},
-    [LAT_ONE_THREAD] = {"LAT", "on", "2", run_lat, BUSY_REPETITIONS, 1, IN_BEST},
-    [LAT_TWO_THREADS] = {"LAT", "on", "2", run_lat, BUSY_REPETITIONS, 2, IN_BEST},
-    [LAT_EIGHT_THREADS] = {"LAT", "on", "2", run_lat, BUSY_REPETITIONS, 8, IN_BEST},
-    PROBES("CNT", 1, run_cnt, IN_RINGS, BUSY_REPETITIONS),
+    [LAT_ONE_THREAD] = THREADED("LAT", 2, run_lat, BUSY_REPETITIONS),
+    THREADED("CNT", 1, run_cnt, BUSY_REPETITIONS),
+    THREADED("TPT", 3, run_tpt, BUSY_REPETITIONS),
+    THREADED("SNAPSHOT", 4, run_snapshot, BUSY_REPETITIONS),
+    THREADED("LLC", 5, run_llc, SLOW_REPETITIONS),
+    THREADED("FLT", 6, run_flt, BUSY_REPETITIONS),
+    THREADED("CTXSW", 7, run_ctxsw, BUSY_REPETITIONS),
+    THREADED("PERFCNTR", 8, run_perfcntr, SLOW_REPETITIONS),
+    THREADED("KERNEL", 11, run_kernel, BUSY_REPETITIONS),
+    THREADED("SPAN", 12, run_span, BUSY_REPETITIONS),
+    [FIRST_PROBE] = PROBES("CNT", 1, run_cnt, IN_RINGS, BUSY_REPETITIONS),
     PROBES("LAT", 2, run_lat, IN_ALL, BUSY_REPETITIONS),
     PROBES("TPT", 3, run_tpt, IN_ALL, BUSY_REPETITIONS),
     PROBES("LLC", 5, run_llc, IN_RINGS, SLOW_REPETITIONS),
@@ -121,6 +157,9 @@ const struct bench_case bench_cases[] = {
     {"SNAPSHOT", "off", NULL, run_snapshot, IDLE_REPETITIONS, 0, IN_SOCKETS},
     {"SNAPSHOT", "skipped", "4@1000", run_snapshot, IDLE_REPETITIONS, 0, IN_RINGS},
     {"SNAPSHOT", "on", "4", run_snapshot, BUSY_REPETITIONS, 0, IN_RINGS},
+    {"SPAN", "off", NULL, run_span, IDLE_REPETITIONS, 0, IN_SOCKETS},
+    {"SPAN", "skipped", "12@1000", run_span, IDLE_REPETITIONS, 0, IN_RINGS},
+    {"SPAN", "on", "12", run_span, BUSY_REPETITIONS, 0, IN_RINGS},
 };
 
 const size_t bench_case_count = sizeof(bench_cases) / sizeof(bench_cases[0]);
@@ -211,6 +250,7 @@ size_t bench_case_find(const char *type, const char *state) {
 struct run {
     const struct bench_case *bench_case;
     pthread_barrier_t *begin;
+    unsigned thread;
     double cpu_seconds;
 };
 
@@ -222,6 +262,7 @@ static double cpu_seconds(void) {
 
 static void *thread_run(void *arg) {
     struct run *run = arg;
+    span_first = (size_t)run->thread * SPAN_KEYS;
     /* The first record of a thread takes longer, and is not timed. */
     run->bench_case->run(run->bench_case->repetitions / 8);
     pthread_barrier_wait(run->begin);
@@ -252,7 +293,7 @@ static double time_threads(const struct bench_case *bench_case) {
     double seconds = 0;
     pthread_barrier_init(&begin, NULL, bench_case->threads);
     for (unsigned t = 0; t < bench_case->threads; t++) {
-        runs[t] = (struct run){bench_case, &begin, 0};
+        runs[t] = (struct run){bench_case, &begin, t, 0};
         if (pthread_create(&threads[t], NULL, thread_run, &runs[t]) != 0)
             errx(1, "cannot start a thread");
     }

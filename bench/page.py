@@ -3,7 +3,7 @@
 """Makes docs/performance.md from the output of the benches.
 
 usage: page.py OVERHEAD.json FUNCTIONS.json REGIONS.json DRAIN.json BUDGET.json REACTION.json AGREEMENT.json MODELS.json STARTUP.json
-                FOOTPRINT.json WAITING.json
+                FOOTPRINT.json WAITING.json RESTING.json RECORD.json EXPORT.json
 """
 
 import json
@@ -12,6 +12,23 @@ import platform
 import re
 import subprocess
 import sys
+
+from overhead_threads import print_threads
+
+
+def tell(result, as_json, print_page):
+    """Prints what a bench has measured."""
+    if as_json:
+        json.dump(result, sys.stdout, indent=1)
+        print()
+    else:
+        print_page(result)
+
+
+def page_of(path, print_page):
+    """Prints the section of the page of what --json has written."""
+    with open(path, encoding="utf-8") as file:
+        print_page(json.load(file))
 
 
 def processor():
@@ -44,6 +61,10 @@ def busy(result):
     return ", on a busy machine" if result["busy"] else ""
 
 
+def believed(case):
+    return percent(case["believed"]) if case["believed"] is not None else "more than all"
+
+
 def verdict(limit):
     if limit["kept"] is None:
         return "not known: the machine was busy"
@@ -66,17 +87,16 @@ def print_overhead(overhead):
           f"{percent(overhead['others'], 0)} of the machine. An empty loop takes")
     print(f"{overhead['empty_loop_cycles']:.2f}, reading the time stamp counter {overhead['rdtsc_cycles']:.1f}, "
           f"a bare read() of a perf event\n{overhead['counter_read_cycles']:.0f}. A probe is skipped when its "
-          "turn has not come (period 1000); the one\nexecution in 1000 that is recorded is taken out. "
-          "With more threads, their CPU time counts.\n")
+          "turn has not come (period 1000); the one\nexecution in 1000 that is recorded is taken out.\n")
     print("The control socket is open, and nobody calls, except where it is said to be off.\n")
-    print("| probe | state | threads | commit | control socket | ticks | 95 % interval |")
-    print("| --- | --- | ---: | --- | --- | ---: | ---: |")
+    print("| probe | state | commit | control socket | ticks | 95 % interval |")
+    print("| --- | --- | --- | --- | ---: | ---: |")
     for result in overhead["results"]:
-        print(f"| {result['type']} | {result['state']} | {result['threads']}"
-              f"{' (CPU time)' if result['clock'] == 'cpu' else ''} | {result['commit']} | "
-              f"{result['control']} | "
-              f"{result['cycles_per_pair']:.2f} | {interval(result)}{busy(result)} |")
+        if result["clock"] == "wall":
+            print(f"| {result['type']} | {result['state']} | {result['commit']} | {result['control']} | "
+                  f"{result['cycles_per_pair']:.2f} | {interval(result)}{busy(result)} |")
     print(f"\nLLC: {overhead['llc']}.\n")
+    print_threads(overhead)
     print("What spex has set itself as limits, in the same run:\n")
     print("| what | figure | 95 % interval | limit | |\n| --- | ---: | ---: | ---: | --- |")
     for limit in overhead["limits"]:
@@ -133,12 +153,13 @@ def print_budget(budget):
     print("spex's threads included; believed: the same as the library has it; used: of the budget, as it")
     print("believes. Midmeans and their 95 % intervals. Kept: the interval's upper end is at most 1.25 times the budget")
     print("and 0.3 points. Believed wrongly: neither within a quarter of the slowdown nor within 0.3 points of its interval.")
-    print("`bursts` to `crowded` were made to be hard (bench/budget_hard.c).\n")
+    print("`bursts` to `crowded` were made to be hard (bench/budget_hard.c). zstd and LevelDB have probes that a patch puts in")
+    print("(bench/foreign); they are left out where Debian's sources cannot be had.\n")
     print("| workload | budget | slowdown | ± | believed | used | executions a second | records a second | lost | |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
     for case in budget["results"]:
         print(f"| {case['workload']} | {percent(case['budget'], 1)} | {percent(case['slowdown'])} | "
-              f"{percent(case['ci95'])} | {percent(case['believed'])} | {percent(case['used'], 0)} | "
+              f"{percent(case['ci95'])} | {believed(case)} | {percent(case['used'], 0)} | "
               f"{case['executions'] / case['seconds']:,.0f} | {case['records'] / case['seconds']:,.0f} | "
               f"{case['lost']:,} | {verdict(case)}{'' if case['belief_true'] else ', **believed wrongly**'} |")
     print("\nFor comparison, with no probe on: spex started (the bench's own error), and, without spex, a second thread")
@@ -225,9 +246,61 @@ def print_waiting(waiting):
         print(f"| {result['waits']} | {result['loop']} | {result['per_cent']:.2f} | {interval(result)} |")
 
 
+def print_resting(resting):
+    print("\n## What a collector takes whose rings are nearly empty (`bench/resting`)\n")
+    print(f"Wake-ups of the collector's thread, and its CPU time: median of {resting['rounds']} rounds of a second.\n")
+    print("| program | passes a second | % of a CPU | 95 % interval |")
+    print("| --- | ---: | ---: | ---: |")
+    for result in resting["results"]:
+        low, high = result["cpu_ci95"]
+        print(f"| {result['what']} | {result['passes']:.0f} | {result['cpu_per_cent']:.3f} | {low:.3f} to {high:.3f} |")
+
+
+def ratios(record):
+    """How spex compares with LTTng-UST, in the same run."""
+    peer = record["ways"].get("LTTng-UST")
+    for way, row in record["ways"].items() if peer else ():
+        if row is not peer:
+            yield (way, peer["thread_ns"] / row["thread_ns"], peer["total_ns"] / row["total_ns"], row["bytes"] / peer["bytes"])
+
+
+def print_record(record):
+    print("\n## What a trace costs (`bench/record.py`)\n")
+    print(f"{record['events']:,} LAT records, in bursts that rings and buffers have room for, to a file system in memory: medians")
+    print(f"of {record['rounds']} rounds. Nanoseconds of CPU time an event: of the program's thread, and of all that carries it to the")
+    print("trace, the program's start included. LTTng-UST: an event with the same contents" +
+          (f", not measured: {record['lttng_missing']}" if record["lttng_missing"] else "") + ".\n")
+    print("| way | program's thread, ns | carrying, ns | bytes | lost |\n| --- | ---: | ---: | ---: | ---: |")
+    for way, row in record["ways"].items():
+        print(f"| {way} | {row['thread_ns']:.1f} | {row['carried_ns']:.1f} | {row['bytes']:.1f} | {row['lost']:,.0f} |")
+    compared = list(ratios(record))
+    if compared:
+        print("\n| beside LTTng-UST | rate of the program's thread | rate by all CPU time | bytes |\n| --- | ---: | ---: | ---: |")
+        for way, *figures in compared:
+            print(f"| {way} | {figures[0]:.2f} | {figures[1]:.2f} | {figures[2]:.2f} |")
+    print(f"\nA steady rate from one thread for {record['steady_seconds']} s, with rings as they are by default: what of it is lost "
+          "depends on\nwhether collector and command get a processor in time.\n")
+    print("| way | asked, million a second | made | lost, median | least to most |\n| --- | ---: | ---: | ---: | ---: |")
+    for way, row in record["steady"].items():
+        print(f"| {way} | {row['rate'] / 1e6:.0f} | {row['made'] / 1e6:.1f} | {percent(row['lost'])} | "
+              f"{percent(row['lost_least'])} to {percent(row['lost_most'])} |")
+
+
+def print_export(export):
+    traces = {"spans": "executions of one probe", "all": "records of all types"}
+    print("\n## How fast traces are read (`bench/export.py`)\n")
+    print(f"`spex export` to each format, and `spex stats`: medians of {export['rounds']} rounds; the most memory.\n")
+    print("| trace | to | records | million a second | by CPU time | MB | bytes a record |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    for row in export["rows"]:
+        print(f"| {traces[row['trace']]} | {row['what']} | {row['records']:,} | {row['per_second'] / 1e6:.1f} | "
+              f"{row['per_cpu_second'] / 1e6:.1f} | {row['memory_mb']:.0f} | "
+              f"{'%.0f' % row['bytes'] if row['bytes'] else ''} |")
+
+
 def main():
-    overhead, functions, regions, drain, budget, reaction, agreement, models, startup, footprint, waiting = (
-        json.load(open(path, encoding="utf-8")) for path in sys.argv[1:12])
+    overhead, functions, regions, drain, budget, reaction, agreement, models, startup, footprint, waiting, resting, \
+        record, export = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:15])
     print_head()
     print_overhead(overhead)
     print_functions(functions)
@@ -240,6 +313,9 @@ def main():
     print_startup(startup)
     print_footprint(footprint)
     print_waiting(waiting)
+    print_resting(resting)
+    print_record(record)
+    print_export(export)
 
 
 if __name__ == "__main__":

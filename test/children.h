@@ -13,9 +13,9 @@
 #define CHILDREN_MAY_START 1
 #endif
 
-/* With SPEX_FORKS=follow they start before fork has returned: gcc's AddressSanitizer may hold its
- * own locks until then. */
-#if (defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)) && !defined(__clang__)
+/* With SPEX_FORKS=follow they start before fork has returned: AddressSanitizer may hold its own
+ * locks until then. */
+#if defined(__SANITIZE_ADDRESS__) || (defined(__SANITIZE_THREAD__) && !defined(__clang__))
 #define CHILDREN_MAY_FOLLOW 0
 #else
 #define CHILDREN_MAY_FOLLOW 1

@@ -9,7 +9,7 @@ import subprocess
 Site = collections.namedtuple('Site', 'type id values region')
 Note = collections.namedtuple('Note', 'name address arguments')
 
-TYPES = ['cnt', 'lat', 'tpt', 'snapshot', 'llc', 'flt', 'ctxsw', 'perfcntr', 'kernel']
+TYPES = ['cnt', 'lat', 'tpt', 'snapshot', 'llc', 'flt', 'ctxsw', 'perfcntr', 'kernel', 'span']
 SITE = struct.Struct('<IIIIHBBH2xq')
 
 
@@ -31,9 +31,9 @@ def sites(path):
             for _, _, _, _, probe_id, kind, detail, region, _ in SITE.iter_unpack(data) if kind]
 
 
-def notes(path):
-    """Those of provider spex; libraries that are linked in may have others."""
-    found = re.findall(r'Provider: spex\n +Name: (\S+)\n +Location: (\S+), .*\n +Arguments: (.*)\n',
+def notes(path, provider='spex'):
+    """Those of this provider; libraries that are linked in may have others."""
+    found = re.findall(r'Provider: ' + re.escape(provider) + r'\n +Name: (\S+)\n +Location: (\S+), .*\n +Arguments: (.*)\n',
                        readelf('-nW', path))
     return [Note(name, int(address, 16), arguments.strip()) for name, address, arguments in found]
 

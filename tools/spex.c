@@ -16,17 +16,26 @@ static const struct {
     const char *summary;
     int (*run)(int argc, char **argv);
 } commands[] = {
+    {"bench", "run benchmarks, and compare two programs", spex_command_bench},
+    {"dump", "write what the flight recorder of a program has", spex_command_dump},
     {"explain", "tell what changes from one configuration to another", spex_command_explain},
     {"explore", "find the best configuration of a program", spex_command_explore},
+    {"export", "write a trace in the format of another tool", spex_command_export},
     {"fit", "find how a time depends on parameters", spex_command_fit},
+    {"fleet", "check the policy of a fleet, and try it out", spex_command_fleet},
     {"list", "list the running programs that can be controlled", spex_command_list},
     {"models", "tell what kinds of kernels a program has", spex_command_models},
     {"plan", "say which events to trace and which to sample", spex_command_plan},
     {"probes", "list the probes of a program or process", spex_command_probes},
+    {"record", "keep the records of a program as a trace", spex_command_record},
     {"report", "tell what an exploration has found", spex_command_report},
     {"run", "run a program with probes on", spex_command_run},
     {"sample", "sample kernels as often as their models say", spex_command_sample},
+#if SPEX_WITH_SERVE
+    {"serve", "tell others over HTTP what running programs measure", spex_command_serve},
+#endif
     {"set", "change which probes of a running program are on", spex_command_set},
+    {"stats", "print the table of a trace, or compare two", spex_command_stats},
     {"top", "show the probes of a running program live", spex_command_top},
     {"train", "find models of the time of a program's kernels", spex_command_train},
     {"watch", "tell when kernels of a running program take too long", spex_command_watch},

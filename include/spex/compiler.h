@@ -27,6 +27,10 @@
 #define SPEX_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define SPEX_LIKELY(x)   __builtin_expect(!!(x), 1)
 
+/* A function that runs seldom: it is made small, and stands apart from those that records run
+ * through. */
+#define SPEX_COLD __attribute__((cold))
+
 /* The compiler warns where the result is ignored. */
 #define SPEX_MUST_CHECK __attribute__((warn_unused_result))
 

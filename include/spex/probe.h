@@ -23,11 +23,14 @@
  *        executions. Users can choose another period (spex.h).
  *   Wrong constants do not compile; the message begins with "spex:".
  *
- * BEGIN and END stand in the same block, each once. An execution that leaves the block between them
- * (return, break, exception) makes no record; the scopes below make one there, too. Probes may be
- * nested and functions with probes may call themselves. While a probe is polled (its executions
- * make no records; a thread of the library looks at regular times which of them are going on), an
- * execution without END lasts until the thread executes that site again, or ends.
+ *   key  SPAN alone: what BEGIN and END of one span have in common, below.
+ *
+ * BEGIN and END stand in the same block, each once; those of a SPAN stand anywhere. An execution
+ * that leaves the block between them (return, break, exception) makes no record; the scopes below
+ * make one there, too. Probes may be nested and functions with probes may call themselves. While a
+ * probe is polled (its executions make no records; a thread of the library looks at regular times
+ * which of them are going on), an execution without END lasts until the thread executes that site
+ * again, or ends.
  *
  * Where the compiler copies code (inlining, loop unrolling) one probe may become several sites.
  * Each site counts its executions by itself.
@@ -113,6 +116,38 @@
  * execution that makes a record (with SPEX_SDT: by every execution). Record: {v0, …}. */
 #define SPEX_SNAPSHOT_PROBE(id, ...) SPEX_SNAPSHOT_(id, SPEX_FIRST_(__VA_ARGS__, 0), __VA_ARGS__)
 
+/* SPAN: the time from BEGIN to the END with the same key, wherever the two stand: a request that is
+ * taken up in one function and answered in another one, perhaps by another thread. Record: {ticks,
+ * key}; thread, CPU and timestamp are those of END.
+ *
+ *     void on_readable(struct request *r) { SPEX_SPAN_BEGIN("request", r); … }
+ *     void on_written(struct request *r)  { SPEX_SPAN_END("request", r); … }
+ *
+ * BEGIN and END are statements of their own, as often as needed, in any functions, threads and
+ * libraries. They belong together by provider, by id or name, and by key: an integer or a pointer,
+ * converted to uint64_t, such as the request's address, its number or its descriptor. A key is free
+ * again after END. It is evaluated at most once, and only while the probe is on (with SPEX_SDT:
+ * always). The id is a constant or a name as a string literal in all of these macros; without `sc`
+ * each span makes a record.
+ *
+ * Executions are counted, and chosen for records, at BEGIN. The process keeps the chosen spans that
+ * are open, SPEX_SPANS_OPEN of them at most. What else may happen is counted (docs/probes.md):
+ *   unrecorded  BEGIN without room; an open span that is older than a minute, the oldest one, first
+ *               gives up its place where that is needed
+ *   abandoned   a span that lost its place so, or whose key another BEGIN has taken
+ *   unmatched   END of a key that is not open, while each BEGIN makes a record
+ *   open        spans that have not ended yet
+ * A span makes no record if the probe has been off between its BEGIN and END, nor one of a parent
+ * process that ends in the child of a fork.
+ *
+ * A SPAN that is off costs one load and one branch at BEGIN and at END. It stands in no
+ * SPEX_REGION, and is not polled. A signal handler that leaves by siglongjmp may have interrupted a
+ * BEGIN; one place of the table is then lost until spex_stop. */
+#define SPEX_SPAN_PROBE_BEGIN(id, sc, key) SPEX_SPAN_BEGIN_(id, sc, key)
+#define SPEX_SPAN_PROBE_END(id, key)       SPEX_SPAN_END_(id, key)
+#define SPEX_SPAN_BEGIN(id, key)           SPEX_SPAN_BEGIN_(id, 1, key)
+#define SPEX_SPAN_END(id, key)             SPEX_SPAN_END_(id, key)
+
 /* Scopes: the same types, from the macro to the end of its block. An execution ends, and makes its
  * record, however the block is left: by return, break, goto, in C++ also by an exception; not by
  * longjmp. */
@@ -173,6 +208,8 @@
 #define SET_PERFCNTR(pcid, event, mask) SPEX_SET_PERFCNTR_(pcid, event, mask)
 #define SET_PERFCNTR_NAME(pcid, name)   SPEX_SET_PERFCNTR_NAME_(pcid, name)
 #define SNAPSHOT_PROBE(id, ...)         SPEX_SNAPSHOT_(id, SPEX_FIRST_(__VA_ARGS__, 0), __VA_ARGS__)
+#define SPAN_PROBE_BEGIN(id, sc, key)   SPEX_SPAN_BEGIN_(id, sc, key)
+#define SPAN_PROBE_END(id, key)         SPEX_SPAN_END_(id, key)
 #endif
 
 SPEX_EXTERN_C_BEGIN

@@ -28,13 +28,19 @@ enum spex_probe_type {
     SPEX_PERFCNTR = 1 << 7,
     /* Ticks that a function or loop takes, with calling context and parameters. */
     SPEX_KERNEL = 1 << 8,
+    /* Ticks from a BEGIN to the END with the same key, in whatever functions and threads they
+     * are. */
+    SPEX_SPAN = 1 << 9,
 };
 
 /* How many types there are. */
-#define SPEX_PROBE_TYPES 9
+#define SPEX_PROBE_TYPES 10
 
 /* Performance counters that a program can set up: pcid 0 to SPEX_PERFCNTRS - 1. */
 #define SPEX_PERFCNTRS 8
+
+/* SPANs of a process that can be open at one time. */
+#define SPEX_SPANS_OPEN 57344
 
 /* The most values that one record can carry: N in the paper. A library that is built with another
  * number (meson's option max_fields) passes it to programs through pkg-config. */
@@ -108,7 +114,9 @@ struct spex_record {
      *     SNAPSHOT            {v0, …}
      *     LLC                 {references, misses}
      *     FLT CTXSW PERFCNTR  {events}
-     *     KERNEL              {ticks, context, parameters …} */
+     *     KERNEL              {ticks, context, parameters …}
+     *     SPAN                {ticks, key}; timestamp, thread and CPU are those of END, so that the
+     *                         span began at `timestamp` - ticks */
     uint64_t fields[SPEX_MAX_FIELDS];
 };
 

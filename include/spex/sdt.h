@@ -7,13 +7,14 @@
  *     spex:lat_7_begin     at BEGIN, and where a scope begins  arg0: id
  *     spex:lat_7_end       at END                              arg0: id
  *     spex:lat_scope_end   where a scope ends                  arg0: id
+ *     spex:span_7_begin    at BEGIN of a SPAN, so at its END   arg0: id; arg1: key
  *     spex:snapshot_9      at SNAPSHOT                         arg0: id; arg1 …: up to 11 values
  *
  * A probe with a name in the place of its id has the number 0 here. The other types have the same
- * names with their own prefix. USDT probes stand outside of what is
- * timed or counted. All scopes of a type end in one function, so the name of their end has no id;
- * arg0 has it. With SPEX_SDT every execution of a SNAPSHOT evaluates its values, once, and END is a
- * statement instead of an expression. */
+ * names with their own prefix. USDT probes stand outside of what is timed or counted. All scopes of
+ * a type end in one function, so the name of their end has no id; arg0 has it. With SPEX_SDT every
+ * execution of a SNAPSHOT or SPAN evaluates its values or its key, once, and END is a statement
+ * instead of an expression. */
 #ifndef SPEX_SDT_H
 #define SPEX_SDT_H
 
@@ -58,6 +59,12 @@
     const uint64_t spex_values_[] = {SPEX_WORDS_(__VA_ARGS__)};                                    \
     SPEX_SDT_SNAPSHOT_(SPEX_SDT_COUNT_(__VA_ARGS__), SPEX_WORD_(SPEX_NUMBER_(id)), spex_values_)
 #define SPEX_SDT_RECORD_VALUES_(...) (void)0
+
+/* A SPAN's probes have the key as their second argument. */
+#define SPEX_SDT_KEY_(name, id, key)                                                               \
+    const uint64_t spex_sdt_key_ = SPEX_KEY_(key);                                                 \
+    SPEX_SDT_PROBE_(2, name, SPEX_WORD_(SPEX_NUMBER_(id)), spex_sdt_key_)
+#define SPEX_SDT_KEY_ONCE_(key) spex_sdt_key_
 #define SPEX_SDT_COUNT_(...)                                                                       \
     SPEX_PICK_(__VA_ARGS__, 12, 12, 12, 12, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define SPEX_SDT_SNAPSHOT_(count, id, v) SPEX_SDT_SNAPSHOT_N_(count, id, v)
@@ -82,6 +89,8 @@
 #define SPEX_SDT_END_(ended, kind, id)   ended
 #define SPEX_SDT_SCOPE_END_(kind, scope) (void)0
 #define SPEX_SDT_VALUES_(id, ...)        (void)0
+#define SPEX_SDT_KEY_(name, id, key)     (void)0
+#define SPEX_SDT_KEY_ONCE_(key)          SPEX_KEY_(key)
 #define SPEX_SDT_RECORD_VALUES_(...)     const uint64_t spex_values_[] = {SPEX_WORDS_(__VA_ARGS__)}
 
 #endif

@@ -35,7 +35,8 @@ struct spex_site {
     uint16_t probe_id;
     /* SPEX_TYPE_NUMBER_ of the type, with SPEX_SITE_NAMED; 0: not a probe, but a region. */
     uint8_t type_number;
-    /* SNAPSHOT, KERNEL: the number of values given; PERFCNTR: pcid; otherwise 0. */
+    /* SNAPSHOT, KERNEL: the number of values given; PERFCNTR: pcid; SPAN: SPEX_SPAN_ENDS at END;
+     * otherwise 0. */
     uint8_t detail;
     /* The id of the SPEX_REGION around the probe; 0: none. */
     uint16_t region;
@@ -50,6 +51,9 @@ struct spex_site {
 
 /* A bit of type_number: the probe has a name in the place of an id. */
 #define SPEX_SITE_NAMED 0x80
+
+/* The detail of a SPAN's END. */
+#define SPEX_SPAN_ENDS 1
 
 /* A type as one byte: 1 + the number of its bit; 0 for no type. */
 #define SPEX_TYPE_NUMBER_(type) ((type) != 0 ? __builtin_ctz(type) + 1 : 0)

@@ -15,7 +15,8 @@
  *
  *     [WHAT][:TYPE][@PERIOD]
  *         WHAT    a glob over names, an id, or file=GLOB over source files
- *         TYPE    cnt, lat, tpt, llc, flt, ctxsw, perfcntr, snapshot or kernel
+ *         TYPE    cnt, lat, tpt, llc, flt, ctxsw, perfcntr, snapshot, kernel or
+ *                 span
  *         PERIOD  executions per record, the developer's sc when absent; or probe (no records: the
  *                 library looks at regular times whether the probe is being executed); or off
  *     +ITEM,…     adds to the selection in force instead of replacing it
@@ -27,9 +28,10 @@
  *
  *     SPEX_PROBES         the selection
  *     SPEX_FUNCTIONS      functions that become kernels, in a program compiled for it: functions.h
- *     SPEX_OUT            where metrics go: a file's path, or "-" for standard output; unix:PATH or
- *                         metrics:PATH, the socket of a spex command that takes records or metrics;
- *                         standard error when absent
+ *     SPEX_OUT            where metrics go: a file's path, or "-" for standard output; unix:PATH,
+ *                         metrics:PATH or record:PATH, the socket of a spex command that takes
+ *                         records, metrics or both; ctf:DIR, a folder for a trace instead,
+ *                         or ctf:DIR,keep=1G,rotate=64M; standard error when absent
  *     SPEX_OUT_SOCKET     set by spex run: a socket that programs inherit, for those that cannot
  *                         reach the one of SPEX_OUT
  *     SPEX_BUDGET         how much of the program's time probes may take, such as 2%
@@ -66,7 +68,7 @@
  * the daemon. Rings are made at a process's first start and keep their size.
  *
  * Errors are negative errno values, with one line on standard error where a person must act. No
- * function here may be called in a signal handler. */
+ * function here but spex_dump may be called in a signal handler. */
 #ifndef SPEX_SPEX_H
 #define SPEX_SPEX_H
 
@@ -93,9 +95,9 @@ struct spex_options {
     const char *out;
     /* Collector threads, 1 to 64; 1. */
     unsigned collectors;
-    /* Records a ring holds, a power of two of 2 to 2^24; 8192. */
+    /* Records a ring holds, a power of two of 2 to 2^24; 8192, for a trace 32768. */
     unsigned ring_records;
-    /* Records a collector takes at a time, 1 to 4096; 256. */
+    /* Records a collector takes at a time, 1 to 4096; 768. */
     unsigned batch_records;
     /* CPUs with rings of their own; all that this machine can have. */
     unsigned ring_cpus;
@@ -171,6 +173,15 @@ SPEX_API int spex_start(const struct spex_options *options);
  * spex_start. After an error the selection is as it was. */
 SPEX_API int spex_set(const char *probes);
 
+/* The same for a time of 0.05 to 86400 seconds, after which what was selected before holds again:
+ * "+…" adds for that time, and a selection without it stands in place of the present one. The time
+ * goes on while the process is stopped and while the machine is suspended (CLOCK_BOOTTIME), and a
+ * child that follows its parent (SPEX_FORKS) has what is left of it. Called again in time with the
+ * same selection, it renews that. Several may overlap: each ends by itself. spex_set ends those of
+ * the probes that it decides about, and all of them where it replaces the selection. Errors as of
+ * spex_set, also -EINVAL for the time. */
+SPEX_API int spex_set_for(const char *probes, double seconds);
+
 /* For a program with an event loop that has set the option `polls`. Starts the thread that answers
  * commands where one has called; does nothing else, and does not wait. So a program of one thread
  * stays one until somebody calls, and libc spares it locks. To be called when spex_poll_descriptor
@@ -184,6 +195,15 @@ SPEX_API int spex_poll(void);
  * spex's. Returns -1 when the thread runs, and where there is no control socket. A program that
  * closes descriptors that it does not know calls spex_poll and asks again, a second later. */
 SPEX_API int spex_poll_descriptor(void);
+
+/* Asks the flight recorder of this process (spex record --flight) for a dump of the last seconds:
+ * what happened before the call is in it. `why`: a text, of which 127 bytes are kept; may be NULL.
+ * Does not wait, allocates nothing and leaves the work to the collector, which it wakes. Any
+ * thread, and a signal handler. A trace that is written to disk all the time gets a mark instead.
+ *
+ * Returns 0; -ENOENT when nobody records this process; -EBUSY when another thread has just called
+ * and the collector has not looked since: that dump holds what happened now, too. */
+SPEX_API int spex_dump(const char *why);
 
 /* Stops spex: switches every site off, collects what is left in the rings, finishes the output and
  * ends the collectors. A program that does not call it is stopped at exit.

@@ -80,8 +80,8 @@ struct spex_watch_options {
 
     /* Called when an anomaly begins and when it ends, on a collector's thread, which takes no
      * signals. Other collectors may wait for it: it must be quick and must not block. Of spex it
-     * may call spex_status_get only. Anomalies that go on at the end are reported on the thread
-     * that calls spex_watch_stop or spex_stop. `anomaly` is valid until it returns. */
+     * may call spex_status_get and spex_dump only. Anomalies that go on at the end are reported on
+     * the thread that calls spex_watch_stop or spex_stop. `anomaly` is valid until it returns. */
     void (*told)(void *user, const struct spex_watch_anomaly *anomaly);
     /* Passed to told(). */
     void *user;

@@ -97,11 +97,16 @@ static int halving_begin_round(struct halving *halving) {
     size_t count = halving->round ? halving->survivor_count : results->count, kept = 0;
     size_t *sorted = malloc((count + 1) * sizeof(*sorted));
     double *losses = malloc((count + 1) * sizeof(*losses));
+    if (!sorted || !losses) {
+        free(sorted);
+        free(losses);
+        return -ENOMEM;
+    }
     if (halving->search.loss.objectives > 1)
         spex_loss_turn(&halving->search.loss, &halving->search.draw);
     spex_loss_learn(&halving->search.loss, results);
     struct spex_race race = spex_race_run(&halving->search.loss, results, UINT64_MAX);
-    for (size_t i = 0; sorted && losses && race.leader != SPEX_RESULTS_NONE && i < count; i++) {
+    for (size_t i = 0; race.leader != SPEX_RESULTS_NONE && i < count; i++) {
         size_t config = halving->round ? halving->survivors[i] : i;
         struct spex_race_entry leader =
             spex_race_entry(&race.noise, &halving->search.loss, results, race.leader);
@@ -116,7 +121,7 @@ static int halving_begin_round(struct halving *halving) {
     halving->survivor_count = kept < (count + 1) / 2 ? kept : (count + 1) / 2;
     halving->place = 0;
     halving->round++;
-    return sorted ? 0 : -ENOMEM;
+    return 0;
 }
 
 /* Plans the next run of the rounds. 1 with levels; 0 when the rounds are over; -EAGAIN when a round

@@ -160,12 +160,13 @@ static bool tpe_is_open(const struct tpe *tpe, const size_t *levels) {
            known->trials < spex_effort_repeats(tpe->search.space);
 }
 
-/* Sets `levels` to the best of the drawn candidates, or, if none is open, to a new
- * configuration. */
-static bool tpe_propose(struct tpe *tpe, size_t *levels) {
+/* Sets `levels` to the best of the drawn candidates, or, if none is open, to a new configuration.
+ * 1; 0: there is none; or -ENOMEM. */
+static int tpe_propose(struct tpe *tpe, size_t *levels) {
     double most = -INFINITY;
-    if (tpe_split(tpe) || !tpe->good_count)
-        return false;
+    int err = tpe_split(tpe);
+    if (err || !tpe->good_count)
+        return err;
     for (size_t i = 0; i < DRAWN; i++) {
         for (size_t p = 0; p < tpe->search.space->parameter_count; p++)
             tpe->drawn[p] = tpe_draw_level(tpe, p);
@@ -181,20 +182,22 @@ static bool tpe_propose(struct tpe *tpe, size_t *levels) {
            spex_lattice_next(&tpe->search.lattice, &tpe->search.results, levels);
 }
 
-static bool tpe_choose(struct tpe *tpe, size_t *levels) {
+/* 1 with levels; 0: no more runs are wanted; or -ENOMEM. */
+static int tpe_choose(struct tpe *tpe, size_t *levels) {
     double planned = (double)tpe->search.results.planned, budget = (double)tpe->budget;
     if (planned < DESIGN * budget &&
         spex_lattice_next(&tpe->search.lattice, &tpe->search.results, levels))
-        return true;
-    return (planned < SEARCH * budget && tpe_propose(tpe, levels)) ||
-           spex_search_repeat(&tpe->search, tpe->budget, levels);
+        return 1;
+    int got = planned < SEARCH * budget ? tpe_propose(tpe, levels) : 0;
+    return got ? got : spex_search_repeat(&tpe->search, tpe->budget, levels);
 }
 
 static int tpe_next(void *state, struct spex_plan *plan) {
     struct tpe *tpe = state;
     if (tpe->search.results.planned >= tpe->budget)
         return 0;
-    return spex_results_answer(&tpe->search.results, tpe_choose(tpe, plan->levels), plan->levels);
+    int got = tpe_choose(tpe, plan->levels);
+    return got < 0 ? got : spex_results_answer(&tpe->search.results, got, plan->levels);
 }
 
 static void tpe_fini(void *state) {

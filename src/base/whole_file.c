@@ -281,6 +281,18 @@ int spex_whole_file_check(const char *path) {
     return fd < 0 ? fd : 0;
 }
 
+int spex_whole_file_target(const char *path, char **target) {
+    struct stat at;
+    int err = follow_links(path, target);
+    if (!err && lstat(*target, &at) == 0 && !S_ISREG(at.st_mode))
+        err = S_ISDIR(at.st_mode) ? -EISDIR : -EINVAL;
+    if (err) {
+        free(*target);
+        *target = NULL;
+    }
+    return err;
+}
+
 /* Opens a file that is there. Without O_TRUNC: it is looked at before it is emptied. */
 static int existing_open(const char *target) {
     struct stat found;

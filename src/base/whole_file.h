@@ -32,6 +32,11 @@ int spex_whole_file_write(const char *path, const void *bytes, size_t size,
  * negative errno value. */
 int spex_whole_file_check(const char *path);
 
+/* The regular file that a path names or is to name, which may be replaced: links are followed as by
+ * spex_whole_file_write. `*target` is to be freed. 0; -EISDIR; -EINVAL: it is of another kind; or
+ * another negative errno value. */
+int spex_whole_file_target(const char *path, char **target);
+
 /* Opens a file for lines that are written as they come, empty. Links are followed as by
  * spex_whole_file_write, and another user's file or pipe in a directory such as /tmp is -EACCES. A
  * descriptor or a negative errno value. */

@@ -18,18 +18,10 @@
 #include "base/service_thread.h"
 #include "collect/decode.h"
 #include "collect/sinks.h"
+#include "collect/sleep.h"
 #include "ring/doorbell.h"
 #include "ring/rings.h"
 #include "site/registry.h"
-
-/* Sleep between passes. It adapts so that rings stay well below full: it halves, down to none, when
- * a ring was over a quarter full, and doubles while all were below an eighth. A record waits at
- * most for the longest sleep; the first after a pause, for the idle sleep. While a site is on, the
- * collector of an idle program wakes nine times a second for a few microseconds. A ring that is
- * half full wakes collectors, too. */
-#define SLEEP_SHORTEST_NS 50000u
-#define SLEEP_LONGEST_NS  10000000u
-#define SLEEP_IDLE_NS     110000000u
 
 /* Visits at the end. A record that is still unfinished when spex stops belongs to a thread that was
  * interrupted between two instructions; a ring skips it after two visits. So many visits skip more
@@ -37,7 +29,7 @@
 #define FINAL_VISITS 256
 
 /* A collector reads its CPU time, a system call, once in CPU_PASSES passes or CPU_RECORDS
- * records, and before a sleep of the longest kind. That is often enough for the controller's
+ * records, and before a long sleep. That is often enough for the controller's
  * accounts. */
 #define CPU_PASSES  16
 #define CPU_RECORDS 4096
@@ -170,28 +162,19 @@ static bool chores_hold(const struct collector *self) {
     return false;
 }
 
-/* Whether the collector may sleep without a time limit: it has read nothing, no site is on, and
- * no chore is due. None of this changes without a ring of the doorbell. */
+/* Whether the collector may sleep until a chore is due at a set time: it has read nothing, no site
+ * is on, and no chore needs passes. None of this changes without a ring of the doorbell. */
 static bool is_idle(const struct collector *self, size_t taken) {
     return taken == 0 && spex_sites_on() == 0 && !chores_hold(self);
 }
 
-/* The next sleep after one of `ns` nanoseconds; 0: none. `fullest`: greatest fill of the rings
- * since the last sleep; `any`: whether they had a record. */
-static uint64_t next_sleep(uint64_t ns, double fullest, bool any) {
-    if (fullest > 0.25)
-        ns = ns / 2 >= SLEEP_SHORTEST_NS ? ns / 2 : 0;
-    else if (fullest < 0.125)
-        ns = ns == 0 ? SLEEP_SHORTEST_NS : ns * 2;
-    if (any || ns < SLEEP_LONGEST_NS)
-        return ns < SLEEP_LONGEST_NS ? ns : SLEEP_LONGEST_NS;
-    return SLEEP_IDLE_NS;
-}
-
-/* The sleep until the next chore is due, `ns` at most. */
-static uint64_t until_due(const struct collector *self, uint64_t ns) {
+/* The sleep until the next chore is due, `ns` at most; while no site is on, until the next that is
+ * done then, too. */
+static uint64_t until_due(const struct collector *self, uint64_t ns, bool idle) {
+    ns = idle ? UINT64_MAX : ns;
     for (size_t c = 0; c < chores_of(self); c++) {
-        uint64_t due = collectors.chores[c].due_ns ? collectors.chores[c].due_ns() : UINT64_MAX;
+        const struct spex_chore *chore = &collectors.chores[c];
+        uint64_t due = chore->due_ns && (!idle || chore->timed) ? chore->due_ns() : UINT64_MAX;
         ns = due < ns ? due : ns;
     }
     return ns;
@@ -212,7 +195,7 @@ static bool wait_for_output(int32_t *seen) {
     while (!spex_load_acquire(&collectors.begun)) {  /* C5 (C6) */
         if (spex_load_acquire(&collectors.stopping)) /* C3 (C4) */
             return false;
-        spex_doorbell_rest(0, true, seen);
+        spex_doorbell_rest(UINT64_MAX, true, seen);
     }
     return true;
 }
@@ -229,7 +212,8 @@ static void note_cpu(struct collector *self) {
 
 static void note_cpu_now_and_then(struct collector *self, size_t taken, uint64_t sleep_ns) {
     self->taken += taken;
-    if (++self->passes >= CPU_PASSES || self->taken >= CPU_RECORDS || sleep_ns >= SLEEP_LONGEST_NS)
+    if (++self->passes >= CPU_PASSES || self->taken >= CPU_RECORDS ||
+        sleep_ns >= SPEX_SLEEP_PROMPT_NS)
         note_cpu(self);
 }
 
@@ -237,7 +221,7 @@ static void note_cpu_now_and_then(struct collector *self, size_t taken, uint64_t
  * between is not missed. */
 static void *collector_run(void *arg) {
     struct collector *self = arg;
-    uint64_t sleep_ns = SLEEP_SHORTEST_NS;
+    uint64_t sleep_ns = SPEX_SLEEP_SHORTEST_NS;
     int32_t seen = spex_doorbell_rings();
     if (!wait_for_output(&seen))
         return NULL;
@@ -251,12 +235,13 @@ static void *collector_run(void *arg) {
         note_cpu_now_and_then(self, last.taken, sleep_ns);
         if (last.backlog)
             continue;
-        sleep_ns = next_sleep(sleep_ns, fullest, any);
+        sleep_ns = spex_sleep_next(sleep_ns, fullest, any, spex_sinks_prompt());
         fullest = 0;
         any = false;
-        uint64_t ns = until_due(self, sleep_ns);
+        bool idle = is_idle(self, last.taken);
+        uint64_t ns = until_due(self, sleep_ns, idle);
         if (ns)
-            spex_doorbell_rest(ns, is_idle(self, last.taken), &seen);
+            spex_doorbell_rest(ns, idle, &seen);
     }
     /* All sites are off. The number of visits is limited, since a thread may be caught in a probe
      * and keep its ring from draining. */

@@ -23,6 +23,8 @@ struct spex_chore {
     uint64_t (*due_ns)(void);
     /* Returns whether `pass` is to be called though no site is on. NULL: never. */
     bool (*holds)(void);
+    /* `pass` is called when it is due also while no site is on. */
+    bool timed;
 };
 
 /* The sinks are there: collectors begin to read, and the first does the `count` chores, in this

@@ -8,8 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "ring/probe_type.h"
-#include "ring/record_layout.h"
+#include "ring/record_unpack.h"
 #include "ring/rings.h"
 #include "site/registry.h"
 
@@ -35,29 +34,6 @@ int spex_decode_prepare(void) {
 void spex_decode_fork_child(void) {
     free(losses);
     losses = NULL;
-}
-
-/* Decodes one record. Fields behind its `field_count` keep their former contents. */
-static void unpack(const uint64_t *words, unsigned cpu, struct spex_record *record) {
-    const struct spex_site_info *info = spex_site_info(spex_packed_site(words[1]));
-    uint32_t type = info->probe_type;
-    uint32_t marks = spex_packed_marks(words[1]);
-    unsigned first = spex_probe_type_first_value(type);
-    unsigned given = marks & SPEX_MARK_UNAVAILABLE ? 0 : info->values;
-    record->timestamp = words[0];
-    record->probe_type = type;
-    record->thread_id = spex_packed_thread(words[1]);
-    record->weight = spex_packed_weight(words[1]);
-    record->probe_id = info->probe_id;
-    record->cpu_id = (uint16_t)cpu;
-    record->field_count = (uint8_t)(first + given);
-    record->marks = (uint8_t)marks;
-    record->lost = 0;
-    record->gap = 0;
-    record->reserved = 0;
-    record->fields[0] = record->weight;
-    for (unsigned v = 0; v < given; v++)
-        record->fields[first + v] = words[SPEX_HEADER_WORDS + v];
 }
 
 /* The number of lost records that the `count` records just read stand for in addition to
@@ -94,7 +70,11 @@ size_t spex_decode_ring(unsigned ring, struct spex_record *records, size_t max, 
     spex_sites_count(); /* S1: the infos of all sites whose records we have just read */
     for (size_t i = 0; i < count; i++) {
         const uint64_t *words = scratch + i * from.record_words;
-        unpack(words, shared ? (unsigned)words[from.record_words - 1] : cpu, &records[i]);
+        const struct spex_site_info *info = spex_site_info(spex_packed_site(words[1]));
+        spex_record_unpack(
+            words, shared ? (unsigned)words[from.record_words - 1] : cpu,
+            (struct spex_packed_probe){info->probe_id, info->values, info->probe_type},
+            &records[i]);
     }
     if (count)
         records[0].lost = share_of_losses(&from, ring, count, &records[0].gap);

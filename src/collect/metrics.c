@@ -20,6 +20,7 @@
 #include "ring/probe_type.h"
 #include "ring/rings.h"
 #include "site/registry.h"
+#include "spans/open_spans.h"
 #include "stats/tracer.h"
 
 static struct {
@@ -172,8 +173,9 @@ static bool find_traced(uint16_t probe_id, uint32_t probe_type, size_t *at) {
     return *at < spex_tracer_probes(metrics.tracer);
 }
 
-/* Estimate of the probe's executions in regions, where they are not counted. */
-static double executions_in_regions(const struct spex_site_info *info) {
+/* By their records, since these executions are not counted one by one. */
+double spex_metrics_in_regions(uint32_t first) {
+    const struct spex_site_info *info = spex_site_info(first);
     struct spex_metrics found;
     size_t at;
     if (!find_traced(info->probe_id, info->probe_type, &at))
@@ -195,31 +197,30 @@ void spex_metrics_sums(uint16_t probe_id, uint32_t probe_type, double *weight, d
 }
 
 /* `now` is static because it is too large for a stack; the lock protects it. */
-void spex_metrics_executions(uint64_t *by_probe) {
+void spex_metrics_executions(uint64_t *counts) {
     static uint64_t now[SPEX_MAX_SITES];
     uint32_t sites = spex_sites_count();
     memset(now, 0, sites * sizeof(*now));
-    memset(by_probe, 0, sites * sizeof(*by_probe));
+    memset(counts, 0, sites * sizeof(*counts));
     spex_threads_add_executions(now, sites);
     for (uint32_t i = 0; i < sites; i++) {
         const struct spex_site_info *info = spex_site_info(i);
-        if (spex_site_is_region(info))
-            continue;
-        by_probe[info->probe] += spex_grown(metrics.executions[i], now[i]);
-        if (info->probe == i)
-            by_probe[i] += (uint64_t)executions_in_regions(info);
+        counts[spex_site_is_region(info) ? i : info->probe] +=
+            spex_grown(metrics.executions[i], now[i]);
     }
 }
 
-/* Adds up what is known of the probe's sites: fills in what probes within it take, and returns the
- * counted executions, without those in regions, where sites are not counted one by one. */
-static uint64_t fill_in_sites(struct spex_profile_probe *probe) {
+/* Adds up what is known of the probe's sites: fills in what probes within it take, and their first
+ * one, and returns the counted executions, without those in regions, where sites are not counted
+ * one by one. */
+static uint64_t fill_in_sites(struct spex_profile_probe *probe, uint32_t *first) {
     uint64_t executions = 0;
     probe->nested = (struct spex_line_sums){0};
     for (uint32_t i = 0; i < spex_sites_count(); i++) {
         const struct spex_site_info *info = spex_site_info(i);
         if (info->probe_id != probe->probe_id || info->probe_type != probe->probe_type)
             continue;
+        *first = info->probe;
         executions += spex_grown(metrics.executions[i], spex_threads_executions(i));
         spex_nesting_add_sums(&probe->nested, i);
         spex_line_add_sums(&probe->nested, &metrics.nested[i], -1);
@@ -269,6 +270,16 @@ static double losses_in_full(double missing, const struct spex_ring_counts *type
     return gone > lost ? missing * lost / gone : missing;
 }
 
+/* Fills in what has become of the executions of a SPAN that have no record. */
+static void fill_in_spans(struct spex_profile_probe *probe, uint32_t first) {
+    struct spex_span_sums sums = spex_open_spans_sums(&spex_open_spans, first);
+    probe->spans_open = sums.open;
+    probe->spans_abandoned = sums.counts.abandoned;
+    probe->spans_refused = sums.counts.refused;
+    probe->spans_unmatched = sums.counts.unmatched;
+    probe->spans_partial = sums.partial;
+}
+
 /* Fills in the probe's lost records. Where not all executions make a record, they are estimated as
  * its share of its type's lost records, in proportion to its records. They are never more than the
  * executions without a record. */
@@ -276,7 +287,9 @@ static void fill_in_losses(struct spex_profile_probe *probe) {
     unsigned ring = spex_probe_type_ring(probe->probe_type);
     struct spex_ring_counts type = counts_of(ring);
     uint64_t all = spex_tracer_totals(metrics.tracer, ring).records;
-    double missing = fmax(probe->count - (double)probe->records, 0), lost = (double)type.lost;
+    double missing =
+        fmax(spex_profile_ended(probe) - (double)probe->spans_refused - (double)probe->records, 0);
+    double lost = (double)type.lost;
     if (!type.lost)
         return;
     bool in_full = spex_profile_in_full(probe);
@@ -315,7 +328,10 @@ void spex_metrics_probe(struct spex_profile_row *row) {
     if (!metrics.tracer)
         return;
     double in_regions = fill_in_records(row);
-    row->probe.count = (double)fill_in_sites(&row->probe) + in_regions;
+    uint32_t first = 0;
+    row->probe.count = (double)fill_in_sites(&row->probe, &first) + in_regions;
+    if (row->probe.probe_type == SPEX_SPAN)
+        fill_in_spans(&row->probe, first);
     fill_in_losses(&row->probe);
 }
 

@@ -49,10 +49,13 @@ struct spex_metrics_totals spex_metrics_totals(unsigned type_ring);
  * there are none. */
 void spex_metrics_sums(uint16_t probe_id, uint32_t probe_type, double *weight, double *sum);
 
-/* Executions of each probe since the metrics were opened, at the index of its first site; the array
- * has room for SPEX_MAX_SITES. Executions in regions are estimated from their records. Takes time
- * in proportion to threads times sites. */
-void spex_metrics_executions(uint64_t *by_probe);
+/* Executions since the metrics were opened, all counted: of each probe outside of regions, at the
+ * index of its first site, and of all probes in each region, at the index of the region's site. The
+ * array has room for SPEX_MAX_SITES. Takes time in proportion to threads times sites. */
+void spex_metrics_executions(uint64_t *counts);
+
+/* Estimate of the executions in regions of a probe, by the index of its first site. */
+double spex_metrics_in_regions(uint32_t first);
 
 /* Ticks per second; 0 while it is not known, in the first milliseconds. Any thread. */
 double spex_metrics_tick_rate(void);

@@ -55,6 +55,20 @@ void spex_sinks_pass(unsigned collector, uint64_t watermark) {
     }
 }
 
+void spex_sinks_dump(const struct spex_stream_dump *dump) {
+    for (struct spex_sink *sink = next_of(&sinks); sink; sink = next_of(&sink->node))
+        if (!spex_load_relaxed(&sink->broken) && sink->dump)
+            sink->dump(sink, dump);
+}
+
+/* Relaxed: it only decides how long a collector sleeps. */
+bool spex_sinks_prompt(void) {
+    for (struct spex_sink *sink = next_of(&sinks); sink; sink = next_of(&sink->node))
+        if (spex_load_relaxed(&sink->prompt) && !spex_load_relaxed(&sink->broken))
+            return true;
+    return false;
+}
+
 void spex_sinks_finish(void) {
     struct spex_sink *sink, *next;
     pthread_mutex_lock(&sinks_lock);

@@ -11,6 +11,8 @@
 
 #include <spex/record.h>
 
+#include "wire/stream_format.h"
+
 struct spex_sink {
     struct cds_list_head node;
 
@@ -24,12 +26,18 @@ struct spex_sink {
      * Optional. */
     bool (*pass)(struct spex_sink *sink, unsigned collector, uint64_t watermark);
 
+    /* The program has called spex_dump. The first collector's thread. Optional. */
+    void (*dump)(struct spex_sink *sink, const struct spex_stream_dump *dump);
     /* All collectors have ended. The last call; frees the sink. */
     void (*finish)(struct spex_sink *sink);
 
     /* In the child of a fork, instead of finish: closes the parent's resources and writes
      * nothing. */
     void (*abandon)(struct spex_sink *sink);
+
+    /* Somebody waits for records, so that collectors sleep shorter (sleep.h). Any thread may change
+     * it. */
+    bool prompt;
 
     bool broken;
 };
@@ -43,6 +51,12 @@ void spex_sinks_records(const struct spex_record *records, size_t count);
 
 /* Reports a collector's watermark to every sink. */
 void spex_sinks_pass(unsigned collector, uint64_t watermark);
+
+/* Hands a request for a dump to every sink. The first collector. */
+void spex_sinks_dump(const struct spex_stream_dump *dump);
+
+/* Returns whether somebody waits for records at a sink that is not broken. */
+bool spex_sinks_prompt(void);
 
 /* Removes and finishes all sinks. No collector runs any more. */
 void spex_sinks_finish(void);

@@ -22,10 +22,11 @@
 
 #include "base/clock.h"
 #include "base/descriptor.h"
-#include "probe/contexts.h"
+#include "collect/dump_request.h"
+#include "collect/told.h"
 #include "probe/threads.h"
+#include "ring/record_layout.h"
 #include "ring/rings.h"
-#include "site/registry.h"
 #include "text/message.h"
 #include "wire/command_socket.h"
 #include "wire/stream_format.h"
@@ -42,8 +43,8 @@ _Static_assert(CONTEXTS_MAX <= SPEX_STREAM_ENTRIES_MAX(struct spex_stream_contex
 #define ATTACHED_WAIT_US 20000
 #define ATTACHED_SHARE   10
 
-/* Send buffer of an attached stream's socket; the system may limit it. */
-#define ATTACHED_BYTES (1 << 20)
+/* Send buffer of a stream's socket; the system may limit it. */
+#define SEND_BYTES (1 << 20)
 
 struct stream {
     struct spex_sink sink;
@@ -54,6 +55,8 @@ struct stream {
     /* The stream was requested by a command, otherwise by SPEX_OUT. The members from `types` to
      * `granted_ns` are used by attached streams only. */
     bool attached;
+    /* The reader takes requests for dumps, and has not gone. */
+    bool dumps;
     /* A mask of the types of probes that the reader wants. */
     uint32_t types;
     /* Records left out, since the reader was too slow. */
@@ -61,9 +64,8 @@ struct stream {
     /* How long collectors may wait for the reader, as calculated at `granted_ns`. */
     int64_t patience_ns;
     uint64_t granted_ns;
-    uint32_t sites_sent;
-    /* A bit for each context, by its number: it has been sent. */
-    uint64_t contexts_sent[SPEX_CONTEXTS_MAX / 64 + 1];
+    /* What has been sent. */
+    struct spex_told told;
     /* Contexts of the next frame. */
     struct spex_stream_context contexts[CONTEXTS_MAX];
 };
@@ -74,6 +76,17 @@ enum sent { SENT, FULL, BROKEN };
 /* An attached stream stays in the list of sinks when its reader goes, and serves the next reader.
  * Changed under the lock of start and stop. */
 static struct stream *attached_streams[SPEX_STREAMS_MAX];
+
+static void dumps_set(struct stream *stream, bool dumps) {
+    spex_dump_takers_add((int)dumps - (int)stream->dumps);
+    stream->dumps = dumps;
+}
+
+/* Closes the socket of a reader that has gone. */
+static void reader_close(struct stream *stream) {
+    dumps_set(stream, false);
+    spex_descriptor_close(&stream->socket);
+}
 
 /* Updates the time that collectors may wait: grants a share of the time since the last call, and
  * takes away the time waited. Returns whether any is left. */
@@ -128,70 +141,50 @@ static enum sent frame_send(struct stream *stream, struct spex_stream_header *he
         {.iov_base = (void *)(uintptr_t)entries, .iov_len = header->count * entry_bytes},
     };
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = header->count ? 2 : 1};
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(sizeof(int))];
+    } rings = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)),
+                        .cmsg_level = SOL_SOCKET,
+                        .cmsg_type = SCM_RIGHTS}};
+    if (header->kind == SPEX_STREAM_RINGS) {
+        int file = spex_rings_file().number;
+        memcpy(CMSG_DATA(&rings.head), &file, sizeof(file));
+        message.msg_control = &rings;
+        message.msg_controllen = sizeof(rings.space);
+    }
     return packet_send(stream, &message);
 }
 
-/* Copies a text; of a long one the end, which says more than the beginning. */
-static void copy_text(char *to, const char *from) {
-    size_t length = from ? strlen(from) : 0;
-    size_t skip = length < SPEX_STREAM_TEXT_BYTES ? 0 : length - (SPEX_STREAM_TEXT_BYTES - 1);
-    snprintf(to, SPEX_STREAM_TEXT_BYTES, "%s", from ? from + skip : "");
+/* Tells where the rings are, which the reader can read when the process has died. */
+static enum sent rings_send(struct stream *stream) {
+    struct spex_stream_header header = {.kind = SPEX_STREAM_RINGS, .count = 1};
+    const struct spex_stream_rings rings = {.bytes = spex_rings.bytes,
+                                            .records = (uint32_t)spex_rings.rseq[0].mask + 1,
+                                            .cpus = spex_rings.cpus,
+                                            .commit = spex_rings.commit,
+                                            .types = SPEX_PROBE_TYPES};
+    struct spex_descriptor file = spex_rings_file();
+    return spex_descriptor_is_ours(&file) ? frame_send(stream, &header, &rings, sizeof(rings))
+                                          : SENT;
 }
 
 /* Sends the sites that have not been sent. Called before records, so that each site precedes its
- * first record. Regions are not sent. */
+ * first record. */
 static enum sent sites_send(struct stream *stream) {
     enum { BATCH = 64 };
-    uint32_t count = spex_sites_count();
-    while (stream->sites_sent < count) {
-        struct spex_stream_site sites[BATCH] = {0};
+    struct spex_stream_site sites[BATCH];
+    for (;;) {
         struct spex_stream_header header = {.kind = SPEX_STREAM_SITES};
-        uint32_t first = stream->sites_sent;
-        while (header.count < BATCH && stream->sites_sent < count) {
-            uint32_t index = stream->sites_sent++;
-            const struct spex_site_info *info = spex_site_info(index);
-            if (spex_site_is_region(info))
-                continue;
-            struct spex_stream_site *site = &sites[header.count++];
-            site->index = index;
-            site->line = info->line;
-            site->subsample = info->subsample;
-            site->probe_id = info->probe_id;
-            site->probe_type = info->probe_type;
-            copy_text(site->name, info->name);
-            copy_text(site->file, info->file);
-            copy_text(site->parameters, info->parameters);
-            copy_text(site->provider, info->provider);
-            site->declared = info->id < 0 ? SPEX_STREAM_NO_ID : (uint32_t)info->id + 1;
-        }
-        enum sent sent = header.count ? frame_send(stream, &header, sites, sizeof(sites[0])) : SENT;
+        uint32_t first = stream->told.sites;
+        header.count = spex_told_sites(&stream->told, sites, BATCH);
+        if (!header.count)
+            return SENT;
+        enum sent sent = frame_send(stream, &header, sites, sizeof(sites[0]));
         if (sent != SENT) {
-            stream->sites_sent = first;
+            stream->told.sites = first;
             return sent;
         }
-    }
-    return SENT;
-}
-
-/* Appends the contexts from `number` towards the root that have not been sent, behind the first
- * `count`. Returns how many there are then. */
-static uint32_t contexts_collect(struct stream *stream, uint64_t number, uint32_t count) {
-    struct spex_context_node node;
-    while (count < CONTEXTS_MAX && spex_context_node(number, &node) &&
-           !(stream->contexts_sent[number / 64] >> number % 64 & 1)) {
-        stream->contexts_sent[number / 64] |= UINT64_C(1) << number % 64;
-        stream->contexts[count++] = (struct spex_stream_context){
-            .number = (uint32_t)number, .parent = node.parent, .kernel = node.kernel};
-        number = node.parent;
-    }
-    return count;
-}
-
-/* Marks the first `count` contexts as not sent, after their frame has failed. */
-static void contexts_take_back(struct stream *stream, uint32_t count) {
-    for (uint32_t c = 0; c < count; c++) {
-        uint32_t number = stream->contexts[c].number;
-        stream->contexts_sent[number / 64] &= ~(UINT64_C(1) << number % 64);
     }
 }
 
@@ -202,13 +195,14 @@ static enum sent contexts_send(struct stream *stream, const struct spex_record *
     struct spex_stream_header header = {.kind = SPEX_STREAM_CONTEXTS};
     for (size_t r = 0; r < count; r++) {
         if (records[r].probe_type == SPEX_KERNEL)
-            header.count = contexts_collect(stream, records[r].fields[1], header.count);
+            header.count = spex_told_contexts(&stream->told, records[r].fields[1], stream->contexts,
+                                              header.count, CONTEXTS_MAX);
         bool last = r + 1 == count;
         if (header.count <= (last ? 0 : CONTEXTS_SOME))
             continue;
         enum sent sent = frame_send(stream, &header, stream->contexts, sizeof(stream->contexts[0]));
         if (sent != SENT) {
-            contexts_take_back(stream, header.count);
+            spex_told_take_back(&stream->told, stream->contexts, header.count);
             return sent;
         }
         header.count = 0;
@@ -222,7 +216,16 @@ static void attached_missed(struct stream *stream, enum sent sent, size_t record
     if (sent == FULL)
         stream->dropped += records;
     else if (sent == BROKEN)
-        spex_descriptor_close(&stream->socket);
+        reader_close(stream);
+}
+
+/* What becomes of a stream after a send: the result for the sink. */
+static bool stream_goes_on(struct stream *stream, enum sent sent, size_t records) {
+    if (stream->attached)
+        attached_missed(stream, sent, records);
+    else if (sent != SENT)
+        dumps_set(stream, false);
+    return stream->attached || sent == SENT;
 }
 
 /* Whether the reader wants the batch, whose records are all of one type. */
@@ -258,10 +261,9 @@ static bool stream_records(struct spex_sink *sink, const struct spex_record *rec
     struct stream *stream = (struct stream *)sink; /* sink is the first member */
     pthread_mutex_lock(&stream->lock);
     enum sent sent = is_wanted(stream, records) ? records_send(stream, &records, &count) : SENT;
-    if (stream->attached)
-        attached_missed(stream, sent, count);
+    bool goes_on = stream_goes_on(stream, sent, count);
     pthread_mutex_unlock(&stream->lock);
-    return stream->attached || sent == SENT;
+    return goes_on;
 }
 
 /* An attached stream sends the watermark only if the reader has room. The next pass sends a
@@ -272,10 +274,19 @@ static bool stream_pass(struct spex_sink *sink, unsigned collector, uint64_t wat
         .kind = SPEX_STREAM_PASS, .collector = collector, .watermark = watermark};
     pthread_mutex_lock(&stream->lock);
     enum sent sent = frame_send(stream, &header, NULL, 0);
-    if (stream->attached)
-        attached_missed(stream, sent, 0);
+    bool goes_on = stream_goes_on(stream, sent, 0);
     pthread_mutex_unlock(&stream->lock);
-    return stream->attached || sent == SENT;
+    return goes_on;
+}
+
+/* An attached reader without room does not get the request: it is one that is too slow anyway. */
+SPEX_COLD static void stream_dump(struct spex_sink *sink, const struct spex_stream_dump *dump) {
+    struct stream *stream = (struct stream *)sink;
+    struct spex_stream_header header = {.kind = SPEX_STREAM_DUMP, .count = 1};
+    pthread_mutex_lock(&stream->lock);
+    if (stream->dumps)
+        stream_goes_on(stream, frame_send(stream, &header, dump, sizeof(*dump)), 0);
+    pthread_mutex_unlock(&stream->lock);
 }
 
 /* Takes the stream out of the list of attached ones, before it is freed. */
@@ -286,12 +297,12 @@ static void attached_forget(const struct stream *stream) {
 }
 
 /* A broken stream gets no END, so that its reader sees that it is not complete. */
-static void stream_finish(struct spex_sink *sink) {
+SPEX_COLD static void stream_finish(struct spex_sink *sink) {
     struct stream *stream = (struct stream *)sink;
     struct spex_stream_header header = {.kind = SPEX_STREAM_END};
     if (!sink->broken)
         frame_send(stream, &header, NULL, 0);
-    spex_descriptor_close(&stream->socket);
+    reader_close(stream);
     attached_forget(stream);
     pthread_mutex_destroy(&stream->lock);
     free(stream);
@@ -300,7 +311,7 @@ static void stream_finish(struct spex_sink *sink) {
 /* In the child of a fork the memory is leaked: a collector of the parent may have held the lock. */
 static void stream_abandon(struct spex_sink *sink) {
     struct stream *stream = (struct stream *)sink;
-    spex_descriptor_close(&stream->socket);
+    reader_close(stream);
     attached_forget(stream);
 }
 
@@ -314,6 +325,7 @@ static struct stream *stream_make(unsigned collectors) {
     stream->collectors = collectors;
     stream->sink.records = stream_records;
     stream->sink.pass = stream_pass;
+    stream->sink.dump = stream_dump;
     stream->sink.finish = stream_finish;
     stream->sink.abandon = stream_abandon;
     return stream;
@@ -321,8 +333,8 @@ static struct stream *stream_make(unsigned collectors) {
 
 /* Sends the first frames at once, so that an error is reported when spex starts and not by a
  * collector. */
-int spex_stream_open(const char *path, const struct spex_descriptor *handover, unsigned collectors,
-                     struct spex_sink **sink) {
+SPEX_COLD int spex_stream_open(const char *path, const struct spex_descriptor *handover, bool dumps,
+                               unsigned collectors, struct spex_sink **sink) {
     struct stream *stream = stream_make(collectors);
     if (!stream)
         return -ENOMEM;
@@ -334,13 +346,18 @@ int spex_stream_open(const char *path, const struct spex_descriptor *handover, u
         return fd;
     }
     stream->socket = spex_descriptor_of(fd);
+    setsockopt(stream->socket.number, SOL_SOCKET, SO_SNDBUF, &(int){SEND_BYTES}, sizeof(int));
+    /* The command that started the program measures it, and ends it when it has enough. */
+    stream->sink.prompt = true;
     struct spex_stream_header header = {.kind = SPEX_STREAM_HELLO};
-    if (frame_send(stream, &header, NULL, 0) != SENT || sites_send(stream) != SENT) {
+    if (frame_send(stream, &header, NULL, 0) != SENT || rings_send(stream) != SENT ||
+        sites_send(stream) != SENT) {
         int err = -errno;
         spex_message("SPEX_OUT: cannot send to %s: %s; the probes stay off", path, strerror(-err));
         stream_finish(&stream->sink);
         return err;
     }
+    dumps_set(stream, dumps);
     *sink = &stream->sink;
     return 0;
 }
@@ -352,7 +369,7 @@ static bool has_no_reader(struct stream *stream) {
     struct pollfd reader = {.fd = stream->socket.number};
     if (!spex_descriptor_is_ours(&stream->socket) ||
         (poll(&reader, 1, 0) == 1 && (reader.revents & (POLLHUP | POLLERR))))
-        spex_descriptor_close(&stream->socket);
+        reader_close(stream);
     bool is = stream->socket.number < 0;
     pthread_mutex_unlock(&stream->lock);
     return is;
@@ -382,13 +399,14 @@ static int attached_place(unsigned collectors, struct stream **stream) {
 static void socket_limit_waiting(int fd) {
     const struct timeval limit = {.tv_usec = ATTACHED_WAIT_US};
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){ATTACHED_BYTES}, sizeof(int));
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){SEND_BYTES}, sizeof(int));
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 }
 
 /* The socket is set under the stream's lock, since the place may be one that collectors already
  * send from. */
-int spex_stream_attach(struct spex_descriptor socket, uint32_t types, unsigned collectors) {
+SPEX_COLD int spex_stream_attach(struct spex_descriptor socket, uint32_t types, bool dumps,
+                                 unsigned collectors) {
     struct stream *stream;
     struct spex_stream_header header = {.kind = SPEX_STREAM_HELLO};
     int err = attached_place(collectors, &stream);
@@ -398,16 +416,17 @@ int spex_stream_attach(struct spex_descriptor socket, uint32_t types, unsigned c
     pthread_mutex_lock(&stream->lock);
     stream->socket = socket;
     stream->types = types;
-    stream->dropped = stream->sites_sent = 0;
+    dumps_set(stream, dumps);
+    stream->dropped = 0;
+    stream->told = (struct spex_told){.sites = 0};
     stream->patience_ns = ATTACHED_WAIT_US * INT64_C(1000);
     stream->granted_ns = spex_clock_ns(CLOCK_MONOTONIC);
-    memset(stream->contexts_sent, 0, sizeof(stream->contexts_sent));
     /* Sites that do not fit now are sent before the first records. */
     enum sent sent = frame_send(stream, &header, NULL, 0);
     if (sent == SENT)
         sent = sites_send(stream);
     if (sent == BROKEN)
-        spex_descriptor_close(&stream->socket);
+        reader_close(stream);
     pthread_mutex_unlock(&stream->lock);
     return 0;
 }

@@ -10,15 +10,17 @@
 #define SPEX_STREAMS_MAX 4
 
 /* Opens the stream of SPEX_OUT: connects to the socket at `path`, or by `handover`, as
- * spex_command_socket does. 0, or a negative errno value with one line on standard error. */
-int spex_stream_open(const char *path, const struct spex_descriptor *handover, unsigned collectors,
-                     struct spex_sink **sink);
+ * spex_command_socket does. `dumps`: the reader takes requests for dumps. 0, or a negative errno
+ * value with one line on standard error. */
+int spex_stream_open(const char *path, const struct spex_descriptor *handover, bool dumps,
+                     unsigned collectors, struct spex_sink **sink);
 
 /* Attaches a stream that a command has requested: sends records of these types (a mask) over
  * `socket` until the other end closes or the sinks are finished. Takes `socket` over on success.
  * The stream never holds a collector up for long: records are left out, and counted in the frames,
  * while the reader is slow. They do not count as undelivered. One call at a time, and none at the
  * same time as spex_sinks_finish(). 0, -EUSERS or -ENOMEM. */
-int spex_stream_attach(struct spex_descriptor socket, uint32_t types, unsigned collectors);
+int spex_stream_attach(struct spex_descriptor socket, uint32_t types, bool dumps,
+                       unsigned collectors);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <spex/policy.h>
 
-#include "site/selection.h"
+#include "site/selection/selection.h"
 
 #define SPEX_OBJECTIVES_MAX 8
 #define SPEX_CRITERIA_MAX   16

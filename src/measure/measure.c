@@ -216,8 +216,8 @@ static size_t records_find_start(struct spex_measure *measure, const struct spex
 static void measure_begin_warmup(struct spex_measure *measure, uint64_t ticks) {
     double warmup_ticks = measure->space->rules.warmup_seconds * measure->ticks_per_second;
     measure->over = !measure->warmup;
-    if (measure->over)
-        measure->over_ticks = ticks + (uint64_t)warmup_ticks;
+    if (measure->over) /* NaN ticks a second are those of a clock that is not known */
+        measure->over_ticks = ticks + (warmup_ticks > 0 ? (uint64_t)warmup_ticks : 0);
 }
 
 /* Records before the objective's first one are ignored. During a warm-up that is looked for they

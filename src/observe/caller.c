@@ -109,6 +109,8 @@ static int caller_take_frame(struct spex_caller *caller, bool *more) {
         return -1;
     }
     int taken = spex_profile_reader_take(&caller->reader, frame, (size_t)length, &caller->error);
+    if (taken >= 0 && caller->frame)
+        caller->frame(caller->user, frame, (size_t)length);
     return taken < 0 ? -1 : taken;
 }
 

@@ -36,6 +36,9 @@ struct spex_caller {
     uint64_t called_ns;
     uint64_t heard_ns;
     uint64_t closed_ns;
+    /* Gets every sound frame, if it is not NULL. */
+    void (*frame)(void *user, const char *frame, size_t bytes);
+    void *user;
     /* Why the connection was given up; empty while it is not. */
     struct spex_error error;
 };

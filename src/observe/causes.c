@@ -72,10 +72,20 @@ static bool used_has_fallen(const struct spex_cause_found *found, enum spex_used
     return (found->changed >> what & 1) && found->during.used[what] < found->before.used[what];
 }
 
+/* Whether most of the time that the thread is less on the CPU is spent neither there nor waiting for
+ * one. */
+static bool mostly_blocked(const struct spex_cause_found *found) {
+    const double *before = found->before.used, *during = found->during.used;
+    double waits = during[SPEX_USED_WAIT] - before[SPEX_USED_WAIT];
+    double blocked = before[SPEX_USED_CPU] - during[SPEX_USED_CPU] - waits;
+    return used_has_fallen(found, SPEX_USED_CPU) && blocked > waits;
+}
+
 /* The order of the rules matters: a thread that waits for a CPU or for a page is also less on
  * the CPU, so that the more specific causes come first. */
 static enum spex_cause cause_interpret(const struct spex_cause_found *found) {
-    if (used_has_risen(found, SPEX_USED_WAIT) || used_has_risen(found, SPEX_USED_INVOLUNTARY))
+    if ((used_has_risen(found, SPEX_USED_WAIT) || used_has_risen(found, SPEX_USED_INVOLUNTARY)) &&
+        !mostly_blocked(found))
         return SPEX_CAUSE_CPU_TAKEN;
     if (used_has_risen(found, SPEX_USED_MAJOR))
         return SPEX_CAUSE_PAGES_READ;

@@ -219,9 +219,9 @@ int spex_client_connect(pid_t process, int timeout_ms, struct spex_error *error)
     return process_connect(process, timeout_ms, NULL, error);
 }
 
-int spex_client_directory(pid_t process, struct spex_error *error) {
+int spex_client_directory(pid_t process, int timeout_ms, struct spex_error *error) {
     int directory = -1;
-    int fd = process_connect(process, SPEX_CLIENT_CONNECT_MS, &directory, error);
+    int fd = process_connect(process, timeout_ms, &directory, error);
     if (fd < 0)
         return fd;
     close(fd);
@@ -300,31 +300,83 @@ int spex_client_receive(int socket, struct spex_profile_reader *reader, int time
                          timeout_ms ? LONG_MAX : FRAMES_MAX, error);
 }
 
-/* One attempt of spex_client_ask. */
-static int ask_once(pid_t process, enum spex_control_kind kind, const char *text,
-                    struct spex_profile_reader *reader, struct spex_deadline until,
-                    struct spex_error *error) {
-    int fd = spex_client_connect(process, SPEX_CLIENT_CONNECT_MS, error);
+/* A request and its text. */
+struct asked {
+    enum spex_control_kind kind;
+    uint32_t interval_ms;
+    const char *text;
+};
+
+/* One attempt of spex_client_ask_until. */
+static int ask_once(pid_t process, const struct asked *asked, struct spex_profile_reader *reader,
+                    struct spex_deadline until, struct spex_error *error) {
+    int left = spex_deadline_left_ms(until);
+    int most = left < SPEX_CLIENT_CONNECT_MS ? left : SPEX_CLIENT_CONNECT_MS;
+    int fd = spex_client_connect(process, most > 0 ? most : 1, error);
     if (fd < 0)
         return fd;
     spex_profile_reader_restart(reader);
-    int err = spex_client_send(fd, kind, 0, text, error);
+    int err = spex_client_send(fd, asked->kind, asked->interval_ms, asked->text, error);
     err = err ? err : receive_until(fd, reader, until, LONG_MAX, error);
     close(fd);
     return err > 0 ? 0 : err;
 }
 
 /* A connection that is reset is made again; any other failure is the answer. */
-int spex_client_ask(pid_t process, enum spex_control_kind kind, const char *text,
-                    struct spex_profile_reader *reader, struct spex_error *error) {
-    struct spex_deadline until = spex_deadline_in(SPEX_CLIENT_ANSWER_MS / 1e3);
+static int ask_until(pid_t process, const struct asked *asked, struct spex_profile_reader *reader,
+                     struct spex_deadline until, struct spex_error *error) {
     int err = -ECONNRESET;
     for (int call = 0; call < CALLS_MAX && err == -ECONNRESET; call++)
-        err = ask_once(process, kind, text, reader, until, error);
+        err = ask_once(process, asked, reader, until, error);
+    if (err == -ETIMEDOUT)
+        spex_error_set(error, "process %d does not answer", (int)process);
     if (!err && reader->status < 0) {
         spex_error_set(error, "%s", reader->text[0] ? reader->text : strerror(-reader->status));
         err = reader->status;
     }
+    return err;
+}
+
+int spex_client_ask_until(pid_t process, enum spex_control_kind kind, const char *text,
+                          struct spex_profile_reader *reader, struct spex_deadline until,
+                          struct spex_error *error) {
+    return ask_until(process, &(struct asked){.kind = kind, .text = text}, reader, until, error);
+}
+
+/* The text of the answer is replaced, too: its reader would hear of a request that it has not
+ * made. */
+int spex_client_select(pid_t process, const struct spex_client_selection *selection,
+                       struct spex_profile_reader *reader, struct spex_deadline until,
+                       struct spex_error *error) {
+    const struct asked asked = {
+        .kind = selection->lease_ms
+                    ? selection->follow ? SPEX_CONTROL_LEASE_FOLLOW : SPEX_CONTROL_LEASE
+                : selection->follow ? SPEX_CONTROL_FOLLOW
+                                    : SPEX_CONTROL_SELECT,
+        .interval_ms = selection->lease_ms,
+        .text = selection->probes,
+    };
+    int err = ask_until(process, &asked, reader, until, error);
+    if (err == -ENOSYS && selection->lease_ms) {
+        spex_error_set(error,
+                       "process %d: its spex is of a release that knows no leases; nothing was "
+                       "switched",
+                       (int)process);
+        snprintf(reader->text, sizeof(reader->text), "%s", error->text);
+    }
+    return err;
+}
+
+int spex_client_ask(pid_t process, enum spex_control_kind kind, const char *text,
+                    struct spex_profile_reader *reader, struct spex_error *error) {
+    return spex_client_ask_until(process, kind, text, reader,
+                                 spex_deadline_in(SPEX_CLIENT_ANSWER_MS / 1e3), error);
+}
+
+int spex_client_ask_dump(pid_t process, const char *why, struct spex_error *error) {
+    struct spex_profile_reader reader = {0};
+    int err = spex_client_ask(process, SPEX_CONTROL_DUMP, why, &reader, error);
+    spex_profile_reader_free(&reader);
     return err;
 }
 
@@ -359,8 +411,9 @@ static int stream_refusal(int socket, struct spex_error *error) {
 }
 
 /* The first frame tells whether the program streams or refuses: their magic numbers differ. */
-int spex_client_stream_over(int socket, const char *types, struct spex_error *error) {
-    int err = spex_client_send(socket, SPEX_CONTROL_STREAM, 0, types, error);
+int spex_client_stream_over(int socket, const char *types, bool dumps, struct spex_error *error) {
+    int err = spex_client_send(socket, SPEX_CONTROL_STREAM, dumps ? SPEX_CONTROL_STREAM_DUMPS : 0,
+                               types, error);
     int stream = err ? err : next_is_stream(socket, error);
     if (stream == 0)
         return stream_refusal(socket, error);
@@ -368,9 +421,9 @@ int spex_client_stream_over(int socket, const char *types, struct spex_error *er
 }
 
 /* One attempt of spex_client_stream. The socket, or a negative errno value. */
-static int stream_once(pid_t process, const char *types, struct spex_error *error) {
+static int stream_once(pid_t process, const char *types, bool dumps, struct spex_error *error) {
     int fd = spex_client_connect(process, SPEX_CLIENT_CONNECT_MS, error);
-    int err = fd < 0 ? fd : spex_client_stream_over(fd, types, error);
+    int err = fd < 0 ? fd : spex_client_stream_over(fd, types, dumps, error);
     if (!err)
         return fd;
     if (fd >= 0)
@@ -378,16 +431,14 @@ static int stream_once(pid_t process, const char *types, struct spex_error *erro
     return err;
 }
 
-int spex_client_stream(pid_t process, const char *types, struct spex_error *error) {
+int spex_client_stream(pid_t process, const char *types, bool dumps, struct spex_error *error) {
     int err = -ECONNRESET;
     for (int call = 0; call < CALLS_MAX && err == -ECONNRESET; call++)
-        err = stream_once(process, types, error);
+        err = stream_once(process, types, dumps, error);
     return err;
 }
 
-/* Whether the process has a control socket: 1, 0, or the error of a shortage. Connecting does not
- * disturb the program, and does not wait for it. */
-static int has_socket(pid_t process) {
+int spex_client_has_socket(pid_t process) {
     struct spex_error error;
     int fd = spex_client_connect(process, 0, &error);
     if (fd >= 0)
@@ -405,8 +456,9 @@ static int list_append(pid_t **processes, long count, pid_t process) {
     return 0;
 }
 
-/* Tries every process in /proc. */
-long spex_client_list(pid_t **processes) {
+/* Tries every process in /proc of which `look` says so. */
+long spex_client_list_where(bool (*look)(void *user, pid_t process), void *user,
+                            pid_t **processes) {
     DIR *entries = opendir("/proc");
     const struct dirent *entry;
     long count = 0;
@@ -415,7 +467,8 @@ long spex_client_list(pid_t **processes) {
     while (entries && !err && (entry = readdir(entries))) {
         char *end;
         long process = strtol(entry->d_name, &end, 10);
-        int has = *end || process <= 0 ? 0 : has_socket((pid_t)process);
+        bool is = !*end && process > 0 && (!look || look(user, (pid_t)process));
+        int has = is ? spex_client_has_socket((pid_t)process) : 0;
         err = has > 0 ? list_append(processes, count, (pid_t)process) : has;
         count += has > 0;
     }
@@ -426,4 +479,8 @@ long spex_client_list(pid_t **processes) {
         *processes = NULL;
     }
     return err ? err : count;
+}
+
+long spex_client_list(pid_t **processes) {
+    return spex_client_list_where(NULL, NULL, processes);
 }

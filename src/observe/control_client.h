@@ -5,10 +5,12 @@
 #ifndef SPEX_OBSERVE_CONTROL_CLIENT_H
 #define SPEX_OBSERVE_CONTROL_CLIENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/deadline.h"
 #include "observe/profile_reader.h"
 
 /* Connects to the control socket of a process, which may be in another PID or mount namespace,
@@ -19,7 +21,7 @@ int spex_client_connect(pid_t process, int timeout_ms, struct spex_error *error)
 
 /* The directory, as an O_PATH descriptor, in which a process of the user has its socket, or an
  * error of spex_client_connect. */
-int spex_client_directory(pid_t process, struct spex_error *error);
+int spex_client_directory(pid_t process, int timeout_ms, struct spex_error *error);
 
 /* The usual time limits, for connecting and for one answer. */
 #define SPEX_CLIENT_CONNECT_MS 1000
@@ -49,17 +51,51 @@ int spex_client_receive(int socket, struct spex_profile_reader *reader, int time
 int spex_client_ask(pid_t process, enum spex_control_kind kind, const char *text,
                     struct spex_profile_reader *reader, struct spex_error *error);
 
-/* Connects and asks for a stream of the records of these types of probes ("kernel,llc"; "":
- * all). The socket, on which the frames of the stream come, or a negative errno value; -ENOSYS
- * from a release that has no streams. */
-int spex_client_stream(pid_t process, const char *types, struct spex_error *error);
+/* The same until a deadline, for callers of several processes. */
+int spex_client_ask_until(pid_t process, enum spex_control_kind kind, const char *text,
+                          struct spex_profile_reader *reader, struct spex_deadline until,
+                          struct spex_error *error);
+
+/* What is to be selected in a process. */
+struct spex_client_selection {
+    /* In the syntax of selections; with "+" in front it is added. */
+    const char *probes;
+    /* For so long, by the clock of the program, after which it selects what it did before; the same
+     * again in time renews it. 0: until another selection. */
+    uint32_t lease_ms;
+    /* Children of forks go on with their parent's probes from here on. */
+    bool follow;
+};
+
+/* Selects probes. `reader` has the answer: its status is how many sites are on. 0, or a negative
+ * errno value as of spex_client_ask; -ENOSYS from a release that knows no leases, which has switched
+ * nothing. */
+int spex_client_select(pid_t process, const struct spex_client_selection *selection,
+                       struct spex_profile_reader *reader, struct spex_deadline until,
+                       struct spex_error *error);
+
+/* Has a process ask its flight recorder for a dump (spex_dump). 0, or a negative errno value;
+ * -ENOENT: nobody records it. */
+int spex_client_ask_dump(pid_t process, const char *why, struct spex_error *error);
+
+/* Connects and asks for a stream of the records of these types of probes ("kernel,llc"; "": all),
+ * with `dumps` also of requests for dumps. The socket, on which the frames of the stream come, or a
+ * negative errno value; -ENOSYS from a release that has no streams. */
+int spex_client_stream(pid_t process, const char *types, bool dumps, struct spex_error *error);
 
 /* Asks for a stream over a connected socket. 0, or a negative errno value. */
-int spex_client_stream_over(int socket, const char *types, struct spex_error *error);
+int spex_client_stream_over(int socket, const char *types, bool dumps, struct spex_error *error);
+
+/* Whether the process has a control socket that this user may connect to: 1, 0, or -EMFILE, -ENFILE
+ * or -ENOMEM. Connecting does not disturb the program, and does not wait for it. */
+int spex_client_has_socket(pid_t process);
 
 /* Finds the processes that have a control socket and that this user may connect to. Free
  * `*processes`. Returns their number, or a negative errno value: processes could
  * not be looked at for want of descriptors or memory, or there is no /proc. */
 long spex_client_list(pid_t **processes);
+
+/* The same of those processes for which `look` returns true: others are not connected to. */
+long spex_client_list_where(bool (*look)(void *user, pid_t process), void *user, pid_t **processes);
 
 #endif

@@ -57,8 +57,9 @@ int spex_listener_open(struct spex_listener *listener, struct spex_error *error)
     return err ? listening_socket_open_in(&listener->listening, NULL, error) : 0;
 }
 
-void spex_listener_output(const struct spex_listener *listener, char *text, size_t size) {
-    snprintf(text, size, "metrics:%s/%s", listener->listening.path, listener->listening.name);
+void spex_listener_output(const struct spex_listener *listener, const char *prefix, char *text,
+                          size_t size) {
+    snprintf(text, size, "%s:%s/%s", prefix, listener->listening.path, listener->listening.name);
 }
 
 /* Whether the other end of the caller's socket is open, be there frames to take or not. */
@@ -94,9 +95,8 @@ static struct spex_caller *listener_add(struct spex_listener *listener, int sock
 /* -EPERM means that a process of another user was refused; the next connection is tried. After
  * another error, mostly for lack of descriptors, the socket is closed: poll would report it
  * again and again. */
-struct spex_caller *spex_listener_accept(struct spex_listener *listener) {
-    struct spex_caller *caller = NULL;
-    for (int tries = 0; !caller && tries < SPEX_CALLERS_MAX; tries++) {
+int spex_listener_accept_socket(struct spex_listener *listener) {
+    for (int tries = 0; tries < SPEX_CALLERS_MAX; tries++) {
         int socket = listener->listening.socket.number >= 0
                          ? spex_listening_socket_accept(&listener->listening)
                          : -EAGAIN;
@@ -108,6 +108,15 @@ struct spex_caller *spex_listener_accept(struct spex_listener *listener) {
             listener->refused++;
             spex_listener_shut(listener);
         }
+        return socket;
+    }
+    return -EAGAIN;
+}
+
+struct spex_caller *spex_listener_accept(struct spex_listener *listener) {
+    struct spex_caller *caller = NULL;
+    for (int tries = 0; !caller && tries < SPEX_CALLERS_MAX; tries++) {
+        int socket = spex_listener_accept_socket(listener);
         if (socket < 0)
             return NULL;
         caller = listener_add(listener, socket);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The socket of a command to which programs connect when they start spex with
- * SPEX_OUT=metrics:PATH, and all connections so far. */
+ * SPEX_OUT=metrics:PATH or record:PATH, and all connections so far. */
 #ifndef SPEX_OBSERVE_LISTENER_H
 #define SPEX_OBSERVE_LISTENER_H
 
@@ -27,11 +27,16 @@ struct spex_listener {
 /* 0, or a negative errno value with the reason. */
 int spex_listener_open(struct spex_listener *listener, struct spex_error *error);
 
-/* The value of SPEX_OUT with which a program connects here. */
-void spex_listener_output(const struct spex_listener *listener, char *text, size_t size);
+/* The value of SPEX_OUT with which a program connects here: "metrics" or "record", as `prefix`, and
+ * the path. */
+void spex_listener_output(const struct spex_listener *listener, const char *prefix, char *text,
+                          size_t size);
 
 /* Accepts a connection that is waiting; NULL when there is none. Call it until it returns NULL. */
 struct spex_caller *spex_listener_accept(struct spex_listener *listener);
+
+/* The same for who keeps connections himself: a non-blocking socket, or a negative number. */
+int spex_listener_accept_socket(struct spex_listener *listener);
 
 /* Closes the listening socket. Connections stay open. */
 void spex_listener_shut(struct spex_listener *listener);

@@ -16,16 +16,21 @@ static const int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SI
 /* Blocks all signals but faults before the program starts, so that none is lost until the first
  * poll. */
 int spex_passed_signals_open(struct spex_passed_signals *signals) {
-    sigset_t mask;
     *signals = (struct spex_passed_signals){.fd = -1};
-    sigfillset(&mask);
+    sigset_t *mask = &signals->received;
+    sigfillset(mask);
     for (size_t i = 0; i < sizeof(fault_signals) / sizeof(fault_signals[0]); i++)
-        sigdelset(&mask, fault_signals[i]);
-    sigprocmask(SIG_BLOCK, &mask, &signals->before);
+        sigdelset(mask, fault_signals[i]);
+    sigprocmask(SIG_BLOCK, mask, &signals->before);
     /* The exit status of a child is lost where SIGCHLD is ignored. */
     signal(SIGCHLD, SIG_DFL);
-    signals->fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    signals->fd = signalfd(-1, mask, SFD_CLOEXEC | SFD_NONBLOCK);
     return signals->fd < 0 ? -errno : 0;
+}
+
+void spex_passed_signals_keep(struct spex_passed_signals *signals, int number) {
+    sigdelset(&signals->received, number);
+    signalfd(signals->fd, &signals->received, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 /* The signals by which a terminal stops a job. SIGSTOP cannot be received. */

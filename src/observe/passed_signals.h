@@ -16,6 +16,8 @@ struct spex_passed_signals {
     int fd;
     /* The signal mask that this process was given. */
     sigset_t before;
+    /* Those that are received. */
+    sigset_t received;
     /* A stop was requested, and the program has not stopped yet. */
     bool stop_asked;
 };
@@ -23,6 +25,9 @@ struct spex_passed_signals {
 /* Blocks the signals, and must be called before the program starts. 0 or a negative errno
  * value. */
 int spex_passed_signals_open(struct spex_passed_signals *signals);
+
+/* Leaves a signal, which stays blocked, to this process. */
+void spex_passed_signals_keep(struct spex_passed_signals *signals, int number);
 
 /* Handles the signals that have arrived. Does not wait, but may stop this process until it is
  * continued. */

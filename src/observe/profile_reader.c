@@ -2,7 +2,7 @@
 /* Puts profiles together from frames, and subtracts profiles. Whatever a frame says is checked
  * before it is used: counts and sizes against limits, probe types, and figures, which must be
  * finite and so small that sums of squares of them cannot overflow. Texts are terminated and
- * made printable. Other releases of spex may send longer or shorter entries: see copy_entry. */
+ * made printable. Other releases of spex may send longer or shorter entries: see wire/entry.h. */
 #include "observe/profile_reader.h"
 
 #include <errno.h>
@@ -13,6 +13,7 @@
 
 #include "ring/probe_type.h"
 #include "text/printable.h"
+#include "wire/entry.h"
 
 /* Limits of a profile: at least as many as a program can have. One VALUES frame takes 50 KB
  * here. */
@@ -46,12 +47,6 @@ void spex_profile_reader_restart(struct spex_profile_reader *reader) {
     reader->begun = false;
 }
 
-/* Terminates a text of the program, and makes it printable. */
-static void text_finish(char *text, size_t size) {
-    text[size - 1] = '\0';
-    spex_make_printable(text);
-}
-
 /* No figure of a program is larger; sums of squares of such figures are finite. */
 #define FIGURE_MAX 1e30
 
@@ -62,13 +57,6 @@ static bool is_figure(double value) {
 
 static bool is_amount(double value) {
     return value >= 0 && is_figure(value);
-}
-
-/* Copies an entry of another release: members that it does not have are 0, members that only it
- * has are ignored. */
-static void copy_entry(void *to, size_t size, const char *from, size_t entry_bytes) {
-    memset(to, 0, size);
-    memcpy(to, from, entry_bytes < size ? entry_bytes : size);
 }
 
 /* Makes room for `more` elements after `count`. -EPROTO when that is more than `most`. */
@@ -88,12 +76,14 @@ static int take_process(struct spex_profile_reader *reader, const char *entries,
     struct spex_profile_process *process = &reader->incoming.process;
     spex_profile_reader_restart(reader);
     reader->begun = true;
-    copy_entry(process, sizeof(*process), entries, head->entry_bytes);
-    text_finish(process->command, sizeof(process->command));
-    text_finish(process->selection, sizeof(process->selection));
-    text_finish(process->rate_policy, sizeof(process->rate_policy));
+    spex_entry_copy(process, sizeof(*process), entries, head->entry_bytes);
+    spex_entry_text(process->command, sizeof(process->command));
+    spex_entry_text(process->selection, sizeof(process->selection));
+    spex_entry_text(process->rate_policy, sizeof(process->rate_policy));
+    spex_entry_text(process->leased, sizeof(process->leased));
     return is_amount(process->ticks_per_second) && is_amount(process->seconds) &&
-                   is_amount(process->program_seconds) && is_amount(process->collector_seconds)
+                   is_amount(process->program_seconds) && is_amount(process->collector_seconds) &&
+                   is_amount(process->lease_seconds)
                ? 0
                : -EPROTO;
 }
@@ -106,8 +96,9 @@ static int take_types(struct spex_profile_reader *reader, const char *entries,
                          sizeof(*profile->types));
     for (uint32_t i = 0; !err && i < head->count; i++) {
         struct spex_profile_type *type = &profile->types[profile->type_count++];
-        copy_entry(type, sizeof(*type), entries + (size_t)i * head->entry_bytes, head->entry_bytes);
-        text_finish(type->text, sizeof(type->text));
+        spex_entry_copy(type, sizeof(*type), entries + (size_t)i * head->entry_bytes,
+                        head->entry_bytes);
+        spex_entry_text(type->text, sizeof(type->text));
         if (!spex_probe_type_valid(type->probe_type) || !is_figure(type->test) ||
             !is_figure(type->skip) || !is_figure(type->record) || !is_figure(type->polled) ||
             !is_amount(type->empty) || !is_amount(type->empty_error) || !is_amount(type->drawn))
@@ -124,11 +115,12 @@ static int take_sites(struct spex_profile_reader *reader, const char *entries,
                          sizeof(*profile->sites));
     for (uint32_t i = 0; !err && i < head->count; i++) {
         struct spex_profile_site *site = &profile->sites[profile->site_count++];
-        copy_entry(site, sizeof(*site), entries + (size_t)i * head->entry_bytes, head->entry_bytes);
-        text_finish(site->name, sizeof(site->name));
-        text_finish(site->file, sizeof(site->file));
-        text_finish(site->provider, sizeof(site->provider));
-        text_finish(site->parameters, sizeof(site->parameters));
+        spex_entry_copy(site, sizeof(*site), entries + (size_t)i * head->entry_bytes,
+                        head->entry_bytes);
+        spex_entry_text(site->name, sizeof(site->name));
+        spex_entry_text(site->file, sizeof(site->file));
+        spex_entry_text(site->provider, sizeof(site->provider));
+        spex_entry_text(site->parameters, sizeof(site->parameters));
         if (!spex_probe_type_valid(site->probe_type))
             err = -EPROTO;
     }
@@ -150,10 +142,10 @@ static int take_probe(struct spex_profile_reader *reader, const char *entries,
         return err;
     struct spex_profile_row *row = &profile->rows[profile->row_count];
     memset(row, 0, sizeof(*row));
-    copy_entry(&row->probe, sizeof(row->probe), entries, head->entry_bytes);
-    text_finish(row->probe.name, sizeof(row->probe.name));
-    text_finish(row->probe.why, sizeof(row->probe.why));
-    text_finish(row->probe.provider, sizeof(row->probe.provider));
+    spex_entry_copy(&row->probe, sizeof(row->probe), entries, head->entry_bytes);
+    spex_entry_text(row->probe.name, sizeof(row->probe.name));
+    spex_entry_text(row->probe.why, sizeof(row->probe.why));
+    spex_entry_text(row->probe.provider, sizeof(row->probe.provider));
     /* Series are counted as the frames of their values arrive. */
     row->probe.series = 0;
     profile->row_count++;
@@ -214,7 +206,7 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
     if (profile->row_count == 0)
         return -EPROTO;
     struct spex_profile_row *row = &profile->rows[profile->row_count - 1];
-    copy_entry(&described, sizeof(described), entries, head->entry_bytes);
+    spex_entry_copy(&described, sizeof(described), entries, head->entry_bytes);
     if (!series_is_known(described.series))
         return 0;
     if (!is_amount(described.weight) || !is_figure(described.mean) ||
@@ -275,8 +267,8 @@ static int take_variance(struct spex_profile_reader *reader, const char *entries
     int err = 0;
     for (uint32_t i = 0; !err && i < head->count; i++) {
         struct spex_control_spread entry;
-        copy_entry(&entry, sizeof(entry), entries + (size_t)i * head->entry_bytes,
-                   head->entry_bytes);
+        spex_entry_copy(&entry, sizeof(entry), entries + (size_t)i * head->entry_bytes,
+                        head->entry_bytes);
         const struct spex_values *values = last_values(row, entry.series);
         if (values)
             err = take_variance_row((struct spex_values *)(uintptr_t)values, &entry);
@@ -439,6 +431,9 @@ static int row_subtract(struct spex_profile_row *row, const struct spex_profile_
     /* The share of a probe in the losses of its ring is estimated, and may fall. */
     probe->lost = fmax(probe->lost - before->probe.lost, 0);
     probe->records -= before->probe.records;
+    probe->spans_abandoned = spex_grown(before->probe.spans_abandoned, probe->spans_abandoned);
+    probe->spans_refused = spex_grown(before->probe.spans_refused, probe->spans_refused);
+    probe->spans_unmatched = spex_grown(before->probe.spans_unmatched, probe->spans_unmatched);
     for (unsigned m = 0; m < SPEX_MARKS; m++)
         probe->marked[m] -= before->probe.marked[m];
     /* The count may fall by the few executions under way when it was read. */

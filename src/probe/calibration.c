@@ -14,6 +14,7 @@
 
 #include <spex/atomic.h>
 #include <spex/kernel.h>
+#include <spex/region.h>
 
 #include "probe/recording.h"
 #include "site/cost.h"
@@ -34,13 +35,20 @@ enum {
     DRAWN_TICKS = 4000,
     DRAWN_ROUNDS = 4,
     RING_RECORDS = 64,
+    SPAN_BUCKETS = 64,
+    REGION_ROUNDS = 15,
+    REGION_EXECUTIONS = 8,
 };
+
+/* Ticks that a pass through a region takes at least, so that its cost is not unknown. */
+#define REGION_PASS_LEAST 0.1
 
 /* What the loops work on. The site belongs to no module; its index is that of the extra row that
  * tables by site have behind the last site. */
 struct calibration {
     struct spex_site site;
     struct spex_rings rings;
+    struct spex_open_spans spans;
 };
 
 /* Each loop is a function of its own, so that the probe's type is a constant, as in a program. The
@@ -103,9 +111,28 @@ CALIBRATION_LOOP(run_counters,
          spex_counters_begin(&bench->site, &span);
          spex_record_counters(&bench->rings, &bench->site, weight, &span);
      })
+CALIBRATION_LOOP(run_span,
+     if (SPEX_UNLIKELY(spex_load_relaxed(&bench->site.control)))
+         spex_record_span_begin(&bench->spans, &bench->site, spex_sample_(&bench->site), i);
+     if (SPEX_UNLIKELY(spex_load_relaxed(&bench->site.control)))
+         spex_record_span_end(&bench->rings, &bench->spans, &bench->site, i);)
 CALIBRATION_LOOP(run_polled,
      uint32_t weight = spex_sample_(&bench->site);
      SPEX_FINISH_(&bench->site, weight, abort());)
+/* Passes without an execution, and with REGION_EXECUTIONS of them. */
+CALIBRATION_LOOP(run_region,
+     struct spex_region_pass pass = {&bench->site, NULL, 0, 0, 0};
+     spex_region_enter_(&pass);
+     __asm__ volatile("" : : : "memory");
+     spex_region_leave_(&pass);)
+CALIBRATION_LOOP(run_region_executions,
+     struct spex_region_pass pass = {&bench->site, NULL, 0, 0, 0};
+     spex_region_enter_(&pass);
+     for (int n = 0; n < REGION_EXECUTIONS; n++) {
+         spex_region_count_(&pass);
+         __asm__ volatile("" : "+r"(pass.sum) : : "memory");
+     }
+     spex_region_leave_(&pass);)
 /* clang-format on */
 
 typedef uint64_t calibration_loop(struct calibration *bench, size_t repetitions);
@@ -120,6 +147,8 @@ static calibration_loop *calibration_loop_of(uint32_t type) {
         return run_ticks;
     case SPEX_KERNEL:
         return run_kernel;
+    case SPEX_SPAN:
+        return run_span;
     case SPEX_SNAPSHOT:
         return run_snapshot;
     case SPEX_FLT:
@@ -148,7 +177,7 @@ static uint64_t batch_ticks(struct calibration *bench, const struct measured_loo
 }
 
 /* Decides how many repetitions a batch has. The first of the two short batches fills the caches. */
-static void loop_begin(struct calibration *bench, struct measured_loop *loop) {
+SPEX_COLD static void loop_begin(struct calibration *bench, struct measured_loop *loop) {
     batch_ticks(bench, loop, TRIAL_REPETITIONS);
     uint64_t trial = batch_ticks(bench, loop, TRIAL_REPETITIONS) / TRIAL_REPETITIONS;
     size_t repetitions = loop->ticks / (trial ? trial : 1);
@@ -172,7 +201,8 @@ static int order_readings(const void *a, const void *b) {
 
 /* Reads the first values of the type's records in all rings, up to RING_RECORDS; returns how
  * many. */
-static size_t readings_take(const struct spex_rings *rings, uint32_t type, uint64_t *readings) {
+SPEX_COLD static size_t readings_take(const struct spex_rings *rings, uint32_t type,
+                                      uint64_t *readings) {
     uint64_t words[SPEX_RECORD_WORDS_MAX];
     size_t count = 0;
     for (unsigned cpu = 0; cpu <= rings->cpus; cpu++) {
@@ -186,7 +216,7 @@ static size_t readings_take(const struct spex_rings *rings, uint32_t type, uint6
 
 /* Returns what a span of nothing reads, from the records of a batch. The largest readings, a
  * tenth, are left out: they contain disturbances. */
-static struct spex_empty_span readings_mean(uint64_t *readings, size_t count) {
+SPEX_COLD static struct spex_empty_span readings_mean(uint64_t *readings, size_t count) {
     double sum = 0, squares = 0;
     qsort(readings, count, sizeof(*readings), order_readings);
     count -= count / 10;
@@ -228,7 +258,8 @@ static double records_made(const struct spex_rings *rings, uint32_t type) {
     return made;
 }
 
-static void drawn_batch(struct calibration *bench, uint32_t type, struct drawn_batches *drawn) {
+SPEX_COLD static void drawn_batch(struct calibration *bench, uint32_t type,
+                                  struct drawn_batches *drawn) {
     batch_ticks(bench, &drawn->loop, 1);
     double before = records_made(&bench->rings, type);
     drawn->ticks[drawn->count] = (double)batch_ticks(bench, &drawn->loop, drawn->loop.repetitions);
@@ -243,7 +274,7 @@ static int order_ticks(const void *a, const void *b) {
 
 /* Returns the ticks of a record that chance has chosen: of the batches with the least for a record,
  * a tenth, the greatest. `base` is what a repetition takes without a record. */
-static double drawn_cost(struct drawn_batches *drawn, double clock, double base) {
+SPEX_COLD static double drawn_cost(struct drawn_batches *drawn, double clock, double base) {
     double without = clock + base * (double)drawn->loop.repetitions;
     for (size_t b = 0; b < drawn->count; b++)
         drawn->ticks[b] = (drawn->ticks[b] - without) / drawn->records[b];
@@ -253,8 +284,9 @@ static double drawn_cost(struct drawn_batches *drawn, double clock, double base)
 
 /* Runs the batches of the first `count` loops in turn. `readings` are those of the shortest batch
  * with records; returns how many there are. */
-static size_t batches_run(struct calibration *bench, uint32_t type, struct measured_loop *loops,
-                          int count, struct drawn_batches *drawn, uint64_t *readings) {
+SPEX_COLD static size_t batches_run(struct calibration *bench, uint32_t type,
+                                    struct measured_loop *loops, int count,
+                                    struct drawn_batches *drawn, uint64_t *readings) {
     size_t read = 0;
     for (int l = 0; l < count; l++)
         loop_begin(bench, &loops[l]);
@@ -278,7 +310,7 @@ static size_t batches_run(struct calibration *bench, uint32_t type, struct measu
 
 /* Measures the type in all states. The period of the state "counted" is so long that no batch
  * reaches it. A polled execution costs the same for all types, so the first type measures it. */
-static void type_measure(uint32_t type, unsigned detail, struct calibration *bench) {
+SPEX_COLD static void type_measure(uint32_t type, unsigned detail, struct calibration *bench) {
     enum { COUNTED = 1, DRAWN = 2 }; /* generations */
     const uint32_t generation = COUNTED << SPEX_CONTROL_GENERATION_SHIFT;
     uint64_t readings[RING_RECORDS];
@@ -321,7 +353,7 @@ static void type_measure(uint32_t type, unsigned detail, struct calibration *ben
     spex_cost_set(type, &cost);
 }
 
-void spex_calibrate(uint32_t type, unsigned detail) {
+SPEX_COLD void spex_calibrate(uint32_t type, unsigned detail) {
     struct calibration *bench;
     if (spex_costs_known() & type || !spex_thread_attach())
         return;
@@ -336,11 +368,64 @@ void spex_calibrate(uint32_t type, unsigned detail) {
     thread->budget.left = UINT64_MAX;
     /* Without memory for the rings the cost stays unknown, which everyone who asks for it
      * allows. */
+    spex_site_switched[SPEX_MAX_SITES] = 1;
+    bool spans = type == SPEX_SPAN && spex_open_spans_map(&bench->spans, SPAN_BUCKETS) == 0;
     if (spex_rings_map(&bench->rings, RING_RECORDS, spex_rings.cpus, spex_rings.commit) == 0) {
-        type_measure(type, detail, bench);
+        if (spans || type != SPEX_SPAN)
+            type_measure(type, detail, bench);
         spex_rings_unmap(&bench->rings);
     }
+    if (spans)
+        spex_open_spans_unmap(&bench->spans);
     thread->budget = budget;
+    thread->random = random;
+    free(bench);
+}
+
+enum { REGION_CLOCK, REGION_EMPTY, REGION_PASS, REGION_COUNTED, REGION_CALL, REGION_LOOPS };
+
+/* Runs the batches in turn. A pass calls the library if the next record may come within as many
+ * executions as the region declares. */
+SPEX_COLD static void region_batches(struct calibration *bench, struct measured_loop *loops) {
+    for (int r = -1; r < REGION_ROUNDS; r++) {
+        for (int l = 0; l < REGION_LOOPS; l++) {
+            bench->site.subsample = l == REGION_CALL ? SPEX_CONTROL_PERIOD_MAX : 1;
+            if (r < 0)
+                loop_begin(bench, &loops[l]);
+            else
+                loops[l].best =
+                    (uint64_t)fmin((double)loops[l].best, (double)loop_batch(bench, &loops[l]));
+        }
+        loops[REGION_CLOCK].repetitions = 0;
+    }
+}
+
+SPEX_COLD void spex_calibrate_region(void) {
+    enum { GENERATION = 4 };
+    const uint32_t control = GENERATION << SPEX_CONTROL_GENERATION_SHIFT | SPEX_CONTROL_COUNTDOWN;
+    struct calibration *bench;
+    if (spex_cost_region().pass > 0 || !spex_thread_attach() || !(bench = malloc(sizeof(*bench))))
+        return;
+    struct spex_thread *thread = spex_thread_current();
+    const struct spex_random random = thread->random;
+    bench->site = (struct spex_site){.index = SPEX_MAX_SITES};
+    spex_sampling_rate_set(
+        SPEX_MAX_SITES, GENERATION,
+        &(struct spex_sampling){.period = SPEX_GAP_PERIOD_MAX, .kind = SPEX_SAMPLING_GEOMETRIC});
+    struct measured_loop loops[REGION_LOOPS] = {
+        [REGION_CLOCK] = {run_empty, 0, BATCH_TICKS, 0, 0},
+        [REGION_EMPTY] = {run_empty, 0, BATCH_TICKS, 0, 0},
+        [REGION_PASS] = {run_region, control, BATCH_TICKS, 0, 0},
+        [REGION_COUNTED] = {run_region_executions, control, BATCH_TICKS, 0, 0},
+        [REGION_CALL] = {run_region, control, BATCH_TICKS, 0, 0},
+    };
+    region_batches(bench, loops);
+    double pass = loop_cost(loops, REGION_PASS);
+    const struct spex_region_cost cost = {
+        .pass = fmax(pass, REGION_PASS_LEAST),
+        .execution = fmax(loop_cost(loops, REGION_COUNTED) - pass, 0) / REGION_EXECUTIONS,
+        .call = fmax(loop_cost(loops, REGION_CALL) - pass, 0)};
+    spex_cost_region_set(&cost);
     thread->random = random;
     free(bench);
 }

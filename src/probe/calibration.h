@@ -11,4 +11,7 @@
  * time. */
 void spex_calibrate(uint32_t type, unsigned detail);
 
+/* The same for what regions cost, which is stored with spex_cost_region_set. */
+void spex_calibrate_region(void);
+
 #endif

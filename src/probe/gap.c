@@ -40,6 +40,18 @@ uint32_t spex_gap_geometric(struct spex_random *random, double scale) {
     return before < SPEX_GAP_MAX - 1 ? 1 + (uint32_t)before : SPEX_GAP_MAX;
 }
 
+/* 1 / (1 - exp(-4y)). The series around 0 is for y, up to 2; what it tells of exp(-y) is squared
+ * twice. */
+double spex_gap_one_within(double scale, uint32_t executions) {
+    double y = executions / scale / 4, y2 = y * y;
+    if (y > 2)
+        return 1;
+    double of_y = 1 / y + 0.5 + y * (1.0 / 12 - y2 * (1.0 / 720 - y2 * (1.0 / 30240)));
+    double power = 1 - 1 / of_y;
+    power *= power;
+    return 1 / (1 - power * power);
+}
+
 /* The upper half of the product of 64 random bits and the number of values (Lemire: Fast random
  * integer generation in an interval, ACM TOMACS 29:1, 2019), without the step that rejects. Two
  * products of 32 bits each make the product of 64 bits. */

@@ -19,6 +19,10 @@
  * spex_sampling_gap_scale of the mean 1/p. Longer gaps are cut to SPEX_GAP_MAX. */
 uint32_t spex_gap_geometric(struct spex_random *random, double scale);
 
+/* Returns the inverse of the probability that such a gap is at most `executions` long, for a mean
+ * above 1. */
+double spex_gap_one_within(double scale, uint32_t executions);
+
 /* Returns a number of `from` to `to`, all with the same probability up to a relative error of
  * 2^-32. `to` is not less than `from`. */
 uint32_t spex_gap_even(struct spex_random *random, uint32_t from, uint32_t to);

@@ -45,9 +45,11 @@ static struct spex_nesting_site *nesting_site(const struct spex_thread *thread, 
     return nesting && site < nesting->capacity ? &nesting->sites[site] : NULL;
 }
 
+/* A SPAN is of no thread, whose probes within it could be counted. */
 static bool site_can_be_armed(const struct spex_thread *thread, uint32_t site) {
     return spex_load_relaxed(&thread->executed[site]) && spex_cost_of_site(site) > 0 &&
-           spex_probe_type_ticks(spex_site_info(site)->probe_type);
+           spex_probe_type_ticks(spex_site_info(site)->probe_type) &&
+           spex_site_info(site)->probe_type != SPEX_SPAN;
 }
 
 /* A probe that the handler of a signal interrupts may overwrite the bit; then the site's turn comes

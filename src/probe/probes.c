@@ -64,6 +64,16 @@ void spex_counter_end(struct spex_site *site, uint32_t weight, struct spex_count
     spex_record_counters(&spex_rings, site, weight, span);
 }
 
+void spex_span_begin(struct spex_site *site, uint32_t weight, uint64_t key) {
+    spex_record_span_begin(&spex_open_spans, site, weight, key);
+}
+
+/* The acquire makes the rings and the table visible, as that of spex_sample does at BEGIN. */
+void spex_span_end(struct spex_site *site, uint64_t key) {
+    if (spex_load_acquire(&site->control)) /* P1 (P2 in control_word.c) */
+        spex_record_span_end(&spex_rings, &spex_open_spans, site, key);
+}
+
 void spex_kernel_end(struct spex_site *site, uint32_t weight, uint32_t context, uint64_t begin,
                      uint64_t now, const uint64_t *parameters) {
     spex_record_kernel(&spex_rings, site, weight, context, begin, now, parameters);

@@ -23,6 +23,7 @@
 #include "ring/probe_type.h"
 #include "ring/record_layout.h"
 #include "ring/rings.h"
+#include "spans/open_spans.h"
 
 /* Value of a span's `openings`: the counter could not be read at BEGIN. */
 #define SPEX_UNREADABLE UINT32_MAX
@@ -249,6 +250,60 @@ static inline void spex_record_events(const struct spex_rings *rings, uint32_t t
         marks |= SPEX_MARK_UNAVAILABLE;
     spex_put1(rings, type, spex_ticks(), spex_header(thread, site, span.weight, marks),
               reading.values[0] - span.begin);
+}
+
+/* BEGIN of a SPAN. A span that is open with this key has lost it, also where this execution makes
+ * no record: the next END would else end the former span. */
+static inline void spex_record_span_begin(struct spex_open_spans *spans,
+                                          const struct spex_site *site, uint32_t sampled,
+                                          uint64_t key) {
+    struct spex_thread *thread = spex_thread_current();
+    struct spex_open_span before, span = {.key = key, .probe = spex_load_relaxed(&site->probe_id)};
+    uint64_t hash = spex_span_hash(span.probe, key);
+    if (SPEX_UNLIKELY(spex_open_spans_may_have(spans, hash)) &&
+        spex_open_spans_take(spans, span.probe, key, &before) && spex_open_span_counts(&before))
+        spex_fetch_add_relaxed(&spans->counts[spex_packed_site(before.header)].abandoned, 1);
+    if (!(sampled & SPEX_CONTROL_PERIOD_MASK)) {
+        spex_open_spans_leave(spans, span.probe);
+        return;
+    }
+    /* Before the site's control word is read again: if that is still the one of `sampled`, the site
+     * has not been switched in between. */
+    const uint32_t *switched = &spex_site_switched[site->index];
+    span.switched = spex_load_acquire(switched); /* V2 (V1 in control_word.c): the word before */
+    if (!(span.switched & 1) || !spex_weight_left(thread, site, sampled))
+        return;
+    span.header = spex_header(thread, site, sampled, 0) &
+                  ~((uint64_t)SPEX_PACKED_THREAD_MASK << SPEX_PACKED_THREAD_SHIFT);
+    if (!spex_open_spans_put(spans, &span))
+        spex_threads_note_unrecorded();
+}
+
+/* END of a SPAN that has begun, on whatever thread. The clocks of two CPUs may differ by a tick or
+ * two. */
+static inline void spex_record_span(const struct spex_rings *rings,
+                                    const struct spex_open_span *span, uint64_t now) {
+    struct spex_thread *thread = spex_thread_attach();
+    if (!thread || !spex_open_span_counts(span))
+        return;
+    uint64_t ticks = now > span->begin ? now - span->begin : 0;
+    uint32_t marks = thread->opened_at <= now ? spex_opening(thread, span->begin, now) : 0;
+    uint64_t header = span->header | (uint64_t)thread->thread_id << SPEX_PACKED_THREAD_SHIFT;
+    spex_put(rings, SPEX_SPAN, now, header | marks, (const uint64_t[]){ticks, span->key}, 2);
+}
+
+static inline void spex_record_span_end(const struct spex_rings *rings,
+                                        struct spex_open_spans *spans, const struct spex_site *site,
+                                        uint64_t key) {
+    uint32_t probe = spex_load_relaxed(&site->probe_id);
+    struct spex_open_span span;
+    uint64_t now = spex_open_spans_may_have(spans, spex_span_hash(probe, key))
+                       ? spex_open_spans_take(spans, probe, key, &span)
+                       : 0;
+    if (now)
+        spex_record_span(rings, &span, now);
+    else if (spans->buckets && !spex_load_relaxed(&spans->partial[probe]))
+        spex_fetch_add_relaxed(&spans->counts[site->index].unmatched, 1);
 }
 
 /* Returns the counter of LLC, or of PERFCNTR number `detail`. */

@@ -32,7 +32,8 @@ static bool overruns_new;
 /* BEGIN of a pass. Returns how many executions are left to the next record. */
 uint32_t spex_region_enter(struct spex_site *region, uint32_t control) {
     struct spex_thread *thread = spex_thread_attach();
-    return thread ? spex_sampler_enter(thread, region->index, control & ~SPEX_CONTROL_PERIOD_MASK)
+    return thread ? spex_sampler_enter(thread, region->index, control & ~SPEX_CONTROL_PERIOD_MASK,
+                                       spex_load_relaxed(&region->subsample))
                   : SPEX_REGION_UNCOUNTED;
 }
 
@@ -108,4 +109,14 @@ void spex_regions_tell(void) {
     spex_store_relaxed(&overruns_new, false);
     for (uint32_t i = 0; i < spex_sites_count(); i++)
         overrun_report(i);
+}
+
+struct spex_region_passes spex_region_passes(uint32_t site) {
+    struct spex_region_passes sum = {0, 0};
+    for (uint32_t t = 0; t < spex_threads_used(); t++) {
+        const struct spex_countdown *countdown = &spex_threads_state(t)->countdowns[site];
+        sum.passes += (double)spex_load_relaxed(&countdown->passes) / SPEX_PASS_PARTS;
+        sum.calls += spex_load_relaxed(&countdown->calls);
+    }
+    return sum;
 }

@@ -5,8 +5,20 @@
 #ifndef SPEX_PROBE_REGIONS_H
 #define SPEX_PROBE_REGIONS_H
 
+#include <stdint.h>
+
 /* Writes one line for each region that has such passes and was not reported before. One thread at a
  * time. Without anything new this is one load. */
 void spex_regions_tell(void);
+
+/* Passes through a region by all threads since the process began: an estimate, since passes that do
+ * not call the library are not counted, and the number of those that do, which wraps round. */
+struct spex_region_passes {
+    double passes;
+    uint32_t calls;
+};
+
+/* `site`: the index of the region's site. Any thread. */
+struct spex_region_passes spex_region_passes(uint32_t site);
 
 #endif

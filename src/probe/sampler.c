@@ -256,13 +256,33 @@ static bool countdown_is_entered(const struct spex_thread *thread, uint32_t site
            SPEX_REGION_ENTERED;
 }
 
-uint32_t spex_sampler_enter(struct spex_thread *thread, uint32_t site, uint32_t generation) {
+/* Adds a pass that takes the slow copy to the estimate. Gaps have no memory: before each pass, what
+ * is left of one is at most `weight` with the same probability. So such a pass stands for as many
+ * as the inverse of that. */
+static void slow_pass_count(struct spex_countdown *countdown, uint32_t site, uint32_t generation,
+                            uint32_t weight) {
+    const struct spex_sampling_rate *slot = spex_sampling_rate_of(site, generation);
+    double scale, passes = 1;
+    __atomic_load(&slot->scale, &scale, __ATOMIC_RELAXED);
+    if (SPEX_RATE_PERIOD(spex_load_relaxed(&slot->rate)) > 1)
+        passes = spex_gap_one_within(scale, weight);
+    spex_own_add(&countdown->passes, (uint64_t)(passes * SPEX_PASS_PARTS));
+}
+
+uint32_t spex_sampler_enter(struct spex_thread *thread, uint32_t site, uint32_t generation,
+                            uint32_t weight) {
     uint32_t *word = &thread->executed[site];
-    if (countdown_is_entered(thread, site, generation))
+    struct spex_countdown *countdown = &thread->countdowns[site];
+    spex_store_relaxed(&countdown->calls, countdown->calls + 1);
+    if (countdown_is_entered(thread, site, generation)) {
+        spex_own_add(&countdown->passes, (uint64_t)SPEX_PASS_PARTS);
         return 0;
+    }
     if (word_is_outdated(thread, site, generation))
         countdown_begin(thread, site, generation, executions_uncounted(thread, site));
     uint32_t left = SPEX_CONTROL_COUNTDOWN - (*word & SPEX_CONTROL_PERIOD_MASK);
+    if (left <= weight)
+        slow_pass_count(countdown, site, generation, weight);
     spex_store_relaxed(word, *word | SPEX_REGION_ENTERED);
     return left;
 }

@@ -27,27 +27,41 @@ struct spex_countdown {
     uint32_t gap;
     /* The weight of the record at the gap's end. */
     uint32_t weight;
-    /* Records of the burst that follow the next record. */
-    uint32_t left;
-    /* When the burst was drawn, in coarse ticks; 0: not known. */
-    uint32_t since;
+    union {
+        struct {
+            /* Records of the burst that follow the next record. */
+            uint32_t left;
+            /* When the burst was drawn, in coarse ticks; 0: not known. */
+            uint32_t since;
+        };
+        /* Regions: an estimate of the passes, times SPEX_PASS_PARTS. */
+        uint64_t passes;
+    };
     /* Polled sites: the address of the stack frame that executes the site, / 16 and odd; 0:
      * none. */
     uint32_t active;
-    /* The weight of the records that the thread's budget has denied since the last record. */
-    uint32_t denied;
+    union {
+        /* The weight of the records that the thread's budget has denied since the last record. */
+        uint32_t denied;
+        /* Regions: passes that have called the library when they began; wraps round. */
+        uint32_t calls;
+    };
 };
+
+/* Parts of a pass in which estimates of passes are kept. */
+#define SPEX_PASS_PARTS 256.0
 
 /* Returns the marks of a record that a countdown has chosen: whether its gap was drawn at random,
  * and whether it belongs to a burst. */
 uint32_t spex_sampler_marks(const struct spex_countdown *countdown, uint32_t site,
                             uint32_t sampled);
 
-/* A pass through a region (spex/region.h) takes the countdown of the region's site. Returns how
- * many executions are left to the next record, the recorded one included; 0: an outer pass has the
+/* A pass through a region (spex/region.h) takes the countdown of the region's site. `weight`: the
+ * executions up to which the pass takes the slow copy. Returns how many executions are left to the next record, the recorded one included; 0: an outer pass has the
  * countdown, and keeps it. The rest of the countdown decides which copy of the code a pass takes,
  * so executions of an inner pass that used it up would be recorded too often. */
-uint32_t spex_sampler_enter(struct spex_thread *thread, uint32_t site, uint32_t generation);
+uint32_t spex_sampler_enter(struct spex_thread *thread, uint32_t site, uint32_t generation,
+                            uint32_t weight);
 
 /* The pass with the countdown makes a record, after `left` executions. Returns how many are left to
  * the next one. */

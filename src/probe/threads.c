@@ -212,12 +212,16 @@ static void state_seed(struct spex_thread *thread) {
         spex_random_seed(&thread->random, thread_pool.seed, thread->index);
 }
 
+void spex_threads_note_unrecorded(void) {
+    spex_fetch_add_relaxed(&thread_pool.unrecorded, 1);
+}
+
 /* A function of its own, so that the usual way through spex_thread_attach saves no registers. */
 __attribute__((noinline)) static struct spex_thread *state_attach(void) {
     uint64_t begin = spex_ticks();
     struct spex_thread *thread = thread_ends < ENDS_MAX ? state_take() : NULL;
     if (!thread) {
-        spex_fetch_add_relaxed(&thread_pool.unrecorded, 1);
+        spex_threads_note_unrecorded();
         return NULL;
     }
     spex_store_relaxed(&thread->thread_id, (uint32_t)gettid());
@@ -232,7 +236,7 @@ __attribute__((noinline)) static struct spex_thread *state_attach(void) {
     }
     if (pthread_setspecific(thread_pool.at_exit, thread) != 0) {
         spex_executed = spex_none_executed;
-        spex_fetch_add_relaxed(&thread_pool.unrecorded, 1);
+        spex_threads_note_unrecorded();
         state_release(thread);
         return NULL;
     }
@@ -259,7 +263,7 @@ struct spex_samples *spex_thread_samples_make(struct spex_thread *thread) {
 
 /* There are elements for the sites that there are now, and for more up to the end of the last page.
  * A signal handler may have made it meanwhile. */
-struct spex_nesting *spex_thread_nesting_make(struct spex_thread *thread) {
+SPEX_COLD struct spex_nesting *spex_thread_nesting_make(struct spex_thread *thread) {
     enum { PAGE = 4096 };
     struct spex_nesting *there = spex_load_relaxed(&thread->nesting);
     size_t bytes = (nesting_bytes(spex_sites_count()) + PAGE - 1) / PAGE * PAGE;
@@ -347,7 +351,7 @@ static void state_clear(struct spex_thread *thread) {
 
 /* The whole stack of free states is taken at once, so no thread has them while they are cleared. A
  * thread that still reads `next_free` of one of them finds that the head has changed. */
-void spex_threads_give_back(void) {
+SPEX_COLD void spex_threads_give_back(void) {
     uint64_t head = spex_load_relaxed(&thread_pool.free_head);
     bool taken;
     do
@@ -366,7 +370,7 @@ void spex_threads_give_back(void) {
 /* The memory is private, so the states of the parent stay: the child begins without executions.
  * They remain mapped, because a probe that the forking thread was executing may end in the
  * child. */
-void spex_threads_fork_child(void) {
+SPEX_COLD void spex_threads_fork_child(void) {
     for (uint32_t t = 0; t < thread_pool.used; t++) {
         spex_thread_counters_fork_child(&thread_pool.states[t]->counters);
         state_clear(thread_pool.states[t]);

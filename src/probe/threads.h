@@ -125,6 +125,10 @@ uint32_t spex_threads_used(void);
 /* Returns the number of sampled executions without a record because the pool was empty. */
 uint64_t spex_threads_unrecorded(void);
 
+/* Counts one more of them: an execution that found no room elsewhere. Any thread, signal
+ * handlers. */
+void spex_threads_note_unrecorded(void);
+
 /* Sets the function that each thread calls at its end, if it has a state then. Any thread and
  * signal handler. */
 void spex_threads_end_hook(void (*hook)(void));

@@ -14,6 +14,8 @@
 #include "probe/recording.h"
 #include "ring/rings.h"
 #include "site/registry.h"
+#include "spans/open_spans.h"
+#include "text/message.h"
 
 /* Costs are measured. Set before any site is on. */
 static bool is_calibrating;
@@ -37,8 +39,15 @@ static enum spex_counter type_counter(uint32_t type, unsigned detail) {
  * but PERFCNTR may come again with another counter. */
 static void type_prepare(uint32_t type, unsigned detail) {
     enum spex_counter counter = type_counter(type, detail);
+    if (!type) {
+        if (is_calibrating)
+            spex_calibrate_region();
+        return;
+    }
     if (!(spex_rings_used() & type))
         spex_rings_touch(type);
+    if (type == SPEX_SPAN && spex_open_spans_prepare() != 0)
+        spex_message("no memory for open spans: none will be recorded");
     /* spex_counters_prepare has written why the counter is not available; its records are marked.
      * Their cost would be that of a failure, so it is not measured. */
     if (counter != SPEX_COUNTERS && spex_counters_prepare(counter) != 0)

@@ -9,17 +9,17 @@
 
 #include "base/student.h"
 
-/* All executions while the probe was selected: those that were counted, and at most those that were
- * not. */
+/* All executions that have ended while the probe was selected: those that were counted, and at most
+ * those that were not. */
 static double population(const struct spex_profile_probe *probe) {
-    return spex_profile_executions(probe) + fmax(probe->uncounted, 0);
+    return spex_profile_ended(probe) + fmax(probe->uncounted, 0);
 }
 
 /* Whether a good part of the executions is in no record's weight: the budget held the probe off, a
  * thread had used up its own budget, or all records about a loss were lost, too. Less than a tenth
  * may just not have been taken out of a ring yet. */
 static bool executions_are_missing(const struct spex_profile_probe *probe, double weight) {
-    return probe->uncounted > 0 || weight < 0.9 * probe->count;
+    return probe->uncounted > 0 || weight < 0.9 * (spex_profile_ended(probe) - probe->held_count);
 }
 
 /* Also true where executions were counted but no record was made, or none is left. */
@@ -189,11 +189,15 @@ static bool reaches(double q, struct share share) {
     return share.variance <= 0 || pow(q, 1 / share.variance) < (1 - 0.95) / 2;
 }
 
+/* The bucket of a bound. The bound of the greatest values is 2^64, as no double is nearer. */
+static unsigned bucket_of(double bound) {
+    return spex_histogram_bucket(bound < 0x1p64 ? (uint64_t)bound : UINT64_MAX);
+}
+
 /* Widens bounds within one bucket, or two neighbours, to the buckets' bounds: the histogram has no
  * finer resolution. */
 static void widen_to_buckets(const struct spex_values *values, double *low, double *high) {
-    unsigned first = spex_histogram_bucket((uint64_t)*low),
-             last = spex_histogram_bucket((uint64_t)*high);
+    unsigned first = bucket_of(*low), last = bucket_of(*high);
     double edge;
     if (last > first + 1)
         return;

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/line.h"
 #include "base/student.h"
@@ -18,7 +19,7 @@ const double spex_figures_quantiles[SPEX_FIGURES_QUANTILES] = {0.5, 0.9, 0.99, 0
  * the part of `losses` that this probe has really lost, so that no more executions are added than
  * have no record. */
 static double part_lost(const struct spex_profile_probe *probe, const struct spex_values *losses) {
-    double missing = probe->count - probe->weight;
+    double missing = spex_profile_ended(probe) - probe->held_count - probe->weight;
     if (probe->count_variance > 0)
         return 1; /* the count itself comes from these records */
     if (spex_profile_in_full(probe))
@@ -55,7 +56,7 @@ static bool mean_is_told(const struct spex_figures *figures) {
 /* The total follows from the mean and the count, and its margin from theirs. */
 static void figures_add_total(struct spex_figures *figures, const struct spex_profile_probe *probe,
                               const struct spex_values *values) {
-    double executions = spex_profile_executions(probe);
+    double executions = spex_profile_ended(probe);
     if (probe->count <= 0)
         executions = values->weight;
     figures->total = figures->mean * executions;
@@ -128,7 +129,8 @@ static void figures_take_off_nested(struct spex_figures *figures,
 }
 
 /* Limits a total of times to the running time of all threads, each with one execution that began
- * before. Without the limit, executions nested in others of the same probe may add up to more. */
+ * before. Without the limit, executions nested in others of the same probe may add up to more. A
+ * SPAN takes no thread's time, and many may be open at once. */
 static void figures_limit_total(struct spex_figures *figures, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
     double ticks = process->seconds * process->ticks_per_second;
@@ -163,7 +165,55 @@ void spex_figures_of(const struct spex_profile *profile, const struct spex_profi
     }
     if (told)
         figures_add_total(figures, &row->probe, values);
-    if (ticks)
+    if (ticks && row->probe.probe_type != SPEX_SPAN)
         figures_limit_total(figures, profile);
     free(room);
+}
+
+/* What is taken off times: what an empty span reads, and, where `nested` is set, what the probes
+ * within take. */
+struct correction {
+    double empty;
+    bool nested;
+    struct spex_line line;
+};
+
+static struct correction correction_of(const struct spex_profile *profile,
+                                       const struct spex_profile_probe *probe) {
+    const struct spex_profile_type *type = spex_profile_type_of(profile, probe->probe_type);
+    struct correction correction = {.empty = 0};
+    if (!spex_probe_type_ticks(probe->probe_type) || !type || !type->measured)
+        return correction;
+    correction.empty = type->empty;
+    correction.nested = probe->nested.count >= NESTED_MIN && probe->nested.y > 0;
+    if (correction.nested)
+        correction.line = spex_line_fit(&probe->nested);
+    return correction;
+}
+
+static double corrected(const struct correction *correction, double value) {
+    double nested = correction->nested ? nested_of(&correction->line, value) : 0;
+    return fmax(value - nested - correction->empty, 0);
+}
+
+/* Corrected values grow with the buckets, so that the bounds are passed once. */
+double spex_figures_divide(const struct spex_profile *profile, const struct spex_profile_row *row,
+                           unsigned series, const double *bounds, size_t count, double *weights) {
+    struct spex_values *room;
+    const struct spex_values *values = values_weighed(row, series, &room);
+    const struct correction correction = correction_of(profile, &row->probe);
+    size_t range = 0;
+    memset(weights, 0, (count + 1) * sizeof(*weights));
+    for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++) {
+        uint64_t weight = values->histogram.weights[b];
+        if (!weight)
+            continue;
+        double value = corrected(&correction, spex_histogram_value(b));
+        while (range < count && value > bounds[range])
+            range++;
+        weights[range] += (double)weight;
+    }
+    double sum = values->weight * corrected(&correction, values->mean);
+    free(room);
+    return sum;
 }

@@ -48,4 +48,11 @@ struct spex_figures {
 void spex_figures_of(const struct spex_profile *profile, const struct spex_profile_row *row,
                      unsigned series, struct spex_figures *figures);
 
+/* Divides the values of a series among ranges: weights[i] gets the weight of those up to bounds[i],
+ * but not up to bounds[i - 1], and weights[count] that of those above all bounds. Values are as in
+ * figures: with what was lost, without what an empty span and the probes within take. Bounds are in
+ * the unit of the values and grow. Returns the sum of the values, by their weights. */
+double spex_figures_divide(const struct spex_profile *profile, const struct spex_profile_row *row,
+                           unsigned series, const double *bounds, size_t count, double *weights);
+
 #endif

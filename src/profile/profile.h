@@ -21,7 +21,7 @@
 #include "base/grown.h"
 #include "base/line.h"
 #include "ring/probe_type.h"
-#include "site/sampling.h"
+#include "site/selection/sampling.h"
 #include "stats/occupancy.h"
 #include "stats/values.h"
 
@@ -52,7 +52,8 @@ struct spex_profile_process {
     uint32_t sites_refused;
     uint32_t elsewhere; /* 1: records go to another process, and no metrics are made here */
     char command[SPEX_PROFILE_NAME_BYTES];
-    char selection[SPEX_PROFILE_TEXT_BYTES]; /* what is on, in the users' syntax; its beginning */
+    /* What is selected, without what is leased, in the users' syntax; its beginning. */
+    char selection[SPEX_PROFILE_TEXT_BYTES];
     /* When the program was loaded, CLOCK_MONOTONIC: exec loads another into the same process. */
     uint64_t loaded_ns;
     /* The budget, as a share of the program's time; 0: none. */
@@ -62,6 +63,10 @@ struct spex_profile_process {
     double budget_spent;
     /* The policy that divides the budget; empty: not known. */
     char rate_policy[SPEX_PROFILE_NAME_BYTES];
+    /* What holds beside `selection` for a while, in the same syntax, its beginning; "+" in front:
+     * besides, otherwise instead; empty: nothing. And until the last lease ends. */
+    char leased[SPEX_PROFILE_TEXT_BYTES];
+    double lease_seconds;
 };
 
 struct spex_profile_type {
@@ -107,6 +112,8 @@ struct spex_profile_site {
     char provider[SPEX_PROFILE_NAME_BYTES];   /* empty: not known */
     /* 1 + the developer's id; 0: it is probe_id, of an older release; SPEX_PROFILE_NO_ID: none. */
     uint32_t declared;
+    /* Milliseconds until the lease ends by which it is on, or off; 0: by none. */
+    uint32_t lease_ms;
 };
 
 struct spex_profile_probe {
@@ -147,6 +154,14 @@ struct spex_profile_probe {
     struct spex_line_sums nested;
     /* Executions in held_seconds, as slices of the time tell; 0: they do not. */
     double held_count;
+    /* SPAN: spans that are open, have never ended, and were not recorded for want of room; ENDs
+     * without BEGIN; and 1: these are not told, since not each BEGIN made a record. */
+    uint64_t spans_open;
+    uint64_t spans_abandoned;
+    uint64_t spans_refused;
+    uint64_t spans_unmatched;
+    uint32_t spans_partial;
+    uint32_t reserved3;
 };
 
 struct spex_profile_row {
@@ -225,6 +240,13 @@ static inline double spex_profile_rate(const struct spex_profile_probe *probe) {
     double held = probe->held_count > 0 ? probe->held_seconds : 0;
     double seconds = spex_profile_counted_seconds(probe);
     return seconds > 0 ? spex_profile_executions(probe) / (seconds + held) : 0;
+}
+
+/* Executions that have ended, which all but some of a SPAN's have. Of those the probe knows the
+ * ones that it has chosen, which stand for others. */
+static inline double spex_profile_ended(const struct spex_profile_probe *probe) {
+    double without = (double)probe->spans_open + (double)probe->spans_abandoned;
+    return fmax(spex_profile_executions(probe) - without * fmax(spex_profile_one_in(probe), 1), 0);
 }
 
 /* The share of the time for which the budget held it off. */

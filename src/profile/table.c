@@ -42,6 +42,7 @@ const char *spex_value_name(uint32_t probe_type, unsigned n) {
     case SPEX_LAT:
     case SPEX_TPT:
     case SPEX_KERNEL:
+    case SPEX_SPAN:
         return "time";
     case SPEX_LLC:
         return n == 0 ? "references" : "misses";
@@ -295,8 +296,7 @@ static void print_accounts(FILE *file, const struct spex_profile_process *proces
     if (process->undelivered)
         fprintf(file, ", %" PRIu64 " consumed but not in this table", process->undelivered);
     if (process->unrecorded)
-        fprintf(file, ", %" PRIu64 " not made for want of room for their threads",
-                process->unrecorded);
+        fprintf(file, ", %" PRIu64 " not made for want of room", process->unrecorded);
     fputc('\n', file);
 }
 

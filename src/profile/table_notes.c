@@ -59,9 +59,12 @@ static void print_polled_cost(FILE *file, const struct spex_profile *profile) {
         }
 }
 
-/* Prints how records are made, and what one costs. */
+/* Prints how records are made, and what one costs. Without rings the profile was made of a trace
+ * that has none of the program. */
 static void print_engine(FILE *file, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
+    if (!process->ring_bytes)
+        return;
     fprintf(file, "rings: %s, %u CPUs, %.1f MiB reserved",
             process->commit == SPEX_COMMIT_RSEQ ? "restartable sequences" : "atomic instructions",
             process->ring_cpus, (double)process->ring_bytes / (1 << 20));
@@ -170,6 +173,28 @@ static void print_marks(FILE *file, const struct spex_profile_probe *probe, bool
                     m == 0 && spex_profile_left_out(probe) ? ", and are left out of times" : "");
 }
 
+/* Adds a part of the note about a SPAN, where there is something to count. */
+static void print_part(FILE *file, const char **before, uint64_t count, const char *what) {
+    if (count)
+        fprintf(file, "%s%" PRIu64 " %s", *before, count, what);
+    *before = count ? ", " : *before;
+}
+
+/* Prints what has become of a SPAN's executions that have no time. */
+static void print_spans(FILE *file, const struct spex_profile_probe *probe, bool mixed) {
+    char name[SPEX_PROBE_TEXT_BYTES], before[SPEX_PROBE_TEXT_BYTES + 16];
+    snprintf(before, sizeof(before),
+             "%s span: ", spex_probe_text(probe, mixed, name, sizeof(name)));
+    const char *between = before;
+    print_part(file, &between, probe->spans_open, "open, whose END has not come");
+    print_part(file, &between, probe->spans_abandoned, "abandoned, whose END never came");
+    print_part(file, &between, probe->spans_partial ? 0 : probe->spans_unmatched,
+               "ENDs without a BEGIN, or with one from before the probe was on");
+    print_part(file, &between, probe->spans_refused, "not recorded for want of room");
+    if (between != before)
+        fputc('\n', file);
+}
+
 /* Says what the column of losses means, where there are any. */
 static void print_losses(FILE *file, const struct spex_profile *profile) {
     bool shared = false;
@@ -196,4 +221,6 @@ void spex_table_notes(FILE *file, const struct spex_profile *profile) {
         print_nested(file, profile, &profile->rows[r], mixed);
     for (size_t r = 0; r < profile->row_count; r++)
         print_marks(file, &profile->rows[r].probe, mixed);
+    for (size_t r = 0; r < profile->row_count; r++)
+        print_spans(file, &profile->rows[r].probe, mixed);
 }

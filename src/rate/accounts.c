@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "rate/accounts.h"
 
+#include <math.h>
 #include <time.h>
 
 #include <spex/spex.h>
@@ -13,6 +14,7 @@
 #include "collect/collector.h"
 #include "collect/metrics.h"
 #include "kernels/sampling_budget.h"
+#include "probe/threads.h"
 #include "profile/profile.h"
 #include "rate/controller_state.h"
 #include "ring/probe_type.h"
@@ -50,6 +52,8 @@ bool spex_accounts_type_costs(uint32_t type, double *skip, double *report) {
 }
 
 bool spex_accounts_calibrated_costs(uint32_t first, double *skip, double *report) {
+    if (spex_groups_is(first))
+        return spex_groups_costs(first, skip, report);
     uint32_t type = spex_site_info(first)->probe_type;
     if (!spex_accounts_type_costs(type, skip, report))
         return false;
@@ -67,6 +71,23 @@ bool spex_accounts_probe_costs(uint32_t first, double *skip, double *report) {
     return known;
 }
 
+/* So many times what was calibrated executions without a record may cost, and records of probes
+ * that are not in slices. Towards the end half of it is given up every CAUTION_HALVED seconds. */
+#define CAUTION         8.0
+#define CAUTION_RECORDS 2.0
+#define CAUTION_HALVED  0.15
+
+bool spex_accounts_careful_costs(uint32_t first, double *skip, double *report) {
+    const struct spex_controlled *probe = &spex_controller.probes[first];
+    double left = probe->since + SPEX_CAUTION_SECONDS - spex_controller.now;
+    double times = fmin(exp2(left / CAUTION_HALVED), CAUTION);
+    bool known = spex_accounts_probe_costs(first, skip, report);
+    double caution = probe->factor > 0 ? 1 : fmax(times / spex_controlled_factor(probe), 1);
+    *skip *= caution;
+    *report *= probe->tried > 0 ? caution : fmin(caution, CAUTION_RECORDS);
+    return known;
+}
+
 double spex_accounts_record_factor(uint32_t first) {
     double skip, report, of_type;
     spex_accounts_type_costs(spex_site_info(first)->probe_type, &skip, &of_type);
@@ -76,7 +97,7 @@ double spex_accounts_record_factor(uint32_t first) {
 
 /* Sets the number of records in a ring at which its writer wakes the collector: before they are
  * much of the budget, but not earlier, since waking costs time, too. `seconds`: the cost of a
- * record. */
+ * record, and of the executions without one that it stands for. */
 static void ring_set_alarm(unsigned ring, double seconds) {
     if (seconds > 0)
         spex_rings_alarm_at(ring, ALARM_SECONDS * spex_controller.budget.share / seconds);
@@ -89,9 +110,23 @@ static double spent_on_records(unsigned ring) {
     if (!spex_accounts_type_costs(spex_probe_type_of_ring(ring), &skip, &report))
         return 0;
     *last = now;
+    spex_controller.implied += records * spex_controller.implies[ring];
     double factor = spex_controller.factors[ring] > 0 ? spex_controller.factors[ring] : 1;
-    ring_set_alarm(ring, report * factor + spex_controller.collecting.record);
+    ring_set_alarm(ring, report * factor + spex_controller.collecting.record +
+                             spex_controller.implies[ring]);
     return records * report * factor;
+}
+
+/* Cost of executions without a record in `seconds`, until they are counted: as much a second as
+ * when they were last counted (`skipping`), or, where there have been more records than that, what
+ * these imply. `skipped` sums up what was assumed. */
+static double spent_on_skipping(double seconds) {
+    double before = spex_controller.skipped;
+    spex_controller.uncounted += seconds;
+    spex_controller.skipped =
+        fmax(before,
+             fmax(spex_controller.skipping * spex_controller.uncounted, spex_controller.implied));
+    return spex_controller.skipped - before;
 }
 
 /* Takes the cost from the budget's tokens, and adds those earned in `seconds`. */
@@ -100,8 +135,10 @@ static void book_spent(double seconds, double spent) {
     spex_budget_advance(&spex_controller.budget, seconds, spex_controller.cpus, spent);
 }
 
-/* Executions without a record are assumed to cost as much a second as when they were last
- * counted (`skipping`); `skipped` sums up what was assumed. */
+void spex_accounts_charge(uint64_t ns) {
+    book_spent(0, (double)ns / 1e9);
+}
+
 void spex_accounts_advance(uint64_t ns) {
     uint64_t collectors = spex_collectors_cpu_ns();
     double seconds = (double)(ns - spex_controller.monotonic_ns) / 1e9;
@@ -111,8 +148,7 @@ void spex_accounts_advance(uint64_t ns) {
                    (double)spex_grown(spex_controller.looker_ns, looker) / 1e9;
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
         spent += spent_on_records(t);
-    spex_controller.skipped += spex_controller.skipping * seconds;
-    spent += spex_controller.skipping * seconds;
+    spent += spent_on_skipping(seconds);
     spex_controller.monotonic_ns = ns;
     spex_controller.collectors_ns = collectors;
     spex_controller.looker_ns = looker;
@@ -133,6 +169,10 @@ static double cost_of_polling(const struct spex_controlled *probe, double second
 static double cost_of_skipping(uint32_t sites, double seconds) {
     double sum = 0, skip, report;
     for (uint32_t i = 0; i < sites; i++) {
+        if (spex_controlled_by(i) != i || spex_groups_is(i)) {
+            sum += spex_groups_is(i) ? spex_groups_spent(i) : 0;
+            continue;
+        }
         sum += cost_of_polling(&spex_controller.probes[i], seconds);
         uint64_t fresh =
             spex_grown(spex_controller.probes[i].counted, spex_controller.executions[i]);
@@ -148,10 +188,15 @@ static double cost_of_skipping(uint32_t sites, double seconds) {
 void spex_accounts_count_executions(double seconds) {
     uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     spex_metrics_executions(spex_controller.executions);
+    spex_groups_count(spex_controller.executions);
     double cost = cost_of_skipping(spex_sites_count(), seconds);
     book_spent(0, cost - spex_controller.skipped);
-    spex_controller.skipped = 0;
+    spex_controller.skipped = spex_controller.implied = spex_controller.uncounted = 0;
     spex_controller.skipping = seconds > 0 ? cost / seconds : 0;
+    spex_controller.progress = (struct spex_progress){.executions = spex_controller.executions};
+    if (spex_controller.sliced &&
+        !spex_threads_cpu_ns(&spex_controller.progress.cpu_ns, &spex_controller.progress.threads))
+        spex_controller.progress.cpu_ns = 0;
     spex_controller.counting = (double)(spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e9;
 }
 
@@ -200,4 +245,34 @@ void spex_accounts_note_collecting(void) {
         records += spex_metrics_totals(t).records;
     collecting_note(&spex_controller.collecting, spex_controller.now, records,
                     spex_controller.collectors_ns);
+}
+
+/* Updates what the records of each type cost on average as a multiple of a calibrated one, and what
+ * executions without a record they stand for; weighted by the expected records of each probe.
+ * Nothing follows from records while probes are in slices, which make records with periods of
+ * their own. */
+void spex_accounts_expect(size_t count) {
+    struct spex_groups_expected rings[SPEX_PROBE_TYPES] = {{0, 0, 0}};
+    for (size_t c = 0; c < count; c++) {
+        const struct spex_rate_class *class = &spex_controller.classes[c];
+        uint32_t first = spex_controller.firsts[c];
+        const struct spex_controlled *probe = &spex_controller.probes[first];
+        double made = probe->frequency / (probe->period ? probe->period : 1);
+        double skipping = class->frequency * class->detect_cost;
+        if (spex_groups_is(first)) {
+            spex_groups_expect(first, made, spex_controlled_factor(probe), skipping, rings);
+            continue;
+        }
+        struct spex_groups_expected *of =
+            &rings[spex_probe_type_ring(spex_site_info(first)->probe_type)];
+        of->records += made;
+        of->sum += made * spex_accounts_record_factor(first);
+        of->skipping += skipping;
+    }
+    for (unsigned ring = 0; ring < SPEX_PROBE_TYPES; ring++) {
+        const struct spex_groups_expected *of = &rings[ring];
+        spex_controller.factors[ring] = of->records > 0 ? of->sum / of->records : 1;
+        spex_controller.implies[ring] =
+            of->records > 0 && !spex_controller.sliced ? of->skipping / of->records : 0;
+    }
 }

@@ -5,6 +5,7 @@
 #define SPEX_RATE_ACCOUNTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Seconds for an execution without a record, and the additional seconds for a record, by
@@ -19,6 +20,14 @@ bool spex_accounts_calibrated_costs(uint32_t first, double *skip, double *report
 /* The same, corrected by what experiments have found. */
 bool spex_accounts_probe_costs(uint32_t first, double *skip, double *report);
 
+/* What plans go by: the same, and more as long as experiments have found nothing, since executions
+ * beside cache misses cost several times what was calibrated. It is given up in the end, as there
+ * may be no witness. */
+bool spex_accounts_careful_costs(uint32_t first, double *skip, double *report);
+
+/* Seconds from when a probe was switched on after which there is no such caution. */
+#define SPEX_CAUTION_SECONDS 1.05
+
 /* Returns a record of the probe as a multiple of a record of its type. */
 double spex_accounts_record_factor(uint32_t first);
 
@@ -26,9 +35,40 @@ double spex_accounts_record_factor(uint32_t first);
  * cost of executions without a record is extrapolated until they are counted again. */
 void spex_accounts_advance(uint64_t ns);
 
+/* Books CPU time that a thread of the program has spent on spex. */
+void spex_accounts_charge(uint64_t ns);
+
 /* Counts executions, and replaces the extrapolated cost of those without a record in the last
  * `seconds` by the real one. Takes time in proportion to threads times sites. */
 void spex_accounts_count_executions(double seconds);
+
+/* Counts what the groups have executed, by the executions of spex_metrics_executions, and sets those
+ * at the groups' indices. */
+void spex_groups_count(uint64_t *executions);
+
+/* Returns what the group's executions without a record have cost since the last call, in seconds. */
+double spex_groups_spent(uint32_t group);
+
+/* The costs of a group as spex_accounts_calibrated_costs tells those of a probe. */
+bool spex_groups_costs(uint32_t group, double *skip, double *report);
+
+/* Returns the part of what the probe or group executes that can make records: not passes. */
+double spex_groups_recorded(uint32_t index);
+
+/* Sums over what is expected of a second: records, their cost as a multiple of the calibrated one,
+ * and the cost of executions without a record. */
+struct spex_groups_expected {
+    double records, sum, skipping;
+};
+
+/* Adds those of a group, which makes a record of `records` of its executions and has this factor.
+ * By types (spex_probe_type_ring). */
+void spex_groups_expect(uint32_t group, double records, double factor, double skipping,
+                        struct spex_groups_expected *by_ring);
+
+/* Updates what records of each type cost on average, and what executions without a record they
+ * stand for, by the first `count` classes of a decision. */
+void spex_accounts_expect(size_t count);
 
 /* Updates how many CPUs the program keeps busy. */
 void spex_accounts_note_cpus(void);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The controller works in two steps. After each pass of the first collector it accounts for what
  * was spent since the last pass, from the number of records of each type, which is quick
- * (accounts.c). Every SPEX_DECISION_SECONDS, or sooner when the budget is overdrawn, it decides: it counts the
- * executions of each probe, makes a class of each, has the policy divide the budget among the
- * classes, and sets the sites' periods (modes.c). Between decisions it runs experiments
+ * (accounts.c). Every SPEX_DECISION_SECONDS, or sooner when the budget is overdrawn, it decides: it
+ * counts the executions of each probe, makes a class of each, has the policy divide the budget
+ * among the classes, and sets the sites' periods (modes.c). Between decisions it runs experiments
  * (experiments.c).
  *
  * All runs in the first collector's thread, under the metrics' lock; begin and end run in the
@@ -52,11 +52,6 @@
  * rarer. */
 #define COUNTING_SHARE      0.005
 #define COUNTING_SHARE_RUSH 0.1
-
-/* The program is taken to keep so many CPUs busy at least, and to be slowed down by a probe by such
- * a share of its time at most. */
-#define CPUS_LEAST  0.05
-#define SLOWED_MOST 0.9
 
 /* Largest share of the budget for executions without a record, so that something is left for
  * records: a little less than policies allow. */
@@ -130,6 +125,13 @@ void spex_controller_end(void) {
     spex_controller_begin(0, NULL);
 }
 
+void spex_controller_charge(uint64_t ns) {
+    spex_metrics_lock();
+    if (spex_controller.probes)
+        spex_accounts_charge(ns);
+    spex_metrics_unlock();
+}
+
 /* Measures the frequency, and the share where the policy polls. Executions of a polled probe are
  * not counted. Returns whether a frequency was measured. */
 static bool measure_probe(struct spex_controlled *probe, uint32_t first, uint64_t count) {
@@ -153,11 +155,24 @@ static void note_trial(const struct spex_controlled *probe) {
     spex_controller.sliced++;
 }
 
+/* The most frequent probe that is recorded, not in slices itself, is the witness of slices. That of
+ * the last decision stays unless another is twice as frequent: two may execute equally often.
+ * Passes through regions are not counted well enough. */
+static void note_witness(uint32_t first, const struct spex_controlled *probe) {
+    double weight = probe->frequency * (first == spex_controller.witness ? 2 : 1);
+    if (probe->tried > 0 || weight <= spex_controller.next_weight || spex_groups_is(first))
+        return;
+    spex_controller.next_weight = weight;
+    spex_controller.next_witness = first;
+}
+
 /* Notes what a probe that is recorded demands of the budget. */
-static void note_demand(struct spex_controlled *probe, const struct spex_rate_class *class) {
+static void note_demand(uint32_t first, struct spex_controlled *probe,
+                        const struct spex_rate_class *class) {
     probe->demand = class->frequency * class->detect_cost + class->wanted * class->report_cost;
     spex_controller.demand += probe->demand;
     spex_controller.recorded++;
+    note_witness(first, probe);
 }
 
 /* Begins the first measurement of a probe that has been switched on. Passes come soon until it is
@@ -166,31 +181,14 @@ static void probe_first_measured(struct spex_controlled *probe, uint64_t count) 
     spex_controlled_measure_from_now(probe, count);
     probe->selected = true;
     probe->trying = true;
-}
-
-/* Returns how much faster the program executes the probe while that is held off. Its cost as
- * calibrated may be anything from nothing to twice as much, and is that of one thread at least. */
-static struct spex_speedup speedup_of(uint32_t first, const struct spex_controlled *probe) {
-    double taken = probe->held.until > 0 ? probe->taken : spex_mode_cost(first, probe);
-    double cpus = fmax(spex_controller.cpus, CPUS_LEAST);
-    return (struct spex_speedup){1, 1 / (1 - fmin(taken / cpus, SLOWED_MOST)),
-                                 1 / (1 - fmin(2 * taken / fmin(cpus, 1), SLOWED_MOST))};
-}
-
-/* Notes what the slice before the hold-off that is over has counted. */
-static void note_slice(uint32_t first, struct spex_controlled *probe, uint64_t count,
-                       const struct spex_probe_state *state) {
-    const struct spex_slices_reading reading = {(double)count, (double)state->on_ticks,
-                                                (double)state->held_ticks};
-    const struct spex_speedup speedup = speedup_of(first, probe);
-    spex_slices_note(&probe->slices, &reading, &speedup);
+    probe->since = spex_controller.now;
 }
 
 /* Fills in the class of a probe for the policy. False: there is nothing to decide, since the probe
  * is off, polled by the user's selection, held off, or on for a trial. */
-static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
+static bool probe_make_class(uint32_t first, struct spex_probe_state state,
+                             struct spex_rate_class *class) {
     struct spex_controlled *probe = &spex_controller.probes[first];
-    struct spex_probe_state state = spex_probe_state(first, spex_ticks());
     uint64_t count = spex_controller.executions[first];
     if (state.by_hand && probe->period)
         spex_probe_throttle(first, 0);
@@ -198,7 +196,10 @@ static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
         *probe = (struct spex_controlled){.counted = probe->counted,
                                           .frequency_held = probe->frequency_held,
                                           .factor = probe->factor,
-                                          .slices = probe->slices};
+                                          .slices = probe->slices,
+                                          .taken_mean = probe->taken_mean,
+                                          .last_period = probe->last_period,
+                                          .grouped = probe->grouped};
     if (!state.selected || state.by_hand || probe->held.until > 0)
         spex_controlled_measure_from_now(probe, count);
     if (!state.selected || state.by_hand)
@@ -215,7 +216,7 @@ static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
         .name = spex_site_info(first)->name, .weight = 1, .min_frequency = SPEX_RECORDS_LEAST};
     /* A probe that is to be tried again: its frequency is not known. */
     if (probe->held.until > 0) {
-        note_slice(first, probe, count, &state);
+        spex_modes_note_slice(first);
         probe->demand = 0;
         spex_controller.sliced++;
         return true;
@@ -236,21 +237,44 @@ static bool probe_make_class(uint32_t first, struct spex_rate_class *class) {
     }
     class->frequency = probe->frequency;
     class->wanted = probe->frequency / state.selected;
-    spex_accounts_probe_costs(first, &class->detect_cost, &class->report_cost);
-    class->report_cost += spex_controller.collecting.record;
+    spex_accounts_careful_costs(first, &class->detect_cost, &class->report_cost);
+    class->report_cost += spex_controller.collecting.record * spex_groups_recorded(first);
     if (probe->trying)
         note_trial(probe);
     else
-        note_demand(probe, class);
+        note_demand(first, probe, class);
     return !probe->trying;
+}
+
+/* Adds a member to the state of its group. That is polled by hand where all members that are
+ * selected are; otherwise its period is the shortest of the others'. */
+static void group_add(struct spex_probe_state *group, const struct spex_probe_state *member) {
+    bool first = !group->selected;
+    if (!member->selected)
+        return;
+    if (first || (!member->by_hand && (group->by_hand || member->selected < group->selected)))
+        group->selected = member->selected;
+    group->by_hand = member->by_hand && (first || group->by_hand);
 }
 
 /* Makes the classes of all probes; returns how many there are. */
 static size_t make_classes(void) {
     size_t count = 0;
+    for (uint32_t i = 0; i < spex_sites_count(); i++)
+        if (spex_groups_is(i))
+            spex_controller.probes[i].grouped.state = (struct spex_probe_state){0};
     for (uint32_t i = spex_profile_next_probe(0); i < spex_sites_count();
-         i = spex_profile_next_probe(i + 1))
-        if (probe_make_class(i, &spex_controller.classes[count]))
+         i = spex_profile_next_probe(i + 1)) {
+        const struct spex_probe_state state = spex_probe_state(i, spex_ticks());
+        uint32_t by = spex_controlled_by(i);
+        if (by != i)
+            group_add(&spex_controller.probes[by].grouped.state, &state);
+        else if (probe_make_class(i, state, &spex_controller.classes[count]))
+            spex_controller.firsts[count++] = i;
+    }
+    for (uint32_t i = 0; i < spex_sites_count(); i++)
+        if (spex_groups_is(i) && probe_make_class(i, spex_controller.probes[i].grouped.state,
+                                                  &spex_controller.classes[count]))
             spex_controller.firsts[count++] = i;
     return count;
 }
@@ -277,21 +301,6 @@ static double spending_allowed(size_t count) {
     if (least < 0)
         least = 0;
     return rate > least ? rate : least;
-}
-
-/* Updates what the records of each type cost on average as a multiple of a calibrated one, weighted
- * by the expected records of each probe. */
-static void note_factors(size_t count) {
-    double records[SPEX_PROBE_TYPES] = {0}, sums[SPEX_PROBE_TYPES] = {0};
-    for (size_t c = 0; c < count; c++) {
-        const struct spex_controlled *probe = &spex_controller.probes[spex_controller.firsts[c]];
-        unsigned ring = spex_probe_type_ring(spex_site_info(spex_controller.firsts[c])->probe_type);
-        double made = probe->frequency / (probe->period ? probe->period : 1);
-        records[ring] += made;
-        sums[ring] += made * spex_accounts_record_factor(spex_controller.firsts[c]);
-    }
-    for (unsigned ring = 0; ring < SPEX_PROBE_TYPES; ring++)
-        spex_controller.factors[ring] = records[ring] > 0 ? sums[ring] / records[ring] : 1;
 }
 
 /* Holds off the probe of a class without asking the policy. Returns the number of classes that are
@@ -347,8 +356,10 @@ static int controller_decide(void) {
     spex_controller.rising = false;
     spex_controller.slice_due = spex_controller.trial_due = INFINITY;
     spex_controller.sliced = spex_controller.recorded = 0;
-    spex_controller.demand = 0;
-    size_t count = hold_probes_in_slices(make_classes());
+    spex_controller.demand = spex_controller.next_weight = 0;
+    size_t count = make_classes();
+    spex_controller.witness = spex_controller.next_witness;
+    count = hold_probes_in_slices(count);
     if (spex_polling_policy(spex_controller.policy))
         count = hold_dearest_probes(count);
     struct spex_rate_problem problem = {.size = sizeof(problem),
@@ -369,7 +380,7 @@ static int controller_decide(void) {
         spex_mode_apply(spex_controller.firsts[c], &spex_controller.classes[c],
                         &spex_controller.decisions[c]);
     spex_polling_apply(&plan, count);
-    note_factors(count);
+    spex_accounts_expect(count);
     spex_experiments_begin(count);
     return 0;
 }
@@ -440,22 +451,14 @@ bool spex_controller_holds(void) {
 struct spex_controller_view spex_controller_look(uint32_t first) {
     if (!spex_controller.probes)
         return (struct spex_controller_view){.why = NULL};
-    const struct spex_controlled *probe = &spex_controller.probes[first];
+    uint32_t by = spex_controlled_by(first);
+    const struct spex_controlled *probe = &spex_controller.probes[by];
     return (struct spex_controller_view){
-        .frequency = probe->frequency,
-        .frequency_held = probe->frequency_held,
+        .frequency = by == first ? probe->frequency : 0,
+        .frequency_held = by == first ? probe->frequency_held : 0,
         .period = probe->period,
         .why = probe->why,
     };
-}
-
-struct spex_held_executions spex_controller_held(uint32_t first,
-                                                 const struct spex_slices_reading *now) {
-    if (!spex_controller.probes)
-        return (struct spex_held_executions){0, -1};
-    const struct spex_controlled *probe = &spex_controller.probes[first];
-    const struct spex_speedup speedup = speedup_of(first, probe);
-    return spex_slices_estimate(&probe->slices, now, &speedup);
 }
 
 struct spex_controller_totals spex_controller_totals(void) {

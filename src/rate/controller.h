@@ -29,6 +29,10 @@ int spex_controller_begin(double share, const struct spex_rate_policy_ops *polic
  * the child of a fork. */
 void spex_controller_end(void);
 
+/* Takes CPU time that a thread has spent on a start or a selection from the budget, if there is one.
+ * Takes the metrics' lock. */
+void spex_controller_charge(uint64_t ns);
+
 /* Accounts, and decides if a decision is due. The first collector alone, after each pass. Takes the
  * metrics' lock. */
 void spex_controller_pass(void);

@@ -16,6 +16,8 @@
 #include "rate/experiment.h"
 #include "rate/polling.h"
 #include "rate/slices.h"
+#include "site/probe_state.h"
+#include "site/registry.h"
 
 /* The collectors' cost per record, and per second with hardly any records, in which passes still
  * cost something. Both are moving averages, over which records that are still in rings, and CPU
@@ -30,7 +32,31 @@ struct spex_collecting {
     double sum_seconds, sum_records;
 };
 
-/* State of a probe, by the index of its first site. */
+/* What is known of groups (groups.c): of a group, of a region and of a member, by their indices. A
+ * group has that of one of its regions. */
+struct spex_grouped {
+    /* Of a region or member: its group + 1; 0: it is in none. */
+    uint32_t group;
+    /* A region or member when it was last counted. */
+    uint64_t executions;
+    double passes;
+    uint32_t calls;
+    bool known;
+    /* A member's executions so far, and 1. */
+    double weight;
+    /* The rest is of the group. Passes and executions so far; what they cost in ticks, and how much
+     * of that has been booked. */
+    double units, ticks, booked;
+    /* Sums since the last count, and sums in which older counts have less weight: passes and
+     * executions, the latter alone, ticks that they took, and ticks that calls of the library would
+     * take in a period of all passes. */
+    double fresh_units, fresh_recorded, fresh_ticks, fresh_calls;
+    double mean_units, mean_recorded, mean_ticks, mean_calls;
+    /* The state of all its members. */
+    struct spex_probe_state state;
+};
+
+/* State of a probe, by the index of its first site, or of a group. */
 struct spex_controlled {
     /* It was selected at the last decision. */
     bool selected;
@@ -50,15 +76,21 @@ struct spex_controlled {
     double frequency_held;
     /* It is on after it was held off or polled, and has not been measured since. */
     bool trying;
+    /* When it was switched on, in seconds since the controller began. */
+    double since;
     /* When its last slice began; 0: it is not in slices. */
     double tried;
     /* Planned length of the next slice, or of the one under way. */
     double slice;
     /* Seconds a second that its executions and all records that are wanted of it cost. */
     double demand;
-    /* Seconds a second that it cost when it was last on, and what its slices have counted. */
-    double taken;
+    /* Seconds a second that it cost when it was last on, then and by its mean frequency; and what
+     * its slices have counted. */
+    double taken, taken_mean;
+    /* The period that it had then; 0: as selected. */
+    uint32_t last_period;
     struct spex_slices slices;
+    struct spex_sliced sliced;
     /* The cost of an execution by experiment, as a multiple of the calibrated cost; 0: not
      * known. */
     double factor;
@@ -68,6 +100,7 @@ struct spex_controlled {
      * executions. Used while its period is SPEX_SITE_POLLED. */
     struct spex_hold_off polled;
     struct spex_polling_share share;
+    struct spex_grouped grouped;
 };
 
 struct spex_controller {
@@ -96,6 +129,12 @@ struct spex_controller {
      * together. */
     unsigned sliced, recorded;
     double demand;
+    /* The witness of slices, and the one of the next decision, with its weight; 0: there is
+     * none. */
+    uint32_t witness, next_witness;
+    double next_weight;
+    /* What the program had done at the last decision; `cpu_ns` 0: it is not known. */
+    struct spex_progress progress;
     struct spex_random random;
     /* A probe is on for a trial, and has not been measured yet; the time of the next look at it. */
     bool trying;
@@ -119,6 +158,8 @@ struct spex_controller {
     uint64_t process_ns;
     uint64_t process_collectors_ns;
     uint64_t collectors_ns;
+    /* CPU time of collectors when the last session of experiments began. */
+    uint64_t session_ns;
     /* CPU time that the sampling of kernels by their models has cost. */
     uint64_t looker_ns;
     /* Ticks a second; 0: not known yet. */
@@ -136,20 +177,43 @@ struct spex_controller {
     uint64_t *executions;
     /* Cost of executions without a record, in seconds a second, when they were last counted. */
     double skipping;
-    /* Seconds accounted for at that rate since then. */
+    /* Seconds since then; what records since then imply that such executions cost; and seconds
+     * accounted for them. */
+    double uncounted;
+    double implied;
     double skipped;
     /* CPU seconds that counting executions took last time. */
     double counting;
+    /* The factor that was found last; 0: none. */
+    double found;
     /* What the records of each type cost on average, as a multiple of a calibrated one; 0 stands
      * for 1. */
     double factors[SPEX_PROBE_TYPES];
+    /* Cost of the executions without a record that a record of each type stands for, by the last
+     * decision. */
+    double implies[SPEX_PROBE_TYPES];
 };
 
 extern struct spex_controller spex_controller;
 
-/* A probe's cost as a multiple of the calibrated cost. */
+/* A probe's cost as a multiple of the calibrated cost. A probe of which nothing is known is taken
+ * to be as dear as the one of which something was found last. */
 static inline double spex_controlled_factor(const struct spex_controlled *probe) {
-    return probe->factor > 0 ? probe->factor : 1;
+    return probe->factor > 0           ? probe->factor
+           : spex_controller.found > 1 ? spex_controller.found
+                                       : 1;
+}
+
+/* Whether a group has the index. Known once executions have been counted. */
+static inline bool spex_groups_is(uint32_t index) {
+    return spex_site_is_region(spex_site_info(index)) &&
+           spex_controller.probes[index].grouped.group == index + 1;
+}
+
+/* The index by which is decided about a probe: that of its group, if it is in one. */
+static inline uint32_t spex_controlled_by(uint32_t first) {
+    uint32_t group = spex_controller.probes[first].grouped.group;
+    return group ? group - 1 : first;
 }
 
 /* Notes that the probe's executions are not counted for a while. */

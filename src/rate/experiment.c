@@ -13,7 +13,13 @@
 #include "site/registry.h"
 
 /* A figure has four slices: on off off on, or off on on off, so that a slow trend cancels out. */
-enum { SLICES = 4, FIGURES_LEAST = 8, FIGURES_MOST = 20, GROUP_MAX = 16, SESSIONS_MOST = 8 };
+enum { SLICES = 4, FIGURES_LEAST = 8, GROUP_MAX = 16, SESSIONS_MOST = 8 };
+
+/* Figures of slices that make a finding. */
+enum { SLICED_LEAST = 4 };
+
+/* Executions of the witness that a slice must have. */
+#define WITNESSED_LEAST 30
 
 #define SLICE_SECONDS 0.01
 
@@ -91,7 +97,7 @@ static struct {
     bool spoilt;
     struct known known;
     /* Figures of this session. */
-    double figures[FIGURES_MOST];
+    double figures[SPEX_FIGURES_MOST];
     size_t figure_count;
     /* Least count of the witness in a slice. */
     double witnessed_least;
@@ -225,6 +231,10 @@ static void session_end(double now) {
     session.next = now + INTERVAL_AGAIN;
 }
 
+void spex_experiment_rest(double until) {
+    session.next = fmax(session.next, until);
+}
+
 void spex_experiment_abort(double now) {
     if (session.running)
         session_end(now);
@@ -278,10 +288,10 @@ static int by_value(const void *a, const void *b) {
 /* The trimmed mean of the figures, and its standard error by their Winsorized variance, for which
  * the figures that are left out take the value of the outermost that is not (Tukey and McLaughlin,
  * Sankhya A 25, 1963). */
-static void trimmed_mean(double *mean, double *error) {
-    double sorted[FIGURES_MOST];
-    size_t n = session.figure_count, out = (size_t)((double)n * TRIMMED), left = n - 2 * out;
-    memcpy(sorted, session.figures, n * sizeof(*sorted));
+static void trimmed_mean(const double *figures, size_t n, double *mean, double *error) {
+    double sorted[SPEX_FIGURES_MOST];
+    size_t out = (size_t)((double)n * TRIMMED), left = n - 2 * out;
+    memcpy(sorted, figures, n * sizeof(*sorted));
     qsort(sorted, n, sizeof(*sorted), by_value);
     double sum = 0, brought_in = 0, squares = 0;
     for (size_t f = out; f < n - out; f++)
@@ -322,7 +332,7 @@ static bool session_conclude(struct spex_finding *finding, bool *precise) {
     double mean, error, without = session.on_seconds - session.believed;
     if (session.figure_count < FIGURES_LEAST)
         return false;
-    trimmed_mean(&mean, &error);
+    trimmed_mean(session.figures, session.figure_count, &mean, &error);
     error = hypot(error, WITNESS_ROUNDING / session.witnessed_least);
     /* Both are additional time as a multiple of the time without the group. */
     double measured = exp(mean) - 1, believed = without > 0 ? session.believed / without : 1;
@@ -331,7 +341,7 @@ static bool session_conclude(struct spex_finding *finding, bool *precise) {
     struct known known = known_joined(measured / believed, error / believed);
     double least = PRECISION * (measured > session.share ? measured : session.share);
     *precise = believed / sqrt(known.weight) <= least;
-    if (!*precise && session.figure_count < FIGURES_MOST)
+    if (!*precise && session.figure_count < SPEX_FIGURES_MOST)
         return false;
     session.known = known;
     *finding = (struct spex_finding){.firsts = session.firsts,
@@ -339,6 +349,60 @@ static bool session_conclude(struct spex_finding *finding, bool *precise) {
                                      .factor = known_factor(&known),
                                      .error = 1 / sqrt(known.weight)};
     return true;
+}
+
+/* The CPU time for an execution of the witness since the last call, as a logarithm; NAN: not
+ * known. */
+static double sliced_time(const struct spex_sliced *sliced, uint32_t witness,
+                          const struct spex_progress *progress) {
+    uint64_t witnessed = progress->executions[witness] - sliced->witnessed;
+    bool known = sliced->cpu_ns && witness == sliced->witness &&
+                 progress->threads == sliced->threads && witnessed >= WITNESSED_LEAST &&
+                 progress->cpu_ns > sliced->cpu_ns;
+    return known ? log((double)(progress->cpu_ns - sliced->cpu_ns) / 1e9 / (double)witnessed) : NAN;
+}
+
+/* Adds the figure of a slice between two hold-offs. The mean of the costs is over as many slices as
+ * that of the figures. */
+static void sliced_add(struct spex_sliced *sliced, double figure) {
+    sliced->figures[sliced->count++ % SPEX_FIGURES_MOST] = figure;
+    sliced->cost += (sliced->within_cost - sliced->cost) / fmin(sliced->count, SPEX_FIGURES_MOST);
+}
+
+/* Makes a finding of the last figures. False: there are too few. */
+static bool sliced_conclude(const struct spex_sliced *sliced, struct spex_finding *finding) {
+    double mean, error;
+    size_t count = sliced->count < SPEX_FIGURES_MOST ? sliced->count : SPEX_FIGURES_MOST;
+    if (count < SLICED_LEAST || !(sliced->cost > 0))
+        return false;
+    trimmed_mean(sliced->figures, count, &mean, &error);
+    error = hypot(error, WITNESS_ROUNDING / WITNESSED_LEAST) / sliced->cost;
+    double weight = 1 / (error * error);
+    const struct known known = {.weight = weight, .sum = weight * (exp(mean) - 1) / sliced->cost};
+    *finding = (struct spex_finding){.count = 1, .factor = known_factor(&known), .error = error};
+    return true;
+}
+
+bool spex_experiment_sliced(struct spex_sliced *sliced, const struct spex_subject *subject,
+                            uint32_t witness, bool on, const struct spex_progress *progress,
+                            struct spex_finding *finding) {
+    double time = sliced_time(sliced, witness, progress);
+    double figure = sliced->within - (sliced->before + time) / 2;
+    double seconds = (double)(progress->cpu_ns - sliced->cpu_ns) / 1e9;
+    double cost = (double)(progress->executions[subject->first] - sliced->executed) * subject->cost;
+    bool added = on && sliced->within_cost > 0 && isfinite(figure);
+    if (added)
+        sliced_add(sliced, figure);
+    if (on)
+        sliced->before = time;
+    sliced->within = on ? NAN : time;
+    sliced->within_cost = on || cost >= seconds ? 0 : cost / (seconds - cost);
+    sliced->witness = witness;
+    sliced->cpu_ns = progress->cpu_ns;
+    sliced->threads = progress->threads;
+    sliced->witnessed = progress->executions[witness];
+    sliced->executed = progress->executions[subject->first];
+    return added && sliced_conclude(sliced, finding);
 }
 
 /* Sets the next session: after an imprecise one soon, up to SESSIONS_MOST times in a row. */

@@ -5,6 +5,9 @@
  * Calibration measures a probe in a loop of its own; in a program whose instructions overlap with
  * cache misses an execution may cost several times as much.
  *
+ * Of a probe that is in slices of the time these tell the same, without a session: the program is
+ * slower in a slice than in the hold-offs before and after it.
+ *
  * Called by the first collector's thread alone. Times are in seconds of one clock of the caller. */
 #ifndef SPEX_RATE_EXPERIMENT_H
 #define SPEX_RATE_EXPERIMENT_H
@@ -13,7 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A probe that may be in a session. */
+/* Figures that a finding is made of, at most. */
+#define SPEX_FIGURES_MOST 20
+
+/* A probe that may be in a session, or in slices. */
 struct spex_subject {
     uint32_t first;  /* its first site */
     uint32_t period; /* argument of spex_probe_throttle() while it is on */
@@ -50,10 +56,34 @@ struct spex_progress {
     const uint64_t *executions; /* of each probe, by the index of its first site */
 };
 
+/* Figures of a probe that is in slices. All zero: there are none. */
+struct spex_sliced {
+    /* The witness, and the progress when the slice or the hold-off began; `cpu_ns` 0: it is not
+     * known. */
+    uint32_t witness;
+    uint64_t cpu_ns, threads, witnessed, executed;
+    /* Logarithms of the CPU time for an execution of the witness: in the hold-off before the slice,
+     * and in the slice; NAN: not known. */
+    double before, within;
+    /* The calibrated cost over the time without it: in the slice, and on average of the figures. */
+    double within_cost, cost;
+    unsigned count;
+    double figures[SPEX_FIGURES_MOST];
+};
+
+/* A slice of `subject` begins (`on`), or ends. `witness`: a probe that has been on all the time.
+ * True: there is a finding. */
+bool spex_experiment_sliced(struct spex_sliced *sliced, const struct spex_subject *subject,
+                            uint32_t witness, bool on, const struct spex_progress *progress,
+                            struct spex_finding *finding);
+
 /* Ends a slice if it is over, and begins the next. True: the session is over, all its probes are
  * on, and *finding is the result; its `count` is 0 where there is none. */
 bool spex_experiment_step(double now, const struct spex_progress *progress,
                           struct spex_finding *finding);
+
+/* No session begins before `until`. */
+void spex_experiment_rest(double until);
 
 /* Ends the session without a finding. */
 void spex_experiment_abort(double now);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A session needs quiet: it is not begun in debt or during a trial, and ends when a decision is
+/* Experiments are sessions, and the slices of the time in which a probe is on that is too dear.
+ *
+ * A session needs quiet: it is not begun in debt or during a trial, and ends when a decision is
  * urgent. Afterwards all frequencies are measured anew. */
 #include "rate/experiments.h"
 
@@ -19,6 +21,10 @@
 /* Seconds between the end of a session and the next decision. */
 #define WAITING_SECONDS 0.005
 
+/* Share of the budget that the collector may take for sessions: a session has a pass every 10
+ * ms. */
+#define SESSIONS_SHARE 0.1
+
 /* When a factor found by an experiment replaces the former one: where the two differ by more than
  * FINDING_LEAST, and by so many standard errors. A higher cost is accepted with less certainty than
  * a lower one, so that the budget is kept. FINDING_WEIGHT is the new factor's part in the mean. */
@@ -27,27 +33,45 @@
 #define FINDING_WEIGHT 0.6
 #define FINDING_LEAST  1.25
 
-/* Takes a factor over for each probe of the group, where it differs surely from the one before.
- * The first finding counts whole, later ones with FINDING_WEIGHT. */
-static void take_finding(const struct spex_finding *finding) {
-    for (size_t f = 0; f < finding->count; f++) {
-        struct spex_controlled *probe = &spex_controller.probes[finding->firsts[f]];
-        double before = spex_controlled_factor(probe), ratio = finding->factor / before;
-        double change = finding->factor - before;
-        bool sure =
-            change > SURE_DEARER * finding->error || change < -SURE_CHEAPER * finding->error;
-        if (sure && (ratio > FINDING_LEAST || ratio < 1 / FINDING_LEAST))
-            probe->factor = before + change * (probe->factor > 0 ? FINDING_WEIGHT : 1);
-    }
+/* With a smaller standard error a factor is known, be it 1. */
+#define FINDING_KNOWN 1.0
+
+/* Takes a factor over, where it differs surely from the one before. The first finding counts whole,
+ * later ones with FINDING_WEIGHT. One that is precise enough ends the caution (accounts.c). */
+static void take_factor(struct spex_controlled *probe, const struct spex_finding *finding) {
+    double before = spex_controlled_factor(probe), ratio = finding->factor / before;
+    double change = finding->factor - before;
+    bool sure = change > SURE_DEARER * finding->error || change < -SURE_CHEAPER * finding->error;
+    if (sure && (ratio > FINDING_LEAST || ratio < 1 / FINDING_LEAST))
+        probe->factor = before + change * (probe->factor > 0 ? FINDING_WEIGHT : 1);
+    else if (probe->factor <= 0 && finding->error < FINDING_KNOWN)
+        probe->factor = before;
+    if (probe->factor > 0)
+        spex_controller.found = probe->factor;
 }
 
-/* Begins new measurements of all probes after a session: frequencies during it, while some probes
- * were held off, are no basis for a decision. */
+static void take_finding(const struct spex_finding *finding) {
+    for (size_t f = 0; f < finding->count; f++)
+        take_factor(&spex_controller.probes[finding->firsts[f]], finding);
+}
+
+/* What a session has held off tells nothing, neither as a frequency nor as a witness. */
+static void measure_anew(uint32_t first) {
+    spex_controlled_measure_from_now(&spex_controller.probes[first],
+                                     spex_controller.executions[first]);
+    spex_controller.probes[first].sliced.cpu_ns = 0;
+}
+
+/* The pause after a session, by what its passes have cost. Begins new measurements of all probes:
+ * frequencies during a session, while some probes were held off, are no basis for a decision. */
 static void session_over(void) {
+    double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    double cost =
+        (double)spex_grown(spex_controller.session_ns, spex_controller.collectors_ns) / 1e9;
+    spex_experiment_rest(spex_controller.now + cost / (SESSIONS_SHARE * steady));
     for (uint32_t i = 0; i < spex_sites_count(); i++)
         if (spex_controller.probes[i].seen)
-            spex_controlled_measure_from_now(&spex_controller.probes[i],
-                                             spex_controller.executions[i]);
+            measure_anew(i);
     spex_controller.overdue = true;
     spex_controller.waiting_until = spex_controller.now + WAITING_SECONDS;
 }
@@ -69,6 +93,7 @@ bool spex_experiments_pass(void) {
     if (!rush && spex_experiment_due(spex_controller.now) > 0)
         return true;
     spex_metrics_executions(spex_controller.executions);
+    spex_groups_count(spex_controller.executions);
     if (rush || !spex_threads_cpu_ns(&progress.cpu_ns, &progress.threads))
         spex_experiment_abort(spex_controller.now);
     else if (!spex_experiment_step(spex_controller.now, &progress, &finding))
@@ -78,29 +103,48 @@ bool spex_experiments_pass(void) {
     return true;
 }
 
+/* False: nothing is known of its cost. */
+static bool subject_of(uint32_t first, struct spex_subject *subject) {
+    const struct spex_controlled *probe = &spex_controller.probes[first];
+    double skip, report;
+    bool known = spex_accounts_calibrated_costs(first, &skip, &report);
+    *subject = (struct spex_subject){.first = first,
+                                     .period = probe->period,
+                                     .frequency = probe->frequency,
+                                     .cost = skip + report / (probe->period ? probe->period : 1)};
+    return known;
+}
+
 /* Fills in the subjects: probes with a decision that are on and record. Returns their number. */
 static size_t subjects_of(size_t count) {
     size_t subjects = 0;
     for (size_t c = 0; c < count; c++) {
         uint32_t first = spex_controller.firsts[c];
         struct spex_controlled *probe = &spex_controller.probes[first];
-        double skip, report, period = probe->period ? probe->period : 1;
         if (probe->held.until > 0 || probe->trying || probe->period == SPEX_SITE_POLLED ||
-            !spex_accounts_calibrated_costs(first, &skip, &report))
+            !subject_of(first, &spex_controller.subjects[subjects]))
             continue;
         spex_controlled_uncounted(probe);
-        spex_controller.subjects[subjects++] =
-            (struct spex_subject){.first = first,
-                                  .period = probe->period,
-                                  .frequency = probe->frequency,
-                                  .cost = skip + report / period};
+        subjects++;
     }
     return subjects;
 }
 
+void spex_experiments_slice(uint32_t first, bool on) {
+    struct spex_controlled *probe = &spex_controller.probes[first];
+    struct spex_subject subject;
+    struct spex_finding finding;
+    if (spex_controller.next_weight <= 0 || !subject_of(first, &subject))
+        probe->sliced.cpu_ns = 0;
+    else if (spex_experiment_sliced(&probe->sliced, &subject, spex_controller.witness, on,
+                                    &spex_controller.progress, &finding))
+        take_factor(probe, &finding);
+}
+
 void spex_experiments_begin(size_t classes) {
     double share = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
-    if (spex_controller.budget.tokens >= 0 && !spex_controller.trying)
+    if (spex_controller.budget.tokens >= 0 && !spex_controller.trying &&
         spex_experiment_begin(spex_controller.subjects, subjects_of(classes), share,
-                              spex_controller.now);
+                              spex_controller.now))
+        spex_controller.session_ns = spex_controller.collectors_ns;
 }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Whether the next decision is urgent: the budget is overdrawn, many saved tokens have been spent
  * since the last decision, or a probe is on for a trial. */
@@ -14,6 +15,10 @@ bool spex_experiments_rush(void);
 /* Continues the session; ends it when a decision is urgent. True: there is a session or has just
  * been one, so that nothing is to be decided. */
 bool spex_experiments_pass(void);
+
+/* A slice of the probe with the first site `first` begins (`on`), or ends. Takes over what is found
+ * by what the program has done since. */
+void spex_experiments_slice(uint32_t first, bool on);
 
 /* After a decision: may begin a session with the probes of the first `classes` classes that are
  * on. */

@@ -5,8 +5,12 @@
 
 #include <math.h>
 
+#include <spex/ticks.h>
+
+#include "collect/metrics.h"
 #include "rate/accounts.h"
-#include "rate/period.h"
+#include "rate/controller.h"
+#include "rate/experiments.h"
 #include "ring/doorbell.h"
 #include "ring/probe_type.h"
 #include "site/registry.h"
@@ -17,9 +21,46 @@
 #define POLLED_SECONDS     1.0
 #define POLLED_SECONDS_MAX 16.0
 
+/* A period changes only when it gets longer, or shorter, by more than this share. */
+#define PERIOD_LONGER  0.05
+#define PERIOD_SHORTER 0.15
+
+/* A whole period may be so much shorter than the exact one. */
+#define PERIOD_SHORT 0.04
+
+/* The period for `records` records a second of a probe that executes `frequency` times: at least
+ * 1. */
+static double period_exact(double frequency, double records) {
+    if (frequency <= records)
+        return 1;
+    double period = records > 0 ? frequency / records : SPEX_CONTROL_PERIOD_MAX;
+    return period < SPEX_CONTROL_PERIOD_MAX ? period : SPEX_CONTROL_PERIOD_MAX;
+}
+
+/* The whole period for that: rounded up, since the next shorter one would make too many records,
+ * unless that is a little short only. */
+static double period_rounded(double exact) {
+    return ceil(exact / (1 + PERIOD_SHORT));
+}
+
+/* The period as a site has it. 0: every execution makes a record. */
+static uint32_t period_whole(double frequency, double records) {
+    double period = period_rounded(period_exact(frequency, records));
+    return period > 1 ? (uint32_t)period : 0;
+}
+
+/* Whether a period (0: all) is to change to `exact`. A period that is a little short stays: the
+ * accounts soon show what it costs. A period becomes shorter only by a margin: otherwise short
+ * whole periods, which lie far apart in cost, would alternate. */
+static bool period_differs(uint32_t period, double exact) {
+    double before = period ? period : 1;
+    return exact > before * (1 + PERIOD_LONGER) ||
+           before > period_rounded(exact) * (1 + PERIOD_SHORTER);
+}
+
 void spex_mode_count_again(uint32_t first, struct spex_controlled *probe) {
     spex_controlled_on_trial(probe);
-    probe->period = spex_period_whole(probe->frequency, SPEX_RECORDS_LEAST);
+    probe->period = period_whole(probe->frequency, SPEX_RECORDS_LEAST);
     probe->why = "recorded for a moment, as executions that are polled are not counted";
     spex_probe_throttle(first, probe->period);
 }
@@ -49,6 +90,11 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
 /* Most records of a probe in a slice, so that its ring holds them. */
 #define SLICE_RECORDS_MOST 1000.0
 
+/* The program is taken to keep so many CPUs busy at least, and to be slowed down by a probe by such
+ * a share of its time at most. */
+#define CPUS_LEAST  0.05
+#define SLOWED_MOST 0.9
+
 double spex_modes_reserved(void) {
     unsigned all = spex_controller.sliced + spex_controller.recorded;
     double most = SLICES_SHARE * spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
@@ -57,23 +103,86 @@ double spex_modes_reserved(void) {
                : 0;
 }
 
-double spex_mode_cost(uint32_t first, const struct spex_controlled *probe) {
+/* Seconds that an execution costs on average with the present period. */
+static double execution_cost(uint32_t first, const struct spex_controlled *probe) {
     double skip, report;
     spex_accounts_probe_costs(first, &skip, &report);
-    return probe->fresh * (skip + report / (probe->period ? probe->period : 1));
+    return skip + report / (probe->period ? probe->period : 1);
+}
+
+double spex_mode_cost(uint32_t first, const struct spex_controlled *probe) {
+    return probe->fresh * execution_cost(first, probe);
+}
+
+/* Returns how much faster the program executes the probe while that is held off. Its cost as
+ * calibrated may be anything from nothing to twice as much, and is that of one thread at least. By
+ * the mean frequency: in a slice the program may have had more of the CPUs than it has on
+ * average. */
+static struct spex_speedup speedup_of(uint32_t first, const struct spex_controlled *probe) {
+    bool is_on = probe->selected && probe->held.until <= 0;
+    double taken = is_on ? probe->frequency * execution_cost(first, probe) : probe->taken_mean;
+    double cpus = fmax(spex_controller.cpus, CPUS_LEAST);
+    return (struct spex_speedup){1, 1 / (1 - fmin(taken / cpus, SLOWED_MOST)),
+                                 1 / (1 - fmin(2 * taken / fmin(cpus, 1), SLOWED_MOST))};
+}
+
+static void note_slice(uint32_t first, const struct spex_speedup *speedup) {
+    const struct spex_probe_state state = spex_probe_state(first, spex_ticks());
+    const struct spex_slices_reading reading = {(double)spex_controller.executions[first] +
+                                                    spex_metrics_in_regions(first),
+                                                (double)state.on_ticks, (double)state.held_ticks};
+    spex_slices_note(&spex_controller.probes[first].slices, &reading, speedup);
+}
+
+void spex_modes_note_slice(uint32_t index) {
+    const struct spex_speedup speedup = speedup_of(index, &spex_controller.probes[index]);
+    if (!spex_groups_is(index)) {
+        note_slice(index, &speedup);
+        return;
+    }
+    for (uint32_t i = spex_profile_next_probe(0); i < spex_sites_count();
+         i = spex_profile_next_probe(i + 1))
+        if (spex_controlled_by(i) == index)
+            note_slice(i, &speedup);
+}
+
+/* So many executions, or records in a region, may have been expected where there was none: with
+ * more, the probability of none is below 5 %. */
+#define UNSEEN 3.0
+
+struct spex_held_executions spex_controller_held(uint32_t first,
+                                                 const struct spex_slices_reading *now) {
+    if (!spex_controller.probes)
+        return (struct spex_held_executions){0, -1};
+    uint32_t by = spex_controlled_by(first);
+    const struct spex_controlled *probe = &spex_controller.probes[by];
+    const struct spex_speedup speedup = speedup_of(by, probe);
+    struct spex_held_executions held =
+        spex_slices_estimate(&spex_controller.probes[first].slices, now, &speedup);
+    double weight = by != first && probe->last_period ? probe->last_period : 1;
+    if (held.margin >= 0 && now->on > 0)
+        held.margin += UNSEEN * weight * now->held / now->on;
+    return held;
 }
 
 /* Sets the length of the next slice and returns the time until it begins. That is random, so that
  * slices do not fall into step with the program, and on average such that the slice that is over
- * costs what slices may. A debt is paid back first, and so is what the probe took by surprise. */
+ * costs what slices may; where that is for want of knowledge, until there is no more caution. A
+ * debt is paid back first, and so is what the probe took by surprise. */
 static double slice_plan(uint32_t first, struct spex_controlled *probe) {
     double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
-    double cost = probe->taken = spex_mode_cost(first, probe),
-           allowed = spex_modes_reserved() / spex_controller.sliced;
+    double skip, report, allowed = spex_modes_reserved() / spex_controller.sliced;
+    spex_accounts_careful_costs(first, &skip, &report);
+    double cost = probe->fresh * (skip + report / (probe->period ? probe->period : 1));
+    probe->taken = spex_mode_cost(first, probe);
+    probe->taken_mean = probe->frequency * execution_cost(first, probe);
     double last = probe->tried > 0 ? spex_controller.now - probe->tried : SLICE_SECONDS;
     double dearer = fmax(cost / allowed - 1, PAUSE_SECONDS_MIN);
+    double likely = fmax(probe->taken / allowed - 1, PAUSE_SECONDS_MIN);
     double even = (double)(spex_random_next(&spex_controller.random) >> 11) * 0x1p-53;
-    double pause = last * dearer * (0.5 + even);
+    double careful = probe->since + SPEX_CAUTION_SECONDS - spex_controller.now;
+    double times = last * (0.5 + even);
+    double pause = fmin(times * dearer, fmax(times * likely, careful));
     probe->slice = fmin(fmax(PAUSE_SECONDS / dearer, SLICE_SECONDS), SLICE_SECONDS_MAX);
     if (probe->tried <= 0)
         pause = fmax(pause, spex_controller.surprise / steady);
@@ -84,7 +193,7 @@ static double slice_plan(uint32_t first, struct spex_controlled *probe) {
 /* Returns the period in a slice. */
 static uint32_t slice_period(uint32_t first, const struct spex_controlled *probe) {
     double skip, report;
-    uint32_t period = spex_period_whole(probe->frequency, SPEX_RECORDS_LEAST);
+    uint32_t period = period_whole(probe->frequency, SPEX_RECORDS_LEAST);
     if (!spex_accounts_probe_costs(first, &skip, &report) || skip <= 0)
         return period;
     double dense = ceil(fmax(report / (SLICE_RECORDS_SHARE * skip),
@@ -93,12 +202,14 @@ static uint32_t slice_period(uint32_t first, const struct spex_controlled *probe
 }
 
 void spex_mode_hold(uint32_t first, struct spex_controlled *probe, const char *why) {
+    spex_experiments_slice(first, false);
     spex_controlled_uncounted(probe);
     spex_controller.sliced++;
     spex_controller.recorded -= spex_controller.recorded > 0;
     spex_controller.demand -= probe->demand;
     probe->held.length = slice_plan(first, probe);
     probe->held.until = spex_controller.now + probe->held.length;
+    probe->last_period = probe->period;
     probe->period = SPEX_SITE_HELD;
     spex_controlled_is_held(probe);
     probe->why = why;
@@ -107,20 +218,21 @@ void spex_mode_hold(uint32_t first, struct spex_controlled *probe, const char *w
 /* Switches a probe on after it was held off, with few records, so that the trial costs little. */
 static void probe_try_again(uint32_t first, struct spex_controlled *probe) {
     probe->held.until = 0;
+    spex_experiments_slice(first, true);
     spex_controlled_on_trial(probe);
     probe->tried = spex_controller.now;
     probe->period = slice_period(first, probe);
     probe->why = "on for a slice of the time, as its executions alone cost more than the budget";
 }
 
-/* Sets the period for the records that the decision allows. A period that is nearly right stays
- * (period.h). The next time that the probe is held off, or polled, begins at the shortest again. */
+/* Sets the period for the records that the decision allows. A period that is nearly right stays. The
+ * next time that the probe is held off, or polled, begins at the shortest again. */
 static void probe_set_period(struct spex_controlled *probe, const struct spex_rate_class *class,
                              const struct spex_rate_decision *decision) {
     bool all = decision->frequency >= spex_rate_most(class);
-    double exact = all ? 1 : spex_period_exact(class->frequency, decision->frequency);
-    if (spex_period_differs(probe->period, exact))
-        probe->period = all ? 0 : spex_period_whole(class->frequency, decision->frequency);
+    double exact = all ? 1 : period_exact(class->frequency, decision->frequency);
+    if (period_differs(probe->period, exact))
+        probe->period = all ? 0 : period_whole(class->frequency, decision->frequency);
     probe->held.length = 0;
     probe->polled.length = 0;
     probe->tried = 0;
@@ -148,8 +260,7 @@ void spex_mode_apply(uint32_t first, const struct spex_rate_class *class,
         spex_mode_hold(first, probe, decision->reason);
     else if (decision->mode == SPEX_RATE_PROBED &&
              !spex_probe_type_lasts(spex_site_info(first)->probe_type))
-        spex_mode_hold(first, probe,
-                       "held off: it is not worth its records, and takes no time to be polled");
+        spex_mode_hold(first, probe, "held off: it is not worth its records, and cannot be polled");
     else if (decision->mode == SPEX_RATE_PROBED)
         probe_poll(probe, decision->reason);
     /* A polled probe stays polled until its executions are counted again. */

@@ -24,8 +24,13 @@ void spex_mode_apply(uint32_t first, const struct spex_rate_class *class,
  * share of the time. The caller throttles the probe's sites. */
 void spex_mode_hold(uint32_t first, struct spex_controlled *probe, const char *why);
 
-/* Returns the seconds a second that the probe, which is on, costs by its last measurement. */
+/* Returns the seconds a second that the probe, which is on, likely costs by its last
+ * measurement. */
 double spex_mode_cost(uint32_t first, const struct spex_controlled *probe);
+
+/* Notes what the slice before the hold-off that is over has counted of the probe, or of each one in
+ * the group. */
+void spex_modes_note_slice(uint32_t index);
 
 /* Returns the seconds a second of the budget that are kept for slices. */
 double spex_modes_reserved(void);

@@ -38,9 +38,9 @@ int32_t spex_doorbell_rings(void) {
 }
 
 void spex_doorbell_rest(uint64_t ns, bool idle, int32_t *seen) {
-    struct timespec limit = {.tv_nsec = (long)ns};
+    struct timespec limit = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
     spex_store_relaxed(&collectors_rest, !idle);
-    spex_futex_wait(&doorbell_rings, *seen, idle ? NULL : &limit);
+    spex_futex_wait(&doorbell_rings, *seen, ns == UINT64_MAX ? NULL : &limit);
     spex_store_relaxed(&collectors_rest, false);
     *seen = spex_doorbell_rings();
 }

@@ -17,10 +17,10 @@ void spex_doorbell_alarm(void);
  * looks whether there is something to do. */
 int32_t spex_doorbell_rings(void);
 
-/* Sleeps for `ns` nanoseconds, which are less than a second; if `idle`, without a limit. Returns at
- * once when the doorbell has not rung exactly *seen times, otherwise when it rings or the time is
- * over. Sets *seen to the present number. An alarm does not ring while collectors only sleep
- * idle. */
+/* Sleeps for `ns` nanoseconds; UINT64_MAX: without a limit. Returns at once when the doorbell has
+ * not rung exactly *seen times, otherwise when it rings or the time is over. Sets *seen to the
+ * present number. `idle`: there are no records to come, and an alarm does not ring while collectors
+ * only sleep idle. */
 void spex_doorbell_rest(uint64_t ns, bool idle, int32_t *seen);
 
 #endif

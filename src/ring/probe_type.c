@@ -20,6 +20,7 @@ static const struct {
     {SPEX_CTXSW, "ctxsw", 1},
     {SPEX_PERFCNTR, "perfcntr", 1},
     {SPEX_KERNEL, "kernel", SPEX_MAX_FIELDS},
+    {SPEX_SPAN, "span", 2},
 };
 
 uint32_t spex_probe_type_of_ring(unsigned ring) {

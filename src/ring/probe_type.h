@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <spex/record.h>
+#include <spex/site.h>
 
 /* Returns "lat" for SPEX_LAT; "?" for a number that is no type. */
 const char *spex_probe_type_name(uint32_t type);
@@ -38,19 +39,25 @@ static inline unsigned spex_probe_type_first_value(uint32_t type) {
 
 /* Returns whether the first value is a time in ticks. */
 static inline bool spex_probe_type_ticks(uint32_t type) {
-    return type & (SPEX_LAT | SPEX_TPT | SPEX_KERNEL);
+    return type & (SPEX_LAT | SPEX_TPT | SPEX_KERNEL | SPEX_SPAN);
 }
 
-/* Returns whether the type has a BEGIN and an END, with time between them, so that it can be
- * polled. */
+/* Returns whether the type has a BEGIN and an END on the same thread, with time between them, so
+ * that it can be polled. */
 static inline bool spex_probe_type_lasts(uint32_t type) {
-    return type != SPEX_SNAPSHOT;
+    return !(type & (SPEX_SNAPSHOT | SPEX_SPAN));
+}
+
+/* Returns whether a site is the END of a SPAN, which stands apart from its BEGIN. Executions are
+ * counted and chosen at BEGIN. */
+static inline bool spex_probe_type_ends_span(uint32_t type, unsigned detail) {
+    return type == SPEX_SPAN && detail == SPEX_SPAN_ENDS;
 }
 
 /* Returns how many of a record's `fields` are measured values. A KERNEL record has its context and
- * parameters behind its time. */
+ * parameters behind its time, a SPAN record its key. */
 static inline unsigned spex_probe_type_measured(uint32_t type, unsigned fields) {
-    return type == SPEX_KERNEL && fields > 1 ? 1 : fields;
+    return type & (SPEX_KERNEL | SPEX_SPAN) && fields > 1 ? 1 : fields;
 }
 
 /* Returns the most values that a record of this type stores beside its weight. */

@@ -9,9 +9,11 @@
 #include "ring/rings.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <spex/atomic.h>
@@ -39,6 +41,10 @@ static struct {
     bool there;
     /* The process locks what it maps (mlockall with MCL_FUTURE). */
     bool locked;
+    /* The rings are to be in a file, and they are. */
+    bool share;
+    bool shared;
+    struct spex_descriptor file;
     /* Mask of the types that were passed to spex_rings_touch. */
     uint32_t used;
     /* How many records in a ring alarm a collector, by ring of the type; 0: half of the ring. */
@@ -120,8 +126,15 @@ static void *memory_map(size_t bytes, bool locked) {
     return memory;
 }
 
-/* Computes where the slots of each type begin, and how many bytes the rings need. */
-static void rings_lay_out(struct spex_rings *rings, size_t capacity) {
+/* A producer looks at the fill level after at most a quarter of the ring, however small the ring
+ * is. */
+SPEX_COLD void spex_rings_lay_out(struct spex_rings *rings, size_t capacity, unsigned cpus,
+                                  enum spex_commit commit) {
+    *rings = (struct spex_rings){
+        .look = capacity / 4 < LOOK_RECORDS ? (capacity - 1) >> 2 : LOOK_RECORDS - 1,
+        .commit = commit,
+        .cpus = cpus,
+    };
     rings->bytes = producers_bytes(rings) + consumers_bytes(rings);
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++) {
         uint32_t words = record_words(t);
@@ -136,18 +149,11 @@ static void rings_lay_out(struct spex_rings *rings, size_t capacity) {
     }
 }
 
-/* A producer looks at the fill level after at most a quarter of the ring, however small the ring
- * is. */
-int spex_rings_map(struct spex_rings *rings, size_t capacity, unsigned cpus,
-                   enum spex_commit commit) {
+SPEX_COLD int spex_rings_map(struct spex_rings *rings, size_t capacity, unsigned cpus,
+                             enum spex_commit commit) {
     if (commit == SPEX_COMMIT_RSEQ && !spex_rseq_available())
         return -EINVAL;
-    *rings = (struct spex_rings){
-        .look = capacity / 4 < LOOK_RECORDS ? (capacity - 1) >> 2 : LOOK_RECORDS - 1,
-        .commit = commit,
-        .cpus = cpus ? cpus : spex_cpus_possible(),
-    };
-    rings_lay_out(rings, capacity);
+    spex_rings_lay_out(rings, capacity, cpus ? cpus : spex_cpus_possible(), commit);
     rings_state.locked = mappings_are_locked();
     rings->memory = memory_map(rings->bytes, rings_state.locked);
     if (!rings->memory)
@@ -163,6 +169,34 @@ void spex_rings_unmap(struct spex_rings *rings) {
     munmap(rings->memory, rings->bytes);
 }
 
+void spex_rings_share(void) {
+    rings_state.share = true;
+}
+
+struct spex_descriptor spex_rings_file(void) {
+    return rings_state.shared ? rings_state.file : SPEX_NO_DESCRIPTOR;
+}
+
+/* Puts memory of a file in the place of the rings', which nobody uses yet. A file beyond
+ * RLIMIT_FSIZE would be a signal, and so would memory be that whoever has the descriptor cuts off:
+ * the size is sealed. */
+static void rings_to_file(void) {
+    struct rlimit most;
+    if (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur < spex_rings.bytes)
+        return;
+    int fd = memfd_create("spex-rings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return;
+    rings_state.shared = ftruncate(fd, (off_t)spex_rings.bytes) == 0 &&
+                         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0 &&
+                         mmap(spex_rings.memory, spex_rings.bytes, PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
+    if (rings_state.shared)
+        rings_state.file = spex_descriptor_of(fd);
+    else
+        close(fd);
+}
+
 int spex_rings_init(size_t capacity, unsigned cpus, enum spex_commit commit) {
     if (rings_state.there) {
         if (capacity != spex_rings.rseq[0].mask + 1 || commit != spex_rings.commit ||
@@ -173,6 +207,8 @@ int spex_rings_init(size_t capacity, unsigned cpus, enum spex_commit commit) {
         return 0;
     }
     int err = spex_rings_map(&spex_rings, capacity, cpus, commit);
+    if (!err && rings_state.share && !rings_state.locked)
+        rings_to_file();
     if (!err)
         spex_store_release(&rings_state.there, true); /* Q1 (Q2): spex_rings is complete */
     return err;
@@ -192,7 +228,7 @@ static void memory_populate(const void *memory, size_t bytes) {
         mlock((void *)begin, end - begin);
 }
 
-void spex_rings_touch(uint32_t types) {
+SPEX_COLD void spex_rings_touch(uint32_t types) {
     static size_t left = TOUCHED_BYTES_MAX;
     /* 8192 CPUs, the most that Linux can be configured for. */
     cpu_set_t allowed[8];
@@ -217,10 +253,18 @@ uint32_t spex_rings_used(void) {
 }
 
 void spex_rings_fork_child(void) {
-    /* Zeroes the rings. The memory is private, so those of the parent stay. It remains mapped,
-     * because a probe that the forking thread was executing may end in the child. */
-    if (rings_state.there)
+    /* Zeroes the rings. Private memory is the child's own, so those of the parent stay. It remains
+     * mapped, because a probe that the forking thread was executing may end in the child. A file is
+     * the parent's; where the child gets none, its rings are private. */
+    if (rings_state.shared) {
+        spex_descriptor_close(&rings_state.file);
+        (void)mmap(spex_rings.memory, spex_rings.bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        rings_state.shared = false;
+        rings_to_file();
+    } else if (rings_state.there) {
         madvise(spex_rings.memory, spex_rings.bytes, MADV_DONTNEED);
+    }
     rings_state.used = 0;
 }
 

@@ -11,6 +11,7 @@
 
 #include <spex/record.h>
 
+#include "base/descriptor.h"
 #include "queues/commit_rseq.h"
 #include "queues/ring.h"
 
@@ -35,6 +36,10 @@ struct spex_rings {
 /* The rings that probes write to. */
 extern struct spex_rings spex_rings;
 
+/* Computes the parts of such rings, without their memory. */
+void spex_rings_lay_out(struct spex_rings *rings, size_t capacity, unsigned cpus,
+                        enum spex_commit commit);
+
 /* Maps rings of `capacity` records each, a power of two, for `cpus` CPUs; 0: all that this machine
  * can have. Returns 0, -EINVAL for rseq when the process has no restartable sequences, or
  * -ENOMEM. */
@@ -45,6 +50,14 @@ void spex_rings_unmap(struct spex_rings *rings);
 /* Maps spex_rings; returns as spex_rings_map. The rings stay for the life of the process: a later
  * call leaves them as they are, and writes a line when its parameters differ. */
 int spex_rings_init(size_t capacity, unsigned cpus, enum spex_commit commit);
+
+/* To be called before spex_rings_init: it puts the rings into a file without a name, which a process
+ * that was given the descriptor can read after the end of this one. They stay private where the
+ * system does not allow that, and where the process locks its memory. */
+void spex_rings_share(void);
+
+/* The file of the rings; SPEX_NO_DESCRIPTOR: they are private. */
+struct spex_descriptor spex_rings_file(void);
 
 /* To be called before records of these types (a mask) are written. Asks the kernel for the memory
  * of the rings of the CPUs that this thread may use, so that probes cause no page faults; at most

@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <spex/spex.h>
+
 #include "base/clock.h"
 #include "kernels/sampling_plan.h"
 #include "ring/probe_type.h"
@@ -50,7 +52,7 @@ void spex_connection_turn_away(int socket, char buffer[SPEX_CONTROL_FRAME_BYTES]
     close(socket);
 }
 
-static void request_refuse(struct spex_connection *connection, int status, const char *text) {
+static void request_answer(struct spex_connection *connection, int status, const char *text) {
     spex_reply_done(&connection->reply, connection->request.number, status);
     snprintf(connection->reply.text, sizeof(connection->reply.text), "%s", text);
 }
@@ -61,7 +63,7 @@ static void request_subscribe(struct spex_connection *connection) {
     uint32_t interval = connection->request.interval_ms;
     if (interval &&
         (interval < SPEX_CONTROL_INTERVAL_MIN_MS || interval > SPEX_CONTROL_INTERVAL_MAX_MS)) {
-        request_refuse(connection, -EINVAL, "an interval of 50 ms to a day was expected");
+        request_answer(connection, -EINVAL, "an interval of 50 ms to a day was expected");
         return;
     }
     connection->reports = interval != 0;
@@ -106,7 +108,9 @@ static int stream_begin(struct spex_connection *connection,
                  connection->text);
         return -EINVAL;
     }
-    int err = requests->stream(connection->socket, types, answer, size);
+    int err =
+        requests->stream(connection->socket, types,
+                         connection->request.interval_ms & SPEX_CONTROL_STREAM_DUMPS, answer, size);
     if (!err)
         connection->socket = SPEX_NO_DESCRIPTOR;
     return err;
@@ -131,6 +135,33 @@ static int models_set(const char *text, const struct spex_control_requests *requ
     return requests->models(text + path, samples, share, answer, size);
 }
 
+/* Answered at once: the request only waits for the collector. */
+static void request_dump(struct spex_connection *connection) {
+    int err = spex_dump(connection->text);
+    request_answer(connection, err,
+                   err == -ENOENT ? "nobody records this program: spex record --flight was expected"
+                   : err == -EBUSY ? "the program has just asked for another dump"
+                                   : "");
+}
+
+static bool is_lease(uint32_t kind) {
+    return kind == SPEX_CONTROL_LEASE || kind == SPEX_CONTROL_LEASE_FOLLOW;
+}
+
+/* Selects, for a while or until another selection. */
+static int select_by(const struct spex_connection *connection,
+                     const struct spex_control_requests *requests, char *answer, size_t size) {
+    uint32_t kind = connection->request.kind;
+    uint32_t lease_ms = is_lease(kind) ? connection->request.interval_ms : 0;
+    if (is_lease(kind) &&
+        (lease_ms < SPEX_CONTROL_LEASE_MIN_MS || lease_ms > SPEX_CONTROL_LEASE_MAX_MS)) {
+        snprintf(answer, size, "a lease of 50 ms to a day was expected");
+        return -EINVAL;
+    }
+    bool follow = kind == SPEX_CONTROL_FOLLOW || kind == SPEX_CONTROL_LEASE_FOLLOW;
+    return requests->select(connection->text, follow, lease_ms, answer, size);
+}
+
 /* -EBUSY: another thread starts, sets or stops spex. The request keeps waiting, and the thread
  * comes back after a millisecond (next_time in control.c). */
 void spex_connection_retry(struct spex_connection *connection,
@@ -144,8 +175,7 @@ void spex_connection_retry(struct spex_connection *connection,
     else if (connection->request.kind == SPEX_CONTROL_MODELS)
         got = models_set(connection->text, requests, answer, sizeof(answer));
     else
-        got = requests->select(connection->text, connection->request.kind == SPEX_CONTROL_FOLLOW,
-                               answer, sizeof(answer));
+        got = select_by(connection, requests, answer, sizeof(answer));
     if (got == -EBUSY)
         return;
     connection->waits = false;
@@ -165,17 +195,22 @@ static void request_carry_out(struct spex_connection *connection,
     case SPEX_CONTROL_STREAM:
     case SPEX_CONTROL_MODELS:
     case SPEX_CONTROL_FOLLOW:
+    case SPEX_CONTROL_LEASE:
+    case SPEX_CONTROL_LEASE_FOLLOW:
         connection->waits = true;
         spex_connection_retry(connection, requests);
         break;
     case SPEX_CONTROL_PROFILE:
         spex_reply_profile(&connection->reply, connection->request.number, false);
         break;
+    case SPEX_CONTROL_DUMP:
+        request_dump(connection);
+        break;
     case SPEX_CONTROL_SUBSCRIBE:
         request_subscribe(connection);
         break;
     default:
-        request_refuse(connection, -ENOSYS, "this program's spex does not know such a request");
+        request_answer(connection, -ENOSYS, "this program's spex does not know such a request");
     }
 }
 
@@ -189,11 +224,11 @@ static void request_take(struct spex_connection *connection,
         snprintf(why, sizeof(why),
                  "this program's spex speaks version %d of the control protocol, not %u",
                  SPEX_CONTROL_VERSION, connection->request.version);
-        request_refuse(connection, -EPROTONOSUPPORT, why);
+        request_answer(connection, -EPROTONOSUPPORT, why);
     } else if (bytes > SPEX_CONTROL_TEXT_BYTES) {
-        request_refuse(connection, -E2BIG, "the request is too long");
+        request_answer(connection, -E2BIG, "the request is too long");
     } else if (memchr(text, '\0', bytes)) {
-        request_refuse(connection, -EINVAL, "the request's text holds a 0");
+        request_answer(connection, -EINVAL, "the request's text holds a 0");
     } else {
         memcpy(connection->text, text, bytes);
         connection->text[bytes] = '\0';

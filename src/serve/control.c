@@ -20,6 +20,7 @@
 #include "serve/call.h"
 #include "serve/clients.h"
 #include "serve/own_profile.h"
+#include "site/registry.h"
 #include "wire/standing.h"
 
 /* Nanoseconds. */
@@ -107,7 +108,7 @@ static void connection_serve(struct spex_control *c, struct spex_connection *con
  * busy, `orphaned` stays, and the thread tries again after a millisecond. */
 static void probes_off(struct spex_control *c) {
     char answer[SPEX_CONTROL_ANSWER_BYTES];
-    if (c->requests->select("", false, answer, sizeof(answer)) != -EBUSY)
+    if (c->requests->select("", false, 0, answer, sizeof(answer)) != -EBUSY)
         c->orphaned = false;
 }
 
@@ -172,6 +173,7 @@ static int timeout_ms(uint64_t when, uint64_t now) {
 static void serve_all(struct spex_control *c, const struct pollfd *fds, int count) {
     uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
     wake_answer(c);
+    spex_leases_pass();
     if (count == POLL_COUNT) {
         for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)
             if (spex_connection_there(&c->connections[i]))
@@ -240,30 +242,45 @@ static void control_finish(struct spex_control *c) {
     allowance_earn(c, spex_clock_ns(CLOCK_MONOTONIC));
 }
 
+/* What the thread waits for. */
+struct waiting {
+    struct pollfd fds[POLL_COUNT];
+    int count, timeout_ms;
+};
+
+static void waiting_prepare(struct waiting *waiting, const struct spex_control *c) {
+    uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
+    waiting->timeout_ms = timeout_ms(next_time(c, now), now);
+    waiting->count = poll_prepare(c, now, waiting->fds);
+}
+
+/* The thread's first wait, prepared by who starts it and holds the lock: a thread that waited for
+ * the lock would cost the starting program two switches between threads. */
+static struct waiting first_wait;
+
 /* The thread's function. The lock is held except in poll, so that start, call and fork find the
  * state between two rounds. */
 static void *control_run(void *arg) {
     struct spex_control *c = arg;
-    struct pollfd fds[POLL_COUNT];
+    struct waiting waiting = first_wait;
+    wait_for(waiting.fds, waiting.count, waiting.timeout_ms);
     pthread_mutex_lock(&control_lock);
     c->cpu_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     c->earned_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    serve_all(c, waiting.fds, waiting.count);
     while (!c->stopping) {
-        uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
-        int timeout = timeout_ms(next_time(c, now), now);
-        int count = poll_prepare(c, now, fds);
+        waiting_prepare(&waiting, c);
         pthread_mutex_unlock(&control_lock);
-        wait_for(fds, count, timeout);
+        wait_for(waiting.fds, waiting.count, waiting.timeout_ms);
         pthread_mutex_lock(&control_lock);
-        serve_all(c, fds, count);
+        serve_all(c, waiting.fds, waiting.count);
     }
     control_finish(c);
     pthread_mutex_unlock(&control_lock);
     return NULL;
 }
 
-/* The thread begins with a full allowance. The caller holds the lock, for which the new thread
- * waits. */
+/* The thread begins with a full allowance. The caller holds the lock. */
 static int thread_start(struct spex_control *c) {
     int err = wake_open(c);
     if (err)
@@ -272,6 +289,7 @@ static int thread_start(struct spex_control *c) {
     c->rest_ns = 0;
     c->look_ns = spex_clock_ns(CLOCK_MONOTONIC) + SPEX_CONTROL_LOOK_NS;
     c->allowance_ns = ALLOWANCE_MAX;
+    waiting_prepare(&first_wait, c);
     err = spex_service_thread_start(&c->thread, "spex-control", SPEX_SERVICE_STACK, control_run, c);
     c->running = !err;
     if (err)

@@ -16,11 +16,14 @@
  * at once while another thread starts, sets or stops spex: that thread may wait for the control
  * thread. */
 struct spex_control_requests {
-    /* As spex_set. `follow`: children of forks go on with their parent's probes from here on. */
-    int (*select)(const char *probes, bool follow, char *answer, size_t size);
-    /* Streams records of these types (a mask) over `socket`, and takes it over. 0; -EUSERS when
-     * there are as many streams as may be, -EPERM before spex_start, -ENOMEM. */
-    int (*stream)(struct spex_descriptor socket, uint32_t types, char *answer, size_t size);
+    /* As spex_set, or for `lease_ms`, if that is not 0, as spex_set_for. `follow`: children of forks
+     * go on with their parent's probes from here on. */
+    int (*select)(const char *probes, bool follow, uint32_t lease_ms, char *answer, size_t size);
+    /* Streams records of these types (a mask) over `socket`, and takes it over. `dumps`: and
+     * requests for dumps. 0; -EUSERS when there are as many streams as may be, -EPERM before
+     * spex_start, -ENOMEM. */
+    int (*stream)(struct spex_descriptor socket, uint32_t types, bool dumps, char *answer,
+                  size_t size);
     /* Samples polled kernels by the models at this path, `samples` times an execution, for the
      * share `share` of the program's time (0: its budget). NULL: by the models that the process was
      * started with. 0 or a negative errno value. */

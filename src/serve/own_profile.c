@@ -30,7 +30,7 @@
 #include "site/registry.h"
 #include "text/printable.h"
 
-/* When the library was loaded, CLOCK_MONOTONIC in ns. */
+/* Whether the byte continues a UTF-8 character. */
 static bool is_continued(char byte) {
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
@@ -46,6 +46,7 @@ static void copy_text(char *to, size_t size, const char *from) {
     to[length] = '\0';
 }
 
+/* When the library was loaded, CLOCK_MONOTONIC in ns. */
 static uint64_t loaded_ns;
 
 /* The program's name. Programs that set their title overwrite what program_invocation_short_name
@@ -90,6 +91,10 @@ void spex_profile_process_now(struct spex_profile_process *process) {
     copy_text(process->command, sizeof(process->command), command);
     if (spex_sites_selection(process->selection, sizeof(process->selection)) != 0)
         copy_text(process->selection, sizeof(process->selection), SPEX_PROFILE_LONG_SELECTION);
+    process->lease_seconds =
+        (double)spex_sites_leased(process->leased, sizeof(process->leased)) / 1e9;
+    if (process->lease_seconds > 0 && !process->leased[0])
+        copy_text(process->leased, sizeof(process->leased), SPEX_PROFILE_LONG_SELECTION);
     spex_metrics_lock();
     spex_metrics_process(process);
     struct spex_controller_totals budget = spex_controller_totals();
@@ -165,6 +170,7 @@ void spex_profile_site_now(uint32_t index, struct spex_profile_site *site) {
         .probe_type = info->probe_type,
         .detail = info->detail,
         .loaded = loaded,
+        .lease_ms = (uint32_t)((spex_site_leased_ns(index) + 999999) / 1000000),
     };
     site->declared = declared_id(info);
     copy_text(site->name, sizeof(site->name), info->name);

@@ -62,13 +62,16 @@ static void site_set_control(struct spex_site_info *info, uint32_t control) {
     if (spex_control_polled(before) != spex_control_polled(control))
         spex_store_relaxed(&spex_registry.polling_changes, spex_registry.polling_changes + 1);
     info->used |= control != 0;
+    uint32_t *switched = &spex_site_switched[info->site->index];
+    if ((before != 0) != (control != 0))
+        spex_store_release(switched, *switched + 1); /* V1 (V2 in recording.h): the word before */
     spex_cost_of_site_set(info->site->index, site_cost(info, control));
     /* The release makes the site's index, its sampling rate, the rings and the threads' states
      * visible to a thread that sees the site on. */
     /* clang-format off */
     spex_store_release(&info->site->control,
                        control /* P2 (P1 in x86_64.h, P1 in aarch64.h, P1 in region.h,
-                                      P1 in sampler.c, P1 in regions.c) */);
+                                      P1 in sampler.c, P1 in regions.c, P1 in probes.c) */);
     /* clang-format on */
 }
 
@@ -187,6 +190,52 @@ void spex_control_update(struct spex_site_info *info) {
     site_set_control(info, control_word_of(info));
 }
 
+/* Selects the END of a SPAN where one of its BEGINs is: it may stand in another source file, by
+ * which a selection can choose. */
+static void span_end_select(struct spex_site_info *info) {
+    bool begins = false;
+    for (uint32_t i = info->probe; i < SPEX_MAX_SITES; i = spex_registry.infos[i].next) {
+        const struct spex_site_info *other = &spex_registry.infos[i];
+        begins |= other->site && !spex_control_ends_span(other) && other->selected.period;
+    }
+    info->selected = (struct spex_sampling){.period = begins};
+    if (!begins)
+        info->slowed = 0;
+}
+
+void spex_control_select_span_ends(void) {
+    for (uint32_t i = 0; i < spex_registry.count; i++)
+        if (spex_registry.infos[i].site && spex_control_ends_span(&spex_registry.infos[i]))
+            span_end_select(&spex_registry.infos[i]);
+}
+
+/* ENDs of SPANs go on before their BEGINs, and off after them, so that no span stays open because
+ * its END was off. */
+enum turn { ENDS_ON, OTHERS, ENDS_OFF, TURNS };
+
+static enum turn site_turn(const struct spex_site_info *info) {
+    if (!spex_control_ends_span(info))
+        return OTHERS;
+    return info->selected.period && info->slowed != SPEX_SITE_HELD ? ENDS_ON : ENDS_OFF;
+}
+
+static void site_update_in_turn(struct spex_site_info *info, enum turn turn) {
+    if (info->site && !spex_site_is_region(info) && site_turn(info) == turn)
+        spex_control_update(info);
+}
+
+void spex_control_update_all(void) {
+    for (enum turn turn = ENDS_ON; turn < TURNS; turn++)
+        for (uint32_t i = 0; i < spex_registry.count; i++)
+            site_update_in_turn(&spex_registry.infos[i], turn);
+}
+
+void spex_control_update_probe(uint32_t first) {
+    for (enum turn turn = ENDS_ON; turn < TURNS; turn++)
+        for (uint32_t i = first; i < SPEX_MAX_SITES; i = spex_registry.infos[i].next)
+            site_update_in_turn(&spex_registry.infos[i], turn);
+}
+
 /* Sets the period of a region's own site; 0: off. A region always counts down geometric gaps, with
  * period 1 too, because its fast copy can only count down. */
 static void region_set_period(struct spex_site_info *info, uint32_t period) {
@@ -194,6 +243,8 @@ static void region_set_period(struct spex_site_info *info, uint32_t period) {
         .period = period < SPEX_GAP_PERIOD_MAX ? period : SPEX_GAP_PERIOD_MAX,
         .kind = SPEX_SAMPLING_GEOMETRIC};
     bool was_on = spex_load_relaxed(&info->site->control) != 0;
+    if (period && !was_on && spex_registry.prepare_type)
+        spex_registry.prepare_type(0, 0);
     if (!period && was_on)
         site_set_control(info, 0);
     if (!period || (was_on && spex_sampling_same(&info->sampling, &sampling)))

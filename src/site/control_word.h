@@ -10,8 +10,10 @@
 
 #include <spex/site.h>
 
+#include "ring/probe_type.h"
+#include "site/site_info.h"
+
 struct spex_module;
-struct spex_site_info;
 
 /* Returns whether a site with this control word makes records. */
 static inline bool spex_control_records(uint32_t control) {
@@ -30,6 +32,19 @@ void spex_control_clear(struct spex_site_info *info);
 /* Sets the site's sampling from its selection and from the controller's period. Before a site goes
  * on, its type is prepared, which may take some milliseconds. */
 void spex_control_update(struct spex_site_info *info);
+
+/* Returns whether the site is the END of a SPAN, which is selected with its BEGINs. */
+static inline bool spex_control_ends_span(const struct spex_site_info *info) {
+    return spex_probe_type_ends_span(info->probe_type, info->detail);
+}
+
+/* Selects the ENDs of SPANs, after their BEGINs. */
+void spex_control_select_span_ends(void);
+
+/* Call spex_control_update for all sites, and for those of a probe, in an order in which no span
+ * begins whose END is off. */
+void spex_control_update_all(void);
+void spex_control_update_probe(uint32_t first);
 
 /* Gives each region of the module the shortest period of its probes that are on; switches a region
  * without such probes off. To be called after changes of sites. */

@@ -19,6 +19,8 @@ static struct {
     double drawn[SPEX_PROBE_TYPES];
     /* Ticks of a polled execution. Complete once any type is known. */
     double polled;
+    struct spex_region_cost region;
+    bool region_known;
     /* By site, at its rate. */
     double sites[SPEX_MAX_SITES];
 } cost_table;
@@ -67,6 +69,16 @@ int spex_cost_get(uint32_t type, struct spex_cost *cost) {
 
 double spex_cost_polled(void) {
     return spex_costs_known() ? cost_table.polled : 0;
+}
+
+void spex_cost_region_set(const struct spex_region_cost *cost) {
+    cost_table.region = *cost;
+    spex_store_release(&cost_table.region_known, true); /* K3 (K4): the cost is complete */
+}
+
+struct spex_region_cost spex_cost_region(void) {
+    bool known = spex_load_acquire(&cost_table.region_known); /* K4 (K3): the cost */
+    return known ? cost_table.region : (struct spex_region_cost){0};
 }
 
 void spex_cost_of_site_set(uint32_t site, double ticks) {

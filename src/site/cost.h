@@ -43,6 +43,20 @@ void spex_cost_polled_set(double ticks);
  * all types; 0: not measured. Any thread. */
 double spex_cost_polled(void);
 
+/* What a region costs, in ticks: a pass that calls no function of the library, an execution within
+ * such a pass, and what a pass takes more that calls the library. */
+struct spex_region_cost {
+    double pass;
+    double execution;
+    double call;
+};
+
+/* Sets the cost of regions, once. One caller at a time. */
+void spex_cost_region_set(const struct spex_region_cost *cost);
+
+/* Returns it; all 0: not measured. Any thread. */
+struct spex_region_cost spex_cost_region(void);
+
 /* Sets what an execution of the site costs at its rate, in ticks, records included; 0: it is
  * off, or not counted. With the registry's lock held. */
 void spex_cost_of_site_set(uint32_t site, double ticks);

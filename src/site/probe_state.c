@@ -6,6 +6,7 @@
 #include <spex/atomic.h>
 #include <spex/probe.h>
 
+#include "site/control_word.h"
 #include "site/registry_state.h"
 
 /* Returns the sampling in force, or the last one while the site is off. A probe within a region is
@@ -22,15 +23,6 @@ static struct spex_sampling site_sampling_last(const struct spex_site_info *info
 static struct spex_sampling site_sampling_now(const struct spex_site_info *info) {
     bool on = info->site && spex_load_relaxed(&info->site->control);
     return on ? site_sampling_last(info) : (struct spex_sampling){0};
-}
-
-struct spex_sampling spex_site_sampling(uint32_t index, bool *loaded) {
-    pthread_mutex_lock(&spex_registry.lock);
-    const struct spex_site_info *info = &spex_registry.infos[index];
-    *loaded = info->site != NULL;
-    struct spex_sampling sampling = site_sampling_now(info);
-    pthread_mutex_unlock(&spex_registry.lock);
-    return sampling;
 }
 
 /* Under the lock, since `used` changes with the control word. */
@@ -75,6 +67,9 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
         state.sites += info->site != NULL;
         state.sites_on += now.period != 0;
         state.used |= info->used;
+        /* The END of a SPAN chooses nothing. */
+        if (spex_control_ends_span(info))
+            continue;
         sampling_take_shorter(&state.sampling, &now);
         if (info->site)
             sampling_take_shorter(&selected, &info->selected);
@@ -88,6 +83,17 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
     if (state.sampling.period)
         state.sampling_last = state.sampling;
     return state;
+}
+
+/* The END of a SPAN has the sampling of its BEGINs. */
+struct spex_sampling spex_site_sampling(uint32_t index, bool *loaded) {
+    pthread_mutex_lock(&spex_registry.lock);
+    const struct spex_site_info *info = &spex_registry.infos[index];
+    *loaded = info->site != NULL;
+    struct spex_sampling sampling = site_sampling_now(info);
+    bool ends = spex_control_ends_span(info);
+    pthread_mutex_unlock(&spex_registry.lock);
+    return ends && sampling.period ? spex_probe_state(info->probe, 0).sampling : sampling;
 }
 
 uint32_t spex_profile_next_probe(uint32_t index) {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "site/sampling.h"
+#include "site/selection/sampling.h"
 
 struct spex_probe_state {
     /* Sites that are loaded, and those of them that are on. */

@@ -45,18 +45,32 @@ const struct spex_site_info *spex_site_info(uint32_t index) {
     return &spex_registry.infos[index];
 }
 
-/* Sets the site's sampling by the selection, or by what the process needs where no item of the
+/* Selects the site's sampling by the selection, or by what the process needs where no item of the
  * selection matches. The controller's period ends when the selection switches the site off. */
-static void site_apply_selection(struct spex_site_info *info) {
-    if (!info->site || spex_site_is_region(info))
-        return;
+static void site_select(struct spex_site_info *info) {
     const struct spex_selection_probe probe = spex_site_selected_by(info);
-    bool decided = spex_selection_decider(&spex_registry.selection, &probe);
+    const struct spex_selection_item *decided =
+        spex_selection_decider(&spex_registry.selection, &probe);
+    info->leased_until_ns = decided ? decided->until_ns : 0;
     info->selected =
         spex_selection_sampling(decided ? &spex_registry.selection : &spex_registry.needed, &probe);
     if (!info->selected.period)
         info->slowed = 0;
-    spex_control_update(info);
+}
+
+static bool site_is_selected_itself(const struct spex_site_info *info) {
+    return info->site && !spex_site_is_region(info) && !spex_control_ends_span(info);
+}
+
+void spex_registry_apply_selection(void) {
+    uint64_t last_ns, end_ns = spex_selection_leases(&spex_registry.selection, &last_ns);
+    spex_store_relaxed(&spex_registry.lease_end_ns, end_ns);
+    for (uint32_t i = 0; i < spex_registry.count; i++)
+        if (site_is_selected_itself(&spex_registry.infos[i]))
+            site_select(&spex_registry.infos[i]);
+    spex_control_select_span_ends();
+    spex_control_update_all();
+    spex_control_set_all_regions();
 }
 
 /* Returns the number of values in a record of the site beside the weight. */
@@ -194,6 +208,7 @@ static struct spex_site_info *info_add(const struct spex_site *site,
         .values = site_values(site),
         .probe = SPEX_MAX_SITES,
         .next = SPEX_MAX_SITES,
+        .group = SPEX_MAX_SITES,
     };
     if (spex_site_is_region(info))
         spex_registry.regions++;
@@ -223,7 +238,10 @@ static bool site_register(struct spex_site *site, const struct spex_probe_identi
     spex_store_relaxed(&site->probe_id, info->probe_id);
     *next = site->index + 1;
     /* May switch the site on, so it comes after the index. */
-    site_apply_selection(info);
+    if (site_is_selected_itself(info)) {
+        site_select(info);
+        spex_control_update(info);
+    }
     return true;
 }
 
@@ -275,10 +293,19 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
     if (fresh) {
         **link = (struct spex_module){.sites = sites, .sites_end = sites_end};
         sites_register(sites, sites_end, names, names_end, spex_provider_keep(provider));
-        for (const struct spex_site *site = sites; site < sites_end; site++)
+        bool spans = false;
+        for (const struct spex_site *site = sites; site < sites_end; site++) {
             (*link)->regions |= site->region != 0;
-        if ((*link)->regions)
+            spans |= spex_site_type_(site) == SPEX_SPAN;
+        }
+        if (spans) {
+            spex_control_select_span_ends();
+            spex_control_update_all();
+        }
+        if ((*link)->regions) {
+            spex_probe_groups_join(*link);
             spex_control_set_regions(*link);
+        }
     }
     pthread_mutex_unlock(&spex_registry.lock);
     /* Collectors sleep without a time limit while no site is on. */
@@ -324,16 +351,33 @@ uint32_t spex_sites_on(void) {
     return on;
 }
 
-/* A longer period of a probe within a region changes the region's period, too. */
-void spex_probe_throttle(uint32_t first, uint32_t period) {
-    pthread_mutex_lock(&spex_registry.lock);
+/* Sets the controller's period of the probe's sites; returns whether one had another. */
+static bool probe_set_slowed(uint32_t first, uint32_t period) {
+    bool changed = false;
     for (uint32_t i = first; i < SPEX_MAX_SITES; i = spex_registry.infos[i].next) {
         struct spex_site_info *info = &spex_registry.infos[i];
         if (!info->site || !info->selected.period || info->slowed == period)
             continue;
         info->slowed = period;
-        spex_control_update(info);
+        changed = true;
     }
+    return changed;
+}
+
+static void probe_throttle(uint32_t first, uint32_t period) {
+    if (probe_set_slowed(first, period))
+        spex_control_update_probe(first);
+}
+
+/* A longer period of a probe within a region changes the region's period, too. */
+void spex_probe_throttle(uint32_t first, uint32_t period) {
+    pthread_mutex_lock(&spex_registry.lock);
+    if (!spex_site_is_region(&spex_registry.infos[first]))
+        probe_throttle(first, period);
+    else
+        for (uint32_t i = 0; i < spex_registry.count; i++)
+            if (spex_registry.infos[i].probe == i && spex_registry.infos[i].group == first)
+                probe_throttle(i, period);
     spex_control_set_all_regions();
     pthread_mutex_unlock(&spex_registry.lock);
 }
@@ -350,9 +394,8 @@ void spex_sites_bound_records(bool bounded) {
 int spex_sites_select(struct spex_selection selection) {
     pthread_mutex_lock(&spex_registry.lock);
     int err = spex_selection_change(&spex_registry.selection, &selection);
-    for (uint32_t i = 0; i < spex_registry.count && !err; i++)
-        site_apply_selection(&spex_registry.infos[i]);
-    spex_control_set_all_regions();
+    if (!err)
+        spex_registry_apply_selection();
     pthread_mutex_unlock(&spex_registry.lock);
     return err ? err : (int)spex_sites_on();
 }
@@ -362,9 +405,7 @@ void spex_sites_need(struct spex_selection selection) {
     pthread_mutex_lock(&spex_registry.lock);
     spex_selection_free(&spex_registry.needed);
     spex_registry.needed = selection;
-    for (uint32_t i = 0; i < spex_registry.count; i++)
-        site_apply_selection(&spex_registry.infos[i]);
-    spex_control_set_all_regions();
+    spex_registry_apply_selection();
     pthread_mutex_unlock(&spex_registry.lock);
 }
 
@@ -432,5 +473,6 @@ void spex_sites_inherit(struct spex_selection *selection) {
     pthread_mutex_lock(&spex_registry.lock);
     *selection = spex_registry.selection;
     spex_registry.selection = (struct spex_selection){0};
+    spex_store_relaxed(&spex_registry.lease_end_ns, 0);
     pthread_mutex_unlock(&spex_registry.lock);
 }

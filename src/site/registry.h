@@ -11,7 +11,7 @@
 
 #include "ring/record_layout.h"
 #include "site/probe_state.h"
-#include "site/selection.h"
+#include "site/selection/selection.h"
 #include "site/site_info.h"
 
 /* Returns how many sites have been registered so far, those of regions included. Lock-free. The
@@ -26,10 +26,22 @@ uint32_t spex_sites_of_probes(void);
 uint32_t spex_sites_on(void);
 uint32_t spex_sites_refused(void);
 
+/* How often each site has been switched on and off: odd while it is on. Who reads the same odd
+ * number twice knows that the site has been on all the while. The last element belongs to
+ * calibration. */
+extern uint32_t spex_site_switched[SPEX_MAX_SITES + 1];
+
 /* Returns the info of a site. `index` is below spex_sites_count(). Lock-free. */
 const struct spex_site_info *spex_site_info(uint32_t index);
 
-/* Limits the probe whose first site is `first` to one record in `period` executions. Where this is
+/* Returns the group of the probe whose first site is `index`, or of the region whose site it is:
+ * the first site of a region in the group; SPEX_MAX_SITES: the probe stands in no region. Probes
+ * that stand in one region are a group, with those that stand in another region with one of them:
+ * they are sampled, and held off, together. Groups become larger when libraries are loaded. */
+uint32_t spex_probe_group(uint32_t index);
+
+/* Limits the probe whose first site is `first`, or all probes of the group `first`, to one record
+ * in `period` executions. Where this is
  * longer than the selected period, executions are sampled at random. 0: the selection alone
  * decides; SPEX_SITE_HELD: no records; SPEX_SITE_POLLED: the sites are polled only. Holds until the
  * next call, or until the selection switches the site off. */
@@ -48,7 +60,8 @@ static inline struct spex_selection_probe spex_site_selected_by(const struct spe
     };
 }
 
-/* Sets the function that is called before a site goes on, with the type and the detail of the site.
+/* Sets the function that is called before a site goes on, with the type and the detail of the site,
+ * 0 and 0 for a region.
  * The registry's lock is held then, so the function must not call the registry. To be called before
  * any site is on. */
 void spex_sites_prepare_types(void (*prepare_type)(uint32_t type, unsigned detail));
@@ -62,12 +75,32 @@ void spex_sites_bound_records(bool bounded);
  * sites that are on; or -E2BIG or -ENOMEM, and everything is as it was. */
 int spex_sites_select(struct spex_selection selection);
 
+/* Adds a selection that holds until `until_ns` of CLOCK_BOOTTIME; one that is not relative stands in
+ * place of what is selected until then. Otherwise as spex_sites_select, which ends the leases of
+ * what it decides about. */
+int spex_sites_lease(struct spex_selection selection, uint64_t until_ns);
+
+/* Ends the leases that are over at `now_ns` of CLOCK_BOOTTIME. Without any this is one load. */
+void spex_sites_leases_end(uint64_t now_ns);
+
+/* The same as a chore of the collector: at the present time, and in how many nanoseconds the next
+ * lease ends; UINT64_MAX: there is none. */
+void spex_leases_pass(void);
+uint64_t spex_leases_due_ns(void);
+
+/* Writes what is leased, as spex_selection_leased_text; an empty text where it does not fit.
+ * Returns in how many nanoseconds the last lease ends; 0: there is none. */
+uint64_t spex_sites_leased(char *text, size_t size);
+
+/* Returns in how many nanoseconds the lease ends that decides about the site; 0: none does. */
+uint64_t spex_site_leased_ns(uint32_t index);
+
 /* Replaces the selection of the process itself, such as that of a program that tunes itself. It
  * decides about the sites that no item of the user's selection matches. Takes over the contents of
  * `selection`. */
 void spex_sites_need(struct spex_selection selection);
 
-/* Writes the selection in force; returns as spex_selection_text. */
+/* Writes the selection, without what is leased; returns as spex_selection_text. */
 int spex_sites_selection(char *text, size_t size);
 
 /* The polled sites; the sites of one probe follow each other. */

@@ -3,3 +3,4 @@
 
 /* All zero, so that it takes no room in programs' files. */
 struct spex_registry spex_registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
+uint32_t spex_site_switched[SPEX_MAX_SITES + 1];

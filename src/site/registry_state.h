@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The registry's state. Only the files of the registry share it: registry.c, control_word.c,
- * probe_identity.c and probe_state.c. */
+ * leases.c, probe_identity.c and probe_state.c. */
 #ifndef SPEX_SITE_REGISTRY_STATE_H
 #define SPEX_SITE_REGISTRY_STATE_H
 
@@ -38,8 +38,9 @@ struct spex_registry {
     uint32_t refused;
     /* Grows by 1 when a site begins or ceases to be polled. */
     uint32_t polling_changes;
-    /* The user's selection. */
+    /* The user's selection, and when its first lease ends (CLOCK_BOOTTIME; 0: none does). */
     struct spex_selection selection;
+    uint64_t lease_end_ns;
     /* The selection of the process itself. Decides about the sites that `selection` does not
      * match. */
     struct spex_selection needed;
@@ -55,5 +56,11 @@ struct spex_registry {
 };
 
 extern struct spex_registry spex_registry;
+
+/* Applies the selections to all sites. The lock is held. */
+void spex_registry_apply_selection(void);
+
+/* Makes groups of the probes that stand in the module's regions. With the registry's lock held. */
+void spex_probe_groups_join(const struct spex_module *module);
 
 #endif

@@ -10,7 +10,7 @@
 #include <spex/probe.h>
 
 #include "site/registry.h"
-#include "site/sampling.h"
+#include "site/selection/sampling.h"
 
 /* The largest generation of a countdown. Countdowns have even generations; behind this one comes 2
  * again. It is a multiple of 4, so that two successive ones have different slots. */

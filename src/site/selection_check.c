@@ -166,10 +166,9 @@ int spex_selection_unmatched(const struct spex_selection *selection, char *text,
     return (int)unmatched;
 }
 
-/* Returns whether the selection wants the site polled, though executions of its type take no
- * time. */
-static bool wants_snapshot_polled(const struct spex_selection *selection,
-                                  const struct spex_site_info *info) {
+/* Returns whether the selection wants the site polled, though no thread is ever within its type. */
+static bool wants_unpollable_polled(const struct spex_selection *selection,
+                                    const struct spex_site_info *info) {
     const struct spex_selection_probe probe = spex_site_selected_by(info);
     const struct spex_selection_item *item = spex_selection_decider(selection, &probe);
     return item && item->sampling.kind == SPEX_SAMPLING_POLLING &&
@@ -182,7 +181,7 @@ static unsigned infos_keep_unpolled(const struct spex_selection *selection,
                                     const struct spex_site_info **infos, uint32_t count) {
     unsigned kept = 0;
     for (uint32_t i = 0; i < count; i++) {
-        bool there = !wants_snapshot_polled(selection, infos[i]);
+        bool there = !wants_unpollable_polled(selection, infos[i]);
         for (unsigned k = 0; k < kept && !there; k++)
             there = infos[k]->probe == infos[i]->probe;
         if (!there)
@@ -195,7 +194,7 @@ static unsigned infos_keep_unpolled(const struct spex_selection *selection,
 static void line_add_unpolled(struct line *line, const struct spex_site_info **infos,
                               unsigned count) {
     bool mixed = is_mixed(infos, count);
-    line_add(line, "snapshots take no time and cannot be polled, so they stay off: ");
+    line_add(line, "snapshots and spans cannot be polled, so they stay off: ");
     for (unsigned i = 0; i < count && i < NAMED_MOST; i++) {
         char probe[SPEX_PROBE_TEXT_BYTES];
         line_add(line, "%s%s", i ? ", " : "", info_called(infos[i], mixed, probe, sizeof(probe)));

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "site/selection.h"
+#include "site/selection/selection.h"
 
 /* Bytes for the text of either function. */
 enum { SPEX_SELECTION_CHECK_BYTES = 480 };
@@ -19,10 +19,10 @@ enum { SPEX_SELECTION_CHECK_BYTES = 480 };
  * items, or -ENOMEM. */
 int spex_selection_unmatched(const struct spex_selection *selection, char *text, size_t size);
 
-/* If items want SNAPSHOT probes polled, which take no time, writes one printable line to `text`,
- * cut to `size` bytes:
+/* If items want SNAPSHOT or SPAN probes polled, which no thread is ever within, writes one
+ * printable line to `text`, cut to `size` bytes:
  *
- *     snapshots take no time and cannot be polled, so they stay off: state, 7 and 2 more
+ *     snapshots and spans cannot be polled, so they stay off: state, 7 and 2 more
  *
  * Returns the number of these probes, or -ENOMEM. */
 int spex_selection_unpolled(const struct spex_selection *selection, char *text, size_t size);

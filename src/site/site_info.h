@@ -9,7 +9,7 @@
 
 #include <spex/site.h>
 
-#include "site/sampling.h"
+#include "site/selection/sampling.h"
 
 /* Measures how long at least one of a probe's sites was in some state. */
 struct spex_site_clock {
@@ -58,8 +58,13 @@ struct spex_site_info {
     uint16_t probe;
     /* The next site of the probe; SPEX_MAX_SITES at the end. */
     uint16_t next;
+    /* In a probe's first site and in the site of a region: the group (registry.h), by the index of
+     * a region's site; SPEX_MAX_SITES: none. */
+    uint16_t group;
     /* The sampling that the selection gives the site; period 0: off. */
     struct spex_sampling selected;
+    /* When the lease of that ends (CLOCK_BOOTTIME); 0: it is not leased. */
+    uint64_t leased_until_ns;
     /* The shortest period that the controller allows; 0: any; or SPEX_SITE_HELD,
      * SPEX_SITE_POLLED. */
     uint32_t slowed;

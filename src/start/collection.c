@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "collect/collector.h"
+#include "collect/dump_request.h"
 #include "collect/metrics.h"
 #include "collect/sinks.h"
 #include "collect/stream.h"
@@ -17,6 +18,9 @@
 #include "probe/thread_budget.h"
 #include "rate/controller.h"
 #include "rate/occupancy_sampler.h"
+#include "ring/rings.h"
+#include "serve/own_trace.h"
+#include "site/registry.h"
 #include "start/life_state.h"
 #include "text/message.h"
 
@@ -38,23 +42,54 @@ const char *spex_life_out_after(const char *prefix) {
     return out && strncmp(out, prefix, length) == 0 ? out + length : NULL;
 }
 
+const char *spex_life_out_command(void) {
+    const char *metrics = spex_life_out_after(SPEX_OUT_METRICS);
+    return metrics ? metrics : spex_life_out_after(SPEX_OUT_RECORD);
+}
+
 void spex_life_out_give_up(void) {
     spex_life.settings.out = NULL;
     spex_life.out_given_up = true;
 }
 
-/* Opens the sink that the process always has: a stream where SPEX_OUT names a socket, metrics
- * otherwise. The list of sinks frees it when spex stops. */
-static int sink_open(void) {
+/* Opens the stream to the socket at `path`, without which the probes stay off. */
+static int stream_open(const char *path, bool dumps) {
+    struct spex_sink *sink = NULL;
+    int err = spex_stream_open(path, &spex_life.settings.handover, dumps,
+                               spex_life.settings.collectors, &sink);
+    if (err)
+        spex_life_out_give_up();
+    else
+        spex_sinks_add(sink);
+    return err;
+}
+
+/* Opens the trace in the folder `path`. Without it the program goes on, and its probes stay off. */
+static int trace_open(const char *path) {
+    struct spex_sink *sink = NULL;
+    int err = spex_own_trace_open(path, spex_life.settings.collectors, &sink);
+    if (err)
+        spex_life_out_give_up();
+    else
+        spex_sinks_add(sink);
+    return err;
+}
+
+/* Opens the sinks that the process has from the beginning: a stream where SPEX_OUT names a socket
+ * for it, a trace where it names a folder, and metrics but for a stream alone. Metrics come last,
+ * since the trace tells of them at its end. The list of sinks frees them when spex stops. */
+static int sinks_open(void) {
     struct spex_sink *sink = NULL;
     const char *stream = spex_life_out_after(SPEX_OUT_STREAM);
-    int err = stream ? spex_stream_open(stream, &spex_life.settings.handover,
-                                        spex_life.settings.collectors, &sink)
-                     : spex_metrics_open(&sink);
+    const char *record = spex_life_out_after(SPEX_OUT_RECORD);
+    const char *trace = spex_life_out_after(SPEX_OUT_TRACE);
+    int err = stream || record ? stream_open(stream ? stream : record, record) : 0;
+    err = trace ? trace_open(trace) : err;
+    if (err || stream)
+        return err;
+    err = spex_metrics_open(&sink);
     if (!err)
         spex_sinks_add(sink);
-    else if (stream)
-        spex_life_out_give_up();
     return err;
 }
 
@@ -64,14 +99,14 @@ static int sink_open(void) {
 int spex_collection_output_open(bool table) {
     const char *out = spex_life.settings.out;
     if (spex_life.output || spex_life_out_after(SPEX_OUT_STREAM) ||
-        spex_life_out_after(SPEX_OUT_METRICS) || !(out || table))
+        spex_life_out_after(SPEX_OUT_TRACE) || spex_life_out_command() || !(out || table))
         return 0;
     return spex_end_table_open(out, &spex_life.output);
 }
 
 static int outputs_open(bool table) {
     int err = spex_collection_output_open(table);
-    return err ? err : sink_open();
+    return err ? err : sinks_open();
 }
 
 /* Returns whether another process takes the records. Then the controller does not change what is
@@ -116,12 +151,16 @@ int spex_collection_models_begin(struct spex_error *error) {
     return 0;
 }
 
-/* Chores of the first collector: looks at polled probes, the controller, and messages about
- * overruns of regions. */
+/* Chores of the first collector: ends of leases, looks at polled probes, the controller, messages
+ * about overruns of regions, and requests for dumps. */
 static const struct spex_chore chores[] = {
-    {spex_occupancy_sampler_pass, spex_occupancy_sampler_wait, NULL},
-    {spex_controller_pass, spex_controller_due_ns, spex_controller_holds},
-    {spex_regions_tell, NULL, NULL},
+    {.pass = spex_leases_pass, .due_ns = spex_leases_due_ns, .timed = true},
+    {.pass = spex_occupancy_sampler_pass, .due_ns = spex_occupancy_sampler_wait},
+    {.pass = spex_controller_pass,
+     .due_ns = spex_controller_due_ns,
+     .holds = spex_controller_holds},
+    {.pass = spex_regions_tell},
+    {.pass = spex_dump_request_pass},
 };
 
 /* The caller switches sites on after this, so that no probe writes before there are rings. After an
@@ -129,6 +168,8 @@ static const struct spex_chore chores[] = {
  * still be writing to them. */
 int spex_collection_start(bool table) {
     const struct spex_settings *settings = &spex_life.settings;
+    if (spex_life_out_after(SPEX_OUT_RECORD))
+        spex_rings_share();
     int err = spex_probes_prepare(settings->ring_records, settings->ring_cpus, settings->commit,
                                   settings->calibrate);
     if (err) {

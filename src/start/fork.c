@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/service_thread.h"
 #include "collect/collector.h"
+#include "collect/dump_request.h"
 #include "collect/metrics.h"
 #include "collect/sinks.h"
 #include "counters/counters.h"
@@ -21,7 +22,8 @@
 #include "ring/doorbell.h"
 #include "ring/rings.h"
 #include "site/registry.h"
-#include "site/selection.h"
+#include "site/selection/selection.h"
+#include "spans/open_spans.h"
 #include "start/life_state.h"
 
 /* Longest time that a fork waits for spex's threads to be between passes: a sink that blocks must
@@ -75,6 +77,7 @@ static void fork_child(void) {
     struct spex_selection selection;
     spex_counters_fork_child();
     spex_sinks_fork_child();
+    spex_dump_request_forget();
     spex_metrics_fork_child();
     spex_controller_end();
     spex_sites_fork_child();
@@ -84,6 +87,7 @@ static void fork_child(void) {
     spex_kernel_sampler_fork_child();
     spex_service_threads_fork_child();
     spex_threads_fork_child();
+    spex_open_spans_clear(&spex_open_spans);
     spex_rings_fork_child();
     spex_end_table_abandon(spex_life.output); /* which the parent has */
     spex_life.output = NULL;

@@ -44,13 +44,18 @@ extern struct spex_life spex_life;
 /* Frees what the settings point to. */
 void spex_life_settings_free(void);
 
-/* SPEX_OUT of these prefixes: a socket to stream records to, and one of a command that is sent
- * metrics. */
+/* SPEX_OUT of these prefixes: a socket to stream records to, one of a command that is sent metrics,
+ * one of a command that is sent both, over two connections, and a folder for a trace. */
 #define SPEX_OUT_STREAM  "unix:"
 #define SPEX_OUT_METRICS "metrics:"
+#define SPEX_OUT_RECORD  "record:"
+#define SPEX_OUT_TRACE   "ctf:"
 
 /* The rest of SPEX_OUT behind the prefix; NULL: SPEX_OUT does not begin with it. */
 const char *spex_life_out_after(const char *prefix);
+
+/* The socket of the command that is sent metrics; NULL: there is none. */
+const char *spex_life_out_command(void);
 
 /* Forgets SPEX_OUT after its command could not be reached. */
 void spex_life_out_give_up(void);
@@ -73,9 +78,9 @@ int spex_collection_models_begin(struct spex_error *error);
 
 /* requests.c */
 
-/* As spex_set. `answer` gets the messages for a command; NULL: the program itself selects, and
+/* As spex_set, or for `lease_ms`, if that is not 0, as spex_set_for. `answer` gets the messages for a command; NULL: the program itself selects, and
  * messages go to standard error. */
-int spex_life_select_locked(const char *probes, char *answer, size_t size);
+int spex_life_select_locked(const char *probes, uint32_t lease_ms, char *answer, size_t size);
 
 /* Selects what `spex set --follow` has left for programs of this name. A failure is a line on
  * standard error. */

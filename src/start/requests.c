@@ -12,13 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
+#include "base/grown.h"
 #include "collect/collector.h"
 #include "collect/stream.h"
 #include "kernels/kernel_sampler.h"
+#include "rate/controller.h"
 #include "ring/doorbell.h"
 #include "site/registry.h"
-#include "site/selection.h"
+#include "site/selection/selection.h"
 #include "site/selection_check.h"
 #include "start/life.h"
 #include "start/life_state.h"
@@ -45,7 +49,7 @@ __attribute__((format(printf, 3, 4))) static void answer_write(char *answer, siz
  * nothing. A request of a command (`answer` is set) opens no table. Warnings do not fail the
  * selection: probes that cannot be polled, and items that match no probe, which a library may bring
  * later. Returns the number of sites that are on. */
-int spex_life_select_locked(const char *probes, char *answer, size_t size) {
+static int select_locked(const char *probes, uint32_t lease_ms, char *answer, size_t size) {
     struct spex_selection selection;
     struct spex_error error;
     char unmatched[SPEX_SELECTION_CHECK_BYTES];
@@ -68,27 +72,40 @@ int spex_life_select_locked(const char *probes, char *answer, size_t size) {
         answer_write(answer, size, "%s", unmatched);
     if (spex_selection_unmatched(&selection, unmatched, sizeof(unmatched)) > 0)
         answer_write(answer, size, "%s", unmatched);
-    int on = spex_sites_select(selection);
+    int on = lease_ms ? spex_sites_lease(selection, spex_clock_ns(CLOCK_BOOTTIME) +
+                                                        lease_ms * UINT64_C(1000000))
+                      : spex_sites_select(selection);
     if (on < 0)
         answer_write(answer, size, "probe selection: stays as it was: %s", strerror(-on));
     spex_doorbell_ring();
     return on;
 }
 
+/* What the calibration of types and the start of collectors take is part of the budget. */
+int spex_life_select_locked(const char *probes, uint32_t lease_ms, char *answer, size_t size) {
+    uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    int on = select_locked(probes, lease_ms, answer, size);
+    spex_controller_charge(spex_grown(begin, spex_clock_ns(CLOCK_THREAD_CPUTIME_ID)));
+    return on;
+}
+
 /* The requests of the control thread: -EBUSY at once where the lock is taken. */
-static int request_select(const char *probes, bool follow, char *answer, size_t size) {
+static int request_select(const char *probes, bool follow, uint32_t lease_ms, char *answer,
+                          size_t size) {
     if (pthread_mutex_trylock(&spex_life.lock) != 0)
         return -EBUSY;
-    int on = spex_life.started ? spex_life_select_locked(probes, answer, size) : -EPERM;
+    int on = spex_life.started ? spex_life_select_locked(probes, lease_ms, answer, size) : -EPERM;
     spex_life.settings.follow |= follow && on >= 0;
     pthread_mutex_unlock(&spex_life.lock);
     return on;
 }
 
 /* A stream that is attached owns the socket; after an error the connection keeps it. */
-static int stream_locked(struct spex_descriptor socket, uint32_t types, char *answer, size_t size) {
-    int err = spex_life.started ? spex_stream_attach(socket, types, spex_life.settings.collectors)
-                                : -EPERM;
+static int stream_locked(struct spex_descriptor socket, uint32_t types, bool dumps, char *answer,
+                         size_t size) {
+    int err = spex_life.started
+                  ? spex_stream_attach(socket, types, dumps, spex_life.settings.collectors)
+                  : -EPERM;
     if (err == -EUSERS)
         answer_write(answer, size, "this program streams to %d others already: no more may be",
                      SPEX_STREAMS_MAX);
@@ -98,11 +115,11 @@ static int stream_locked(struct spex_descriptor socket, uint32_t types, char *an
     return err;
 }
 
-static int request_stream(struct spex_descriptor socket, uint32_t types, char *answer,
+static int request_stream(struct spex_descriptor socket, uint32_t types, bool dumps, char *answer,
                           size_t size) {
     if (pthread_mutex_trylock(&spex_life.lock) != 0)
         return -EBUSY;
-    int err = stream_locked(socket, types, answer, size);
+    int err = stream_locked(socket, types, dumps, answer, size);
     pthread_mutex_unlock(&spex_life.lock);
     return err;
 }
@@ -167,7 +184,7 @@ static void door_open(void) {
 /* Without the control socket the program runs all the same. A command that cannot be called is an
  * error: it has started the program to get the figures. */
 void spex_life_control_start(void) {
-    const char *command = spex_life_out_after(SPEX_OUT_METRICS);
+    const char *command = spex_life_out_command();
     struct spex_error error;
     door_open();
     if (!command || spex_control_call(&spex_life_requests, command, &spex_life.settings.handover,
@@ -185,7 +202,7 @@ void spex_life_select_standing(void) {
     if (err)
         snprintf(answer, sizeof(answer), "%s", strerror(-err));
     else
-        err = spex_life_select_locked(text, answer, sizeof(answer));
+        err = spex_life_select_locked(text, 0, answer, sizeof(answer));
     if (err < 0)
         spex_message("the selection of `spex set --follow`: %s", answer);
     else

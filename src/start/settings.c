@@ -17,6 +17,7 @@
 #include "kernels/sampling_plan.h"
 #include "rate/budget.h"
 #include "rate/occupancy_sampler.h"
+#include "start/life_state.h"
 #include "text/message.h"
 #include "text/variables.h"
 
@@ -26,9 +27,35 @@
 /* Limits of settings that are not checked elsewhere. */
 enum { RING_RECORDS_MAX = 1 << 24, BATCH_RECORDS_MAX = 4096 };
 
+/* What they are when absent. RING_RECORDS_KEPT: where all records are kept, so that millions a
+ * second are not lost while another program has the processor. A batch fits into one frame of the
+ * stream. */
+enum { RING_RECORDS = 8192, RING_RECORDS_KEPT = 32768, BATCH_RECORDS = 768 };
+
+/* Whether all records go to a trace. */
+static bool keeps_records(const char *out) {
+    return out && (strncmp(out, SPEX_OUT_RECORD, strlen(SPEX_OUT_RECORD)) == 0 ||
+                   strncmp(out, SPEX_OUT_TRACE, strlen(SPEX_OUT_TRACE)) == 0);
+}
+
+/* The settings that are numbers, and their ranges. */
+static const struct number {
+    enum spex_variable variable;
+    unsigned offset; /* in struct spex_settings */
+    unsigned low, high;
+} numbers[] = {
+    {SPEX_VARIABLE_COLLECTORS, offsetof(struct spex_settings, collectors), 1, SPEX_MAX_COLLECTORS},
+    {SPEX_VARIABLE_PROBING, offsetof(struct spex_settings, probing), 1, SPEX_POLLING_HZ_MAX},
+    {SPEX_VARIABLE_RING_RECORDS, offsetof(struct spex_settings, ring_records), 2, RING_RECORDS_MAX},
+    {SPEX_VARIABLE_BATCH_RECORDS, offsetof(struct spex_settings, batch_records), 1,
+     BATCH_RECORDS_MAX},
+    {SPEX_VARIABLE_RING_CPUS, offsetof(struct spex_settings, ring_cpus), 0, 65535},
+    {SPEX_VARIABLE_CALIBRATE, offsetof(struct spex_settings, calibrate), 0, 1},
+};
+
 /* Reads a number from the environment; *value stays where the variable is not set. Signs and
  * spaces, which strtoul accepts, are refused. RING_RECORDS_MAX is the greatest number that any
- * setting allows; check_range has the range of each. */
+ * setting allows. */
 static int read_number(enum spex_variable variable, unsigned *value) {
     const char *text = spex_variable_text(variable);
     if (!text)
@@ -45,13 +72,23 @@ static int read_number(enum spex_variable variable, unsigned *value) {
 }
 
 /* The message names the variable, also where the value is from the options. */
-static int check_range(enum spex_variable variable, unsigned value, unsigned low, unsigned high,
-                       bool power_of_two) {
-    if (value >= low && value <= high && !(power_of_two && (value & (value - 1))))
+static int check_range(const struct number *number, unsigned value) {
+    bool power_of_two = number->variable == SPEX_VARIABLE_RING_RECORDS;
+    if (value >= number->low && value <= number->high && !(power_of_two && (value & (value - 1))))
         return 0;
-    spex_message("%s=%u: %s of %u to %u was expected", spex_variable_name(variable), value,
-                 power_of_two ? "a power of two" : "a number", low, high);
+    spex_message("%s=%u: %s of %u to %u was expected", spex_variable_name(number->variable), value,
+                 power_of_two ? "a power of two" : "a number", number->low, number->high);
     return -EINVAL;
+}
+
+static int read_numbers(struct spex_settings *settings) {
+    int err = 0;
+    for (size_t n = 0; !err && n < sizeof(numbers) / sizeof(numbers[0]); n++) {
+        unsigned *value = (void *)((char *)settings + numbers[n].offset);
+        err = read_number(numbers[n].variable, value);
+        err = err ? err : check_range(&numbers[n], *value);
+    }
+    return err;
 }
 
 /* Returns the environment's text, else the option's; NULL where there is none or it is empty. */
@@ -192,40 +229,22 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
         .models = read_text(SPEX_VARIABLE_MODELS, options->models),
         .probing = SPEX_POLLING_HZ,
         .collectors = options->collectors ? options->collectors : 1,
-        .ring_records = options->ring_records ? options->ring_records : 8192,
-        .batch_records = options->batch_records ? options->batch_records : 256,
+        .ring_records = options->ring_records,
+        .batch_records = options->batch_records ? options->batch_records : BATCH_RECORDS,
         .ring_cpus = options->ring_cpus,
+        .calibrate = !options->no_calibration,
         .polls = options->polls,
     };
-    unsigned calibrate = !options->no_calibration;
-    int err = read_number(SPEX_VARIABLE_COLLECTORS, &settings->collectors);
-    err = err ? err : read_number(SPEX_VARIABLE_PROBING, &settings->probing);
-    err = err ? err : read_number(SPEX_VARIABLE_RING_RECORDS, &settings->ring_records);
-    err = err ? err : read_number(SPEX_VARIABLE_BATCH_RECORDS, &settings->batch_records);
-    err = err ? err : read_number(SPEX_VARIABLE_RING_CPUS, &settings->ring_cpus);
-    err = err ? err : read_number(SPEX_VARIABLE_CALIBRATE, &calibrate);
+    if (!settings->ring_records)
+        settings->ring_records = keeps_records(settings->out) ? RING_RECORDS_KEPT : RING_RECORDS;
+    int err = read_numbers(settings);
     err = err ? err : read_commit(options->commit, &settings->commit);
     err = err ? err : read_samples(options->samples, &settings->samples);
     err = err ? err : read_forks(settings);
     err = err ? err : read_budgets(options, settings);
     err = err ? err : read_rate_policy(options->rate_policy, settings);
     err = err ? err : read_control(options->control, settings);
-    settings->calibrate = calibrate;
     err = err ? err : check_budgets(settings);
-    err = err ? err : check_range(SPEX_VARIABLE_RING_CPUS, settings->ring_cpus, 0, 65535, false);
-    err = err ? err : check_range(SPEX_VARIABLE_CALIBRATE, calibrate, 0, 1, false);
-    err =
-        err ? err
-            : check_range(SPEX_VARIABLE_PROBING, settings->probing, 1, SPEX_POLLING_HZ_MAX, false);
-    err = err ? err
-              : check_range(SPEX_VARIABLE_COLLECTORS, settings->collectors, 1, SPEX_MAX_COLLECTORS,
-                            false);
-    err = err ? err
-              : check_range(SPEX_VARIABLE_RING_RECORDS, settings->ring_records, 2, RING_RECORDS_MAX,
-                            true);
-    err = err ? err
-              : check_range(SPEX_VARIABLE_BATCH_RECORDS, settings->batch_records, 1,
-                            BATCH_RECORDS_MAX, false);
     err = err ? err : spex_counters_allow(read_text(SPEX_VARIABLE_COUNTERS, NULL));
     if (err)
         spex_shared_object_close(&settings->rate_object);

@@ -31,7 +31,7 @@ struct spex_settings {
     /* 0: all. */
     unsigned ring_cpus;
     enum spex_commit commit;
-    bool calibrate;
+    unsigned calibrate; /* 0 or 1 */
     /* There is to be no control socket. */
     bool closed;
     /* The program calls spex_poll instead of having a thread wait for commands. */

@@ -9,11 +9,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <spex/atomic.h>
 #include <spex/spex.h>
 
 #include "base/clock.h"
+#include "base/grown.h"
 #include "collect/collector.h"
 #include "collect/metrics.h"
 #include "collect/sinks.h"
@@ -25,7 +27,8 @@
 #include "ring/rings.h"
 #include "site/provider.h"
 #include "site/registry.h"
-#include "site/selection.h"
+#include "site/selection/selection.h"
+#include "spans/open_spans.h"
 #include "start/life_state.h"
 #include "text/message.h"
 #include "text/variables.h"
@@ -57,6 +60,7 @@ static void stop_locked(bool at_exit) {
     spex_life_settings_free();
     spex_shared_object_close(&spex_life.settings.rate_object);
     spex_threads_give_back();
+    spex_open_spans_clear(&spex_open_spans);
     spex_life.output = NULL;
     spex_life.started = spex_life.followed = false;
 }
@@ -106,6 +110,7 @@ static int start_locked(const struct spex_options *options) {
         spex_life.followed = false;
         return followed ? 0 : -EALREADY;
     }
+    uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     spex_variables_check();
     int err = spex_settings_read(options, &spex_life.settings);
     if (err)
@@ -118,8 +123,10 @@ static int start_locked(const struct spex_options *options) {
         spex_life_control_start();
     spex_life.started = true;
     int on = err;
+    uint64_t before = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (!err && spex_life.settings.probes && !spex_life.out_given_up)
-        on = spex_life_select_locked(spex_life.settings.probes, NULL, 0);
+        on = spex_life_select_locked(spex_life.settings.probes, 0, NULL, 0);
+    spex_controller_charge(spex_grown(begin, before));
     if (on >= 0 || spex_life.out_given_up) {
         spex_life_select_standing();
         return 0;
@@ -137,13 +144,24 @@ int spex_start(const struct spex_options *options) {
     return err;
 }
 
-int spex_set(const char *probes) {
+static int set(const char *probes, uint32_t lease_ms) {
     int before = errno;
     pthread_mutex_lock(&spex_life.lock);
-    int on = spex_life.started ? spex_life_select_locked(probes, NULL, 0) : -EPERM;
+    int on = spex_life.started ? spex_life_select_locked(probes, lease_ms, NULL, 0) : -EPERM;
     pthread_mutex_unlock(&spex_life.lock);
     errno = before;
     return on;
+}
+
+int spex_set(const char *probes) {
+    return set(probes, 0);
+}
+
+/* The limits are those of commands. False for NAN. */
+int spex_set_for(const char *probes, double seconds) {
+    bool told =
+        seconds >= SPEX_CONTROL_LEASE_MIN_MS / 1e3 && seconds <= SPEX_CONTROL_LEASE_MAX_MS / 1e3;
+    return told ? set(probes, (uint32_t)(seconds * 1e3)) : -EINVAL;
 }
 
 static void stop(bool at_exit) {

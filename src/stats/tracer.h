@@ -36,8 +36,8 @@ struct spex_metrics {
     /* Timestamps of the first and the last record. */
     uint64_t first_ticks;
     uint64_t last_ticks;
-    /* Number of values: 0 for CNT, 1 for LAT and TPT (ticks), FLT, CTXSW and PERFCNTR, 2 for LLC,
-     * as given for SNAPSHOT. */
+    /* Number of values: 0 for CNT, 1 for LAT, TPT and SPAN (ticks), FLT, CTXSW and PERFCNTR, 2 for
+     * LLC, as given for SNAPSHOT. */
     unsigned series;
     /* Records with each mark of enum spex_mark, by its bit. */
     uint64_t marked[SPEX_MARKS];

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <spex/atomic.h>
 #include <spex/record.h>
 
 #include "collect/collector.h"
@@ -22,8 +23,8 @@
 /* Room for records that the tuning thread has not taken yet. */
 #define FEED_RECORDS 65536
 
-/* Least time between two takings of records: half of the 10 ms that a collector at rest sleeps
- * between passes. */
+/* Least time between two takings of records: half of the longest sleep of a collector while a run
+ * waits for records. */
 #define LOOK_NS 5000000u
 
 /* The buffer between the collectors and the tuning thread. */
@@ -239,6 +240,8 @@ void spex_feed_begin(struct spex_feed *feed, const struct spex_selection *probes
     feed->count = 0;
     feed->dropped = feed->untold = 0;
     feed->open = true;
+    /* Relaxed, as where collectors read it: a run waits for records. */
+    spex_store_relaxed(&feed_outlet.sink.prompt, true);
     feed_unlock();
 }
 
@@ -251,6 +254,7 @@ void spex_feed_select(struct spex_feed *feed, const struct spex_selection *probe
 void spex_feed_end(struct spex_feed *feed) {
     feed_lock();
     feed->open = false;
+    spex_store_relaxed(&feed_outlet.sink.prompt, false);
     feed->count = 0;
     feed_unlock();
 }

@@ -5,6 +5,8 @@
  *   command ──► SELECT text          ──► DONE status, text
  *           ──► MODELS text          ──► the same
  *           ──► FOLLOW text          ──► the same
+ *           ──► LEASE text           ──► the same
+ *           ──► DUMP text            ──► the same
  *           ──► PROFILE              ──► PROCESS TYPES… SITES… (PROBE (VALUES SPREAD)…)… DONE
  *           ──► SUBSCRIBE interval   ──► the same at each interval; at last with FINAL
  *           ──► STREAM types         ──► frames of a stream (stream_format.h) from here on, or
@@ -31,6 +33,10 @@
 #define SPEX_CONTROL_INTERVAL_MIN_MS 50
 #define SPEX_CONTROL_INTERVAL_MAX_MS 86400000
 
+/* Limits of a lease. */
+#define SPEX_CONTROL_LEASE_MIN_MS 50
+#define SPEX_CONTROL_LEASE_MAX_MS 86400000
+
 enum spex_control_kind {
     /* requests */
     SPEX_CONTROL_SELECT = 1, /* followed by a selection of probes, without a 0 at its end */
@@ -46,6 +52,12 @@ enum spex_control_kind {
     SPEX_CONTROL_MODELS,
     /* As SELECT, and children of forks go on with their parent's probes from here on. */
     SPEX_CONTROL_FOLLOW,
+    /* Followed by a reason: the program asks its flight recorder for a dump (spex_dump). */
+    SPEX_CONTROL_DUMP,
+    /* As SELECT and FOLLOW, for `interval_ms` alone, by the program's clock. Requests of their own,
+     * since a release that does not know leases would select for ever. */
+    SPEX_CONTROL_LEASE,
+    SPEX_CONTROL_LEASE_FOLLOW,
     /* frames of answers */
     SPEX_CONTROL_PROCESS = 16, /* struct spex_profile_process */
     SPEX_CONTROL_TYPES,        /* struct spex_profile_type … */
@@ -55,6 +67,10 @@ enum spex_control_kind {
     SPEX_CONTROL_DONE,         /* text: what is to be said to the user; may be empty */
     SPEX_CONTROL_SPREAD,       /* struct spex_control_spread … */
 };
+
+/* In a request for a stream, `interval_ms` holds flags, which older programs leave out: the client
+ * takes frames of the kind DUMP. */
+#define SPEX_CONTROL_STREAM_DUMPS 1u
 
 struct spex_control_request {
     uint32_t magic;

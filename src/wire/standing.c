@@ -48,10 +48,17 @@ static int read_text(int fd, char text[SPEX_CONTROL_TEXT_BYTES + 1]) {
     return memchr(text, '\0', (size_t)got) == text + got - 1 ? 0 : -EINVAL;
 }
 
+/* Mostly there is no such file, which spares the directory's check. */
+static bool is_missing(const char *directory, const char *name) {
+    char path[SPEX_CONTROL_PATH_BYTES + FILE_BYTES];
+    snprintf(path, sizeof(path), "%s/%s", directory, name);
+    return access(path, F_OK) != 0 && errno == ENOENT;
+}
+
 int spex_standing_read(const char *directory, const char *program,
                        char text[SPEX_CONTROL_TEXT_BYTES + 1]) {
     char name[FILE_BYTES];
-    if (file_name(program, name) != 0)
+    if (file_name(program, name) != 0 || is_missing(directory, name))
         return -ENOENT;
     int place = spex_control_directory_open(directory);
     if (place < 0)

@@ -3,7 +3,7 @@
  * SOCK_SEQPACKET socket, host byte order (both ends are on one machine). The program has connected
  * (SPEX_OUT=unix:PATH), or the command, to its control socket.
  *
- *   program ──► HELLO, SITES…, then CONTEXTS, RECORDS and PASS in any order, END ──► command
+ *   program ──► HELLO, RINGS, SITES…, then CONTEXTS, RECORDS, PASS and DUMP in any order, END ──► command
  *
  * A frame is its header and, right behind it, `count` entries of the kind's type. */
 #ifndef SPEX_WIRE_STREAM_FORMAT_H
@@ -15,7 +15,7 @@
 #include <spex/record.h>
 
 #define SPEX_STREAM_MAGIC       0x58455053u /* "SPEX" */
-#define SPEX_STREAM_VERSION     3
+#define SPEX_STREAM_VERSION     4
 #define SPEX_STREAM_OLDEST      2 /* the oldest version that is read */
 #define SPEX_STREAM_FRAME_BYTES 65536
 
@@ -29,6 +29,13 @@ enum spex_stream_kind {
     SPEX_STREAM_PASS, /* no entries: collector `collector` has handed over all before `watermark` */
     SPEX_STREAM_END,  /* no entries: the program has stopped spex in an orderly way */
     SPEX_STREAM_CONTEXTS, /* struct spex_stream_context, before the first record in the context */
+    /* struct spex_stream_dump, one: the program has called spex_dump. Only to commands that take
+     * such frames: those that it has called (SPEX_OUT=record:PATH), and those that have said so
+     * (SPEX_CONTROL_STREAM_DUMPS). So the version stays. */
+    SPEX_STREAM_DUMP,
+    /* struct spex_stream_rings, one, with the descriptor of their file: only to the command that has
+     * started the program to be recorded (SPEX_OUT=record:PATH). */
+    SPEX_STREAM_RINGS,
 };
 
 struct spex_stream_header {
@@ -64,10 +71,13 @@ struct spex_stream_site {
     char provider[SPEX_STREAM_TEXT_BYTES]; /* empty: not known */
     /* 1 + the developer's id; 0: it is probe_id; SPEX_STREAM_NO_ID: none. */
     uint32_t declared;
+    /* From here on not in version 3. */
+    uint32_t values; /* that a record stores beside its weight */
 };
 
-/* Bytes of a site in a stream of version 2. */
+/* Bytes of a site in streams of former versions. */
 #define SPEX_STREAM_SITE_BYTES_2 offsetof(struct spex_stream_site, provider)
+#define SPEX_STREAM_SITE_BYTES_3 offsetof(struct spex_stream_site, values)
 
 /* The developer's id; -1: the probe has a name in its place. */
 static inline int32_t spex_stream_site_id(const struct spex_stream_site *site) {
@@ -81,6 +91,20 @@ struct spex_stream_context {
     uint32_t number; /* above SPEX_CONTEXT_ROOT */
     uint32_t parent; /* a lower one */
     uint32_t kernel; /* the probe's number */
+};
+
+struct spex_stream_dump {
+    uint64_t ticks; /* when it was called */
+    char why[SPEX_STREAM_TEXT_BYTES];
+};
+
+/* The rings of the program (ring/rings.h), by which they can be read from their file. */
+struct spex_stream_rings {
+    uint64_t bytes;
+    uint32_t records; /* in each ring */
+    uint32_t cpus;
+    uint32_t commit; /* enum spex_commit */
+    uint32_t types;
 };
 
 #define SPEX_STREAM_ENTRIES_MAX(type)                                                              \

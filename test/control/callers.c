@@ -332,27 +332,22 @@ static void who_polls_and_is_not_called_leaves_nothing(void **state) {
     assert_true(is_readable(spex_poll_descriptor()));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, serving_setup, serving_teardown)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(no_thread_waits_in_a_program_that_polls, serving_teardown),
         cmocka_unit_test_teardown(who_polls_and_is_not_called_leaves_nothing, serving_teardown),
-        TEST(what_cannot_be_understood_is_refused),
-        TEST(who_does_not_speak_the_protocol_is_left),
-        TEST(who_has_said_all_gets_the_answer),
-        TEST(descriptors_that_come_along_are_closed),
-        TEST(slow_readers_cost_no_memory),
-        TEST(a_thousand_callers_leave_nothing_behind),
-        TEST(silent_clients_make_way),
-        TEST(a_burst_of_callers_is_served_to_the_last),
-        TEST(who_subscribes_keeps_his_place),
-        TEST(a_stop_does_not_wait_for_ever),
-        TEST(without_descriptors_callers_wait),
-        TEST(who_is_silent_for_long_is_left),
+        SERVING_TEST(what_cannot_be_understood_is_refused),
+        SERVING_TEST(who_does_not_speak_the_protocol_is_left),
+        SERVING_TEST(who_has_said_all_gets_the_answer),
+        SERVING_TEST(descriptors_that_come_along_are_closed),
+        SERVING_TEST(slow_readers_cost_no_memory),
+        SERVING_TEST(a_thousand_callers_leave_nothing_behind),
+        SERVING_TEST(silent_clients_make_way),
+        SERVING_TEST(a_burst_of_callers_is_served_to_the_last),
+        SERVING_TEST(who_subscribes_keeps_his_place),
+        SERVING_TEST(a_stop_does_not_wait_for_ever),
+        SERVING_TEST(without_descriptors_callers_wait),
+        SERVING_TEST(who_is_silent_for_long_is_left),
     };
-    serving_begin();
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    serving_end();
-    return failed;
+    return cmocka_run_group_tests(tests, serving_begin, serving_end);
 }

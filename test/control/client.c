@@ -2,6 +2,7 @@
 /* How commands find programs: this one again, which is there until its standard input ends. */
 #include "base/deadline.h"
 #include "serving.h"
+#include "wire/stream_format.h"
 
 #include <signal.h>
 #include <spawn.h>
@@ -89,6 +90,7 @@ static void a_process_is_found_by_its_number(void **state) {
     struct program program;
     pid_t told;
     struct spex_error error;
+    char expected[64];
     (void)state;
     program_start(&program, "serve");
     assert_int_equal(profile_of(program.process, &told, &error), 0);
@@ -98,6 +100,8 @@ static void a_process_is_found_by_its_number(void **state) {
     program_end(&program);
     assert_false(is_listed(program.process));
     assert_int_equal(profile_of(program.process, &told, &error), -ESRCH);
+    snprintf(expected, sizeof(expected), "there is no process %d", (int)program.process);
+    assert_string_equal(error.text, expected);
 }
 
 static void it_is_said_why_a_process_cannot_be_called(void **state) {
@@ -185,6 +189,81 @@ static void a_stopped_process_does_not_hold_up_its_callers(void **state) {
     program_end(&program);
 }
 
+/* What a program answers to a request for a stream, whose first frame is `first`; 0 bytes: it goes.
+ */
+static int stream_answered(const void *first, size_t bytes, struct spex_error *error) {
+    char request[256];
+    int pair[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    if (bytes)
+        assert_int_equal(send(pair[1], first, bytes, 0), bytes);
+    else
+        assert_int_equal(shutdown(pair[1], SHUT_WR), 0);
+    error->text[0] = '\0';
+    int err = spex_client_stream_over(pair[0], "lat", true, error);
+    ssize_t got = recv(pair[1], request, sizeof(request), 0);
+    const struct spex_control_request *asked = (const void *)request;
+    assert_int_equal(got, sizeof(*asked) + strlen("lat"));
+    assert_int_equal(asked->kind, SPEX_CONTROL_STREAM);
+    assert_int_equal(asked->interval_ms, SPEX_CONTROL_STREAM_DUMPS);
+    assert_memory_equal(request + sizeof(*asked), "lat", 3);
+    close(pair[0]);
+    close(pair[1]);
+    return err;
+}
+
+static void a_stream_is_given_or_refused(void **state) {
+    struct spex_control_frame done = {.magic = SPEX_CONTROL_MAGIC,
+                                      .version = SPEX_CONTROL_VERSION,
+                                      .kind = SPEX_CONTROL_DONE,
+                                      .entry_bytes = 1,
+                                      .status = -ENOSYS};
+    const uint32_t stream = SPEX_STREAM_MAGIC;
+    struct spex_error error;
+    (void)state;
+    assert_int_equal(stream_answered(&stream, sizeof(stream), &error), 0);
+    assert_int_equal(stream_answered(&done, sizeof(done), &error), -ENOSYS);
+    assert_non_null(strstr(error.text, "of a release that cannot be asked for a stream"));
+    done.status = -EACCES;
+    assert_int_equal(stream_answered(&done, sizeof(done), &error), -EACCES);
+    assert_string_equal(error.text, "Permission denied");
+    done.status = 3;
+    assert_int_equal(stream_answered(&done, sizeof(done), &error), -EPROTO);
+    struct {
+        struct spex_control_frame head;
+        char text[7];
+    } why = {.head = done, .text = "no more"};
+    why.head.status = -EUSERS;
+    why.head.count = sizeof(why.text);
+    assert_int_equal(stream_answered(&why, sizeof(why.head) + sizeof(why.text), &error), -EUSERS);
+    assert_string_equal(error.text, "no more");
+    assert_int_equal(stream_answered(NULL, 0, &error), -ECONNRESET);
+    assert_string_equal(error.text, "the program has gone");
+}
+
+/* A deadline that has passed lets nobody wait for a program that is stopped. */
+static void an_answer_is_waited_for_until_the_deadline(void **state) {
+    struct spex_profile_reader reader = {0};
+    struct program program;
+    struct spex_error error;
+    char expected[64];
+    int status;
+    (void)state;
+    program_start(&program, "serve");
+    assert_int_equal(kill(program.process, SIGSTOP), 0);
+    assert_int_equal(waitpid(program.process, &status, WUNTRACED), program.process);
+    snprintf(expected, sizeof(expected), "process %d does not answer", (int)program.process);
+    for (unsigned n = 0; n < 20; n++) {
+        assert_int_equal(spex_client_ask_until(program.process, SPEX_CONTROL_PROFILE, NULL, &reader,
+                                               spex_deadline_in(0), &error),
+                         -ETIMEDOUT);
+        assert_string_equal(error.text, expected);
+    }
+    spex_profile_reader_free(&reader);
+    assert_int_equal(kill(program.process, SIGCONT), 0);
+    program_end(&program);
+}
+
 /* Callers of many processes share the time that they have. */
 static void whoever_does_not_answer_takes_a_share_of_the_time(void **state) {
     struct spex_deadline passed = spex_deadline_in(0), later = spex_deadline_in(1e6);
@@ -198,6 +277,8 @@ static void whoever_does_not_answer_takes_a_share_of_the_time(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_is_found_by_its_number),
+        cmocka_unit_test(a_stream_is_given_or_refused),
+        cmocka_unit_test(an_answer_is_waited_for_until_the_deadline),
         cmocka_unit_test(it_is_said_why_a_process_cannot_be_called),
         cmocka_unit_test(who_pretends_to_be_another_is_not_believed),
         cmocka_unit_test(a_socket_of_another_user_is_not_believed),
@@ -211,8 +292,5 @@ int main(int argc, char **argv) {
     self = argv[0];
     if (argc > 1)
         return serve(argv[1]);
-    serving_begin();
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    serving_end();
-    return failed;
+    return cmocka_run_group_tests(tests, serving_begin, serving_end);
 }

@@ -198,8 +198,5 @@ int main(int argc, char **argv) {
     self = argv[0];
     if (argc > 1)
         serve(argv[1]);
-    serving_begin();
-    int failed = cmocka_run_group_tests_name("confined", tests, NULL, NULL);
-    serving_end();
-    return failed;
+    return cmocka_run_group_tests(tests, serving_begin, serving_end);
 }

@@ -1,49 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The listening socket: where it is, which users it keeps out, and what stays behind. */
-#include "serving.h"
+/* The listening socket: where it is, and what stays behind. */
+#include "listening.h"
 
-#include <grp.h>
-#include <sys/un.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "wire/listening_socket.h"
 
-enum { NOBODY = 65534 };
-
-#define SKIP_WITHOUT_ROOT()                                                                        \
-    if (geteuid() != 0) {                                                                          \
-        print_message("SKIP: only root can become another user\n");                                \
-        skip();                                                                                    \
-    }
-
-static const char *own_name(void) {
-    static char name[SPEX_CONTROL_NAME_BYTES];
-    spex_control_name(name);
-    return name;
-}
-
-static const char *in_directory(const char *name) {
-    static char path[SPEX_CONTROL_PATH_BYTES];
-    snprintf(path, sizeof(path), "%s/%s", serving_directory, name);
-    return path;
-}
-
 static bool is_there(const char *name) {
     struct stat file;
     return lstat(in_directory(name), &file) == 0;
-}
-
-static int begin(void **state) {
-    (void)state;
-    serving_begin();
-    return 0;
-}
-
-static int end(void **state) {
-    (void)state;
-    spex_stop();
-    serving_end();
-    return 0;
 }
 
 static int open_in(const char *chosen, struct spex_error *error) {
@@ -276,16 +243,29 @@ static void what_others_left_is_removed_and_nothing_else(void **state) {
     close(stream);
 }
 
+/* The parent may be of another namespace, and this process the first of its own. */
+static pid_t another_process(void) {
+    pid_t process = fork();
+    if (process == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            pause();
+    }
+    assert_true(process > 0);
+    return process;
+}
+
 /* Sockets that are left, of `spex run`, and one that listens though the date says otherwise. */
 static void what_is_older_than_the_process_of_its_number_is_removed(void **state) {
     const struct timespec of_1970[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
     struct spex_error error;
     char names[3][64];
     int fd = -1;
+    const pid_t others[] = {another_process(), another_process()};
     (void)state;
     for (int n = 0; n < 3; n++) {
-        snprintf(names[n], sizeof(names[n]), "%d%s%s", n < 2 ? (int)getppid() : 1,
-                 strchr(own_name(), '-'), n == 1 ? "-run" : "");
+        snprintf(names[n], sizeof(names[n]), "%d%s%s", (int)others[n / 2], strchr(own_name(), '-'),
+                 n == 1 ? "-run" : "");
         fd = socket_in(names[n], SOCK_SEQPACKET, n == 2);
         assert_int_equal(utimensat(AT_FDCWD, in_directory(names[n]), of_1970, 0), 0);
     }
@@ -293,6 +273,26 @@ static void what_is_older_than_the_process_of_its_number_is_removed(void **state
     assert_false(is_there(names[0]));
     assert_true(is_there(names[1]) && is_there(names[2]));
     close(fd);
+    for (int n = 0; n < 2; n++) {
+        kill(others[n], SIGKILL);
+        waitpid(others[n], NULL, 0);
+    }
+}
+
+static unsigned long namespace_of(const char *link) {
+    const char *path = in_directory("namespace");
+    assert_int_equal(symlink(link, path), 0);
+    unsigned long number = spex_control_namespace(path);
+    assert_int_equal(unlink(path), 0);
+    return number;
+}
+
+static void a_namespace_has_its_number(void **state) {
+    (void)state;
+    assert_int_equal(namespace_of("pid:[4026531836]"), 4026531836);
+    assert_int_equal(namespace_of("mnt:[4026531836]"), 0);
+    assert_int_equal(namespace_of("pid"), 0);
+    assert_int_equal(spex_control_namespace(in_directory("namespace")), 0);
 }
 
 static void its_own_old_socket_is_replaced(void **state) {
@@ -329,148 +329,7 @@ static void a_socket_that_was_taken_away_comes_back(void **state) {
     close(caller_connect());
 }
 
-/* The exit status of `run` as another user. */
-static int as_nobody(int (*run)(int), int argument) {
-    int status;
-    pid_t child = fork();
-    if (child == 0)
-        _exit(setgroups(0, NULL) != 0 || setgid(NOBODY) != 0 || setuid(NOBODY) != 0
-                  ? 99
-                  : run(argument));
-    if (waitpid(child, &status, 0) != child || !WIFEXITED(status))
-        return -1;
-    return WEXITSTATUS(status);
-}
-
-static int try_directory(int parent) {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int length = snprintf(address.sun_path, sizeof(address.sun_path), "%s/%d%s", serving_directory,
-                          parent, strchr(own_name(), '-'));
-    if ((size_t)length >= sizeof(address.sun_path))
-        return -1;
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    return connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 ? 0 : errno;
-}
-
-/* The file's own mode keeps others out, too; here it does not. */
-static int try_descriptor(int place) {
-    struct spex_profile_reader reader = {0};
-    char name[64];
-    snprintf(name, sizeof(name), "%d%s", (int)getppid(), strchr(own_name(), '-'));
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    int err = spex_control_connect_at(fd, place, name);
-    if (err)
-        return 1;
-    caller_send(fd, SPEX_CONTROL_PROFILE, 0, NULL);
-    return caller_receive(fd, &reader) == -ECONNRESET && !reader.complete ? 0 : 2;
-}
-
-/* As the commands do. */
-static int try_client(int parent) {
-    struct spex_error error;
-    int fd = spex_client_connect(parent, SPEX_CLIENT_CONNECT_MS, &error);
-    return fd == -EACCES && strstr(error.text, "not yours") ? 0 : 1;
-}
-
-static void other_users_are_kept_out(void **state) {
-    (void)state;
-    SKIP_WITHOUT_ROOT();
-    assert_int_equal(serving_start(NULL), 0);
-    assert_int_equal(as_nobody(try_directory, getpid()), EACCES);
-    assert_int_equal(as_nobody(try_client, getpid()), 0);
-    int place = open(serving_directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_int_equal(as_nobody(try_descriptor, place), 1);
-    assert_int_equal(chmod(in_directory(own_name()), 0666), 0);
-    assert_int_equal(as_nobody(try_descriptor, place), 1); /* by its path under /proc */
-    assert_int_equal(chmod(serving_directory, 0711), 0);
-    assert_int_equal(as_nobody(try_descriptor, place), 0); /* and by the check of who calls */
-    assert_int_equal(as_nobody(try_directory, getpid()), 0);
-    close(place);
-    int fd = caller_connect();
-    assert_int_equal(caller_select(fd, ""), 0);
-    close(fd);
-}
-
-static void root_may_call_everybody(void **state) {
-    int ready[2], ask[2];
-    char byte = 0;
-    struct spex_profile_reader reader = {0};
-    (void)state;
-    SKIP_WITHOUT_ROOT();
-    assert_true(pipe(ready) == 0 && pipe(ask) == 0);
-    assert_int_equal(chmod(serving_directory, 0711), 0);
-    assert_int_equal(mkdir(in_directory("his"), 0700), 0);
-    assert_int_equal(chown(in_directory("his"), NOBODY, NOBODY), 0);
-    setenv("SPEX_CONTROL", in_directory("his"), 1);
-    pid_t child = fork();
-    if (child == 0) {
-        if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0 || serving_start(NULL) != 0 ||
-            write(ready[1], "", 1) != 1 || read(ask[0], &byte, 1) != 1)
-            _exit(1);
-        exit(0);
-    }
-    assert_int_equal(read(ready[0], &byte, 1), 1);
-    strcat(serving_directory, "/his");
-    int fd = caller_connect_to(child);
-    *strrchr(serving_directory, '/') = '\0';
-    assert_true(fd >= 0);
-    assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, &reader), 0);
-    close(fd);
-    assert_int_equal(write(ask[1], "", 1), 1);
-    int status;
-    waitpid(child, &status, 0);
-    assert_int_equal(status, 0);
-    spex_profile_reader_free(&reader);
-    for (int e = 0; e < 2; e++) {
-        close(ready[e]);
-        close(ask[e]);
-    }
-}
-
-/* This program, copied, as another user's: what it says is on its standard output. */
-static void set_user_id_programs_have_none(void **state) {
-    char self[256], copy[128], command[1024];
-    (void)state;
-    if (getenv("TEST_EMULATED")) {
-        print_message("SKIP: a program that is emulated cannot start another of its kind\n");
-        skip();
-    }
-    SKIP_WITHOUT_ROOT();
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    assert_true(length > 0);
-    self[length] = '\0';
-    snprintf(copy, sizeof(copy), "%s/copy", serving_directory);
-    assert_int_equal(chmod(serving_directory, 0711), 0);
-    snprintf(command, sizeof(command), "cp '%s' '%s' && chmod 4755 '%s'", self, copy, copy);
-    assert_int_equal(system(command), 0);
-    int status;
-    pid_t child = fork();
-    if (child == 0) {
-        if (setgid(NOBODY) == 0 && setuid(NOBODY) == 0)
-            execl(copy, copy, "started", (char *)NULL);
-        _exit(99);
-    }
-    waitpid(child, &status, 0);
-    if (WEXITSTATUS(status) == 98) {
-        print_message("SKIP: set-user-ID programs are not run as such here\n");
-        skip();
-    }
-    assert_int_equal(status, 0);
-    unlink(copy);
-}
-
-/* As the set-user-ID program: it starts spex, and has no thread but this one. */
-static int started(void) {
-    if (geteuid() == getuid())
-        return 98;
-    if (serving_start(NULL) != 0)
-        return 1;
-    return serving_count("/proc/self/task") == 1 ? 0 : 2;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(int argc, char **argv) {
+int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(it_is_for_its_user_alone),
         TEST(it_closes_with_spex),
@@ -485,14 +344,10 @@ int main(int argc, char **argv) {
         TEST(paths_may_be_longer_than_an_address),
         TEST(what_others_left_is_removed_and_nothing_else),
         TEST(what_is_older_than_the_process_of_its_number_is_removed),
+        TEST(a_namespace_has_its_number),
         TEST(its_own_old_socket_is_replaced),
         TEST(somebody_elses_socket_of_the_same_name_stays),
         TEST(a_socket_that_was_taken_away_comes_back),
-        TEST(other_users_are_kept_out),
-        TEST(root_may_call_everybody),
-        TEST(set_user_id_programs_have_none),
     };
-    if (argc > 1)
-        return strcmp(argv[1], "started") == 0 ? started() : 2;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -397,8 +397,5 @@ int main(void) {
         TEST(a_command_that_is_not_there_is_said),
         TEST(the_last_report_comes_at_an_exit),
     };
-    serving_begin();
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    serving_end();
-    return failed;
+    return cmocka_run_group_tests(tests, serving_begin, serving_end);
 }

@@ -450,27 +450,22 @@ static void starts_and_stops_do_not_mind_requests(void **state) {
     assert_int_equal(now.produced, now.consumed + now.lost);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, serving_setup, serving_teardown)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(a_selection_is_made),
-        TEST(models_are_gone_by),
-        TEST(many_requests_go_over_one_connection),
-        TEST(requests_may_be_sent_ahead),
-        TEST(a_profile_holds_what_was_recorded),
-        TEST(what_was_not_delivered_is_told),
-        TEST(margins_are_those_that_the_program_has),
-        TEST(losses_are_those_of_each_probe),
-        TEST(losses_are_those_of_an_interval),
-        TEST(margins_hold_what_was_not_counted),
-        TEST(a_subscriber_may_ask_as_well),
-        TEST(the_last_report_comes_at_the_stop),
-        TEST(the_program_and_a_command_select_in_turn),
-        TEST(starts_and_stops_do_not_mind_requests),
+        SERVING_TEST(a_selection_is_made),
+        SERVING_TEST(models_are_gone_by),
+        SERVING_TEST(many_requests_go_over_one_connection),
+        SERVING_TEST(requests_may_be_sent_ahead),
+        SERVING_TEST(a_profile_holds_what_was_recorded),
+        SERVING_TEST(what_was_not_delivered_is_told),
+        SERVING_TEST(margins_are_those_that_the_program_has),
+        SERVING_TEST(losses_are_those_of_each_probe),
+        SERVING_TEST(losses_are_those_of_an_interval),
+        SERVING_TEST(margins_hold_what_was_not_counted),
+        SERVING_TEST(a_subscriber_may_ask_as_well),
+        SERVING_TEST(the_last_report_comes_at_the_stop),
+        SERVING_TEST(the_program_and_a_command_select_in_turn),
+        SERVING_TEST(starts_and_stops_do_not_mind_requests),
     };
-    serving_begin();
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    serving_end();
-    return failed;
+    return cmocka_run_group_tests(tests, serving_begin, serving_end);
 }

@@ -27,10 +27,13 @@
 
 static char serving_directory[64];
 
-static inline void serving_begin(void) {
+/* Before and after a test, or all tests of a program. */
+static inline int serving_begin(void **state) {
+    (void)state;
     strcpy(serving_directory, "/tmp/spex-control-XXXXXX");
     if (!mkdtemp(serving_directory) || setenv("SPEX_CONTROL", serving_directory, 1) != 0)
         abort();
+    return 0;
 }
 
 static inline void serving_remove(const char *path) {
@@ -44,8 +47,11 @@ static inline void serving_remove(const char *path) {
     rmdir(path);
 }
 
-static inline void serving_end(void) {
+static inline int serving_end(void **state) {
+    (void)state;
+    spex_stop();
     serving_remove(serving_directory);
+    return 0;
 }
 
 /* How many entries a directory has. */
@@ -66,7 +72,7 @@ static inline int serving_start(const char *probes) {
     return spex_start(&options);
 }
 
-/* Before and after a test. */
+/* Before and after a test that needs probes. */
 static inline int serving_setup(void **state) {
     (void)state;
     return serving_start(NULL);
@@ -76,6 +82,8 @@ static inline int serving_teardown(void **state) {
     (void)state;
     return spex_stop();
 }
+
+#define SERVING_TEST(name) cmocka_unit_test_setup_teardown(name, serving_setup, serving_teardown)
 
 /* The socket of a process in the directory; a negative errno value. */
 static inline int caller_connect_to(pid_t process) {

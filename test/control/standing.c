@@ -7,18 +7,6 @@
 
 enum { NOBODY = 65534 };
 
-static int begin(void **state) {
-    (void)state;
-    serving_begin();
-    return 0;
-}
-
-static int end(void **state) {
-    (void)state;
-    serving_end();
-    return 0;
-}
-
 static int standing(char text[SPEX_CONTROL_TEXT_BYTES + 1]) {
     return spex_standing_read(serving_directory, "app", text);
 }
@@ -56,7 +44,8 @@ static void a_standing_selection_is_its_users(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_standing_selection_is_its_users, begin, end),
+        cmocka_unit_test_setup_teardown(a_standing_selection_is_its_users, serving_begin,
+                                        serving_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

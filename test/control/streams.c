@@ -44,7 +44,7 @@ __attribute__((noinline)) static void work(uint64_t first, uint64_t executions) 
 static int stream_open(const char *types) {
     struct spex_error error;
     int fd = caller_connect();
-    if (spex_client_stream_over(fd, types, &error) != 0)
+    if (spex_client_stream_over(fd, types, false, &error) != 0)
         fail_msg("%s", error.text);
     return fd;
 }
@@ -52,7 +52,7 @@ static int stream_open(const char *types) {
 /* The status and the reason of a request that is refused. */
 static int refused(const char *types, struct spex_error *error) {
     int fd = caller_connect();
-    int err = spex_client_stream_over(fd, types, error);
+    int err = spex_client_stream_over(fd, types, false, error);
     close(fd);
     return err;
 }
@@ -234,21 +234,16 @@ static void the_child_of_a_fork_has_none(void **state) {
     close(fd);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, serving_setup, serving_teardown)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(a_stream_brings_what_is_on),
-        TEST(one_that_nothing_came_of_is_ended),
-        TEST(two_get_the_same),
-        TEST(so_many_and_no_more),
-        TEST(readers_may_go_without_a_word),
-        TEST(a_reader_that_sleeps_holds_nobody_up),
-        TEST(what_is_no_type_is_refused),
-        TEST(the_child_of_a_fork_has_none),
+        SERVING_TEST(a_stream_brings_what_is_on),
+        SERVING_TEST(one_that_nothing_came_of_is_ended),
+        SERVING_TEST(two_get_the_same),
+        SERVING_TEST(so_many_and_no_more),
+        SERVING_TEST(readers_may_go_without_a_word),
+        SERVING_TEST(a_reader_that_sleeps_holds_nobody_up),
+        SERVING_TEST(what_is_no_type_is_refused),
+        SERVING_TEST(the_child_of_a_fork_has_none),
     };
-    serving_begin();
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    serving_end();
-    return failed;
+    return cmocka_run_group_tests(tests, serving_begin, serving_end);
 }

@@ -47,7 +47,7 @@ static void fields(void **state) {
         {SPEX_LAT, 0, 0.5},       {SPEX_TPT, 0, 1.5},      {SPEX_SNAPSHOT, 0, 500},
         {SPEX_SNAPSHOT, 2, 2500}, {SPEX_SNAPSHOT, 3, NAN}, {SPEX_LLC, 0, 500},
         {SPEX_LLC, 1, 1500},      {SPEX_FLT, 0, 500},      {SPEX_CTXSW, 0, 500},
-        {SPEX_PERFCNTR, 0, 500},
+        {SPEX_PERFCNTR, 0, 500},  {SPEX_SPAN, 0, 0.5},
     };
     static const char *const metrics[] = {"mean", "min", "max", "p50"};
     for (size_t c = 0; c < COUNT_OF(cases) * COUNT_OF(metrics); c++) {

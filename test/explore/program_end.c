@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "explore/trial/leftovers.h"
 #include "explore/trial/program.h"
 #define LAUNCH_SOCKET "/another/socket"
 #include "program_launch.h"
@@ -162,13 +163,74 @@ static void background(void **state) {
     }
 }
 
-int main(void) {
+/* Starts a program with this variable alone, and waits until it has it. */
+static pid_t start_with(const char *variable, const char *path, const char *argument) {
+    int pipe_of[2];
+    char nothing;
+    assert_int_equal(pipe2(pipe_of, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execle(path, path, argument, (char *)NULL, (char *[]){(char *)(uintptr_t)variable, NULL});
+        _exit(1);
+    }
+    close(pipe_of[1]);
+    assert_int_equal(read(pipe_of[0], &nothing, 1), 0);
+    close(pipe_of[0]);
+    return pid;
+}
+
+static pid_t sleep_with(const char *variable) {
+    return start_with(variable, "/bin/sleep", "1000");
+}
+
+/* Children are reaped; who has another value, or a longer one, is left. */
+static void what_has_the_variable_is_killed(void **state) {
+    char variable[64], longer[96];
+    (void)state;
+    snprintf(variable, sizeof(variable), "SPEX_TEST_LEFT=%d", (int)getpid());
+    snprintf(longer, sizeof(longer), "%s1", variable);
+    pid_t one = sleep_with(variable), another = sleep_with(longer), third = sleep_with(variable);
+    spex_leftovers_kill_anywhere(variable);
+    assert_int_equal(waitpid(one, NULL, 0), -1);
+    assert_int_equal(errno, ECHILD);
+    assert_int_equal(waitpid(third, NULL, 0), -1);
+    assert_int_equal(waitpid(another, NULL, WNOHANG), 0);
+    spex_leftovers_kill(longer);
+    assert_int_equal(waitpid(another, NULL, 0), -1);
+}
+
+#define EXECUTES_ITSELF "executes itself"
+
+/* While it executes a program, a process's environment reads as nothing. */
+static void who_executes_programs_is_killed(void **state) {
+    char variable[64];
+    (void)state;
+    snprintf(variable, sizeof(variable), "SPEX_TEST_EXECUTES=%d", (int)getpid());
+    for (int round = 0; round < 100; round++) {
+        pid_t pid = start_with(variable, "/proc/self/exe", EXECUTES_ITSELF);
+        spex_leftovers_kill_anywhere(variable);
+        if (waitpid(pid, NULL, WNOHANG) != 0)
+            continue;
+        kill(pid, SIGKILL);
+        fail_msg("round %d: it lives", round);
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], EXECUTES_ITSELF) == 0)
+        return execv("/proc/self/exe", argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(descriptors),        cmocka_unit_test(signals),
-        cmocka_unit_test(process_group),      cmocka_unit_test(flood),
-        cmocka_unit_test(long_line),          cmocka_unit_test(ends_when_asked),
-        cmocka_unit_test(talks_while_ending), cmocka_unit_test(ignores_asking),
+        cmocka_unit_test(descriptors),
+        cmocka_unit_test(signals),
+        cmocka_unit_test(process_group),
+        cmocka_unit_test(flood),
+        cmocka_unit_test(long_line),
+        cmocka_unit_test(ends_when_asked),
+        cmocka_unit_test(talks_while_ending),
+        cmocka_unit_test(ignores_asking),
         cmocka_unit_test(background),
+        cmocka_unit_test(what_has_the_variable_is_killed),
+        cmocka_unit_test(who_executes_programs_is_killed),
     };
     return cmocka_run_group_tests_name("program_end", tests, setup, scratch_leave);
 }

@@ -147,29 +147,36 @@ static void sites_with_providers(void **state) {
     close_stream(&stream);
 }
 
-/* Version 2 has no providers. */
-static void sites_of_an_older_program(void **state) {
+/* Sites of a former version end earlier: version 2 has no providers. */
+static void check_older_sites(uint16_t version, size_t bytes, const char *provider) {
     struct stream stream;
-    const struct spex_stream_site site = {.probe_id = 7, .probe_type = SPEX_LAT, .name = "send"};
+    const struct spex_stream_site site = {
+        .probe_id = 7, .probe_type = SPEX_LAT, .name = "send", .provider = "lib", .values = 1};
     struct spex_stream_header heads[] = {header(SPEX_STREAM_HELLO, 0),
                                          header(SPEX_STREAM_SITES, 2)};
-    char sent[2 * SPEX_STREAM_SITE_BYTES_2];
+    char sent[2 * sizeof(site)];
     size_t count;
-    (void)state;
     for (int s = 0; s < 2; s++)
-        memcpy(sent + s * SPEX_STREAM_SITE_BYTES_2, &site, SPEX_STREAM_SITE_BYTES_2);
+        memcpy(sent + s * bytes, &site, bytes);
     open_stream(&stream);
     for (int f = 0; f < 2; f++) {
-        heads[f].version = 2;
-        send_frame(&stream, heads[f], sent, f * sizeof(sent));
+        heads[f].version = version;
+        send_frame(&stream, heads[f], sent, f * 2 * bytes);
     }
     take(&stream);
     const struct spex_stream_site *told = spex_receiver_sites(stream.receiver, &count);
     assert_int_equal(count, 2);
     assert_string_equal(told[1].name, "send");
-    assert_string_equal(told[1].provider, "");
+    assert_string_equal(told[1].provider, provider);
+    assert_int_equal(told[1].values, 0);
     assert_int_equal(spex_stream_site_id(&told[1]), 7);
     close_stream(&stream);
+}
+
+static void sites_of_an_older_program(void **state) {
+    (void)state;
+    check_older_sites(2, SPEX_STREAM_SITE_BYTES_2, "");
+    check_older_sites(3, SPEX_STREAM_SITE_BYTES_3, "lib");
 }
 
 static void lost(void **state) {

@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <spex/explore.h>
 
+#include "../scarce_memory.h"
 #include "report_bench.h"
 
 /* a: 1 2 4; mode: x "y,z". */
@@ -59,7 +60,7 @@ static void put(struct making *making, size_t a, size_t mode, double value, doub
     trial.steady = true;
     metric.name = (char *)(uintptr_t) "q";
     trial.usage.known = with_usage;
-    trial.usage.max_rss_bytes = with_usage ? (uint64_t)(value * 1000) : 0;
+    trial.usage.max_rss_bytes = with_usage && value > 0 ? (uint64_t)(value * 1000) : 0;
     trial.metrics = &metric;
     trial.metric_count = 1;
     must(spex_store_put(making->store, ++making->number, &making->file->space, &trial, NULL, 0,
@@ -343,6 +344,57 @@ static json_t *explained(const char *a, const char *b) {
     return json;
 }
 
+/* What a full disk does not take is an error, whatever is written. */
+static void full_disk(void **state) {
+    (void)state;
+    make_whole("a.db", one, 2);
+    make_whole("b.db", one, 2);
+    for (unsigned n = 0; n < 5; n++) {
+        struct spex_report_options options = report_of("a.db");
+        FILE **const outs[] = {&options.text, &options.json, &options.csv, &options.text,
+                               &options.json};
+        FILE *full = fopen("/dev/full", "w");
+        assert_non_null(full);
+        *outs[n] = full;
+        options.other = n >= 3 ? "b.db" : NULL;
+        assert_int_equal(spex_report(&options, why_text, sizeof(why_text)), -EIO);
+        assert_non_null(strstr(why_text, "cannot write the "));
+        assert_non_null(strstr(why_text, "No space left on device"));
+        fclose(full);
+    }
+}
+
+static FILE *nowhere;
+
+/* A report of any form, into nowhere. */
+static int report_of_form(void *user) {
+    unsigned form = *(const unsigned *)user;
+    struct spex_report_options options = report_of("a.db");
+    struct spex_explain_options explain = {.size = sizeof(explain), .store = "a.db"};
+    FILE **const outs[] = {&options.text, &options.json, &options.csv, &options.text,
+                           &options.json, &explain.text, &explain.json};
+    *outs[form] = nowhere;
+    options.other = form >= 3 ? "b.db" : NULL;
+    explain.a = "worst";
+    explain.b = "best";
+    int err = form < 5 ? spex_report(&options, why_text, sizeof(why_text))
+                       : spex_explain(&explain, why_text, sizeof(why_text));
+    if (err && (err != -ENOMEM || !strstr(why_text, "memory")))
+        fail_msg("form %u: %d, %s", form, err, why_text);
+    return err;
+}
+
+static void without_memory(void **state) {
+    (void)state;
+    make_whole("a.db", one, 2);
+    make_whole("b.db", one, 2);
+    nowhere = fopen("/dev/null", "w");
+    assert_non_null(nowhere);
+    for (unsigned form = 0; form < 7; form++)
+        assert_true(without_each_allocation(report_of_form, &form) > 20);
+    fclose(nowhere);
+}
+
 /* The throughput doubled eightfold, the latency stayed. */
 static void explanation(void **state) {
     (void)state;
@@ -432,6 +484,8 @@ int main(void) {
         cmocka_unit_test(little),
         cmocka_unit_test(two_stores),
         cmocka_unit_test(stores_of_different_spaces),
+        cmocka_unit_test(full_disk),
+        cmocka_unit_test(without_memory),
         cmocka_unit_test(explanation),
         cmocka_unit_test(usage),
         cmocka_unit_test(names_that_explain_nothing),

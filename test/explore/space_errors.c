@@ -6,8 +6,8 @@
 
 #include "explore/space/space.h"
 #include "explore/space/space_parameter.h"
-#include "explore/space/xml.h"
 #include "scratch.h"
+#include "xml/xml.h"
 
 struct bad {
     const char *xml;

@@ -140,10 +140,11 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
     static const char *const selections[] = {"*", "fuzz.*:lat@7", "+3:snapshot", "-1,2",
                                              "fuzz.work:lat@"};
     size_t length = 0;
-    if (number > 2 || room < 65536)
+    if (number > 3 || room < 65536)
         return 0;
     for (size_t s = 0; s < sizeof(selections) / sizeof(selections[0]); s++) {
-        length = put(data, length, SPEX_CONTROL_SELECT, 0, selections[s]);
+        length = put(data, length, number == 3 ? SPEX_CONTROL_LEASE : SPEX_CONTROL_SELECT,
+                     number == 3 ? 50 : 0, selections[s]);
         if (number == 1)
             length = put(data, length, SPEX_CONTROL_PROFILE, 0, "");
         else if (number == 2)

@@ -116,6 +116,7 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
         {.probe_id = 7, .probe_type = SPEX_LAT, .name = "query"}, {.probe_id = 8, .probe_type = 1}};
     static const struct spex_stream_context contexts[2] = {{.number = 2, .parent = 1, .kernel = 7},
                                                            {.number = 3, .parent = 2, .kernel = 8}};
+    static const struct spex_stream_dump dump = {.ticks = 50, .why = "slow"};
     static const struct {
         struct spex_stream_header header;
         const void *entries;
@@ -128,6 +129,7 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
         {{.kind = SPEX_STREAM_PASS, .watermark = 25}, NULL, 0},
         {{.kind = SPEX_STREAM_PASS, .watermark = 35, .collector = 1}, NULL, 0},
         {{.kind = SPEX_STREAM_RECORDS, .count = 1, .collector = 1}, records, sizeof(records[0])},
+        {{.kind = SPEX_STREAM_DUMP, .count = 1}, &dump, sizeof(dump)},
         {{.kind = SPEX_STREAM_END, .lost = 3}, NULL, 0},
     };
     size_t count = sizeof(frames) / sizeof(frames[0]), length = 0;

@@ -9,7 +9,7 @@
 #include <spex/site.h>
 
 #include "fuzz.h"
-#include "site/selection.h"
+#include "site/selection/selection.h"
 #include "text/printable.h"
 
 static const struct spex_selection_probe probes[] = {
@@ -18,7 +18,7 @@ static const struct spex_selection_probe probes[] = {
     {.type = SPEX_SNAPSHOT, .subsample = 9, .id = 65535},
 };
 
-enum { PROBES = sizeof(probes) / sizeof(probes[0]) };
+enum { PROBES = sizeof(probes) / sizeof(probes[0]), LEASED_MAX = 128 };
 
 static char text[SPEX_SELECTION_BYTES_MAX + 1];
 
@@ -57,7 +57,38 @@ static void change_with(struct spex_selection *present, struct spex_selection *c
     }
 }
 
+/* Without what was leased meanwhile, the selection is what it was. Leases are of two lengths, one for
+ * each change in turn, so that they overlap. */
+static void lease_and_expire(const char *line, unsigned number) {
+    static struct spex_selection leasing;
+    static char before[SPEX_SELECTION_BYTES_MAX + 1];
+    struct spex_selection change;
+    struct spex_error error;
+    FUZZ_CHECK(spex_selection_text(&leasing, before, sizeof(before)) == 0);
+    FUZZ_CHECK(spex_selection_parse(line, &change, &error) == 0);
+    if (number % 4 == 3) {
+        int err = spex_selection_change(&leasing, &change);
+        FUZZ_CHECK(!change.items && (err == 0 || err == -E2BIG));
+        return;
+    }
+    int err = spex_selection_lease(&leasing, &change, 10 + number % 2);
+    FUZZ_CHECK(!change.items && (err == 0 || err == -E2BIG));
+    FUZZ_CHECK(leasing.count <= SPEX_SELECTION_ITEMS_MAX);
+    FUZZ_CHECK(spex_selection_leased_text(&leasing, text, sizeof(text)) == 0);
+    FUZZ_CHECK(spex_selection_text(&leasing, text, sizeof(text)) == 0 && strcmp(text, before) == 0);
+    if (number % 5 < 2) {
+        uint64_t last;
+        spex_selection_expire(&leasing, 10 + number % 5);
+        FUZZ_CHECK(number % 5 == 0 || spex_selection_leases(&leasing, &last) == 0);
+        FUZZ_CHECK(spex_selection_text(&leasing, text, sizeof(text)) == 0 &&
+                   strcmp(text, before) == 0);
+    }
+    if (number % 64 == 63)
+        spex_selection_free(&leasing);
+}
+
 static void take_line(struct spex_selection *present, const char *line) {
+    static unsigned number;
     struct spex_selection change;
     struct spex_error error = {""};
     int err = spex_selection_parse(line, &change, &error);
@@ -70,6 +101,9 @@ static void take_line(struct spex_selection *present, const char *line) {
     write_and_parse(&change);
     change_with(present, &change);
     write_and_parse(present);
+    /* Long lines take long, and say no more of leases. */
+    if (strlen(line) < LEASED_MAX)
+        lease_and_expire(line, number++);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -58,6 +58,8 @@ WAYS = {
     'lto lld': (['-O2', '-flto'], ['-fuse-ld=lld']),
 }
 LEVELS = [way for way in WAYS if way.startswith('-O')]
+# What any machine with a compiler can link.
+EVERYWHERE = [*LEVELS, 'shared library', 'no plt', 'no pic', 'instrumented', 'sections']
 USDT_WAYS = {'c': ['-O0', '-Os', 'static', 'sections'],
              'c++': ['-O0', 'lto', 'shared library', 'sections lld']}
 
@@ -181,6 +183,10 @@ class Headers(unittest.TestCase):
             'SPEX_KERNEL_SCOPE(1, 1, 1, 2, 3, 4, 5);': 'too many parameters for one kernel',
             'SPEX_REGION(1, 1, KERNEL_PROBE_BEGIN(1, 1); f(); KERNEL_PROBE_END(1);)':
                 'a kernel cannot stand in a SPEX_REGION',
+            'SPAN_PROBE_BEGIN(65536, 1, 1); SPAN_PROBE_END(65536, 1);': 'a probe id is 0 to 65535',
+            'SPAN_PROBE_BEGIN(1, 0, 1); SPAN_PROBE_END(1, 1);': 'a subsampling counter is 1 to',
+            'SPEX_REGION(1, 1, SPEX_SPAN_BEGIN(1, 1); f();)': 'a span cannot stand in a SPEX_REGION',
+            'SPEX_REGION(1, 1, SPEX_SPAN_END(1, 1); f();)': 'a span cannot stand in a SPEX_REGION',
             'FLT_PROBE_BEGIN(1, 1); CTXSW_PROBE_END(1);': 'spex_ctxsw_1',
             'SPEX_REGION(0, 1, ;)': 'the id of a region is 1 to 65535',
             'SPEX_REGION(1, 0, ;)': 'the weight of a region is 1 to 16777214',
@@ -314,8 +320,9 @@ class Build:
         notes = usdt.notes(path)
         expected = collections.Counter(
             (site.type + '_%d' % site.id + '_begin' * (site.type != 'snapshot'),
-             1 + site.values * (site.type == 'snapshot'))
-            for site in usdt.sites(path) for _ in range(2 if site.region else 1))
+             1 + (site.values if site.type == 'snapshot' else site.type == 'span'))
+            for site in usdt.sites(path) if not (site.type == 'span' and site.values)  # its END
+            for _ in range(2 if site.region else 1))
         found = collections.Counter((note.name, len(note.arguments.split())) for note in notes
                                     if not note.name.endswith('_end'))
         if self.way != '-O0':
@@ -388,7 +395,7 @@ def builds(folder):
                 continue
             usable = []
             for way, (flags, linker_flags) in WAYS.items():
-                if links(compiler, flags + linker_flags):
+                if way in EVERYWHERE or links(compiler, flags + linker_flags):
                     usable.append(way)
                 else:
                     print('left out: %s, %s: nothing can be linked so here' % (compiler, way))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Uses the macros where only C++ has places for them: templates, lambdas, constructors, inline and
  * member functions, exceptions, destructors of thread-local and static objects. */
-#include <thread>
+#include <pthread.h>
 
 #include "usage_main.h"
 
@@ -72,6 +72,31 @@ struct Faster final : Counter {
         return value;
     }
 };
+
+/* A span across a template, a lambda and a virtual function. */
+enum class Request : unsigned { first = 7 };
+
+template <typename Key> void answer(Key key) {
+    auto end = [](Key of) { SPEX_SPAN_END("usage.request", of); };
+    end(key);
+    USAGE_RAN(SPEX_SPAN);
+}
+
+struct Taker {
+    virtual ~Taker() = default;
+    virtual void take(const Taker *key) {
+        SPEX_SPAN_BEGIN("usage.request", key);
+        SPEX_SPAN_BEGIN("usage.request", Request::first);
+    }
+};
+
+int spans() {
+    Taker taker;
+    taker.take(&taker);
+    answer(static_cast<const Taker *>(&taker));
+    answer(Request::first);
+    return 1;
+}
 
 int thrown(int x) {
     try {
@@ -194,13 +219,16 @@ struct Last {
 
 int in_a_thread() {
     int result = 0;
-    std::thread thread([&result] {
+    pthread_t thread;
+    auto run = [](void *at) -> void * {
         static thread_local Last last;
         last.value = usage_plain(1);
-        result = last.value;
-    });
-    thread.join();
-    return result;
+        *static_cast<int *>(at) = last.value;
+        return nullptr;
+    };
+    return pthread_create(&thread, nullptr, run, &result) == 0 && pthread_join(thread, nullptr) == 0
+               ? result
+               : 0;
 }
 
 #ifdef USAGE_COROUTINES
@@ -257,9 +285,9 @@ int all() {
     Counter &base = counter;
     return usage_all() && twice(2) == 4 && twice(2.5) > 4.9 && twice(2u) == 4 &&
            descend<3>() == 3 && lambdas(1) == 8 && base.next() == 4 && base.Counter::next() == 5 &&
-           thrown(7) == 7 && thrown(0) == 0 && thrown_through_scopes(4) == 7 && refused() == -1 &&
-           in_a_thread() == 2 && regions() == 3 && Regional(1).value == 2 && coroutines() == 2 &&
-           usage_shared(2) == 4;
+           spans() == 1 && thrown(7) == 7 && thrown(0) == 0 && thrown_through_scopes(4) == 7 &&
+           refused() == -1 && in_a_thread() == 2 && regions() == 3 && Regional(1).value == 2 &&
+           coroutines() == 2 && usage_shared(2) == 4;
 }
 
 /* The destructor makes its records before they are counted. */

@@ -77,6 +77,28 @@ static int usage_kernels(int x) {
     return x;
 }
 
+/* BEGIN and END in two functions, with keys of several types. */
+static void usage_spans_end(const int *place, int x) {
+    SPEX_SPAN_END(7, 'a');
+    SPEX_SPAN_END("usage.span", usage_value());
+    SPEX_SPAN_PROBE_END(USAGE_MACRO_ID, x);
+    SPAN_PROBE_END(USAGE_PLAIN, place);
+    for (int i = 0; i < 4; i++)
+        USAGE_RAN(SPEX_SPAN);
+}
+
+static int usage_spans(int x) {
+    if (x > 0)
+        SPAN_PROBE_BEGIN(USAGE_PLAIN, 1, &x);
+    else
+        SPAN_PROBE_BEGIN(USAGE_PLAIN, 10, &x);
+    SPEX_SPAN_PROBE_BEGIN(USAGE_MACRO_ID, 2, x);
+    SPEX_SPAN_BEGIN("usage.span", usage_value());
+    SPEX_SPAN_BEGIN(7, 'a');
+    usage_spans_end(&x, x);
+    return x;
+}
+
 static int usage_long_counters(int x) {
     SPEX_LLC_PROBE_BEGIN(USAGE_MACRO_ID, 1);
     SPEX_FLT_PROBE_BEGIN(USAGE_MACRO_ID, 1);
@@ -138,7 +160,7 @@ static int usage_scopes(int x) {
     SPEX_PERFCNTR_SCOPE(USAGE_SCOPE, 1, USAGE_COUNTER);
     SPEX_KERNEL_SCOPE(USAGE_SCOPE, 1, x);
     for (unsigned type = 0; type < SPEX_PROBE_TYPES; type++)
-        usage_executed[type] += 1u << type != SPEX_SNAPSHOT;
+        usage_executed[type] += !(1u << type & (SPEX_SNAPSHOT | SPEX_SPAN));
     for (int i = 0; i < 5; i++) {
         SPEX_LAT_SCOPE(USAGE_SCOPE, 1);
         SPEX_PERFCNTR_SCOPE(USAGE_SCOPE, 1, 0);
@@ -267,7 +289,7 @@ static int usage_region(int x) {
             CNT_PROBE_END(USAGE_PLAIN);
             SNAPSHOT_PROBE(USAGE_PLAIN, 1, i, sum, x);
             for (unsigned type = 0; type < SPEX_PROBE_TYPES; type++)
-                usage_executed[type] += !(1u << type & (SPEX_TPT | SPEX_KERNEL));
+                usage_executed[type] += !(1u << type & (SPEX_TPT | SPEX_KERNEL | SPEX_SPAN));
             USAGE_RAN(SPEX_LAT);
             if (i == 1)
                 continue;
@@ -326,7 +348,8 @@ static inline int usage_inline(int x) {
 
 static int usage_all(void) {
     return usage_plain(1) == 2 && usage_snapshots(3) == 3 && usage_counters(1) == 2 &&
-           usage_kernels(1) == 2 && usage_long_counters(1) == 1 && usage_long_counters(-1) == -1 &&
+           usage_kernels(1) == 2 && usage_spans(1) == 1 && usage_spans(-1) == -1 &&
+           usage_long_counters(1) == 1 && usage_long_counters(-1) == -1 &&
            usage_recursive_scopes(5) == 0 && usage_other(1) == 4 && usage_long_names(1) == 2 &&
            usage_nested(4) == 4 && usage_nested(-4) == -1 && usage_loops(10) == 42 &&
            usage_label(5) == 0 && usage_switch(1) == 10 && usage_switch(2) == 2 &&

@@ -339,6 +339,28 @@ static void heavy_tails_have_high_levels(void **state) {
     assert_true(level > 200 && level < 1000);
 }
 
+/* Delays as by a scheduler are five times as frequent as alarms; the others are a third as frequent,
+ * and are found again and again. */
+static void what_recurs_seldom_is_found_each_time(void **state) {
+    const double rate = 1e-3;
+    const unsigned every = 3000;
+    struct world world;
+    unsigned found = 0;
+    (void)state;
+    world_open(&world, GAUSSIAN, rate, 1);
+    for (unsigned e = 1; e <= CASES * every; e++) {
+        bool slow = e % every == 0;
+        uint64_t before = spex_anomalies_account(world.anomalies)->anomalous;
+        execute(&world, slow ? 5000 : uniform(&world) < 5 * rate ? 100 * (1 + uniform(&world)) : 1);
+        found += slow && spex_anomalies_account(world.anomalies)->anomalous > before;
+    }
+    const struct spex_anomalies_account *account = spex_anomalies_account(world.anomalies);
+    printf("of delays in one of %u executions %u of %d found, and %llu others\n", every, found,
+           CASES, (unsigned long long)account->anomalous - found);
+    assert_true(found >= 95);
+    world_close(&world);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(false_alarms_are_as_rare_as_asked_for),
@@ -352,6 +374,7 @@ int main(void) {
         cmocka_unit_test(silence_ends_an_anomaly),
         cmocka_unit_test(what_is_not_judged_is_counted),
         cmocka_unit_test(heavy_tails_have_high_levels),
+        cmocka_unit_test(what_recurs_seldom_is_found_each_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

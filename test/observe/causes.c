@@ -107,6 +107,26 @@ static void of_several_causes_one_is_told(void **state) {
     }
 }
 
+static enum spex_cause cause_of_shares(double cpu, double wait, double involuntary) {
+    const struct spex_thread_use before = {
+        .seconds = 1, .known = ALL, .used = {[SPEX_USED_CPU] = 0.9, [SPEX_USED_WAIT] = 0.1}};
+    struct spex_thread_use during = before;
+    during.used[SPEX_USED_CPU] = cpu;
+    during.used[SPEX_USED_WAIT] = wait;
+    during.used[SPEX_USED_INVOLUNTARY] = involuntary;
+    return spex_cause_of(&before, &during).cause;
+}
+
+/* A thread that waits for a disk while other programs run, too. */
+static void the_greater_part_of_the_time_tells(void **state) {
+    (void)state;
+    assert_int_equal(cause_of_shares(0.06, 0.49, 0), SPEX_CAUSE_BLOCKED);
+    assert_int_equal(cause_of_shares(0.06, 0.53, 0), SPEX_CAUSE_CPU_TAKEN);
+    assert_int_equal(cause_of_shares(0.3, 0.1, 1000), SPEX_CAUSE_BLOCKED);
+    assert_int_equal(cause_of_shares(0.3, 0.7, 1000), SPEX_CAUSE_CPU_TAKEN);
+    assert_int_equal(cause_of_shares(0.9, 0.1, 1000), SPEX_CAUSE_CPU_TAKEN);
+}
+
 /* ---- samples ---- */
 
 enum { PAGES = 500, WAITS = 50 };
@@ -216,6 +236,7 @@ int main(void) {
         cmocka_unit_test(each_figure_has_a_least_change),
         cmocka_unit_test(what_is_no_cause),
         cmocka_unit_test(of_several_causes_one_is_told),
+        cmocka_unit_test(the_greater_part_of_the_time_tells),
         cmocka_unit_test(a_thread_has_used_what_the_kernel_says),
         cmocka_unit_test(samples_around_an_interval),
     };

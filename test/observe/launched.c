@@ -233,7 +233,7 @@ static void a_program_reports(void **state) {
     setenv("SPEX_CONTROL", scratch_path, 1);
     chmod(scratch_path, 0700);
     assert_int_equal(spex_listener_open(&listener, &why), 0);
-    spex_listener_output(&listener, output, sizeof(output));
+    spex_listener_output(&listener, "metrics", output, sizeof(output));
     assert_memory_equal(output, "metrics:", 8);
     assert_memory_equal(output + 8, scratch_path, strlen(scratch_path));
     assert_null(spex_listener_accept(&listener));

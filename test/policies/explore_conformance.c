@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../check.h"
+#include "../scarce_memory.h"
 #include "landscapes.h"
 #include "policies/explore/builtin.h"
 
@@ -203,6 +203,49 @@ static void every_policy_takes_the_least_of_spaces(void **state) {
     }
 }
 
+/* One run after the other, as in `calls`, of which every second is a run's end. */
+static int explores_again(void *user) {
+    const struct exploring *exploring = user;
+    const struct spex_policy_ops *policy = exploring->policy;
+    const struct spex_space *space = &exploring->landscape->space;
+    void *state = __real_calloc(1, policy->state_size(space));
+    assert_non_null(state);
+    int got = policy->init(state, space);
+    if (got) {
+        free(state);
+        return got;
+    }
+    for (size_t c = 0; c < call_count; c += 2) {
+        size_t levels[LANDSCAPE_PARAMETERS] = {0};
+        struct spex_plan plan = plan_into(space, levels);
+        got = policy->next(state, &plan);
+        if (got < 0)
+            break;
+        assert_int_equal(got, calls[c].got);
+        if (got == 0)
+            break;
+        assert_memory_equal(levels, calls[c].levels, sizeof(levels));
+        tell(policy, state, &calls[c + 1]);
+    }
+    finish(policy, state);
+    return got < 0 ? got : 0;
+}
+
+/* It says so, or makes the plans that it makes with memory. */
+static void every_policy_says_that_memory_ends(void **state) {
+    unsigned failed = 0;
+    (void)state;
+    for (size_t p = 0; spex_builtin_policies[p]; p++)
+        for (size_t l = 0; l < LANDSCAPES; l++) {
+            struct exploring exploring = {.policy = spex_builtin_policies[p],
+                                          .landscape = &landscapes[l]};
+            machine_start(&exploring.machine, 1);
+            explore(&exploring, 1);
+            failed += without_each_allocation(explores_again, &exploring);
+        }
+    assert_true(failed > 100);
+}
+
 /* The second run is one level from the first. */
 static void a_climb_begins_with_a_neighbour(void **state) {
     (void)state;
@@ -227,6 +270,7 @@ int main(void) {
         cmocka_unit_test(every_policy_conforms),
         cmocka_unit_test(every_policy_goes_by_precision),
         cmocka_unit_test(every_policy_takes_the_least_of_spaces),
+        cmocka_unit_test(every_policy_says_that_memory_ends),
         cmocka_unit_test(a_climb_begins_with_a_neighbour),
     };
     for (size_t l = 0; l < LANDSCAPES; l++) {

@@ -62,6 +62,15 @@ static void assert_refused(const char *path, int err, const char *expected) {
     assert_false(is_loaded(path));
 }
 
+static void the_builtin_ones_are_named(void **state) {
+    char names[SPEX_RATE_POLICY_NAMES], few[8];
+    (void)state;
+    spex_rate_policy_names(names, sizeof(names));
+    assert_string_equal(names, "fair, budget, fixed or hybrid");
+    spex_rate_policy_names(few, sizeof(few));
+    assert_string_equal(few, "fair, b");
+}
+
 static void what_is_no_object_is_refused(void **state) {
     (void)state;
     char path[] = "/tmp/spex-rate-object-XXXXXX";
@@ -166,6 +175,7 @@ static void what_is_no_policy_is_told_apart(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_object_of_its_own_decides),
+        cmocka_unit_test(the_builtin_ones_are_named),
         cmocka_unit_test(what_is_no_object_is_refused),
         cmocka_unit_test(what_is_no_policy_is_refused),
         cmocka_unit_test(set_user_id_programs_load_none),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The whole library under torture: threads that are moved, interrupted and replaced all the while
- * execute probes of all nine types, in their signal handlers too, on rings of a few records.
+ * execute probes of all ten types, in their signal handlers too, on rings of a few records.
  * Whatever comes out is whole, comes once, in its order, and the accounts are exact.
  *
  *     torture MODE RING_RECORDS RING_CPUS [--seconds N] [--seed N]
@@ -89,6 +89,14 @@ static uint64_t records;
         uint64_t nested = spex_context;                                                            \
         KERNEL_PROBE_BEGIN(base##8, 1, nested, ~nested);                                           \
         KERNEL_PROBE_END(base##8);                                                                 \
+    }                                                                                              \
+    ALONE who##_span_end(uint64_t key) {                                                           \
+        SPAN_PROBE_END(base##9, key);                                                              \
+    }                                                                                              \
+    ALONE who##_span(void) {                                                                       \
+        uint64_t key = (uint64_t)torture_self->thread_id << 32 | torture_self->turns[base - 1];    \
+        SPAN_PROBE_BEGIN(base##9, 1, key);                                                         \
+        who##_span_end(key);                                                                       \
     }
 
 EXECUTE(own, 1)
@@ -99,9 +107,10 @@ enum { SNAPSHOT_TYPE = 3, FIRST_COUNTER_TYPE = 4, VALUES = 6 };
 _Static_assert(SPEX_MAX_FIELDS >= VALUES, "a snapshot here has six values");
 
 static void (*const execute[TORTURE_SOURCES][TORTURE_TYPES])(void) = {
-    {own_cnt, own_lat, own_tpt, NULL, own_llc, own_flt, own_ctxsw, own_perfcntr, own_kernel},
+    {own_cnt, own_lat, own_tpt, NULL, own_llc, own_flt, own_ctxsw, own_perfcntr, own_kernel,
+     own_span},
     {handler_cnt, handler_lat, handler_tpt, NULL, handler_llc, handler_flt, handler_ctxsw,
-     handler_perfcntr, handler_kernel},
+     handler_perfcntr, handler_kernel, handler_span},
 };
 
 static uint64_t key_of(uint32_t life, enum torture_source source, uint64_t turn) {
@@ -163,7 +172,7 @@ static void see_snapshot(const struct spex_record *record, uint32_t life,
 }
 
 static void see_fields(const struct spex_record *record) {
-    static const unsigned fields[TORTURE_TYPES] = {1, 1, 2, VALUES, 2, 1, 1, 1, 4};
+    static const unsigned fields[TORTURE_TYPES] = {1, 1, 2, VALUES, 2, 1, 1, 1, 4, 2};
     unsigned type = spex_probe_type_ring(record->probe_type);
     unsigned measured = spex_probe_type_measured(record->probe_type, record->field_count);
     bool unavailable = record->marks & SPEX_MARK_UNAVAILABLE;

@@ -24,7 +24,7 @@ enum {
     TORTURE_LIVES = 4096, /* threads in a round */
     TORTURE_TURNS = 4096, /* of a thread, and of its signal handler */
     TORTURE_CPUS = 8,
-    TORTURE_TYPES = 9,
+    TORTURE_TYPES = 10,
     TORTURE_ROUND_MS = 1000,
     TORTURE_SKIP = 77,
 };

@@ -65,7 +65,7 @@ class Polled(Watched):
         self.assertIn("polled", self.run_spex("probes", process.pid).stdout)
         self.assertIn("polled", self.run_spex("top", "-b", "-n", "2", "-d", "0.2", process.pid).stdout)
         _, table = self.finish(process)
-        self.assertIn("snapshots take no time and cannot be polled, so they stay off: state\n", table)
+        self.assertIn("snapshots and spans cannot be polled, so they stay off: state\n", table)
         rows = {line.split()[0]: line.split() for line in table.splitlines() if line.startswith(("long", "short"))}
         self.assertEqual(rows["long"][1:6], ["lat", "polled", "-", "-", "active"])
         self.assertEqual(rows["short"][1:6], ["lat", "polled", "-", "-", "active"])

@@ -147,7 +147,8 @@ class Ends(Runs):
         for number in [signal.SIGTERM, signal.SIGKILL, signal.SIGABRT, signal.SIGINT]:
             result = self.run_it("--", "runs", "dies", str(int(number)))
             self.assertEqual(result.returncode, -number)
-            self.assertRegex(result.stderr, r"process \d+ \(runs\) ended without stopping spex")
+            # It may have been too early to tell its name.
+            self.assertRegex(result.stderr, r"process \d+ \((runs|\?)\) ended without stopping spex")
 
     def test_a_shell_sees_the_signal(self):
         result = subprocess.run(["bash", "-c", "ulimit -c 0; %s run -- %s dies 15; echo $?" % (SPEX, RUNS)],
@@ -279,8 +280,9 @@ class Figures(Runs):
         self.ready(process)
 
         def lines():
-            return [json.loads(line) for line in self.text("lines").splitlines()]
-        wait_for(lambda: "\n" in self.text("lines") and len(lines()) >= 2)
+            # What is not ended by a newline is still being written.
+            return [json.loads(line) for line in self.text("lines").split("\n")[:-1]]
+        wait_for(lambda: len(lines()) >= 2)
         process.stdin.write("xy")
         process.stdin.flush()
         wait_for(lambda: sum(counts(line["processes"][0])["step", "cnt"] for line in lines()) == 3000)

@@ -232,8 +232,9 @@ class Terminal(Runs):
             os.tcsetpgrp(self.slave, os.getpid())
             for stream in range(3):
                 os.dup2(self.slave, stream)
-            signal.signal(signal.SIGTTOU, signal.SIG_DFL)
-            signal.signal(signal.SIGHUP, signal.SIG_DFL)
+            # Ignored above; or in what a shell runs in the background, as this test may be.
+            for number in [signal.SIGTTOU, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT]:
+                signal.signal(number, signal.SIG_DFL)
             os.execvpe(command[0], command, self.environment)
         os.write(events, b"%d\n" % job)
         while True:

@@ -39,9 +39,9 @@ SPEX_PROBE_NAME(STEP, "step");
 
 static volatile unsigned sink;
 
-/* gcc's ThreadSanitizer dies when the child of a fork starts threads; its AddressSanitizer leaves
+/* gcc's ThreadSanitizer dies when the child of a fork starts threads; AddressSanitizer leaves
  * the child with a lock held that a thread of the parent had taken to allocate memory. */
-#if (defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)) && !defined(__clang__)
+#if defined(__SANITIZE_ADDRESS__) || (defined(__SANITIZE_THREAD__) && !defined(__clang__))
 enum { FORKS = 0 };
 #else
 enum { FORKS = 1 };

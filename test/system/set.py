@@ -20,6 +20,21 @@ from running import Programs, nobody, nobody_can_run
 
 SPEX = LIVE = None
 
+# Answers each request as one of a kind that is not known.
+OLD = """
+import os, socket, struct, sys
+os.makedirs(sys.argv[1], mode=0o700, exist_ok=True)
+listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+listening.bind("%s/%d-%d" % (sys.argv[1], os.getpid(), os.stat("/proc/self/ns/pid").st_ino))
+listening.listen(64)
+print("ready", flush=True)
+text = b"this program's spex does not know such a request"
+while True:
+    connection, _ = listening.accept()
+    while connection.recv(65536):
+        connection.send(struct.pack("=IHHIIIiII", 0x43505853, 2, 21, 0, 1, len(text), -38, 0, 0) + text)
+"""
+
 
 class Set(Programs):
     def test_a_busy_site_is_reached(self):
@@ -80,6 +95,19 @@ class Set(Programs):
                          sorted("process %d: 1 of 4 probe sites are on" % process.pid for process in processes))
         self.assertEqual(self.selected(self.called(name)), "off")
 
+    def test_programs_that_do_not_answer_share_one_time_limit(self):
+        name = "live-%d" % os.getpid()
+        # With the time of one each, they would take as many times as long.
+        silent = [self.called(name) for _ in range(30)]
+        for process in silent:
+            process.send_signal(signal.SIGSTOP)
+            self.addCleanup(process.send_signal, signal.SIGCONT)
+        answering = self.called(name)
+        result = self.set(name, "query", status=1)
+        self.assertEqual(result.stdout, "process %d: 1 of 4 probe sites are on\n" % answering.pid)
+        self.assertEqual(sorted(result.stderr.splitlines()),
+                         sorted("spex: process %d does not answer" % process.pid for process in silent))
+
     def test_programs_that_start_later(self):
         name = "live-%d" % os.getpid()
         result = self.set("--follow", name, "query@7")
@@ -110,6 +138,74 @@ class Set(Programs):
     def test_a_name_that_no_file_can_have(self):
         for name in "a\x1bb", "a\nb":
             self.refused("cannot be left for programs that start: Invalid argument$", "-f", name, "query")
+
+    def wait_until_selected(self, process, sites):
+        while self.programs()[process.pid]["sites_on"] != sites:
+            continue
+
+    def test_a_lease(self):
+        process = self.start()
+        self.set(process.pid, "state")
+        result = self.set("--for", "600s", process.pid, "+query")
+        self.assertEqual(result.stdout, "2 of 4 probe sites are on; leased for 600 s\n")
+        listed = self.programs()[process.pid]
+        self.assertEqual((listed["selection"], listed["leased"], listed["sites_on"]), ("state", "+query", 2))
+        self.assertTrue(0 < listed["lease_seconds"] <= 600)
+        self.assertRegex(self.run_spex("list").stdout, r"state; \+query for \d+ s")
+        sites = json.loads(self.run_spex("probes", "--json", process.pid).stdout)["sites"]
+        self.assertEqual([site["name"] for site in sites if "lease_seconds" in site], ["query"])
+        self.assertRegex(self.run_spex("probes", process.pid).stdout, r"query .*leased for \d+ s\n")
+        # Instead of what is selected; and what ends by hand does not come again.
+        self.assertEqual(self.set("--for", "0.05", process.pid, "3").stdout.split(";")[0], "1 of 4 probe sites are on")
+        self.wait_until_selected(process, 2)
+        self.assertEqual(self.set(process.pid, "+query@off").stdout, "1 of 4 probe sites are on\n")
+        self.set("--for", "600", process.pid, "*")
+        self.assertEqual(self.set(process.pid, "off").stdout, "0 of 4 probe sites are on\n")
+        self.assertNotIn("leased", self.programs()[process.pid])
+
+    def test_bad_leases(self):
+        process = self.start()
+        for lease in "0", "0s", "-1", "1m", "", "s", "nan", "86401", "9" * 20:
+            with self.subTest(lease=lease):
+                self.refused("--for %s: 0.05 to 86400 seconds were expected, such as 60s$" % lease, "--for", lease, process.pid, "*", status=2)
+        self.assertEqual(self.selected(process), "off")
+
+    def test_a_setter_that_dies_leaves_nothing_on(self):
+        process = self.start()
+        script = 'while "$0" set --for 0.3 "$1" "+query" >/dev/null; do :; done'
+        setter = subprocess.Popen(["sh", "-c", script, SPEX, str(process.pid)], env=self.environment(), start_new_session=True)
+        self.wait_until_selected(process, 1)
+        os.killpg(setter.pid, signal.SIGKILL)
+        setter.wait()
+        self.wait_until_selected(process, 0)
+        self.assertEqual(self.selected(process), "off")
+
+    def test_a_lease_goes_on_while_the_program_is_stopped(self):
+        process = self.start()
+        self.set("--for", "0.5", process.pid, "query")
+        process.send_signal(signal.SIGSTOP)
+        self.addCleanup(process.send_signal, signal.SIGCONT)
+        time.sleep(0.6)
+        process.send_signal(signal.SIGCONT)
+        self.wait_until_selected(process, 0)
+
+    def test_a_lease_is_followed_by_forks_and_leaves_nothing_for_later(self):
+        name = "live-%d" % os.getpid()
+        self.refused("no program called %s is running that" % name, "-f", "--for", "60s", name, "query")
+        process = self.called(name)
+        self.set("-f", "--for", "60s", name, "query")
+        self.assertEqual(self.programs()[process.pid]["leased"], "query")
+        self.assertEqual(self.selected(self.called(name)), "off")
+
+    def test_a_release_without_leases_switches_nothing(self):
+        # As a program of a release before there were leases: it does not know the kind of request.
+        old = subprocess.Popen([sys.executable, "-c", OLD, self.control], stdout=subprocess.PIPE, text=True,
+                               env=self.environment())
+        self.addCleanup(old.communicate)
+        self.addCleanup(old.kill)
+        self.assertEqual(old.stdout.readline(), "ready\n")
+        self.refused("process %d: its spex is of a release that knows no leases; nothing was switched$" % old.pid,
+                     "--for", "60s", old.pid, "*")
 
     def test_bad_syntax_changes_nothing(self):
         process = self.start()

@@ -60,6 +60,11 @@ static void misbehave(void) {
     }
     while (behaves("hang"))
         pause();
+    if (behaves("pause")) {
+        struct timespec wait = {.tv_nsec = 700000000};
+        nanosleep(&wait, NULL);
+        behaviour = "steady";
+    }
     if (behaves("flood"))
         for (int line = 0; line < 1000; line++)
             puts("a line of output that nobody asked for");

@@ -192,6 +192,17 @@ static void quantiles_have_the_width_of_buckets(void **state) {
     assert_true(high == 100351);
 }
 
+/* A double has no nearer number than 2^64, which is none of 64 bits. */
+static void the_greatest_values_have_bounds(void **state) {
+    double low, high;
+    struct spex_profile_probe probe = sample(100, 1e9);
+    (void)state;
+    spex_histogram_add(&values.histogram, UINT64_MAX, 100);
+    values.min = values.max = UINT64_MAX;
+    assert_true(spex_quantile_bounds(&probe, &values, 0.5, &low, &high));
+    assert_true(high == 0x1p64);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(means_of_small_samples),
@@ -204,6 +215,7 @@ int main(void) {
         cmocka_unit_test(extreme_quantiles_of_few_records_are_not_told),
         cmocka_unit_test(executions_without_a_record_are_not_known),
         cmocka_unit_test(quantiles_have_the_width_of_buckets),
+        cmocka_unit_test(the_greatest_values_have_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

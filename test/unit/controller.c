@@ -4,11 +4,13 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <spex/probe.h>
 #include <spex/spex.h>
 
 #include "../check.h"
+#include "base/clock.h"
 #include "collect/collector.h"
 #include "collect/metrics.h"
 #include "rate/controller.h"
@@ -110,6 +112,22 @@ static void each_collection_has_accounts_of_its_own(void **state) {
     }
 }
 
+/* The CPU time of this thread; a half of it leaves room for what stands around the measurement. */
+static void the_start_is_in_the_budget(void **state) {
+    (void)state;
+    for (int n = 0; n < 3; n++) {
+        uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        assert_int_equal(start("2%"), 0);
+        double seconds = (double)(spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e9;
+        assert_true(look().totals.spent > seconds / 2);
+        assert_true(spex_set("off") >= 0);
+        double before = look().totals.spent;
+        assert_true(spex_set("*") > 0);
+        assert_true(look().totals.spent > before);
+        assert_int_equal(spex_stop(), 0);
+    }
+}
+
 /* In the first milliseconds nobody knows yet how long a tick is. */
 static void what_is_spent_at_once_is_accounted_for(void **state) {
     (void)state;
@@ -162,6 +180,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_policy_is_the_one_that_was_asked_for),
         cmocka_unit_test(each_collection_has_accounts_of_its_own),
+        cmocka_unit_test(the_start_is_in_the_budget),
         cmocka_unit_test(what_is_spent_at_once_is_accounted_for),
         cmocka_unit_test(what_is_selected_again_is_held_or_forgotten),
         cmocka_unit_test(what_is_not_selected_is_forgotten),

@@ -13,7 +13,7 @@
 #include "probe/gap.h"
 #include "rate/experiment.h"
 #include "site/registry.h"
-#include "site/selection.h"
+#include "site/selection/selection.h"
 
 enum { PROBES = 4, STEPS_MAX = 100000 };
 

@@ -150,6 +150,16 @@ static void a_stop_of_spex_stops_it(void **state) {
     spex_feed_wait(feed, UINT64_MAX / 2); /* for nothing more */
 }
 
+/* Collectors sleep longer where nobody waits. */
+static void a_run_waits_for_records(void **state) {
+    (void)state;
+    assert_false(spex_sinks_prompt());
+    spex_feed_begin(feed, &selection, 0);
+    assert_true(spex_sinks_prompt());
+    spex_feed_end(feed);
+    assert_false(spex_sinks_prompt());
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -158,6 +168,7 @@ int main(void) {
         TEST(others_and_former_ones_are_left_out),
         TEST(what_has_no_room_is_counted),
         TEST(a_stop_of_spex_stops_it),
+        TEST(a_run_waits_for_records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

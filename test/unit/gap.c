@@ -43,6 +43,17 @@ static void gaps_are_geometric(void **state) {
     }
 }
 
+static void one_of_so_many_gaps_is_short(void **state) {
+    static const uint32_t periods[] = {2, 3, 10, 1000, SPEX_GAP_PERIOD_MAX};
+    (void)state;
+    for (size_t p = 0; p < COUNT_OF(periods); p++)
+        for (uint32_t executions = 1; executions < 1u << 24; executions += executions / 2 + 1) {
+            double law = -expm1(executions * log1p(-1 / (double)periods[p]));
+            double told = spex_gap_one_within(spex_sampling_gap_scale(periods[p]), executions);
+            assert_true(fabs(told * law - 1) < 1e-3);
+        }
+}
+
 /* Wrong laws. */
 
 static uint32_t one_per_cent_longer(struct spex_random *random, double period) {
@@ -293,6 +304,7 @@ static void even_gaps_are_even(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_of_so_many_gaps_is_short),
         cmocka_unit_test(gaps_are_geometric),
         cmocka_unit_test(wrong_laws_are_refused),
         cmocka_unit_test(the_logarithm_is_that_of_the_c_library),

@@ -369,7 +369,7 @@ static void snapshots_stay_off_and_it_is_said(void **state) {
     }
     messages_begin();
     assert_int_equal(start("*@poll"), 0);
-    assert_string_equal(messages_end(), "spex: snapshots take no time and cannot be polled, so "
+    assert_string_equal(messages_end(), "spex: snapshots and spans cannot be polled, so "
                                         "they stay off: 3, 4\n");
     assert_int_equal(spex_site_sampling(first_site(STATE), &loaded).period, 0);
     assert_int_equal(spex_site_sampling(first_site(WORK), &loaded).kind, SPEX_SAMPLING_POLLING);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A probe of each type, alone in a function that is copied nowhere, so that it is one site; and a
- * tally of the records that come out. */
+/* A probe of each type, alone in a function that is copied nowhere, so that it is one site, or for
+ * a span two; and a tally of the records that come out. */
 #ifndef SPEX_TEST_PLACES_H
 #define SPEX_TEST_PLACES_H
 
@@ -52,6 +52,16 @@ PLACE place_kernel(void) {
     KERNEL_PROBE_END(PLACES_ID);
 }
 
+PLACE place_span_end(uint64_t key) {
+    SPAN_PROBE_END(PLACES_ID, key);
+}
+
+PLACE place_span(void) {
+    uint64_t key = (uint64_t)(uintptr_t)__builtin_frame_address(0); /* of no other execution */
+    SPAN_PROBE_BEGIN(PLACES_ID, 1, key);
+    place_span_end(key);
+}
+
 /* One execution of each type. */
 PLACE places_all(void) {
     place_cnt();
@@ -63,6 +73,7 @@ PLACE places_all(void) {
     place_ctxsw();
     place_perfcntr();
     place_kernel();
+    place_span();
 }
 
 /* All types nested into each other, whose records are made one after the other at the end. */
@@ -75,7 +86,10 @@ PLACE places_around(void (*inside)(void)) {
     SPEX_CTXSW_SCOPE(PLACES_ID, 1);
     SPEX_PERFCNTR_SCOPE(PLACES_ID, 1, 0);
     SPEX_KERNEL_SCOPE(PLACES_ID, 1, 1, 2);
+    uint64_t key = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    SPEX_SPAN_BEGIN(PLACES_ID, key);
     inside();
+    SPEX_SPAN_END(PLACES_ID, key);
     SNAPSHOT_PROBE(PLACES_ID, 1, 1, 2, 3);
 }
 

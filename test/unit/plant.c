@@ -14,19 +14,17 @@
 #include "base/clock.h"
 #include "collect/collector.h"
 #include "collect/metrics.h"
-#include "kernels/sampling_budget.h"
+#include "collect/sleep.h"
 #include "probe/gap.h"
+#include "probe/regions.h"
 #include "probe/threads.h"
 #include "rate/controller.h"
 #include "rate/experiment.h"
-#include "rate/occupancy_sampler.h"
-#include "ring/doorbell.h"
 #include "ring/probe_type.h"
 #include "ring/rings.h"
 #include "site/cost.h"
 #include "site/probe_state.h"
 #include "site/registry.h"
-#include "text/message.h"
 
 #include "policies/rate/rates.h"
 
@@ -43,12 +41,9 @@
 #define LOOK_RECORDS  128.0
 #define BATCH_RECORDS 256.0
 
-/* As in src/collector.c. */
-#define SLEEP_SHORTEST 50e-6
-#define SLEEP_LONGEST  10e-3
-#define SLEEP_IDLE     110e-3
-#define CPU_PASSES     16
-#define CPU_RECORDS    4096.0
+/* As in src/collect/collector.c. */
+#define CPU_PASSES  16
+#define CPU_RECORDS 4096.0
 
 /* What the collector takes, in seconds: a pass with nothing to read, a record, counting a probe's
  * executions. */
@@ -69,10 +64,12 @@ struct note {
 
 static struct {
     struct plant_options options;
-    struct spex_site_info infos[PLANT_PROBES_MAX];
-    uint32_t periods[PLANT_PROBES_MAX]; /* 1 or more, or SPEX_SITE_HELD */
-    bool paused[PLANT_PROBES_MAX];      /* by an experiment, for some milliseconds */
+    struct spex_site_info infos[PLANT_PROBES_MAX + 1]; /* the region's is behind the probes' */
+    uint32_t periods[PLANT_PROBES_MAX];                /* 1 or more, or SPEX_SITE_HELD */
+    bool paused[PLANT_PROBES_MAX];                     /* by an experiment, for some milliseconds */
     double executions[PLANT_PROBES_MAX];
+    double told_of[PLANT_PROBES_MAX];   /* executions as its records in the region tell them */
+    double passes, calls;               /* as the region's calls tell them; and these */
     double uncounted[PLANT_PROBES_MAX]; /* executions while it was off */
     double on[PLANT_PROBES_MAX];        /* seconds for which it was on */
     struct spex_held_executions told[PLANT_PROBES_MAX];
@@ -128,9 +125,26 @@ static double record_ns(unsigned probe) {
     return drawn ? plant.options.drawn_ns : plant.options.record_ns;
 }
 
+static bool has_region(void) {
+    return plant.options.passes > 0;
+}
+
+/* The region is on while one of its probes is, which all have the same period. */
+static bool region_is_on(void) {
+    return has_region() && is_on(0);
+}
+
+/* The share of the passes in which the next record may be due. */
+static double part_called(void) {
+    return 1 - pow(1 - part_recorded(0), plant.options.weight);
+}
+
 /* How much longer the program takes for the same, less 1. */
 static double slowdown(void) {
-    double sum = 0;
+    double sum = region_is_on()
+                     ? plant.options.passes / plant.options.cpus *
+                           (plant.options.region_ns + part_called() * plant.options.call_ns) * 1e-9
+                     : 0;
     for (unsigned p = 0; p < plant.options.probes; p++)
         if (is_on(p))
             sum += rate_of(p, plant.seconds) / plant.options.cpus *
@@ -158,9 +172,17 @@ static void note(void) {
     }
 }
 
+static void pass_region(double count) {
+    double calls = fmin(poisson(count * part_called()), count);
+    plant.passes += calls / part_called();
+    plant.calls += calls;
+    plant.probing += (count * plant.options.region_ns + calls * plant.options.call_ns) * 1e-9;
+}
+
 static void execute(unsigned probe, double count) {
     double records = plant.periods[probe] > 1 ? poisson(count * part_recorded(probe)) : count;
     plant.executions[probe] += count;
+    plant.told_of[probe] += records / part_recorded(probe);
     plant.produced += records;
     plant.ring += records / plant.options.cpus;
     plant.probing += count * plant.options.skip_ns * 1e-9 +
@@ -169,6 +191,8 @@ static void execute(unsigned probe, double count) {
 
 static void step(double seconds) {
     double slow = slowdown();
+    if (region_is_on())
+        pass_region(plant.options.passes / (1 + slow) * seconds);
     for (unsigned p = 0; p < plant.options.probes; p++) {
         double count = rate_of(p, plant.seconds) / (1 + slow) * seconds;
         plant.on[p] += is_on(p) ? seconds : 0;
@@ -202,29 +226,20 @@ static void collector_works(double seconds) {
     advance(seconds, false);
 }
 
-static double pass_seconds(void) {
-    return plant.options.pass_ns > 0 ? plant.options.pass_ns * 1e-9 : PASS_SECONDS;
+/* Code and data have left the caches while the collector slept. */
+static double pass_seconds(bool slept) {
+    return slept && plant.options.pass_ns > 0 ? plant.options.pass_ns * 1e-9 : PASS_SECONDS;
 }
 
 /* One visit to each ring. Whether one held more than a batch. */
-static bool pass(double *taken) {
+static bool pass(bool slept, double *taken) {
     double each = plant.ring < BATCH_RECORDS ? plant.ring : BATCH_RECORDS;
     *taken = each * plant.options.cpus;
     plant.ring -= each;
     plant.taken += *taken;
-    collector_works(pass_seconds() + *taken * RECORD_SECONDS);
+    collector_works(pass_seconds(slept) + *taken * RECORD_SECONDS);
     spex_controller_pass();
     return each >= BATCH_RECORDS;
-}
-
-static double next_sleep(double seconds, double fullest, bool any) {
-    if (fullest > 0.25)
-        seconds = seconds / 2 >= SLEEP_SHORTEST ? seconds / 2 : 0;
-    else if (fullest < 0.125)
-        seconds = seconds <= 0 ? SLEEP_SHORTEST : seconds * 2;
-    if (any || seconds < SLEEP_LONGEST)
-        return seconds < SLEEP_LONGEST ? seconds : SLEEP_LONGEST;
-    return SLEEP_IDLE;
 }
 
 static bool all_off(void) {
@@ -246,34 +261,38 @@ static double until_due(double sleep) {
 }
 
 static void collect(void) {
-    double sleep = SLEEP_SHORTEST, fullest = 0, records = 0;
+    uint64_t sleep_ns = SPEX_SLEEP_SHORTEST_NS;
+    double fullest = 0, records = 0;
     unsigned passes = 0;
-    bool any = false;
+    bool any = false, slept = false;
     while (plant.seconds < plant.options.seconds) {
         double taken, fill = plant.ring / RING_RECORDS;
         fullest = fill > fullest ? fill : fullest;
-        bool backlog = pass(&taken);
+        bool backlog = pass(slept, &taken);
         records += taken;
         any |= taken >= 1;
-        if (++passes >= CPU_PASSES || records >= CPU_RECORDS || sleep >= SLEEP_LONGEST) {
+        if (++passes >= CPU_PASSES || records >= CPU_RECORDS || sleep_ns >= SPEX_SLEEP_PROMPT_NS) {
             plant.collector_noted = plant.collector;
             passes = 0;
             records = 0;
         }
+        slept = !backlog;
         if (backlog)
             continue;
-        sleep = next_sleep(sleep, fullest, any);
+        sleep_ns = spex_sleep_next(sleep_ns, fullest, any, false);
         fullest = 0;
         any = false;
-        if (sleep > 0)
-            rest(until_due(sleep), taken < 1 && all_off() && !spex_controller_holds());
+        if (sleep_ns > 0)
+            rest(until_due((double)sleep_ns * 1e-9),
+                 taken < 1 && all_off() && !spex_controller_holds());
     }
 }
 
 /* Notes what the controller tells of the executions while probes were held off. */
 static void note_told(void) {
     for (unsigned p = 0; p < plant.options.probes; p++) {
-        const struct spex_slices_reading now = {plant.executions[p], ticks(plant.on[p]),
+        double count = has_region() ? plant.told_of[p] : plant.executions[p];
+        const struct spex_slices_reading now = {count, ticks(plant.on[p]),
                                                 ticks(plant.seconds - plant.on[p])};
         plant.told[p] = spex_controller_held(p, &now);
     }
@@ -296,6 +315,9 @@ void plant_run(const struct plant_options *options) {
         plant.infos[p] = (struct spex_site_info){
             .probe_id = (uint16_t)p, .probe_type = SPEX_LAT, .probe = (uint16_t)p};
     }
+    if (has_region())
+        plant.infos[options->probes] =
+            (struct spex_site_info){.subsample = options->weight, .probe = SPEX_MAX_SITES};
     assert_int_equal(spex_controller_begin(options->share, options->policy
                                                                ? options->policy
                                                                : spex_builtin_rate_policy("fair")),
@@ -362,18 +384,8 @@ bool spex_threads_cpu_ns(uint64_t *cpu_ns, uint64_t *threads) {
     return true;
 }
 
-uint64_t spex_sampling_budget_spent_ns(void) {
-    return 0;
-}
-
 uint64_t spex_collectors_cpu_ns(void) {
     return ns(plant.collector_noted);
-}
-
-void spex_metrics_lock(void) {
-}
-
-void spex_metrics_unlock(void) {
 }
 
 double spex_metrics_tick_rate(void) {
@@ -387,22 +399,51 @@ struct spex_metrics_totals spex_metrics_totals(unsigned type_ring) {
                                         .records = (uint64_t)plant.taken};
 }
 
-void spex_metrics_executions(uint64_t *by_probe) {
-    for (unsigned p = 0; p < plant.options.probes; p++)
-        by_probe[p] = (uint64_t)plant.executions[p];
+void spex_metrics_executions(uint64_t *counts) {
+    double inside = 0;
+    for (unsigned p = 0; p < plant.options.probes; p++) {
+        counts[p] = has_region() ? 0 : (uint64_t)plant.executions[p];
+        inside += plant.executions[p];
+    }
+    if (has_region())
+        counts[plant.options.probes] = (uint64_t)inside;
     plant.collector += plant.options.probes * plant.options.cpus * COUNT_SECONDS;
+}
+
+static double calibrated_ticks(double true_ns) {
+    double dearer = plant.options.dearer > 0 ? plant.options.dearer : 1;
+    return ticks(true_ns / dearer * 1e-9);
 }
 
 int spex_cost_get(uint32_t type, struct spex_cost *cost) {
     (void)type;
-    *cost = (struct spex_cost){.skip = plant.options.skip_ns * TICKS_PER_SECOND / 1e9,
-                               .record = plant.options.record_ns * TICKS_PER_SECOND / 1e9};
+    *cost = (struct spex_cost){.skip = calibrated_ticks(plant.options.skip_ns),
+                               .record = calibrated_ticks(plant.options.record_ns)};
     return 0;
+}
+
+double spex_metrics_in_regions(uint32_t first) {
+    return has_region() ? plant.told_of[first] : 0;
+}
+
+struct spex_region_passes spex_region_passes(uint32_t site) {
+    (void)site;
+    return (struct spex_region_passes){plant.passes, (uint32_t)plant.calls};
+}
+
+struct spex_region_cost spex_cost_region(void) {
+    return (struct spex_region_cost){.pass = calibrated_ticks(plant.options.region_ns),
+                                     .execution = calibrated_ticks(plant.options.skip_ns),
+                                     .call = calibrated_ticks(plant.options.call_ns)};
+}
+
+uint32_t spex_probe_group(uint32_t index) {
+    return index <= plant.options.probes && has_region() ? plant.options.probes : SPEX_MAX_SITES;
 }
 
 double spex_cost_drawn(uint32_t type) {
     (void)type;
-    return plant.options.drawn_ns * TICKS_PER_SECOND / 1e9;
+    return calibrated_ticks(plant.options.drawn_ns);
 }
 
 uint32_t spex_sites_on(void) {
@@ -413,7 +454,7 @@ uint32_t spex_sites_on(void) {
 }
 
 uint32_t spex_sites_count(void) {
-    return plant.options.probes;
+    return plant.options.probes + has_region();
 }
 
 const struct spex_site_info *spex_site_info(uint32_t index) {
@@ -421,7 +462,7 @@ const struct spex_site_info *spex_site_info(uint32_t index) {
 }
 
 uint32_t spex_profile_next_probe(uint32_t index) {
-    return index < plant.options.probes ? index : plant.options.probes;
+    return index < plant.options.probes ? index : spex_sites_count();
 }
 
 struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
@@ -435,12 +476,19 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
                                          (uint64_t)ticks(plant.seconds - plant.on[first])};
 }
 
-void spex_probe_throttle(uint32_t first, uint32_t period) {
+static void throttle(uint32_t first, uint32_t period) {
     plant.paused[first] = period == SPEX_SITE_HELD && spex_experiment_running();
     if (plant.paused[first])
         return;
     bool shortened = period > SPEX_GAP_PERIOD_MAX && period != SPEX_SITE_HELD;
     plant.periods[first] = shortened ? SPEX_GAP_PERIOD_MAX : period ? period : 1;
+}
+
+/* All probes of a region together. */
+void spex_probe_throttle(uint32_t first, uint32_t period) {
+    unsigned from = has_region() ? 0 : first, to = has_region() ? plant.options.probes : first + 1;
+    for (unsigned p = from; p < to; p++)
+        throttle(p, period);
 }
 
 /* Producers look now and then. */
@@ -449,37 +497,4 @@ void spex_rings_alarm_at(unsigned type_ring, double records) {
         return;
     double looked = (floor(records / LOOK_RECORDS) + 1) * LOOK_RECORDS;
     plant.alarm = looked < ALARM_RECORDS ? looked : ALARM_RECORDS;
-}
-
-void spex_doorbell_ring(void) {
-}
-
-/* Nothing is left to probing by the policies here. */
-
-double spex_cost_polled(void) {
-    return 0;
-}
-
-double spex_occupancy_sampler_cost(void) {
-    return 0;
-}
-
-void spex_occupancy_sampler_set(double frequency) {
-    (void)frequency;
-}
-
-struct spex_occupancy spex_occupancy_sampler_occupancy(uint32_t first) {
-    (void)first;
-    return (struct spex_occupancy){0};
-}
-
-void spex_metrics_sums(uint16_t probe_id, uint32_t probe_type, double *weight, double *sum) {
-    (void)probe_id;
-    (void)probe_type;
-    *weight = *sum = 0;
-}
-
-void spex_message(const char *format, ...) {
-    (void)format;
-    fail_msg("the controller has something to tell: %s", format);
 }

@@ -23,11 +23,18 @@ struct plant_options {
     double skip_ns;   /* an execution without a record takes */
     double record_ns; /* one with a record takes */
     double drawn_ns;  /* one with a record that chance has chosen; 0: as record_ns */
+    double dearer;    /* all that is so many times what was calibrated; 0: as much */
     double late;      /* seconds by which the collector may be late when it is to be woken */
-    double pass_ns;   /* a pass of the collector takes besides its records; 0: 3,000 */
+    double pass_ns;   /* the first pass after a sleep takes besides records; 0: as all, 3,000 */
     const struct spex_rate_policy_ops *policy; /* NULL: "fair" */
     uint64_t seed;                             /* of chance */
     double seconds;                            /* how long it runs at most */
+    /* All probes stand in one region. Passes through it a second, were they not slowed down, on all
+     * CPUs together; 0: there is no region. */
+    double passes;
+    double region_ns; /* a pass takes besides its executions */
+    double call_ns;   /* more, if the next record may be due in it */
+    uint32_t weight;  /* the executions that the region declares */
     /* Executions a second of the probe, on all CPUs together, were they not slowed down. */
     double (*rate)(const void *scenario, unsigned probe, double seconds);
     const void *scenario;

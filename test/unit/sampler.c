@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "../children.h"
 #include "collect/metrics.h"
 #include "counted.h"
+#include "probe/threads.h"
 #include "sampled_sites.h"
 
 /* Counts. */
@@ -233,6 +235,21 @@ static void handlers_change_counts_by_a_period_at_most(void **state) {
     signal(SIGUSR1, SIG_DFL);
 }
 
+/* A reader is interrupted while the gap becomes longer, so that the word has not come to where the
+ * gap that it has read begins. */
+static void a_gap_that_has_been_longer_counts_nothing(void **state) {
+    struct spex_thread *thread = calloc(1, sizeof(*thread));
+    (void)state;
+    assert_non_null(thread);
+    thread->executed[COUNTED_ID] =
+        1u << SPEX_CONTROL_GENERATION_SHIFT | (SPEX_CONTROL_COUNTDOWN - 9);
+    thread->countdowns[COUNTED_ID] = (struct spex_countdown){.total = 1000, .gap = 2};
+    assert_int_equal(spex_sampler_executions(thread, COUNTED_ID), 1000);
+    thread->countdowns[COUNTED_ID].gap = 10;
+    assert_int_equal(spex_sampler_executions(thread, COUNTED_ID), 1001);
+    free(thread);
+}
+
 int main(void) {
 #define COUNTING(test) cmocka_unit_test_setup_teardown(test, start, stop)
 #define SEEING(test)   cmocka_unit_test_setup_teardown(test, start_seeing, stop)
@@ -245,6 +262,7 @@ int main(void) {
         COUNTING(handlers_are_counted_exactly),
         COUNTING(handlers_change_counts_by_a_period_at_most),
         COUNTING(a_forked_child_counts_from_nothing),
+        cmocka_unit_test(a_gap_that_has_been_longer_counts_nothing),
     };
     return cmocka_run_group_tests(tests, seed, NULL);
 }

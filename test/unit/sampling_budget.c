@@ -17,7 +17,10 @@
 #include "site/cost.h"
 #include "site/registry.h"
 
-enum { KERNELS = 3, THREADS = 3, FIRST_CONTEXT = 62 };
+enum { KERNELS = 3, THREADS = 3 };
+
+/* The contexts of the kernels, and one of a kernel that has no site. */
+static const uint32_t contexts[KERNELS + 1] = {63, 64, SPEX_CONTEXTS_MAX, 65};
 
 #define SHARE 0.02
 
@@ -71,10 +74,12 @@ uint32_t spex_sites_count(void) {
 }
 
 bool spex_context_node(uint64_t number, struct spex_context_node *node) {
-    if (number < FIRST_CONTEXT || number >= FIRST_CONTEXT + KERNELS)
-        return false;
-    *node = (struct spex_context_node){1, (uint16_t)(100 + number - FIRST_CONTEXT)};
-    return true;
+    for (size_t k = 0; k < COUNT_OF(contexts); k++)
+        if (contexts[k] == number) {
+            *node = (struct spex_context_node){1, (uint16_t)(100 + k)};
+            return true;
+        }
+    return false;
 }
 
 uint32_t spex_kernels_here_site(uint16_t kernel) {
@@ -83,6 +88,7 @@ uint32_t spex_kernels_here_site(uint16_t kernel) {
 
 struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
     (void)until;
+    assert_true(first < KERNELS);
     return (struct spex_probe_state){.by_hand = world.by_hand[first]};
 }
 
@@ -123,17 +129,16 @@ static void begin(double share, bool alone) {
     world.records = 1000000;
     *world.plan = (struct spex_sampling_plan){
         .ticks_per_second = 1e9, .execution_ticks = EXECUTION_TICKS, .stretch = 1};
-    for (uint32_t k = 0; k < KERNELS; k++) {
-        uint32_t context = FIRST_CONTEXT + k;
-        world.plan->asked[context / 64] |= UINT64_C(1) << context % 64;
+    for (uint32_t k = 0; k < COUNT_OF(contexts); k++)
+        world.plan->asked[contexts[k] / 64] |= UINT64_C(1) << contexts[k] % 64;
+    for (uint32_t k = 0; k < KERNELS; k++)
         world.by_hand[k] = true;
-    }
     spex_sampling_budget_begin(&world.budget, share, alone);
 }
 
 static void execute(uint32_t kernel, uint32_t times) {
-    world.samples[0]->nodes[FIRST_CONTEXT + kernel].executions += times / 2;
-    world.samples[1]->nodes[FIRST_CONTEXT + kernel].executions += times - times / 2;
+    world.samples[0]->nodes[contexts[kernel]].executions += times / 2;
+    world.samples[1]->nodes[contexts[kernel]].executions += times - times / 2;
 }
 
 /* So many milliseconds in which the program uses one CPU, and the sampling thread some microseconds
@@ -192,7 +197,7 @@ static void all_that_is_spent_counts(void **state) {
     (void)state;
     for (int limited = 0; limited < 2; limited++) {
         begin(limited ? SHARE : 0, false);
-        world.samples[0]->nodes[FIRST_CONTEXT].executions = UINT32_MAX - 10;
+        world.samples[0]->nodes[contexts[0]].executions = UINT32_MAX - 10;
         spex_sampling_budget_begin(&world.budget, limited ? SHARE : 0, false);
         uint64_t before = spex_sampling_budget_spent_ns();
         run(100, 300);
@@ -269,6 +274,19 @@ static void without_a_limit_intervals_stay(void **state) {
     pass();
     expect_stretch(1);
     assert_int_equal(world.throttles, 0);
+}
+
+/* Of no time there is no share, which says nothing of the intervals. */
+static void while_the_program_does_nothing_intervals_stay(void **state) {
+    (void)state;
+    begin(SHARE, false);
+    run(100, 6000);
+    pass();
+    expect_stretch(3);
+    run(100, 1000);
+    world.process_ns -= 100000000;
+    pass();
+    expect_stretch(3);
 }
 
 /* Rounds without a sample, and executions, are paid first: 1 of 2 ms is left, and 0.5 ms of the
@@ -353,6 +371,17 @@ static void the_controllers_kernels_are_left_alone(void **state) {
     expect_held(true, false, false);
 }
 
+/* Its executions cost what the others have less, but there is nothing to hold off. */
+static void a_kernel_without_a_site_is_not_held_off(void **state) {
+    (void)state;
+    begin(SHARE, false);
+    run(100, 0);
+    execute(0, 5000);
+    execute(KERNELS, 50000);
+    pass();
+    expect_held(true, false, false);
+}
+
 /* For a second, then for two, up to 64. */
 static void they_come_back(void **state) {
     static const unsigned seconds[] = {1, 2, 4, 8, 16, 32, 64, 64};
@@ -399,11 +428,13 @@ int main(void) {
         cmocka_unit_test(intervals_follow_the_cost_of_samples),
         cmocka_unit_test(intervals_have_bounds),
         cmocka_unit_test(without_a_limit_intervals_stay),
+        cmocka_unit_test(while_the_program_does_nothing_intervals_stay),
         cmocka_unit_test(what_is_not_for_samples_is_paid_first),
         cmocka_unit_test(collectors_count_for_one_budget),
         cmocka_unit_test(samples_keep_a_tenth),
         cmocka_unit_test(the_most_frequent_kernels_are_held_off),
         cmocka_unit_test(the_controllers_kernels_are_left_alone),
+        cmocka_unit_test(a_kernel_without_a_site_is_not_held_off),
         cmocka_unit_test(they_come_back),
         cmocka_unit_test(they_come_back_before_their_time),
     };

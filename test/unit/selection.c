@@ -7,7 +7,7 @@
 
 #include "../check.h"
 #include "selections.h"
-#include "site/selection.h"
+#include "site/selection/selection.h"
 
 static void names_globs_and_ids(void **state) {
     (void)state;
@@ -47,6 +47,7 @@ static void types(void **state) {
         {"*:ctxsw", SPEX_CTXSW},
         {"*:perfcntr", SPEX_PERFCNTR},
         {"*:kernel", SPEX_KERNEL},
+        {"*:span", SPEX_SPAN},
         {"*:cnt,*:tpt", SPEX_CNT | SPEX_TPT},
     };
     (void)state;

@@ -124,12 +124,28 @@ static void any_room_will_do(void **state) {
     }
 }
 
+/* Where there are several providers, probes are told with theirs. */
+static void probes_of_several_providers(void **state) {
+    static struct spex_site site, other;
+    static const struct spex_probe_name provider[] = {{0, SPEX_PROVIDER_MARK "another"}};
+    (void)state;
+    site = site_at(&site, 10, SPEX_CNT);
+    enter(&site, 1);
+    expect("qurey", 1, "no probe matches \"qurey\" (yet); there are: 10:cnt");
+    other = site_at(&other, 77, SPEX_LAT);
+    spex_module_register(&other, &other + 1, provider, provider + 1);
+    expect("qurey", 1,
+           "no probe matches \"qurey\" (yet); there are: unit-selection_check/10:cnt, "
+           "another/77:lat");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_probe_there_is_none),
         cmocka_unit_test(items_are_told_with_what_there_is),
         cmocka_unit_test(much_is_cut),
         cmocka_unit_test(any_room_will_do),
+        cmocka_unit_test(probes_of_several_providers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 
 #include "../check.h"
 #include "selections.h"
-#include "site/selection.h"
+#include "site/selection/selection.h"
 
 static void blanks_around_items_are_ignored(void **state) {
     (void)state;
@@ -124,7 +124,7 @@ static void malformed_text_is_explained(void **state) {
     static const char plus[] = "\"+\" was expected once, in front of all items";
     static const char off[] = "no other items were expected beside \"off\"; \"*@off\" is one";
     static const char type[] = "after \":\" a probe type was expected: cnt, lat, "
-                               "tpt, llc, flt, ctxsw, perfcntr, snapshot or kernel";
+                               "tpt, llc, flt, ctxsw, perfcntr, snapshot, kernel or span";
     static const char period[] = "after \"@\" a period of 1 to 16777214, \"~\" and a period, "
                                  "PERIODxBURST, \"probe\" or \"off\" was expected";
     static const char mean[] = "after \"@~\" a mean period of 1 to 1048576 was expected";

@@ -15,6 +15,7 @@
 #include "../capture.h"
 #include "../check.h"
 #include "../status.h"
+#include "collect/sinks.h"
 #include "messages.h"
 #include "plugin.h"
 #include "ring/rings.h"
@@ -45,6 +46,8 @@ static void every_record_arrives_once(void **state) {
     (void)state;
     receiver_start(ALL_FRAMES);
     assert_int_equal(start("stream.*", 2, 0), 0);
+    /* The command that has started the program measures it. */
+    assert_true(spex_sinks_prompt());
     threads_run();
     spex_stop();
     receiver_join();

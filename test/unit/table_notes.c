@@ -25,6 +25,45 @@ static void what_was_used_of_a_budget(void **state) {
            "threads, of 4 s)\n");
 }
 
+/* A time, and what has become of the others. */
+static void what_has_become_of_spans(void **state) {
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        record(SPEX_SPAN, 1, 1, 100, 0, 0);
+    row(SPEX_SPAN, 1, "request");
+    rows[0].probe.count = 16;
+    rows[0].probe.spans_open = 2;
+    rows[0].probe.spans_abandoned = 3;
+    rows[0].probe.spans_refused = 1;
+    rows[0].probe.spans_unmatched = 4;
+    assert_true(spex_profile_ended(&rows[0].probe) == 11);
+    expect(
+        "probe    type  1 in  count  per second  value    mean     p50     p90     p99   p99.9     "
+        "max   total  lost\n"
+        "request  span     1     16           8   time  100 ns  100 ns  100 ns  100 ns  100 ns  "
+        "100 ns  1.1 µs     0\n"
+        "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+        "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n"
+        "request span: 2 open, whose END has not come, 3 abandoned, whose END never came, 4 ENDs "
+        "without a BEGIN, or with one from before the probe was on, 1 not recorded for want of "
+        "room\n");
+}
+
+/* Where not each BEGIN is recorded, an END without a span tells nothing. */
+static void ends_of_a_sample_are_not_told(void **state) {
+    (void)state;
+    row(SPEX_SPAN, 1, "request");
+    rows[0].probe.spans_unmatched = 4;
+    rows[0].probe.spans_partial = 1;
+    expect(
+        "probe    type  1 in  count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
+        "lost\n"
+        "request  span     1      0           0      -     -    -    -    -      -    -      -     "
+        "0\n"
+        "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+        "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
+}
+
 /* Ten ticks of each value are the clock's, which alone are nothing. */
 static void times_without_those_of_the_clock(void **state) {
     (void)state;
@@ -162,6 +201,8 @@ static void costs_that_are_not_known(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_used_of_a_budget, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_has_become_of_spans, setup, teardown),
+        cmocka_unit_test_setup_teardown(ends_of_a_sample_are_not_told, setup, teardown),
         cmocka_unit_test_setup_teardown(times_without_those_of_the_clock, setup, teardown),
         cmocka_unit_test_setup_teardown(times_without_those_of_probes_within, setup, teardown),
         cmocka_unit_test_setup_teardown(probes_within_a_probe_without_records, setup, teardown),

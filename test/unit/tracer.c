@@ -257,6 +257,19 @@ static void records_without_values_are_in_no_mean(void **state) {
     assert_int_equal(metrics.series, 0);
 }
 
+/* Looks of the kernel sampler have no weight: they are values, and no records of executions. */
+static void records_without_weight_are_no_records(void **state) {
+    const struct spex_record records[] = {latency(1, 0, 10), latency(1, 1, 20), latency(1, 0, 30),
+                                          latency(1, 2, 40)};
+    struct spex_metrics metrics;
+    (void)state;
+    add(records, 4);
+    spex_tracer_metrics(tracer, 0, &metrics);
+    assert_int_equal(metrics.records, 2);
+    assert_true(metrics.count == 3);
+    assert_true(metrics.weight == 3);
+}
+
 /* A time that contains the making ready of a counter is no time of the program; a number of events
  * is as good as others. */
 static void times_with_an_opening_are_left_out(void **state) {
@@ -340,6 +353,7 @@ int main(void) {
         TEST(a_probe_is_found_by_id_and_type),
         TEST(squares_of_weights),
         TEST(records_without_values_are_in_no_mean),
+        TEST(records_without_weight_are_no_records),
         TEST(times_with_an_opening_are_left_out),
         TEST(values_since_an_earlier_time),
         TEST(nothing_since_an_earlier_time),

@@ -68,7 +68,8 @@ static void bursts_are_compared_with_their_neighbours(void **state) {
         for (int i = 0; i < 8; i++)
             spex_variance_in_burst(&variance, (uint64_t)means[b] + i % 2 * 2 - 1, 5, 1, i == 0);
     expect_near(variance_about(12), squares * (2 * 2 + 10 * 10 / 2.0 + 6 * 6 / 2.0), 1e-9);
-    assert_true(spex_variance_sums(&variance).squares > 0);
+    expect_near(spex_variance_sums(&variance).weights_all, 3 * squares, 1e-9);
+    expect_near(spex_variance_sums(&variance).squares, 3 * squares * squares, 1e-9);
 }
 
 /* Each of w s executions that its records stand for is there with 1 / (w s). */

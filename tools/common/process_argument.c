@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "site/selection.h"
+#include "site/selection/selection.h"
+#include "text/variables.h"
 #include "tools/common/complain.h"
 
 bool spex_is_number(const char *text) {
@@ -35,4 +36,13 @@ int spex_probes_argument(const char *command, const char *origin, const char *te
         return spex_complain(SPEX_EXIT_USAGE, "%s: %s: %s", command, origin, error.text);
     spex_selection_free(&selection);
     return SPEX_EXIT_OK;
+}
+
+int spex_probes_chosen(const char *command, const char **probes) {
+    const char *origin = *probes ? "-e" : spex_variable_name(SPEX_VARIABLE_PROBES);
+    if (!*probes)
+        *probes = spex_variable_text(SPEX_VARIABLE_PROBES);
+    if (!*probes)
+        *probes = "*";
+    return spex_probes_argument(command, origin, *probes);
 }

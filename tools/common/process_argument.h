@@ -16,4 +16,9 @@ int spex_process_argument(const char *command, const char *text, pid_t *process)
  * Status as above. */
 int spex_probes_argument(const char *command, const char *origin, const char *text);
 
+/* Of a command that starts a program: *probes is what -e says, or NULL. Sets it to SPEX_PROBES, or
+ * to all probes, where -e is absent. What the library would refuse is refused before the program
+ * starts. Status as above. */
+int spex_probes_chosen(const char *command, const char **probes);
+
 #endif

@@ -91,6 +91,18 @@ static json_t *with_activity(json_t *json, const struct spex_profile_probe *prob
     return spex_json_unless(err, json);
 }
 
+/* Adds what has become of the executions of a SPAN that have no time. Owns `json`, which may be
+ * NULL. */
+static json_t *with_spans(json_t *json, const struct spex_profile_probe *probe) {
+    json_t *more = json_pack("{s:I, s:I, s:I, s:o}", "open", (json_int_t)probe->spans_open,
+                             "abandoned", (json_int_t)probe->spans_abandoned, "unrecorded",
+                             (json_int_t)probe->spans_refused, "unmatched",
+                             number_or_null((double)probe->spans_unmatched, !probe->spans_partial));
+    int err = !json || !more || json_object_update(json, more);
+    json_decref(more);
+    return spex_json_unless(err, json);
+}
+
 /* "count", its margin and "rate" are null where the probe was always polled, and so was not
  * counted. */
 json_t *spex_profile_row_json(const struct spex_profile *profile,
@@ -115,6 +127,8 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
         number_or_null(spex_profile_off(probe), true), "counted",
         number_or_null(probe->count, counted), "left_out", (json_int_t)spex_profile_left_out(probe),
         "values", all_values_json(profile, row));
+    if (probe->probe_type == SPEX_SPAN)
+        json = with_spans(json, probe);
     return probe->activity.looks ? with_activity(json, probe) : json;
 }
 
@@ -163,4 +177,12 @@ json_t *spex_profile_json(const struct spex_profile *profile) {
                              number_or_null(spex_profile_cost(profile), true), "records",
                              records_json(process), "probes", probes, "types", types);
     return spex_json_unless(err, json);
+}
+
+/* jansson ignores an object that is NULL. */
+void spex_lease_json(json_t *json, const struct spex_profile_process *process) {
+    if (process->lease_seconds <= 0)
+        return;
+    json_object_set_new(json, "leased", json_string(process->leased));
+    json_object_set_new(json, "lease_seconds", json_real(process->lease_seconds));
 }

@@ -16,4 +16,7 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
 json_t *spex_profile_type_json(const struct spex_profile *profile,
                                const struct spex_profile_type *type);
 
+/* Adds to an object of a process what is leased, "leased" and "lease_seconds", if anything is. */
+void spex_lease_json(json_t *json, const struct spex_profile_process *process);
+
 #endif

@@ -15,10 +15,12 @@
 #include "observe/control_client.h"
 #include "observe/process_place.h"
 #include "profile/columns.h"
+#include "text/quantity.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/json.h"
 #include "tools/common/options.h"
+#include "tools/common/profile_json.h"
 
 /* Bytes of a selection that the table shows. */
 enum { SELECTION_MAX = 40 };
@@ -105,17 +107,29 @@ static long find_programs(struct program **programs) {
     return there < 0 ? there : count;
 }
 
-/* A long selection is cut at a character: bytes 10xxxxxx continue a character in UTF-8. */
-static void add_selection(struct spex_columns *columns, const char *selection) {
+/* The bytes of a selection that are shown. A long one is cut at a character: bytes 10xxxxxx continue
+ * a character in UTF-8. */
+static int shown_bytes(const char *selection) {
     size_t length = strlen(selection);
-    if (length > SELECTION_MAX) {
-        length = SELECTION_MAX;
-        while (length && ((unsigned char)selection[length] & 0xc0) == 0x80)
-            length--;
-        spex_columns_add(columns, "%.*s…", (int)length, selection);
-    } else {
-        spex_columns_add(columns, "%s", length ? selection : "off");
-    }
+    if (length <= SELECTION_MAX)
+        return (int)length;
+    length = SELECTION_MAX;
+    while (length && ((unsigned char)selection[length] & 0xc0) == 0x80)
+        length--;
+    return (int)length;
+}
+
+/* What is selected, and what is leased besides or instead: "off; +query for 42 s". */
+static void add_selection(struct spex_columns *columns, const struct spex_profile_process *told) {
+    const char *selection = told->selection[0] ? told->selection : "off", *leased = told->leased;
+    char lease[SELECTION_MAX + 64] = "", left[32];
+    int bytes = shown_bytes(selection), leased_bytes = shown_bytes(leased);
+    if (told->lease_seconds > 0)
+        snprintf(lease, sizeof(lease), "; %.*s%s for %s", leased_bytes, leased,
+                 leased[leased_bytes] ? "…" : "",
+                 spex_quantity_text(told->lease_seconds, told->lease_seconds / 50, "s", left,
+                                    sizeof(left)));
+    spex_columns_add(columns, "%.*s%s%s", bytes, selection, selection[bytes] ? "…" : "", lease);
 }
 
 /* A program that does not answer has a line with its number and command. */
@@ -130,7 +144,7 @@ static void print_programs(const struct program *programs, size_t count) {
         if (!programs[p].answers) {
             spex_columns_add(&columns, "(does not answer)");
         } else {
-            add_selection(&columns, told->selection);
+            add_selection(&columns, told);
             spex_columns_add(&columns, "%u", told->sites);
             spex_columns_add(&columns, "%u", told->sites_on);
             spex_columns_add(&columns, "%.1f", told->seconds);
@@ -146,10 +160,12 @@ static json_t *program_json(const struct program *program) {
     if (!program->answers)
         return json_pack("{s:i, s:s, s:b}", "pid", (int)program->process, "command",
                          program->command, "answers", 0);
-    return json_pack("{s:i, s:s, s:b, s:I, s:I, s:f, s:s}", "pid", (int)program->process, "command",
-                     program->command, "answers", 1, "sites", (json_int_t)told->sites, "sites_on",
-                     (json_int_t)told->sites_on, "seconds", told->seconds, "selection",
-                     told->selection);
+    json_t *json = json_pack("{s:i, s:s, s:b, s:I, s:I, s:f, s:s}", "pid", (int)program->process,
+                             "command", program->command, "answers", 1, "sites",
+                             (json_int_t)told->sites, "sites_on", (json_int_t)told->sites_on,
+                             "seconds", told->seconds, "selection", told->selection);
+    spex_lease_json(json, told);
+    return json;
 }
 
 /* 0, or another number when memory is short. */

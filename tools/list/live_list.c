@@ -18,6 +18,7 @@
 #include "text/quantity.h"
 #include "tools/common/complain.h"
 #include "tools/common/json.h"
+#include "tools/common/profile_json.h"
 #include "tools/list/probe_list.h"
 
 /* Sites that share a line of the list, such as the copies of an inlined function. */
@@ -157,6 +158,17 @@ static void entry_add_figures(struct spex_columns *columns, const struct spex_pr
         spex_columns_add(columns, "-");
 }
 
+/* Adds why the probe has its period, and until when it is leased. */
+static void entry_add_why(struct spex_columns *columns, const struct entry *entry) {
+    const char *why = entry->row ? entry->row->probe.why : "";
+    double seconds = entry->site->lease_ms / 1e3;
+    char left[32], lease[64] = "";
+    if (seconds > 0)
+        snprintf(lease, sizeof(lease), "%sleased for %s", *why ? "; " : "",
+                 spex_quantity_text(seconds, seconds / 50, "s", left, sizeof(left)));
+    spex_columns_add(columns, "%s%s", why, lease);
+}
+
 /* Prints what the program says of each type, such as the event that a counter counts. */
 static void print_texts(const struct spex_profile *profile, FILE *out) {
     for (size_t t = 0; t < profile->type_count; t++)
@@ -198,12 +210,12 @@ int spex_live_list_print(const struct spex_profile *profile, FILE *out) {
         spex_probe_list_add_id(&columns, id);
         spex_probe_list_add_type(&columns, site->probe_type, site->detail,
                                  site->parameters[0] ? site->parameters : NULL);
-        spex_columns_add(&columns, "%u", site->subsample);
+        spex_probe_list_add_sc(&columns, site->probe_type, site->detail, site->subsample);
         entry_add_state(&columns, &entries[e]);
         entry_add_figures(&columns, profile, &entries[e]);
         site_add_place(&columns, site);
         spex_probe_list_add_copies(&columns, entries[e].copies);
-        spex_columns_add(&columns, "%s", entries[e].row ? entries[e].row->probe.why : "");
+        entry_add_why(&columns, &entries[e]);
     }
     int err = columns.error;
     spex_columns_print(&columns, out);
@@ -241,17 +253,21 @@ static json_t *entry_json(const struct spex_profile *profile, const struct entry
         json_object_set_new(json, "probed", json_true());
     if (row && row->probe.why[0])
         json_object_set_new(json, "why", json_string(row->probe.why));
+    if (site->lease_ms)
+        json_object_set_new(json, "lease_seconds", json_real(site->lease_ms / 1e3));
     if (site->probe_type == SPEX_PERFCNTR)
         json_object_set_new(json, "counter", json_integer(site->detail));
     if (site->probe_type == SPEX_SNAPSHOT)
         json_object_set_new(json, "values", json_integer(site->detail));
     if (site->probe_type == SPEX_KERNEL)
         json_object_set_new(json, "parameters", json_string(site->parameters));
+    if (site->probe_type == SPEX_SPAN)
+        json_object_set_new(json, "end", json_boolean(site->detail == SPEX_SPAN_ENDS));
     return json;
 }
 
 /* Rates and costs that are unknown are null. */
-int spex_live_list_print_json(const struct spex_profile *profile, FILE *out) {
+json_t *spex_live_list_json(const struct spex_profile *profile) {
     size_t count;
     const struct spex_profile_process *process = &profile->process;
     struct entry *entries = make_entries(profile, &count);
@@ -265,6 +281,11 @@ int spex_live_list_print_json(const struct spex_profile *profile, FILE *out) {
         (int)process->process_id, "selection", process->selection, "seconds", process->seconds,
         "records", "produced", (json_int_t)process->produced, "consumed",
         (json_int_t)process->consumed, "lost", (json_int_t)process->lost, "sites", sites);
-    err = spex_json_print(spex_json_unless(err, json), out);
+    spex_lease_json(json, process);
+    return spex_json_unless(err, json);
+}
+
+int spex_live_list_print_json(const struct spex_profile *profile, FILE *out) {
+    int err = spex_json_print(spex_live_list_json(profile), out);
     return err ? err : spex_written(out);
 }

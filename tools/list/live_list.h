@@ -5,10 +5,15 @@
 
 #include <stdio.h>
 
+#include <jansson.h>
+
 #include "profile/profile.h"
 
 /* `profile` was received from the program. 0, -ENOMEM, or the negative errno value of writing. */
 int spex_live_list_print(const struct spex_profile *profile, FILE *out);
 int spex_live_list_print_json(const struct spex_profile *profile, FILE *out);
+
+/* The same JSON as an object; NULL: out of memory. */
+json_t *spex_live_list_json(const struct spex_profile *profile);
 
 #endif

@@ -84,8 +84,19 @@ void spex_probe_list_add_type(struct spex_columns *columns, uint32_t probe_type,
         spex_columns_add(columns, "%s of %s", type, parameters);
     else if (probe_type == SPEX_KERNEL && detail > 0)
         spex_columns_add(columns, "%s, %u parameter%s", type, detail, detail == 1 ? "" : "s");
+    else if (probe_type == SPEX_SPAN)
+        spex_columns_add(columns, "%s, %s", type, detail == SPEX_SPAN_ENDS ? "END" : "BEGIN");
     else
         spex_columns_add(columns, "%s", type);
+}
+
+/* The END of a SPAN chooses no executions. */
+void spex_probe_list_add_sc(struct spex_columns *columns, uint32_t probe_type, unsigned detail,
+                            uint32_t subsample) {
+    if (spex_probe_type_ends_span(probe_type, detail))
+        spex_columns_add(columns, "-");
+    else
+        spex_columns_add(columns, "%u", subsample);
 }
 
 void spex_probe_list_add_copies(struct spex_columns *columns, uint32_t copies) {
@@ -102,7 +113,7 @@ static void site_add_row(struct spex_columns *columns, const struct spex_object_
     spex_probe_list_add_name(columns, provider, site->name, id);
     spex_probe_list_add_id(columns, id);
     spex_probe_list_add_type(columns, site->probe_type, site->detail, site->parameters);
-    spex_columns_add(columns, "%u", site->subsample);
+    spex_probe_list_add_sc(columns, site->probe_type, site->detail, site->subsample);
     spex_columns_add(columns, "%s:%u", site->file, site->line);
     spex_probe_list_add_copies(columns, site->copies);
     spex_columns_add(columns, "%s", object);
@@ -160,6 +171,8 @@ static json_t *site_json(const struct spex_object_site *site, const char *provid
     if (site->probe_type == SPEX_KERNEL)
         json_object_set_new(json, "parameters",
                             json_string(site->parameters ? site->parameters : ""));
+    if (site->probe_type == SPEX_SPAN)
+        json_object_set_new(json, "end", json_boolean(site->detail == SPEX_SPAN_ENDS));
     if (site->region)
         json_object_set_new(json, "region", json_integer(site->region));
     return json;

@@ -42,6 +42,8 @@ void spex_probe_list_add_name(struct spex_columns *columns, const char *provider
 void spex_probe_list_add_id(struct spex_columns *columns, int32_t id);
 void spex_probe_list_add_type(struct spex_columns *columns, uint32_t probe_type, unsigned detail,
                               const char *parameters);
+void spex_probe_list_add_sc(struct spex_columns *columns, uint32_t probe_type, unsigned detail,
+                            uint32_t subsample);
 void spex_probe_list_add_copies(struct spex_columns *columns, uint32_t copies);
 
 /* 0, -ENOMEM, or the negative errno value of writing. */

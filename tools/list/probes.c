@@ -9,12 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "observe/control_client.h"
 #include "observe/objects/elf_file.h"
-#include "observe/objects/linked_objects.h"
 #include "observe/objects/mapped_objects.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
@@ -22,6 +20,7 @@
 #include "tools/common/process_argument.h"
 #include "tools/list/live_list.h"
 #include "tools/list/probe_list.h"
+#include "tools/list/program_list.h"
 
 static const char probes_usage[] =
     "usage: spex probes PROGRAM [--json]\n"
@@ -45,37 +44,6 @@ static int out_of_memory(void) {
     return spex_complain(SPEX_EXIT_FAILED, "out of memory");
 }
 
-/* A directory may be executable, and is no program. */
-static bool is_runnable(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
-}
-
-/* The path of the program that a shell would run, or of a file in the current directory. Free
- * it; NULL when there is none, or memory is short. */
-static char *find_program(const char *name) {
-    const char *folder = strchr(name, '/') ? NULL : getenv("PATH");
-    char *path = NULL;
-    while (folder) {
-        int length = (int)strcspn(folder, ":");
-        /* An empty entry is this directory. */
-        if (asprintf(&path, "%.*s%s%s", length, folder, length ? "/" : "./", name) < 0)
-            return NULL;
-        if (is_runnable(path))
-            return path;
-        free(path);
-        folder = folder[length] ? folder + length + 1 : NULL;
-    }
-    if (!strchr(name, '/') && access(name, F_OK) != 0)
-        return NULL;
-    return strdup(name);
-}
-
-/* Whether the library's code for instrumented functions is linked into the object behind `fd`. */
-static bool has_functions(int fd) {
-    return spex_elf_file_defines(fd, "spex_functions_make");
-}
-
 /* Says how the functions of a program are chosen, which are no probes until then. `named`: the
  * program or process. */
 static void tell_of_functions(const char *named) {
@@ -87,74 +55,13 @@ static void tell_of_functions(const char *named) {
     complain_error(0, &told);
 }
 
-/* Adds the sites of the object behind `fd`. 0, or a negative errno value with the reason. */
-static int list_add_object(struct spex_probe_list *list, const char *path, int fd,
-                           struct spex_error *error) {
-    struct spex_object_sites sites;
-    int err = spex_object_sites_read(fd, path, &sites, error);
-    if (!err)
-        err = spex_probe_list_add(list, path, &sites);
-    list->functions = list->functions || has_functions(fd);
-    if (err == -ENOMEM)
-        spex_error_set(error, "out of memory");
-    return err;
-}
-
-/* Adds the sites of the object at a path. 0, or a negative errno value with the reason. */
-static int list_add_file(struct spex_probe_list *list, const char *path, struct spex_error *error) {
-    int fd = spex_regular_file_open(path, error);
-    if (fd < 0)
-        return fd;
-    int err = list_add_object(list, path, fd, error);
-    close(fd);
-    return err;
-}
-
-/* Reports libraries that cannot be found or read, and lists the others. */
-static void list_add_libraries(struct spex_probe_list *list, const char *path) {
-    struct spex_linked_objects objects;
-    struct spex_error error = {""}, told = {""};
-    int err = spex_linked_objects_find(path, &objects, &error);
-    if (err) {
-        spex_error_set(&told, "the libraries of %s were not looked at: %.300s", path, error.text);
-        complain_error(0, &told);
-    }
-    for (size_t m = 0; m < objects.missing_count; m++) {
-        spex_error_set(&told, "a library was not found: %s", objects.missing[m]);
-        complain_error(0, &told);
-    }
-    for (size_t f = 0; f < objects.found_count; f++)
-        if (list_add_file(list, objects.found[f], &error) != 0)
-            complain_error(0, &error);
-    spex_linked_objects_free(&objects);
-}
-
-/* An exit status. */
-static int list_collect_program(struct spex_probe_list *list, const char *name) {
-    struct spex_error error = {""};
-    int status = SPEX_EXIT_OK;
-    char *path = find_program(name);
-    if (!path) {
-        spex_error_set(&error, "%s was found neither in PATH nor in this directory", name);
-        return complain_error(SPEX_EXIT_FAILED, &error);
-    }
-    if (spex_probe_list_set_program(list, path) != 0)
-        status = out_of_memory();
-    else if (list_add_file(list, path, &error) != 0)
-        status = complain_error(SPEX_EXIT_FAILED, &error);
-    else
-        list_add_libraries(list, path);
-    free(path);
-    return status;
-}
-
 /* For spex_mapped_objects_visit. A mapped file with code that is no ELF object, such as one
  * that a compiler at run time has made, is skipped silently. */
 static void list_add_mapped(void *user, const char *path, int fd, const char *unreadable) {
     struct spex_error error = {""};
     int err = -EIO;
     if (fd >= 0)
-        err = list_add_object(user, path, fd, &error);
+        err = spex_probe_list_add_object(user, path, fd, &error);
     else
         spex_error_set(&error, "%s", unreadable);
     if (err && err != -ENOEXEC)
@@ -199,7 +106,7 @@ static int list_show(const struct spex_probe_list *list, const char *named, bool
 /* Lists a program from its file and those of its libraries. An exit status. */
 static int list_program(const char *name, bool json) {
     struct spex_probe_list list = {.program = NULL};
-    int status = list_collect_program(&list, name);
+    int status = spex_probe_list_collect(&list, name);
     if (status == SPEX_EXIT_OK)
         status = list_show(&list, name, json);
     spex_probe_list_free(&list);
@@ -225,7 +132,7 @@ static int complain_of_process(pid_t pid) {
     snprintf(named, sizeof(named), "process %d", (int)pid);
     snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
     int fd = spex_regular_file_open(path, &error);
-    bool functions = fd >= 0 && has_functions(fd);
+    bool functions = fd >= 0 && spex_program_has_functions(fd);
     if (fd >= 0)
         close(fd);
     if (functions)

@@ -11,10 +11,10 @@
 
 #include "base/clock.h"
 #include "rate/budget.h"
-#include "text/variables.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/functions_argument.h"
+#include "tools/common/launch_probed.h"
 #include "tools/common/options.h"
 #include "tools/common/process_argument.h"
 #include "tools/run/run_watch.h"
@@ -79,17 +79,6 @@ static int run_parse(int argc, char **argv, struct request *request) {
     return status;
 }
 
-/* -e, else SPEX_PROBES, else all probes. A selection that the library would refuse is refused
- * before the program starts. */
-static int request_choose_probes(struct request *request) {
-    const char *origin = request->probes ? "-e" : spex_variable_name(SPEX_VARIABLE_PROBES);
-    if (!request->probes)
-        request->probes = spex_variable_text(SPEX_VARIABLE_PROBES);
-    if (!request->probes)
-        request->probes = "*";
-    return spex_probes_argument("run", origin, request->probes);
-}
-
 /* Opens the output first, so that a bad path is reported before the program starts. An exit
  * status. */
 static int watch_open(struct spex_run_watch *watch, const struct request *request) {
@@ -109,49 +98,27 @@ static int watch_open(struct spex_run_watch *watch, const struct request *reques
     return 0;
 }
 
-/* Variables without a value given are left as the environment has them. An exit status. */
 static int launch_program(struct spex_run_watch *watch, const struct request *request) {
-    char output[160], handover[SPEX_DESCRIPTOR_TEXT_BYTES];
-    spex_listener_output(&watch->listener, output, sizeof(output));
-    spex_descriptor_text(&watch->listener.handover.given, handover);
-    struct spex_launch_variable variables[7] = {
-        {spex_variable_name(SPEX_VARIABLE_PROBES), request->probes},
-        {spex_variable_name(SPEX_VARIABLE_OUT), output},
-        {spex_variable_name(SPEX_VARIABLE_OUT_SOCKET), handover},
-    };
-    struct spex_launch_variable *next = &variables[3];
-    if (request->follow)
-        *next++ = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_FORKS), "follow"};
-    if (request->budget)
-        *next++ = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_BUDGET),
-                                                request->budget};
-    if (request->thread_budget)
-        *next = (struct spex_launch_variable){spex_variable_name(SPEX_VARIABLE_THREAD_BUDGET),
-                                              request->thread_budget};
+    const struct spex_launch_probed how = {.command = "run",
+                                           .prefix = "metrics",
+                                           .probes = request->probes,
+                                           .budget = request->budget,
+                                           .thread_budget = request->thread_budget,
+                                           .follow = request->follow,
+                                           .argv = request->argv};
     watch->interval_ms = (uint32_t)lround(request->interval * 1e3);
     watch->start_ns = spex_clock_ns(CLOCK_MONOTONIC);
-    int err = spex_launch_program(&watch->program, request->argv, variables,
-                                  watch->listener.handover.given.number, &watch->signals.before);
-    if (err)
-        return spex_complain(err == -ENOENT ? SPEX_EXIT_NOT_FOUND : SPEX_EXIT_NOT_EXECUTABLE,
-                             "run: %s: %s", request->argv[0], strerror(-err));
-    return 0;
+    return spex_launch_probed(&watch->program, &how, &watch->listener, &watch->signals.before);
 }
 
 /* Says what is known when there is nothing to show. */
 static void complain_of_silence(const struct spex_listener *listener,
                                 const struct request *request) {
-    const char *program = request->argv[0];
     if (listener->count)
         spex_complain(0, "%zu process%s of %s connected, and none has sent a report",
-                      listener->count, listener->count > 1 ? "es" : "", program);
+                      listener->count, listener->count > 1 ? "es" : "", request->argv[0]);
     else
-        spex_complain(0,
-                      "no process of %s has connected: each is without spex, or has not called "
-                      "spex_start, or did so without the SPEX_OUT that it was started with%s, or "
-                      "goes on as a daemon, which spex set reaches",
-                      program,
-                      request->follow ? "" : ", or works in the child of a fork (--follow-forks)");
+        spex_launch_complain_of_silence(request->argv[0], request->follow);
 }
 
 /* Whether no process has sent even the beginning of a report. */
@@ -189,7 +156,7 @@ int spex_command_run(int argc, char **argv) {
         .listener = {.listening.socket.number = -1, .handover = {{.number = -1}, .own = -1}}};
     struct request request = {.probes = NULL};
     int status = run_parse(argc, argv, &request);
-    status = status ? status : request_choose_probes(&request);
+    status = status ? status : spex_probes_chosen("run", &request.probes);
     if (status)
         return status;
     status = watch_open(&watch, &request);

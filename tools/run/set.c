@@ -7,15 +7,19 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/deadline.h"
 #include "observe/control_client.h"
-#include "observe/process_place.h"
-#include "site/selection.h"
+#include "observe/workers.h"
+#include "site/selection/selection.h"
+#include "text/number.h"
+#include "text/quantity.h"
 #include "text/variables.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
@@ -25,23 +29,31 @@
 #include "wire/standing.h"
 
 static const char set_usage[] =
-    "usage: spex set [-f] PID|NAME PROBES…\n"
+    "usage: spex set [-f] [--for SECONDS] PID|NAME PROBES…\n"
     "\n"
-    "Changes which probes of the running program PID are on, or of all programs called NAME.\n"
+    "Changes which probes of the running program PID are on, or of all programs called NAME. A "
+    "PID\n"
+    "without spex stands for the processes that it has started.\n"
     "\n"
-    "  -f, --follow  also of children of forks, and of all programs of that name that start later\n"
+    "  -f, --follow   also of children of forks, and of all programs of that name that start "
+    "later\n"
+    "  --for SECONDS  for so long, such as 60s; then again what was on before\n"
     "\n"
     "  spex set 4711 '*'               all\n"
     "  spex set 4711 query@100 parse   these, instead of those there are\n"
     "  spex set 4711 +query parse      these besides\n"
     "  spex set 4711 +query@off        without this one\n"
     "  spex set 4711 off               none\n"
+    "  spex set --for 60s 4711 +query  this one besides, for a minute\n"
     "  spex set -f nginx query         in workers that come, too; until `spex set -f nginx off`\n"
     "\n"
     "`man spex_probes` has the syntax. Several arguments are joined by commas.\n";
 
 static const struct spex_syntax set_syntax = {
     "set", set_usage, "a process and probes were expected", 2, INT_MAX, SPEX_OPTIONS_FIRST};
+
+/* Timeout for all answers together: any user may have thousands of programs that do not answer. */
+enum { ALL_MS = 10000 };
 
 /* Joins the arguments by commas. Free the text; NULL: out of memory. */
 static char *join_arguments(char *const *arguments, int count) {
@@ -97,9 +109,19 @@ static unsigned sites_loaded(const struct spex_profile *profile) {
 struct change {
     const char *text;
     bool follow;
-    /* NULL: one process, by its number. */
+    /* Seconds; 0: until another selection. */
+    double lease;
+    /* NULL: by the number of a process. */
     const char *name;
+    /* There may be several processes: what is printed tells of which one it is. */
+    bool several;
 };
+
+/* Whether the selection is left for programs that start. What is left has no end of its own, so
+ * that a lease is followed by children of forks alone. */
+static bool leaves(const struct change *change) {
+    return change->follow && change->lease <= 0;
+}
 
 static bool selects_nothing(const char *text) {
     struct spex_selection selection;
@@ -126,9 +148,10 @@ static int complain_of_leaving(int err) {
 
 /* Leaves the selection beside the socket of a process. Where `text` adds to a selection, the sum is
  * left, as far as the process can tell it. */
-static int leave_with(pid_t process, const struct spex_profile_process *told, const char *text) {
+static int leave_with(pid_t process, const struct spex_profile_process *told, const char *text,
+                      struct spex_deadline until) {
     struct spex_error error;
-    int directory = spex_client_directory(process, &error);
+    int directory = spex_client_directory(process, spex_deadline_share_ms(until, 1), &error);
     if (directory < 0)
         return spex_complain(SPEX_EXIT_FAILED, "%s", error.text);
     bool sum = text[0] == '+' && strcmp(told->selection, SPEX_PROFILE_LONG_SELECTION) != 0;
@@ -198,55 +221,58 @@ static int leave_for_later(const struct change *change) {
     return complain_of_leaving(err);
 }
 
+/* Ends the line. */
+static void print_lease(const struct spex_profile_process *told) {
+    char text[32];
+    if (told->lease_seconds > 0)
+        printf("; leased for %s", spex_quantity_text(told->lease_seconds, told->lease_seconds / 50,
+                                                     "s", text, sizeof(text)));
+    putchar('\n');
+}
+
 /* Prints how many sites are on. `reader` has the answer to the selection, and is used for
  * another request. The number of all sites is left out when the program has ended meanwhile. */
 static int print_selected(pid_t process, const struct change *change,
-                          struct spex_profile_reader *reader) {
+                          struct spex_profile_reader *reader, struct spex_deadline until) {
     struct spex_error error;
     int on = reader->status;
     bool warned = reader->text[0] != '\0';
     if (warned)
         fprintf(stderr, "spex: %s\n", reader->text);
-    if (change->name)
+    if (change->several)
         printf("process %d: ", (int)process);
-    if (spex_client_ask(process, SPEX_CONTROL_PROFILE, NULL, reader, &error) != 0) {
+    if (spex_client_ask_until(process, SPEX_CONTROL_PROFILE, NULL, reader, until, &error) != 0) {
         printf("%d probe sites are on\n", on);
-        return SPEX_EXIT_OK;
+        return leaves(change) ? spex_complain(SPEX_EXIT_FAILED, "%s", error.text) : SPEX_EXIT_OK;
     }
-    printf("%d of %u probe sites are on\n", on, sites_loaded(&reader->profile));
+    printf("%d of %u probe sites are on", on, sites_loaded(&reader->profile));
+    print_lease(&reader->profile.process);
     int status = warned && !anything_matches(change->text, &reader->profile) ? SPEX_EXIT_FAILED
                                                                              : SPEX_EXIT_OK;
-    int left = change->follow ? leave_with(process, &reader->profile.process, change->text) : 0;
+    int left =
+        leaves(change) ? leave_with(process, &reader->profile.process, change->text, until) : 0;
     return left ? left : status;
 }
 
 /* -EINVAL is the status of a selection that the program could not parse: an error of the
  * command line. The text of an answer may be longer than a struct spex_error holds. */
-static int set_process(pid_t process, const struct change *change) {
+static int set_process(pid_t process, const struct change *change, struct spex_deadline until) {
     struct spex_profile_reader reader = {0};
     struct spex_error error;
-    int status,
-        err = spex_client_ask(process, change->follow ? SPEX_CONTROL_FOLLOW : SPEX_CONTROL_SELECT,
-                              change->text, &reader, &error);
+    const struct spex_client_selection selection = {.probes = change->text,
+                                                    .lease_ms =
+                                                        (uint32_t)lround(change->lease * 1e3),
+                                                    .follow = change->follow};
+    int status, err = spex_client_select(process, &selection, &reader, until, &error);
     const char *reason = reader.text[0] ? reader.text : error.text;
     if (err == -EINVAL)
         status = spex_complain(SPEX_EXIT_USAGE, "%s", reason);
     else if (err)
         status = spex_complain(SPEX_EXIT_FAILED, "%s", reason);
     else
-        status = print_selected(process, change, &reader);
+        status = print_selected(process, change, &reader, until);
     spex_profile_reader_free(&reader);
     return status;
-}
-
-/* Whether a process is called so. The kernel keeps the first 15 bytes of a name. */
-static bool is_called(pid_t process, const char *name) {
-    struct spex_process_place place;
-    if (spex_process_place(process, &place) != 0)
-        return false;
-    bool is = strncmp(place.command, name, 15) == 0;
-    spex_process_place_free(&place);
-    return is;
 }
 
 /* `status`: that of the programs that run. */
@@ -257,29 +283,54 @@ static int remove_and_say(const char *name, bool any_runs, int status) {
     return removed ? removed : status;
 }
 
-/* The status is that of the last process for which it is not 0. */
+/* Sets one process after the other. Each gets its share of the time, so that those that answer do
+ * so however many do not. The status is that of the last process for which it is not 0. */
+static int set_each(const pid_t *processes, long count, const struct change *change) {
+    struct spex_deadline all = spex_deadline_in(ALL_MS / 1e3);
+    int status = SPEX_EXIT_OK;
+    for (long p = 0; p < count; p++) {
+        int share_ms = spex_deadline_share_ms(all, count - p);
+        int one = set_process(processes[p], change, spex_deadline_in(share_ms / 1e3));
+        status = one ? one : status;
+    }
+    return status;
+}
+
+static int complain_of_looking(long err) {
+    return spex_complain(SPEX_EXIT_FAILED, "programs cannot be looked for: %s",
+                         strerror((int)-err));
+}
+
 static int set_named(const struct change *change) {
     pid_t *processes;
-    long count = spex_client_list(&processes), found = 0;
-    int status = SPEX_EXIT_OK;
-    for (long p = 0; p < count; p++)
-        if (is_called(processes[p], change->name)) {
-            int one = set_process(processes[p], change);
-            status = one ? one : status;
-            found++;
-        }
-    if (count < 0)
-        return spex_complain(SPEX_EXIT_FAILED, "programs cannot be looked for: %s",
-                             strerror((int)-count));
+    long found =
+        spex_workers_find(&(struct spex_workers_of){.name = change->name}, NULL, 0, &processes);
+    if (found < 0)
+        return complain_of_looking(found);
+    int status = set_each(processes, found, change);
     free(processes);
-    if (change->follow && selects_nothing(change->text))
+    if (leaves(change) && selects_nothing(change->text))
         return remove_and_say(change->name, found > 0, status);
     if (found)
         return status;
-    if (change->follow)
+    if (leaves(change))
         return leave_for_later(change);
     return spex_complain(SPEX_EXIT_FAILED, "no program called %s is running that %s can control",
                          change->name, geteuid() == 0 ? "spex" : "you");
+}
+
+/* A process without a socket stands for those that descend from it. Where there are none, it is
+ * asked itself, and the failure says why it cannot be. */
+static int set_numbered(pid_t process, struct change *change) {
+    pid_t *processes;
+    long found =
+        spex_workers_find(&(struct spex_workers_of){.process = process}, NULL, 0, &processes);
+    if (found < 0)
+        return complain_of_looking(found);
+    change->several = found > 1 || (found == 1 && *processes != process);
+    int status = found ? set_each(processes, found, change) : set_each(&process, 1, change);
+    free(processes);
+    return status;
 }
 
 /* A text for programs that do not run yet is checked here. */
@@ -287,16 +338,36 @@ static int set_programs(const char *whom, struct change *change) {
     pid_t process;
     if (spex_is_number(whom)) {
         int status = spex_process_argument("set", whom, &process);
-        return status ? status : set_process(process, change);
+        return status ? status : set_numbered(process, change);
     }
     change->name = whom;
-    int status = change->follow ? spex_probes_argument("set", "PROBES", change->text) : 0;
+    change->several = true;
+    int status = leaves(change) ? spex_probes_argument("set", "PROBES", change->text) : 0;
     return status ? status : set_named(change);
+}
+
+/* "60" or "60s". */
+static bool lease_read(const char *text, double *seconds) {
+    char number[16];
+    size_t length = strlen(text);
+    if (length && text[length - 1] == 's')
+        length--;
+    if (length >= sizeof(number))
+        return false;
+    memcpy(number, text, length);
+    number[length] = '\0';
+    return spex_number_seconds(number, seconds) && *seconds >= SPEX_CONTROL_LEASE_MIN_MS / 1e3 &&
+           *seconds <= SPEX_CONTROL_LEASE_MAX_MS / 1e3;
 }
 
 int spex_command_set(int argc, char **argv) {
     struct change change = {.follow = false};
-    const struct spex_option known[] = {{"follow", 'f', .flag = &change.follow}, {.name = NULL}};
+    const struct spex_option known[] = {
+        {"follow", 'f', .flag = &change.follow},
+        {"for", .number = &change.lease, .read = lease_read,
+         .error = "0.05 to 86400 seconds were expected, such as 60s"},
+        {.name = NULL},
+    };
     struct spex_operands operands;
     int status = spex_options_take(&set_syntax, known, argc, argv, &operands);
     if (status)

@@ -19,7 +19,7 @@
 #include "observe/passed_signals.h"
 #include "rate/budget.h"
 #include "text/variables.h"
-#include "tools/common/attach.h"
+#include "tools/attach/attach.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/functions_argument.h"

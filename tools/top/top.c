@@ -5,10 +5,11 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "observe/workers.h"
 #include "profile/table.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
@@ -16,20 +17,22 @@
 #include "tools/common/process_argument.h"
 #include "tools/top/top_feed.h"
 #include "tools/top/top_live.h"
+#include "tools/top/top_sum.h"
 #include "tools/top/top_view.h"
 
 static const char top_usage[] =
-    "usage: spex top PID [-d SECONDS] [-b] [-t] [-n COUNT]\n"
+    "usage: spex top PID|NAME [-d SECONDS] [-b] [-t] [-n COUNT]\n"
     "\n"
-    "Shows the probes of the running program PID, with what they have measured in the last\n"
-    "interval, and switches them: the key h tells how.\n"
+    "Shows the probes of the running program PID, or of the one called NAME, with what they have\n"
+    "measured in the last interval, and switches them: the key h tells how. A PID without spex\n"
+    "stands for the processes that it has started. Several are summed, with -b alone.\n"
     "\n"
     "  -d SECONDS  from one refresh to the next, 0.05 to 3600; the default is 1\n"
     "  -b          prints tables one after the other, without a terminal, until the program ends\n"
     "  -t          figures since the program has started spex, not those of an interval\n"
     "  -n COUNT    ends after so many refreshes\n";
 
-static const struct spex_syntax top_syntax = {"top", top_usage, "one process was expected",
+static const struct spex_syntax top_syntax = {"top", top_usage, "one program was expected",
                                               1,     1,         SPEX_OPTIONS_ANYWHERE};
 
 struct request {
@@ -40,8 +43,34 @@ struct request {
     bool totals;
     /* 0: no limit. */
     unsigned long count;
+    /* The processes that run now, of which there is one at least, the first: `process`. */
+    struct spex_workers_of of;
+    long processes;
     pid_t process;
 };
+
+/* Sets the processes that the operand stands for: a number without any stands for itself, and the
+ * failure to connect says why it cannot be. An exit status. */
+static int find_processes(const char *whom, struct request *request) {
+    pid_t *found = NULL;
+    int status = SPEX_EXIT_OK;
+    if (spex_is_number(whom))
+        status = spex_process_argument("top", whom, &request->of.process);
+    else
+        request->of.name = whom;
+    if (status)
+        return status;
+    request->processes = spex_workers_find(&request->of, NULL, 0, &found);
+    request->process = request->processes > 0 ? *found : request->of.process;
+    free(found);
+    if (request->processes < 0)
+        return spex_complain(SPEX_EXIT_FAILED, "programs cannot be looked for: %s",
+                             strerror((int)-request->processes));
+    return request->process ? SPEX_EXIT_OK
+                            : spex_complain(SPEX_EXIT_FAILED,
+                                            "no program called %s is running that %s can control",
+                                            whom, geteuid() == 0 ? "spex" : "you");
+}
 
 /* An exit status. */
 static int top_parse(int argc, char **argv, struct request *request) {
@@ -60,21 +89,13 @@ static int top_parse(int argc, char **argv, struct request *request) {
     };
     struct spex_operands operands;
     int status = spex_options_take(&top_syntax, known, argc, argv, &operands);
-    return status ? status : spex_process_argument("top", operands.list[0], &request->process);
+    return status ? status : find_processes(operands.list[0], request);
 }
 
-/* 0, or the negative errno value of writing. */
 static int print_figures(const struct spex_top_feed *feed, const struct spex_profile *figures) {
-    char when[64] = "";
-    time_t now = time(NULL);
-    struct tm local;
-    if (localtime_r(&now, &local))
-        strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &local);
-    printf("%s  %s %d, %.3f s\n", when, feed->now.process.command, (int)feed->process,
-           figures->process.seconds);
-    spex_table_print(stdout, figures);
-    putchar('\n');
-    return spex_written(stdout);
+    char process[32];
+    snprintf(process, sizeof(process), "%d", (int)feed->process);
+    return spex_top_print(feed->now.process.command, process, figures);
 }
 
 /* Prints tables until the program ends, is lost, or `count` tables are printed (0: no limit).
@@ -114,6 +135,19 @@ int spex_command_top(int argc, char **argv) {
     int status = top_parse(argc, argv, &request);
     if (status)
         return status;
+    /* What is named by a name or a parent may have more processes later. */
+    bool several =
+        request.processes > 0 && (request.of.name || request.process != request.of.process);
+    if (several && request.batch)
+        return spex_top_sum(&(struct spex_top_summed){.of = request.of,
+                                                      .interval = request.interval,
+                                                      .totals = request.totals,
+                                                      .count = request.count});
+    if (request.processes > 1)
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "top: %ld processes are summed with -b alone; one of "
+                             "them was expected without it",
+                             request.processes);
     if (!request.batch && (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)))
         return spex_complain(SPEX_EXIT_USAGE, "top: standard input and output are no terminal; -b "
                                               "prints tables without one");

@@ -174,14 +174,18 @@ static void view_fill_figures(struct spex_top_view *view, enum spex_top_span spa
 /* What the program is, and how many of its probe sites are on. */
 static void head_first_line(char *line, const struct spex_profile *now) {
     const struct spex_profile_process *process = &now->process;
-    char since[64] = "nothing collected yet";
+    char since[64] = "nothing collected yet", lease[64] = "", left[32];
     unsigned loaded = 0;
     for (size_t s = 0; s < now->site_count; s++)
         loaded += now->sites[s].loaded != 0;
     if (process->seconds > 0)
         snprintf(since, sizeof(since), "collecting for %.1f s", process->seconds);
-    snprintf(line, SPEX_TOP_HEAD_BYTES, "%s %u   %s   %u of %u probe sites on", process->command,
-             process->process_id, since, process->sites_on, loaded);
+    if (process->lease_seconds > 0)
+        snprintf(lease, sizeof(lease), ", leased for %s",
+                 spex_quantity_text(process->lease_seconds, process->lease_seconds / 50, "s", left,
+                                    sizeof(left)));
+    snprintf(line, SPEX_TOP_HEAD_BYTES, "%s %u   %s   %u of %u probe sites on%s", process->command,
+             process->process_id, since, process->sites_on, loaded, lease);
 }
 
 /* A program that streams its records has no figures of its own. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "explore/training_kernels.h"
-#include "tools/common/attach.h"
+#include "tools/attach/attach.h"
 #include "tools/common/complain.h"
 #include "tools/common/models_file.h"
 

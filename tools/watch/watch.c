@@ -12,8 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "observe/control_client.h"
 #include "observe/thread_samples.h"
-#include "tools/common/attach.h"
+#include "tools/attach/attach.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/models_file.h"
@@ -26,7 +28,7 @@
 
 static const char watch_usage[] =
     "usage: spex watch MODELS --pid PID [--alarms RATE] [--probes SELECTION] [--for SECONDS]\n"
-    "                  [-o FILE] [--json]\n"
+    "                  [--dump] [-o FILE] [--json]\n"
     "\n"
     "Switches on the kernels of the running program PID that MODELS, a file that spex train has\n"
     "written, knows; reports executions that take longer than usual for their kernel, and why, as\n"
@@ -38,6 +40,9 @@ static const char watch_usage[] =
     "  --alarms RATE       false alarms an execution, 1e-9 to 0.01; the default is 1e-5\n"
     "  --probes SELECTION  the kernels to watch, instead of those that MODELS knows\n"
     "  --for SECONDS       ends after so long; with the program or by Ctrl-C otherwise\n"
+    "  --dump              has the program's flight recorder (man spex-record) write what "
+    "came\n"
+    "                      before each anomaly, when it begins\n"
     "  -o FILE             writes there instead of to standard output\n"
     "  --json              one JSON object a line\n"
     "\n"
@@ -60,6 +65,8 @@ enum { WAITING_MAX = 256 };
 struct event {
     enum spex_anomaly_event event;
     struct spex_anomaly anomaly;
+    /* The program had not taken the request before: its dump is asked for again. */
+    bool dump_due;
 };
 
 struct watch {
@@ -69,6 +76,8 @@ struct watch {
     const char *probes;
     /* NULL: standard output. */
     const char *out;
+    /* Anomalies ask the program's flight recorder for dumps. */
+    bool dump;
     /* False alarms an execution. */
     double alarms;
     /* 0: no limit. */
@@ -95,6 +104,7 @@ static int watch_parse(int argc, char **argv, struct watch *watch) {
          .error = "1e-9 to 0.01 was expected"},
         {"probes", .text = &watch->probes, .check = spex_probes_argument},
         {"for", .number = &watch->seconds, .range = {1e-3, 1e9}, .error = "seconds were expected"},
+        {"dump", .flag = &watch->dump},
         {.letter = 'o', .text = &watch->out},
         {"json", .flag = &watch->output.json},
         {.name = NULL},
@@ -124,10 +134,28 @@ static void watch_report_event(const struct watch *watch, const struct event *ev
     spex_watch_output_event(&watch->output, event->event, anomaly, &cause);
 }
 
+/* Has the recorder write what came before the anomaly. False: the program has not taken a request of
+ * a moment ago yet. Watching goes on where it fails. */
+static bool watch_dump(const struct watch *watch, const struct spex_anomaly *anomaly, bool again) {
+    char why[160];
+    struct spex_error error = {""};
+    snprintf(why, sizeof(why), "anomaly %llu: %.60s took %.3g s instead of %.3g s, thread %u",
+             (unsigned long long)anomaly->number, anomaly->kernel->path, anomaly->seconds,
+             anomaly->predicted.value, anomaly->thread);
+    int err = spex_client_ask_dump(watch->process, why, &error);
+    if (err && (err != -EBUSY || again))
+        spex_complain(0, "no dump of anomaly %llu: %s", (unsigned long long)anomaly->number,
+                      error.text);
+    return err != -EBUSY;
+}
+
 /* Reports the events that wait, in the order in which they came. */
 static void watch_report_waiting(struct watch *watch) {
-    for (size_t e = 0; e < watch->waits; e++)
+    for (size_t e = 0; e < watch->waits; e++) {
+        if (watch->waiting[e].dump_due)
+            watch_dump(watch, &watch->waiting[e].anomaly, true);
         watch_report_event(watch, &watch->waiting[e]);
+    }
     watch->waits = 0;
     fflush(watch->output.file);
 }
@@ -137,9 +165,12 @@ static void watch_report_waiting(struct watch *watch) {
 static void watch_take_event(void *user, enum spex_anomaly_event event,
                              const struct spex_anomaly *anomaly) {
     struct watch *watch = user;
+    bool dump_due =
+        watch->dump && event == SPEX_ANOMALY_BEGINS && !watch_dump(watch, anomaly, false);
     if (watch->waits == WAITING_MAX)
         watch_report_waiting(watch);
-    watch->waiting[watch->waits++] = (struct event){.event = event, .anomaly = *anomaly};
+    watch->waiting[watch->waits++] =
+        (struct event){.event = event, .anomaly = *anomaly, .dump_due = dump_due};
 }
 
 /* Samples the threads, and reports the events that have waited for it. */
@@ -199,13 +230,26 @@ static int watch_follow(struct watch *watch, int stop_fd, struct spex_error *err
     }
 }
 
+/* When watching began, in seconds since 1970, by the reading of the clocks that was least
+ * disturbed. */
+static double watch_begin(const struct watch *watch) {
+    enum { READINGS = 16 };
+    double begin = 0, narrowest = INFINITY;
+    for (int r = 0; r < READINGS; r++) {
+        double before = spex_attached_seconds(&watch->attached);
+        double now = (double)spex_clock_ns(CLOCK_REALTIME) / 1e9;
+        double after = spex_attached_seconds(&watch->attached);
+        if (after - before < narrowest)
+            begin = now - (before + after) / 2;
+        narrowest = fmin(narrowest, after - before);
+    }
+    return begin;
+}
+
 /* 0, or a negative errno value with the reason. What was made is freed by watch_attached. */
 static int watch_prepare(struct watch *watch, struct spex_error *error) {
-    struct timespec now;
     watch->known = spex_receiver_kernels(watch->attached.receiver);
-    clock_gettime(CLOCK_REALTIME, &now);
-    watch->output.begin =
-        (double)now.tv_sec + (double)now.tv_nsec / 1e9 - spex_attached_seconds(&watch->attached);
+    watch->output.begin = watch_begin(watch);
     int err = spex_thread_samples_open(watch->process, &watch->samples);
     if (err)
         return spex_fail(error, err, "process %d: %s", (int)watch->process, strerror(-err));

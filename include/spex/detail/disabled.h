@@ -47,6 +47,16 @@ SPEX_INLINE int spex_set_nothing_(size_t size) {
             (void)spex_values_;                                                                    \
         }                                                                                          \
     } while (0)
+#define SPEX_SPAN_BEGIN_(id, sc, key)                                                              \
+    do {                                                                                           \
+        SPEX_STATIC_ASSERT_(SPEX_NUMBER_(id) >= 0 && (sc) >= 1,                                    \
+                            "spex: an id and a subsampling counter");                              \
+        if (0) {                                                                                   \
+            uint64_t spex_key_of_ = SPEX_KEY_(key);                                                \
+            (void)spex_key_of_;                                                                    \
+        }                                                                                          \
+    } while (0)
+#define SPEX_SPAN_END_(id, key) SPEX_SPAN_BEGIN_(id, 1, key)
 /* Only the length of the name is checked. */
 #define SPEX_PROBE_NAME_(var, id, text)                                                            \
     SPEX_CHECK_FILE_SCOPE_(sizeof(text) <= SPEX_NAME_BYTES, "spex: a probe name has 61 bytes at "  \

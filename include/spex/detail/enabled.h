@@ -83,6 +83,30 @@
         }                                                                                          \
     } while (0)
 
+/* SPAN. BEGIN and END are two sites of one probe, in functions that need not know each other, so no
+ * variable leads from one to the other. The key is evaluated only while the site is on; with USDT
+ * always (spex/sdt.h). The control word is loaded first without an acquire, because what follows
+ * loads it again. */
+#define SPEX_SPAN_BEGIN_(id, sc, key)                                                              \
+    do {                                                                                           \
+        SPEX_STATIC_ASSERT_(spex_region_copy_ == 0, "spex: a span cannot stand in a SPEX_REGION"); \
+        SPEX_SITE_(spex_site_, SPEX_SPAN, 0, id, sc);                                              \
+        SPEX_SDT_KEY_(SPEX_SDT_BEGIN_NAME_(span), id, key);                                        \
+        if (SPEX_UNLIKELY(spex_load_relaxed(&spex_site_->control))) {                              \
+            uint32_t spex_weight_ = spex_sample_(spex_site_);                                      \
+            spex_span_begin(spex_site_, spex_weight_, SPEX_SDT_KEY_ONCE_(key));                    \
+        }                                                                                          \
+    } while (0)
+
+#define SPEX_SPAN_END_(id, key)                                                                    \
+    do {                                                                                           \
+        SPEX_STATIC_ASSERT_(spex_region_copy_ == 0, "spex: a span cannot stand in a SPEX_REGION"); \
+        SPEX_SITE_(spex_site_, SPEX_SPAN, SPEX_SPAN_ENDS, id, 1);                                  \
+        SPEX_SDT_KEY_(SPEX_SDT_END_NAME_(span), id, key);                                          \
+        if (SPEX_UNLIKELY(spex_load_relaxed(&spex_site_->control)))                                \
+            spex_span_end(spex_site_, SPEX_SDT_KEY_ONCE_(key));                                    \
+    } while (0)
+
 /* Choose the event of a PERFCNTR. The value is 0 where libspex is not linked. */
 #define SPEX_SET_PERFCNTR_(pcid, event, mask)                                                      \
     (spex_perfcntr_set ? spex_perfcntr_set(pcid, event, mask) : 0)

@@ -81,6 +81,11 @@ SPEX_PROBE_API void spex_counter_begin(struct spex_site *site, struct spex_count
 SPEX_PROBE_API void spex_counter_end(struct spex_site *site, uint32_t weight,
                                      struct spex_counter_span *span);
 
+/* BEGIN of a SPAN that is on, and END of one. `weight` 0: this execution makes no record, but the
+ * key belongs to it from now on. */
+SPEX_PROBE_API void spex_span_begin(struct spex_site *site, uint32_t weight, uint64_t key);
+SPEX_PROBE_API void spex_span_end(struct spex_site *site, uint64_t key);
+
 SPEX_EXTERN_C_END
 
 /* A bit of the result of spex_sample_, between generation and weight. With a weight: the thread's

@@ -50,6 +50,19 @@ template <int64_t value> struct spex_constant_ { static constexpr int64_t number
 #define SPEX_ID_(id)      ((uint16_t)SPEX_NUMBER_(id))
 #endif
 
+/* A SPAN's key: an integer or a pointer. */
+#ifdef __cplusplus
+template <typename Key> inline uint64_t spex_key_(Key key) {
+    return static_cast<uint64_t>(key);
+}
+template <typename Object> inline uint64_t spex_key_(Object *key) {
+    return static_cast<uint64_t>(reinterpret_cast<uintptr_t>(key));
+}
+#define SPEX_KEY_(key) spex_key_(key)
+#else
+#define SPEX_KEY_(key) ((uint64_t)(key))
+#endif
+
 /* The arguments push the numbers 16 to 0 to the right; the number that arrives at `picked` is the
  * count. */
 #define SPEX_PICK_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, picked, ...) picked

@@ -3,33 +3,17 @@
  * order in which trials finished, failed ones included. */
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "explore/report/report.h"
 #include "measure/criterion.h"
+#include "text/csv_cell.h"
 #include "text/quantity.h"
 
-/* Quotes a field that contains separators or quotes, which are doubled. */
-static void write_field(FILE *out, const char *text) {
-    if (!text[strcspn(text, ",\"\r\n")]) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
-/* An empty field for a value that is not known. */
+/* Behind a comma. */
 static void write_number(FILE *out, double value) {
     fputc(',', out);
-    if (!isnan(value))
-        fprintf(out, "%.*g", SPEX_PLAIN_DIGITS, value);
+    spex_csv_cell_number(out, value);
 }
 
 /* Names and values must be in the same order as in write_trial. */
@@ -38,15 +22,15 @@ static void write_names(const struct spex_space *space, FILE *out) {
     fputs("trial,status", out);
     for (size_t p = 0; p < space->parameter_count; p++) {
         fputc(',', out);
-        write_field(out, space->parameters[p].name);
+        spex_csv_cell_text(out, space->parameters[p].name);
     }
     for (size_t c = 0; c < space->criterion_count; c++) {
         spex_criterion_label(&space->criteria[c], label, sizeof(label));
         snprintf(error, sizeof(error), "error of %s", label);
         fputc(',', out);
-        write_field(out, label);
+        spex_csv_cell_text(out, label);
         fputc(',', out);
-        write_field(out, error);
+        spex_csv_cell_text(out, error);
     }
     fputs(",records_used,records_lost,seconds,steady\r\n", out);
 }
@@ -55,10 +39,10 @@ static void write_names(const struct spex_space *space, FILE *out) {
 static void write_trial(const struct spex_space *space, size_t number,
                         const struct spex_trial *trial, FILE *out) {
     fprintf(out, "%zu,", number);
-    write_field(out, trial->status);
+    spex_csv_cell_text(out, trial->status);
     for (size_t p = 0; p < space->parameter_count; p++) {
         fputc(',', out);
-        write_field(out, spex_level_text(space, trial->levels, p));
+        spex_csv_cell_text(out, spex_level_text(space, trial->levels, p));
     }
     for (size_t c = 0; c < space->criterion_count; c++) {
         write_number(out, trial->measured[c].value);

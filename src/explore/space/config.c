@@ -17,8 +17,8 @@
 
 #include "base/descriptor.h"
 #include "explore/space/config_file.h"
-#include "explore/space/xml.h"
 #include "text/number.h"
+#include "xml/xml.h"
 
 /* A configuration is its XML document: values are looked up in it. */
 struct spex_config {

@@ -15,7 +15,7 @@
 #include "explore/space/space_criterion.h"
 #include "explore/space/space_parameter.h"
 #include "explore/space/space_run.h"
-#include "explore/space/xml.h"
+#include "xml/xml.h"
 
 /* Most configurations that are tried to find one that the constraints allow. */
 #define ALLOWED_TRIES 1000000

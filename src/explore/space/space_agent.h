@@ -16,7 +16,7 @@
 
 #include <spex/policy.h>
 
-#include "explore/space/xml.h"
+#include "xml/xml.h"
 
 #define SPEX_AGENT_VARIABLES_MAX 64
 #define SPEX_AGENT_LOADS_MAX     8

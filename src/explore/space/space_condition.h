@@ -9,7 +9,7 @@
 
 #include <spex/policy.h>
 
-#include "explore/space/xml.h"
+#include "xml/xml.h"
 
 #define SPEX_CONSTRAINTS_MAX 64
 

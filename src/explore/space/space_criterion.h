@@ -5,8 +5,8 @@
 
 #include <spex/policy.h>
 
-#include "explore/space/xml.h"
 #include "measure/criterion.h"
+#include "xml/xml.h"
 
 /* Adds a criterion: objectives come first, in their order, then limits in theirs. The space owns it
  * even after an error. */

@@ -5,8 +5,8 @@
 
 #include <spex/policy.h>
 
-#include "explore/space/xml.h"
 #include "measure/plan.h"
+#include "xml/xml.h"
 
 /* First characters of a name; digits, "." and "-" may follow. */
 #define SPEX_NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"

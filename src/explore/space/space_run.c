@@ -46,25 +46,6 @@ static int take_warmup(struct spex_xml *xml, const xmlNode *element, double *sec
                          text, SECONDS_MAX);
 }
 
-/* Sets *precision to the share that "2%" means. */
-static int take_precision(struct spex_xml *xml, const xmlNode *element, double *precision) {
-    const char *text = spex_xml_attribute(element, "precision");
-    char digits[32] = "";
-    size_t length = text ? strlen(text) : 0;
-    double percent = 0;
-    if (!text)
-        return 0;
-    if (length > 1 && length < sizeof(digits) && text[length - 1] == '%')
-        memcpy(digits, text, length - 1);
-    if (!spex_number_seconds(digits, &percent) || percent <= 0 || percent > 100)
-        return spex_xml_fail(xml, element,
-                             "precision=\"%s\": more than 0%% and at most 100%% were expected, as "
-                             "\"2%%\"",
-                             text);
-    *precision = percent / 100;
-    return 0;
-}
-
 /* What is set after an error is not used. */
 int spex_run_take(struct spex_xml *xml, const xmlNode *element, struct spex_rules *rules) {
     static const char *const known[] = {"trials_per_config",
@@ -85,7 +66,7 @@ int spex_run_take(struct spex_xml *xml, const xmlNode *element, struct spex_rule
     err = err ? err : take_count(xml, element, "records_per_thread", 1, RECORDS_MAX, &records);
     err = err ? err : take_count(xml, element, "trials", 1, TRIALS_ALL_MAX, &all);
     err = err ? err : take_count(xml, element, "seed", 0, INT64_MAX, &seed);
-    err = err ? err : take_precision(xml, element, &rules->precision);
+    err = err ? err : spex_xml_part(xml, element, "precision", &rules->precision);
     err = err ? err : take_warmup(xml, element, &rules->warmup_seconds);
     err = err ? err : take_seconds(xml, element, "startup", &rules->startup_seconds);
     err = err ? err : take_seconds(xml, element, "duration", &rules->duration_seconds);

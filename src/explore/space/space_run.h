@@ -5,8 +5,8 @@
 
 #include <spex/policy.h>
 
-#include "explore/space/xml.h"
 #include "measure/rules.h"
+#include "xml/xml.h"
 
 /* Reads all attributes but `threads`, which names a parameter that may follow. */
 int spex_run_take(struct spex_xml *xml, const xmlNode *element, struct spex_rules *rules);

@@ -12,16 +12,14 @@
 
 #include "text/number.h"
 
-/* Appends a value with a copy of the text's first `length` bytes; NULL after an error, which is
- * set. The room is doubled when the count is a power of two. */
-static struct spex_value *value_append(struct spex_xml *xml, const xmlNode *element,
-                                       struct spex_parameter *parameter, const char *text,
-                                       size_t length) {
+/* Appends a value with a copy of the text's first `length` bytes. 0; -EINVAL or -ENOMEM, with the
+ * error set. The room is doubled when the count is a power of two. */
+static int value_append(struct spex_xml *xml, const xmlNode *element,
+                        struct spex_parameter *parameter, const char *text, size_t length,
+                        struct spex_value **value) {
     struct spex_value *values = (struct spex_value *)(uintptr_t)parameter->values, *more = values;
-    if (parameter->count == SPEX_VALUES_MAX) {
-        spex_xml_complain(xml, element, "at most %d values were expected", SPEX_VALUES_MAX);
-        return NULL;
-    }
+    if (parameter->count == SPEX_VALUES_MAX)
+        return spex_xml_fail(xml, element, "at most %d values were expected", SPEX_VALUES_MAX);
     if ((parameter->count & (parameter->count - 1)) == 0) {
         size_t room = parameter->count ? parameter->count * 2 : 1;
         more = realloc(values, room * sizeof(*values));
@@ -29,22 +27,22 @@ static struct spex_value *value_append(struct spex_xml *xml, const xmlNode *elem
             parameter->values = values = more;
     }
     char *copy = more ? strndup(text, length) : NULL;
-    if (!copy) {
-        spex_error_set(xml->error, "out of memory");
-        return NULL;
-    }
-    values[parameter->count] = (struct spex_value){.text = copy};
-    return &values[parameter->count++];
+    if (!copy)
+        return spex_fail(xml->error, -ENOMEM, "out of memory");
+    *value = &values[parameter->count++];
+    **value = (struct spex_value){.text = copy};
+    return 0;
 }
 
-/* Appends an integer. 0 or -EINVAL, with the error set. */
+/* Appends an integer. 0; -EINVAL or -ENOMEM, with the error set. */
 static int value_append_integer(struct spex_xml *xml, const xmlNode *element,
                                 struct spex_parameter *parameter, int64_t integer) {
     char text[24];
     int length = snprintf(text, sizeof(text), "%" PRId64, integer);
-    struct spex_value *value = value_append(xml, element, parameter, text, (size_t)length);
-    if (!value)
-        return -EINVAL;
+    struct spex_value *value;
+    int err = value_append(xml, element, parameter, text, (size_t)length, &value);
+    if (err)
+        return err;
     value->integer = integer;
     value->number = (double)integer;
     return 0;
@@ -55,9 +53,10 @@ static int value_append_real(struct spex_xml *xml, const xmlNode *element,
                              struct spex_parameter *parameter, double number) {
     char text[40];
     int length = snprintf(text, sizeof(text), "%.12g", number);
-    struct spex_value *value = value_append(xml, element, parameter, text, (size_t)length);
-    if (!value)
-        return -EINVAL;
+    struct spex_value *value;
+    int err = value_append(xml, element, parameter, text, (size_t)length, &value);
+    if (err)
+        return err;
     value->number = strtod(text, NULL);
     return 0;
 }
@@ -99,9 +98,10 @@ static int check_last_category(struct spex_xml *xml, const xmlNode *element,
 /* Of a boolean's two values the first is false, the second true. */
 static int take_item(struct spex_xml *xml, const xmlNode *element, struct spex_parameter *parameter,
                      const char *item, size_t length) {
-    struct spex_value *value = value_append(xml, element, parameter, item, length);
-    if (!value)
-        return -EINVAL;
+    struct spex_value *value;
+    int err = value_append(xml, element, parameter, item, length, &value);
+    if (err)
+        return err;
     if (parameter->kind == SPEX_BOOLEAN)
         value->integer = parameter->count == 2;
     return spex_parameter_ordered(parameter) ? check_last_number(xml, element, parameter, value)

@@ -5,7 +5,7 @@
 
 #include <spex/policy.h>
 
-#include "explore/space/xml.h"
+#include "xml/xml.h"
 
 #define SPEX_VALUES_MAX     100000
 #define SPEX_CATEGORIES_MAX 4096 /* each is compared with all others */

@@ -3,7 +3,8 @@
 #ifndef SPEX_EXPLORE_STORE_BUILD_ID_H
 #define SPEX_EXPLORE_STORE_BUILD_ID_H
 
-/* The ID in hexadecimal digits, to be freed; NULL when the file has none or is not ELF. */
-char *spex_build_id(int fd);
+/* Sets *id to the ID in hexadecimal digits, to be freed; NULL when the file has none or is not ELF.
+ * 0 or -ENOMEM. */
+int spex_build_id(int fd, char **id);
 
 #endif

@@ -31,17 +31,17 @@ const char *const spex_circumstance_names[SPEX_ON_COUNT] = {
 static char *cpu_model(const char *machine) {
     char line[512];
     FILE *in = fopen("/proc/cpuinfo", "re");
-    char *found = NULL;
-    while (in && !found && fgets(line, sizeof(line), in)) {
+    const char *found = machine;
+    while (in && found == machine && fgets(line, sizeof(line), in)) {
         char *colon = strchr(line, ':');
         if (colon && strncmp(line, "model name", strlen("model name")) == 0) {
             colon[strcspn(colon, "\n")] = '\0';
-            found = strdup(colon + 1 + (colon[1] == ' '));
+            found = colon + 1 + (colon[1] == ' ');
         }
     }
     if (in)
         fclose(in);
-    return found ? found : strdup(machine);
+    return strdup(found);
 }
 
 static char *format_number(const char *text, unsigned long number) {
@@ -91,7 +91,8 @@ static char *size_and_time(int fd) {
     return made;
 }
 
-/* The build ID of the file that execvp would run. O_NONBLOCK: opening a FIFO must not wait. */
+/* The build ID of the file that execvp would run; NULL: out of memory. O_NONBLOCK: opening a FIFO
+ * must not wait. */
 static char *program_build(const char *program) {
     char path[4096];
     if (strchr(program, '/'))
@@ -101,8 +102,8 @@ static char *program_build(const char *program) {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return strdup("unknown");
-    char *id = spex_build_id(fd);
-    if (!id)
+    char *id;
+    if (spex_build_id(fd, &id) == 0 && !id)
         id = size_and_time(fd);
     close(fd);
     return id;

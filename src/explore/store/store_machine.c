@@ -12,6 +12,7 @@
 
 /* Reads the current row: an id and the texts. After an error nothing is to be freed. */
 static int take_machine(sqlite3_stmt *rows, struct spex_circumstances *machine) {
+    *machine = (struct spex_circumstances){0};
     for (int c = 0; c < SPEX_ON_COUNT; c++)
         if (!(machine->texts[c] = spex_store_text(rows, c + 1))) {
             spex_circumstances_free(machine);

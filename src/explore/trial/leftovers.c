@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "text/number.h"
@@ -26,19 +27,41 @@
 /* Bytes of an environment that are searched. */
 #define ENVIRONMENT_BYTES (256 * 1024)
 
-/* Returns whether the environment of the process has `variable`, "NAME=value". `environment` is
- * room for ENVIRONMENT_BYTES. False, too, for a process that has ended or may not be looked at. */
-static bool has_variable(const char *pid, const char *variable, char *environment) {
+/* Times that the environment of a process is read while it reads as nothing, 1 ms apart. */
+#define READINGS_MAX 20
+
+/* Reads up to ENVIRONMENT_BYTES of a process's environment into `environment`. Returns how many: 0,
+ * too, for a process that has ended or may not be looked at. */
+static size_t environment_read(const char *pid, char *environment) {
     char path[64];
     size_t length = 0;
     snprintf(path, sizeof(path), "/proc/%.20s/environ", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return false;
+        return 0;
     for (ssize_t got; length < ENVIRONMENT_BYTES; length += (size_t)got)
         if ((got = read(fd, environment + length, ENVIRONMENT_BYTES - length)) <= 0)
             break;
     close(fd);
+    return length;
+}
+
+/* Returns whether the process is a program: kernel threads and those that have ended have none. */
+static bool has_program(const char *pid) {
+    char path[64], target[1];
+    snprintf(path, sizeof(path), "/proc/%.20s/exe", pid);
+    return readlink(path, target, sizeof(target)) > 0;
+}
+
+/* Returns whether the environment of the process has `variable`, "NAME=value". `environment` is
+ * room for ENVIRONMENT_BYTES. While a process executes another program its environment reads as
+ * nothing, so one that reads as nothing is read again. */
+static bool has_variable(const char *pid, const char *variable, char *environment) {
+    size_t length = environment_read(pid, environment);
+    for (int again = 1; again < READINGS_MAX && length == 0 && has_program(pid); again++) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        length = environment_read(pid, environment);
+    }
     /* Including the terminating zero byte: a longer value must not match. */
     return memmem(environment, length, variable, strlen(variable) + 1) != NULL;
 }

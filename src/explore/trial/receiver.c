@@ -21,6 +21,7 @@
 #include "ring/probe_type.h"
 #include "site/provider.h"
 #include "wire/handover.h"
+#include "wire/stream_check.h"
 
 /* A frame that is received so much later than it was sent shows that this process was held up; most
  * sites of a stream. */
@@ -162,37 +163,19 @@ static int receiver_accept(struct spex_receiver *receiver, struct spex_error *er
     return 0;
 }
 
-/* Returns whether a record's members are in their ranges: later stages use them as indices. */
-static bool record_is_sound(const struct spex_record *record) {
-    return spex_probe_type_valid(record->probe_type) &&
-           (record->weight >= 1 || record->probe_type == SPEX_KERNEL) &&
-           record->field_count <= SPEX_MAX_FIELDS && record->marks < 1u << SPEX_MARKS;
-}
-
-/* Checks all records of a frame before it takes any. */
 static int receiver_take_records(struct spex_receiver *receiver,
                                  const struct spex_stream_header *header,
                                  struct spex_error *error) {
-    const struct spex_record *records = (const void *)(receiver->frame + sizeof(*header));
-    for (uint32_t r = 0; r < header->count; r++)
-        if (!record_is_sound(&records[r]))
-            return spex_fail(error, -EPROTO, "the program's stream holds a malformed record");
-    int err = spex_in_order_add(&receiver->records, records, header->count);
+    int err =
+        spex_in_order_add(&receiver->records, spex_stream_entries(receiver->frame), header->count);
     if (err == -E2BIG)
         return spex_fail(error, -EPROTO,
                          "the program's stream does not tell up to when its records are complete");
     return err ? spex_fail(error, err, "out of memory") : 0;
 }
 
-static size_t site_bytes(uint16_t version) {
-    return version == 2 ? SPEX_STREAM_SITE_BYTES_2 : sizeof(struct spex_stream_site);
-}
-
-/* Copies sites and terminates their texts, which a program may have left without an end. */
 static int receiver_take_sites(struct spex_receiver *receiver,
                                const struct spex_stream_header *header, struct spex_error *error) {
-    const char *sites = receiver->frame + sizeof(*header);
-    size_t bytes = site_bytes(header->version);
     if (receiver->site_count + header->count > SITES_MAX)
         return spex_fail(error, -EPROTO, "the program's stream holds too many sites");
     struct spex_stream_site *all =
@@ -200,92 +183,34 @@ static int receiver_take_sites(struct spex_receiver *receiver,
     if (!all)
         return spex_fail(error, -ENOMEM, "out of memory");
     receiver->sites = all;
-    for (uint32_t s = 0; s < header->count; s++) {
-        struct spex_stream_site *site = &all[receiver->site_count++];
-        *site = (struct spex_stream_site){.index = 0};
-        memcpy(site, sites + s * bytes, bytes);
-        site->name[sizeof(site->name) - 1] = '\0';
-        site->file[sizeof(site->file) - 1] = '\0';
-        site->parameters[sizeof(site->parameters) - 1] = '\0';
-        site->provider[sizeof(site->provider) - 1] = '\0';
-    }
+    for (uint32_t s = 0; s < header->count; s++)
+        spex_stream_take_site(receiver->frame, s, &all[receiver->site_count++]);
     return 0;
 }
 
-/* Notes contexts by number. A parent has a lower number than its child, so paths cannot be
- * circular. Contexts are rare in programs without kernels, so their table is made for the first. */
+/* Notes contexts by number. They are rare in programs without kernels, so their table is made for
+ * the first. */
 static int receiver_take_contexts(struct spex_receiver *receiver,
                                   const struct spex_stream_header *header,
                                   struct spex_error *error) {
-    const struct spex_stream_context *contexts = (const void *)(receiver->frame + sizeof(*header));
+    const struct spex_stream_context *contexts = spex_stream_entries(receiver->frame);
     if (!receiver->contexts)
         receiver->contexts = calloc(SPEX_CONTEXTS_MAX + 1, sizeof(*receiver->contexts));
     if (!receiver->contexts)
         return spex_fail(error, -ENOMEM, "out of memory");
     for (uint32_t c = 0; c < header->count; c++) {
         const struct spex_stream_context *context = &contexts[c];
-        if (context->number > SPEX_CONTEXTS_MAX || context->parent < SPEX_CONTEXT_ROOT ||
-            context->parent >= context->number || context->kernel > UINT16_MAX)
-            return spex_fail(error, -EPROTO, "the program's stream holds a malformed context");
         receiver->contexts[context->number] = (struct spex_context_node){
             .parent = context->parent, .kernel = (uint16_t)context->kernel};
     }
     return 0;
 }
 
-/* The size of an entry in a frame of this kind; 0 for a kind without entries, -1 for an unknown
- * kind. */
-static long entry_bytes(const struct spex_stream_header *header) {
-    switch (header->kind) {
-    case SPEX_STREAM_HELLO:
-    case SPEX_STREAM_PASS:
-    case SPEX_STREAM_END:
-        return 0;
-    case SPEX_STREAM_SITES:
-        return (long)site_bytes(header->version);
-    case SPEX_STREAM_RECORDS:
-        return sizeof(struct spex_record);
-    case SPEX_STREAM_CONTEXTS:
-        return sizeof(struct spex_stream_context);
-    default:
-        return -1;
-    }
-}
-
-/* Checks a header: magic and version, length, and order (HELLO first, the same number of collectors
- * in all frames). HELLO is recognised by the number of collectors, which is 0 before it. The
- * product is of 64 bits and cannot overflow. */
-static int receiver_check_frame(const struct spex_receiver *receiver,
-                                const struct spex_stream_header *header, size_t length,
-                                struct spex_error *error) {
-    if (length < sizeof(*header) || header->magic != SPEX_STREAM_MAGIC)
-        return spex_fail(error, -EPROTO, "the program's stream is not spex's");
-    if (header->version < SPEX_STREAM_OLDEST || header->version > SPEX_STREAM_VERSION)
-        return spex_fail(error, -EPROTO,
-                         "the program's spex speaks stream version %u, this one %u: build both "
-                         "with the same release",
-                         header->version, SPEX_STREAM_VERSION);
-    long entry = entry_bytes(header);
-    bool counted = entry == 0 ? header->count == 0 : header->count > 0;
-    if (entry < 0 || !counted ||
-        length != sizeof(*header) + (uint64_t)header->count * (uint64_t)entry)
-        return spex_fail(error, -EPROTO, "the program's stream holds a malformed frame");
-    if ((header->kind == SPEX_STREAM_HELLO) != (receiver->collectors == 0) ||
-        header->collectors < 1 || header->collectors > SPEX_MAX_COLLECTORS ||
-        (receiver->collectors && header->collectors != receiver->collectors) ||
-        header->collector >= header->collectors)
-        return spex_fail(error, -EPROTO, "the program's stream is out of order");
-    return 0;
-}
-
-/* Handles one frame of `length` bytes in receiver->frame. A frame shorter than a header is
- * completed by zeros, and then refused by its length. */
+/* Handles one frame of `length` bytes in receiver->frame. */
 static int receiver_take_frame(struct spex_receiver *receiver, size_t length,
                                struct spex_error *error) {
-    struct spex_stream_header header;
-    memset(&header, 0, sizeof(header));
-    memcpy(&header, receiver->frame, length < sizeof(header) ? length : sizeof(header));
-    int err = receiver_check_frame(receiver, &header, length, error);
+    struct spex_stream_header header = {.collectors = receiver->collectors};
+    int err = spex_stream_check(receiver->frame, length, &header, error);
     if (err)
         return err;
     receiver->collectors = header.collectors;
@@ -305,6 +230,9 @@ static int receiver_take_frame(struct spex_receiver *receiver, size_t length,
         return 0;
     case SPEX_STREAM_END:
         receiver->ended = true;
+        return 0;
+    case SPEX_STREAM_DUMP:
+    case SPEX_STREAM_RINGS:
         return 0;
     }
     return 0;

@@ -20,7 +20,12 @@ struct run {
     struct spex_program_run in;
     struct spex_deadline deadline;
     bool stream_ended; /* no more records will come; the deadline is for the program's end */
+    bool looked_again; /* the program was silent, and has got more time */
 };
+
+/* A machine that stands still for a moment looks like a program that hangs: a program that is
+ * silent at the end of its run has so many seconds more. */
+#define LOOK_AGAIN_SECONDS 1
 
 static int fail_memory(struct spex_error *error) {
     return spex_fail(error, -ENOMEM, "out of memory");
@@ -116,13 +121,24 @@ static int run_fail_startup(struct run *run, const char *words) {
     return spex_trial_end(run->of.trial, "has no probe %s; it has: %s", objective, probes);
 }
 
+/* Whether the run goes on, once, as the program is silent. */
+static bool run_looks_again(struct run *run) {
+    const struct spex_measure *measure = run->of.measure;
+    if (run->looked_again || run->stream_ended || !spex_measure_started(measure) ||
+        !spex_measure_silent(measure, spex_ticks()))
+        return false;
+    run->looked_again = true;
+    run->deadline = spex_deadline_in(LOOK_AGAIN_SECONDS);
+    return true;
+}
+
 /* Handles a deadline. This process may have been late itself, so what has arrived is taken first,
  * which may have moved the deadline. */
 static int run_deadline_over(struct run *run, struct spex_error *error) {
     char words[256];
     int64_t before = run->deadline.monotonic_ns;
     int over = run_take_all(run, error);
-    if (over || run->deadline.monotonic_ns != before)
+    if (over || run->deadline.monotonic_ns != before || run_looks_again(run))
         return over;
     over = run_end_records(run, error);
     if (over)

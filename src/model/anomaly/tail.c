@@ -108,12 +108,22 @@ static double tail_quantile(const struct spex_tail *tail, double probability) {
     return from + scale * steps;
 }
 
-/* The level of the last time is returned until enough numbers have been added. */
+/* The peak that has as many above it as the probability makes of all numbers, less the doubt of that
+ * many; INFINITY: so few numbers do not tell. */
+static double tail_observed(const struct spex_tail *tail, double probability) {
+    double above = probability * tail->seen;
+    above -= DOUBT * sqrt(above);
+    return above >= 1 && above <= tail->count ? tail->peaks[(uint32_t)above - 1] : INFINITY;
+}
+
+/* What has been observed goes before the fit, where that is higher: delays of two kinds, such as
+ * those of the scheduler and those that an anomaly leaves behind, are no one distribution.
+ * The level of the last time is returned until enough numbers have been added. */
 double spex_tail_level(struct spex_tail *tail, double probability) {
     if (tail->count <= FITTED_LEAST)
         return INFINITY;
     if (tail->worked == 0 || tail->seen > tail->worked * FRESH) {
-        tail->last = tail_quantile(tail, probability);
+        tail->last = fmin(tail_quantile(tail, probability), tail_observed(tail, probability));
         tail->worked = tail->seen;
     }
     return tail->last;

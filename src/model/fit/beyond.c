@@ -86,15 +86,15 @@ static void rivals_add(void *user, const struct spex_hypothesis *rival,
 }
 
 /* The variance of the power among forms; the best one has the weight 1. */
-static double variance_of_forms(struct spex_bench *bench, struct spex_hypothesis *best,
+static double variance_of_forms(struct spex_fit_workspace *workspace, struct spex_hypothesis *best,
                                 const struct spex_least_squares *fit, const double *greatest) {
-    const struct spex_problem *problem = bench->problem;
+    const struct spex_problem *problem = workspace->problem;
     struct rivals rivals = {.problem = problem, .best = best, .weights = 1};
     for (size_t p = 0; p < problem->points->parameter_count; p++)
         rivals.at[p] = problem->varies[p] ? ldexp(greatest[p], COMPARED_OCTAVES)
                                           : problem->points->parameters[p];
     rivals.value = value_at(problem, best, fit, rivals.at);
-    spex_search_rivals(bench, best, rivals_add, &rivals);
+    spex_search_rivals(workspace, best, rivals_add, &rivals);
     return rivals.squares / rivals.weights;
 }
 
@@ -139,28 +139,29 @@ static int model_of_first(const struct spex_points *points, size_t count,
                           struct spex_model *model) {
     struct spex_points first = *points;
     struct spex_problem problem;
-    struct spex_bench bench = {.products = NULL};
+    struct spex_fit_workspace workspace = {.products = NULL};
     struct spex_hypothesis best;
     struct spex_least_squares fit;
     first.count = count;
     int err = spex_problem_make(&problem, &first);
-    err = err ? err : spex_bench_make(&bench, &problem);
-    err = err ? err : spex_search(&bench, &best);
+    err = err ? err : spex_fit_workspace_make(&workspace, &problem);
+    err = err ? err : spex_search(&workspace, &best);
     if (!err) {
-        spex_hypothesis_judge(&bench, &best, INFINITY, &fit);
+        spex_hypothesis_judge(&workspace, &best, INFINITY, &fit);
         spex_hypothesis_make_model(&problem, &best, &fit, model);
     }
-    spex_bench_free(&bench);
+    spex_fit_workspace_free(&workspace);
     spex_problem_free(&problem);
     return err;
 }
 
 /* Fits the best form to the points that remain, by weights of 0 for the others. Without a fit the
  * model stays empty. 0 or -ENOMEM. */
-static int model_of_form(const struct spex_bench *bench, const struct spex_hypothesis *best,
-                         const bool *left_out, struct spex_model *model) {
-    struct spex_problem problem = *bench->problem;
-    struct spex_bench other = *bench;
+static int model_of_form(const struct spex_fit_workspace *workspace,
+                         const struct spex_hypothesis *best, const bool *left_out,
+                         struct spex_model *model) {
+    struct spex_problem problem = *workspace->problem;
+    struct spex_fit_workspace other = *workspace;
     struct spex_hypothesis form = *best;
     struct spex_least_squares fit = {.columns = 0};
     double *weights = calloc(problem.data.count + 1, sizeof(*weights));
@@ -187,9 +188,10 @@ static size_t count_varying(const struct spex_problem *problem) {
 /* The mean square of the powers that are missed when the largest points are left out; 0 where too
  * few would remain. With one parameter, by whose value points are sorted, the form is searched
  * anew; with several that would take too long. */
-static int variance_of_left_out(struct spex_bench *bench, const struct spex_hypothesis *best,
-                                const double *greatest, double *variance) {
-    const struct spex_problem *problem = bench->problem;
+static int variance_of_left_out(struct spex_fit_workspace *workspace,
+                                const struct spex_hypothesis *best, const double *greatest,
+                                double *variance) {
+    const struct spex_problem *problem = workspace->problem;
     bool *left_out = calloc(problem->data.count + 1, sizeof(*left_out));
     double sum = 0, count = 0;
     int err = left_out ? 0 : -ENOMEM;
@@ -199,7 +201,7 @@ static int variance_of_left_out(struct spex_bench *bench, const struct spex_hypo
         if (remain < REMAIN_MIN || remain == problem->data.count)
             continue;
         err = count_varying(problem) == 1 ? model_of_first(problem->points, remain, &model)
-                                          : model_of_form(bench, best, left_out, &model);
+                                          : model_of_form(workspace, best, left_out, &model);
         double power = err ? NAN : power_missed(problem, &model, left_out);
         sum += isfinite(power) ? power * power : 0;
         count += isfinite(power);
@@ -239,15 +241,15 @@ static double variance_left(const struct spex_problem *problem, const struct spe
     return fmax(fit->squares / freedom - noise, 0);
 }
 
-int spex_beyond_estimate(struct spex_bench *bench, struct spex_hypothesis *best,
+int spex_beyond_estimate(struct spex_fit_workspace *workspace, struct spex_hypothesis *best,
                          const struct spex_least_squares *fit, double *error) {
     double greatest[SPEX_MODEL_PARAMETERS_MAX], left_out;
-    spex_beyond_greatest(bench->problem, NULL, greatest);
-    int err = variance_of_left_out(bench, best, greatest, &left_out);
+    spex_beyond_greatest(workspace->problem, NULL, greatest);
+    int err = variance_of_left_out(workspace, best, greatest, &left_out);
     if (err)
         return err;
-    double forms = variance_of_forms(bench, best, fit, greatest),
-           left = variance_left(bench->problem, best, fit);
+    double forms = variance_of_forms(workspace, best, fit, greatest),
+           left = variance_left(workspace->problem, best, fit);
     *error =
         fmin(ERROR_MOST, sqrt(OF_FORMS * OF_FORMS * forms + OF_LEFT_OUT * OF_LEFT_OUT * left_out +
                               OF_DEVIATION * OF_DEVIATION * left));

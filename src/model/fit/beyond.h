@@ -13,7 +13,7 @@ void spex_beyond_greatest(const struct spex_problem *problem, const bool *left_o
                           double *greatest);
 
 /* Sets *error to the standard error of the power, for the best form and its fit. 0 or -ENOMEM. */
-int spex_beyond_estimate(struct spex_bench *bench, struct spex_hypothesis *best,
+int spex_beyond_estimate(struct spex_fit_workspace *workspace, struct spex_hypothesis *best,
                          const struct spex_least_squares *fit, double *error);
 
 /* Doublings by which a parameter is above its greatest value, of the one furthest above; 0: none

@@ -225,22 +225,22 @@ static bool model_is_finite(const struct spex_model *model) {
 static int fit_points(const struct spex_points *points, struct spex_fit *fit) {
     struct spex_model *model = &fit->model;
     struct spex_problem problem;
-    struct spex_bench bench = {.products = NULL};
+    struct spex_fit_workspace workspace = {.products = NULL};
     struct spex_hypothesis best;
     struct spex_least_squares squares = {.columns = 0};
     int err = spex_problem_make(&problem, points);
-    err = err ? err : spex_bench_make(&bench, &problem);
-    err = err ? err : spex_search(&bench, &best);
+    err = err ? err : spex_fit_workspace_make(&workspace, &problem);
+    err = err ? err : spex_search(&workspace, &best);
     if (!err) {
-        spex_hypothesis_judge(&bench, &best, INFINITY, &squares);
+        spex_hypothesis_judge(&workspace, &best, INFINITY, &squares);
         spex_hypothesis_make_model(&problem, &best, &squares, model);
         model_set_variance(&problem, &squares, &best, model);
         model->adjusted_r2 = adjusted_r2(points, model);
         model->class = model_classify(points, model, residual_is_noise(&problem, &squares, &best));
         spex_beyond_greatest(&problem, NULL, fit->greatest);
-        err = spex_beyond_estimate(&bench, &best, &squares, &fit->power_error);
+        err = spex_beyond_estimate(&workspace, &best, &squares, &fit->power_error);
     }
-    spex_bench_free(&bench);
+    spex_fit_workspace_free(&workspace);
     spex_problem_free(&problem);
     return err;
 }

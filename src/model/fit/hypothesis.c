@@ -31,38 +31,40 @@
 #define NOTHING          1e-9
 
 /* Few points leave few degrees of freedom, with which chance makes greater coefficients. */
-static void bench_set_sure(struct spex_bench *bench) {
-    const struct spex_problem *problem = bench->problem;
+static void workspace_set_sure(struct spex_fit_workspace *workspace) {
+    const struct spex_problem *problem = workspace->problem;
     for (size_t columns = 0; columns <= SPEX_MODEL_COLUMNS_MAX; columns++) {
         double freedom = (double)problem->data.count - (double)columns;
         for (int noise = 0; noise < 2; noise++) {
             double all = freedom + (noise ? problem->within_freedom : 0);
-            bench->sure[noise][columns] = spex_student_two_sided(SURE, all);
-            bench->sure_beside_twin[noise][columns] = spex_student_two_sided(SURE_BESIDE_TWIN, all);
+            workspace->sure[noise][columns] = spex_student_two_sided(SURE, all);
+            workspace->sure_beside_twin[noise][columns] =
+                spex_student_two_sided(SURE_BESIDE_TWIN, all);
         }
     }
 }
 
-int spex_bench_make(struct spex_bench *bench, const struct spex_problem *problem) {
-    *bench = (struct spex_bench){
+int spex_fit_workspace_make(struct spex_fit_workspace *workspace,
+                            const struct spex_problem *problem) {
+    *workspace = (struct spex_fit_workspace){
         .problem = problem,
         .products = calloc(problem->data.count * SPEX_MODEL_TERMS_MAX + 1, sizeof(double))};
-    bench_set_sure(bench);
-    return bench->products ? 0 : -ENOMEM;
+    workspace_set_sure(workspace);
+    return workspace->products ? 0 : -ENOMEM;
 }
 
-void spex_bench_free(struct spex_bench *bench) {
-    free(bench->products);
-    bench->products = NULL;
+void spex_fit_workspace_free(struct spex_fit_workspace *workspace) {
+    free(workspace->products);
+    workspace->products = NULL;
 }
 
-/* The column of a term: the product of its functions, in the bench's memory, or the function's
+/* The column of a term: the product of its functions, in the workspace's memory, or the function's
  * own column if there is one only. */
-static const double *term_column(struct spex_bench *bench, const struct spex_hypothesis *hypothesis,
-                                 size_t term) {
-    const struct spex_problem *problem = bench->problem;
+static const double *term_column(struct spex_fit_workspace *workspace,
+                                 const struct spex_hypothesis *hypothesis, size_t term) {
+    const struct spex_problem *problem = workspace->problem;
     size_t count = problem->data.count;
-    double *product = bench->products + term * count;
+    double *product = workspace->products + term * count;
     const double *first = NULL;
     bool multiplied = false;
     for (size_t p = 0; p < problem->points->parameter_count; p++) {
@@ -122,10 +124,10 @@ bool spex_left_is_noise(const struct spex_problem *problem, const struct spex_le
 /* Whether all coefficients are above 0, and, if there are several terms, by enough standard
  * errors. The residuals' variance has few degrees of freedom; where they are noise, that of
  * repeated measurements has more. */
-static bool coefficients_are_positive(const struct spex_bench *bench,
+static bool coefficients_are_positive(const struct spex_fit_workspace *workspace,
                                       const struct spex_hypothesis *hypothesis,
                                       const struct spex_least_squares *fit) {
-    const struct spex_problem *problem = bench->problem;
+    const struct spex_problem *problem = workspace->problem;
     size_t first = hypothesis->constant, parameters = problem->points->parameter_count;
     double freedom = (double)problem->data.count - (double)fit->columns;
     double variance = freedom > 0 ? fit->squares / freedom : 0;
@@ -134,8 +136,8 @@ static bool coefficients_are_positive(const struct spex_bench *bench,
     for (size_t t = 0; t < hypothesis->terms; t++) {
         double sure = hypothesis->terms == 1 ? 0
                       : term_has_twin(hypothesis, t, parameters)
-                          ? bench->sure_beside_twin[noise][fit->columns]
-                          : bench->sure[noise][fit->columns];
+                          ? workspace->sure_beside_twin[noise][fit->columns]
+                          : workspace->sure[noise][fit->columns];
         double error = sqrt(variance * fit->inverse[first + t][first + t]);
         if (!(fit->coefficients[first + t] > sure * error))
             return false;
@@ -143,23 +145,24 @@ static bool coefficients_are_positive(const struct spex_bench *bench,
     return true;
 }
 
-static double hypothesis_score(const struct spex_bench *bench,
+static double hypothesis_score(const struct spex_fit_workspace *workspace,
                                const struct spex_hypothesis *hypothesis, double error) {
-    return spex_score((double)bench->problem->data.count, error, bench->problem->noise,
-                      hypothesis_complexity(hypothesis, bench->problem->points->parameter_count),
-                      hypothesis->terms);
+    return spex_score(
+        (double)workspace->problem->data.count, error, workspace->problem->noise,
+        hypothesis_complexity(hypothesis, workspace->problem->points->parameter_count),
+        hypothesis->terms);
 }
 
 /* A constant that would be negative, or is nothing but a rounding error, is left out, and the
  * form is fitted without it. */
-void spex_hypothesis_judge(struct spex_bench *bench, struct spex_hypothesis *hypothesis,
+void spex_hypothesis_judge(struct spex_fit_workspace *workspace, struct spex_hypothesis *hypothesis,
                            double bound, struct spex_least_squares *fit) {
-    const struct spex_problem *problem = bench->problem;
-    const double *const *columns = bench->columns;
+    const struct spex_problem *problem = workspace->problem;
+    const double *const *columns = workspace->columns;
     size_t count = hypothesis->terms + 1;
-    bench->columns[0] = problem->ones;
+    workspace->columns[0] = problem->ones;
     for (size_t t = 0; t < hypothesis->terms; t++)
-        bench->columns[t + 1] = term_column(bench, hypothesis, t);
+        workspace->columns[t + 1] = term_column(workspace, hypothesis, t);
     hypothesis->score = INFINITY;
     hypothesis->constant = true;
     bool solved = spex_least_squares(&problem->data, columns, count, fit);
@@ -168,19 +171,19 @@ void spex_hypothesis_judge(struct spex_bench *bench, struct spex_hypothesis *hyp
         columns++;
         solved = spex_least_squares(&problem->data, columns, count - 1, fit);
     }
-    if (!solved || !coefficients_are_positive(bench, hypothesis, fit))
+    if (!solved || !coefficients_are_positive(workspace, hypothesis, fit))
         return;
     /* The error of points left out is never less than that of the fit, so the fit's error gives a
      * lower bound for the score. */
-    if (hypothesis_score(bench, hypothesis, fit->squares / (double)problem->data.count) < bound)
+    if (hypothesis_score(workspace, hypothesis, fit->squares / (double)problem->data.count) < bound)
         hypothesis->score = hypothesis_score(
-            bench, hypothesis, spex_leave_one_out_error(&problem->data, columns, fit));
+            workspace, hypothesis, spex_leave_one_out_error(&problem->data, columns, fit));
 }
 
-bool spex_hypothesis_try(struct spex_bench *bench, struct spex_hypothesis hypothesis,
+bool spex_hypothesis_try(struct spex_fit_workspace *workspace, struct spex_hypothesis hypothesis,
                          struct spex_hypothesis *best) {
     struct spex_least_squares fit;
-    spex_hypothesis_judge(bench, &hypothesis, best->score, &fit);
+    spex_hypothesis_judge(workspace, &hypothesis, best->score, &fit);
     if (!(hypothesis.score < best->score))
         return false;
     *best = hypothesis;

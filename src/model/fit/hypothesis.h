@@ -22,7 +22,7 @@ struct spex_hypothesis {
 double spex_score(double count, double error, double noise, double complexity, size_t terms);
 
 /* Room for the columns of one hypothesis at a time. */
-struct spex_bench {
+struct spex_fit_workspace {
     const struct spex_problem *problem;
     /* Memory for the columns of terms with several factors, term by term. */
     double *products;
@@ -33,8 +33,9 @@ struct spex_bench {
     double sure_beside_twin[2][SPEX_MODEL_COLUMNS_MAX + 1];
 };
 
-int spex_bench_make(struct spex_bench *bench, const struct spex_problem *problem);
-void spex_bench_free(struct spex_bench *bench);
+int spex_fit_workspace_make(struct spex_fit_workspace *workspace,
+                            const struct spex_problem *problem);
+void spex_fit_workspace_free(struct spex_fit_workspace *workspace);
 
 /* Degrees of freedom of the variance of repeated measurements, for tests against it. */
 #define SPEX_NOISE_FREEDOM_MIN 10
@@ -44,7 +45,7 @@ bool spex_left_is_noise(const struct spex_problem *problem, const struct spex_le
 
 /* Fits a form and sets its `constant` and `score`. *fit is valid if the score is finite; the
  * constant comes first, if there is one. The score stays INFINITY if it cannot be below `bound`. */
-void spex_hypothesis_judge(struct spex_bench *bench, struct spex_hypothesis *hypothesis,
+void spex_hypothesis_judge(struct spex_fit_workspace *workspace, struct spex_hypothesis *hypothesis,
                            double bound, struct spex_least_squares *fit);
 
 /* Fills in the model's form and coefficients; the model must be zero. */
@@ -53,7 +54,7 @@ void spex_hypothesis_make_model(const struct spex_problem *problem,
                                 const struct spex_least_squares *fit, struct spex_model *model);
 
 /* Judges a form, and copies it to *best if it is better. True: it is. */
-bool spex_hypothesis_try(struct spex_bench *bench, struct spex_hypothesis hypothesis,
+bool spex_hypothesis_try(struct spex_fit_workspace *workspace, struct spex_hypothesis hypothesis,
                          struct spex_hypothesis *best);
 
 #endif

@@ -17,7 +17,7 @@ enum {
 #define RIVAL_SCORE 12
 
 struct search {
-    struct spex_bench *bench;
+    struct spex_fit_workspace *workspace;
     struct spex_candidates candidates[SPEX_MODEL_PARAMETERS_MAX];
     /* Numbers of the parameters that are combined, by descending gain. */
     size_t together[TOGETHER_MAX];
@@ -32,8 +32,8 @@ struct search {
 static bool search_try(struct search *search, struct spex_hypothesis hypothesis) {
     struct spex_least_squares fit;
     if (!search->visit)
-        return spex_hypothesis_try(search->bench, hypothesis, search->best);
-    spex_hypothesis_judge(search->bench, &hypothesis, search->best->score + RIVAL_SCORE, &fit);
+        return spex_hypothesis_try(search->workspace, hypothesis, search->best);
+    spex_hypothesis_judge(search->workspace, &hypothesis, search->best->score + RIVAL_SCORE, &fit);
     if (hypothesis.score < search->best->score + RIVAL_SCORE)
         search->visit(search->user, &hypothesis, &fit);
     return false;
@@ -42,7 +42,7 @@ static bool search_try(struct search *search, struct spex_hypothesis hypothesis)
 /* Chooses the parameters with the greatest gains, in descending order, by inserting each that
  * varies. */
 static void search_choose_together(struct search *search) {
-    const struct spex_problem *problem = search->bench->problem;
+    const struct spex_problem *problem = search->workspace->problem;
     for (size_t p = 0; p < problem->points->parameter_count; p++) {
         size_t at = search->together_count;
         if (!problem->varies[p])
@@ -83,7 +83,7 @@ static void search_combine(struct search *search, struct spex_hypothesis *hypoth
 
 /* Tries every function of the only parameter, and pairs of simple functions. */
 static void search_one_parameter(struct search *search, size_t parameter) {
-    const struct spex_problem *problem = search->bench->problem;
+    const struct spex_problem *problem = search->workspace->problem;
     for (size_t f = 0; f < SPEX_FUNCTIONS; f++) {
         struct spex_hypothesis one = {.terms = 1};
         if (!problem->usable[parameter][f])
@@ -104,7 +104,7 @@ static void search_one_parameter(struct search *search, size_t parameter) {
 /* Tries every usable function in place of each function of the best form. True: the best form
  * has changed. */
 static bool search_replace_function(struct search *search) {
-    const struct spex_problem *problem = search->bench->problem;
+    const struct spex_problem *problem = search->workspace->problem;
     struct spex_hypothesis from = *search->best;
     bool better = false;
     for (size_t t = 0; t < from.terms; t++)
@@ -132,7 +132,7 @@ static bool hypothesis_has(const struct spex_hypothesis *hypothesis, size_t para
 static bool search_add_function(struct search *search) {
     struct spex_hypothesis from = *search->best;
     bool better = false;
-    for (size_t p = 0; p < search->bench->problem->points->parameter_count; p++) {
+    for (size_t p = 0; p < search->workspace->problem->points->parameter_count; p++) {
         const struct spex_candidates *candidates = &search->candidates[p];
         for (size_t c = 0; c < candidates->count; c++) {
             struct spex_hypothesis other;
@@ -153,14 +153,14 @@ static bool search_add_function(struct search *search) {
 
 /* With one parameter all its functions are tried, and not only the candidates: there are few
  * enough forms. */
-int spex_search(struct spex_bench *bench, struct spex_hypothesis *best) {
-    struct search search = {.bench = bench, .best = best};
+int spex_search(struct spex_fit_workspace *workspace, struct spex_hypothesis *best) {
+    struct search search = {.workspace = workspace, .best = best};
     struct spex_hypothesis none = {.terms = 0};
-    int err = spex_candidates_find(bench->problem, search.candidates);
+    int err = spex_candidates_find(workspace->problem, search.candidates);
     if (err)
         return err;
     *best = (struct spex_hypothesis){.score = INFINITY};
-    spex_hypothesis_try(bench, none, best);
+    spex_hypothesis_try(workspace, none, best);
     search_choose_together(&search);
     if (search.together_count == 1)
         search_one_parameter(&search, search.together[0]);
@@ -172,10 +172,10 @@ int spex_search(struct spex_bench *bench, struct spex_hypothesis *best) {
     return 0;
 }
 
-void spex_search_rivals(struct spex_bench *bench, struct spex_hypothesis *best,
+void spex_search_rivals(struct spex_fit_workspace *workspace, struct spex_hypothesis *best,
                         spex_rival_visitor *visit, void *user) {
-    struct search search = {.bench = bench, .best = best, .visit = visit, .user = user};
-    const struct spex_problem *problem = bench->problem;
+    struct search search = {.workspace = workspace, .best = best, .visit = visit, .user = user};
+    const struct spex_problem *problem = workspace->problem;
     size_t varying = 0, last = 0;
     for (size_t p = 0; p < problem->points->parameter_count; p++)
         if (problem->varies[p]) {

@@ -181,8 +181,9 @@ static uint32_t values_hash(const struct spex_trained *kernel, const double *val
 static uint16_t *point_slot(struct spex_trained *kernel, const double *values) {
     for (uint32_t at = values_hash(kernel, values);; at++) {
         uint16_t *slot = &kernel->slots[at % SLOTS];
-        if (!*slot || memcmp(kernel->points[*slot - 1].values, values,
-                             kernel->parameter_count * sizeof(*values)) == 0)
+        if (!*slot || !kernel->parameter_count ||
+            memcmp(kernel->points[*slot - 1].values, values,
+                   kernel->parameter_count * sizeof(*values)) == 0)
             return slot;
     }
 }
@@ -230,7 +231,8 @@ static struct point *point_for(struct spex_training *training, struct spex_train
     *slot = (uint16_t)++kernel->count;
     struct point *point = &kernel->points[*slot - 1];
     *point = (struct point){.seen = 0};
-    memcpy(point->values, values, kernel->parameter_count * sizeof(*values));
+    if (kernel->parameter_count)
+        memcpy(point->values, values, kernel->parameter_count * sizeof(*values));
     return point;
 }
 

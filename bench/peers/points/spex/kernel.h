@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels are points as the others. */
+#include "probe.h"

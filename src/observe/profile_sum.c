@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+#include "observe/profile_sum.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What makes a probe the same in two processes. */
+struct identity {
+    const char *provider, *name;
+    uint32_t type, declared;
+    uint16_t number;
+};
+
+static struct identity site_identity(const struct spex_profile_site *site) {
+    return (struct identity){site->provider, site->name, site->probe_type, site->declared,
+                             site->probe_id};
+}
+
+static struct identity row_identity(const struct spex_profile_row *row) {
+    const struct spex_profile_probe *probe = &row->probe;
+    return (struct identity){probe->provider, probe->name, probe->probe_type, probe->declared,
+                             probe->probe_id};
+}
+
+/* Whether both have one number: types of one id share it. */
+static bool same_number(const struct identity *a, const struct identity *b) {
+    int32_t id = spex_profile_id(a->number, a->declared);
+    return id == spex_profile_id(b->number, b->declared) && strcmp(a->provider, b->provider) == 0 &&
+           (id >= 0 || strcmp(a->name, b->name) == 0);
+}
+
+/* Whether the number is that of another probe of the sum, or, with `like`, of this one. */
+static bool number_is(const struct spex_profile *sum, uint16_t number,
+                      const struct identity *like) {
+    for (size_t r = 0; r < sum->row_count; r++) {
+        struct identity other = row_identity(&sum->rows[r]);
+        if (other.number == number && (!like || same_number(&other, like)))
+            return true;
+    }
+    for (size_t s = 0; s < sum->site_count; s++) {
+        struct identity other = site_identity(&sum->sites[s]);
+        if (other.number == number && (!like || same_number(&other, like)))
+            return true;
+    }
+    return false;
+}
+
+/* The number of the probe in the sum; -1: it has none yet. */
+static int32_t number_of(const struct spex_profile *sum, const struct identity *like) {
+    for (size_t s = 0; s < sum->site_count; s++) {
+        struct identity other = site_identity(&sum->sites[s]);
+        if (same_number(&other, like))
+            return other.number;
+    }
+    for (size_t r = 0; r < sum->row_count; r++) {
+        struct identity other = row_identity(&sum->rows[r]);
+        if (same_number(&other, like))
+            return other.number;
+    }
+    return -1;
+}
+
+/* The number that the probe gets in the sum: mostly its own. There are more numbers than sites of
+ * one process; a sum of strangers may run out of them, and then they share one. */
+static uint16_t number_in(const struct spex_profile *sum, const struct identity *like) {
+    if (number_is(sum, like->number, like))
+        return like->number;
+    int32_t known = number_of(sum, like);
+    uint16_t number = known >= 0 ? (uint16_t)known : like->number;
+    while (known < 0 && number_is(sum, number, NULL) && number != (uint16_t)(like->number + 1))
+        number--;
+    return number;
+}
+
+/* Processes of one program have the same sites in the same order, and mostly the same numbers. */
+static int sites_add(struct spex_profile *sum, const struct spex_profile *more) {
+    size_t count = sum->site_count + more->site_count;
+    struct spex_profile_site *sites = realloc(sum->sites, (count + 1) * sizeof(*sites));
+    if (!sites)
+        return -ENOMEM;
+    sum->sites = sites;
+    for (size_t s = 0; s < more->site_count; s++) {
+        struct spex_profile_site site = more->sites[s];
+        struct identity identity = site_identity(&site);
+        struct identity first = s < sum->site_count ? site_identity(&sites[s]) : identity;
+        site.probe_id = s < sum->site_count && same_number(&first, &identity)
+                            ? first.number
+                            : number_in(sum, &identity);
+        sites[sum->site_count + s] = site;
+    }
+    sum->site_count = count;
+    return 0;
+}
+
+/* The sums of units, by their distances from another origin. */
+static struct spex_variance_sums variance_sums_from(const struct spex_variance *spread,
+                                                    double origin) {
+    struct spex_variance_sums sums = spex_variance_sums(spread);
+    double by = spread->origin - origin;
+    sums.distances += by * (2 * sums.products + by * sums.weights);
+    sums.products += by * sums.weights;
+    return sums;
+}
+
+static void variance_add(struct spex_variance *spread, const struct spex_variance *more) {
+    struct spex_variance_sums added = variance_sums_from(more, spread->origin);
+    spread->sums.distances += added.distances;
+    spread->sums.products += added.products;
+    spread->sums.weights += added.weights;
+    spread->sums.weights_all += added.weights_all;
+    spread->sums.squares += added.squares;
+    spread->sums.local += added.local;
+    for (unsigned row = 0; row < SPEX_VARIANCE_ROWS; row++)
+        for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++)
+            spread->rows[row][way] += more->rows[row][way];
+}
+
+/* The moments follow from the rule for joining two sets, as in spex_values_subtract. */
+static void values_add(struct spex_values *values, const struct spex_values *more) {
+    double weight = values->weight + more->weight, distance = more->mean - values->mean;
+    if (more->weight > 0) {
+        values->mean += distance * more->weight / weight;
+        values->squares +=
+            more->squares + distance * distance * values->weight * more->weight / weight;
+        values->weight = weight;
+    }
+    values->min = more->min < values->min ? more->min : values->min;
+    values->max = more->max > values->max ? more->max : values->max;
+    values->histogram.total += more->histogram.total;
+    for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++)
+        values->histogram.weights[b] += more->histogram.weights[b];
+    variance_add(&values->spread, &more->spread);
+}
+
+/* Adds values to those of a row of the sum, which owns them. */
+static int place_add(const struct spex_values **place, const struct spex_values *more) {
+    struct spex_values *values = (struct spex_values *)(uintptr_t)*place;
+    if (!more)
+        return 0;
+    if (values) {
+        values_add(values, more);
+        return 0;
+    }
+    values = malloc(sizeof(*values));
+    if (!values)
+        return -ENOMEM;
+    *values = *more;
+    *place = values;
+    return 0;
+}
+
+/* The spread of losses is that of all values: of one that has none, of its values. Before the
+ * values are added. */
+static int losses_add(struct spex_profile_row *row, const struct spex_profile_row *more,
+                      unsigned series) {
+    const struct spex_values *values = row->values[series];
+    bool had = row->losses[series] != NULL;
+    int err = place_add(&row->losses[series], more->losses[series]);
+    struct spex_values *losses = (struct spex_values *)(uintptr_t)row->losses[series];
+    if (!err && losses && !had && values)
+        variance_add(&losses->spread, &values->spread);
+    if (!err && losses && !more->losses[series] && more->values[series])
+        variance_add(&losses->spread, &more->values[series]->spread);
+    return err;
+}
+
+static void occupancy_add(struct spex_occupancy *sum, const struct spex_occupancy *more) {
+    sum->looks += more->looks;
+    sum->active += more->active;
+    sum->threads += more->threads;
+    sum->thread_squares += more->thread_squares;
+    sum->pairs += more->pairs;
+    sum->active_pairs += more->active_pairs;
+    sum->thread_pairs += more->thread_pairs;
+}
+
+/* The shortest period is told, with the kind of its sampling. */
+static void sampling_add(struct spex_profile_probe *sum, const struct spex_profile_probe *more) {
+    if (more->period && (!sum->period || more->period < sum->period))
+        sum->period = more->period;
+    if (more->period_last && (!sum->period_last || more->period_last < sum->period_last)) {
+        sum->period_last = more->period_last;
+        sum->kind = more->kind;
+        sum->burst = more->burst;
+    }
+    if (strcmp(sum->why, more->why) != 0)
+        sum->why[0] = '\0';
+}
+
+static void spans_add(struct spex_profile_probe *sum, const struct spex_profile_probe *more) {
+    sum->spans_open += more->spans_open;
+    sum->spans_abandoned += more->spans_abandoned;
+    sum->spans_refused += more->spans_refused;
+    sum->spans_unmatched += more->spans_unmatched;
+    sum->spans_partial |= more->spans_partial;
+}
+
+/* Bounds of what was not counted are added, as they may be off in one direction in all. */
+static void probe_add(struct spex_profile_probe *sum, const struct spex_profile_probe *more) {
+    sampling_add(sum, more);
+    spans_add(sum, more);
+    sum->sites += more->sites;
+    sum->sites_on += more->sites_on;
+    sum->lost_shared |= more->lost_shared;
+    sum->on_seconds += more->on_seconds;
+    sum->polled_seconds += more->polled_seconds;
+    sum->held_seconds += more->held_seconds;
+    sum->count += more->count;
+    sum->count_variance += more->count_variance;
+    sum->held_count += more->held_count;
+    sum->uncounted += more->uncounted;
+    sum->weight += more->weight;
+    sum->weight_squares += more->weight_squares;
+    sum->lost += more->lost;
+    sum->records += more->records;
+    for (unsigned m = 0; m < SPEX_MARKS; m++)
+        sum->marked[m] += more->marked[m];
+    occupancy_add(&sum->activity, &more->activity);
+    spex_line_add_sums(&sum->nested, &more->nested, 1);
+}
+
+static int row_add(struct spex_profile_row *row, const struct spex_profile_row *more) {
+    int err = 0;
+    probe_add(&row->probe, &more->probe);
+    for (unsigned s = 0; s < more->probe.series && s < SPEX_MAX_FIELDS && !err; s++) {
+        err = losses_add(row, more, s);
+        err = err ? err : place_add(&row->values[s], more->values[s]);
+        if (!err && s >= row->probe.series)
+            row->probe.series = (uint16_t)(s + 1);
+    }
+    return err;
+}
+
+/* The row of the probe, or an empty one for it. There is room for one more. */
+static struct spex_profile_row *row_for(struct spex_profile *sum,
+                                        const struct spex_profile_row *like) {
+    struct identity identity = row_identity(like);
+    for (size_t r = 0; r < sum->row_count; r++) {
+        struct identity other = row_identity(&sum->rows[r]);
+        if (other.type == identity.type && same_number(&other, &identity))
+            return &sum->rows[r];
+    }
+    uint16_t number = number_in(sum, &identity);
+    struct spex_profile_row *row = &sum->rows[sum->row_count++];
+    *row = (struct spex_profile_row){
+        .probe = {.probe_type = like->probe.probe_type,
+                  .probe_id = number,
+                  .declared = like->probe.declared ? like->probe.declared
+                                                   : like->probe.probe_id + UINT32_C(1)}};
+    memcpy(row->probe.name, like->probe.name, sizeof(row->probe.name));
+    memcpy(row->probe.provider, like->probe.provider, sizeof(row->probe.provider));
+    memcpy(row->probe.why, like->probe.why, sizeof(row->probe.why));
+    return row;
+}
+
+static int rows_add(struct spex_profile *sum, const struct spex_profile *more) {
+    size_t most = sum->row_count + more->row_count + 1;
+    struct spex_profile_row *rows = realloc(sum->rows, most * sizeof(*rows));
+    int err = rows ? 0 : -ENOMEM;
+    if (!err)
+        sum->rows = rows;
+    for (size_t r = 0; r < more->row_count && !err; r++)
+        err = row_add(row_for(sum, &more->rows[r]), &more->rows[r]);
+    if (!err && sum->row_count)
+        qsort(sum->rows, sum->row_count, sizeof(*sum->rows), spex_profile_row_order);
+    return err;
+}
+
+/* Costs are those of the first process that has measured them: on one machine they are alike. */
+static void type_add(struct spex_profile_type *sum, const struct spex_profile_type *more) {
+    uint64_t produced = sum->produced + more->produced, lost = sum->lost + more->lost;
+    uint32_t used = sum->used | more->used;
+    if (!sum->measured && more->measured)
+        *sum = *more;
+    sum->produced = produced;
+    sum->lost = lost;
+    sum->used = used;
+}
+
+static int types_add(struct spex_profile *sum, const struct spex_profile *more) {
+    size_t known = sum->types ? sum->type_count : 0, most = known + more->type_count + 1;
+    struct spex_profile_type *types = realloc(sum->types, most * sizeof(*types));
+    if (!types)
+        return -ENOMEM;
+    sum->types = types;
+    for (size_t m = 0; m < more->type_count; m++) {
+        size_t t = 0;
+        while (t < known && (types[t].probe_type != more->types[m].probe_type ||
+                             types[t].pcid != more->types[m].pcid))
+            t++;
+        if (t < known)
+            type_add(&types[t], &more->types[m]);
+        else
+            types[sum->type_count++] = more->types[m];
+    }
+    return 0;
+}
+
+/* Texts that differ are left empty. */
+static void text_add(char *sum, const char *more) {
+    if (strcmp(sum, more) != 0)
+        *sum = '\0';
+}
+
+static void process_add(struct spex_profile_process *sum, const struct spex_profile_process *more) {
+    sum->threads += more->threads;
+    sum->ring_bytes += more->ring_bytes;
+    sum->seconds = fmax(sum->seconds, more->seconds);
+    if (sum->ticks_per_second <= 0)
+        sum->ticks_per_second = more->ticks_per_second;
+    sum->program_seconds += more->program_seconds;
+    sum->collector_seconds += more->collector_seconds;
+    sum->produced += more->produced;
+    sum->consumed += more->consumed;
+    sum->lost += more->lost;
+    sum->undelivered += more->undelivered;
+    sum->unrecorded += more->unrecorded;
+    sum->sites += more->sites;
+    sum->sites_on += more->sites_on;
+    sum->sites_refused += more->sites_refused;
+    sum->elsewhere |= more->elsewhere;
+    sum->budget = fmax(sum->budget, more->budget);
+    sum->budget_seconds += more->budget_seconds;
+    sum->budget_spent += more->budget_spent;
+    sum->lease_seconds = fmax(sum->lease_seconds, more->lease_seconds);
+    text_add(sum->selection, more->selection);
+    text_add(sum->leased, more->leased);
+    text_add(sum->rate_policy, more->rate_policy);
+}
+
+int spex_profile_add(struct spex_profile *sum, const struct spex_profile *more) {
+    if (!sum->types)
+        sum->process = more->process;
+    else
+        process_add(&sum->process, &more->process);
+    int err = types_add(sum, more);
+    err = err ? err : sites_add(sum, more);
+    return err ? err : rows_add(sum, more);
+}
+
+/* All times of a probe are shortened alike: the part of them in which it was counted stays. */
+void spex_profile_settle(struct spex_profile *sum, double seconds) {
+    sum->process.seconds = seconds;
+    for (size_t r = 0; r < sum->row_count; r++) {
+        struct spex_profile_probe *probe = &sum->rows[r].probe;
+        double told = probe->on_seconds + probe->held_seconds;
+        double factor = told > seconds && told > 0 ? seconds / told : 1;
+        probe->on_seconds *= factor;
+        probe->polled_seconds *= factor;
+        probe->held_seconds *= factor;
+    }
+}

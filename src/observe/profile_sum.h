@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The sum of the profiles of several processes of one program. Histograms merge exactly: quantiles
+ * are those of all records put together. Executions, records and their weights are added, as are
+ * the variances from which margins follow, since processes are sampled independently. */
+#ifndef SPEX_OBSERVE_PROFILE_SUM_H
+#define SPEX_OBSERVE_PROFILE_SUM_H
+
+#include "profile/profile.h"
+
+/* Adds a profile to the sum, which is empty (all zero) at first, and is freed by spex_profile_free.
+ * Probes are the same by provider, name or id, and type; the numbers of probes are those of the
+ * processes added first. The sites of all processes follow each other. Times that a probe was on
+ * are added, and are more than the time that has passed, so that spex_profile_since can tell the
+ * difference of two sums; the process's seconds are the longest. 0, or -ENOMEM with the sum
+ * incomplete. */
+int spex_profile_add(struct spex_profile *sum, const struct spex_profile *more);
+
+/* Makes a sum, or a difference of sums, one of a program that has run for `seconds`: no probe was on
+ * for longer, so that rates are those of all processes together. */
+void spex_profile_settle(struct spex_profile *sum, double seconds);
+
+#endif

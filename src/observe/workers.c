@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* What /proc tells of names and parents is read first, and only the processes that it leaves are
+ * connected to. */
+#define _GNU_SOURCE
+#include "observe/workers.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "observe/control_client.h"
+#include "observe/process_place.h"
+
+/* Parents that are asked for at most: a process that is being looked at may get another one. */
+enum { DEPTH_MAX = 64 };
+
+/* The kernel keeps the first bytes of a name. */
+enum { NAME_KEPT = 15 };
+
+/* The parent of a process; 0: there is none, or no such process. The name, in brackets, may hold
+ * anything. */
+static pid_t parent_of(pid_t process) {
+    char path[32], line[512];
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)process);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    size_t length = fread(line, 1, sizeof(line) - 1, file);
+    fclose(file);
+    line[length] = '\0';
+    const char *behind = strrchr(line, ')');
+    /* ") S 4711": the state, and the parent. */
+    return behind && strlen(behind) > 4 ? (pid_t)strtol(behind + 4, NULL, 10) : 0;
+}
+
+static bool descends_from(pid_t process, pid_t ancestor) {
+    for (int depth = 0; process > 0 && depth < DEPTH_MAX; depth++) {
+        process = parent_of(process);
+        if (process == ancestor)
+            return true;
+    }
+    return false;
+}
+
+static bool is_called(pid_t process, const char *name) {
+    struct spex_process_place place;
+    if (spex_process_place(process, &place) != 0)
+        return false;
+    bool is = strncmp(place.command, name, NAME_KEPT) == 0;
+    spex_process_place_free(&place);
+    return is;
+}
+
+static bool is_wanted(const struct spex_workers_of *of, pid_t process) {
+    return of->name ? is_called(process, of->name) : descends_from(process, of->process);
+}
+
+/* Adds the process, if it is one of those that are looked for, to the list. 1: it is added; 0; or a
+ * negative errno value. */
+static int take(const struct spex_workers_of *of, pid_t process, bool known, pid_t **processes,
+                long count) {
+    int has = 0;
+    if (is_wanted(of, process))
+        has = known ? 1 : spex_client_has_socket(process);
+    if (has <= 0)
+        return has;
+    pid_t *grown = realloc(*processes, (size_t)(count + 1) * sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    *processes = grown;
+    grown[count] = process;
+    return 1;
+}
+
+static bool is_among(pid_t process, const pid_t *known, long count) {
+    for (long k = 0; k < count; k++)
+        if (known[k] == process)
+            return true;
+    return false;
+}
+
+static int order_by_number(const void *a, const void *b) {
+    pid_t one = *(const pid_t *)a, other = *(const pid_t *)b;
+    return (one > other) - (one < other);
+}
+
+/* Tries every process in /proc. */
+static long find(const struct spex_workers_of *of, const pid_t *known, long known_count,
+                 pid_t **processes) {
+    DIR *entries = opendir("/proc");
+    const struct dirent *entry;
+    long count = 0;
+    int got = entries ? 0 : -errno;
+    while (entries && got >= 0 && (entry = readdir(entries))) {
+        char *end;
+        long process = strtol(entry->d_name, &end, 10);
+        if (*end || process <= 0)
+            continue;
+        got = take(of, (pid_t)process, is_among((pid_t)process, known, known_count), processes,
+                   count);
+        count += got > 0;
+    }
+    if (entries)
+        closedir(entries);
+    return got < 0 ? got : count;
+}
+
+/* A process with a socket of its own is meant by itself. */
+static long find_itself(pid_t process, pid_t **processes) {
+    int has = spex_client_has_socket(process);
+    if (has <= 0)
+        return has;
+    *processes = malloc(sizeof(**processes));
+    if (!*processes)
+        return -ENOMEM;
+    **processes = process;
+    return 1;
+}
+
+long spex_workers_find(const struct spex_workers_of *of, const pid_t *known, long known_count,
+                       pid_t **processes) {
+    *processes = NULL;
+    long count = of->name ? 0 : find_itself(of->process, processes);
+    if (!count)
+        count = find(of, known, known_count, processes);
+    if (count > 1)
+        qsort(*processes, (size_t)count, sizeof(**processes), order_by_number);
+    if (count <= 0) {
+        free(*processes);
+        *processes = NULL;
+    }
+    return count;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* Leases of selections: what one has switched holds until its end, and then what is selected
+ * without it. The end is a time of CLOCK_BOOTTIME, which goes on while the machine is suspended:
+ * who has asked for a minute does not expect probes to be on when it wakes the next morning. The
+ * first collector ends leases, as a chore; the control thread looks once a second, for when the
+ * collector hangs in a sink. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <spex/atomic.h>
+
+#include "base/clock.h"
+#include "ring/doorbell.h"
+#include "site/registry_state.h"
+
+/* Puts a barrier in front of the items. 0 or -ENOMEM. */
+static int selection_bar(struct spex_selection *selection) {
+    char *nothing = strdup("");
+    struct spex_selection_item *items =
+        nothing ? realloc(selection->items, (selection->count + 1) * sizeof(*items)) : NULL;
+    if (!items) {
+        free(nothing);
+        return -ENOMEM;
+    }
+    memmove(items + 1, items, selection->count * sizeof(*items));
+    items[0] = (struct spex_selection_item){.what = nothing, .barrier = true};
+    selection->items = items;
+    selection->count++;
+    return 0;
+}
+
+/* The change is relative from here on: a barrier stands in place of what it is not added to. */
+int spex_selection_lease(struct spex_selection *present, struct spex_selection *change,
+                         uint64_t until_ns) {
+    int err = change->relative ? 0 : selection_bar(change);
+    if (err) {
+        spex_selection_free(change);
+        return err;
+    }
+    for (size_t i = 0; i < change->count; i++)
+        change->items[i].until_ns = until_ns;
+    change->relative = true;
+    return spex_selection_change(present, change);
+}
+
+bool spex_selection_expire(struct spex_selection *selection, uint64_t now_ns) {
+    size_t kept = 0, before = selection->count;
+    for (size_t i = 0; i < before; i++) {
+        if (selection->items[i].until_ns && selection->items[i].until_ns <= now_ns)
+            free(selection->items[i].what);
+        else
+            selection->items[kept++] = selection->items[i];
+    }
+    selection->count = kept;
+    return kept < before;
+}
+
+int spex_sites_lease(struct spex_selection selection, uint64_t until_ns) {
+    pthread_mutex_lock(&spex_registry.lock);
+    int err = spex_selection_lease(&spex_registry.selection, &selection, until_ns);
+    if (!err)
+        spex_registry_apply_selection();
+    pthread_mutex_unlock(&spex_registry.lock);
+    return err ? err : (int)spex_sites_on();
+}
+
+/* Relaxed: who changes the selection rings the doorbell, which orders this for the collector. */
+static uint64_t first_end(void) {
+    return spex_load_relaxed(&spex_registry.lease_end_ns);
+}
+
+/* What goes on again may need collectors that sleep. */
+void spex_sites_leases_end(uint64_t now_ns) {
+    if (!first_end() || first_end() > now_ns)
+        return;
+    pthread_mutex_lock(&spex_registry.lock);
+    bool ended = spex_selection_expire(&spex_registry.selection, now_ns);
+    if (ended)
+        spex_registry_apply_selection();
+    pthread_mutex_unlock(&spex_registry.lock);
+    if (ended)
+        spex_doorbell_ring();
+}
+
+void spex_leases_pass(void) {
+    if (first_end())
+        spex_sites_leases_end(spex_clock_ns(CLOCK_BOOTTIME));
+}
+
+static uint64_t left_ns(uint64_t until_ns) {
+    uint64_t now_ns = until_ns ? spex_clock_ns(CLOCK_BOOTTIME) : 0;
+    return now_ns < until_ns ? until_ns - now_ns : 0;
+}
+
+uint64_t spex_leases_due_ns(void) {
+    uint64_t end_ns = first_end();
+    return end_ns ? left_ns(end_ns) : UINT64_MAX;
+}
+
+uint64_t spex_sites_leased(char *text, size_t size) {
+    uint64_t last_ns;
+    pthread_mutex_lock(&spex_registry.lock);
+    spex_selection_leases(&spex_registry.selection, &last_ns);
+    int err = spex_selection_leased_text(&spex_registry.selection, text, size);
+    pthread_mutex_unlock(&spex_registry.lock);
+    if (err && size)
+        *text = '\0';
+    return left_ns(last_ns);
+}
+
+uint64_t spex_site_leased_ns(uint32_t index) {
+    pthread_mutex_lock(&spex_registry.lock);
+    uint64_t until_ns = spex_registry.infos[index].leased_until_ns;
+    pthread_mutex_unlock(&spex_registry.lock);
+    return left_ns(until_ns);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "trace/metadata.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "text/printable.h"
+
+/* All integers are of whole bytes and stand next to each other. */
+static const char integers[] =
+    "typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
+    "typealias integer { size = 16; align = 8; signed = false; } := uint16_t;\n"
+    "typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
+    "typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n";
+
+/* Those of an event's header are of bits: a structure is aligned as its members are. The type of the
+ * time and of the rest of the tag have the same name, as CTF's readers know it: the last one counts.
+ */
+static const char layout[] =
+    "typealias integer { size = 2; align = 1; signed = false; } := bits2_t;\n"
+    "typealias integer { size = 14; align = 1; signed = false; } := bits14_t;\n"
+    "typealias integer { size = 30; align = 1; signed = false; } := bits30_t;\n"
+    "typealias integer { size = 16; align = 1; signed = false; map = clock.ticks.value; } := "
+    "ticks16_t;\n"
+    "typealias integer { size = 24; align = 1; signed = false; map = clock.ticks.value; } := "
+    "ticks24_t;\n"
+    "typealias integer { size = 32; align = 1; signed = false; map = clock.ticks.value; } := "
+    "ticks32_t;\n"
+    "typealias integer { size = 64; align = 1; signed = false; map = clock.ticks.value; } := "
+    "ticks64_t;\n"
+    "stream {\n"
+    "  id = 0;\n"
+    "  packet.context := struct {\n"
+    "    ticks64_t timestamp_begin; ticks64_t timestamp_end;\n"
+    "    uint64_t content_size; uint64_t packet_size;\n"
+    "    uint64_t events_discarded; uint64_t packet_seq_num; uint32_t cpu_id; uint32_t tid;\n"
+    "  };\n"
+    "  event.header := struct {\n"
+    "    enum : bits2_t { t16 = 0, t24 = 1, t32 = 2, t64 = 3 } id;\n"
+    "    variant <id> {\n"
+    "      struct { bits14_t id; ticks16_t timestamp; } t16;\n"
+    "      struct { bits14_t id; ticks24_t timestamp; } t24;\n"
+    "      struct { bits14_t id; ticks32_t timestamp; } t32;\n"
+    "      struct { bits30_t id; ticks64_t timestamp; } t64;\n"
+    "    } v;\n"
+    "  };\n"
+    "};\n";
+
+static void print_trace(const struct spex_metadata *metadata, FILE *to) {
+    bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    fprintf(to, "trace {\n  major = 1; minor = 8;\n  uuid = \"");
+    for (int b = 0; b < SPEX_TRACE_UUID_BYTES; b++)
+        fprintf(to, "%s%02x", b == 4 || b == 6 || b == 8 || b == 10 ? "-" : "", metadata->uuid[b]);
+    fprintf(to,
+            "\";\n  byte_order = %s;\n  packet.header := struct { uint32_t magic; uint8_t "
+            "uuid[%d]; uint32_t stream_id; };\n};\n",
+            little ? "le" : "be", SPEX_TRACE_UUID_BYTES);
+}
+
+static void print_text(const char *name, const char *text, FILE *to) {
+    fprintf(to, "  %s = \"", name);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', to);
+        fputc(*text, to);
+    }
+    fprintf(to, "\";\n");
+}
+
+static void print_environment(const struct spex_metadata *metadata, FILE *to) {
+    char host[HOST_NAME_MAX + 1] = "", program[256];
+    gethostname(host, sizeof(host) - 1);
+    snprintf(program, sizeof(program), "%s", metadata->program);
+    spex_make_printable(host);
+    spex_make_printable(program);
+    fprintf(to, "env {\n  tracer_name = \"spex\";\n");
+    print_text("hostname", host, to);
+    print_text("procname", program, to);
+    fprintf(to, "  vpid = %d;\n};\n", metadata->process_id);
+}
+
+static void print_clock(const struct spex_trace_clock *clock, FILE *to) {
+    fprintf(to,
+            "clock {\n  name = \"ticks\";\n  description = \"the processor's time stamp "
+            "counter\";\n  freq = %" PRIu64 ";\n  offset_s = %" PRId64 ";\n  offset = %" PRIu64
+            ";\n  absolute = true;\n};\n",
+            clock->ticks_per_second, clock->seconds, clock->ticks);
+}
+
+char *spex_metadata_text(const struct spex_metadata *metadata, size_t *length) {
+    char *text = NULL;
+    FILE *to = open_memstream(&text, length);
+    if (!to)
+        return NULL;
+    fprintf(to, "/* CTF 1.8 */\n\n%s", integers);
+    print_trace(metadata, to);
+    print_environment(metadata, to);
+    print_clock(&metadata->clock, to);
+    fputs(layout, to);
+    for (uint32_t e = 0; e < metadata->classes->event_count; e++)
+        spex_event_print(metadata->classes, e, to);
+    if (fclose(to) == 0)
+        return text;
+    free(text);
+    return NULL;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/profiles.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <spex/ticks.h>
+
+#include "trace/journal.h"
+
+/* The part of the bounded room, 1/JOURNAL_SHARE, in which profiles are noted as often as they come;
+ * in the next one half as often, and so on. */
+enum { JOURNAL_SHARE = 16 };
+
+static bool is_due(struct spex_trace_profiles *profiles, uint64_t keep, uint64_t taken) {
+    uint64_t part = keep / JOURNAL_SHARE, parts = part ? taken / part : 0;
+    unsigned every = parts < 16 ? 1u << parts : UINT32_MAX;
+    if (++profiles->left_out < every)
+        return false;
+    profiles->left_out = 0;
+    return true;
+}
+
+/* Without memory there is no newest one. */
+static void last_keep(struct spex_trace_profiles *profiles, const void *frames, size_t bytes) {
+    char *last = realloc(profiles->last, bytes);
+    profiles->last_ticks = spex_ticks();
+    profiles->last_bytes = 0;
+    if (!last)
+        return;
+    memcpy(last, frames, bytes);
+    profiles->last = last;
+    profiles->last_bytes = bytes;
+}
+
+int spex_trace_profiles_add(struct spex_trace_profiles *profiles, struct spex_trace_disk *disk,
+                            struct spex_trace_file *journal, const void *frames, size_t bytes) {
+    if (!is_due(profiles, disk->keep, journal->bytes)) {
+        last_keep(profiles, frames, bytes);
+        return 0;
+    }
+    profiles->last_bytes = 0;
+    int err =
+        spex_journal_append_bytes(disk, journal, SPEX_JOURNAL_PROFILE, spex_ticks(), frames, bytes);
+    return err ? err : 1;
+}
+
+int spex_trace_profiles_end(struct spex_trace_profiles *profiles, struct spex_trace_disk *disk,
+                            struct spex_trace_file *journal) {
+    size_t bytes = profiles->last_bytes;
+    profiles->last_bytes = 0;
+    return bytes ? spex_journal_append_bytes(disk, journal, SPEX_JOURNAL_PROFILE,
+                                             profiles->last_ticks, profiles->last, bytes)
+                 : 0;
+}
+
+void spex_trace_profiles_free(struct spex_trace_profiles *profiles) {
+    free(profiles->last);
+}

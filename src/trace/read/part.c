@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+#include "trace/read/part.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats/tracer.h"
+#include "trace/read/batches.h"
+#include "trace/read/edge.h"
+
+struct one {
+    struct spex_edge begin, end;
+    struct spex_tracer *tracer;
+    struct spex_batches *batches;
+    struct spex_profile profile;
+};
+
+struct spex_part {
+    const struct spex_recording *trace;
+    uint64_t from, to;
+    struct one *of;
+};
+
+static int one_open(struct one *one, const struct spex_part *part, size_t process,
+                    struct spex_error *error) {
+    int err = spex_tracer_create(&one->tracer);
+    if (!err && !(one->batches = spex_batches_create(one->tracer)))
+        err = -ENOMEM;
+    if (err)
+        return spex_fail(error, err, "out of memory");
+    err = spex_edge_open(&one->begin, part->trace, process, part->from, error);
+    return err ? err : spex_edge_open(&one->end, part->trace, process, part->to, error);
+}
+
+int spex_part_open(struct spex_part **opened, const struct spex_recording *trace, uint64_t from,
+                   uint64_t to, struct spex_error *error) {
+    struct spex_part *part = calloc(1, sizeof(*part));
+    int err = part ? 0 : -ENOMEM;
+    if (part) {
+        *part = (struct spex_part){.trace = trace, .from = from, .to = to};
+        part->of = calloc(trace->process_count + 1, sizeof(*part->of));
+        err = part->of ? 0 : -ENOMEM;
+    }
+    if (err)
+        spex_error_set(error, "out of memory");
+    for (size_t p = 0; !err && p < trace->process_count; p++)
+        err = one_open(&part->of[p], part, p, error);
+    if (err && part)
+        spex_part_close(part);
+    *opened = err ? NULL : part;
+    return err;
+}
+
+/* The tracer owns the values of the rows. */
+static void profile_forget(struct spex_profile *profile) {
+    for (size_t r = 0; r < profile->row_count; r++) {
+        memset(profile->rows[r].values, 0, sizeof(profile->rows[r].values));
+        memset(profile->rows[r].losses, 0, sizeof(profile->rows[r].losses));
+    }
+    spex_profile_free(profile);
+}
+
+void spex_part_close(struct spex_part *part) {
+    for (size_t p = 0; part->of && p < part->trace->process_count; p++) {
+        struct one *one = &part->of[p];
+        spex_edge_close(&one->begin);
+        spex_edge_close(&one->end);
+        profile_forget(&one->profile);
+        spex_batches_destroy(one->batches);
+        spex_tracer_destroy(one->tracer);
+    }
+    free(part->of);
+    free(part);
+}
+
+void spex_part_limits(const struct spex_part *part, uint64_t *from, uint64_t *to) {
+    *from = part->from;
+    *to = part->to;
+    for (size_t p = 0; p < part->trace->process_count; p++) {
+        const struct one *one = &part->of[p];
+        *from = one->begin.from < *from ? one->begin.from : *from;
+        *to = one->end.to > *to ? one->end.to : *to;
+    }
+}
+
+int spex_part_add(struct spex_part *part, const struct spex_recording_event *event) {
+    struct one *one = &part->of[event->process - part->trace->processes];
+    uint64_t ticks = event->record.timestamp;
+    spex_edge_add(&one->begin, event);
+    spex_edge_add(&one->end, event);
+    return ticks >= part->from && ticks < part->to ? spex_batches_add(one->batches, &event->record)
+                                                   : 0;
+}
+
+/* The class of a row's probe that is wanted, or else any; NULL: the trace has no record of it. */
+static const struct spex_recording_class *class_of(const struct spex_journal *journal,
+                                                   uint16_t probe_id, uint32_t probe_type) {
+    const struct spex_recording_class *found = NULL;
+    for (size_t c = 0; c < journal->class_count; c++) {
+        const struct spex_recording_class *class = &journal->classes[c];
+        bool is = class->known && class->probe_id == probe_id && class->probe_type == probe_type;
+        if (is && (!found || class->wanted))
+            found = class;
+    }
+    return found;
+}
+
+/* Leaves out rows of probes whose records are not wanted. */
+static void rows_filter(struct spex_profile *profile, const struct spex_journal *journal) {
+    size_t kept = 0;
+    for (size_t r = 0; r < profile->row_count; r++) {
+        const struct spex_profile_probe *probe = &profile->rows[r].probe;
+        const struct spex_recording_class *class =
+            class_of(journal, probe->probe_id, probe->probe_type);
+        if (!class || class->wanted)
+            profile->rows[kept++] = profile->rows[r];
+    }
+    profile->row_count = kept;
+}
+
+/* A row of which no profile tells, with what its records do. */
+static struct spex_profile_row row_make(const struct spex_journal *journal,
+                                        const struct spex_metrics *metrics, double seconds) {
+    const struct spex_recording_class *class =
+        class_of(journal, metrics->probe_id, metrics->probe_type);
+    struct spex_profile_row row = {.probe = {.probe_id = metrics->probe_id,
+                                             .probe_type = metrics->probe_type,
+                                             .count = metrics->count,
+                                             .on_seconds = seconds,
+                                             .sites = 1,
+                                             .period_last = 1}};
+    if (class && class->site) {
+        snprintf(row.probe.name, sizeof(row.probe.name), "%.*s", (int)sizeof(row.probe.name) - 1,
+                 class->site->name);
+        snprintf(row.probe.provider, sizeof(row.probe.provider), "%.*s",
+                 (int)sizeof(row.probe.provider) - 1, class->site->provider);
+        row.probe.declared = class->site->declared;
+    }
+    return row;
+}
+
+/* Adds rows for probes that have records and no row. */
+static int rows_complete(struct one *one, const struct spex_journal *journal, double seconds) {
+    struct spex_profile *profile = &one->profile;
+    size_t traced = spex_tracer_probes(one->tracer), known = profile->row_count;
+    struct spex_profile_row *rows =
+        realloc(profile->rows, (known + traced + 1) * sizeof(*profile->rows));
+    if (!rows)
+        return -ENOMEM;
+    profile->rows = rows;
+    for (size_t t = 0; t < traced; t++) {
+        struct spex_metrics metrics;
+        spex_tracer_metrics(one->tracer, t, &metrics);
+        struct spex_profile_row row = row_make(journal, &metrics, seconds);
+        if (!known || !bsearch(&row, rows, known, sizeof(row), spex_profile_row_order))
+            rows[profile->row_count++] = row;
+    }
+    qsort(rows, profile->row_count, sizeof(*rows), spex_profile_row_order);
+    return 0;
+}
+
+/* Fills in what comes from the records. Of a probe whose executions each make a record, those
+ * without one are lost, also where the recorder has lost them. */
+static void row_fill(const struct one *one, struct spex_profile_row *row) {
+    struct spex_profile_probe *probe = &row->probe;
+    size_t at = spex_tracer_find(one->tracer, probe->probe_id, probe->probe_type);
+    struct spex_metrics metrics = {0};
+    if (at < spex_tracer_probes(one->tracer))
+        spex_tracer_metrics(one->tracer, at, &metrics);
+    probe->series = (uint16_t)metrics.series;
+    probe->weight = metrics.weight;
+    probe->weight_squares = metrics.weight_squares;
+    probe->count_variance += metrics.region_variance;
+    probe->records = metrics.records;
+    memcpy(probe->marked, metrics.marked, sizeof(probe->marked));
+    for (unsigned s = 0; s < metrics.series; s++) {
+        row->values[s] = spex_tracer_values(one->tracer, at, s);
+        row->losses[s] = spex_tracer_losses(one->tracer, at, s);
+    }
+    double missing = fmax(probe->count - (double)probe->records, 0);
+    if (probe->records && spex_profile_in_full(probe))
+        probe->lost = fmin(missing, (double)one->profile.process.lost);
+    probe->lost = fmin(probe->lost, missing);
+}
+
+/* Losses up to a moment, as the journal tells: none before its first word. */
+static uint64_t lost_until(const struct spex_journal *journal, uint64_t ticks) {
+    uint64_t lost = 0;
+    for (size_t l = 0; l < journal->loss_count && journal->losses[l].ticks <= ticks; l++)
+        lost = journal->losses[l].lost;
+    return lost;
+}
+
+/* The variance of each row's count, that of the profile at the end of the part and that at its
+ * beginning together. */
+static void variances_add(struct spex_profile *profile, const struct spex_profile *begin,
+                          const double *of_begin, const double *of_end) {
+    for (size_t r = 0; r < profile->row_count; r++) {
+        const struct spex_profile_row *row = &profile->rows[r];
+        const struct spex_profile_row *before =
+            begin->row_count
+                ? bsearch(row, begin->rows, begin->row_count, sizeof(*row), spex_profile_row_order)
+                : NULL;
+        profile->rows[r].probe.count_variance +=
+            of_end[r] + (before ? of_begin[before - begin->rows] : 0);
+    }
+}
+
+/* The difference of the profiles at both ends. */
+static int difference_make(struct one *one) {
+    struct spex_profile begin = {0}, end = {0};
+    double *of_begin = NULL, *of_end = NULL;
+    int err = spex_edge_profile(&one->begin, &begin, &of_begin);
+    if (!err)
+        err = spex_edge_profile(&one->end, &end, &of_end);
+    if (!err)
+        err = spex_profile_since(&end, &begin, &one->profile);
+    if (!err)
+        variances_add(&one->profile, &begin, of_begin, of_end);
+    spex_profile_free(&begin);
+    spex_profile_free(&end);
+    free(of_begin);
+    free(of_end);
+    return err;
+}
+
+/* The records that the tracer has been given. */
+static uint64_t records_of(const struct one *one) {
+    uint64_t records = 0;
+    for (unsigned ring = 0; ring < SPEX_PROBE_TYPES; ring++)
+        records += spex_tracer_totals(one->tracer, ring).records;
+    return records;
+}
+
+static int one_finish(struct spex_part *part, size_t process) {
+    struct one *one = &part->of[process];
+    const struct spex_recording_process *of = &part->trace->processes[process];
+    struct spex_profile_process *whole = &one->profile.process;
+    uint64_t end = part->to < part->trace->end ? part->to : part->trace->end;
+    double seconds =
+        end > part->from ? (double)(end - part->from) / part->trace->ticks_per_second : 0;
+    int err = spex_batches_finish(one->batches);
+    if (!err)
+        err = difference_make(one);
+    if (err)
+        return err;
+    uint64_t lost = lost_until(&of->journal, part->to) - lost_until(&of->journal, part->from);
+    whole->lost = lost > whole->lost ? lost : whole->lost;
+    if (!(whole->ticks_per_second > 0))
+        whole->ticks_per_second = part->trace->ticks_per_second;
+    if (!(whole->seconds > 0))
+        whole->seconds = seconds;
+    if (!of->journal.profile_count) {
+        whole->consumed = records_of(one);
+        whole->produced = whole->consumed + whole->lost;
+    }
+    rows_filter(&one->profile, &of->journal);
+    err = rows_complete(one, &of->journal, seconds);
+    for (size_t r = 0; !err && r < one->profile.row_count; r++)
+        row_fill(one, &one->profile.rows[r]);
+    return err;
+}
+
+int spex_part_finish(struct spex_part *part) {
+    int err = 0;
+    for (size_t p = 0; !err && p < part->trace->process_count; p++)
+        err = one_finish(part, p);
+    return err;
+}
+
+const struct spex_profile *spex_part_profile(const struct spex_part *part, size_t process) {
+    return &part->of[process].profile;
+}

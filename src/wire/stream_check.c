@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "wire/stream_check.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "ring/probe_type.h"
+#include "text/printable.h"
+
+static size_t site_bytes(uint16_t version) {
+    return version == 2   ? SPEX_STREAM_SITE_BYTES_2
+           : version == 3 ? SPEX_STREAM_SITE_BYTES_3
+                          : sizeof(struct spex_stream_site);
+}
+
+/* The size of an entry in a frame of this kind; 0 for a kind without entries, -1 for an unknown
+ * kind. */
+static long entry_bytes(const struct spex_stream_header *header) {
+    switch (header->kind) {
+    case SPEX_STREAM_HELLO:
+    case SPEX_STREAM_PASS:
+    case SPEX_STREAM_END:
+        return 0;
+    case SPEX_STREAM_SITES:
+        return (long)site_bytes(header->version);
+    case SPEX_STREAM_RECORDS:
+        return sizeof(struct spex_record);
+    case SPEX_STREAM_CONTEXTS:
+        return sizeof(struct spex_stream_context);
+    case SPEX_STREAM_DUMP:
+        return sizeof(struct spex_stream_dump);
+    case SPEX_STREAM_RINGS:
+        return sizeof(struct spex_stream_rings);
+    default:
+        return -1;
+    }
+}
+
+/* Checks a header: magic and version, length, and order (HELLO first, the same number of collectors
+ * in all frames). The product is of 64 bits and cannot overflow. */
+static int check_header(const struct spex_stream_header *header, size_t length, uint32_t collectors,
+                        struct spex_error *error) {
+    if (length < sizeof(*header) || header->magic != SPEX_STREAM_MAGIC)
+        return spex_fail(error, -EPROTO, "the program's stream is not spex's");
+    if (header->version < SPEX_STREAM_OLDEST || header->version > SPEX_STREAM_VERSION)
+        return spex_fail(error, -EPROTO,
+                         "the program's spex speaks stream version %u, this one %u: build both "
+                         "with the same release",
+                         header->version, SPEX_STREAM_VERSION);
+    long entry = entry_bytes(header);
+    bool counted = entry == 0 ? header->count == 0 : header->count > 0;
+    if (entry < 0 || !counted ||
+        length != sizeof(*header) + (uint64_t)header->count * (uint64_t)entry)
+        return spex_fail(error, -EPROTO, "the program's stream holds a malformed frame");
+    if ((header->kind == SPEX_STREAM_HELLO) != (collectors == 0) || header->collectors < 1 ||
+        header->collectors > SPEX_MAX_COLLECTORS ||
+        (collectors && header->collectors != collectors) || header->collector >= header->collectors)
+        return spex_fail(error, -EPROTO, "the program's stream is out of order");
+    return 0;
+}
+
+/* Returns whether a record's members are in their ranges: later stages use them as indices. */
+static bool record_is_sound(const struct spex_record *record) {
+    return spex_probe_type_valid(record->probe_type) &&
+           (record->weight >= 1 || record->probe_type == SPEX_KERNEL) &&
+           record->field_count <= SPEX_MAX_FIELDS &&
+           record->field_count >= spex_probe_type_first_value(record->probe_type) &&
+           record->marks < 1u << SPEX_MARKS;
+}
+
+/* A parent has a lower number than its child, so paths cannot be circular. */
+static bool context_is_sound(const struct spex_stream_context *context) {
+    return context->number <= SPEX_CONTEXTS_MAX && context->parent >= SPEX_CONTEXT_ROOT &&
+           context->parent < context->number && context->kernel <= UINT16_MAX;
+}
+
+/* A frame shorter than a header is completed by zeros, and then refused by its length. */
+int spex_stream_check(const char *frame, size_t length, struct spex_stream_header *header,
+                      struct spex_error *error) {
+    uint32_t collectors = header->collectors;
+    memset(header, 0, sizeof(*header));
+    memcpy(header, frame, length < sizeof(*header) ? length : sizeof(*header));
+    int err = check_header(header, length, collectors, error);
+    if (err)
+        return err;
+    const struct spex_record *records = spex_stream_entries(frame);
+    const struct spex_stream_context *contexts = spex_stream_entries(frame);
+    for (uint32_t e = 0; e < header->count; e++) {
+        if (header->kind == SPEX_STREAM_RECORDS && !record_is_sound(&records[e]))
+            return spex_fail(error, -EPROTO, "the program's stream holds a malformed record");
+        if (header->kind == SPEX_STREAM_CONTEXTS && !context_is_sound(&contexts[e]))
+            return spex_fail(error, -EPROTO, "the program's stream holds a malformed context");
+    }
+    return 0;
+}
+
+void spex_stream_take_dump(const char *frame, struct spex_stream_dump *dump) {
+    memcpy(dump, spex_stream_entries(frame), sizeof(*dump));
+    dump->why[sizeof(dump->why) - 1] = '\0';
+    spex_make_printable(dump->why);
+}
+
+void spex_stream_take_site(const char *frame, uint32_t number, struct spex_stream_site *site) {
+    const struct spex_stream_header *header = (const void *)frame;
+    size_t bytes = site_bytes(header->version);
+    *site = (struct spex_stream_site){.index = 0};
+    memcpy(site, frame + sizeof(*header) + number * bytes, bytes);
+    site->name[sizeof(site->name) - 1] = '\0';
+    site->file[sizeof(site->file) - 1] = '\0';
+    site->parameters[sizeof(site->parameters) - 1] = '\0';
+    site->provider[sizeof(site->provider) - 1] = '\0';
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests for leases, and what a profile tells of them. */
+#include "serving.h"
+
+#include "requesting.h"
+
+/* The status of a request for so many milliseconds. */
+static int ask_for(int fd, enum spex_control_kind kind, uint32_t lease_ms, const char *text,
+                   struct spex_profile_reader *reader) {
+    assert_true(caller_send(fd, kind, lease_ms, text));
+    assert_int_equal(caller_receive(fd, reader), 1);
+    return reader->status;
+}
+
+/* What holds beside the selection is told apart from it. */
+static void a_selection_is_leased(void **state) {
+    static const uint32_t wrong[] = {0, 49, 86400001, UINT32_MAX};
+    struct spex_profile_reader reader = {0};
+    int fd = caller_connect();
+    (void)state;
+    for (size_t w = 0; w < COUNT_OF(wrong); w++) {
+        assert_int_equal(ask_for(fd, SPEX_CONTROL_LEASE, wrong[w], "*", &reader), -EINVAL);
+        assert_string_equal(reader.text, "a lease of 50 ms to a day was expected");
+    }
+    assert_int_equal(ask_for(fd, SPEX_CONTROL_LEASE, 60000, "request.work@", &reader), -EINVAL);
+    assert_int_equal(ask_for(fd, SPEX_CONTROL_LEASE, 60000, "+request.work", &reader), 1);
+    assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, &reader), 0);
+    const struct spex_profile_process *process = &reader.profile.process;
+    assert_string_equal(process->selection, "off");
+    assert_string_equal(process->leased, "+request.work");
+    assert_true(process->lease_seconds > 0 && process->lease_seconds <= 60);
+    for (size_t s = 0; s < reader.profile.site_count; s++) {
+        const struct spex_profile_site *site = &reader.profile.sites[s];
+        assert_int_equal(site->lease_ms != 0, site->probe_id == WORK);
+        assert_in_range(site->lease_ms, 0, 60000);
+    }
+    assert_int_equal(ask_for(fd, SPEX_CONTROL_LEASE_FOLLOW, 50, "request.*", &reader), 1);
+    assert_int_equal(ask_for(fd, SPEX_CONTROL_LEASE, 50, "+request.work", &reader), 1);
+    spex_profile_reader_free(&reader);
+    close(fd);
+    assert_int_equal(spex_set("off"), 0);
+    assert_int_equal(spex_set_for("request.*", 0.05), 1);
+    WAIT_UNTIL(status_now().sites_on == 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        SERVING_TEST(a_selection_is_leased),
+    };
+    return cmocka_run_group_tests(tests, serving_begin, serving_end);
+}

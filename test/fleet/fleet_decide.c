@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* The master's decisions, against inequalities that are reckoned here; and fleets in virtual time
+ * whose right answers are known. */
+#include <math.h>
+#include <string.h>
+
+#include "fleet/decide/estimate.h"
+#include "fleet/decide/spread.h"
+#include "fleet/decide/why.h"
+#include "fleet/simulate/simulation.h"
+#include "policies.h"
+
+static struct spex_fleet_map map_of(size_t probes, double cost) {
+    struct spex_fleet_map map = {.count = probes};
+    for (size_t p = 0; p < probes; p++)
+        map.cost[p] = cost;
+    return map;
+}
+
+/* Instances 1 to `count`, each with `load` executions a second of 10 ms. */
+static void observe(struct spex_fleet_observation *seen, size_t count, double load) {
+    for (size_t i = 0; i < count; i++)
+        seen[i] = (struct spex_fleet_observation){i + 1, 0.01 / (1 - load * 0.01), load, 0};
+}
+
+/* Decides for so many seconds, and adds up what was decided. */
+static struct spex_fleet_decision decide_for(const struct spex_fleet_policy *policy,
+                                             const struct spex_fleet_map *map,
+                                             struct spex_fleet_state *state, double from,
+                                             int seconds, size_t count, double load) {
+    struct spex_fleet_observation seen[64];
+    struct spex_fleet_decision d = {.time = 0}, sum = {.time = 0};
+    observe(seen, count, load);
+    for (int s = 0; s < seconds; s++) {
+        const struct spex_fleet_observations all = {from + s, seen, count};
+        assert_int_equal(spex_fleet_decide(policy, map, state, &all, &d), 0);
+        sum.add += d.add;
+        sum.revert += d.revert;
+        sum.instrument += d.instrument;
+        sum.remove += d.remove;
+    }
+    d.add = sum.add;
+    d.revert = sum.revert;
+    d.instrument = sum.instrument;
+    d.remove = sum.remove;
+    return d;
+}
+
+static void p_is_the_throughput_that_keeps_the_response_time(void **unused) {
+    (void)unused;
+    struct spex_fleet_policy *policy = policy_with("");
+    /* 10 ms / (1 - 80/s 10 ms) = 50 ms. */
+    assert_true(fabs(spex_fleet_capacity(policy, 0.01) - 80) < 1e-9);
+    assert_true(spex_fleet_capacity(policy, 0.06) == 0);
+    assert_true(spex_fleet_metric_factor("mean") == 1);
+    assert_true(fabs(spex_fleet_metric_factor("p99") - log(100)) < 1e-9);
+    spex_fleet_policy_free(policy);
+}
+
+static void room_is_used_up_to_the_share(void **unused) {
+    (void)unused;
+    struct spex_fleet_policy *policy = policy_with("");
+    struct spex_fleet_map map = map_of(4, 0.005);
+    struct spex_fleet_state state;
+    spex_fleet_state_init(&state);
+    struct spex_fleet_decision d = decide_for(policy, &map, &state, 0, 20, 10, 40);
+    assert_true(fabs(d.p - 80) < 1);
+    assert_int_equal(state.instrumented, 5);
+    assert_int_equal(d.covered, 4);
+    assert_int_equal(spex_fleet_instance_find(&state, 1)->mode, SPEX_FLEET_FULL);
+    assert_int_equal(spex_fleet_instance_find(&state, 1)->cause, SPEX_FLEET_CAUSE_ROOM);
+    assert_null(spex_fleet_instance_find(&state, 11));
+    spex_fleet_state_free(&state);
+    spex_fleet_policy_free(policy);
+}
+
+/* 8 probes of 1 % with a budget of 2 %: four instances are needed for all. */
+static void probes_are_spread_within_each_budget(void **unused) {
+    (void)unused;
+    struct spex_fleet_policy *policy = policy_with("");
+    struct spex_fleet_map map = map_of(8, 0.01);
+    struct spex_fleet_state state;
+    spex_fleet_state_init(&state);
+    decide_for(policy, &map, &state, 0, 20, 8, 40);
+    assert_int_equal(state.instrumented, 4);
+    for (size_t p = 0; p < 8; p++)
+        assert_int_equal(state.cover[p], 1);
+    for (size_t i = 0; i < state.count; i++) {
+        assert_true(state.instances[i].spent <= 0.02 + 1e-9);
+        assert_int_equal(state.instances[i].mode,
+                         state.instances[i].probe_count ? SPEX_FLEET_PARTIAL : SPEX_FLEET_NONE);
+    }
+    spex_fleet_state_free(&state);
+    spex_fleet_policy_free(policy);
+}
+
+/* Instances 1 to 4 of 8 leave: their probes go to others. */
+static void what_a_lost_instance_recorded_is_recorded_again(void **unused) {
+    (void)unused;
+    struct spex_fleet_policy *policy = policy_with("");
+    struct spex_fleet_map map = map_of(4, 0.01);
+    struct spex_fleet_state state;
+    struct spex_fleet_observation seen[16];
+    struct spex_fleet_decision d;
+    spex_fleet_state_init(&state);
+    decide_for(policy, &map, &state, 0, 20, 16, 40);
+    assert_int_equal(state.instrumented, 8);
+    observe(seen, 16, 40);
+    for (int lost = 1; lost < 7; lost++) {
+        const struct spex_fleet_observations left = {20 + lost, seen + lost, (size_t)(16 - lost)};
+        assert_int_equal(spex_fleet_decide(policy, &map, &state, &left, &d), 0);
+        assert_int_equal(d.covered, 4);
+    }
+    spex_fleet_state_free(&state);
+    spex_fleet_policy_free(policy);
+}
+
+/* 10 instances of P = 80/s are asked for 850/s. Without a bound on cost, instances are added. */
+static void without_a_bound_on_cost_instances_are_added(void **unused) {
+    (void)unused;
+    struct spex_fleet_policy *policy = policy_with("");
+    struct spex_fleet_map map = map_of(2, 0.01);
+    struct spex_fleet_state state;
+    spex_fleet_state_init(&state);
+    decide_for(policy, &map, &state, 0, 20, 10, 40);
+    struct spex_fleet_decision d = decide_for(policy, &map, &state, 20, 2, 10, 85);
+    assert_int_equal(d.revert, 0);
+    assert_true(d.add >= 1 && d.add <= 3);
+    spex_fleet_state_free(&state);
+    spex_fleet_policy_free(policy);
+}
+
+/* The same where 10 instances are as many as the cost allows: instrumentation goes, none comes. */
+static void where_cost_binds_instrumentation_goes_first(void **unused) {
+    (void)unused;
+    struct spex_fleet_policy *policy = policy_with("<cost an_instance_hour='1' at_most='11'/>");
+    struct spex_fleet_map map = map_of(2, 0.01);
+    struct spex_fleet_state state;
+    char text[512];
+    spex_fleet_state_init(&state);
+    decide_for(policy, &map, &state, 0, 20, 10, 60);
+    assert_int_equal(state.instrumented, 5);
+    struct spex_fleet_decision d = decide_for(policy, &map, &state, 20, 5, 10, 85);
+    assert_int_equal(d.add, 0);
+    assert_int_equal(d.revert, 5);
+    assert_int_equal(d.action, SPEX_FLEET_STUCK);
+    const struct spex_fleet_instance *instance = spex_fleet_instance_find(&state, 1);
+    assert_int_equal(instance->mode, SPEX_FLEET_NONE);
+    assert_int_equal(instance->cause, SPEX_FLEET_CAUSE_COST);
+    spex_fleet_instance_text(&map, instance, text, sizeof(text));
+    assert_non_null(strstr(text, "none since"));
+    assert_non_null(strstr(text, "the cost"));
+    spex_fleet_state_free(&state);
+    spex_fleet_policy_free(policy);
+}
+
+static void too_dear_a_fleet_is_made_smaller(void **unused) {
+    (void)unused;
+    struct spex_fleet_policy *policy = policy_with("<cost an_instance_hour='1' at_most='7'/>");
+    struct spex_fleet_map map = map_of(2, 0.01);
+    struct spex_fleet_state state;
+    spex_fleet_state_init(&state);
+    struct spex_fleet_decision d = decide_for(policy, &map, &state, 0, 3, 10, 70);
+    assert_int_equal(d.remove, 4);
+    assert_int_equal(state.leaving, 4);
+    spex_fleet_state_free(&state);
+    spex_fleet_policy_free(policy);
+}
+
+static void nothing_is_known_of_silent_instances(void **unused) {
+    (void)unused;
+    struct spex_fleet_policy *policy = policy_with("");
+    struct spex_fleet_map map = map_of(2, 0.01);
+    struct spex_fleet_state state;
+    struct spex_fleet_observation seen[] = {{1, NAN, NAN, 0}, {2, 0, -1, 0}, {9, INFINITY, 3, 0}};
+    struct spex_fleet_decision d;
+    spex_fleet_state_init(&state);
+    for (int s = 0; s < 20; s++) {
+        const struct spex_fleet_observations all = {s, seen, 3};
+        assert_int_equal(spex_fleet_decide(policy, &map, &state, &all, &d), 0);
+        assert_int_equal(d.action, SPEX_FLEET_HOLD);
+    }
+    spex_fleet_state_free(&state);
+    spex_fleet_policy_free(policy);
+}
+
+/* Whatever is observed, counts stay what they are: cover is the sum over the instances, none is
+ * above its budget, and (2) is never broken by what is decided. */
+static void invariants_hold_for_random_fleets(void **unused) {
+    (void)unused;
+    struct spex_fleet_policy *policy = policy_with("<cost an_instance_hour='1' at_most='33'/>");
+    struct spex_fleet_map map = map_of(70, 0);
+    struct spex_fleet_state state;
+    struct spex_fleet_observation seen[64];
+    struct spex_fleet_decision d;
+    uint64_t seed = 1;
+    spex_fleet_state_init(&state);
+    for (size_t p = 0; p < map.count; p++)
+        map.cost[p] = (double)random_below(&seed, 300) / 1e4;
+    for (int s = 0; s < 2000; s++) {
+        size_t count = 0, instrumented = 0;
+        for (uint64_t id = 1; id < 60; id++)
+            if (random_below(&seed, 4))
+                seen[count++] = (struct spex_fleet_observation){
+                    id, (double)random_below(&seed, 100) / 1000, (double)random_below(&seed, 100),
+                    (double)random_below(&seed, 3) / 100};
+        const struct spex_fleet_observations all = {s, seen, count};
+        assert_int_equal(spex_fleet_decide(policy, &map, &state, &all, &d), 0);
+        assert_true(d.add == 0 || d.instances + d.starting + d.add <= 32);
+        for (size_t p = 0; p < map.count; p++) {
+            size_t cover = 0;
+            for (size_t i = 0; i < state.count; i++)
+                cover += state.instances[i].probes[p / 64] >> p % 64 & 1;
+            assert_int_equal(cover, state.cover[p]);
+        }
+        for (size_t i = 0; i < state.count; i++)
+            instrumented += state.instances[i].probe_count > 0;
+        assert_int_equal(instrumented, state.instrumented);
+    }
+    spex_fleet_state_free(&state);
+    spex_fleet_policy_free(policy);
+}
+
+static struct spex_simulation simulate(const char *requirements, size_t probes,
+                                       struct spex_simulation_options *options) {
+    struct spex_fleet_policy *policy = policy_with(requirements);
+    struct spex_fleet_map map = map_of(probes, 0.005);
+    struct spex_simulation result;
+    assert_int_equal(spex_simulate(policy, &map, options, &result), 0);
+    spex_fleet_policy_free(policy);
+    return result;
+}
+
+static struct spex_simulation_options step_to(double load) {
+    struct spex_simulation_options options;
+    spex_simulation_defaults(&options);
+    options.instances = 20;
+    options.load_count = 2;
+    options.loads[0] = (struct spex_simulation_load){0, 0.75};
+    options.loads[1] = (struct spex_simulation_load){60, load};
+    return options;
+}
+
+static void a_step_is_answered_within_5_s_by_adding(void **unused) {
+    (void)unused;
+    struct spex_simulation_options options = step_to(1.2);
+    for (options.seed = 1; options.seed <= 20; options.seed++) {
+        struct spex_simulation s = simulate("", 12, &options);
+        const struct spex_simulation_answer *answer = &s.answers[1];
+        assert_true(answer->answered - answer->broken <= 5);
+        assert_int_equal(answer->action, SPEX_FLEET_ADD);
+        assert_true(s.converged < options.seconds);
+        assert_int_equal(s.last.covered, 12);
+        spex_simulation_free(&s);
+    }
+}
+
+/* What probes take, ten times what is believed, is what breaks the target. */
+static void a_step_is_answered_within_5_s_by_reverting_where_cost_binds(void **unused) {
+    (void)unused;
+    struct spex_simulation_options options = step_to(0.95);
+    options.slowdown = 10;
+    for (options.seed = 1; options.seed <= 20; options.seed++) {
+        struct spex_simulation s =
+            simulate("<cost an_instance_hour='1' at_most='21'/>", 12, &options);
+        const struct spex_simulation_answer *answer = &s.answers[1];
+        assert_true(answer->answered - answer->broken <= 5);
+        assert_int_equal(answer->action, SPEX_FLEET_REVERT);
+        assert_true(answer->kept - answer->broken <= 10);
+        assert_int_equal(s.dear_seconds, 0);
+        spex_simulation_free(&s);
+    }
+}
+
+static void noise_alone_changes_nothing_after_convergence(void **unused) {
+    (void)unused;
+    struct spex_simulation_options options;
+    spex_simulation_defaults(&options);
+    options.noise = 0.2;
+    options.seconds = 600;
+    for (options.seed = 1; options.seed <= 10; options.seed++) {
+        struct spex_simulation s = simulate("", 12, &options);
+        assert_true(s.converged < 30);
+        /* Instrumented step by step up to the share, once each. */
+        assert_true(s.changes <= options.instances / 2);
+        assert_int_equal(s.last.covered, 12);
+        spex_simulation_free(&s);
+    }
+}
+
+static void ten_thousand_instances_converge_with_churn_and_failures(void **unused) {
+    (void)unused;
+    struct spex_simulation_options options = step_to(1.2);
+    options.instances = 10000;
+    options.churn = 30;
+    options.failures = 1;
+    struct spex_simulation s = simulate("", 200, &options);
+    assert_true(s.converged < options.seconds);
+    assert_int_equal(s.last.covered, 200);
+    assert_true(s.answers[1].answered - s.answers[1].broken <= 5);
+    struct spex_simulation again = simulate("", 200, &options);
+    assert_int_equal(again.decision_count, s.decision_count);
+    assert_memory_equal(again.decisions, s.decisions, s.decision_count * sizeof(*s.decisions));
+    spex_simulation_free(&s);
+    spex_simulation_free(&again);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(p_is_the_throughput_that_keeps_the_response_time),
+        cmocka_unit_test(room_is_used_up_to_the_share),
+        cmocka_unit_test(probes_are_spread_within_each_budget),
+        cmocka_unit_test(what_a_lost_instance_recorded_is_recorded_again),
+        cmocka_unit_test(without_a_bound_on_cost_instances_are_added),
+        cmocka_unit_test(where_cost_binds_instrumentation_goes_first),
+        cmocka_unit_test(too_dear_a_fleet_is_made_smaller),
+        cmocka_unit_test(nothing_is_known_of_silent_instances),
+        cmocka_unit_test(invariants_hold_for_random_fleets),
+        cmocka_unit_test(a_step_is_answered_within_5_s_by_adding),
+        cmocka_unit_test(a_step_is_answered_within_5_s_by_reverting_where_cost_binds),
+        cmocka_unit_test(noise_alone_changes_nothing_after_convergence),
+        cmocka_unit_test(ten_thousand_instances_converge_with_churn_and_failures),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Policies for tests of the master. */
+#ifndef SPEX_TEST_FLEET_POLICIES_H
+#define SPEX_TEST_FLEET_POLICIES_H
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "../check.h"
+#include "fleet/policy/fleet_policy.h"
+
+#define MAP                                                                                        \
+    "<instrumentation-map><unit type='glob' name='a*' modes='lat cnt@100'/>"                       \
+    "</instrumentation-map>"
+
+/* A policy whose executions may take 50 ms in the mean, with more requirements. */
+static struct spex_fleet_policy *policy_with(const char *requirements) {
+    char text[1024];
+    struct spex_fleet_policy *policy;
+    struct spex_error error = {""};
+    snprintf(text, sizeof(text),
+             "<profiling-spec name='p'>" MAP "<qos-requirements>"
+             "<response-time probe='request:lat' metric='mean' at_most='50ms'/>%s"
+             "</qos-requirements></profiling-spec>",
+             requirements);
+    if (spex_fleet_policy_parse("policy", text, &policy, &error) != 0)
+        fail_msg("%s", error.text);
+    return policy;
+}
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of the harness: instances of parameters, estimates, and what a batch tells. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../check.h"
+#include "base/clock.h"
+#include "harness/measure.h"
+#include "harness/settings.h"
+
+static uint64_t executed;
+
+static void count(struct spex_bench_state *state) {
+    SPEX_BENCH_LOOP(state) {
+        executed++;
+    }
+}
+
+static const int64_t odd[] = {7, -3};
+
+SPEX_BENCHMARK(count, SPEX_BENCH_RANGE("a", 1, 100),
+               spex_benchmark_values(spex_benchmark_, "b", 2, odd), SPEX_BENCH_THREADS(1, 3));
+SPEX_BENCHMARK_NAMED("ends", count, SPEX_BENCH_RANGE_BY("x", INT64_MAX - 1, INT64_MAX, 2),
+                     SPEX_BENCH_STEPS("y", INT64_MIN, INT64_MAX, INT64_MAX));
+
+static void test_instances(void **state) {
+    (void)state;
+    struct spex_bench_instances instances;
+    spex_bench_instances_make(&instances);
+    /* 1, 8, 64, 100 and two values in 1, 2 and 3 threads; then 2 values by 3; and one. */
+    assert_int_equal(instances.count, 4 * 2 * 3 + 2 * 3 + 1);
+    assert_string_equal(instances.items[0].name, "count/a:1/b:7/threads:1");
+    assert_string_equal(instances.items[5].name, "count/a:1/b:-3/threads:3");
+    assert_string_equal(instances.items[23].name, "count/a:100/b:-3/threads:3");
+    assert_string_equal(instances.items[24].name,
+                        "ends/x:9223372036854775806/y:-9223372036854775808");
+    assert_string_equal(instances.items[29].name,
+                        "ends/x:9223372036854775807/y:9223372036854775806");
+    assert_int_equal(instances.items[29].index, 5);
+    assert_int_equal(instances.items[29].family_index, 1);
+    assert_int_equal(spex_bench_instances_filter(&instances, "["), -EINVAL);
+    assert_int_equal(spex_bench_instances_filter(&instances, "-^ends|^warm|a:[16]"), 0);
+    assert_int_equal(instances.count, 6);
+    assert_string_equal(instances.items[0].name, "count/a:8/b:7/threads:1");
+    spex_bench_instances_free(&instances);
+}
+
+/* Processes differ by much, their repetitions by little: the interval is that of processes. */
+static void test_estimates_of_processes(void **state) {
+    (void)state;
+    struct spex_bench_figures figures = {.count = 0};
+    for (size_t process = 0; process < 8; process++)
+        for (int r = 0; r < 3; r++) {
+            struct spex_bench_repetition repetition = {
+                .time = {.real_ns = 10 + (double)process + r / 100.0, .cpu_ns = 1},
+                .process = process};
+            assert_int_equal(spex_bench_figures_add(&figures, &repetition), 0);
+        }
+    assert_int_equal(spex_bench_figures_estimate(&figures), 0);
+    assert_true(figures.estimate.low < 11.5 && figures.estimate.high > 15.5);
+    for (size_t r = 0; r < figures.count; r++)
+        figures.repetitions[r].process = 0;
+    assert_int_equal(spex_bench_figures_estimate(&figures), 0);
+    assert_true(figures.estimate.low > 11.5 && figures.estimate.high < 15.5);
+    figures.count = 5;
+    assert_int_equal(spex_bench_figures_estimate(&figures), 0);
+    assert_true(isinf(spex_bench_figures_error(&figures)));
+    spex_bench_figures_free(&figures);
+}
+
+/* Every batch executes as many iterations as it says, single ones too. */
+static void test_repetitions(void **state) {
+    (void)state;
+    static const struct spex_bench_events none;
+    struct spex_bench_manner manner = {
+        .seconds = 1e-3, .singles = true, .ticks_per_second = 1e9, .events = &none};
+    struct spex_bench_instances instances;
+    uint64_t iterations = 1000;
+    spex_bench_clock_measure(&manner);
+    spex_bench_instances_make(&instances);
+    assert_int_equal(spex_bench_instances_filter(&instances, "a:1/b:7/threads:1"), 0);
+    struct spex_bench_instance *instance = &instances.items[0];
+    executed = 0;
+    assert_int_equal(spex_bench_measure(instance, &manner, &iterations), 0);
+    const struct spex_bench_figures *figures = &instance->figures;
+    assert_string_equal(figures->error, "");
+    assert_int_equal(figures->count, 1);
+    assert_int_equal(iterations, 1000);
+    /* One batch before those that count. */
+    assert_int_equal(executed, figures->repetitions[0].iterations + 1000 + figures->singles->total);
+    assert_true(figures->repetitions[0].time.real_ns > 0);
+    assert_true(figures->singles->total > 0);
+    iterations = 0;
+    assert_int_equal(spex_bench_measure(instance, &manner, &iterations), 0);
+    assert_true(iterations > 0);
+    spex_bench_instances_free(&instances);
+}
+
+static bool was_slow;
+
+/* Its first iteration takes 5 ms. */
+static void warm(struct spex_bench_state *state) {
+    SPEX_BENCH_LOOP(state) {
+        uint64_t end = spex_clock_ns(CLOCK_MONOTONIC_RAW) + 5000000;
+        while (!was_slow && spex_clock_ns(CLOCK_MONOTONIC_RAW) < end)
+            continue;
+        was_slow = true;
+    }
+}
+
+SPEX_BENCHMARK(warm);
+
+/* A first iteration that is slow does not decide how many are a batch of 1 ms. */
+static void test_slow_first_iteration(void **state) {
+    (void)state;
+    static const struct spex_bench_events none;
+    const struct spex_bench_manner manner = {.seconds = 0.128, .events = &none};
+    struct spex_bench_instances instances;
+    uint64_t iterations = 0;
+    spex_bench_instances_make(&instances);
+    assert_int_equal(spex_bench_instances_filter(&instances, "^warm$"), 0);
+    assert_int_equal(spex_bench_measure(&instances.items[0], &manner, &iterations), 0);
+    assert_true(was_slow);
+    assert_in_range(iterations, 2, UINT64_MAX);
+    spex_bench_instances_free(&instances);
+}
+
+/* Sets the options; returns what settings_take does. */
+static int taken(const char *option, struct spex_bench_settings *settings) {
+    char program[] = "program", text[128];
+    char *arguments[] = {program, text, NULL};
+    snprintf(text, sizeof(text), "%s", option);
+    return spex_bench_settings_take(settings, 2, arguments);
+}
+
+static void test_settings(void **state) {
+    (void)state;
+    static const char *const wrong[] = {"--benchmark_min_time=0",
+                                        "--benchmark_min_time=nan",
+                                        "--benchmark_min_time=x",
+                                        "--benchmark_repetitions=0",
+                                        "--benchmark_repetitions=1.5",
+                                        "--benchmark_processes=-1",
+                                        "--benchmark_format=xml",
+                                        "--benchmark_percentiles=2",
+                                        "--benchmark_seed=-1",
+                                        "--benchmark_filter=",
+                                        "--benchmark_nothing",
+                                        "operand",
+                                        "--benchmark_list_tests=perhaps",
+                                        "--benchmark_precision=-1%"};
+    struct spex_bench_settings settings;
+    for (size_t w = 0; w < COUNT_OF(wrong); w++)
+        assert_int_equal(taken(wrong[w], &settings), -EINVAL);
+    assert_int_equal(taken("--benchmark_min_time=0.25s", &settings), 0);
+    assert_true(settings.min_seconds == 0.25);
+    assert_int_equal(taken("--benchmark_precision=3%", &settings), 0);
+    assert_true(settings.precision == 0.03);
+    assert_int_equal(taken("--benchmark_list_tests=true", &settings), 0);
+    assert_true(settings.list);
+    assert_int_equal(taken("--benchmark_out_format=csv", &settings), 0);
+    assert_int_equal(settings.out_format, SPEX_BENCH_CSV);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_instances),   cmocka_unit_test(test_estimates_of_processes),
+        cmocka_unit_test(test_repetitions), cmocka_unit_test(test_slow_first_iteration),
+        cmocka_unit_test(test_settings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

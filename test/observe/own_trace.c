@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* The trace that a program writes itself (SPEX_OUT=ctf:FOLDER), read back: as many records as
+ * executions, their kernels' contexts, and the profiles that the process had. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <spex/probe.h>
+#include <spex/spex.h>
+
+#include "../unit/messages.h"
+#include "trace/read/part.h"
+#include "trace/read/recording.h"
+#include "trace_folder.h"
+
+enum { ROUNDS = 300, INNER = 3 };
+
+static volatile unsigned work;
+
+static void inner(unsigned n) {
+    KERNEL_PROBE_BEGIN(22, 1, n);
+    work += n;
+    KERNEL_PROBE_END(22);
+}
+
+static void rounds_run(unsigned rounds) {
+    for (unsigned r = 0; r < rounds; r++) {
+        KERNEL_PROBE_BEGIN(21, 1, r);
+        LAT_PROBE_BEGIN(7, 1);
+        for (unsigned i = 0; i < INNER; i++)
+            inner(i);
+        LAT_PROBE_END(7);
+        KERNEL_PROBE_END(21);
+    }
+}
+
+/* Starts with a trace in a folder within ours, and returns what spex_start does. */
+static int start(const char *name) {
+    char out[128];
+    snprintf(out, sizeof(out), "ctf:%s/%s", folder, name);
+    const struct spex_options options = {
+        .size = sizeof(options), .out = out, .probes = "*", .control = "off"};
+    return spex_start(&options);
+}
+
+static struct spex_recording *trace_open(const char *name) {
+    struct spex_recording *trace;
+    struct spex_error error = {""};
+    char path[128];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    if (spex_recording_open(path, &trace, &error) != 0)
+        fail_msg("%s", error.text);
+    return trace;
+}
+
+/* The kernel in which that of a record ran; 0: none. */
+static uint16_t kernel_around(const struct spex_recording_event *event) {
+    struct spex_kernels_known kernels = spex_recording_kernels(event->process);
+    struct spex_context_node own, parent;
+    if (!kernels.node(kernels.by, event->record.fields[1], &own))
+        fail_msg("context %llu is not told", (unsigned long long)event->record.fields[1]);
+    return kernels.node(kernels.by, own.parent, &parent) ? parent.kernel : 0;
+}
+
+static void expect_profile(struct spex_part *part) {
+    const struct spex_profile *profile = spex_part_profile(part, 0);
+    assert_int_equal(profile->row_count, 3);
+    for (size_t r = 0; r < 3; r++) {
+        const struct spex_profile_probe *probe = &profile->rows[r].probe;
+        unsigned executed = probe->probe_id == 22 ? ROUNDS * INNER : ROUNDS;
+        assert_int_equal(probe->records, executed);
+        assert_int_equal((unsigned)probe->count, executed);
+        assert_int_equal((unsigned)probe->lost, 0);
+    }
+    assert_int_equal(profile->process.lost, 0);
+    assert_int_equal(profile->process.produced, ROUNDS * (2 + INNER));
+    assert_int_equal(profile->process.consumed, ROUNDS * (2 + INNER));
+}
+
+static void all_is_in_the_trace(void **state) {
+    struct spex_recording_event event;
+    struct spex_error error = {""};
+    struct spex_part *part;
+    unsigned lat = 0, outer = 0, within = 0;
+    char line[160];
+    (void)state;
+    messages_begin();
+    int err = start("trace");
+    rounds_run(ROUNDS);
+    spex_stop();
+    const char *said = messages_end();
+    assert_int_equal(err, 0);
+    snprintf(line, sizeof(line), "spex: %u records, 0 lost, in %s/trace", ROUNDS * (2 + INNER),
+             folder);
+    if (!strstr(said, line))
+        fail_msg("%s", said);
+    struct spex_recording *trace = trace_open("trace");
+    assert_int_equal(trace->process_count, 1);
+    assert_int_equal(trace->processes[0].process_id, getpid());
+    assert_string_equal(trace->processes[0].program, "observe-own_trace");
+    assert_int_equal(spex_recording_process_lost(&trace->processes[0]), 0);
+    assert_true(trace->processes[0].journal.profile_count >= 1);
+    assert_int_equal(spex_part_open(&part, trace, trace->begin, UINT64_MAX, &error), 0);
+    while (spex_recording_next(trace, &event, &error) == 1) {
+        assert_int_equal(spex_part_add(part, &event), 0);
+        assert_int_equal(event.record.thread_id, getpid());
+        assert_int_equal(event.record.weight, 1);
+        if (event.record.probe_id == 7)
+            lat++;
+        else
+            assert_int_equal(kernel_around(&event), event.record.probe_id == 22 ? 21 : 0);
+        outer += event.record.probe_id == 21;
+        within += event.record.probe_id == 22;
+    }
+    assert_int_equal(lat, ROUNDS);
+    assert_int_equal(outer, ROUNDS);
+    assert_int_equal(within, ROUNDS * INNER);
+    assert_int_equal(spex_part_finish(part), 0);
+    expect_profile(part);
+    assert_int_equal(trace->problems.count, 0);
+    spex_part_close(part);
+    spex_recording_close(trace);
+}
+
+/* While spex runs, a collection that lasts over a second has a profile of each. */
+static void profiles_come_once_a_second(void **state) {
+    (void)state;
+    messages_begin();
+    int err = start("seconds");
+    for (unsigned n = 0; n < 25; n++) {
+        rounds_run(1);
+        usleep(100000);
+    }
+    spex_stop();
+    messages_end();
+    assert_int_equal(err, 0);
+    struct spex_recording *trace = trace_open("seconds");
+    const struct spex_journal *journal = &trace->processes[0].journal;
+    assert_true(journal->profile_count >= 3);
+    for (size_t p = 0; p + 2 < journal->profile_count; p++)
+        assert_true(spex_recording_ns(trace, journal->profiles[p + 1].ticks) -
+                        spex_recording_ns(trace, journal->profiles[p].ticks) >
+                    900000000);
+    spex_recording_close(trace);
+}
+
+static void a_folder_that_cannot_be_made_is_told(void **state) {
+    (void)state;
+    messages_begin();
+    int err = start("no/folder");
+    const char *said = messages_end();
+    spex_stop();
+    assert_int_equal(err, 0); /* the program can still be controlled */
+    assert_non_null(strstr(said, "no/folder: No such file or directory; the probes stay off"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        FOLDER_TEST(all_is_in_the_trace),
+        FOLDER_TEST(profiles_come_once_a_second),
+        FOLDER_TEST(a_folder_that_cannot_be_made_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,540 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`spex serve`: a real server, over real programs, and clients that mean it well or not.
+
+    serve.py SPEX LIVE SOURCE_ROOT
+"""
+
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import unittest
+
+from running import Programs
+
+OPEN = "application/openmetrics-text; version=1.0.0"
+TOKEN = "0123456789abcdef0123"
+PLACES = 64
+EXAMPLES = None
+
+
+# Other tests may run programs of theirs: those of this test have a name of their own.
+NAME = "live-%d" % os.getpid()
+
+
+class Server(Programs):
+    def setUp(self):
+        super().setUp()
+        self.server = self.url = None
+        self.program = shutil.copy(self.live, self.path(NAME))
+
+    def start(self, *before, **options):
+        return super().start(*before, program=self.program, **options)
+
+    def serve(self, *arguments, whom=NAME):
+        """Starts the server, and takes its address from the line that it prints."""
+        self.server = subprocess.Popen([self.spex, "serve", "--listen", "127.0.0.1:0", whom, *arguments],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                       env=self.environment())
+        self.addCleanup(self.end)
+        self.url = self.server.stdout.readline().strip()
+        self.assertRegex(self.url, r"^https?://127\.0\.0\.1:\d+/$")
+        self.port = int(self.url.rsplit(":", 1)[1].strip("/"))
+
+    def end(self):
+        if self.server.poll() is None:
+            self.server.terminate()
+        self.server.communicate()
+
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port)
+
+    def ask(self, path, method="GET", body=None, **headers):
+        connection = self.connect()
+        connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer, text
+
+    def metrics(self, **headers):
+        answer, text = self.ask("/metrics", **headers)
+        self.assertEqual(answer.status, 200, text)
+        return text
+
+    def values(self, name, text=None):
+        """Of each series of this name: its labels, and its value."""
+        found = re.findall(r"^%s(?:\{(.*?)\})? (\S+)(?: # .*)?$" % name, text or self.metrics(), re.MULTILINE)
+        return {tuple(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels)): float(value) for labels, value in found}
+
+    def wait_for(self, name, condition):
+        while True:
+            values = self.values(name)
+            if condition(values):
+                return values
+
+    def raw(self, data):
+        """What comes back for these bytes, until the server closes."""
+        with socket.create_connection(("127.0.0.1", self.port)) as client:
+            client.sendall(data)
+            answer = b""
+            try:
+                while part := client.recv(65536):
+                    answer += part
+            except ConnectionResetError:
+                pass
+        return answer
+
+
+QUERY = (("program", NAME), ("probe", "query"), ("type", "lat"))
+LIVE = (("program", NAME),)
+
+
+class Metrics(Server):
+    def test_probes_of_a_program(self):
+        process = self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve(whom="--all")
+        self.wait_for("spex_probe_records_total", lambda values: values.get(QUERY, 0) > 100)
+        text = self.metrics()
+        count = self.values("spex_probe_duration_seconds_count", text)[QUERY]
+        buckets = [value for labels, value in self.values("spex_probe_duration_seconds_bucket", text).items()
+                   if labels[:3] == QUERY]
+        self.assertEqual(len(buckets), 32)
+        self.assertEqual(buckets, sorted(buckets))
+        self.assertEqual(buckets[-1], count)
+        self.assertEqual(self.values("spex_probe_period", text)[QUERY], 1)
+        self.assertEqual(self.values("spex_program_processes", text)[LIVE], 1)
+        # It sleeps for 0.1 ms, so that none is shorter.
+        short = self.values("spex_probe_duration_seconds_bucket", text)[(*QUERY, ("le", "5e-05"))]
+        self.assertEqual(short, 0)
+        self.assertGreaterEqual(self.values("spex_probe_duration_seconds_sum", text)[QUERY], count * 1e-4)
+        # Nothing of the program but names.
+        self.assertNotIn("live.c", text)
+        self.assertNotIn(self.dir, text)
+        self.say(process, "end")
+
+    def test_counts_are_those_of_the_program(self):
+        """What a program tells last is what the server goes on to tell."""
+        process = self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve()
+        self.wait_for("spex_probe_records_total", lambda values: values.get(QUERY, 0) > 100)
+        self.say(process, "stop")
+        self.say(process, "end")
+        table = process.communicate()[1]
+        told = int(re.search(r"^query +lat +1 +(\d+)", table, re.MULTILINE)[1])
+        values = self.wait_for("spex_program_processes", lambda values: values.get(LIVE) == 0)
+        values = self.values("spex_probe_executions_total")
+        self.assertEqual(values[QUERY], told)
+
+    def test_workers_that_are_replaced_are_summed(self):
+        first = self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve()
+        second = self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.wait_for("spex_program_processes", lambda values: values.get(LIVE) == 2)
+        before = self.wait_for("spex_probe_executions_total", lambda values: values.get(QUERY, 0) > 200)[QUERY]
+        for process in first, second:
+            self.say(process, "end")
+        self.wait_for("spex_program_processes", lambda values: values.get(LIVE) == 0)
+        after = self.values("spex_probe_executions_total")[QUERY]
+        self.assertGreaterEqual(after, before)
+        self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.wait_for("spex_probe_executions_total", lambda values: values[QUERY] > after)
+
+    def test_only_those_that_were_named(self):
+        one = self.start()
+        self.start()
+        self.serve(whom=str(one.pid))
+        self.wait_for("spex_program_processes", lambda values: values.get(LIVE) == 1)
+        self.end()
+        self.serve(whom="other-%d" % os.getpid())
+        self.assertEqual(self.values("spex_program_processes"), {})
+        self.assertEqual(self.values("spex_serve_programs"), {(): 0})
+
+    def test_a_program_that_is_stopped_holds_up_nobody(self):
+        process = self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve()
+        self.wait_for("spex_program_processes", lambda values: values.get(LIVE) == 1)
+        process.send_signal(signal.SIGSTOP)
+        self.addCleanup(process.send_signal, signal.SIGCONT)
+        self.wait_for("spex_program_processes_silent", lambda values: values[LIVE] == 1)
+        self.assertGreater(self.values("spex_probe_executions_total")[QUERY], 0)
+        process.send_signal(signal.SIGCONT)
+        self.wait_for("spex_program_processes_silent", lambda values: values[LIVE] == 0)
+
+    def test_probes_beyond_the_limit_are_counted(self):
+        self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve("--max-probes", "3")
+        self.wait_for("spex_program_probes_left_out", lambda values: values.get(LIVE) == 1)
+        self.assertEqual(len(self.values("spex_probe_period")), 3)
+
+    def test_the_budget_and_its_use(self):
+        self.start(environment=self.environment(SPEX_PROBES="*", SPEX_BUDGET="2%"))
+        self.serve()
+        self.wait_for("spex_program_budget_used_ratio", lambda values: values.get(LIVE, 0) > 0)
+        self.assertEqual(self.values("spex_program_budget_ratio"), {LIVE: 0.02})
+
+    def test_formats(self):
+        self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve()
+        self.wait_for("spex_probe_duration_seconds_count", lambda values: values.get(QUERY, 0) > 0)
+        answer, text = self.ask("/metrics", Accept=OPEN)
+        self.assertEqual(answer.getheader("Content-Type"), "application/openmetrics-text; version=1.0.0; charset=utf-8")
+        self.assertTrue(text.endswith("\n# EOF\n"))
+        answer, plain = self.ask("/metrics")
+        self.assertEqual(answer.getheader("Content-Type"), "text/plain; version=0.0.4; charset=utf-8")
+        self.assertNotIn("# EOF", plain)
+        answer, nothing = self.ask("/metrics", method="HEAD")
+        self.assertEqual((answer.status, nothing), (200, ""))
+        if not shutil.which("promtool"):
+            self.skipTest("promtool (Debian's prometheus) is not there: the format was not linted")
+        lint = subprocess.run(["promtool", "check", "metrics"], input=plain, text=True, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual((lint.returncode, lint.stdout), (0, ""))
+
+
+class Api(Server):
+    def setUp(self):
+        super().setUp()
+        with open(self.path("token"), "w", encoding="utf-8") as file:
+            file.write(TOKEN)
+        os.chmod(self.path("token"), 0o600)
+        self.process = self.start()
+        self.serve("--token-file", self.path("token"))
+
+    def serve_and_wait(self):
+        while not self.json("/api/programs")["programs"]:
+            continue
+
+    def ask(self, path, method="GET", body=None, **headers):
+        return super().ask(path, method, body, **{"Authorization": "Bearer " + TOKEN, **headers})
+
+    def json(self, path, status=200):
+        answer, text = self.ask(path)
+        self.assertEqual((answer.status, answer.getheader("Content-Type")), (status, "application/json"), text)
+        return json.loads(text)
+
+    def post(self, order, **headers):
+        body = order if isinstance(order, (str, bytes)) else json.dumps(order)
+        return self.ask("/api/set", "POST", body, **{"Content-Type": "application/json", **headers})
+
+    def events(self, query=""):
+        connection = self.connect()
+        self.addCleanup(connection.close)
+        connection.request("GET", "/api/events" + query, headers={"Authorization": "Bearer " + TOKEN})
+        stream = connection.getresponse()
+        stream.gone = connection.sock
+        return stream
+
+    def next_event(self, stream, name):
+        while True:
+            kind, data, end = (stream.readline().decode() for _ in range(3))
+            self.assertEqual((kind[:7], data[:6], end), ("event: ", "data: ", "\n"))
+            if kind == "event: %s\n" % name:
+                return json.loads(data[6:])
+
+    def test_programs_and_probes(self):
+        self.serve_and_wait()
+        told = self.json("/api/programs")
+        self.assertTrue(told["can_change"])
+        (program,) = told["programs"]
+        self.assertEqual(program["name"], NAME)
+        self.assertEqual([one["pid"] for one in program["processes"]], [self.process.pid])
+        self.set(self.process.pid, "query")
+        probes = self.json("/api/probes?process=%d" % self.process.pid)
+        self.assertEqual((probes["program"], probes["pid"]), (NAME, self.process.pid))
+        sites = probes["sites"]["sites"]
+        self.assertEqual(json.loads(self.run_spex("probes", "--json", self.process.pid).stdout)["sites"][0].keys(), sites[0].keys())
+        self.assertEqual({site["name"] for site in sites if site["on"]}, {"query"})
+        self.assertEqual([probe["name"] for probe in probes["figures"]["probes"]], ["query"])
+        for query, status in ("", 400), ("?process=x", 400), ("?process=-1", 400), ("?process=1", 404):
+            self.assertEqual(self.ask("/api/probes" + query)[0].status, status)
+
+    def test_switching(self):
+        self.serve_and_wait()
+        for whom in {"process": self.process.pid}, {"program": NAME}:
+            for probes, on in ("query,state@8", 2), ("off", 0):
+                answer, text = self.post({**whom, "probes": probes})
+                self.assertEqual(answer.status, 200, text)
+                (done,) = json.loads(text)["processes"]
+                self.assertEqual((done["pid"], done["done"], done["sites_on"]), (self.process.pid, True, on))
+                self.assertEqual(self.programs()[self.process.pid]["sites_on"], on)
+
+    def test_a_lease_ends(self):
+        self.serve_and_wait()
+        for seconds in 0.05, 600:
+            answer, text = self.post({"process": self.process.pid, "probes": "query", "for": seconds})
+            self.assertEqual(answer.status, 200, text)
+            self.assertEqual(json.loads(text)["processes"][0]["sites_on"], 1)
+            if seconds < 1:
+                while self.programs()[self.process.pid]["sites_on"]:
+                    continue
+        probes = self.json("/api/probes?process=%d" % self.process.pid)["sites"]["sites"]
+        (left,) = [site["lease_seconds"] for site in probes if "lease_seconds" in site]
+        self.assertTrue(0 < left <= 600, left)
+        self.assertEqual(self.post({"process": self.process.pid, "probes": "off"})[0].status, 200)
+
+    def test_wrong_orders_change_nothing(self):
+        self.serve_and_wait()
+        pid, probes = {"process": self.process.pid}, {"probes": "*"}
+        for order, status in [("", 400), ("{", 400), ("[]", 400), ("null", 400), ("[" * 19000, 400), (pid, 400), (probes, 400),
+                              ({**pid, **probes, "for": 0}, 400), ({**pid, **probes, "for": "60"}, 400),
+                              ({**pid, **probes, "for": 1e9}, 400), ({**pid, **probes, "program": NAME}, 400),
+                              ({"process": "x", **probes}, 400), ({"program": 3, **probes}, 400),
+                              ({**pid, "probes": ""}, 400), ({**pid, "probes": "query@x"}, 400),
+                              ({**pid, "probes": "x" * 17000}, 400), ({"process": 1, **probes}, 404),
+                              ({"program": "other", **probes}, 404), ('{"process":1,"process":2,"probes":"*"}', 400)]:
+            with self.subTest(order=str(order)[:80]):
+                answer, text = self.post(order)
+                self.assertEqual(answer.status, status, text)
+        order = {**pid, **probes}
+        for headers, status in [({"Content-Type": "text/plain"}, 415), ({"Origin": "http://evil.example"}, 403),
+                                ({"Authorization": "Bearer x"}, 401), ({"Host": "evil.example"}, 421)]:
+            self.assertEqual(self.post(order, **headers)[0].status, status)
+        self.assertEqual(self.ask("/api/set?process=%d&probes=*" % self.process.pid)[0].status, 405)
+        with self.assertRaises((http.client.RemoteDisconnected, ConnectionError)):
+            self.post({**pid, "probes": "x" * 30000})
+        self.assertEqual(self.programs()[self.process.pid]["sites_on"], 0)
+        self.end()
+        self.serve()
+        self.assertEqual(self.post(order)[0].status, 403)
+
+    def test_a_program_that_does_not_answer_holds_up_nobody(self):
+        self.serve_and_wait()
+        self.process.send_signal(signal.SIGSTOP)
+        self.addCleanup(self.process.send_signal, signal.SIGCONT)
+        connection = self.connect()
+        self.addCleanup(connection.close)
+        connection.request("POST", "/api/set", json.dumps({"program": NAME, "probes": "*"}),
+                           {"Authorization": "Bearer " + TOKEN, "Content-Type": "application/json"})
+        self.json("/api/programs")
+        answer = connection.getresponse()
+        self.assertEqual(answer.status, 502)
+        self.assertIn("does not answer", answer.read().decode())
+
+    def test_events(self):
+        self.set(self.process.pid, "query")
+        self.serve_and_wait()
+        stream = self.events("?process=%d" % self.process.pid)
+        self.assertEqual((stream.status, stream.getheader("Content-Type")), (200, "text/event-stream; charset=utf-8"))
+        self.assertEqual(self.next_event(stream, "programs")["programs"][0]["name"], NAME)
+        for _ in range(2):
+            interval = self.next_event(stream, "interval")
+            (probe,) = interval["figures"]["probes"]
+            self.assertEqual(probe["name"], "query")
+            self.assertGreater(probe["count"], 0)
+        self.post({"program": NAME, "probes": "off"})
+        while self.next_event(stream, "programs")["programs"][0]["processes"][0]["sites_on"]:
+            continue
+        self.say(self.process, "end")
+        while self.next_event(stream, "programs")["programs"][0]["processes"]:
+            continue
+
+    def test_few_clients_get_events(self):
+        streams = [self.events() for _ in range(8)]
+        for stream in streams:
+            self.next_event(stream, "programs")
+        self.assertEqual(self.events().status, 503)
+        for _ in range(2):
+            self.next_event(streams[0], "programs")
+        streams[1].gone.shutdown(socket.SHUT_RDWR)
+        while self.events().status != 200:
+            continue
+
+    def test_signals_end_streams(self):
+        self.next_event(self.events(), "programs")
+        self.server.terminate()
+        self.assertEqual(self.server.wait(), 0)
+
+
+class Refused(Server):
+    def test_hosts_origins_methods_and_paths(self):
+        self.serve()
+        for status, path, method, headers in [
+                (421, "/metrics", "GET", {"Host": "evil.example"}),
+                (421, "/metrics", "GET", {"Host": "evil.example:%d" % self.port}),
+                (403, "/metrics", "GET", {"Origin": "http://evil.example"}),
+                (403, "/metrics", "GET", {"Origin": "null"}),
+                (200, "/metrics", "GET", {"Origin": "http://127.0.0.1:%d" % self.port}),
+                (405, "/metrics", "POST", {}), (405, "/metrics", "DELETE", {}), (405, "/metrics", "OPTIONS", {}),
+                (404, "/", "PUT", {}), (404, "/metrics/", "GET", {}), (404, "/../metrics", "GET", {}),
+                (404, "/%2e%2e/etc/passwd", "GET", {}),
+                (200, "/metrics?x=<script>", "GET", {})]:
+            with self.subTest(path=path, method=method, headers=headers):
+                answer, text = self.ask(path, method, **headers)
+                self.assertEqual(answer.status, status, text)
+                self.assertEqual(answer.getheader("X-Content-Type-Options"), "nosniff")
+                self.assertNotIn("Access-Control-Allow-Origin", answer.headers)
+        self.assertGreater(self.values("spex_serve_refused_requests_total")[()], 0)
+
+    def test_malformed_requests(self):
+        self.serve()
+        host = b"Host: localhost\r\n"
+        for data in [b"\r\n\r\n\r\n", b"GET\r\n\r\n", b"GET /metrics\r\n\r\n", b"\x00" * 100 + b"\r\n\r\n",
+                     b"GET /metrics HTTP/1.1\r\n\r\n", b"GET /metrics HTTP/1.1\r\n" + 2 * host + b"\r\n",
+                     b"GET /metrics HTTP/9.9\r\n" + host + b"\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+                     b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\n" + host + b"\r\n",
+                     b"GET /metrics HTTP/1.1\r\n" + host + b"X: " + b"a" * 100000 + b"\r\n\r\n",
+                     b"GET /metrics HTTP/1.1\r\n" + host + b"A: b\r\n" * 10000 + b"\r\n",
+                     b"POST /metrics HTTP/1.1\r\n" + host + b"Content-Length: -1\r\n\r\n",
+                     b"POST /metrics HTTP/1.1\r\n" + host + b"Content-Length: 99999999999999999999\r\n\r\n",
+                     b"POST /metrics HTTP/1.1\r\n" + host + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+                     b"GET /metrics HTTP/1.1\r\nHost: localhost\x1b[31m\r\n\r\n", b"\xff" * 5000]:
+            with self.subTest(data=data[:60]):
+                with socket.create_connection(("127.0.0.1", self.port)) as client:
+                    answer = b""
+                    try:
+                        client.sendall(data)
+                        client.shutdown(socket.SHUT_WR)
+                        while part := client.recv(65536):
+                            answer += part
+                    except OSError:  # it has closed the connection already
+                        pass
+                self.assertFalse(answer.startswith(b"HTTP/1.1 200"), answer[:200])
+        self.metrics()
+        self.assertIsNone(self.server.poll())
+
+    def test_slow_requests_do_not_keep_others_out(self):
+        """All places are taken by requests of which a byte comes now and then."""
+        self.serve()
+        slow = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(PLACES + 20)]
+        for client in slow:
+            self.addCleanup(client.close)
+            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: ")
+        self.assertIn("spex_serve_programs", self.metrics())
+
+    def test_a_flood_of_requests(self):
+        self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve()
+        request = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", self.port)) as client:
+            client.sendall(request * 50 + b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            answer = b""
+            while part := client.recv(65536):
+                answer += part
+        self.assertEqual(answer.count(b"HTTP/1.1 200 OK"), 51)
+
+    def test_clients_that_go_away(self):
+        self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve()
+        for _ in range(PLACES * 2):
+            with socket.create_connection(("127.0.0.1", self.port)) as client:
+                client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        self.metrics()
+
+
+class Examples(Server):
+    """What examples/monitoring has is about metrics that there are."""
+
+    def read(self, name):
+        with open(os.path.join(EXAMPLES, name), encoding="utf-8") as file:
+            return file.read()
+
+    def test_rules_and_dashboard_name_metrics_that_there_are(self):
+        self.start(environment=self.environment(SPEX_PROBES="*", SPEX_BUDGET="2%"))
+        self.serve()
+        self.wait_for("spex_program_budget_ratio", lambda values: values)
+        self.wait_for("spex_probe_duration_seconds_count", lambda values: values.get(QUERY, 0) > 0)
+        there = set(re.findall(r"^(spex_\w+)", self.metrics(), re.MULTILINE))
+        queries = [target["expr"] for panel in json.loads(self.read("grafana.json"))["panels"] for target in panel["targets"]]
+        self.assertTrue(queries)
+        expressions = "\n".join(queries + re.findall(r"^ +expr: (.*(?:\n {10,}\S.*)*)", self.read("spex.rules.yml"), re.MULTILINE))
+        named = set(re.findall(r"(?<![:\w])spex_\w+", expressions))
+        self.assertTrue(named)
+        self.assertEqual(named - there, set())
+        for name in there:
+            if not re.search(r"_(bucket|sum|count)$", name):
+                self.assertTrue(any(part in self.read("../../docs/monitoring.md") for part in (name, name.replace("spex_program_", "…_"))), name)
+
+    def test_rules(self):
+        if not shutil.which("promtool"):
+            self.skipTest("promtool (Debian's prometheus) is not there: the rules were not tested")
+        for arguments in ["check", "rules", "spex.rules.yml"], ["test", "rules", "spex.test.yml"]:
+            result = subprocess.run(["promtool", *arguments], cwd=EXAMPLES, text=True, check=False,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual(result.returncode, 0, result.stdout)
+
+
+class Settings(Server):
+    def file(self, name, text, mode=0o600):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(self.path(name), mode)
+        return self.path(name)
+
+    def test_the_token_in_its_header_alone(self):
+        self.serve("--token-file", self.file("token", TOKEN + "\n"))
+        for headers in {}, {"Authorization": "Bearer " + TOKEN[:-1]}, {"Cookie": "token=" + TOKEN}, {"Token": TOKEN}:
+            answer, _ = self.ask("/metrics?token=" + TOKEN, **headers)
+            self.assertEqual((answer.status, answer.getheader("WWW-Authenticate")), (401, "Bearer"))
+        self.assertEqual(self.ask("/metrics", Authorization="Bearer " + TOKEN)[0].status, 200)
+
+    def refused_to_start(self, pattern, *arguments, status=2):
+        result = self.run_spex("serve", *arguments)
+        self.assertEqual((result.returncode, result.stdout), (status, ""))
+        self.assertRegex(result.stderr.splitlines()[-1], "^spex: serve: .*" + pattern)
+
+    def test_beyond_this_machine_only_with_token_and_tls(self):
+        token = self.file("token", TOKEN)
+        for address in "0.0.0.0:0", "[::]:0":
+            self.refused_to_start("--token-file was expected", "--listen", address)
+            self.refused_to_start("--token-file was expected", "--listen", address, "--behind-proxy")
+            self.refused_to_start("TLS was expected", "--listen", address, "--token-file", token)
+
+    def test_settings_that_are_wrong(self):
+        for address in "9797", "127.0.0.1", "127.0.0.1:", ":9797", "example.org:1", "127.0.0.1:99999", "[::1:1", "":
+            self.refused_to_start("ADDRESS:PORT was expected", "--listen", address)
+        listening = "127.0.0.1:0", "--token-file"
+        self.refused_to_start("cannot be read: No such file", "--listen", *listening, self.path("none"))
+        self.refused_to_start("can be read by others", "--listen", *listening, self.file("open", TOKEN, 0o644))
+        self.refused_to_start("at least 16", "--listen", *listening, self.file("short", "abc"))
+        self.refused_to_start("at least 16", "--listen", *listening, self.file("blank", TOKEN + " x"))
+        self.refused_to_start("expected together", "--listen", "127.0.0.1:0", "--cert", self.path("none"))
+        wrong = self.file("wrong", "x")
+        self.refused_to_start("no PEM file", "--listen", "127.0.0.1:0", "--cert", wrong, "--key", wrong)
+        self.refused_to_start("without \"x\"", "--all", "x")
+        self.serve()
+        self.refused_to_start("cannot listen on .*Address already in use", "--listen", "127.0.0.1:%d" % self.port, status=1)
+
+    def test_tls(self):
+        if not shutil.which("openssl"):
+            self.skipTest("openssl is not there")
+        cert, key = self.path("cert"), self.path("key")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert, "-days", "1",
+                        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"], check=True, stderr=subprocess.DEVNULL)
+        os.chmod(key, 0o600)
+        self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve("--token-file", self.file("token", TOKEN), "--cert", cert, "--key", key)
+        self.assertTrue(self.url.startswith("https://"))
+        context = ssl.create_default_context(cafile=cert)
+        connection = http.client.HTTPSConnection("localhost", self.port, context=context)
+        connection.request("GET", "/metrics", headers={"Authorization": "Bearer " + TOKEN})
+        self.assertIn(b"spex_serve_programs", connection.getresponse().read())
+        self.assertFalse(self.raw(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").startswith(b"HTTP/1.1 200"))
+
+    def test_behind_a_proxy_it_says_so(self):
+        self.serve("--token-file", self.file("token", TOKEN), "--behind-proxy", "--host", "spex.example")
+        answer, _ = self.ask("/metrics", Host="spex.example", Origin="https://spex.example", Authorization="Bearer " + TOKEN)
+        self.assertEqual(answer.status, 200)
+        self.server.terminate()
+        self.assertIn("no TLS here", self.server.stderr.read())
+
+    def test_signals_end_it(self):
+        for number in signal.SIGINT, signal.SIGTERM:
+            self.serve()
+            idle = socket.create_connection(("127.0.0.1", self.port))
+            self.addCleanup(idle.close)
+            self.server.send_signal(number)
+            self.assertEqual(self.server.wait(), 0)
+
+
+if __name__ == "__main__":
+    Programs.spex, Programs.live, EXAMPLES = map(os.path.abspath, sys.argv[1:4])
+    EXAMPLES = os.path.join(EXAMPLES, "examples", "monitoring")
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums over processes, and the text of /metrics that is made of them. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../check.h"
+#include "profile/figures.h"
+#include "tools/serve/metrics.h"
+
+/* A process with a probe `query` (lat), whose ticks are nanoseconds. */
+struct made {
+    struct spex_profile profile;
+    struct spex_profile_row row;
+    struct spex_profile_type type;
+    struct spex_values values;
+};
+
+static void add_times(struct made *made, uint64_t ns, uint64_t count) {
+    struct spex_values *values = &made->values;
+    double weight = values->weight + (double)count;
+    spex_histogram_add(&values->histogram, ns, count);
+    values->mean += (double)count * ((double)ns - values->mean) / weight;
+    values->weight = weight;
+    made->row.probe.records += count;
+    made->row.probe.weight = weight;
+    made->row.probe.count = weight;
+}
+
+static void make(struct made *made, const char *name) {
+    memset(made, 0, sizeof(*made));
+    spex_values_clear(&made->values);
+    made->row.probe = (struct spex_profile_probe){.probe_type = SPEX_LAT,
+                                                  .probe_id = 3,
+                                                  .declared = 4,
+                                                  .series = 1,
+                                                  .sites = 1,
+                                                  .sites_on = 1,
+                                                  .period = 1,
+                                                  .period_last = 1,
+                                                  .on_seconds = 2};
+    snprintf(made->row.probe.name, sizeof(made->row.probe.name), "%s", name);
+    made->row.values[0] = &made->values;
+    made->type.probe_type = SPEX_LAT;
+    made->profile = (struct spex_profile){
+        .types = &made->type, .type_count = 1, .rows = &made->row, .row_count = 1};
+    made->profile.process.ticks_per_second = 1e9;
+    made->profile.process.sites = made->profile.process.sites_on = 1;
+}
+
+static double bucket(const struct spex_sums *sums, const char *bound) {
+    for (size_t b = 0; b < SPEX_SUMS_BOUNDS; b++)
+        if (strcmp(spex_sums_bound_texts[b], bound) == 0)
+            return sums->probes[0].buckets[b];
+    fail();
+    return 0;
+}
+
+static void bounds_are_what_their_texts_say(void **state) {
+    (void)state;
+    for (size_t b = 0; b < SPEX_SUMS_BOUNDS; b++)
+        assert_true(strtod(spex_sums_bound_texts[b], NULL) == spex_sums_bounds[b]);
+}
+
+static void buckets_hold_the_times_up_to_their_bounds(void **state) {
+    (void)state;
+    static struct made made;
+    struct spex_sums sums = {.probes = NULL};
+    make(&made, "query");
+    add_times(&made, 1500, 10);
+    add_times(&made, 3000000, 5);
+    add_times(&made, 200000000000, 1);
+    assert_int_equal(spex_sums_of(&sums, &made.profile, 10), 0);
+    assert_true(bucket(&sums, "1e-06") == 0);
+    assert_true(bucket(&sums, "2e-06") == 10);
+    assert_true(bucket(&sums, "0.002") == 10);
+    assert_true(bucket(&sums, "0.005") == 15);
+    assert_true(bucket(&sums, "100.0") == 15);
+    assert_true(sums.probes[0].buckets[SPEX_SUMS_BOUNDS] == 16);
+    assert_float_equal(sums.probes[0].sum[0], 200.015015, 1e-6);
+    spex_sums_free(&sums);
+}
+
+/* As in the table: what the clock takes is taken off. */
+static void times_are_corrected_as_figures_are(void **state) {
+    (void)state;
+    static struct made made;
+    struct spex_sums sums = {.probes = NULL};
+    struct spex_figures figures;
+    make(&made, "query");
+    made.type.measured = 1;
+    made.type.empty = 20;
+    add_times(&made, 110, 4);
+    assert_int_equal(spex_sums_of(&sums, &made.profile, 10), 0);
+    assert_true(bucket(&sums, "1e-07") == 4);
+    assert_true(bucket(&sums, "5e-08") == 0);
+    spex_figures_of(&made.profile, &made.row, 0, &figures);
+    assert_float_equal(sums.probes[0].sum[0], 4 * figures.mean / 1e9, 1e-15);
+    spex_sums_free(&sums);
+}
+
+static void times_wait_for_the_length_of_a_tick(void **state) {
+    (void)state;
+    static struct made made;
+    struct spex_sums sums = {.probes = NULL};
+    make(&made, "query");
+    add_times(&made, 110, 4);
+    made.profile.process.ticks_per_second = 0;
+    assert_int_equal(spex_sums_of(&sums, &made.profile, 10), 0);
+    assert_int_equal(sums.probes[0].series, 0);
+    spex_sums_free(&sums);
+}
+
+static void processes_of_a_program_are_added(void **state) {
+    (void)state;
+    static struct made one, other;
+    struct spex_sums a = {.probes = NULL}, b = a, all = a;
+    make(&one, "query");
+    make(&other, "query");
+    add_times(&one, 1500, 10);
+    add_times(&other, 1500, 5);
+    one.row.probe.period = 8;
+    other.row.probe.period = 0;
+    /* The same probe may have another number in another process. */
+    other.row.probe.probe_id = 77;
+    other.row.probe.declared = SPEX_PROFILE_NO_ID;
+    assert_int_equal(spex_sums_of(&a, &one.profile, 10), 0);
+    assert_int_equal(spex_sums_of(&b, &other.profile, 10), 0);
+    assert_int_equal(spex_sums_add(&all, &a, 10, true), 0);
+    assert_int_equal(spex_sums_add(&all, &b, 10, true), 0);
+    assert_int_equal(all.count, 1);
+    assert_true(bucket(&all, "2e-06") == 15);
+    assert_int_equal(all.probes[0].period, 8);
+    assert_int_equal(all.sites, 2);
+    /* A process that has gone leaves counters, and nothing of the present. */
+    spex_sums_free(&all);
+    assert_int_equal(spex_sums_add(&all, &a, 10, false), 0);
+    assert_true(bucket(&all, "2e-06") == 10);
+    assert_int_equal(all.probes[0].period, 0);
+    assert_int_equal(all.sites, 0);
+    spex_sums_free(&a);
+    spex_sums_free(&b);
+    spex_sums_free(&all);
+}
+
+/* A correction that grows moves times to lower buckets; estimates of losses may fall. */
+static void counters_that_were_shown_do_not_fall(void **state) {
+    (void)state;
+    static struct made made;
+    struct spex_sums now = {.probes = NULL}, shown = now;
+    make(&made, "query");
+    add_times(&made, 110, 4);
+    made.row.probe.lost = 9;
+    assert_int_equal(spex_sums_of(&now, &made.profile, 10), 0);
+    assert_int_equal(spex_sums_raise(&shown, &now, 10), 0);
+    made.type.measured = 1;
+    made.type.empty = 20;
+    made.row.probe.lost = 3;
+    made.row.probe.period = 0;
+    assert_int_equal(spex_sums_of(&now, &made.profile, 10), 0);
+    assert_int_equal(spex_sums_raise(&shown, &now, 10), 0);
+    assert_true(shown.probes[0].counts[SPEX_SUMS_LOST] == 9);
+    assert_true(bucket(&shown, "1e-07") == 4);
+    assert_true(shown.probes[0].buckets[SPEX_SUMS_BOUNDS] == 4);
+    assert_int_equal(shown.probes[0].period, 0);
+    spex_sums_free(&now);
+    assert_int_equal(spex_sums_raise(&shown, &now, 10), 0);
+    assert_true(bucket(&shown, "1e-07") == 4);
+    spex_sums_free(&shown);
+}
+
+static void probes_beyond_the_limit_are_counted(void **state) {
+    (void)state;
+    static struct made one, other;
+    struct spex_sums a = {.probes = NULL}, b = a, all = a;
+    make(&one, "a");
+    make(&other, "b");
+    assert_int_equal(spex_sums_of(&a, &one.profile, 10), 0);
+    assert_int_equal(spex_sums_of(&b, &other.profile, 10), 0);
+    assert_int_equal(spex_sums_add(&all, &b, 1, true), 0);
+    assert_int_equal(spex_sums_add(&all, &a, 1, true), 0);
+    assert_int_equal(all.count, 1);
+    assert_string_equal(all.probes[0].name, "b");
+    assert_int_equal(all.left_out, 1);
+    assert_int_equal(spex_sums_of(&a, &one.profile, 0), 0);
+    assert_int_equal(a.left_out, 1);
+    spex_sums_free(&a);
+    spex_sums_free(&b);
+    spex_sums_free(&all);
+}
+
+/* The text of one program with one probe. Free it. */
+static char *text_of(const char *program, struct made *made, bool open) {
+    struct spex_sums sums = {.probes = NULL};
+    const struct spex_metrics_server server = {.refused = 2};
+    const struct spex_metrics_program list = {program, &sums, 1, 0};
+    char *text;
+    size_t bytes;
+    assert_int_equal(spex_sums_of(&sums, &made->profile, 10), 0);
+    FILE *out = open_memstream(&text, &bytes);
+    spex_metrics_write(out, open, &list, 1, &server);
+    fclose(out);
+    spex_sums_free(&sums);
+    return text;
+}
+
+static void assert_has(const char *text, const char *line) {
+    if (!strstr(text, line))
+        fail_msg("no \"%s\" in:\n%s", line, text);
+}
+
+static void formats_differ_in_names_and_the_end(void **state) {
+    (void)state;
+    static struct made made;
+    make(&made, "query");
+    add_times(&made, 1500, 10);
+    char *text = text_of("nginx", &made, true), *plain = text_of("nginx", &made, false);
+    assert_has(text, "\n# TYPE spex_probe_executions counter\n"
+                     "spex_probe_executions_total{program=\"nginx\",probe=\"query\",type=\"lat\"} "
+                     "10\n");
+    assert_has(text, "\n# UNIT spex_probe_duration_seconds seconds\n");
+    assert_has(text, "spex_probe_duration_seconds_bucket{program=\"nginx\",probe=\"query\","
+                     "type=\"lat\",le=\"1.0\"} 10\n");
+    assert_has(text, "type=\"lat\",le=\"+Inf\"} 10\n");
+    assert_has(text, "spex_serve_refused_requests_total 2\n");
+    assert_string_equal(text + strlen(text) - 6, "# EOF\n");
+    assert_has(plain, "\n# TYPE spex_probe_executions_total counter\n");
+    assert_null(strstr(plain, "# UNIT"));
+    assert_null(strstr(plain, "# EOF"));
+    free(text);
+    free(plain);
+}
+
+/* A name may hold what has a meaning in the format. */
+static void labels_are_escaped(void **state) {
+    (void)state;
+    static struct made made;
+    make(&made, "a\"} 1\n\\");
+    char *text = text_of("x\"y", &made, true);
+    assert_has(text,
+               "spex_probe_period{program=\"x\\\"y\",probe=\"a\\\"} 1\\n\\\\\",type=\"lat\"} 1\n");
+    free(text);
+}
+
+static void values_that_are_no_times_have_sums(void **state) {
+    (void)state;
+    static struct made made;
+    make(&made, "");
+    made.row.probe.probe_type = made.type.probe_type = SPEX_SNAPSHOT;
+    add_times(&made, 7, 3);
+    char *text = text_of("p", &made, true);
+    assert_has(text, "spex_probe_value_sum{program=\"p\",probe=\"3\",type=\"snapshot\","
+                     "value=\"v0\"} 21\n");
+    assert_has(text, "value=\"v0\"} 3\n");
+    assert_null(strstr(text, "_bucket"));
+    free(text);
+}
+
+static void openmetrics_is_for_who_wants_it(void **state) {
+    (void)state;
+    assert_false(spex_metrics_wants_open(NULL));
+    assert_false(spex_metrics_wants_open(""));
+    assert_false(spex_metrics_wants_open("*/*"));
+    assert_false(spex_metrics_wants_open("text/plain;version=0.0.4"));
+    assert_true(spex_metrics_wants_open(
+        "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;"
+        "q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"));
+    assert_true(spex_metrics_wants_open("text/plain; q=0.5, Application/OpenMetrics-Text"));
+    assert_false(spex_metrics_wants_open("application/openmetrics-text;q=0"));
+    assert_false(spex_metrics_wants_open("text/plain, application/openmetrics-text; q=0.9"));
+    assert_false(spex_metrics_wants_open(",,;;q=,"));
+    assert_false(spex_metrics_wants_open("application/openmetrics-text;q="));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bounds_are_what_their_texts_say),
+        cmocka_unit_test(buckets_hold_the_times_up_to_their_bounds),
+        cmocka_unit_test(times_are_corrected_as_figures_are),
+        cmocka_unit_test(times_wait_for_the_length_of_a_tick),
+        cmocka_unit_test(processes_of_a_program_are_added),
+        cmocka_unit_test(counters_that_were_shown_do_not_fall),
+        cmocka_unit_test(probes_beyond_the_limit_are_counted),
+        cmocka_unit_test(formats_differ_in_names_and_the_end),
+        cmocka_unit_test(labels_are_escaped),
+        cmocka_unit_test(values_that_are_no_times_have_sums),
+        cmocka_unit_test(openmetrics_is_for_who_wants_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* Leases of selections, by times that the test sets. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <spex/record.h>
+
+#include "selections.h"
+
+/* A selection with the requests of a test: "60 +query" leases "+query" until 60, and "0 query"
+ * selects query. */
+static void request(struct spex_selection *present, const char *text) {
+    int skipped = 0;
+    unsigned long until = 0;
+    assert_int_equal(sscanf(text, "%lu %n", &until, &skipped), 1);
+    struct spex_selection change = parsed(text + skipped);
+    assert_int_equal(until ? spex_selection_lease(present, &change, until)
+                           : spex_selection_change(present, &change),
+                     0);
+    assert_null(change.items);
+}
+
+/* The period of a LAT probe; 0: it is off. */
+static uint32_t period(const struct spex_selection *selection, const char *name) {
+    const struct spex_selection_probe probe = {
+        .name = name, .file = "net.c", .type = SPEX_LAT, .subsample = SC, .id = 1};
+    return spex_selection_sampling(selection, &probe).period;
+}
+
+/* Of the probes a and b. */
+static void expect(const struct spex_selection *selection, uint32_t a, uint32_t b) {
+    assert_int_equal(period(selection, "a"), a);
+    assert_int_equal(period(selection, "b"), b);
+}
+
+/* What is selected from a time on; whether a lease has ended then. */
+static void expect_at(struct spex_selection *selection, uint64_t now, bool ended, uint32_t a,
+                      uint32_t b) {
+    assert_int_equal(spex_selection_expire(selection, now), ended);
+    expect(selection, a, b);
+}
+
+static void what_was_selected_holds_again(void **state) {
+    struct spex_selection selection = {0};
+    (void)state;
+    request(&selection, "0 a@7");
+    request(&selection, "60 +a@3,b@5");
+    expect_at(&selection, 59, false, 3, 5);
+    expect_at(&selection, 60, true, 7, 0);
+    expect_at(&selection, 61, false, 7, 0);
+    spex_selection_free(&selection);
+}
+
+static void a_lease_that_replaces_is_no_change_of_what_it_stands_for(void **state) {
+    struct spex_selection selection = {0};
+    (void)state;
+    request(&selection, "0 *@7,b@9");
+    request(&selection, "60 b@5");
+    expect(&selection, 0, 5);
+    request(&selection, "70 off");
+    expect(&selection, 0, 0);
+    expect_at(&selection, 60, false, 0, 0);
+    expect_at(&selection, 70, true, 7, 9);
+    assert_int_equal(selection.count, 2);
+    spex_selection_free(&selection);
+}
+
+static void overlapping_leases_end_each_by_itself(void **state) {
+    struct spex_selection selection = {0};
+    (void)state;
+    request(&selection, "60 +a@3");
+    request(&selection, "30 +a@4,b@5");
+    expect(&selection, 4, 5);
+    expect_at(&selection, 30, true, 3, 0);
+    request(&selection, "90 +b@6");
+    expect_at(&selection, 60, true, 0, 6);
+    expect_at(&selection, 90, true, 0, 0);
+    assert_int_equal(selection.count, 0);
+    spex_selection_free(&selection);
+}
+
+static void a_renewal_replaces_what_it_renews(void **state) {
+    struct spex_selection selection = {0};
+    char text[64];
+    (void)state;
+    for (unsigned n = 1; n <= 5000; n++) {
+        snprintf(text, sizeof(text), "%u %s", n, n % 2 ? "a@3" : "+a@3,b@5");
+        request(&selection, text);
+        assert_true(selection.count <= 4);
+    }
+    expect_at(&selection, 4999, true, 3, 5);
+    expect_at(&selection, 5000, true, 0, 0);
+    spex_selection_free(&selection);
+}
+
+static void a_shorter_lease_of_the_same_ends_nothing(void **state) {
+    struct spex_selection selection = {0};
+    (void)state;
+    request(&selection, "60 +a@3");
+    request(&selection, "30 +a@3");
+    expect_at(&selection, 30, true, 3, 0);
+    expect_at(&selection, 60, true, 0, 0);
+    spex_selection_free(&selection);
+}
+
+static void who_selects_for_good_ends_the_leases_of_that(void **state) {
+    struct spex_selection selection = {0};
+    uint64_t last;
+    (void)state;
+    request(&selection, "60 +a@3,b@5");
+    request(&selection, "0 +a@off");
+    expect(&selection, 0, 5);
+    assert_int_equal(spex_selection_leases(&selection, &last), 60);
+    request(&selection, "0 +*:lat@off");
+    expect(&selection, 0, 0);
+    /* An item of all types, of which the one above has turned off LAT alone. */
+    assert_int_equal(spex_selection_leases(&selection, &last), 60);
+    request(&selection, "0 +*@off");
+    assert_int_equal(spex_selection_leases(&selection, &last), 0);
+    request(&selection, "60 +a@3,b@5");
+    request(&selection, "0 off");
+    expect(&selection, 0, 0);
+    assert_int_equal(selection.count, 0);
+    request(&selection, "60 a@3");
+    request(&selection, "0 b@5");
+    expect(&selection, 0, 5);
+    assert_int_equal(selection.count, 1);
+    spex_selection_free(&selection);
+}
+
+static void a_selection_for_good_beside_a_lease_stays(void **state) {
+    struct spex_selection selection = {0};
+    (void)state;
+    request(&selection, "60 +a@3");
+    request(&selection, "0 +b@5");
+    expect_at(&selection, 60, true, 0, 5);
+    request(&selection, "90 a@3");
+    request(&selection, "0 +a@4");
+    expect(&selection, 4, 0);
+    expect_at(&selection, 90, true, 4, 5);
+    spex_selection_free(&selection);
+}
+
+/* What a program needs itself is not the user's to lease. */
+static void no_item_decides_where_a_lease_replaces(void **state) {
+    const struct spex_selection_probe probe = {.name = "c", .type = SPEX_LAT, .id = 3};
+    struct spex_selection selection = {0};
+    (void)state;
+    request(&selection, "0 *@off");
+    assert_non_null(spex_selection_decider(&selection, &probe));
+    request(&selection, "60 a");
+    assert_null(spex_selection_decider(&selection, &probe));
+    spex_selection_free(&selection);
+}
+
+static void expect_texts(const struct spex_selection *selection, const char *held,
+                         const char *leased) {
+    char text[64];
+    assert_int_equal(spex_selection_text(selection, text, sizeof(text)), 0);
+    assert_string_equal(text, held);
+    assert_int_equal(spex_selection_leased_text(selection, text, sizeof(text)), 0);
+    assert_string_equal(text, leased);
+}
+
+static void leases_are_told_apart(void **state) {
+    struct spex_selection selection = {0};
+    char small[8];
+    (void)state;
+    expect_texts(&selection, "off", "");
+    request(&selection, "60 +a@3,b");
+    expect_texts(&selection, "off", "+a@3,b");
+    request(&selection, "0 +c@5,d");
+    expect_texts(&selection, "c@5,d", "+a@3,b");
+    request(&selection, "70 off");
+    expect_texts(&selection, "c@5,d", "off");
+    request(&selection, "80 e,ffffff");
+    expect_texts(&selection, "c@5,d", "e,ffffff");
+    assert_int_equal(spex_selection_leased_text(&selection, small, sizeof(small)), -E2BIG);
+    assert_string_equal(small, "");
+    assert_int_equal(spex_selection_leased_text(&selection, NULL, 0), -E2BIG);
+    spex_selection_free(&selection);
+}
+
+static void a_selection_holds_a_limited_number_of_leases(void **state) {
+    struct spex_selection selection = {0};
+    char text[64];
+    (void)state;
+    for (unsigned n = 0; n < SPEX_SELECTION_ITEMS_MAX; n++) {
+        snprintf(text, sizeof(text), "%u +a@3", 2 * SPEX_SELECTION_ITEMS_MAX - n);
+        request(&selection, text);
+    }
+    struct spex_selection change = parsed("+a@3");
+    assert_int_equal(spex_selection_lease(&selection, &change, 1), -E2BIG);
+    assert_int_equal(selection.count, SPEX_SELECTION_ITEMS_MAX);
+    request(&selection, "5000 +a@4");
+    assert_int_equal(selection.count, 1);
+    spex_selection_free(&selection);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_selected_holds_again),
+        cmocka_unit_test(a_lease_that_replaces_is_no_change_of_what_it_stands_for),
+        cmocka_unit_test(overlapping_leases_end_each_by_itself),
+        cmocka_unit_test(a_renewal_replaces_what_it_renews),
+        cmocka_unit_test(a_shorter_lease_of_the_same_ends_nothing),
+        cmocka_unit_test(who_selects_for_good_ends_the_leases_of_that),
+        cmocka_unit_test(a_selection_for_good_beside_a_lease_stays),
+        cmocka_unit_test(no_item_decides_where_a_lease_replaces),
+        cmocka_unit_test(leases_are_told_apart),
+        cmocka_unit_test(a_selection_holds_a_limited_number_of_leases),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

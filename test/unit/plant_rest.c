@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* What the controller asks that the simulated process (plant.h) has nothing of: it polls nothing,
+ * samples no kernels, and has one thread. */
+#include "../check.h"
+#include "collect/metrics.h"
+#include "kernels/sampling_budget.h"
+#include "rate/occupancy_sampler.h"
+#include "ring/doorbell.h"
+#include "site/cost.h"
+#include "text/message.h"
+
+void spex_metrics_lock(void) {
+}
+
+void spex_metrics_unlock(void) {
+}
+
+uint64_t spex_sampling_budget_spent_ns(void) {
+    return 0;
+}
+
+void spex_doorbell_ring(void) {
+}
+
+double spex_cost_polled(void) {
+    return 0;
+}
+
+double spex_occupancy_sampler_cost(void) {
+    return 0;
+}
+
+void spex_occupancy_sampler_set(double frequency) {
+    (void)frequency;
+}
+
+struct spex_occupancy spex_occupancy_sampler_occupancy(uint32_t first) {
+    (void)first;
+    return (struct spex_occupancy){0};
+}
+
+void spex_metrics_sums(uint16_t probe_id, uint32_t probe_type, double *weight, double *sum) {
+    (void)probe_id;
+    (void)probe_type;
+    *weight = *sum = 0;
+}
+
+void spex_message(const char *format, ...) {
+    (void)format;
+    fail_msg("the controller has something to tell: %s", format);
+}

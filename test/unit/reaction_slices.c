@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* Probes whose executions alone cost more than the budget, so that they are on in slices of the
+ * time: in virtual time, on a simulated program (plant.h). */
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../check.h"
+#include "plant.h"
+#include "site/registry.h"
+
+/* Forty seconds of what cannot even be counted within the budget. */
+static double falling_rate(const void *context, unsigned probe, double seconds) {
+    (void)context;
+    (void)probe;
+    return seconds < 40 ? 5e7 : 5e5;
+}
+
+static void a_probe_in_slices_comes_back(void **state) {
+    const struct plant_options options = {.share = 0.01,
+                                          .cpus = 1,
+                                          .probes = 1,
+                                          .skip_ns = 1.6,
+                                          .record_ns = 24,
+                                          .seconds = 110,
+                                          .rate = falling_rate};
+    (void)state;
+    plant_run(&options);
+    assert_true(plant_worst(0, 110, 1) <= 1.5);
+    assert_true(plant_mean(5, 40) > 0.8);
+    assert_true(plant_mean(5, 40) < 1.06);
+    for (double t = 42; t < 110; t += 0.1)
+        assert_int_not_equal(plant_period(0, t), SPEX_SITE_HELD);
+    assert_true(plant_mean(106, 110) > 0.6);
+}
+
+/* From 40 s on the budget pays for the mean of the executions, and not for that of a burst. */
+static double bursty_rate(const void *context, unsigned probe, double seconds) {
+    (void)context;
+    (void)probe;
+    if (seconds < 40)
+        return 5e7;
+    return fmod(seconds, 0.04) < 0.02 ? 8e6 : 0;
+}
+
+static void bursts_within_the_budget_end_slices(void **state) {
+    const struct plant_options options = {.share = 0.01,
+                                          .cpus = 1,
+                                          .probes = 1,
+                                          .skip_ns = 1.6,
+                                          .record_ns = 24,
+                                          .seconds = 140,
+                                          .rate = bursty_rate};
+    (void)state;
+    plant_run(&options);
+    assert_true(plant_worst(0, 140, 1) <= 1.5);
+    for (double t = 45; t < 140; t += 0.1)
+        assert_int_not_equal(plant_period(0, t), SPEX_SITE_HELD);
+}
+
+/* The first probe is busy; the others execute now and then. */
+struct busy_and_rare {
+    double busy, rare;
+};
+
+static double busy_and_rare_rate(const void *context, unsigned probe, double seconds) {
+    const struct busy_and_rare *rates = context;
+    (void)seconds;
+    return probe == 0 ? rates->busy : rates->rare;
+}
+
+/* The share of the time from 1 s on that the probe was held off. */
+static double share_held(unsigned probe, double until) {
+    double held = 0, all = 0;
+    for (double t = 1; t < until; t += 1e-3, all++)
+        held += plant_period(probe, t) == SPEX_SITE_HELD;
+    return held / all;
+}
+
+/* The example of docs/rate_policies.md, which holds all probes off where their executions alone
+ * cost more than the budget. */
+extern const struct spex_rate_policy_ops spex_rate_policy;
+
+static void run_busy_and_rare(const struct busy_and_rare *rates, double skip_ns, double pass_ns) {
+    const struct plant_options options = {.share = 0.02,
+                                          .cpus = 1,
+                                          .probes = 2,
+                                          .skip_ns = skip_ns,
+                                          .record_ns = 40,
+                                          .pass_ns = pass_ns,
+                                          .seconds = 20,
+                                          .policy = &spex_rate_policy,
+                                          .rate = busy_and_rare_rate,
+                                          .scenario = rates};
+    plant_run(&options);
+}
+
+/* Five hundred passes a second, as on a machine that is busy, would cost more than the budget. */
+static void looks_at_a_rare_probe_cost_little(void **state) {
+    static const struct busy_and_rare rates = {1.5e6, 15};
+    (void)state;
+    run_busy_and_rare(&rates, 2.5, 60e3);
+    assert_true(share_held(0, 20) <= 0);
+    assert_true(share_held(1, 20) <= 0);
+}
+
+static void what_is_rare_is_recorded_beside_slices(void **state) {
+    static const struct busy_and_rare rates[] = {{2e7, 3}, {2e7, 15}, {5e7, 50}};
+    (void)state;
+    for (size_t r = 0; r < COUNT_OF(rates); r++) {
+        run_busy_and_rare(&rates[r], 1.6, 3e3);
+        assert_true(share_held(0, 20) > 0.3);
+        assert_true(share_held(1, 20) <= 0);
+        assert_true(plant_mean(1, 20) > 0.8);
+        assert_true(plant_worst(0, 20, 1) <= 1.5);
+    }
+}
+
+/* A hot program: steady, or in bursts of random or fixed lengths, or ever faster. */
+struct hot {
+    unsigned seed;
+    double length; /* of a burst and the pause after it; 0: it is steady */
+    double share;  /* of bursts */
+    double rise;   /* of the rate, a second */
+    bool regular;
+};
+
+static double hot_rate(const void *context, unsigned probe, double seconds) {
+    const struct hot *hot = context;
+    (void)probe;
+    double rate = 3e7 * (1 + hot->rise * seconds);
+    if (hot->length <= 0)
+        return rate;
+    uint64_t seed = hot->seed * 100003 + (uint64_t)(seconds / hot->length);
+    double part = fmod(seconds, hot->length) / hot->length;
+    double share = hot->regular ? hot->share : hot->share * 0x1p-63 * (double)random_next(&seed);
+    return part < share ? rate / hot->share : 0;
+}
+
+/* Whether the interval that is told holds the executions while the probe was held off. */
+static bool held_is_told(struct hot hot, unsigned seed) {
+    hot.seed = seed;
+    const struct plant_options options = {.share = 0.02,
+                                          .cpus = 1,
+                                          .probes = 1,
+                                          .skip_ns = 2.5,
+                                          .record_ns = 40,
+                                          .seed = 7919 * seed,
+                                          .seconds = 4,
+                                          .rate = hot_rate,
+                                          .scenario = &hot};
+    plant_run(&options);
+    struct plant_held held = plant_held(0);
+    assert_true(held.told.margin > 0);
+    assert_true(plant_mean(0, 4) > 0.5);
+    assert_true(hot.length > 0 || held.told.margin < 0.5 * held.truth);
+    return fabs(held.told.count - held.truth) <= held.told.margin;
+}
+
+static void executions_while_held_off_are_in_their_interval(void **state) {
+    static const struct hot hots[] = {
+        {.rise = 0},
+        {.rise = 1},
+        {.length = 0.003, .share = 0.5, .regular = true},
+        {.length = 0.013, .share = 0.5},
+        {.length = 0.2, .share = 0.5},
+        {.length = 0.013, .share = 0.1},
+    };
+    enum { SEEDS = 40 };
+    unsigned told = 0;
+    (void)state;
+    for (unsigned h = 0; h < COUNT_OF(hots); h++)
+        for (unsigned seed = 1; seed <= SEEDS; seed++)
+            told += held_is_told(hots[h], seed);
+    assert_true(told >= 0.95 * SEEDS * COUNT_OF(hots));
+}
+
+/* A hot program whose executions beside cache misses are `dearer` than calibrated, with a witness
+ * or without. */
+static void run_dear(double dearer, unsigned probes, double seconds, uint64_t seed) {
+    static const struct busy_and_rare rates = {4e7, 4e5};
+    const struct plant_options options = {.share = 0.02,
+                                          .cpus = 1,
+                                          .probes = probes,
+                                          .skip_ns = 1.0 * dearer,
+                                          .record_ns = 20 * dearer,
+                                          .dearer = dearer,
+                                          .seed = seed,
+                                          .seconds = seconds,
+                                          .rate = busy_and_rare_rate,
+                                          .scenario = &rates};
+    plant_run(&options);
+}
+
+/* Of half a second, in which no experiment comes to an end. */
+static void short_programs_keep_their_budget(void **state) {
+    static const double dearers[] = {1, 3, 5};
+    (void)state;
+    for (size_t d = 0; d < COUNT_OF(dearers); d++)
+        for (unsigned probes = 1; probes <= 2; probes++)
+            for (uint64_t seed = 1; seed <= 20; seed++) {
+                run_dear(dearers[d], probes, 0.5, seed);
+                assert_true(plant_mean(0, 0.5) < 1.3);
+            }
+}
+
+/* By what the program does in slices and beside them. */
+static void slices_tell_what_a_probe_costs(void **state) {
+    static const double dearers[] = {0.7, 1, 3, 5, 8, 12};
+    (void)state;
+    for (size_t d = 0; d < COUNT_OF(dearers); d++)
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            run_dear(dearers[d], 2, 20, seed);
+            assert_true(plant_worst(0, 20, 1) < 1.5);
+            assert_true(plant_mean(2, 20) > 0.6);
+            assert_true(plant_mean(2, 20) < 1.06);
+        }
+}
+
+/* Where no other probe witnesses what it costs. */
+static void caution_has_an_end(void **state) {
+    (void)state;
+    run_dear(1, 1, 5, 1);
+    assert_true(plant_mean(0, 0.5) < 0.6);
+    assert_true(plant_mean(2, 5) > 0.8);
+}
+
+/* Two probes in a region with `passes` a second, in which they execute `busy` and `rare` times. */
+static struct plant_options in_region(const struct busy_and_rare *rates, double passes,
+                                      double share, uint64_t seed) {
+    return (struct plant_options){.share = share,
+                                  .cpus = 1,
+                                  .probes = 2,
+                                  .passes = passes,
+                                  .region_ns = 1.5,
+                                  .call_ns = 10,
+                                  .weight = 4,
+                                  .skip_ns = 0.2,
+                                  .record_ns = 40,
+                                  .seed = seed,
+                                  .seconds = 12,
+                                  .rate = busy_and_rare_rate,
+                                  .scenario = rates};
+}
+
+/* Where passes alone cost more than the budget, be it that no probe executes in most of them. What
+ * the two probes have executed while they were held off is in the interval that is told. */
+static void regions_are_on_in_slices(void **state) {
+    static const struct busy_and_rare rates[] = {{1e8, 1e8}, {2e8, 1e3}, {1e8, 1e3},
+                                                 {1e5, 1e5}, {1e3, 10},  {0, 0}};
+    static const double shares[] = {0.005, 0.02};
+    unsigned told = 0, asked = 0;
+    (void)state;
+    for (size_t r = 0; r < COUNT_OF(rates); r++)
+        for (size_t s = 0; s < COUNT_OF(shares); s++)
+            for (uint64_t seed = 1; seed <= 10; seed++) {
+                const struct plant_options options = in_region(&rates[r], 1e8, shares[s], seed);
+                plant_run(&options);
+                assert_true(plant_worst(0, 12, 1) <= 1.5);
+                assert_true(plant_mean(2, 12) > 0.6);
+                assert_true(plant_mean(2, 12) < 1.06);
+                assert_true(share_held(0, 12) > 0.3);
+                for (unsigned p = 0; p < 2; p++, asked++) {
+                    struct plant_held held = plant_held(p);
+                    assert_true(held.told.margin >= 0);
+                    told += fabs(held.told.count - held.truth) <= held.told.margin;
+                }
+            }
+    assert_true(told >= 0.95 * asked);
+}
+
+/* A rare probe does not make the busy one beside it record all. */
+static void probes_of_a_region_have_one_period(void **state) {
+    static const struct busy_and_rare rates[] = {{2e6, 100}, {2e6, 2e6}, {3e5, 10}};
+    (void)state;
+    for (size_t r = 0; r < COUNT_OF(rates); r++) {
+        const struct plant_options options = in_region(&rates[r], 1e6, 0.02, r);
+        plant_run(&options);
+        assert_true(plant_worst(0, 12, 1) <= 1.5);
+        assert_true(plant_mean(2, 12) > 0.6);
+        assert_true(plant_mean(2, 12) < 1.06);
+        assert_true(share_held(0, 12) <= 0);
+        for (double t = 1; t < 12; t += 0.1)
+            assert_int_equal(plant_period(0, t), plant_period(1, t));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(regions_are_on_in_slices),
+        cmocka_unit_test(probes_of_a_region_have_one_period),
+        cmocka_unit_test(a_probe_in_slices_comes_back),
+        cmocka_unit_test(bursts_within_the_budget_end_slices),
+        cmocka_unit_test(looks_at_a_rare_probe_cost_little),
+        cmocka_unit_test(what_is_rare_is_recorded_beside_slices),
+        cmocka_unit_test(short_programs_keep_their_budget),
+        cmocka_unit_test(slices_tell_what_a_probe_costs),
+        cmocka_unit_test(caution_has_an_end),
+        cmocka_unit_test(executions_while_held_off_are_in_their_interval),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

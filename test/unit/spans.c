@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/* Spans in a running program: what is recorded, and what has become of those without a record. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <spex/probe.h>
+#include <spex/spex.h>
+
+#include "../children.h"
+#include "../status.h"
+#include "seen.h"
+#include "site/registry.h"
+#include "spans/open_spans.h"
+
+enum { REQUEST = 3, OTHER = 4 };
+
+SPEX_PROBE_NAME(REQUEST, "spans.request");
+
+#define ALONE __attribute__((noinline)) static void
+
+ALONE request_begin(uint64_t key) {
+    SPEX_SPAN_BEGIN(REQUEST, key);
+}
+
+ALONE request_end(uint64_t key) {
+    SPEX_SPAN_END(REQUEST, key);
+}
+
+ALONE other_begin(uint64_t key) {
+    SPEX_SPAN_BEGIN(OTHER, key);
+}
+
+ALONE other_end(uint64_t key) {
+    SPEX_SPAN_END(OTHER, key);
+}
+
+static void start(const char *probes) {
+    const struct spex_options options = {
+        .size = sizeof(options), .probes = probes, .out = "/dev/null", .ring_records = 65536};
+    seen_start();
+    assert_int_equal(spex_start(&options), 0);
+}
+
+static const struct spex_site_info *first_of(uint16_t probe_id) {
+    uint32_t i = 0;
+    while (spex_site_info(i)->probe_type != SPEX_SPAN || spex_site_info(i)->probe_id != probe_id)
+        assert_true(++i < spex_sites_count());
+    return spex_site_info(i);
+}
+
+static struct spex_span_sums sums(void) {
+    return spex_open_spans_sums(&spex_open_spans, first_of(REQUEST)->probe);
+}
+
+static void assert_sums(uint64_t open, uint64_t abandoned, uint64_t unmatched, uint64_t refused) {
+    struct spex_span_sums now = sums();
+    assert_int_equal(now.open, open);
+    assert_int_equal(now.counts.abandoned, abandoned);
+    assert_int_equal(now.counts.unmatched, unmatched);
+    assert_int_equal(now.counts.refused, refused);
+}
+
+static void *end_one(void *arg) {
+    uint32_t *thread = arg;
+    *thread = (uint32_t)gettid();
+    request_end(77);
+    return NULL;
+}
+
+static void a_span_ends_in_another_thread(void **state) {
+    pthread_t thread;
+    uint32_t ended_by = 0;
+    (void)state;
+    start("spans.request");
+    uint64_t before = spex_ticks();
+    request_begin(77);
+    assert_sums(1, 0, 0, 0);
+    assert_int_equal(pthread_create(&thread, NULL, end_one, &ended_by), 0);
+    pthread_join(thread, NULL);
+    assert_sums(0, 0, 0, 0);
+    uint64_t after = spex_ticks();
+    spex_stop();
+    assert_int_equal(seen_count, 1);
+    assert_int_equal(seen[0].probe_type, SPEX_SPAN);
+    assert_int_equal(seen[0].probe_id, REQUEST);
+    assert_int_equal(seen[0].thread_id, ended_by);
+    assert_int_equal(seen[0].weight, 1);
+    assert_int_equal(seen[0].field_count, 2);
+    assert_int_equal(seen[0].fields[1], 77);
+    assert_true(seen[0].timestamp <= after && seen[0].timestamp >= before);
+    assert_true(seen[0].timestamp - seen[0].fields[0] >= before);
+}
+
+static void *begin_one(void *arg) {
+    (void)arg;
+    request_begin(5);
+    return NULL;
+}
+
+static void a_span_outlives_the_thread_that_began_it(void **state) {
+    pthread_t thread;
+    (void)state;
+    start("*");
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(pthread_create(&thread, NULL, begin_one, NULL), 0);
+        pthread_join(thread, NULL);
+        request_end(5);
+    }
+    spex_stop();
+    assert_int_equal(seen_count, 3);
+}
+
+/* Probes and keys are told apart, in whatever order the ENDs come. */
+static void spans_overlap(void **state) {
+    (void)state;
+    start("*");
+    for (uint64_t k = 0; k < 100; k++) {
+        request_begin(k);
+        other_begin(k);
+    }
+    assert_sums(100, 0, 0, 0);
+    for (uint64_t k = 100; k-- > 0;)
+        request_end(k);
+    assert_sums(0, 0, 0, 0);
+    for (uint64_t k = 0; k < 100; k++)
+        other_end(k);
+    spex_stop();
+    assert_int_equal(seen_count, 200);
+    for (size_t r = 0; r < 200; r++) {
+        bool other = seen[r].probe_id == OTHER;
+        assert_int_equal(seen[r].fields[1], other ? r - 100 : 99 - r);
+    }
+}
+
+static void what_does_not_match_is_counted(void **state) {
+    (void)state;
+    start("*");
+    request_end(1);
+    request_begin(1);
+    request_begin(1); /* the former one never ends */
+    request_begin(2);
+    request_end(1);
+    request_end(1);
+    assert_sums(1, 1, 2, 0);
+    spex_stop();
+    assert_int_equal(seen_count, 1);
+}
+
+/* Executions are counted and chosen at BEGIN. A BEGIN that is not chosen takes the key all the
+ * same. */
+static void some_are_chosen(void **state) {
+    (void)state;
+    start("*@3");
+    for (uint64_t k = 1; k <= 30; k++)
+        request_begin(k);
+    assert_sums(10, 0, 0, 0);
+    request_begin(3);
+    assert_sums(9, 1, 0, 0);
+    for (uint64_t k = 1; k <= 30; k++)
+        request_end(k);
+    assert_sums(0, 1, 0, 0);
+    assert_true(sums().partial);
+    spex_stop();
+    assert_int_equal(seen_count, 9);
+    for (size_t r = 0; r < seen_count; r++) {
+        assert_int_equal(seen[r].fields[1] % 3, 0);
+        assert_int_equal(seen[r].weight, 3);
+    }
+}
+
+static void chance_chooses(void **state) {
+    double weight = 0;
+    (void)state;
+    start("*@~4");
+    for (uint64_t k = 1; k <= 4000; k++) {
+        request_begin(k);
+        request_end(k);
+    }
+    spex_stop();
+    for (size_t r = 0; r < seen_count; r++) {
+        assert_int_equal(seen[r].marks & SPEX_MARK_DRAWN, SPEX_MARK_DRAWN);
+        weight += seen[r].weight;
+    }
+    assert_in_range(weight, 3000, 5000);
+}
+
+/* Its execution belongs to the time before. */
+static void a_span_across_a_switch_makes_no_record(void **state) {
+    (void)state;
+    start("*");
+    request_begin(1);
+    assert_true(spex_set("off") == 0);
+    assert_sums(1, 0, 0, 0); /* it was open when the probe went off */
+    assert_true(spex_set("*") > 0);
+    assert_sums(0, 0, 0, 0);
+    request_end(1);
+    request_begin(2);
+    spex_set("off");
+    request_end(2);
+    spex_set("*");
+    request_begin(2); /* not abandoned: the former one may have ended */
+    request_end(2);
+    assert_sums(0, 0, 0, 0);
+    spex_stop();
+    assert_int_equal(seen_count, 1);
+    start("*");
+    request_end(1);
+    assert_sums(0, 0, 1, 0);
+    spex_stop();
+    assert_int_equal(seen_count, 0);
+}
+
+/* Another period, and so another generation, while it was on all the time. */
+static void a_span_across_a_change_of_the_period_keeps_its_weight(void **state) {
+    (void)state;
+    start("*");
+    request_begin(1);
+    assert_true(spex_set("*@~9") > 0);
+    assert_true(spex_set("*@5") > 0);
+    request_end(1);
+    spex_stop();
+    assert_int_equal(seen_count, 1);
+    assert_int_equal(seen[0].weight, 1);
+}
+
+static void the_child_of_a_fork_ends_no_span_of_its_parent(void **state) {
+    (void)state;
+    start("*");
+    request_begin(1);
+    pid_t child = fork();
+    if (child == 0) {
+        request_end(1);
+        _exit(spex_open_spans_sums(&spex_open_spans, first_of(REQUEST)->probe).open != 0 ||
+              status_now().produced != 0);
+    }
+    assert_int_equal(child_exit_status(child), 0);
+    request_end(1);
+    spex_stop();
+    assert_int_equal(seen_count, 1);
+}
+
+static void a_full_table_is_told(void **state) {
+    enum { MANY = SPEX_SPANS_OPEN + 1000 };
+    (void)state;
+    start("*");
+    for (uint64_t k = 0; k < MANY; k++)
+        request_begin(k);
+    struct spex_span_sums now = sums();
+    assert_int_equal(now.open + now.counts.refused, MANY);
+    assert_true(now.counts.refused >= 1000 && now.open > SPEX_SPANS_OPEN * 9 / 10);
+    assert_int_equal(status_now().unrecorded, now.counts.refused);
+    for (uint64_t k = MANY; k-- > RECORDS_MAX;)
+        request_begin(k); /* nothing of them was chosen twice */
+    spex_stop();
+}
+
+/* BEGIN and END of one probe in two files: a selection by one of them is one of both. */
+static void an_end_is_on_with_its_begin(void **state) {
+    static const char *const files[] = {"a.c", "b.c"};
+    static struct spex_site sites[2];
+    (void)state;
+    for (unsigned s = 0; s < 2; s++)
+        sites[s] = (struct spex_site){
+            .subsample = 4,
+            .line = 1,
+            .probe_id = 900,
+            .type_number = (uint8_t)SPEX_TYPE_NUMBER_(SPEX_SPAN),
+            .detail = (uint8_t)s,
+            .file_offset = (int64_t)((intptr_t)files[s] - (intptr_t)&sites[s].file_offset)};
+    spex_module_register(sites, sites + 2, NULL, NULL);
+    start("file=a.c");
+    bool loaded;
+    assert_true(sites[0].control && sites[1].control);
+    assert_int_equal(spex_site_sampling(sites[1].index, &loaded).period, 4);
+    assert_int_equal(spex_probe_state(first_of(900)->probe, 0).sampling.period, 4);
+    spex_set("file=b.c");
+    assert_true(!sites[0].control && !sites[1].control);
+    spex_set("900@7");
+    assert_true(sites[0].control && sites[1].control);
+    spex_probe_throttle(first_of(900)->probe, SPEX_SITE_HELD);
+    assert_true(!sites[0].control && !sites[1].control);
+    spex_probe_throttle(first_of(900)->probe, 0);
+    assert_true(sites[0].control && sites[1].control);
+    spex_set("900@poll");
+    assert_true(!sites[0].control && !sites[1].control);
+    spex_stop();
+    spex_module_unregister(sites);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_span_ends_in_another_thread),
+        cmocka_unit_test(a_span_outlives_the_thread_that_began_it),
+        cmocka_unit_test(spans_overlap),
+        cmocka_unit_test(what_does_not_match_is_counted),
+        cmocka_unit_test(some_are_chosen),
+        cmocka_unit_test(chance_chooses),
+        cmocka_unit_test(a_span_across_a_switch_makes_no_record),
+        cmocka_unit_test(a_span_across_a_change_of_the_period_keeps_its_weight),
+        cmocka_unit_test(the_child_of_a_fork_ends_no_span_of_its_parent),
+        cmocka_unit_test(a_full_table_is_told),
+        cmocka_unit_test(an_end_is_on_with_its_begin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* `spex export`: writes a trace in a format of another tool. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "tools/common/command.h"
+#include "tools/common/complain.h"
+#include "tools/common/options.h"
+#include "tools/common/output_file.h"
+#include "tools/common/progress.h"
+#include "tools/common/stop_signals.h"
+#include "tools/export/exporter.h"
+#include "tools/traces/trace_part.h"
+
+static const char export_usage[] =
+    "usage: spex export TRACE --format FORMAT [-o FILE] [--from TIME] [--to TIME] [-e PROBES]\n"
+    "                   [--by time|executions]\n"
+    "\n"
+    "Writes a trace of `spex record`, of one process or of several in a folder, in the format of\n"
+    "another tool.\n"
+    "\n"
+    "  --format FORMAT  perfetto  for ui.perfetto.dev: slices on threads' tracks, counters\n"
+    "                   chrome    the same as JSON, for chrome://tracing and Perfetto\n"
+    "                   pprof     kernels' call paths by time and executions, for go tool pprof\n"
+    "                   folded    the same as lines, for flame graphs\n"
+    "                   csv       a line for each record\n"
+    "                   sqlite    a database, to be asked in SQL\n"
+    "  -o FILE          where it goes; standard output when absent or -\n"
+    "  --from TIME      the part of the trace: seconds from its beginning, or a time such as\n"
+    "  --to TIME        2026-11-23T07:39:30 or 07:39:30.5Z\n"
+    "  -e PROBES        which probes: man spex_probes\n"
+    "  --by WHAT        of folded: time, which is the default, or executions\n";
+
+static const struct spex_syntax export_syntax = {
+    "export", export_usage, "one trace was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
+
+static const struct spex_exporter *const exporters[] = {&spex_export_perfetto, &spex_export_chrome,
+                                                        &spex_export_pprof,    &spex_export_folded,
+                                                        &spex_export_csv,      &spex_export_sqlite};
+
+enum { EXPORTERS = sizeof(exporters) / sizeof(exporters[0]) };
+
+/* Between two looks at the progress and at signals. */
+enum { EVENTS_AT_ONCE = 1 << 14 };
+
+struct request {
+    const char *trace;
+    const struct spex_exporter *exporter;
+    const char *format, *out, *from, *to, *probes, *by;
+    /* Readable after a signal that ends the command. */
+    int signals;
+};
+
+static int export_parse(int argc, char **argv, struct request *request) {
+    const struct spex_option known[] = {
+        {"format", .text = &request->format},
+        {.letter = 'o', .text = &request->out},
+        {"from", .text = &request->from},
+        {"to", .text = &request->to},
+        {.letter = 'e', .text = &request->probes},
+        {"by", .text = &request->by},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&export_syntax, known, argc, argv, &operands);
+    if (status == SPEX_EXIT_OK)
+        request->trace = operands.list[0];
+    return status;
+}
+
+/* Checks what the options say together. An exit status. */
+static int request_check(struct request *request) {
+    for (size_t e = 0; request->format && e < EXPORTERS; e++)
+        if (strcmp(exporters[e]->name, request->format) == 0)
+            request->exporter = exporters[e];
+    if (!request->exporter)
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "export: --format: perfetto, chrome, pprof, folded, csv or sqlite "
+                             "was expected%s%s%s",
+                             request->format ? ", not \"" : "",
+                             request->format ? request->format : "", request->format ? "\"" : "");
+    bool stream = !request->out || strcmp(request->out, "-") == 0;
+    if (request->by &&
+        (request->exporter != &spex_export_folded ||
+         (strcmp(request->by, "time") != 0 && strcmp(request->by, "executions") != 0)))
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "export: --by: time or executions was expected, with --format folded");
+    if (stream && request->exporter->needs_path)
+        return spex_complain(SPEX_EXIT_USAGE, "export: -o: a file was expected for the database");
+    if (stream && request->exporter->binary && isatty(STDOUT_FILENO) == 1)
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "export: -o: a file was expected: %s is not for a terminal",
+                             request->format);
+    return SPEX_EXIT_OK;
+}
+
+/* The number of a signal that has come and ends the command; 0: none. */
+static int stopped_by(int signals) {
+    struct signalfd_siginfo info;
+    return signals >= 0 && read(signals, &info, sizeof(info)) == sizeof(info) ? (int)info.ssi_signo
+                                                                              : 0;
+}
+
+/* Gives all records to the exporter. The number of a signal that has ended it; 0 or a negative
+ * errno value. After an error of the stream, which its end tells, 0. */
+static int events_export(const struct request *request, const struct spex_export *export,
+                         struct spex_recording *trace, void *state, struct spex_error *error) {
+    struct spex_recording_event event;
+    struct spex_progress_bar bar;
+    int got = 1, err = 0, stopped = 0;
+    spex_progress_bar_init(&bar, stderr);
+    while (got == 1 && !err && !stopped && !(export->out && ferror(export->out))) {
+        for (unsigned e = 0; got == 1 && !err && e < EVENTS_AT_ONCE; e++) {
+            got = spex_recording_next(trace, &event, error);
+            if (got == 1)
+                err = request->exporter->event(state, &event, error);
+        }
+        stopped = stopped_by(request->signals);
+        spex_progress_bar_part(&bar, trace->bytes_given, trace->bytes);
+    }
+    spex_progress_bar_end(&bar);
+    return err ? err : got < 0 ? got : stopped;
+}
+
+/* Writes the export. What was exported before an error or a signal is completed. */
+static int export_write(const struct request *request, const struct spex_export *export,
+                        struct spex_recording *trace) {
+    struct spex_error error = {""}, end_error = {""};
+    void *state = NULL;
+    int err = request->exporter->begin(export, &state, &error);
+    if (!err)
+        err = events_export(request, export, trace, state, &error);
+    int end = err < 0 ? 0 : request->exporter->end(state, &end_error);
+    request->exporter->free(state);
+    if (err < 0 || end < 0)
+        return spex_complain(SPEX_EXIT_FAILED, "%s", err < 0 ? error.text : end_error.text);
+    if (err > 0)
+        return spex_complain(128 + err, "interrupted: what was exported before is complete");
+    return SPEX_EXIT_OK;
+}
+
+/* Opens the stream of a format that writes one, and closes it behind the export. */
+static int export_to(const struct request *request, struct spex_export *export,
+                     struct spex_recording *trace) {
+    struct spex_output_file output = {0};
+    if (request->exporter->needs_path) {
+        export->path = request->out;
+        return export_write(request, export, trace);
+    }
+    int err = spex_output_file_open(&output, request->out, SPEX_OUTPUT_LINES, stdout);
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "%s: %s", request->out, strerror(-err));
+    export->out = output.file;
+    int status = export_write(request, export, trace);
+    err = spex_output_file_close(&output);
+    return err ? spex_complain(SPEX_EXIT_FAILED, "%s: %s", output.name, strerror(-err)) : status;
+}
+
+static int export_trace(const struct request *request, struct spex_recording *trace) {
+    struct spex_labels labels;
+    struct spex_export export = {.trace = trace,
+                                 .labels = &labels,
+                                 .by_executions =
+                                     request->by && strcmp(request->by, "executions") == 0};
+    int status = spex_trace_part_limits("export", trace, request->from, request->to, &export.from,
+                                        &export.to);
+    if (status != SPEX_EXIT_OK)
+        return status;
+    spex_recording_limit(trace, export.from, export.to);
+    if (spex_labels_make(&labels, trace) == 0)
+        status = export_to(request, &export, trace);
+    else
+        status = spex_complain(SPEX_EXIT_FAILED, "out of memory");
+    spex_labels_free(&labels);
+    int problems = spex_trace_part_problems(trace);
+    return status == SPEX_EXIT_OK ? problems : status;
+}
+
+int spex_command_export(int argc, char **argv) {
+    struct request request = {0};
+    struct spex_recording *trace;
+    int status = export_parse(argc, argv, &request);
+    if (status == SPEX_EXIT_OK)
+        status = request_check(&request);
+    if (status == SPEX_EXIT_OK)
+        status = spex_trace_part_open("export", request.trace, request.probes, &trace);
+    if (status != SPEX_EXIT_OK)
+        return status;
+    /* Before there is a file that a signal would leave incomplete. */
+    request.signals = spex_stop_signals_open();
+    status = export_trace(&request, trace);
+    if (request.signals >= 0)
+        close(request.signals);
+    spex_recording_close(trace);
+    return status;
+}

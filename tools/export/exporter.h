@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* What a format of `spex export` is: functions that are given the records of a trace, one after the
+ * other, and write them. */
+#ifndef SPEX_TOOLS_EXPORT_EXPORTER_H
+#define SPEX_TOOLS_EXPORT_EXPORTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "text/error.h"
+#include "tools/export/labels.h"
+#include "trace/read/recording.h"
+
+struct spex_export {
+    const struct spex_recording *trace;
+    const struct spex_labels *labels;
+    /* Where to write; NULL for a format that writes the file `path` itself. */
+    FILE *out;
+    const char *path;
+    /* The part of the trace that is exported: ticks, from <= t < to. */
+    uint64_t from, to;
+    /* Weights of stacks are executions, and no times. */
+    bool by_executions;
+};
+
+/* All functions but `begin` get the state that `begin` made. Those that return an int return 0, or
+ * a negative errno value with the reason; errors of `out` stay in the stream. */
+struct spex_exporter {
+    const char *name;
+    /* It is no text, and not for a terminal. */
+    bool binary;
+    /* It needs a path: it writes no stream. */
+    bool needs_path;
+    int (*begin)(const struct spex_export *of, void **state, struct spex_error *error);
+    int (*event)(void *state, const struct spex_recording_event *event, struct spex_error *error);
+    /* Completes what is written; also after an export that was broken off. */
+    int (*end)(void *state, struct spex_error *error);
+    void (*free)(void *state);
+};
+
+extern const struct spex_exporter spex_export_perfetto, spex_export_chrome, spex_export_pprof,
+    spex_export_folded, spex_export_csv, spex_export_sqlite;
+
+#endif

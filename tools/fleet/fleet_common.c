@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/common/complain.h"
+#include "tools/fleet/fleet.h"
+
+const char spex_fleet_usage[] =
+    "usage: spex fleet check POLICY.xml [PROGRAM] [--json]\n"
+    "       spex fleet simulate POLICY.xml [PROGRAM] --instances N [OPTIONS] [--json]\n"
+    "\n"
+    "The policy of a fleet says which probes are wanted and what the service and its price must\n"
+    "keep. check tells what it means, and which probes of PROGRAM it covers. simulate runs the\n"
+    "master's decisions against a fleet in virtual time, and tells what it decided, when it\n"
+    "converged, what was covered and what was paid.\n"
+    "\n"
+    "  --instances N        how many instances there are at the beginning\n"
+    "  --probes N           probes of the map, instead of those of PROGRAM; else one for each "
+    "mode\n"
+    "  --probe-cost P       part of an instance's time that a probe takes, such as 0.5% (the\n"
+    "                       default)\n"
+    "  --seconds S          how long, 120 without it\n"
+    "  --load T:L,...       from second T on, the part L of what the instances of the beginning\n"
+    "                       can serve within the response time, without probes: 0:0.6 (the\n"
+    "                       default), or 0:0.6,60:0.9\n"
+    "  --service S          seconds that an execution takes; else a fifth of the response time\n"
+    "  --slowdown N         how much more time probes take than is believed; else 1\n"
+    "  --noise P            deviation of what instances tell, 5% without it\n"
+    "  --boot S             seconds that a new instance takes to start, 2 without it\n"
+    "  --churn N            how often in an hour each instance is exchanged for another\n"
+    "  --failures N         how often in an hour each instance is lost\n"
+    "  --seed N             of everything random, 1 without it\n"
+    "  --why INSTANCE       explains this instance's mode at the end\n"
+    "  --json               the same as one JSON object\n";
+
+int spex_fleet_policy_argument(const char *path, struct spex_fleet_policy **policy) {
+    struct spex_error error = {""};
+    if (spex_fleet_policy_read(path, policy, &error) == 0)
+        return SPEX_EXIT_OK;
+    return spex_complain(SPEX_EXIT_FAILED, "%s", error.text);
+}
+
+int spex_fleet_flush(int status) {
+    int err = status == SPEX_EXIT_OK ? spex_written(stdout) : 0;
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "the output cannot be written: %s", strerror(-err));
+    return status;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* What all answers have in common. */
+#include "tools/serve/http.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "text/number.h"
+
+struct spex_pace_connection *spex_http_place(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+pid_t spex_http_process(struct MHD_Connection *connection) {
+    int64_t process = 0;
+    const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "process");
+    if (text && (!spex_number_integer(text, &process) || process <= 0 || process > INT32_MAX))
+        return -1;
+    return (pid_t)process;
+}
+
+void spex_http_note_answer(struct MHD_Connection *connection) {
+    spex_pace_enter(spex_http_place(connection), SPEX_PACE_ANSWER, spex_clock_ns(CLOCK_MONOTONIC));
+}
+
+/* What browsers are told: the answer is no page that others may use, or that runs what it quotes. */
+static const struct {
+    const char *name, *value;
+} common_headers[] = {
+    {"Cache-Control", "no-store"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"Content-Security-Policy",
+     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Referrer-Policy", "no-referrer"},
+};
+
+enum MHD_Result spex_http_send(struct spex_request *request, unsigned status, const char *type,
+                               struct MHD_Response *response) {
+    if (!response)
+        return MHD_NO;
+    MHD_add_response_header(response, "Content-Type", type);
+    for (size_t h = 0; h < sizeof(common_headers) / sizeof(common_headers[0]); h++)
+        MHD_add_response_header(response, common_headers[h].name, common_headers[h].value);
+    if (status == MHD_HTTP_UNAUTHORIZED)
+        MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        MHD_add_response_header(response, "Allow", request->route->changes ? "POST" : "GET, HEAD");
+    enum MHD_Result queued = MHD_queue_response(request->connection, status, response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
+enum MHD_Result spex_http_answer(struct spex_request *request, unsigned status, const char *type,
+                                 char *text, size_t bytes) {
+    if (!text)
+        return spex_http_refuse(request, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(bytes, text, MHD_RESPMEM_MUST_FREE);
+    if (!response)
+        free(text);
+    return spex_http_send(request, status, type, response);
+}
+
+enum MHD_Result spex_http_refuse(struct spex_request *request, unsigned status, const char *why) {
+    char text[256];
+    int bytes = snprintf(text, sizeof(text), "%s\n", why);
+    request->server->refused++;
+    return spex_http_send(
+        request, status, "text/plain; charset=utf-8",
+        MHD_create_response_from_buffer((size_t)bytes, text, MHD_RESPMEM_MUST_COPY));
+}

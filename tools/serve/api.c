@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* The JSON of probes is that of `spex probes --json`, and that of figures what `spex run --json`
+ * has. */
+#include "tools/serve/api.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/profile_json.h"
+#include "tools/list/live_list.h"
+#include "tools/serve/events.h"
+
+enum MHD_Result spex_api_answer(struct spex_request *request, unsigned status, json_t *json) {
+    char *text = json ? json_dumps(json, SPEX_API_JSON) : NULL;
+    json_decref(json);
+    return spex_http_answer(request, status, "application/json", text, text ? strlen(text) : 0);
+}
+
+static json_t *process_json(const struct spex_program_process *process) {
+    const struct spex_sums *sums = &process->sums;
+    return json_pack("{s:I, s:b, s:f, s:I, s:I, s:f, s:f}", "pid",
+                     (json_int_t)process->caller.process, "answers", !process->silent, "seconds",
+                     process->seconds, "sites", (json_int_t)sums->sites, "sites_on",
+                     (json_int_t)sums->sites_on, "budget", sums->budget, "overhead_seconds",
+                     sums->totals[SPEX_SUMS_BUDGET_SPENT]);
+}
+
+static json_t *program_json(const struct spex_programs *programs,
+                            const struct spex_program *program) {
+    json_t *processes = json_array();
+    int err = !processes;
+    for (size_t p = 0; !err && p < programs->process_count; p++)
+        if (programs->processes[p]->program == program)
+            err = json_array_append_new(processes, process_json(programs->processes[p]));
+    return spex_json_unless(err,
+                            json_pack("{s:s, s:o}", "name", program->name, "processes", processes));
+}
+
+json_t *spex_api_programs_json(struct spex_server *server) {
+    const struct spex_programs *programs = &server->programs;
+    json_t *list = json_array();
+    int err = !list;
+    for (size_t p = 0; !err && p < programs->program_count; p++)
+        err = json_array_append_new(list, program_json(programs, programs->programs[p]));
+    return spex_json_unless(err,
+                            json_pack("{s:o, s:b, s:I, s:I}", "programs", list, "can_change",
+                                      server->guard.token != NULL, "processes_left_out",
+                                      (json_int_t)programs->processes_left_out, "programs_left_out",
+                                      (json_int_t)spex_programs_left_out(programs)));
+}
+
+/* Figures with what tells whose they are. */
+static json_t *figures_json(const struct spex_program_process *process,
+                            const struct spex_profile *figures) {
+    const struct spex_profile_process *now = &process->latest.process;
+    return json_pack("{s:s, s:I, s:s, s:f, s:f, s:f, s:o}", "program", now->command, "pid",
+                     (json_int_t)process->caller.process, "selection", now->selection, "budget",
+                     now->budget, "budget_seconds", figures->process.budget_seconds, "budget_spent",
+                     figures->process.budget_spent, "figures", spex_profile_json(figures));
+}
+
+json_t *spex_api_interval_json(const struct spex_program_process *process) {
+    struct spex_profile difference, none = {.types = NULL};
+    const struct spex_profile *before = &process->before;
+    if (!process->latest.types || !before->types)
+        return NULL;
+    if (process->latest.process.seconds < before->process.seconds)
+        before = &none;
+    if (spex_profile_since(&process->latest, before, &difference) != 0)
+        return NULL;
+    json_t *json = figures_json(process, &difference);
+    spex_profile_free(&difference);
+    return json;
+}
+
+enum MHD_Result spex_api_programs(struct spex_request *request) {
+    return spex_api_answer(request, MHD_HTTP_OK, spex_api_programs_json(request->server));
+}
+
+/* While the request waits for the round, the report is kept for it. */
+enum MHD_Result spex_api_probes(struct spex_request *request) {
+    pid_t pid = spex_http_process(request->connection);
+    if (pid <= 0)
+        return spex_http_refuse(request, MHD_HTTP_BAD_REQUEST, "?process=PID was expected");
+    const struct spex_program_process *process =
+        spex_programs_find(&request->server->programs, pid);
+    if (!process)
+        return spex_http_refuse(request, MHD_HTTP_NOT_FOUND, "that process is not followed");
+    if (!process->latest.types)
+        return spex_http_refuse(request, MHD_HTTP_GATEWAY_TIMEOUT, "the process does not answer");
+    json_t *json = figures_json(process, &process->latest);
+    json_t *sites = spex_live_list_json(&process->latest);
+    int err = !json || !sites || json_object_set_new(json, "sites", sites);
+    return spex_api_answer(request, MHD_HTTP_OK, spex_json_unless(err, json));
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* A stream's connection is suspended while there is nothing to send, and resumed once a second, so
+ * that one whose client has gone is noticed. */
+#include "tools/serve/events.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "tools/serve/api.h"
+#include "tools/serve/http.h"
+
+#define INTERVAL_NS 1000000000u
+
+/* Bytes that MHD asks for at once. */
+enum { BLOCK_BYTES = 16 * 1024 };
+
+/* For MHD: the next bytes of a stream. Returning 0 is allowed for a connection that is suspended. */
+static ssize_t read_more(void *user, uint64_t position, char *block, size_t most) {
+    struct spex_events_client *client = user;
+    (void)position;
+    size_t left = client->bytes - client->sent;
+    if (!left) {
+        /* The first state is sent at once. */
+        if (!client->text)
+            client->server->events.due_ns = spex_clock_ns(CLOCK_MONOTONIC);
+        client->suspended = true;
+        MHD_suspend_connection(client->connection);
+        return 0;
+    }
+    size_t bytes = left < most ? left : most;
+    memcpy(block, client->text + client->sent, bytes);
+    client->sent += bytes;
+    return (ssize_t)bytes;
+}
+
+static void end(void *user) {
+    struct spex_events_client *client = user;
+    free(client->text);
+    *client = (struct spex_events_client){.connection = NULL};
+}
+
+static struct spex_events_client *free_place(struct spex_events *events) {
+    for (size_t c = 0; c < SPEX_EVENTS_CLIENTS; c++)
+        if (!events->clients[c].connection)
+            return &events->clients[c];
+    return NULL;
+}
+
+/* Begins a client's stream. -EBUSY: there are too many, -ENOMEM, or 0 with the answer queued. */
+static int begin(struct spex_request *request, pid_t process) {
+    struct spex_server *server = request->server;
+    struct spex_events_client *client = free_place(&server->events);
+    if (!client)
+        return -EBUSY;
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_more, client, end);
+    if (!response)
+        return -ENOMEM;
+    *client = (struct spex_events_client){
+        .connection = request->connection, .server = server, .process = process};
+    spex_http_send(request, MHD_HTTP_OK, "text/event-stream; charset=utf-8", response);
+    return 0;
+}
+
+enum MHD_Result spex_api_events(struct spex_request *request) {
+    pid_t pid = spex_http_process(request->connection);
+    if (pid < 0)
+        return spex_http_refuse(request, MHD_HTTP_BAD_REQUEST, "?process=PID was expected");
+    int err = begin(request, pid);
+    if (err == -EBUSY)
+        return spex_http_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+                                "too many clients have events already");
+    return err ? spex_http_refuse(request, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory")
+               : MHD_YES;
+}
+
+bool spex_events_watch(const struct spex_events *events, pid_t process) {
+    for (size_t c = 0; c < SPEX_EVENTS_CLIENTS; c++)
+        if (events->clients[c].connection && events->clients[c].process == process)
+            return true;
+    return false;
+}
+
+/* An event with a name and JSON, which it releases. Empty where memory is short. */
+static void write_event(FILE *out, const char *name, json_t *json) {
+    if (!json)
+        return;
+    fprintf(out, "event: %s\ndata: ", name);
+    json_dumpf(json, out, SPEX_API_JSON);
+    fputs("\n\n", out);
+    json_decref(json);
+}
+
+/* JSON has no line breaks within, so that each event has one line of data. */
+static char *state_text(struct spex_server *server, pid_t process, size_t *bytes) {
+    char *text = NULL;
+    FILE *out = open_memstream(&text, bytes);
+    if (!out)
+        return NULL;
+    write_event(out, "programs", spex_api_programs_json(server));
+    const struct spex_program_process *watched = spex_programs_find(&server->programs, process);
+    if (watched)
+        write_event(out, "interval", spex_api_interval_json(watched));
+    fclose(out);
+    return text;
+}
+
+/* Gives clients that have taken the last state the new one. */
+static void hand_out(struct spex_server *server) {
+    for (size_t c = 0; c < SPEX_EVENTS_CLIENTS; c++) {
+        struct spex_events_client *client = &server->events.clients[c];
+        if (!client->connection || !client->suspended)
+            continue;
+        free(client->text);
+        client->sent = 0;
+        client->bytes = 0;
+        client->text = state_text(server, client->process, &client->bytes);
+        client->suspended = false;
+        spex_http_note_answer(client->connection);
+        MHD_resume_connection(client->connection);
+    }
+}
+
+static bool anybody(const struct spex_events *events) {
+    for (size_t c = 0; c < SPEX_EVENTS_CLIENTS; c++)
+        if (events->clients[c].connection)
+            return true;
+    return false;
+}
+
+uint64_t spex_events_run(struct spex_server *server, uint64_t now_ns) {
+    struct spex_events *events = &server->events;
+    if (!anybody(events))
+        return UINT64_MAX;
+    if (!events->asked && now_ns >= events->due_ns) {
+        spex_programs_ask(&server->programs, now_ns);
+        events->asked = true;
+        events->due_ns = now_ns + INTERVAL_NS;
+    }
+    if (events->asked && !server->programs.round_ns) {
+        hand_out(server);
+        events->asked = false;
+    }
+    return events->due_ns;
+}
+
+void spex_events_stop(struct spex_events *events) {
+    for (size_t c = 0; c < SPEX_EVENTS_CLIENTS; c++)
+        if (events->clients[c].connection && events->clients[c].suspended) {
+            events->clients[c].suspended = false;
+            MHD_resume_connection(events->clients[c].connection);
+        }
+}

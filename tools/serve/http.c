@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* A request is checked when its headers are there, before any of its body is taken. MHD calls the
+ * handler again for each part of the body, when the body is complete, and after it was resumed. */
+#include "tools/serve/http.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "tools/serve/api.h"
+
+static uint64_t now_ns(void) {
+    return spex_clock_ns(CLOCK_MONOTONIC);
+}
+
+static int socket_of(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+void spex_http_connected(void *user, struct MHD_Connection *connection, void **place,
+                         enum MHD_ConnectionNotificationCode what) {
+    struct spex_server *server = user;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED)
+        *place = spex_pace_open(&server->pace, socket_of(connection), now_ns());
+    else if (*place)
+        spex_pace_close(&server->pace, *place);
+}
+
+/* CPU time of this process. */
+static double cpu_seconds(void) {
+    return (double)spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
+}
+
+static enum MHD_Result answer_metrics(struct spex_request *request) {
+    struct spex_server *server = request->server;
+    struct spex_metrics_program list[SPEX_PROGRAMS_NAMES];
+    long count = spex_programs_sums(&server->programs, list);
+    bool open = spex_metrics_wants_open(
+        MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Accept"));
+    const struct spex_metrics_server own = {
+        .programs_left_out = spex_programs_left_out(&server->programs),
+        .processes_left_out = server->programs.processes_left_out,
+        .cpu_seconds = cpu_seconds(),
+        .refused = (double)server->refused,
+    };
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = count < 0 ? NULL : open_memstream(&text, &bytes);
+    if (out) {
+        spex_metrics_write(out, open, list, (size_t)count, &own);
+        bool failed = ferror(out);
+        failed |= fclose(out) != 0;
+        if (failed) {
+            free(text);
+            text = NULL;
+        }
+    }
+    return spex_http_answer(request, MHD_HTTP_OK, spex_metrics_content_type(open), text, bytes);
+}
+
+static const struct spex_route routes[] = {
+    {"/metrics", false, SPEX_ROUTE_SUMS, answer_metrics},
+    {"/api/programs", false, SPEX_ROUTE_SUMS, spex_api_programs},
+    {"/api/probes", false, SPEX_ROUTE_REPORT, spex_api_probes},
+    {"/api/events", false, SPEX_ROUTE_NOTHING, spex_api_events},
+    {"/api/set", true, SPEX_ROUTE_NOTHING, spex_switch_answer},
+};
+
+bool spex_http_watches(const struct spex_server *server, pid_t process) {
+    for (const struct spex_request *r = server->waiting; r; r = r->next)
+        if (r->watched == process)
+            return true;
+    return false;
+}
+
+static const struct spex_route *route_of(const char *url) {
+    for (size_t r = 0; r < sizeof(routes) / sizeof(routes[0]); r++)
+        if (strcmp(routes[r].path, url) == 0)
+            return &routes[r];
+    return NULL;
+}
+
+/* Counts headers of a name: two of one kind may be read in two ways. */
+struct counted {
+    const char *name;
+    const char *value;
+    unsigned count;
+};
+
+static enum MHD_Result count_header(void *user, enum MHD_ValueKind kind, const char *name,
+                                    const char *value) {
+    struct counted *counted = user;
+    (void)kind;
+    if (strcasecmp(name, counted->name) == 0) {
+        counted->count++;
+        counted->value = value;
+    }
+    return MHD_YES;
+}
+
+/* The header's value; NULL: there is none, or there are several. */
+static const char *the_header(struct MHD_Connection *connection, const char *name) {
+    struct counted counted = {.name = name};
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, count_header, &counted);
+    return counted.count == 1 ? counted.value : NULL;
+}
+
+static bool method_fits(const struct spex_route *route, const char *method) {
+    if (route->changes)
+        return strcmp(method, MHD_HTTP_METHOD_POST) == 0;
+    return strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
+}
+
+/* Browsers send JSON to another server only after asking it. */
+static bool is_json(struct MHD_Connection *connection) {
+    const char *type = the_header(connection, "Content-Type");
+    size_t length = type ? strcspn(type, "; \t") : 0;
+    return length == strlen("application/json") &&
+           strncasecmp(type, "application/json", length) == 0;
+}
+
+/* 0, or the status of the refusal with the reason. */
+static unsigned check(struct spex_request *request, const char *method, const char **why) {
+    struct MHD_Connection *connection = request->connection;
+    const char *origin = the_header(connection, "Origin");
+    bool has_origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin");
+    const struct spex_guard_headers headers = {.host = the_header(connection, "Host"),
+                                               .origin = has_origin && !origin ? "" : origin,
+                                               .authorization =
+                                                   the_header(connection, "Authorization")};
+    unsigned status = spex_guard_check(&request->server->guard, &headers,
+                                       request->route && request->route->changes, why);
+    if (status)
+        return status;
+    *why = "there is no such page";
+    if (!request->route)
+        return MHD_HTTP_NOT_FOUND;
+    *why = request->route->changes ? "POST was expected" : "GET was expected";
+    if (!method_fits(request->route, method))
+        return MHD_HTTP_METHOD_NOT_ALLOWED;
+    *why = "a body of application/json was expected";
+    if (request->route->changes && !is_json(connection))
+        return MHD_HTTP_UNSUPPORTED_MEDIA_TYPE;
+    return 0;
+}
+
+/* A refusal is sent at once, so that no body is taken for it. */
+static enum MHD_Result begin(struct spex_server *server, struct MHD_Connection *connection,
+                             const char *url, const char *method, void **user) {
+    const char *why;
+    struct spex_request *request = spex_http_place(connection) ? calloc(1, sizeof(*request)) : NULL;
+    if (!request)
+        return MHD_NO;
+    *user = request;
+    request->server = server;
+    request->connection = connection;
+    request->route = route_of(url);
+    unsigned status = check(request, method, &why);
+    if (!status)
+        return MHD_YES;
+    spex_pace_enter(spex_http_place(connection), SPEX_PACE_ANSWER, now_ns());
+    return spex_http_refuse(request, status, why);
+}
+
+/* A body that is too long ends the connection: MHD takes no answer before its end. */
+static enum MHD_Result take_body(struct spex_request *request, const char *data, size_t bytes) {
+    if (!request->route->changes || bytes > SPEX_HTTP_BODY_BYTES - request->body_bytes) {
+        request->server->refused++;
+        return MHD_NO;
+    }
+    memcpy(request->body + request->body_bytes, data, bytes);
+    request->body_bytes += bytes;
+    return MHD_YES;
+}
+
+/* Whether the report of the process that it asks for is not there, as it was not kept. */
+static bool lacks_report(const struct spex_request *request) {
+    const struct spex_program_process *process =
+        spex_programs_find(&request->server->programs, request->watched);
+    return process && !process->latest.types;
+}
+
+/* Begins a round, or joins the one under way, if the request needs one. A report that was not kept
+ * is asked for once more. */
+static bool needs_round(struct spex_request *request) {
+    struct spex_programs *programs = &request->server->programs;
+    unsigned most = request->route->needs;
+    if (request->route->needs == SPEX_ROUTE_REPORT && request->rounds) {
+        if (!lacks_report(request))
+            return false;
+        programs->over_ns = 0;
+    }
+    return request->rounds++ < most && spex_programs_ask(programs, now_ns());
+}
+
+static void wait_for_round(struct spex_request *request) {
+    request->next = request->server->waiting;
+    request->server->waiting = request;
+    MHD_suspend_connection(request->connection);
+}
+
+enum MHD_Result spex_http_handle(void *user, struct MHD_Connection *connection, const char *url,
+                                 const char *method, const char *version, const char *data,
+                                 size_t *data_bytes, void **place) {
+    struct spex_server *server = user;
+    struct spex_request *request = *place;
+    (void)version;
+    if (!request)
+        return begin(server, connection, url, method, place);
+    if (*data_bytes) {
+        enum MHD_Result taken = take_body(request, data, *data_bytes);
+        *data_bytes = 0;
+        return taken;
+    }
+    if (!request->rounds)
+        spex_http_note_answer(connection);
+    if (request->route->needs == SPEX_ROUTE_REPORT)
+        request->watched = spex_http_process(connection);
+    if (!needs_round(request))
+        return request->route->answer(request);
+    wait_for_round(request);
+    return MHD_YES;
+}
+
+/* Leaves the list of those that wait. */
+static void forget(struct spex_server *server, const struct spex_request *request) {
+    for (struct spex_request **at = &server->waiting; *at; at = &(*at)->next)
+        if (*at == request) {
+            *at = request->next;
+            return;
+        }
+}
+
+/* Another request may follow on the connection. */
+void spex_http_completed(void *user, struct MHD_Connection *connection, void **place,
+                         enum MHD_RequestTerminationCode how) {
+    struct spex_server *server = user;
+    struct spex_pace_connection *connected = spex_http_place(connection);
+    (void)how;
+    if (connected)
+        spex_pace_enter(connected, SPEX_PACE_REQUEST, now_ns());
+    if (*place)
+        forget(server, *place);
+    if (*place && server->by.request == *place)
+        spex_switch_end(&server->by);
+    free(*place);
+    *place = NULL;
+}
+
+void spex_http_resume(struct spex_server *server) {
+    while (server->waiting) {
+        struct spex_request *request = server->waiting;
+        server->waiting = request->next;
+        MHD_resume_connection(request->connection);
+    }
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* Each process has a connection, over which it is asked for a profile in each round. Besides, it
+ * sends one when it ends by itself: that is what the subscription is for, whose interval never
+ * comes. What a process has told last is added to its program's `gone` when it leaves. */
+#include "tools/serve/programs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "observe/control_client.h"
+
+#define MS 1000000ull
+
+/* New processes are looked for so often. All others are tried every half a minute, TRIES times; where
+ * there are so many that this takes a second of CPU time, more seldom. */
+#define LOOK_NS   (1000 * MS)
+#define ALL_NS    (30 * 1000 * MS)
+#define ALL_SHARE 300
+enum { TRIES = 3 };
+
+/* A round waits so long for answers. Figures are new for a while, so that many who ask at once cost
+ * programs no more than one. */
+#define ROUND_NS (500 * MS)
+#define NEW_NS   (50 * MS)
+
+/* A program without processes is told of for so long, for the last figures to be seen. */
+#define EMPTY_NS (600 * 1000 * MS)
+
+struct spex_program_process *spex_programs_find(struct spex_programs *programs, pid_t process) {
+    for (size_t p = 0; p < programs->process_count; p++)
+        if (programs->processes[p]->caller.process == process)
+            return programs->processes[p];
+    return NULL;
+}
+
+static void program_free(struct spex_program *program) {
+    spex_sums_free(&program->gone);
+    spex_sums_free(&program->shown);
+    free(program);
+}
+
+static void program_remove(struct spex_programs *programs, size_t at) {
+    program_free(programs->programs[at]);
+    programs->programs[at] = programs->programs[--programs->program_count];
+}
+
+/* Forgets programs that have had no process for long. */
+static void programs_forget(struct spex_programs *programs, uint64_t now_ns) {
+    for (size_t p = programs->program_count; p-- > 0;) {
+        const struct spex_program *program = programs->programs[p];
+        if (!program->processes && now_ns > program->empty_ns + EMPTY_NS)
+            program_remove(programs, p);
+    }
+}
+
+/* The program of a name; NULL: there is no room, or no memory. */
+static struct spex_program *program_named(struct spex_programs *programs, const char *name) {
+    for (size_t p = 0; p < programs->program_count; p++)
+        if (strcmp(programs->programs[p]->name, name) == 0)
+            return programs->programs[p];
+    struct spex_program *program = NULL;
+    if (programs->program_count < SPEX_PROGRAMS_NAMES)
+        program = calloc(1, sizeof(*program));
+    if (!program)
+        return NULL;
+    memcpy(program->name, name, strnlen(name, sizeof(program->name) - 1));
+    programs->programs[programs->program_count++] = program;
+    return program;
+}
+
+/* Leaves the sums of a process, whose figures begin anew or end, to its program. Where there is no
+ * memory they are missing from then on; counters that were shown do not fall. */
+static void process_retire(struct spex_programs *programs, struct spex_program_process *process) {
+    if (process->program)
+        spex_sums_add(&process->program->gone, &process->sums, programs->probes_max, false);
+    if (process->program)
+        process->program->gone.left_out = 0;
+    spex_sums_free(&process->sums);
+    process->seconds = 0;
+}
+
+static void process_free(struct spex_program_process *process) {
+    spex_caller_free(&process->caller);
+    spex_profile_free(&process->latest);
+    spex_profile_free(&process->before);
+    spex_sums_free(&process->sums);
+    free(process);
+}
+
+static void process_remove(struct spex_programs *programs, size_t at, uint64_t now_ns) {
+    struct spex_program_process *process = programs->processes[at];
+    process_retire(programs, process);
+    if (process->program && --process->program->processes == 0)
+        process->program->empty_ns = now_ns;
+    process_free(process);
+    programs->processes[at] = programs->processes[--programs->process_count];
+}
+
+void spex_programs_close(struct spex_programs *programs) {
+    while (programs->process_count)
+        process_free(programs->processes[--programs->process_count]);
+    while (programs->program_count)
+        program_free(programs->programs[--programs->program_count]);
+}
+
+static void process_ask(struct spex_program_process *process, enum spex_control_kind kind,
+                        uint32_t interval_ms, uint64_t now_ns) {
+    spex_caller_ask(&process->caller, kind, SPEX_CALLER_INTERVAL, interval_ms);
+    process->asked_ns = now_ns;
+}
+
+/* Connects to a process. One that does not accept is looked for again. */
+static void process_follow(struct spex_programs *programs, pid_t pid, uint64_t now_ns) {
+    struct spex_error error;
+    if (programs->process_count == SPEX_PROGRAMS_PROCESSES) {
+        programs->processes_left_out++;
+        return;
+    }
+    int socket = spex_client_connect(pid, 0, &error);
+    if (socket < 0)
+        return;
+    struct spex_program_process *process = calloc(1, sizeof(*process));
+    if (!process) {
+        close(socket);
+        return;
+    }
+    spex_caller_open(&process->caller, socket);
+    process->caller.process = pid;
+    process_ask(process, SPEX_CONTROL_SUBSCRIBE, SPEX_CONTROL_INTERVAL_MAX_MS, now_ns);
+    programs->processes[programs->process_count++] = process;
+}
+
+/* Whether a process is to be tried. Most of them have no spex: one that was tried a few times, so
+ * that it had the time to start spex, is tried again with all others only. */
+static bool is_to_be_tried(void *user, pid_t process) {
+    struct spex_programs *programs = user;
+    uint8_t *tries = &programs->tries[(unsigned)process % SPEX_PROGRAMS_TRIES];
+    if (*tries == TRIES || spex_programs_find(programs, process))
+        return false;
+    ++*tries;
+    return spex_wanted_has(programs->wanted, process);
+}
+
+void spex_programs_look(struct spex_programs *programs, uint64_t now_ns) {
+    pid_t *found;
+    if (now_ns < programs->look_ns)
+        return;
+    bool all = now_ns >= programs->all_ns;
+    if (all)
+        memset(programs->tries, 0, sizeof(programs->tries));
+    programs_forget(programs, now_ns);
+    programs->processes_left_out = 0;
+    uint64_t cpu_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    long count = spex_client_list_where(is_to_be_tried, programs, &found);
+    for (long p = 0; p < count; p++)
+        process_follow(programs, found[p], now_ns);
+    if (count >= 0)
+        free(found);
+    cpu_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+    programs->look_ns = now_ns + LOOK_NS;
+    if (all)
+        programs->all_ns = now_ns + (cpu_ns * ALL_SHARE > ALL_NS ? cpu_ns * ALL_SHARE : ALL_NS);
+}
+
+/* Whether the round waits for the process. */
+static bool is_awaited(const struct spex_program_process *process) {
+    return process->asked_ns && !process->silent;
+}
+
+static bool round_is_open(const struct spex_programs *programs) {
+    for (size_t p = 0; p < programs->process_count; p++)
+        if (is_awaited(programs->processes[p]))
+            return true;
+    return false;
+}
+
+/* Ends the round when all have answered, or its time is over. */
+static void round_check(struct spex_programs *programs, uint64_t now_ns) {
+    if (!programs->round_ns)
+        return;
+    bool late = now_ns >= programs->round_ns;
+    for (size_t p = 0; late && p < programs->process_count; p++)
+        programs->processes[p]->silent |= programs->processes[p]->asked_ns != 0;
+    if (!late && round_is_open(programs))
+        return;
+    programs->round_ns = 0;
+    programs->over_ns = now_ns;
+}
+
+bool spex_programs_ask(struct spex_programs *programs, uint64_t now_ns) {
+    if (programs->round_ns)
+        return true;
+    if (programs->over_ns && now_ns < programs->over_ns + NEW_NS)
+        return false;
+    for (size_t p = 0; p < programs->process_count; p++)
+        if (!programs->processes[p]->asked_ns)
+            process_ask(programs->processes[p], SPEX_CONTROL_PROFILE, 0, now_ns);
+    programs->round_ns = now_ns + ROUND_NS;
+    round_check(programs, now_ns);
+    return programs->round_ns != 0;
+}
+
+uint64_t spex_programs_wait(const struct spex_programs *programs, struct pollfd *fds) {
+    for (size_t p = 0; p < programs->process_count; p++)
+        fds[p] = (struct pollfd){.fd = programs->processes[p]->caller.socket, .events = POLLIN};
+    uint64_t round = programs->round_ns ? programs->round_ns : UINT64_MAX;
+    return round < programs->look_ns ? round : programs->look_ns;
+}
+
+size_t spex_programs_left_out(const struct spex_programs *programs) {
+    size_t count = 0;
+    for (size_t p = 0; p < programs->process_count; p++)
+        count += programs->processes[p]->sums.probes && !programs->processes[p]->program;
+    return count;
+}
+
+/* Finds the program again in each report: a process that executes another program has its name. */
+static void process_join(struct spex_programs *programs, struct spex_program_process *process,
+                         uint64_t now_ns) {
+    const char *name = process->caller.command;
+    if (process->program && strcmp(process->program->name, name) == 0)
+        return;
+    process_retire(programs, process);
+    if (process->program && --process->program->processes == 0)
+        process->program->empty_ns = now_ns;
+    process->program = program_named(programs, name);
+    if (process->program)
+        process->program->processes++;
+}
+
+/* Keeps the report in the place of the last one, which becomes the one before, where somebody
+ * watches. */
+static void process_keep(const struct spex_programs *programs,
+                         struct spex_program_process *process) {
+    struct spex_profile_reader *reader = &process->caller.reader;
+    bool watched =
+        programs->is_watched && programs->is_watched(programs->user, process->caller.process);
+    spex_profile_free(&process->before);
+    process->before = process->latest;
+    process->latest = reader->profile;
+    reader->profile = (struct spex_profile){.types = NULL};
+    reader->complete = false;
+    if (watched)
+        return;
+    spex_profile_free(&process->before);
+    spex_profile_free(&process->latest);
+}
+
+/* Takes a report. Where the collection has begun anew, counters go on from what there was. */
+static void process_report(struct spex_programs *programs, struct spex_program_process *process,
+                           uint64_t now_ns) {
+    struct spex_profile *profile = &process->caller.reader.profile;
+    process->asked_ns = 0;
+    process->silent = false;
+    process_join(programs, process, now_ns);
+    if (profile->process.seconds < process->seconds)
+        process_retire(programs, process);
+    if (spex_sums_of(&process->sums, profile, programs->probes_max) == 0)
+        process->seconds = profile->process.seconds;
+    process_keep(programs, process);
+}
+
+/* False: the connection is closed. An answer without a report is a refusal. */
+static bool process_take(struct spex_programs *programs, struct spex_program_process *process,
+                         uint64_t now_ns) {
+    int taken;
+    while ((taken = spex_caller_take(&process->caller)) > 0) {
+        if (process->caller.reader.status < 0 || !process->caller.reader.complete)
+            return false;
+        process_report(programs, process, now_ns);
+    }
+    return taken == 0;
+}
+
+/* From the last process on, since the last one takes the place of one that is removed. */
+void spex_programs_take(struct spex_programs *programs, const struct pollfd *fds, uint64_t now_ns) {
+    for (size_t p = programs->process_count; p-- > 0;)
+        if (fds[p].revents && !process_take(programs, programs->processes[p], now_ns))
+            process_remove(programs, p, now_ns);
+    round_check(programs, now_ns);
+}
+
+/* Sums of processes that live and of those that have ended. 0 or -ENOMEM. */
+static int program_sum(struct spex_programs *programs, struct spex_program *program, size_t most) {
+    struct spex_sums now = {.probes = NULL};
+    int err = spex_sums_add(&now, &program->gone, most, false);
+    for (size_t p = 0; !err && p < programs->process_count; p++)
+        if (programs->processes[p]->program == program)
+            err = spex_sums_add(&now, &programs->processes[p]->sums, most, true);
+    err = err ? err : spex_sums_raise(&program->shown, &now, most);
+    spex_sums_free(&now);
+    return err;
+}
+
+static void count_silent(const struct spex_programs *programs, const struct spex_program *program,
+                         struct spex_metrics_program *entry) {
+    for (size_t p = 0; p < programs->process_count; p++)
+        if (programs->processes[p]->program == program && programs->processes[p]->silent)
+            entry->silent++;
+    entry->answering = program->processes - entry->silent;
+}
+
+/* Programs that came first keep their probes: what is left of the limit is for those behind. */
+long spex_programs_sums(struct spex_programs *programs, struct spex_metrics_program *list) {
+    size_t taken = 0;
+    for (size_t p = 0; p < programs->program_count; p++)
+        taken += programs->programs[p]->shown.count;
+    for (size_t p = 0; p < programs->program_count; p++) {
+        struct spex_program *program = programs->programs[p];
+        size_t left = programs->probes_max > taken ? programs->probes_max - taken : 0;
+        size_t before = program->shown.count;
+        int err = program_sum(programs, program, before + left);
+        if (err)
+            return err;
+        taken += program->shown.count - before;
+        list[p] = (struct spex_metrics_program){.name = program->name, .sums = &program->shown};
+        count_silent(programs, program, &list[p]);
+    }
+    return (long)programs->program_count;
+}

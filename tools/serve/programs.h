@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* The programs that the server follows: their processes, which come and go, and what these have
+ * measured. Processes are asked when somebody wants to know, all at once: a round. */
+#ifndef SPEX_TOOLS_SERVE_PROGRAMS_H
+#define SPEX_TOOLS_SERVE_PROGRAMS_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "observe/caller.h"
+#include "tools/serve/metrics.h"
+#include "tools/serve/sums.h"
+#include "tools/serve/wanted.h"
+
+/* Processes that are followed, names that are kept, and probes of all programs together. */
+enum { SPEX_PROGRAMS_PROCESSES = 256, SPEX_PROGRAMS_NAMES = 256, SPEX_PROGRAMS_TRIES = 65536 };
+
+struct spex_program;
+
+struct spex_program_process {
+    struct spex_caller caller;
+    /* By the name that it gives itself; NULL: it has not answered yet. */
+    struct spex_program *program;
+    struct spex_sums sums;
+    /* The last two reports; empty where nobody watches. */
+    struct spex_profile latest, before;
+    /* Of the last report: seconds since the collection began. */
+    double seconds;
+    /* When it was asked; 0: it has answered. */
+    uint64_t asked_ns;
+    /* It did not answer in time, and is not waited for. */
+    bool silent;
+};
+
+/* Processes of one name. */
+struct spex_program {
+    char name[SPEX_PROFILE_NAME_BYTES];
+    size_t processes;
+    /* Since when there are none. */
+    uint64_t empty_ns;
+    /* Of processes that have ended, and what was shown last. */
+    struct spex_sums gone, shown;
+};
+
+struct spex_programs {
+    const struct spex_wanted *wanted;
+    /* Probes of all programs that get series. */
+    size_t probes_max;
+    struct spex_program_process *processes[SPEX_PROGRAMS_PROCESSES];
+    size_t process_count;
+    struct spex_program *programs[SPEX_PROGRAMS_NAMES];
+    size_t program_count;
+    size_t processes_left_out;
+    /* When new processes are looked for again, and when all are. */
+    uint64_t look_ns, all_ns;
+    /* How often processes were tried lately, by the last digits of their numbers. */
+    uint8_t tries[SPEX_PROGRAMS_TRIES];
+    /* A round is under way until then; 0: none is. When the last one was over. */
+    uint64_t round_ns, over_ns;
+    /* Whether the last two reports of a process are kept, for who wants more than sums. NULL: of none
+     * are they. */
+    bool (*is_watched)(void *user, pid_t process);
+    void *user;
+};
+
+void spex_programs_close(struct spex_programs *programs);
+
+/* Looks for processes where it is time to. */
+void spex_programs_look(struct spex_programs *programs, uint64_t now_ns);
+
+/* Begins a round, unless one is under way. Figures that are younger than 50 ms are no reason for
+ * one. Returns whether a round is under way. */
+bool spex_programs_ask(struct spex_programs *programs, uint64_t now_ns);
+
+/* Sets descriptors to poll, one for each process. Returns when spex_programs_take is to be called
+ * at the latest; UINT64_MAX: only where a descriptor is readable. */
+uint64_t spex_programs_wait(const struct spex_programs *programs, struct pollfd *fds);
+
+/* Takes what has come: `fds` after poll. */
+void spex_programs_take(struct spex_programs *programs, const struct pollfd *fds, uint64_t now_ns);
+
+/* Adds up what all processes have told. `list` has room for SPEX_PROGRAMS_NAMES. Returns their
+ * number, or -ENOMEM. The list is valid until the programs change. */
+long spex_programs_sums(struct spex_programs *programs, struct spex_metrics_program *list);
+
+/* Programs for which there was no room. */
+size_t spex_programs_left_out(const struct spex_programs *programs);
+
+/* The process of a number; NULL: it is not followed. */
+struct spex_program_process *spex_programs_find(struct spex_programs *programs, pid_t process);
+
+#endif

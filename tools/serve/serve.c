@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* `spex serve`: metrics of running programs over HTTP. */
+#include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/common/command.h"
+#include "tools/common/complain.h"
+#include "tools/common/options.h"
+#include "tools/common/stop_signals.h"
+#include "tools/serve/server.h"
+
+static const char serve_usage[] =
+    "usage: spex serve [PID… | NAME… | --all] [--listen ADDRESS:PORT] [--token-file FILE]\n"
+    "                  [--cert FILE --key FILE | --behind-proxy] [--host NAME]\n"
+    "                  [--max-probes COUNT]\n"
+    "\n"
+    "Tells over HTTP what the probes of running programs have measured, for Prometheus and\n"
+    "others at /metrics: of these processes, of programs of these names, or of all that spex\n"
+    "can control. It runs until a signal ends it.\n"
+    "\n"
+    "  --all                  all programs, as without PID and NAME\n"
+    "  --listen ADDRESS:PORT  where to listen; the default is 127.0.0.1:9797, which this machine\n"
+    "                         alone can reach; a port of 0 is chosen by the system\n"
+    "  --token-file FILE      who asks must send the token that this file holds\n"
+    "  --cert FILE            TLS: the certificate, as PEM\n"
+    "  --key FILE             TLS: its key\n"
+    "  --behind-proxy         others can reach ADDRESS only through a proxy that adds TLS\n"
+    "  --host NAME            the name by which the server is called\n"
+    "  --max-probes COUNT     probes that get series, of all programs together; the default is\n"
+    "                         1000\n";
+
+static const struct spex_syntax serve_syntax = {
+    "serve", serve_usage, "processes or names were expected", 0, 1000, SPEX_OPTIONS_ANYWHERE};
+
+/* Memory that stays with the process when it is free, and by how much it grows at once. */
+enum { KEPT_BYTES = 128 * 1024 * 1024, TOP_BYTES = 1024 * 1024 };
+
+struct request {
+    struct spex_server_settings settings;
+    struct spex_wanted wanted;
+    bool all;
+    unsigned long probes_max;
+};
+
+static int serve_parse(int argc, char **argv, struct request *request) {
+    const struct spex_option known[] = {
+        {.name = "all", .flag = &request->all},
+        {.name = "listen", .text = &request->settings.listen},
+        {.name = "token-file", .text = &request->settings.token_file},
+        {.name = "cert", .text = &request->settings.cert_file},
+        {.name = "key", .text = &request->settings.key_file},
+        {.name = "behind-proxy", .flag = &request->settings.behind_proxy},
+        {.name = "host", .text = &request->settings.host},
+        {.name = "max-probes",
+         .count = &request->probes_max,
+         .range = {1, 100000},
+         .error = "a number from 1 to 100000 was expected"},
+        {.name = NULL},
+    };
+    struct spex_operands operands;
+    int status = spex_options_take(&serve_syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
+    if (request->all && operands.count)
+        return spex_complain(SPEX_EXIT_USAGE, "serve: --all was expected without \"%s\"",
+                             operands.list[0]);
+    request->wanted = (struct spex_wanted){operands.list, (size_t)operands.count};
+    return spex_wanted_check(&request->wanted);
+}
+
+/* The line tells scripts where the server listens when a port was chosen. */
+static int say_where(const struct spex_server *server, const struct request *request) {
+    printf("http%s://%s/\n", request->settings.cert_file ? "s" : "", server->address);
+    int err = spex_written(stdout);
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "the address cannot be written: %s", strerror(-err));
+    if (request->settings.behind_proxy)
+        spex_complain(0, "serve: no TLS here: the token is secret only where a proxy adds it");
+    return SPEX_EXIT_OK;
+}
+
+int spex_command_serve(int argc, char **argv) {
+    struct request request = {.settings = {.listen = "127.0.0.1:9797"}, .probes_max = 1000};
+    struct spex_error error;
+    int status = serve_parse(argc, argv, &request);
+    if (status)
+        return status;
+    struct spex_server server = {
+        .programs = {.wanted = &request.wanted, .probes_max = request.probes_max}};
+    int err = spex_server_open(&server, &request.settings, &error);
+    if (err) {
+        spex_server_close(&server);
+        return spex_complain(err == -EINVAL ? SPEX_EXIT_USAGE : SPEX_EXIT_FAILED, "serve: %s",
+                             error.text);
+    }
+    /* Reports are read into tens of kilobytes for each probe, and freed soon: what was freed is kept
+     * for the next one. Getting it from the system again takes most of the time otherwise. */
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+    mallopt(M_TOP_PAD, TOP_BYTES);
+    int stop = spex_stop_signals_open();
+    status = say_where(&server, &request);
+    if (!status) {
+        err = stop < 0 ? stop : spex_server_run(&server, stop);
+        if (err)
+            status = spex_complain(SPEX_EXIT_FAILED, "serve: cannot go on: %s", strerror(-err));
+    }
+    spex_server_close(&server);
+    return status;
+}

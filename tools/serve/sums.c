@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* Probes are sorted, and sums are joined as two sorted lists are. */
+#include "tools/serve/sums.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/figures.h"
+#include "ring/probe_type.h"
+
+/* As OpenMetrics writes numbers: with a point or an exponent. */
+const char *const spex_sums_bound_texts[SPEX_SUMS_BOUNDS] = {
+    "1e-08", "2e-08", "5e-08", "1e-07", "2e-07",  "5e-07",  "1e-06",  "2e-06",
+    "5e-06", "1e-05", "2e-05", "5e-05", "0.0001", "0.0002", "0.0005", "0.001",
+    "0.002", "0.005", "0.01",  "0.02",  "0.05",   "0.1",    "0.2",    "0.5",
+    "1.0",   "2.0",   "5.0",   "10.0",  "20.0",   "50.0",   "100.0"};
+const double spex_sums_bounds[SPEX_SUMS_BOUNDS] = {
+    1e-08, 2e-08, 5e-08, 1e-07, 2e-07, 5e-07, 1e-06, 2e-06, 5e-06, 1e-05, 2e-05,
+    5e-05, 1e-04, 2e-04, 5e-04, 1e-03, 2e-03, 5e-03, 1e-02, 2e-02, 5e-02, 0.1,
+    0.2,   0.5,   1,     2,     5,     10,    20,    50,    100};
+
+void spex_sums_free(struct spex_sums *sums) {
+    free(sums->probes);
+    *sums = (struct spex_sums){.probes = NULL};
+}
+
+int spex_sums_order(const struct spex_sums_probe *one, const struct spex_sums_probe *other) {
+    int order = strcmp(one->provider, other->provider);
+    if (!order)
+        order = strcmp(one->name, other->name);
+    if (!order)
+        order = (one->id > other->id) - (one->id < other->id);
+    return order ? order : (one->type > other->type) - (one->type < other->type);
+}
+
+static int order_for_qsort(const void *one, const void *other) {
+    return spex_sums_order(one, other);
+}
+
+/* Times need the length of a tick, which is not known in the first milliseconds. */
+static void add_values(struct spex_sums_probe *probe, const struct spex_profile *profile,
+                       const struct spex_profile_row *row) {
+    bool ticks = spex_probe_type_ticks(probe->type);
+    double rate = profile->process.ticks_per_second;
+    double scale = ticks ? rate : 1, bounds[SPEX_SUMS_BOUNDS], weights[SPEX_SUMS_BUCKETS];
+    if (scale <= 0)
+        return;
+    for (size_t b = 0; b < SPEX_SUMS_BOUNDS; b++)
+        bounds[b] = spex_sums_bounds[b] * scale;
+    probe->series = row->probe.series;
+    for (unsigned s = 0; s < probe->series; s++) {
+        double sum = spex_figures_divide(profile, row, s, bounds, SPEX_SUMS_BOUNDS, weights);
+        for (size_t b = 1; b < SPEX_SUMS_BUCKETS; b++)
+            weights[b] += weights[b - 1];
+        probe->weight[s] = weights[SPEX_SUMS_BOUNDS];
+        probe->sum[s] = sum / scale;
+        if (s == 0)
+            memcpy(probe->buckets, weights, sizeof(weights));
+    }
+}
+
+static void probe_of(struct spex_sums_probe *probe, const struct spex_profile *profile,
+                     const struct spex_profile_row *row) {
+    const struct spex_profile_probe *from = &row->probe;
+    *probe = (struct spex_sums_probe){.id = spex_profile_id(from->probe_id, from->declared),
+                                      .type = from->probe_type,
+                                      .period = from->period};
+    memcpy(probe->provider, from->provider, sizeof(probe->provider));
+    memcpy(probe->name, from->name, sizeof(probe->name));
+    /* The id of a probe with a name says nothing more, and may differ. */
+    if (probe->name[0])
+        probe->id = -1;
+    probe->counts[SPEX_SUMS_EXECUTIONS] = spex_profile_executions(from);
+    probe->counts[SPEX_SUMS_RECORDS] = (double)from->records;
+    probe->counts[SPEX_SUMS_LOST] = from->lost;
+    probe->counts[SPEX_SUMS_OVERHEAD] = spex_profile_row_cost(profile, from);
+    probe->counts[SPEX_SUMS_ON] = from->on_seconds;
+    probe->counts[SPEX_SUMS_HELD] = from->held_seconds;
+    add_values(probe, profile, row);
+}
+
+static void totals_of(struct spex_sums *sums, const struct spex_profile_process *process) {
+    sums->totals[SPEX_SUMS_CPU] = process->program_seconds;
+    sums->totals[SPEX_SUMS_COLLECTOR_CPU] = process->collector_seconds;
+    sums->totals[SPEX_SUMS_PRODUCED] = (double)process->produced;
+    sums->totals[SPEX_SUMS_RECORDS_LOST] = (double)process->lost;
+    sums->totals[SPEX_SUMS_UNDELIVERED] = (double)process->undelivered;
+    sums->sites = process->sites;
+    sums->sites_on = process->sites_on;
+    sums->budget = process->budget;
+    if (process->budget <= 0)
+        return;
+    sums->totals[SPEX_SUMS_BUDGET_TIME] = process->budget_seconds;
+    sums->totals[SPEX_SUMS_BUDGET_ALLOWED] = process->budget * process->budget_seconds;
+    sums->totals[SPEX_SUMS_BUDGET_SPENT] = process->budget_spent;
+}
+
+int spex_sums_of(struct spex_sums *sums, const struct spex_profile *profile, size_t most) {
+    size_t count = profile->row_count < most ? profile->row_count : most;
+    struct spex_sums_probe *probes = calloc(count + 1, sizeof(*probes));
+    if (!probes)
+        return -ENOMEM;
+    spex_sums_free(sums);
+    sums->probes = probes;
+    sums->count = count;
+    sums->left_out = profile->row_count - count;
+    totals_of(sums, &profile->process);
+    for (size_t r = 0; r < count; r++)
+        probe_of(&probes[r], profile, &profile->rows[r]);
+    qsort(probes, count, sizeof(*probes), order_for_qsort);
+    return 0;
+}
+
+static uint32_t shorter_period(uint32_t one, uint32_t other) {
+    return one && (!other || one < other) ? one : other;
+}
+
+/* How a counter is joined with another one: their sum, or the greater one. */
+typedef double join(double one, double other);
+
+static double add(double one, double other) {
+    return one + other;
+}
+
+static void join_all(join *joined, double *to, const double *from, size_t count) {
+    for (size_t n = 0; n < count; n++)
+        to[n] = joined(to[n], from[n]);
+}
+
+static void join_probe(join *joined, struct spex_sums_probe *to,
+                       const struct spex_sums_probe *from) {
+    to->series = from->series > to->series ? from->series : to->series;
+    join_all(joined, to->counts, from->counts, SPEX_SUMS_COUNTS);
+    join_all(joined, to->weight, from->weight, SPEX_MAX_FIELDS);
+    join_all(joined, to->sum, from->sum, SPEX_MAX_FIELDS);
+    join_all(joined, to->buckets, from->buckets, SPEX_SUMS_BUCKETS);
+}
+
+/* Makes room for the probes that only `from` has, up to `most`. New ones are all zero but for what
+ * names them. */
+static int take_in(struct spex_sums *to, const struct spex_sums *from, size_t most) {
+    struct spex_sums_probe *probes = calloc(to->count + from->count + 1, sizeof(*probes));
+    if (!probes)
+        return -ENOMEM;
+    size_t count = 0, t = 0, left_out = 0, room = most > to->count ? most - to->count : 0;
+    for (size_t f = 0; f < from->count; f++) {
+        while (t < to->count && spex_sums_order(&to->probes[t], &from->probes[f]) < 0)
+            probes[count++] = to->probes[t++];
+        if (t < to->count && spex_sums_order(&to->probes[t], &from->probes[f]) == 0)
+            continue;
+        if (!room) {
+            left_out++;
+            continue;
+        }
+        room--;
+        struct spex_sums_probe *fresh = &probes[count++];
+        fresh->id = from->probes[f].id;
+        fresh->type = from->probes[f].type;
+        memcpy(fresh->provider, from->probes[f].provider, sizeof(fresh->provider));
+        memcpy(fresh->name, from->probes[f].name, sizeof(fresh->name));
+    }
+    while (t < to->count)
+        probes[count++] = to->probes[t++];
+    free(to->probes);
+    to->probes = probes;
+    to->count = count;
+    to->left_out += left_out + from->left_out;
+    return 0;
+}
+
+/* The probe of the same name, after `at`; NULL where there was no room for it. */
+static struct spex_sums_probe *same_probe(struct spex_sums *sums, size_t *at,
+                                          const struct spex_sums_probe *like) {
+    while (*at < sums->count && spex_sums_order(&sums->probes[*at], like) < 0)
+        ++*at;
+    bool same = *at < sums->count && spex_sums_order(&sums->probes[*at], like) == 0;
+    return same ? &sums->probes[*at] : NULL;
+}
+
+int spex_sums_add(struct spex_sums *to, const struct spex_sums *from, size_t most, bool gauges) {
+    int err = take_in(to, from, most);
+    if (err)
+        return err;
+    join_all(add, to->totals, from->totals, SPEX_SUMS_TOTALS);
+    size_t at = 0;
+    for (size_t f = 0; f < from->count; f++) {
+        struct spex_sums_probe *probe = same_probe(to, &at, &from->probes[f]);
+        if (!probe)
+            continue;
+        join_probe(add, probe, &from->probes[f]);
+        if (gauges)
+            probe->period = shorter_period(probe->period, from->probes[f].period);
+    }
+    if (!gauges)
+        return 0;
+    to->sites += from->sites;
+    to->sites_on += from->sites_on;
+    to->budget = fmax(to->budget, from->budget);
+    return 0;
+}
+
+int spex_sums_raise(struct spex_sums *shown, const struct spex_sums *now, size_t most) {
+    shown->left_out = 0;
+    int err = take_in(shown, now, most);
+    if (err)
+        return err;
+    join_all(fmax, shown->totals, now->totals, SPEX_SUMS_TOTALS);
+    shown->sites = now->sites;
+    shown->sites_on = now->sites_on;
+    shown->budget = now->budget;
+    for (size_t s = 0; s < shown->count; s++)
+        shown->probes[s].period = 0;
+    size_t at = 0;
+    for (size_t n = 0; n < now->count; n++) {
+        struct spex_sums_probe *probe = same_probe(shown, &at, &now->probes[n]);
+        if (!probe)
+            continue;
+        join_probe(fmax, probe, &now->probes[n]);
+        probe->period = now->probes[n].period;
+    }
+    return 0;
+}

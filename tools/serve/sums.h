@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums of what the processes of a program have measured, for counters that others scrape. A process
+ * that ends leaves its sums to its program, so that they do not fall when workers are replaced.
+ * Nothing here is shared between threads. */
+#ifndef SPEX_TOOLS_SERVE_SUMS_H
+#define SPEX_TOOLS_SERVE_SUMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/profile.h"
+
+/* Bounds of the buckets of times: 1, 2 and 5 of each power of ten, from 10 ns to 100 s. They are
+ * the same for all probes, so that buckets of several can be added. */
+enum { SPEX_SUMS_BOUNDS = 31, SPEX_SUMS_BUCKETS = SPEX_SUMS_BOUNDS + 1 };
+
+/* The bounds in seconds, as text and as numbers. */
+extern const char *const spex_sums_bound_texts[SPEX_SUMS_BOUNDS];
+extern const double spex_sums_bounds[SPEX_SUMS_BOUNDS];
+
+/* Counters of a probe. */
+enum spex_sums_count {
+    SPEX_SUMS_EXECUTIONS,
+    SPEX_SUMS_RECORDS,
+    SPEX_SUMS_LOST,
+    SPEX_SUMS_OVERHEAD,
+    SPEX_SUMS_ON,
+    SPEX_SUMS_HELD,
+    SPEX_SUMS_COUNTS
+};
+
+struct spex_sums_probe {
+    /* What names it: the same in all processes of a program. */
+    char provider[SPEX_PROFILE_NAME_BYTES];
+    char name[SPEX_PROFILE_NAME_BYTES];
+    int32_t id;
+    uint32_t type;
+    /* The shortest period of processes in which it is on; 0: it is off in all. */
+    uint32_t period;
+    /* Series of values; of a time there is one, with buckets. */
+    uint32_t series;
+    double counts[SPEX_SUMS_COUNTS];
+    /* Of each series: values, each with the executions that it stands for, and their sum. */
+    double weight[SPEX_MAX_FIELDS];
+    double sum[SPEX_MAX_FIELDS];
+    /* Of the first series: values up to each bound, and all of them. Cumulative, so that the greater
+     * of two is also one. */
+    double buckets[SPEX_SUMS_BUCKETS];
+};
+
+/* Counters of a process or program. */
+enum spex_sums_total {
+    SPEX_SUMS_CPU,
+    SPEX_SUMS_COLLECTOR_CPU,
+    SPEX_SUMS_BUDGET_TIME,
+    SPEX_SUMS_BUDGET_ALLOWED,
+    SPEX_SUMS_BUDGET_SPENT,
+    SPEX_SUMS_PRODUCED,
+    SPEX_SUMS_RECORDS_LOST,
+    SPEX_SUMS_UNDELIVERED,
+    SPEX_SUMS_TOTALS
+};
+
+struct spex_sums {
+    double totals[SPEX_SUMS_TOTALS];
+    /* Gauges: the greatest budget, probe sites, and those that are on. */
+    double budget;
+    uint64_t sites, sites_on;
+    /* In the order of spex_sums_order. */
+    struct spex_sums_probe *probes;
+    size_t count;
+    /* Probes for which there was no room. */
+    size_t left_out;
+};
+
+/* All zero are empty sums. */
+void spex_sums_free(struct spex_sums *sums);
+
+/* The order of probes: by provider, name, id and type. */
+int spex_sums_order(const struct spex_sums_probe *one, const struct spex_sums_probe *other);
+
+/* Replaces `sums` by those of a profile, of `most` probes at most. 0 or -ENOMEM. */
+int spex_sums_of(struct spex_sums *sums, const struct spex_profile *profile, size_t most);
+
+/* Adds sums to others, which then have `most` probes at most. `gauges`: also what is of the present.
+ * 0 or -ENOMEM. */
+int spex_sums_add(struct spex_sums *to, const struct spex_sums *from, size_t most, bool gauges);
+
+/* Raises counters to those of `now`, and replaces gauges. Estimates may fall, counters that are
+ * scraped may not. 0 or -ENOMEM. */
+int spex_sums_raise(struct spex_sums *shown, const struct spex_sums *now, size_t most);
+
+#endif

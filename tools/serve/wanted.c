@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* A number is that process alone. */
+#include "tools/serve/wanted.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "observe/process_place.h"
+#include "tools/common/complain.h"
+#include "tools/common/process_argument.h"
+
+/* Bytes that the kernel keeps of a name. */
+enum { COMM_BYTES = 15 };
+
+int spex_wanted_check(const struct spex_wanted *wanted) {
+    int status = SPEX_EXIT_OK;
+    pid_t process;
+    for (size_t w = 0; !status && w < wanted->count; w++)
+        if (spex_is_number(wanted->list[w]))
+            status = spex_process_argument("serve", wanted->list[w], &process);
+    return status;
+}
+
+static bool is_wanted(const char *text, const struct spex_process_place *place) {
+    if (spex_is_number(text))
+        return strtol(text, NULL, 10) == place->process;
+    return strncmp(text, place->command, COMM_BYTES) == 0;
+}
+
+bool spex_wanted_has(const struct spex_wanted *wanted, pid_t process) {
+    struct spex_process_place place;
+    bool is = wanted->count == 0;
+    if (is || spex_process_place(process, &place) != 0)
+        return is;
+    for (size_t w = 0; !is && w < wanted->count; w++)
+        is = is_wanted(wanted->list[w], &place);
+    spex_process_place_free(&place);
+    return is;
+}
