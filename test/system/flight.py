@@ -179,6 +179,8 @@ class Triggers(Flight):
             self.die_of(signals[kill % len(signals)], ["--flight", "60s"] if kill % 2 else [])
 
     def die_of(self, number, arguments):
+        # A report of ThreadSanitizer takes seconds, in which the other thread goes on.
+        self.environment["TSAN_OPTIONS"] = "handle_segv=0:handle_abort=0:" + os.environ.get("TSAN_OPTIONS", "")
         process = self.start(*arguments, "--", "recorded", "counted", self.path("counters"))
         self.assertEqual(process.stdout.readline(), "ready\n")
         least = random.randrange(2000)

@@ -6,6 +6,7 @@ the module of babeltrace2, so that one runs this.
 usage: record.py SPEX RECORDED [unittest arguments]
 """
 
+import glob
 import json
 import os
 import pty
@@ -217,11 +218,10 @@ class Ends(Recorded):
         with open("/proc/%d/task/%d/children" % (process.pid, process.pid), encoding="utf-8") as file:
             return int(file.read())
 
-    def fast(self):
-        """A program that makes records as fast as it can, when its trace has begun, some time ago."""
+    def fast(self, begun="metadata"):
+        """A program that makes records as fast as it can, some time after such a file of its trace has begun."""
         process = self.start("--", "recorded", "fast", "30000000")
-        wait_for(lambda: os.path.exists(self.path("t")) and self.folders() and
-                 os.path.exists(os.path.join(self.folders()[0], "metadata")))
+        wait_for(lambda: any(map(os.path.getsize, glob.glob(self.path("t/*/") + begun))))
         time.sleep(random.uniform(0, 0.03))
         return process
 
@@ -236,8 +236,8 @@ class Ends(Recorded):
 
     def test_kill_the_recorder(self):
         events = 0
-        for _ in range(KILLS):
-            process = self.fast()
+        for kill in range(KILLS):
+            process = self.fast("cpu_*" if kill % 2 == 0 else "metadata")
             process.kill()
             self.assertEqual(process.stdout.read(), "made 30000000\n")
             process.communicate()
@@ -251,7 +251,7 @@ class Ends(Recorded):
     def test_a_recorder_that_is_stopped(self):
         """The program gives up waiting for it, and goes on."""
         process = self.start("--", "recorded", "held", "100000")
-        wait_for(lambda: os.path.exists(self.path("t")) and self.folders())
+        wait_for(lambda: any(map(os.path.getsize, glob.glob(self.path("t/*/metadata")))))
         process.send_signal(signal.SIGSTOP)
         process.stdin.write("\n")
         process.stdin.flush()
