@@ -142,7 +142,7 @@ static void print_errors(const struct spex_bench_report *report, FILE *out) {
         const struct spex_bench_instance *instance = &report->instances->items[i];
         if (*instance->figures.error)
             fprintf(out, "%s: not measured: %s\n", instance->name, instance->figures.error);
-        else if (!(spex_bench_figures_error(&instance->figures) <= settings->precision))
+        else if (!spex_bench_figures_precise(&instance->figures, settings->precision))
             wide++;
     }
     if (wide)

@@ -211,7 +211,7 @@ static void write_estimate(const struct spex_bench_report *report,
     text_member(&row, "time_unit", "ns");
     number_member(&row, "real_time_low", figures->estimate.low);
     number_member(&row, "real_time_high", figures->estimate.high);
-    bool_member(&row, "precise", spex_bench_figures_error(figures) <= report->settings->precision);
+    bool_member(&row, "precise", spex_bench_figures_precise(figures, report->settings->precision));
     if (spex_bench_quantiles(report, figures, ns)) {
         for (int q = 0; q < SPEX_BENCH_QUANTILES; q++)
             number_member(&row, spex_bench_quantile_names[q], ns[q]);

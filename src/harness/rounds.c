@@ -36,7 +36,7 @@ static bool is_done(const struct turn *turn, const struct spex_bench_settings *s
         return figures->count >= settings->repetitions;
     return turn->seconds >= settings->max_seconds ||
            (figures->count >= REPETITIONS_LEAST &&
-            spex_bench_figures_error(figures) <= settings->precision);
+            spex_bench_figures_precise(figures, settings->precision));
 }
 
 /* 0 or a negative errno value. */

@@ -68,6 +68,13 @@ static void test_estimates_of_processes(void **state) {
     figures.count = 5;
     assert_int_equal(spex_bench_figures_estimate(&figures), 0);
     assert_true(isinf(spex_bench_figures_error(&figures)));
+    assert_false(spex_bench_figures_precise(&figures, 1));
+    figures.count = 8;
+    for (size_t r = 0; r < figures.count; r++)
+        figures.repetitions[r].time.real_ns = 10;
+    assert_int_equal(spex_bench_figures_estimate(&figures), 0);
+    assert_true(spex_bench_figures_precise(&figures, 0.01));
+    assert_false(spex_bench_figures_precise(&figures, 0));
     spex_bench_figures_free(&figures);
 }
 

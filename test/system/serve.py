@@ -217,6 +217,9 @@ class Api(Server):
 
     def json(self, path, status=200):
         answer, text = self.ask(path)
+        # A program that gets no processor has not answered yet.
+        while answer.status == 504 != status:
+            answer, text = self.ask(path)
         self.assertEqual((answer.status, answer.getheader("Content-Type")), (status, "application/json"), text)
         return json.loads(text)
 

@@ -102,3 +102,7 @@ double spex_bench_figures_error(const struct spex_bench_figures *figures) {
     const struct spex_estimate *estimate = &figures->estimate;
     return (estimate->high - estimate->low) / 2 / estimate->value;
 }
+
+bool spex_bench_figures_precise(const struct spex_bench_figures *figures, double precision) {
+    return spex_bench_figures_error(figures) < precision;
+}

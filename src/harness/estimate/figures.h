@@ -66,6 +66,10 @@ int spex_bench_figures_estimate(struct spex_bench_figures *figures);
 /* Half of the interval as a share of the estimate; INFINITY: not known. */
 double spex_bench_figures_error(const struct spex_bench_figures *figures);
 
+/* Whether that share is below `precision`. It never is below 0, also where repetitions agree to the
+ * tick. */
+bool spex_bench_figures_precise(const struct spex_bench_figures *figures, double precision);
+
 /* The median of values, at least one; sorts them. */
 double spex_bench_median(double *values, size_t count);
 
