@@ -64,7 +64,8 @@ static void search_choose_together(struct search *search) {
  * is a factor of a term that an earlier parameter has begun. Depth-first: *hypothesis is
  * restored before the return. */
 static void search_combine(struct search *search, struct spex_hypothesis *hypothesis, size_t next) {
-    if (next == search->together_count) {
+    /* The count is never greater; compilers do not know. */
+    if (next == search->together_count || next == TOGETHER_MAX) {
         search_try(search, *hypothesis);
         return;
     }
