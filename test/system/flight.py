@@ -63,6 +63,10 @@ class Flight(Recorder):
     def marks(self, folder):
         return [data[8:].decode() for kind, _, data in self.journal(folder) if kind == MARK]
 
+    def marked(self, mark):
+        """The folders of dumps with this mark."""
+        return [folder for folder in self.folders() if mark in self.marks(folder)]
+
     def dumps(self, said):
         """Reason, records, lost ones, folder; each agrees with what babeltrace2 reads."""
         found = [(why, int(records), int(lost), folder) for why, records, _, lost, folder, _ in DUMP.findall(said)]
@@ -208,13 +212,18 @@ class Triggers(Flight):
             recorder = subprocess.Popen([SPEX, "record", "-o", self.path("t"), "--flight", "5s", "--pid", str(program.pid)],
                                         stderr=subprocess.PIPE, text=True, env=self.environment)
             self.addCleanup(recorder.stderr.close)
+            # The recorder has asked for probes and for records, in either order, when some are on and a dump
+            # is not refused.
+            wait_for(lambda: re.search('"sites_on": [1-9]', subprocess.run(
+                [SPEX, "list", "--json"], capture_output=True, text=True, check=False, env=self.environment).stdout))
+            wait_for(lambda: self.say(program, "early") == "0\n")
             wait_for(lambda: self.say(program, "attached") == "0\n")
-            self.wait_for_dump()
+            wait_for(lambda: self.marked("dump: attached"))
             recorder.send_signal(signal.SIGINT)
             self.assertEqual(recorder.wait(), 0)
             program.communicate("\n")
-        self.assertEqual(self.marks(self.folders()[0]), ["dump: attached"])
-        self.assertGreater(traces.count(self.path("t"))[0], 0)
+        [folder] = self.marked("dump: attached")
+        self.assertGreater(traces.count(folder)[0], 0)
 
 
 class Armed(Flight):
