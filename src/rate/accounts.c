@@ -184,6 +184,19 @@ static double cost_of_skipping(uint32_t sites, double seconds) {
     return sum;
 }
 
+/* Reads what the program's threads have used, where that is of use. Returns how many CPUs that was
+ * in `seconds`; negative: not known. */
+static double note_progress(double seconds) {
+    const struct spex_progress before = spex_controller.progress;
+    struct spex_progress *now = &spex_controller.progress;
+    *now = (struct spex_progress){.executions = spex_controller.executions};
+    if ((spex_controller.sliced || spex_controller.trying) &&
+        !spex_threads_cpu_ns(&now->cpu_ns, &now->threads))
+        now->cpu_ns = 0;
+    bool known = before.cpu_ns && now->cpu_ns && now->threads == before.threads && seconds > 0;
+    return known ? (double)spex_grown(before.cpu_ns, now->cpu_ns) / 1e9 / seconds : -1;
+}
+
 /* Books the difference between the counted cost and the assumed one. */
 void spex_accounts_count_executions(double seconds) {
     uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -193,10 +206,7 @@ void spex_accounts_count_executions(double seconds) {
     book_spent(0, cost - spex_controller.skipped);
     spex_controller.skipped = spex_controller.implied = spex_controller.uncounted = 0;
     spex_controller.skipping = seconds > 0 ? cost / seconds : 0;
-    spex_controller.progress = (struct spex_progress){.executions = spex_controller.executions};
-    if (spex_controller.sliced &&
-        !spex_threads_cpu_ns(&spex_controller.progress.cpu_ns, &spex_controller.progress.threads))
-        spex_controller.progress.cpu_ns = 0;
+    spex_controller.running = note_progress(seconds);
     spex_controller.counting = (double)(spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e9;
 }
 

@@ -266,6 +266,8 @@ static size_t make_classes(void) {
     for (uint32_t i = spex_profile_next_probe(0); i < spex_sites_count();
          i = spex_profile_next_probe(i + 1)) {
         const struct spex_probe_state state = spex_probe_state(i, spex_ticks());
+        const struct spex_slices_time passed = {(double)state.on_ticks, (double)state.held_ticks};
+        spex_slices_pass(&spex_controller.probes[i].slices, &passed, spex_controller.running);
         uint32_t by = spex_controlled_by(i);
         if (by != i)
             group_add(&spex_controller.probes[by].grouped.state, &state);

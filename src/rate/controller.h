@@ -53,9 +53,10 @@ bool spex_controller_holds(void);
 struct spex_controller_view spex_controller_look(uint32_t first);
 
 /* The executions of the probe with the first site `first` while it was held off, by what its slices
- * have counted. `now`: its count and clocks, in ticks. Under the metrics' lock. */
-struct spex_held_executions spex_controller_held(uint32_t first,
-                                                 const struct spex_slices_reading *now);
+ * have counted. `passed`: by its clocks, in ticks. A margin below 0: it was in none. Under the
+ * metrics' lock. */
+struct spex_held_executions spex_controller_held(uint32_t first, double count,
+                                                 const struct spex_slices_time *passed);
 
 struct spex_controller_totals {
     /* Valid as long as the collection; NULL: nothing is controlled. */

@@ -135,6 +135,9 @@ struct spex_controller {
     double next_weight;
     /* What the program had done at the last decision; `cpu_ns` 0: it is not known. */
     struct spex_progress progress;
+    /* CPUs that the program's threads with probes have used between the last two decisions;
+     * negative: not known. */
+    double running;
     struct spex_random random;
     /* A probe is on for a trial, and has not been measured yet; the time of the next look at it. */
     bool trying;

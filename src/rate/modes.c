@@ -128,10 +128,11 @@ static struct spex_speedup speedup_of(uint32_t first, const struct spex_controll
 
 static void note_slice(uint32_t first, const struct spex_speedup *speedup) {
     const struct spex_probe_state state = spex_probe_state(first, spex_ticks());
-    const struct spex_slices_reading reading = {(double)spex_controller.executions[first] +
-                                                    spex_metrics_in_regions(first),
-                                                (double)state.on_ticks, (double)state.held_ticks};
-    spex_slices_note(&spex_controller.probes[first].slices, &reading, speedup);
+    const struct spex_slices_time passed = {(double)state.on_ticks, (double)state.held_ticks};
+    struct spex_slices *slices = &spex_controller.probes[first].slices;
+    double count = (double)spex_controller.executions[first] + spex_metrics_in_regions(first);
+    const struct spex_slices_reading reading = spex_slices_read(slices, count, &passed);
+    spex_slices_note(slices, &reading, speedup);
 }
 
 void spex_modes_note_slice(uint32_t index) {
@@ -146,22 +147,27 @@ void spex_modes_note_slice(uint32_t index) {
             note_slice(i, &speedup);
 }
 
-/* So many executions, or records in a region, may have been expected where there was none: with
- * more, the probability of none is below 5 %. */
-#define UNSEEN 3.0
+/* Executions a tick on one CPU: no program executes a probe more often. Where slices do not tell how
+ * often a probe was executed, this is all that is known. */
+#define EXECUTIONS_MOST 1.0
 
-struct spex_held_executions spex_controller_held(uint32_t first,
-                                                 const struct spex_slices_reading *now) {
+struct spex_held_executions spex_controller_held(uint32_t first, double count,
+                                                 const struct spex_slices_time *passed) {
     if (!spex_controller.probes)
         return (struct spex_held_executions){0, -1};
     uint32_t by = spex_controlled_by(first);
     const struct spex_controlled *probe = &spex_controller.probes[by];
     const struct spex_speedup speedup = speedup_of(by, probe);
-    struct spex_held_executions held =
-        spex_slices_estimate(&spex_controller.probes[first].slices, now, &speedup);
+    const struct spex_slices *slices = &spex_controller.probes[first].slices;
+    const struct spex_slices_reading now = spex_slices_read(slices, count, passed);
+    struct spex_held_executions held = spex_slices_estimate(slices, &now, &speedup);
     double weight = by != first && probe->last_period ? probe->last_period : 1;
-    if (held.margin >= 0 && now->on > 0)
-        held.margin += UNSEEN * weight * now->held / now->on;
+    /* So many executions, or records in a region, may have been expected where there was none. */
+    if (held.margin >= 0 && now.on > 0)
+        held.margin += SPEX_UNSEEN_95 * weight * now.held / now.on;
+    else if (slices->slices || probe->tried > 0 || probe->held.until > 0)
+        held = (struct spex_held_executions){0, EXECUTIONS_MOST * fmax(spex_controller.cpus, 1) *
+                                                    passed->held};
     return held;
 }
 

@@ -4,11 +4,17 @@
 #ifndef SPEX_RATE_SLICES_H
 #define SPEX_RATE_SLICES_H
 
-/* A probe so far. */
+/* Of what is expected so many times, the probability of none is 5 %. */
+#define SPEX_UNSEEN_95 3.0
+
+/* Time for which executions were counted, and for which the probe was held off. */
+struct spex_slices_time {
+    double on, held;
+};
+
+/* A probe so far: executions that were counted, and CPU time. */
 struct spex_slices_reading {
-    double count; /* executions that were counted */
-    double on;    /* time for which they were */
-    double held;  /* time for which the probe was held off */
+    double count, on, held;
 };
 
 /* How many times as often the program executes the probe while it is held off as while it is on:
@@ -19,10 +25,14 @@ struct spex_speedup {
 
 /* Sums over hold-offs. All zero: there was none. */
 struct spex_slices {
+    /* Time that has gone by, and CPU time of the program's threads in it. */
+    struct spex_slices_time passed, used;
     struct spex_slices_reading last;
     /* Rate in the last slice, that with the likely speed-up, and the length of the hold-off after
      * it. */
     double rate, rate_faster, length;
+    /* The highest of the rates with the likely speed-up. */
+    double highest;
     unsigned slices;
     /* Executions by the rate of the slice before, with the speed-up, and of the slice after. */
     double before;
@@ -33,10 +43,19 @@ struct spex_slices {
 };
 
 /* An estimate, and how far it may be off: in 95 % of cases less. Negative: there were too few
- * slices to tell. */
+ * slices to tell, or one hold-off is most of the time. */
 struct spex_held_executions {
     double count, margin;
 };
+
+/* Notes the times so far. Since the last note the program's threads have used `cpus` CPUs; negative:
+ * not known, as many as before. */
+void spex_slices_pass(struct spex_slices *slices, const struct spex_slices_time *passed,
+                      double cpus);
+
+/* Returns the reading at a time soon after the last note. */
+struct spex_slices_reading spex_slices_read(const struct spex_slices *slices, double count,
+                                            const struct spex_slices_time *passed);
 
 /* Notes that a hold-off is over, and with it what the slice before it has counted. */
 void spex_slices_note(struct spex_slices *slices, const struct spex_slices_reading *now,

@@ -208,9 +208,8 @@ static double uncounted_most(const struct spex_profile_probe *probe, double freq
  * may be far too few. */
 static void held_now(uint32_t index, struct spex_profile_probe *probe,
                      const struct spex_probe_state *state) {
-    const struct spex_slices_reading now = {probe->count, (double)state->on_ticks,
-                                            (double)state->held_ticks};
-    struct spex_held_executions held = spex_controller_held(index, &now);
+    const struct spex_slices_time passed = {(double)state->on_ticks, (double)state->held_ticks};
+    struct spex_held_executions held = spex_controller_held(index, probe->count, &passed);
     if (held.margin < 0)
         return;
     probe->held_count = held.count;

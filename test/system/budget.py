@@ -60,8 +60,6 @@ class Budget(Watched):
 
     def test_a_region_whose_passes_cost_too_much_is_on_in_slices(self):
         """Though hardly a pass executes a probe. Twice the margins of 95 % hold what was executed meanwhile."""
-        if SHARE != "2%":
-            self.skipTest("sanitizers slow a program's first moments down, of which alone a slice of so short a run tells")
         told = os.path.join(self.folder, "told")
         process = self.start(self.spex, "run", "--budget", "1%", "--json", "-o", told, "--", program=[HOT_REGION, PASSES])
         counts, _ = self.finish(process)

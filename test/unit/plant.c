@@ -12,6 +12,7 @@
 
 #include "../check.h"
 #include "base/clock.h"
+#include "chance.h"
 #include "collect/collector.h"
 #include "collect/metrics.h"
 #include "collect/sleep.h"
@@ -77,7 +78,8 @@ static struct {
     double ring;    /* records in each CPU's */
     double alarm;   /* at so many */
     double seconds; /* now */
-    double probing; /* CPU seconds that probes took */
+    double used;    /* CPU seconds of the program */
+    double probing; /* those that probes took */
     double collector, collector_noted;
     uint64_t random;
     struct note *notes;
@@ -89,27 +91,20 @@ static double ticks(double seconds) {
 }
 
 static double uniform(void) {
-    return (double)(random_next(&plant.random) >> 11) / 9007199254740992.0;
+    return chance_uniform(&plant.random);
 }
 
-/* Of a Poisson distribution (Knuth's way; where there are many, the normal one that it comes
- * to). */
 static double poisson(double mean) {
-    enum { MANY = 30 };
-    double count = 0;
-    if (mean < MANY) {
-        for (double product = uniform(), end = exp(-mean); product > end; product *= uniform())
-            count++;
-        return count;
-    }
-    double normal = -6;
-    for (int i = 0; i < 12; i++)
-        normal += uniform();
-    return mean + normal * sqrt(mean);
+    return chance_poisson(&plant.random, mean);
+}
+
+/* The share of the time that the program's threads have the processors. */
+static double running(double seconds) {
+    return plant.options.runs ? plant.options.runs(plant.options.scenario, seconds) : 1;
 }
 
 static double rate_of(unsigned probe, double seconds) {
-    return plant.options.rate(plant.options.scenario, probe, seconds);
+    return plant.options.rate(plant.options.scenario, probe, seconds) * running(seconds);
 }
 
 static double part_recorded(unsigned probe) {
@@ -134,6 +129,10 @@ static bool region_is_on(void) {
     return has_region() && is_on(0);
 }
 
+static double passes_at(double seconds) {
+    return plant.options.passes * running(seconds);
+}
+
 /* The share of the passes in which the next record may be due. */
 static double part_called(void) {
     return 1 - pow(1 - part_recorded(0), plant.options.weight);
@@ -142,7 +141,7 @@ static double part_called(void) {
 /* How much longer the program takes for the same, less 1. */
 static double slowdown(void) {
     double sum = region_is_on()
-                     ? plant.options.passes / plant.options.cpus *
+                     ? passes_at(plant.seconds) / plant.options.cpus *
                            (plant.options.region_ns + part_called() * plant.options.call_ns) * 1e-9
                      : 0;
     for (unsigned p = 0; p < plant.options.probes; p++)
@@ -192,7 +191,7 @@ static void execute(unsigned probe, double count) {
 static void step(double seconds) {
     double slow = slowdown();
     if (region_is_on())
-        pass_region(plant.options.passes / (1 + slow) * seconds);
+        pass_region(passes_at(plant.seconds) / (1 + slow) * seconds);
     for (unsigned p = 0; p < plant.options.probes; p++) {
         double count = rate_of(p, plant.seconds) / (1 + slow) * seconds;
         plant.on[p] += is_on(p) ? seconds : 0;
@@ -203,6 +202,7 @@ static void step(double seconds) {
     }
     if (plant.ring > RING_RECORDS)
         plant.ring = RING_RECORDS;
+    plant.used += seconds * plant.options.cpus * running(plant.seconds);
     plant.seconds += seconds;
     note();
 }
@@ -292,9 +292,9 @@ static void collect(void) {
 static void note_told(void) {
     for (unsigned p = 0; p < plant.options.probes; p++) {
         double count = has_region() ? plant.told_of[p] : plant.executions[p];
-        const struct spex_slices_reading now = {count, ticks(plant.on[p]),
+        const struct spex_slices_time passed = {ticks(plant.on[p]),
                                                 ticks(plant.seconds - plant.on[p])};
-        plant.told[p] = spex_controller_held(p, &now);
+        plant.told[p] = spex_controller_held(p, count, &passed);
     }
 }
 
@@ -374,12 +374,12 @@ static uint64_t ns(double seconds) {
 
 uint64_t spex_clock_ns(clockid_t clock) {
     if (clock == CLOCK_PROCESS_CPUTIME_ID)
-        return ns(plant.seconds * plant.options.cpus + plant.collector);
+        return ns(plant.used + plant.collector);
     return clock == CLOCK_MONOTONIC ? ns(plant.seconds) + plant.options.seed : ns(plant.collector);
 }
 
 bool spex_threads_cpu_ns(uint64_t *cpu_ns, uint64_t *threads) {
-    *cpu_ns = ns(plant.seconds * plant.options.cpus);
+    *cpu_ns = ns(plant.used);
     *threads = 1;
     return true;
 }

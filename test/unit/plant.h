@@ -37,6 +37,8 @@ struct plant_options {
     uint32_t weight;  /* the executions that the region declares */
     /* Executions a second of the probe, on all CPUs together, were they not slowed down. */
     double (*rate)(const void *scenario, unsigned probe, double seconds);
+    /* The share of the time for which its threads have the processors; NULL: 1. */
+    double (*runs)(const void *scenario, double seconds);
     const void *scenario;
 };
 

@@ -116,65 +116,6 @@ static void what_is_rare_is_recorded_beside_slices(void **state) {
     }
 }
 
-/* A hot program: steady, or in bursts of random or fixed lengths, or ever faster. */
-struct hot {
-    unsigned seed;
-    double length; /* of a burst and the pause after it; 0: it is steady */
-    double share;  /* of bursts */
-    double rise;   /* of the rate, a second */
-    bool regular;
-};
-
-static double hot_rate(const void *context, unsigned probe, double seconds) {
-    const struct hot *hot = context;
-    (void)probe;
-    double rate = 3e7 * (1 + hot->rise * seconds);
-    if (hot->length <= 0)
-        return rate;
-    uint64_t seed = hot->seed * 100003 + (uint64_t)(seconds / hot->length);
-    double part = fmod(seconds, hot->length) / hot->length;
-    double share = hot->regular ? hot->share : hot->share * 0x1p-63 * (double)random_next(&seed);
-    return part < share ? rate / hot->share : 0;
-}
-
-/* Whether the interval that is told holds the executions while the probe was held off. */
-static bool held_is_told(struct hot hot, unsigned seed) {
-    hot.seed = seed;
-    const struct plant_options options = {.share = 0.02,
-                                          .cpus = 1,
-                                          .probes = 1,
-                                          .skip_ns = 2.5,
-                                          .record_ns = 40,
-                                          .seed = 7919 * seed,
-                                          .seconds = 4,
-                                          .rate = hot_rate,
-                                          .scenario = &hot};
-    plant_run(&options);
-    struct plant_held held = plant_held(0);
-    assert_true(held.told.margin > 0);
-    assert_true(plant_mean(0, 4) > 0.5);
-    assert_true(hot.length > 0 || held.told.margin < 0.5 * held.truth);
-    return fabs(held.told.count - held.truth) <= held.told.margin;
-}
-
-static void executions_while_held_off_are_in_their_interval(void **state) {
-    static const struct hot hots[] = {
-        {.rise = 0},
-        {.rise = 1},
-        {.length = 0.003, .share = 0.5, .regular = true},
-        {.length = 0.013, .share = 0.5},
-        {.length = 0.2, .share = 0.5},
-        {.length = 0.013, .share = 0.1},
-    };
-    enum { SEEDS = 40 };
-    unsigned told = 0;
-    (void)state;
-    for (unsigned h = 0; h < COUNT_OF(hots); h++)
-        for (unsigned seed = 1; seed <= SEEDS; seed++)
-            told += held_is_told(hots[h], seed);
-    assert_true(told >= 0.95 * SEEDS * COUNT_OF(hots));
-}
-
 /* A hot program whose executions beside cache misses are `dearer` than calibrated, with a witness
  * or without. */
 static void run_dear(double dearer, unsigned probes, double seconds, uint64_t seed) {
@@ -296,7 +237,6 @@ int main(void) {
         cmocka_unit_test(short_programs_keep_their_budget),
         cmocka_unit_test(slices_tell_what_a_probe_costs),
         cmocka_unit_test(caution_has_an_end),
-        cmocka_unit_test(executions_while_held_off_are_in_their_interval),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
