@@ -155,6 +155,7 @@ static int take_probe(struct spex_profile_reader *reader, const char *entries,
                    is_amount(row->probe.weight) && is_amount(row->probe.polled_seconds) &&
                    nested_is_valid(&row->probe.nested) && is_amount(row->probe.held_seconds) &&
                    is_amount(row->probe.uncounted) && is_amount(row->probe.held_count) &&
+                   is_amount((double)row->probe.cost_factor) &&
                    spex_occupancy_valid(&row->probe.activity)
                ? 0
                : -EPROTO;

@@ -211,6 +211,7 @@ static void probe_add(struct spex_profile_probe *sum, const struct spex_profile_
     sum->count_variance += more->count_variance;
     sum->held_count += more->held_count;
     sum->uncounted += more->uncounted;
+    sum->cost_factor = fmaxf(sum->cost_factor, more->cost_factor);
     sum->weight += more->weight;
     sum->weight_squares += more->weight_squares;
     sum->lost += more->lost;

@@ -77,3 +77,10 @@ double spex_profile_cost(const struct spex_profile *profile) {
         sum += spex_profile_row_cost(profile, &profile->rows[r].probe);
     return most > 0 && sum > most ? most : sum;
 }
+
+size_t spex_profile_measured(const struct spex_profile *profile) {
+    size_t measured = 0;
+    for (size_t r = 0; r < profile->row_count; r++)
+        measured += profile->rows[r].probe.cost_factor > 0;
+    return measured;
+}

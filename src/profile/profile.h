@@ -148,7 +148,9 @@ struct spex_profile_probe {
     double uncounted;
     char provider[SPEX_PROFILE_NAME_BYTES]; /* as those of its sites */
     uint32_t declared;
-    uint32_t reserved2;
+    /* What it costs as a multiple of what was calibrated, as experiments of a budget have measured
+     * while the program ran; 0: they have not, and its cost is taken as calibrated. */
+    float cost_factor;
     /* Executions that were looked at: their times in ticks (x), and what probes within them took of
      * that by their calibrated costs (y). */
     struct spex_line_sums nested;
@@ -187,6 +189,9 @@ static inline int32_t spex_profile_id(uint16_t probe_id, uint32_t declared) {
         return -1;
     return declared ? (int32_t)declared - 1 : probe_id;
 }
+
+/* Probes whose cost was measured while the program ran. */
+size_t spex_profile_measured(const struct spex_profile *profile);
 
 /* Whether the probes of the rows, or of the sites, have several providers. Then they are shown with
  * them. */

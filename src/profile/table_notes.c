@@ -145,6 +145,12 @@ static void print_budget(FILE *file, const struct spex_profile *profile) {
     if (process->rate_policy[0])
         fprintf(file, "; shared out by %s", process->rate_policy);
     fputc('\n', file);
+    if (spex_profile_measured(profile))
+        fprintf(file,
+                "costs: of %zu of %zu probes measured while the program ran, else calibrated\n",
+                spex_profile_measured(profile), profile->row_count);
+    else if (profile->row_count)
+        fputs("costs: as calibrated, not measured while the program ran\n", file);
 }
 
 /* Prints how the values of a type are read, where there is something to say. */

@@ -459,6 +459,7 @@ struct spex_controller_view spex_controller_look(uint32_t first) {
         .frequency = by == first ? probe->frequency : 0,
         .frequency_held = by == first ? probe->frequency_held : 0,
         .period = probe->period,
+        .factor = probe->factor,
         .why = probe->why,
     };
 }

@@ -242,6 +242,7 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
     spex_metrics_probe(row);
     struct spex_controller_view view = spex_controller_look(index);
     copy_text(row->probe.why, sizeof(row->probe.why), view.why);
+    row->probe.cost_factor = (float)view.factor;
     row->probe.uncounted = uncounted_most(&row->probe, view.frequency_held, state.by_hand);
     if (row->probe.held_seconds > 0 && (state.by_hand || row->probe.polled_seconds <= 0))
         held_now(index, &row->probe, &state);

@@ -2,7 +2,6 @@
 /* Regions: one coin for all probes in them, however they are entered and left. Estimates are held
  * against what was executed, within four standard deviations; gaps are the same in every run. */
 #define _GNU_SOURCE
-#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -12,8 +11,8 @@
 #include "../check.h"
 #include "../status.h"
 #include "places.h"
-#include "probe/regions.h"
 #include "probe/threads.h"
+#include "region_sites.h"
 #include "site/registry.h"
 
 enum {
@@ -29,7 +28,6 @@ enum {
     MANY,
     JUMPED,
     OTHER,
-    ALONE = 30,
     ALL = 40
 };
 enum { IDS = 64, LEVELS = 4, SEED = 1 };
@@ -104,12 +102,6 @@ NOINLINE void straight(void) {
     })
 }
 
-/* Stands in no region. */
-__attribute__((used)) NOINLINE void alone(void) {
-    CNT_PROBE_BEGIN(ALONE, 1);
-    CNT_PROBE_END(ALONE);
-}
-
 static void straight_run(unsigned passes) {
     for (unsigned i = 0; i < passes; i++)
         straight();
@@ -157,14 +149,6 @@ static void off_nothing_is_recorded_and_with_a_period_of_1_all(void **state) {
     assert_int_equal(copies[2], 1000);
 }
 
-static uint32_t index_of(unsigned id) {
-    for (uint32_t i = 0; i < spex_sites_count(); i++)
-        if (!spex_site_is_region(spex_site_info(i)) && spex_site_info(i)->probe_id == id)
-            return i;
-    fail();
-    return 0;
-}
-
 static void those_that_are_on_have_the_shortest_period(void **state) {
     bool loaded;
     (void)state;
@@ -181,74 +165,6 @@ static void those_that_are_on_have_the_shortest_period(void **state) {
     id_estimates(THIRD, 20);
     assert_int_equal(seen.records[SECOND], 0);
     assert_int_equal(spex_threads_executions(index_of(FIRST)), 0);
-}
-
-/* The site of the region that the probe stands in. */
-static uint32_t region_of(unsigned id) {
-    uint16_t region = spex_site_info(index_of(id))->region;
-    for (uint32_t i = 0; i < spex_sites_count(); i++)
-        if (spex_site_is_region(spex_site_info(i)) && spex_site_info(i)->region == region)
-            return i;
-    fail();
-    return 0;
-}
-
-/* A pass that calls the library stands for others. With a probability of q to do so, the variance of
- * their number is n (1 - q) / q. */
-static void passes_are_estimated(void **state) {
-    enum { PASSES = 100000 };
-    static const struct {
-        const char *probes;
-        double period;
-    } cases[] = {{"1@1", 1}, {"1@2", 2}, {"1@10,3@20", 10}, {"2@1000", 1000}};
-    (void)state;
-    for (size_t c = 0; c < COUNT_OF(cases); c++) {
-        begin(cases[c].probes);
-        const struct spex_region_passes before = spex_region_passes(region_of(FIRST));
-        straight_run(PASSES);
-        const struct spex_region_passes after = spex_region_passes(region_of(FIRST));
-        end();
-        double q = 1 - pow(1 - 1 / cases[c].period, 3), passes = after.passes - before.passes;
-        double deviation = sqrt(PASSES * (1 - q) / q);
-        assert_true(fabs(passes - PASSES) <= 4 * deviation + 0.005 * PASSES);
-        assert_in_range(after.calls - before.calls, copies[2], copies[2] + 1);
-    }
-    begin("off");
-    const struct spex_region_passes before = spex_region_passes(region_of(FIRST));
-    straight_run(PASSES);
-    assert_int_equal(spex_region_passes(region_of(FIRST)).calls, before.calls);
-    end();
-}
-
-static uint32_t period_of(unsigned id) {
-    bool loaded;
-    return spex_site_sampling(index_of(id), &loaded).period;
-}
-
-/* OTHER and INNER stand in one region, and that in another one with OUTER. */
-static void a_group_is_throttled_together(void **state) {
-    (void)state;
-    uint32_t group = spex_probe_group(index_of(FIRST)), nested = spex_probe_group(index_of(INNER));
-    assert_true(spex_site_is_region(spex_site_info(group)));
-    assert_int_equal(spex_probe_group(index_of(SECOND)), group);
-    assert_int_equal(spex_probe_group(region_of(FIRST)), group);
-    assert_int_not_equal(nested, group);
-    assert_int_equal(spex_probe_group(index_of(OUTER)), nested);
-    assert_int_equal(spex_probe_group(index_of(ALONE)), SPEX_MAX_SITES);
-    begin("*");
-    spex_probe_throttle(group, SPEX_SITE_HELD);
-    assert_int_equal(period_of(FIRST), 0);
-    assert_int_equal(period_of(SECOND), 0);
-    assert_int_equal(period_of(THIRD), 0);
-    assert_int_equal(period_of(OUTER), 1);
-    straight_run(1000);
-    spex_probe_throttle(group, 20);
-    assert_int_equal(period_of(FIRST), 20);
-    spex_probe_throttle(group, 0);
-    assert_int_equal(period_of(THIRD), 1);
-    end();
-    assert_int_equal(copies[1], 1000);
-    assert_int_equal(seen.records[FIRST], 0);
 }
 
 static void a_region_is_no_probe(void **state) {
@@ -506,8 +422,6 @@ int main(void) {
         cmocka_unit_test(all_probes_share_one_coin),
         cmocka_unit_test(off_nothing_is_recorded_and_with_a_period_of_1_all),
         cmocka_unit_test(those_that_are_on_have_the_shortest_period),
-        cmocka_unit_test(passes_are_estimated),
-        cmocka_unit_test(a_group_is_throttled_together),
         cmocka_unit_test(a_region_is_no_probe),
         cmocka_unit_test(leaving_early_counts),
         cmocka_unit_test(a_region_in_another_is_part_of_it),

@@ -25,6 +25,21 @@ static void what_was_used_of_a_budget(void **state) {
            "threads, of 4 s)\n");
 }
 
+static void whether_costs_were_measured(void **state) {
+    (void)state;
+    profile.process.budget = 0.01;
+    row(SPEX_CNT, 1, "taken");
+    row(SPEX_CNT, 2, "tried")->cost_factor = 1.5F;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    spex_table_print(file, &profile);
+    fclose(file);
+    assert_non_null(strstr(text, "costs: of 1 of 2 probes measured while the program ran, else "));
+    free(text);
+}
+
 /* A time, and what has become of the others. */
 static void what_has_become_of_spans(void **state) {
     (void)state;
@@ -201,6 +216,7 @@ static void costs_that_are_not_known(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_used_of_a_budget, setup, teardown),
+        cmocka_unit_test_setup_teardown(whether_costs_were_measured, setup, teardown),
         cmocka_unit_test_setup_teardown(what_has_become_of_spans, setup, teardown),
         cmocka_unit_test_setup_teardown(ends_of_a_sample_are_not_told, setup, teardown),
         cmocka_unit_test_setup_teardown(times_without_those_of_the_clock, setup, teardown),

@@ -111,7 +111,7 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
     bool counted = spex_profile_counted(probe), rated = spex_profile_counted_seconds(probe) > 0;
     json_t *json = json_pack(
         "{s:o, s:s?, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:I, "
-        "s:o}",
+        "s:o, s:o}",
         "id", spex_id_json(spex_profile_id(probe->probe_id, probe->declared)), "name",
         probe->name[0] ? probe->name : NULL, "provider",
         probe->provider[0] ? probe->provider : NULL, "type",
@@ -126,7 +126,8 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
         number_or_null(probe->held_seconds, true), "off",
         number_or_null(spex_profile_off(probe), true), "counted",
         number_or_null(probe->count, counted), "left_out", (json_int_t)spex_profile_left_out(probe),
-        "values", all_values_json(profile, row));
+        "cost_factor", number_or_null((double)probe->cost_factor, probe->cost_factor > 0), "values",
+        all_values_json(profile, row));
     if (probe->probe_type == SPEX_SPAN)
         json = with_spans(json, probe);
     return probe->activity.looks ? with_activity(json, probe) : json;

@@ -192,7 +192,7 @@ static void head_first_line(char *line, const struct spex_profile *now) {
 static void head_second_line(char *line, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
     double seconds = process->seconds, program = process->program_seconds;
-    char overhead[32] = "?", collector[32] = "?", rate[32];
+    char overhead[32] = "?", collector[32] = "?", costs[80] = "", rate[32];
     if (process->elsewhere) {
         snprintf(line, SPEX_TOP_HEAD_BYTES, "its records go to another process; no figures here");
         return;
@@ -203,12 +203,15 @@ static void head_second_line(char *line, const struct spex_profile *profile) {
     if (seconds > 0)
         snprintf(collector, sizeof(collector), "%.2g %%",
                  100 * process->collector_seconds / seconds);
+    if (process->budget > 0)
+        snprintf(costs, sizeof(costs), " (costs of %zu of %zu probes measured)",
+                 spex_profile_measured(profile), profile->row_count);
     snprintf(line, SPEX_TOP_HEAD_BYTES,
-             "%s records/s   %" PRIu64 " lost   overhead %s of its CPU time, as believed   "
+             "%s records/s   %" PRIu64 " lost   overhead %s of its CPU time, as believed%s   "
              "collector %s of a CPU",
              spex_quantity_text(seconds > 0 ? (double)process->produced / seconds : 0, NAN, "",
                                 rate, sizeof(rate)),
-             process->lost, overhead, collector);
+             process->lost, overhead, costs, collector);
 }
 
 /* The first line is the same for both spans; the second has figures of the span. */

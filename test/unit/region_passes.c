@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* What a budget asks of regions: how many passes there were, and which probes are held off together.
+ * Estimates are held against what was executed, within four standard deviations; gaps are the same
+ * in every run. */
+#include <math.h>
+#include <string.h>
+
+#include "../check.h"
+#include "../status.h"
+#include "places.h"
+#include "probe/regions.h"
+#include "probe/threads.h"
+#include "region_sites.h"
+
+enum { FIRST = 1, SECOND, THIRD, INNER, OUTER, OTHER, ALONE };
+enum { SEED = 1 };
+
+static uint64_t copies[3];        /* passes through each */
+static uint64_t first_of_records; /* those of FIRST */
+
+#define NOINLINE __attribute__((noinline)) static
+
+static void see(const struct spex_record *record, void *context) {
+    (void)context;
+    first_of_records += record->probe_id == FIRST;
+}
+
+static void begin(const char *probes) {
+    const struct spex_options options = {.size = sizeof(options),
+                                         .probes = probes,
+                                         .out = "/dev/null",
+                                         .ring_records = 1u << 16,
+                                         .no_calibration = true};
+    memset(copies, 0, sizeof(copies));
+    first_of_records = 0;
+    capture_start(see, NULL);
+    assert_int_equal(spex_start(&options), 0);
+}
+
+static void end(void) {
+    uint64_t lost = status_now().lost;
+    spex_stop();
+    assert_int_equal(status_now().lost, lost);
+}
+
+NOINLINE void straight(void) {
+    SPEX_REGION(1, 3, {
+        copies[spex_region_copy_]++;
+        CNT_PROBE_BEGIN(FIRST, 1);
+        CNT_PROBE_END(FIRST);
+        SNAPSHOT_PROBE(SECOND, 1, 7);
+        SPEX_LAT_SCOPE(THIRD, 1);
+    })
+}
+
+/* OTHER and INNER stand in one region, and that in another one with OUTER. */
+__attribute__((used)) NOINLINE void nested(void) {
+    SPEX_REGION(2, 12, {
+        SNAPSHOT_PROBE(OUTER, 1, 0);
+        SPEX_REGION(3, 2, {
+            SPEX_LAT_SCOPE(INNER, 1);
+            SNAPSHOT_PROBE(OTHER, 1, 1);
+        })
+    })
+}
+
+/* Stands in no region. */
+__attribute__((used)) NOINLINE void alone(void) {
+    CNT_PROBE_BEGIN(ALONE, 1);
+    CNT_PROBE_END(ALONE);
+}
+
+static void straight_run(unsigned passes) {
+    for (unsigned i = 0; i < passes; i++)
+        straight();
+}
+
+/* The site of the region that the probe stands in. */
+static uint32_t region_of(unsigned id) {
+    uint16_t region = spex_site_info(index_of(id))->region;
+    for (uint32_t i = 0; i < spex_sites_count(); i++)
+        if (spex_site_is_region(spex_site_info(i)) && spex_site_info(i)->region == region)
+            return i;
+    fail();
+    return 0;
+}
+
+/* A pass that calls the library stands for others. With a probability of q to do so, the variance of
+ * their number is n (1 - q) / q. */
+static void passes_are_estimated(void **state) {
+    enum { PASSES = 100000 };
+    static const struct {
+        const char *probes;
+        double period;
+    } cases[] = {{"1@1", 1}, {"1@2", 2}, {"1@10,3@20", 10}, {"2@1000", 1000}};
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        begin(cases[c].probes);
+        const struct spex_region_passes before = spex_region_passes(region_of(FIRST));
+        straight_run(PASSES);
+        const struct spex_region_passes after = spex_region_passes(region_of(FIRST));
+        end();
+        double q = 1 - pow(1 - 1 / cases[c].period, 3), passes = after.passes - before.passes;
+        double deviation = sqrt(PASSES * (1 - q) / q);
+        assert_true(fabs(passes - PASSES) <= 4 * deviation + 0.005 * PASSES);
+        assert_in_range(after.calls - before.calls, copies[2], copies[2] + 1);
+    }
+    begin("off");
+    const struct spex_region_passes before = spex_region_passes(region_of(FIRST));
+    straight_run(PASSES);
+    assert_int_equal(spex_region_passes(region_of(FIRST)).calls, before.calls);
+    end();
+}
+
+static uint32_t period_of(unsigned id) {
+    bool loaded;
+    return spex_site_sampling(index_of(id), &loaded).period;
+}
+
+static void a_group_is_throttled_together(void **state) {
+    (void)state;
+    uint32_t group = spex_probe_group(index_of(FIRST)), nested = spex_probe_group(index_of(INNER));
+    assert_true(spex_site_is_region(spex_site_info(group)));
+    assert_int_equal(spex_probe_group(index_of(SECOND)), group);
+    assert_int_equal(spex_probe_group(region_of(FIRST)), group);
+    assert_int_not_equal(nested, group);
+    assert_int_equal(spex_probe_group(index_of(OUTER)), nested);
+    assert_int_equal(spex_probe_group(index_of(ALONE)), SPEX_MAX_SITES);
+    begin("*");
+    spex_probe_throttle(group, SPEX_SITE_HELD);
+    assert_int_equal(period_of(FIRST), 0);
+    assert_int_equal(period_of(SECOND), 0);
+    assert_int_equal(period_of(THIRD), 0);
+    assert_int_equal(period_of(OUTER), 1);
+    straight_run(1000);
+    spex_probe_throttle(group, 20);
+    assert_int_equal(period_of(FIRST), 20);
+    spex_probe_throttle(group, 0);
+    assert_int_equal(period_of(THIRD), 1);
+    end();
+    assert_int_equal(copies[1], 1000);
+    assert_int_equal(first_of_records, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(passes_are_estimated),
+        cmocka_unit_test(a_group_is_throttled_together),
+    };
+    spex_threads_seed(SEED);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
