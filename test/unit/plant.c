@@ -94,10 +94,6 @@ static double uniform(void) {
     return chance_uniform(&plant.random);
 }
 
-static double poisson(double mean) {
-    return chance_poisson(&plant.random, mean);
-}
-
 /* The share of the time that the program's threads have the processors. */
 static double running(double seconds) {
     return plant.options.runs ? plant.options.runs(plant.options.scenario, seconds) : 1;
@@ -172,14 +168,16 @@ static void note(void) {
 }
 
 static void pass_region(double count) {
-    double calls = fmin(poisson(count * part_called()), count);
+    double calls = fmin(chance_poisson(&plant.random, count * part_called()), count);
     plant.passes += calls / part_called();
     plant.calls += calls;
     plant.probing += (count * plant.options.region_ns + calls * plant.options.call_ns) * 1e-9;
 }
 
 static void execute(unsigned probe, double count) {
-    double records = plant.periods[probe] > 1 ? poisson(count * part_recorded(probe)) : count;
+    double records = plant.periods[probe] > 1
+                         ? chance_poisson(&plant.random, count * part_recorded(probe))
+                         : count;
     plant.executions[probe] += count;
     plant.told_of[probe] += records / part_recorded(probe);
     plant.produced += records;
@@ -322,6 +320,7 @@ void plant_run(const struct plant_options *options) {
                                                                ? options->policy
                                                                : spex_builtin_rate_policy("fair")),
                      0);
+    spex_controller_charge((uint64_t)(options->start * 1e9));
     collect();
     note_told();
     spex_controller_end();

@@ -25,6 +25,7 @@ struct plant_options {
     double drawn_ns;  /* one with a record that chance has chosen; 0: as record_ns */
     double dearer;    /* all that is so many times what was calibrated; 0: as much */
     double late;      /* seconds by which the collector may be late when it is to be woken */
+    double start;     /* seconds that the start of spex has cost */
     double pass_ns;   /* the first pass after a sleep takes besides records; 0: as all, 3,000 */
     const struct spex_rate_policy_ops *policy; /* NULL: "fair" */
     uint64_t seed;                             /* of chance */

@@ -145,6 +145,34 @@ static void short_programs_keep_their_budget(void **state) {
             }
 }
 
+/* With what the start has cost the first second has at most twice the budget, each later one at
+ * most the budget with what is saved, and half a second at most 2.5 % with 2 %. */
+static void the_start_is_in_the_budget(void **state) {
+    static const struct busy_and_rare rates = {4e7, 4e5};
+    static const double shares[] = {0.005, 0.01, 0.02}, starts[] = {0.002, 0.006};
+    (void)state;
+    for (size_t s = 0; s < COUNT_OF(shares); s++)
+        for (size_t c = 0; c < COUNT_OF(starts); c++)
+            for (uint64_t seed = 1; seed <= 10; seed++) {
+                const struct plant_options options = {.share = shares[s],
+                                                      .cpus = 1,
+                                                      .probes = 2,
+                                                      .skip_ns = 1,
+                                                      .record_ns = 20,
+                                                      .start = starts[c],
+                                                      .seed = seed,
+                                                      .seconds = 8,
+                                                      .rate = busy_and_rare_rate,
+                                                      .scenario = &rates};
+                plant_run(&options);
+                double start = starts[c] / shares[s];
+                assert_true(start + plant_mean(0, 1) <= 2);
+                assert_true(plant_worst(1, 8, 1) <= 1.5);
+                assert_true(shares[s] < 0.02 || 2 * start + plant_mean(0, 0.5) <= 1.25);
+                assert_true(start + 8 * plant_mean(0, 8) >= 0.6 * 8);
+            }
+}
+
 /* By what the program does in slices and beside them. */
 static void slices_tell_what_a_probe_costs(void **state) {
     static const double dearers[] = {0.7, 1, 3, 5, 8, 12};
@@ -235,6 +263,7 @@ int main(void) {
         cmocka_unit_test(looks_at_a_rare_probe_cost_little),
         cmocka_unit_test(what_is_rare_is_recorded_beside_slices),
         cmocka_unit_test(short_programs_keep_their_budget),
+        cmocka_unit_test(the_start_is_in_the_budget),
         cmocka_unit_test(slices_tell_what_a_probe_costs),
         cmocka_unit_test(caution_has_an_end),
     };
