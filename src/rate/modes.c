@@ -147,8 +147,8 @@ void spex_modes_note_slice(uint32_t index) {
             note_slice(i, &speedup);
 }
 
-/* Executions a tick on one CPU: no program executes a probe more often. Where slices do not tell how
- * often a probe was executed, this is all that is known. */
+/* Executions a tick on one CPU: no program executes a probe more often. Where slices do not tell
+ * how often a probe was executed, this is all that is known. */
 #define EXECUTIONS_MOST 1.0
 
 struct spex_held_executions spex_controller_held(uint32_t first, double count,

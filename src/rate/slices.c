@@ -4,8 +4,9 @@
  * would seem to execute more than it does. Where rates change slowly, the mean of both is better;
  * the estimate lies between, and half of what they differ by is in the margin.
  *
- * Rates are by CPU time: whether the program runs while the probe is on is chance on a busy machine,
- * and a slice lasts longer where the collector waits for the processor that the program has. */
+ * Rates are by CPU time: whether the program runs while the probe is on is chance on a busy
+ * machine, and a slice lasts longer where the collector waits for the processor that the program
+ * has. */
 #include "rate/slices.h"
 
 #include <math.h>

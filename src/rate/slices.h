@@ -48,8 +48,8 @@ struct spex_held_executions {
     double count, margin;
 };
 
-/* Notes the times so far. Since the last note the program's threads have used `cpus` CPUs; negative:
- * not known, as many as before. */
+/* Notes the times so far. Since the last note the program's threads have used `cpus` CPUs;
+ * negative: not known, as many as before. */
 void spex_slices_pass(struct spex_slices *slices, const struct spex_slices_time *passed,
                       double cpus);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is told of the executions while a probe was held off: in virtual time, on a simulated program
- * (plant.h), compared with the truth. */
+/* What is told of the executions while a probe was held off: in virtual time, on a simulated
+ * program (plant.h), compared with the truth. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>

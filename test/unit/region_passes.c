@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a budget asks of regions: how many passes there were, and which probes are held off together.
- * Estimates are held against what was executed, within four standard deviations; gaps are the same
+/* What a budget asks of regions: how many passes there were, and which probes are held off
+ * together. Estimates are held against what was executed, within four standard deviations; gaps are the same
  * in every run. */
 #include <math.h>
 #include <string.h>
@@ -85,8 +85,8 @@ static uint32_t region_of(unsigned id) {
     return 0;
 }
 
-/* A pass that calls the library stands for others. With a probability of q to do so, the variance of
- * their number is n (1 - q) / q. */
+/* A pass that calls the library stands for others. With a probability of q to do so, the variance
+ * of their number is n (1 - q) / q. */
 static void passes_are_estimated(void **state) {
     enum { PASSES = 100000 };
     static const struct {
