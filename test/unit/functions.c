@@ -248,6 +248,35 @@ static void equal_names_are_numbered(void **state) {
     spex_functions_found_free(&found);
 }
 
+/* Whatever is asked for, the same functions are looked at, each of which has one name. */
+static void what_is_found_is_sorted_and_cut(void **state) {
+    enum { ALL = 100000 };
+    static const char *const filters[] = {"*", "fn_*", "no such function"};
+    void __cyg_profile_func_enter(void *, void *);
+    size_t functions = 0;
+    (void)state;
+    for (size_t f = 0; f < COUNT_OF(filters); f++) {
+        uintptr_t hook = (uintptr_t)&__cyg_profile_func_enter;
+        struct spex_found_functions all, few;
+        assert_int_equal(spex_functions_find(filters[f], hook, ALL, &all), 0);
+        size_t most = all.count ? all.count - 1 : 0;
+        assert_int_equal(spex_functions_find(filters[f], hook, most, &few), 0);
+        functions = f == 0 ? all.functions : functions;
+        assert_true(all.functions == functions && few.functions == functions);
+        assert_true(all.matched == all.count && few.matched == all.count);
+        assert_int_equal(few.count, most);
+        assert_true(f == 2 ? all.count == 0 : all.count >= 7 && all.count <= functions);
+        for (size_t i = 0; i < all.count; i++) {
+            assert_true(i == 0 || strcmp(all.items[i - 1].name, all.items[i].name) < 0);
+            assert_null(strstr(all.items[i].name, "_alias"));
+        }
+        for (size_t i = 0; i < few.count; i++)
+            assert_true(few.items[i].address == all.items[i].address);
+        spex_functions_found_free(&all);
+        spex_functions_found_free(&few);
+    }
+}
+
 static void a_filter_that_cannot_be_read_is_refused(void **state) {
     (void)state;
     static const char *const bad[] = {"", ",", "a,,b", "a@of", "a@", "@off", "a b"};
@@ -255,6 +284,10 @@ static void a_filter_that_cannot_be_read_is_refused(void **state) {
     for (size_t b = 0; b < COUNT_OF(bad); b++)
         assert_int_equal(spex_function_filter_check(bad[b], &error), -EINVAL);
     assert_int_equal(spex_function_filter_check("a*,?b[cd]@off", &error), 0);
+    char item[252] = "";
+    memset(item, 'a', sizeof(item) - 1);
+    assert_int_equal(spex_function_filter_check(item, &error), -EINVAL);
+    assert_int_equal(spex_function_filter_check(item + 1, &error), 0);
     struct spex_options options = {.size = sizeof(options), .functions = "a,,b"};
     assert_int_equal(spex_start(&options), -EINVAL);
 }
@@ -294,7 +327,9 @@ static void names_are_those_that_people_know(void **state) {
         spex_function_name(cases[c].symbol, name, sizeof(name));
         assert_string_equal(name, cases[c].name);
     }
-    char shorter[4];
+    char shorter[4], within_operator[10];
+    spex_function_name("_ZN5storeclEi", within_operator, sizeof(within_operator));
+    assert_string_equal(within_operator, "store.op");
     spex_function_name("_ZN5store4scanEi", shorter, sizeof(shorter));
     assert_string_equal(shorter, "sto");
 }
@@ -374,6 +409,20 @@ static void damaged_files_are_refused_or_read_within_their_bounds(void **state) 
     free(content);
 }
 
+static void tables_tell_what_is_missing(void **state) {
+    enum { NO_TABLE = 0x7fffffff };
+    struct spex_symbols symbols;
+    (void)state;
+    assert_int_equal(spex_symbols_open(&symbols, "/nonexistent", SHT_DYNSYM), -ENOENT);
+    assert_int_equal(spex_symbols_open(&symbols, "/dev/null", SHT_DYNSYM), -ENOEXEC);
+    assert_int_equal(spex_symbols_open(&symbols, "/etc/passwd", SHT_DYNSYM), -ENOEXEC);
+    assert_int_equal(spex_symbols_open(&symbols, "/proc/self/exe", NO_TABLE), -ENOENT);
+    assert_int_equal(spex_symbols_open(&symbols, "/proc/self/exe", SHT_SYMTAB), 0);
+    assert_true(spex_symbols_refer_to(&symbols, "__gmon_start__"));
+    assert_false(spex_symbols_refer_to(&symbols, "main"));
+    spex_symbols_close(&symbols);
+}
+
 static void direct_calls_are_found(void **state) {
     (void)state;
 #if defined(__x86_64__)
@@ -401,6 +450,7 @@ static void direct_calls_are_found(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_names_are_numbered),
+        cmocka_unit_test(what_is_found_is_sorted_and_cut),
         cmocka_unit_test(a_filter_that_cannot_be_read_is_refused),
         cmocka_unit_test(functions_are_kernels_in_their_contexts),
         cmocka_unit_test(recursion_is_one_execution),
@@ -414,6 +464,7 @@ int main(void) {
         cmocka_unit_test(the_last_item_that_matches_decides),
         cmocka_unit_test(names_are_those_that_people_know),
         cmocka_unit_test(damaged_files_are_refused_or_read_within_their_bounds),
+        cmocka_unit_test(tables_tell_what_is_missing),
         cmocka_unit_test(direct_calls_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

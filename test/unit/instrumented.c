@@ -18,6 +18,10 @@ void fn_plain(void) {
     NOTHING();
 }
 
+/* Other names of the same code. */
+void fn_plain_alias(void) __attribute__((alias("fn_plain")));
+void fn_outer_alias(uint64_t) __attribute__((alias("fn_outer")));
+
 void fn_outer(uint64_t n) {
     spex_parameter("n", n);
     fn_inner(n + 1);

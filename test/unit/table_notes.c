@@ -6,9 +6,22 @@
 
 #include "made_profile.h"
 #include "profile/figures.h"
+#include "profile/table_notes.h"
 
 static bool near(double a, double b) {
     return fabs(a - b) < 1e-6;
+}
+
+/* The lines alone. */
+static void expect_notes(const char *expected) {
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    spex_table_notes(file, &profile);
+    assert_int_equal(fclose(file), 0);
+    assert_string_equal(text, expected);
+    free(text);
 }
 
 /* Of a time that is not the program's CPU time. */
@@ -136,6 +149,10 @@ static void times_without_those_of_probes_within(void **state) {
         spex_line_add(&rows[0].probe.nested, 1000 + i % 2 * 1000, 300);
     spex_figures_of(&profile, &rows[0], 0, &figures);
     assert_true(near(figures.mean, 1200) && near(figures.max, 1700) && near(figures.min, 700));
+    profile.process.ticks_per_second = 2e9;
+    profile.process.ring_bytes = 0;
+    expect_notes(
+        "outer lat: times are without what probes within take, on average 150 ns ±150 ns\n");
 }
 
 /* Executions were looked at, and no record has been taken yet, as when a program is killed. */
@@ -213,6 +230,55 @@ static void costs_that_are_not_known(void **state) {
            "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n"
            "overhead: of probes not known; the program's CPU time 1 ms; spex's own threads 0 ns\n");
 }
+/* Ticks are half a nanosecond. Of PERFCNTR the first entry has the costs, and another is used. */
+static void each_cost_is_told_of_what_is_used(void **state) {
+    (void)state;
+    profile.process.ticks_per_second = 2e9;
+    profile.process.commit = SPEX_COMMIT_ATOMIC;
+    row(SPEX_CNT, 1, "");
+    row(SPEX_LAT, 2, "")->activity.looks = 1;
+    type(SPEX_LAT, 0, true, true);
+    type(SPEX_CNT, 0, true, true);
+    type(SPEX_PERFCNTR, 0, false, true);
+    type(SPEX_PERFCNTR, 3, true, true);
+    types[0].record = 2000;
+    types[1] = (struct spex_profile_type){SPEX_CNT,       .used = true, .measured = true,
+                                          .record = 1998, .skip = 6,    .polled = 15};
+    types[1].empty = 20;
+    types[1].empty_error = 8;
+    types[2].polled = types[2].empty = 5;
+    snprintf(types[2].text, sizeof(types[2].text), "not used");
+    snprintf(types[3].text, sizeof(types[3].text), "shared");
+    expect_notes("rings: atomic instructions, 2 CPUs, 3.0 MiB reserved; a record costs lat 1 µs, "
+                 "cnt 999 ns, perfcntr 10 ns, a skipped execution 3 ns, a polled one 7.5 ns\n"
+                 "times are without what the clock itself takes: cnt 10 ns ±4\n"
+                 "perfcntr: shared\n");
+    profile.process.ticks_per_second = 0;
+    expect_notes("rings: atomic instructions, 2 CPUs, 3.0 MiB reserved\nperfcntr: shared\n");
+}
+
+/* Without rings the profile is of a trace. */
+static void losses_and_a_budget_without_time(void **state) {
+    (void)state;
+    profile.process.ring_bytes = 0;
+    profile.process.budget = 0.02;
+    snprintf(profile.process.rate_policy, sizeof(profile.process.rate_policy), "fair");
+    row(SPEX_CNT, 1, "")->lost_shared = true;
+    row(SPEX_CNT, 2, "");
+    const char *budget =
+        "budget: 2 % of the program's time; as believed, 0 % was used; shared out by fair\n";
+    expect_notes(budget);
+    profile.process.lost = 1;
+    char text[512];
+    for (unsigned shared = 2; shared-- > 0; rows[0].probe.lost_shared = false) {
+        snprintf(text, sizeof(text),
+                 "lost: records; their executions are counted all the same, and what they took is "
+                 "not%s\n%s",
+                 shared ? "; ~ is a probe's share of its type's, by records" : "", budget);
+        expect_notes(text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_used_of_a_budget, setup, teardown),
@@ -225,6 +291,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_it_costs, setup, teardown),
         cmocka_unit_test_setup_teardown(what_it_costs_is_a_part_of_the_time, setup, teardown),
         cmocka_unit_test_setup_teardown(costs_that_are_not_known, setup, teardown),
+        cmocka_unit_test_setup_teardown(each_cost_is_told_of_what_is_used, setup, teardown),
+        cmocka_unit_test_setup_teardown(losses_and_a_budget_without_time, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
