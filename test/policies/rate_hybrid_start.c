@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the search of tracing or probing starts, against a plain model of each way to start. */
+#include <math.h>
+
+#include "hybrid_problems.h"
+#include "policies/rate/hybrid_start.h"
+
+enum { PROBLEMS = 1000 };
+
+/* Of the candidates that are marked, by the formulas of hybrid_search.h. */
+static double marked_information(double *cost) {
+    double profit = 0, hit = 0, need = 0;
+    *cost = 0;
+    for (size_t c = 0; c < hybrid.count; c++) {
+        *cost += candidates[c].traced ? candidates[c].cost : 0;
+        profit += candidates[c].traced ? candidates[c].profit : 0;
+        hit += candidates[c].traced ? 0 : candidates[c].hit;
+        need = fmax(need, candidates[c].traced ? 0 : candidates[c].minimum);
+    }
+    double probing = hybrid.max_f - *cost, slack = 1e-9 * hybrid.max_f;
+    return probing < -slack || probing < need - slack ? -1 : profit + fmax(probing, 0) * hit;
+}
+
+static void mark_none(void) {
+    for (size_t c = 0; c < hybrid.count; c++)
+        candidates[c].traced = false;
+}
+
+/* The best of what the paper's algorithm looks at: nothing, one alone, what fits in order. */
+static double best_of_the_paper(void) {
+    double cost;
+    mark_none();
+    double best = marked_information(&cost);
+    for (size_t c = 0; c < hybrid.count; c++) {
+        candidates[c].traced = true;
+        best = fmax(best, marked_information(&cost));
+        candidates[c].traced = false;
+    }
+    for (size_t c = 0; c < hybrid.count; c++) {
+        candidates[c].traced = true;
+        double found = marked_information(&cost);
+        candidates[c].traced = cost <= hybrid.max_f * (1 + 1e-9);
+        best = candidates[c].traced ? fmax(best, found) : best;
+    }
+    return best;
+}
+
+/* Of the candidates of the greatest minima the number that is best. */
+static double best_of_minima(void) {
+    double cost, best = -1;
+    mark_none();
+    for (size_t n = 0; n <= hybrid.count; n++) {
+        size_t next = hybrid.count;
+        best = fmax(best, marked_information(&cost));
+        for (size_t c = 0; c < hybrid.count; c++)
+            if (!candidates[c].traced &&
+                (next == hybrid.count || candidates[c].minimum > candidates[next].minimum))
+                next = c;
+        if (next < hybrid.count)
+            candidates[next].traced = true;
+    }
+    return best;
+}
+
+/* Traces by the knapsack for a sampling frequency: what is needed first, then by worth over cost,
+ * until something does not fit. */
+static double knapsack(double probing) {
+    double cost = 0, room = hybrid.max_f * (1 + 1e-9) - probing;
+    mark_none();
+    for (;;) {
+        size_t next = hybrid.count;
+        double rank = 0;
+        for (size_t c = 0; c < hybrid.count; c++) {
+            double worth = candidates[c].profit - probing * candidates[c].hit;
+            double of_c = worth / candidates[c].cost;
+            bool needed = candidates[c].minimum > probing;
+            of_c = needed ? of_c + 1e12 : of_c;
+            if (!candidates[c].traced && (worth > 0 || needed) &&
+                (next == hybrid.count || of_c > rank)) {
+                next = c;
+                rank = of_c;
+            }
+        }
+        if (next == hybrid.count || candidates[next].cost > room)
+            return marked_information(&cost);
+        room -= candidates[next].cost;
+        candidates[next].traced = true;
+    }
+}
+
+/* The best of even steps, and, in *refined, of ever smaller steps around it, too. */
+static double best_of_knapsacks(double *refined) {
+    double best = -1, step = hybrid.max_f / 8, chosen = hybrid.max_f;
+    for (unsigned s = 0; s <= 8; s++) {
+        double found = knapsack(step * s);
+        chosen = found > best ? step * s : chosen;
+        best = fmax(best, found);
+    }
+    *refined = best;
+    for (unsigned half = 1; half <= 5; half++) {
+        step /= 2;
+        double around[] = {fmax(chosen - step, 0), fmin(chosen + step, hybrid.max_f)};
+        for (unsigned side = 0; side < 2; side++) {
+            double found = knapsack(around[side]);
+            chosen = found > *refined ? around[side] : chosen;
+            *refined = fmax(*refined, found);
+        }
+    }
+    return best;
+}
+
+/* The paper's solution exactly; the start is at least as good as each of its parts, and what it
+ * says is allowed. Each part is the best now and then. Rounding may lead smaller steps to another
+ * place, seldom. */
+static void starts_are_the_best_of_their_parts(void **state) {
+    (void)state;
+    uint64_t random = 7;
+    unsigned none = 0, worse = 0, ahead[3] = {0};
+    for (unsigned p = 0; p < PROBLEMS; p++) {
+        double cost, refined;
+        make_random(&random, 1 + random_below(&random, CLASSES_MAX), p % 2);
+        make_candidates();
+        double parts[] = {best_of_the_paper(), best_of_minima(), best_of_knapsacks(&refined)};
+        double most = fmax(fmax(parts[0], parts[1]), parts[2]);
+        assert_true(spex_hybrid_approximate(&hybrid) == (parts[0] >= 0));
+        double approximate = marked_information(&cost);
+        assert_float_equal(approximate, parts[0], 1e-9 * (1 + fabs(parts[0])));
+        bool started = spex_hybrid_start(&hybrid);
+        double start = marked_information(&cost);
+        assert_true(start >= most - 1e-9 * (1 + most));
+        assert_true(started == (start >= 0));
+        none += !started;
+        worse += start < refined - 1e-9 * (1 + refined);
+        for (unsigned o = 0; o < 3; o++)
+            ahead[o] += most > 0 && parts[o] == most && parts[(o + 1) % 3] < most &&
+                        parts[(o + 2) % 3] < most;
+    }
+    assert_true(none && ahead[0] && ahead[1] && ahead[2]);
+    assert_true(worse <= PROBLEMS / 500);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(starts_are_the_best_of_their_parts)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
