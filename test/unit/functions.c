@@ -28,6 +28,8 @@
 
 enum { PATH_BYTES = 256, TOO_DEEP = 1200 };
 
+void __cyg_profile_func_enter(void *, void *);
+
 static void begin(const char *probes) {
     struct spex_options options = {.size = sizeof(options),
                                    .probes = probes,
@@ -235,7 +237,6 @@ static void a_fork_within_a_function_leaves_it_in_both(void **state) {
 
 /* Static functions of two files, in the order of their addresses. */
 static void equal_names_are_numbered(void **state) {
-    void __cyg_profile_func_enter(void *, void *);
     struct spex_found_functions found;
     (void)state;
     link_twin();
@@ -252,7 +253,6 @@ static void equal_names_are_numbered(void **state) {
 static void what_is_found_is_sorted_and_cut(void **state) {
     enum { ALL = 100000 };
     static const char *const filters[] = {"*", "fn_*", "no such function"};
-    void __cyg_profile_func_enter(void *, void *);
     size_t functions = 0;
     (void)state;
     for (size_t f = 0; f < COUNT_OF(filters); f++) {
