@@ -32,6 +32,7 @@ static void what_is_left_out_has_a_default(void **state) {
     assert_true(isinf(policy->cost_most));
     assert_int_equal(spex_fleet_instances_most(policy), SPEX_FLEET_INSTANCES_MAX);
     assert_true(policy->budget == 0.02 && policy->instrumented == 0.5 && policy->alpha == 1);
+    assert_true(policy->least == 1 && policy->margin == 0.1);
     spex_fleet_policy_free(policy);
 }
 

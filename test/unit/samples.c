@@ -25,20 +25,24 @@
 #include "probe/threads.h"
 #include "site/registry.h"
 
-enum { OUTER = 90, INNER, PLAIN, OFTEN };
+enum { OUTER = 90, INNER, PLAIN, ALONE, OFTEN };
 
 SPEX_PROBE_NAME(OUTER, "samples.outer");
 SPEX_PROBE_NAME(INNER, "samples.inner");
 SPEX_PROBE_NAME(PLAIN, "samples.plain");
+SPEX_PROBE_NAME(ALONE, "samples.alone");
 SPEX_PROBE_NAME(OFTEN, "samples.often");
 
 #define SAMPLES          4.0
 #define PATIENCE_SECONDS 120
 
 /* The outer one takes 10 µs for each of n, which is its second parameter; the inner one a
- * microsecond. */
+ * microsecond, and the one that stands alone a millisecond. */
 static const char models_text[] =
     "spex-models 1\n"
+    "kernel samples.alone\nexecutions 100\nleast 9e-04\nparameters 0\n"
+    "class constant\nadjusted-r2 1\nspread 0 0.05 100\nconstant 1e-03 1e-06\nterms 0\n"
+    "covariance 1e-12\n"
     "kernel samples.outer\nexecutions 100\nleast 1e-05\nparameters 1\nparameter 1 100000 n\n"
     "class linear\nadjusted-r2 1\nspread 0 0.05 100\nconstant 0 0\nterms 1\n"
     "term 1e-05 1e-08 12:0\ncovariance 0 0\ncovariance 0 1e-16\n"
@@ -47,7 +51,8 @@ static const char models_text[] =
     "covariance 1e-18\n"
     "kernel samples.plain\nexecutions 100\nleast 0.5\nparameters 0\n"
     "class unknown\nadjusted-r2 0\nspread 0 0.05 100\nconstant 2 1e-09\nterms 0\n"
-    "covariance 1e-18\nend 3\n";
+    "covariance 1e-18\n"
+    "end 4\n";
 
 static char models_path[] = "/tmp/spex-samples-XXXXXX";
 
@@ -228,6 +233,25 @@ static void what_takes_long_is_looked_at(void **state) {
     assert_true(seen.look_parameter == 100);
     assert_true(seen.look_thread == (uint32_t)gettid());
     assert_true(seen.records[OUTER] > 0);
+}
+
+__attribute__((noinline)) static void alone(void (*work)(void *), void *user) {
+    KERNEL_PROBE_BEGIN(ALONE, 1);
+    work(user);
+    KERNEL_PROBE_END(ALONE);
+}
+
+static void one_that_is_polled_alone_is_looked_at(void **state) {
+    struct timespec begin;
+    (void)state;
+    assert_int_equal(begin_with(models_path, NULL), 0);
+    assert_int_equal(spex_set("samples.alone:kernel@poll"), 1);
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (uint32_t within = 0; !within; alone(note_depth, &within))
+        assert_false(is_too_late(&begin));
+    alone(look_twice, NULL);
+    spex_stop();
+    assert_true(seen.looks >= 2);
 }
 
 /* Each of them, as many as there were in the frame before; and weights come to all executions. */
@@ -430,6 +454,7 @@ int main(void) {
         cmocka_unit_test(samples_are_numbers),
         cmocka_unit_test(files_that_hold_no_models_are_refused),
         cmocka_unit_test(what_takes_long_is_looked_at),
+        cmocka_unit_test(one_that_is_polled_alone_is_looked_at),
         cmocka_unit_test(what_is_rare_is_recorded),
         cmocka_unit_test(frames_of_former_starts_foretell_nothing),
         cmocka_unit_test(of_what_is_less_rare_chance_takes_enough),
