@@ -15,13 +15,14 @@
 #include "../check.h"
 #include "../children.h"
 #include "../status.h"
+#include "collect/metrics.h"
 #include "life.h"
 
 /* The child's half of a fork; its exit code says what is wrong. */
 static int child_checks(unsigned times) {
     struct tally tally = {.probe_id = WORK};
     struct spex_status at_fork = status_now();
-    if (at_fork.collectors != 0 || at_fork.sites_on != 0)
+    if (at_fork.collectors != 0 || at_fork.sites_on != 0 || spex_metrics_there())
         return 10;
     work(5);
     if (status_now().produced != 0 || status_now().pending != 0)
