@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../check.h"
 #include "model/models.h"
@@ -206,6 +207,22 @@ static void what_is_shown_of_a_model(void **state) {
                               "R² 0.95, 0.95 is needed)");
 }
 
+/* A file that has no blocks of its own. */
+static void a_file_has_a_greatest_size(void **state) {
+    char path[] = "/tmp/spex-models-XXXXXX";
+    struct spex_models models;
+    struct spex_error why = {""};
+    (void)state;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, (128 << 20) + 1), 0);
+    close(fd);
+    int err = spex_models_read_file(&models, path, SPEX_FILE_REGULAR, &why);
+    unlink(path);
+    assert_int_equal(err, -EFBIG);
+    assert_non_null(strstr(why.text, "at most 128 MiB were expected"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
@@ -214,6 +231,7 @@ int main(void) {
         cmocka_unit_test(mistakes_are_told_with_their_line),
         cmocka_unit_test(a_zero_within_is_no_text),
         cmocka_unit_test(what_is_shown_of_a_model),
+        cmocka_unit_test(a_file_has_a_greatest_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,14 +122,14 @@ static void what_the_journal_does_not_tell(void **state) {
     made_write(inner, "cpu_0_0", streams[0].bytes, streams[0].count);
     made_write(inner, "late_0", streams[1].bytes, streams[1].count);
     made_write(inner, "another", "x", 1);
-    snprintf(program, sizeof(program), "%s/app-12", folder);
+    snprintf(program, sizeof(program), "%s/a\033p-12", folder);
     made_folder(program, &journal);
     snprintf(program, sizeof(program), "%s/no-trace", folder);
     assert_int_equal(mkdir(program, 0700), 0);
     assert_int_equal(spex_recording_open(folder, &trace, &error), 0);
     assert_int_equal(trace->process_count, 2);
-    assert_string_equal(trace->processes[0].name, "app-12");
-    assert_string_equal(trace->processes[0].program, "app");
+    assert_string_equal(trace->processes[0].name, "a?p-12");
+    assert_string_equal(trace->processes[0].program, "a?p");
     assert_int_equal(trace->processes[0].process_id, 12);
     assert_string_equal(trace->processes[1].name, "my-program-4711-2");
     assert_int_equal(spex_recording_process_lost(&trace->processes[1]), 20 + 11);

@@ -103,6 +103,23 @@ static void there_is_an_end_of_bytes(void **state) {
     spex_selection_free(&present);
 }
 
+/* As ":lat" is written as "*:lat". */
+static void what_is_written_may_be_too_long(void **state) {
+    static char text[SPEX_SELECTION_BYTES_MAX + 1];
+    struct spex_error error;
+    struct spex_selection selection;
+    (void)state;
+    memset(text, 'x', sizeof(text) - 1);
+    memcpy(text, ":lat,", strlen(":lat,"));
+    assert_int_equal(spex_selection_parse(text, &selection, &error), -E2BIG);
+    assert_string_equal(error.text, "65536 bytes at most were expected");
+    assert_int_equal(selection.count, 0);
+    text[SPEX_SELECTION_BYTES_MAX - 1] = '\0';
+    assert_int_equal(spex_selection_parse(text, &selection, &error), 0);
+    assert_int_equal(selection.count, 2);
+    spex_selection_free(&selection);
+}
+
 static void a_text_that_does_not_fit_is_not_written(void **state) {
     struct spex_selection selection = parsed("query:lat@5,b");
     char text[32];
@@ -347,6 +364,7 @@ int main(void) {
         cmocka_unit_test(switching_for_ever_does_not_grow_the_list),
         cmocka_unit_test(there_is_an_end_of_items),
         cmocka_unit_test(there_is_an_end_of_bytes),
+        cmocka_unit_test(what_is_written_may_be_too_long),
         cmocka_unit_test(a_text_that_does_not_fit_is_not_written),
         cmocka_unit_test(malformed_text_is_explained),
         cmocka_unit_test(empty_items_are_told_by_number),

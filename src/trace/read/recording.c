@@ -39,11 +39,11 @@ static struct reader *reader_of(struct spex_recording *trace) {
 static int process_name(struct spex_recording_process *process, const char *path) {
     const char *base = strrchr(path, '/');
     process->name = strdup(base && base[1] ? base + 1 : path);
+    if (process->name)
+        spex_make_printable(process->name);
     process->program = process->name ? strdup(process->name) : NULL;
     if (!process->program)
         return -ENOMEM;
-    spex_make_printable(process->name);
-    spex_make_printable(process->program);
     char *dash = strrchr(process->program, '-');
     if (dash && dash[1]) {
         process->process_id = (uint32_t)strtoul(dash + 1, NULL, 10);
