@@ -103,6 +103,16 @@ static void never_seen_is_not_never(void **state) {
     assert_float_equal(spex_occupancy_threads_margin(&none), 0.03699, 1e-4);
 }
 
+/* Sums that another process has sent: two looks more, of which five were active. */
+static void what_cannot_be_is_nothing(void **state) {
+    static const struct spex_occupancy nothing;
+    struct spex_occupancy activity = {.looks = 10, .active = 5, .threads = 5, .thread_squares = 5};
+    const struct spex_occupancy before = {.looks = 8};
+    (void)state;
+    spex_occupancy_subtract(&activity, &before);
+    assert_memory_equal(&activity, &nothing, sizeof(nothing));
+}
+
 /* One change in all the time: nobody knows how often there are any. */
 static void a_single_phase_tells_nothing(void **state) {
     struct spex_occupancy activity = {0};
@@ -214,6 +224,7 @@ int main(void) {
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(few_looks_tell_nothing),
         cmocka_unit_test(never_seen_is_not_never),
+        cmocka_unit_test(what_cannot_be_is_nothing),
         cmocka_unit_test(a_single_phase_tells_nothing),
         cmocka_unit_test(margins_hold_the_truth),
     };
