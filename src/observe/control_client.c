@@ -230,12 +230,13 @@ int spex_client_directory(pid_t process, int timeout_ms, struct spex_error *erro
 
 /* Header and text go in one packet: SOCK_SEQPACKET keeps its boundaries. EPIPE and ECONNRESET
  * both mean that the program has closed the connection. */
-int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_ms,
-                     const char *text, struct spex_error *error) {
+int spex_client_send_as(int socket, uint32_t number, enum spex_control_kind kind,
+                        uint32_t interval_ms, const char *text, struct spex_error *error) {
     struct spex_control_request request = {
         .magic = SPEX_CONTROL_MAGIC,
         .version = SPEX_CONTROL_VERSION,
         .kind = (uint16_t)kind,
+        .number = number,
         .interval_ms = interval_ms,
     };
     struct iovec parts[2] = {
@@ -256,6 +257,11 @@ int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_
     int err = errno == EPIPE ? -ECONNRESET : -errno;
     spex_error_set(error, "the program cannot be reached: %s", strerror(-err));
     return err;
+}
+
+int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_ms,
+                     const char *text, struct spex_error *error) {
+    return spex_client_send_as(socket, 0, kind, interval_ms, text, error);
 }
 
 /* Receives one frame that is there. MSG_TRUNC returns the whole length of a packet, so that one
@@ -303,6 +309,7 @@ int spex_client_receive(int socket, struct spex_profile_reader *reader, int time
 /* A request and its text. */
 struct asked {
     enum spex_control_kind kind;
+    uint32_t number;
     uint32_t interval_ms;
     const char *text;
 };
@@ -316,7 +323,8 @@ static int ask_once(pid_t process, const struct asked *asked, struct spex_profil
     if (fd < 0)
         return fd;
     spex_profile_reader_restart(reader);
-    int err = spex_client_send(fd, asked->kind, asked->interval_ms, asked->text, error);
+    int err =
+        spex_client_send_as(fd, asked->number, asked->kind, asked->interval_ms, asked->text, error);
     err = err ? err : receive_until(fd, reader, until, LONG_MAX, error);
     close(fd);
     return err > 0 ? 0 : err;
@@ -353,6 +361,7 @@ int spex_client_select(pid_t process, const struct spex_client_selection *select
                     ? selection->follow ? SPEX_CONTROL_LEASE_FOLLOW : SPEX_CONTROL_LEASE
                 : selection->follow ? SPEX_CONTROL_FOLLOW
                                     : SPEX_CONTROL_SELECT,
+        .number = selection->lease_ms ? selection->holder : 0,
         .interval_ms = selection->lease_ms,
         .text = selection->probes,
     };
@@ -364,6 +373,16 @@ int spex_client_select(pid_t process, const struct spex_client_selection *select
                        (int)process);
         snprintf(reader->text, sizeof(reader->text), "%s", error->text);
     }
+    return err;
+}
+
+int spex_client_renew(pid_t process, uint32_t holder, uint32_t lease_ms, struct spex_deadline until,
+                      struct spex_error *error) {
+    const struct asked asked = {
+        .kind = SPEX_CONTROL_RENEW, .number = holder, .interval_ms = lease_ms};
+    struct spex_profile_reader reader = {0};
+    int err = ask_until(process, &asked, &reader, until, error);
+    spex_profile_reader_free(&reader);
     return err;
 }
 

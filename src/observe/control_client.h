@@ -39,6 +39,10 @@ void spex_client_stop_later(void);
 int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_ms,
                      const char *text, struct spex_error *error);
 
+/* The same with a number, which names the holder of a lease. */
+int spex_client_send_as(int socket, uint32_t number, enum spex_control_kind kind,
+                        uint32_t interval_ms, const char *text, struct spex_error *error);
+
 /* Receives frames until an answer is complete, within `timeout_ms`. 0: takes what has come, up to a
  * number of frames. 1: the answer is complete. -ETIMEDOUT: it is not; call again to go on.
  * -ECONNRESET: the program has closed the connection. -ECANCELED: spex_client_stop_at; or an error
@@ -63,6 +67,8 @@ struct spex_client_selection {
     /* For so long, by the clock of the program, after which it selects what it did before; the same
      * again in time renews it. 0: until another selection. */
     uint32_t lease_ms;
+    /* Who renews and ends the lease, by a number that is not 0; 0: nobody. */
+    uint32_t holder;
     /* Children of forks go on with their parent's probes from here on. */
     bool follow;
 };
@@ -73,6 +79,11 @@ struct spex_client_selection {
 int spex_client_select(pid_t process, const struct spex_client_selection *selection,
                        struct spex_profile_reader *reader, struct spex_deadline until,
                        struct spex_error *error);
+
+/* Has what the holder has leased hold for `lease_ms` from now on; 0: ends it. 0, or a negative
+ * errno value; -ENOENT: it has leased nothing, or no more. */
+int spex_client_renew(pid_t process, uint32_t holder, uint32_t lease_ms, struct spex_deadline until,
+                      struct spex_error *error);
 
 /* Has a process ask its flight recorder for a dump (spex_dump). 0, or a negative errno value;
  * -ENOENT: nobody records it. */

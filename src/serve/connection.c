@@ -148,18 +148,41 @@ static bool is_lease(uint32_t kind) {
     return kind == SPEX_CONTROL_LEASE || kind == SPEX_CONTROL_LEASE_FOLLOW;
 }
 
+/* A client names the holder of a lease by the number of its request. */
+static struct spex_lease lease_of(const struct spex_control_request *request) {
+    return (struct spex_lease){.ms = request->interval_ms, .holder = request->number};
+}
+
+static bool lasts_long_enough(struct spex_lease lease) {
+    return lease.ms >= SPEX_CONTROL_LEASE_MIN_MS && lease.ms <= SPEX_CONTROL_LEASE_MAX_MS;
+}
+
+static const char lease_expected[] = "a lease of 50 ms to a day was expected";
+
+/* Needs no lock of start and stop, as nothing goes on that was off. */
+static void request_renew(struct spex_connection *connection) {
+    struct spex_lease lease = lease_of(&connection->request);
+    if (lease.ms && !lasts_long_enough(lease)) {
+        request_answer(connection, -EINVAL, lease_expected);
+        return;
+    }
+    int on = spex_sites_renew(&lease);
+    request_answer(connection, on, on < 0 ? "there is no such lease any more" : "");
+}
+
 /* Selects, for a while or until another selection. */
 static int select_by(const struct spex_connection *connection,
                      const struct spex_control_requests *requests, char *answer, size_t size) {
     uint32_t kind = connection->request.kind;
-    uint32_t lease_ms = is_lease(kind) ? connection->request.interval_ms : 0;
-    if (is_lease(kind) &&
-        (lease_ms < SPEX_CONTROL_LEASE_MIN_MS || lease_ms > SPEX_CONTROL_LEASE_MAX_MS)) {
-        snprintf(answer, size, "a lease of 50 ms to a day was expected");
+    struct spex_lease lease = {0};
+    if (is_lease(kind))
+        lease = lease_of(&connection->request);
+    if (is_lease(kind) && !lasts_long_enough(lease)) {
+        snprintf(answer, size, "%s", lease_expected);
         return -EINVAL;
     }
     bool follow = kind == SPEX_CONTROL_FOLLOW || kind == SPEX_CONTROL_LEASE_FOLLOW;
-    return requests->select(connection->text, follow, lease_ms, answer, size);
+    return requests->select(connection->text, follow, lease, answer, size);
 }
 
 /* -EBUSY: another thread starts, sets or stops spex. The request keeps waiting, and the thread
@@ -202,6 +225,9 @@ static void request_carry_out(struct spex_connection *connection,
         break;
     case SPEX_CONTROL_PROFILE:
         spex_reply_profile(&connection->reply, connection->request.number, false);
+        break;
+    case SPEX_CONTROL_RENEW:
+        request_renew(connection);
         break;
     case SPEX_CONTROL_DUMP:
         request_dump(connection);

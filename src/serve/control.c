@@ -108,7 +108,7 @@ static void connection_serve(struct spex_control *c, struct spex_connection *con
  * busy, `orphaned` stays, and the thread tries again after a millisecond. */
 static void probes_off(struct spex_control *c) {
     char answer[SPEX_CONTROL_ANSWER_BYTES];
-    if (c->requests->select("", false, 0, answer, sizeof(answer)) != -EBUSY)
+    if (c->requests->select("", false, (struct spex_lease){0}, answer, sizeof(answer)) != -EBUSY)
         c->orphaned = false;
 }
 

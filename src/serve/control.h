@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/descriptor.h"
+#include "site/registry.h"
 #include "text/error.h"
 #include "wire/control_format.h"
 
@@ -16,9 +17,10 @@
  * at once while another thread starts, sets or stops spex: that thread may wait for the control
  * thread. */
 struct spex_control_requests {
-    /* As spex_set, or for `lease_ms`, if that is not 0, as spex_set_for. `follow`: children of forks
-     * go on with their parent's probes from here on. */
-    int (*select)(const char *probes, bool follow, uint32_t lease_ms, char *answer, size_t size);
+    /* As spex_set, or by a lease as spex_set_for, if it is for any time. `follow`: children of
+     * forks go on with their parent's probes from here on. */
+    int (*select)(const char *probes, bool follow, struct spex_lease lease, char *answer,
+                  size_t size);
     /* Streams records of these types (a mask) over `socket`, and takes it over. `dumps`: and
      * requests for dumps. 0; -EUSERS when there are as many streams as may be, -EPERM before
      * spex_start, -ENOMEM. */

@@ -32,14 +32,18 @@ static int selection_bar(struct spex_selection *selection) {
 
 /* The change is relative from here on: a barrier stands in place of what it is not added to. */
 int spex_selection_lease(struct spex_selection *present, struct spex_selection *change,
-                         uint64_t until_ns) {
+                         uint64_t until_ns, uint32_t holder) {
     int err = change->relative ? 0 : selection_bar(change);
+    if (holder)
+        spex_selection_renew(present, holder, 0);
     if (err) {
         spex_selection_free(change);
         return err;
     }
-    for (size_t i = 0; i < change->count; i++)
+    for (size_t i = 0; i < change->count; i++) {
         change->items[i].until_ns = until_ns;
+        change->items[i].holder = holder;
+    }
     change->relative = true;
     return spex_selection_change(present, change);
 }
@@ -56,13 +60,44 @@ bool spex_selection_expire(struct spex_selection *selection, uint64_t now_ns) {
     return kept < before;
 }
 
-int spex_sites_lease(struct spex_selection selection, uint64_t until_ns) {
+/* What is to end now has been over since the first nanosecond of the clock. */
+bool spex_selection_renew(struct spex_selection *selection, uint32_t holder, uint64_t until_ns) {
+    bool any = false;
+    for (size_t i = 0; i < selection->count; i++)
+        if (selection->items[i].until_ns && selection->items[i].holder == holder) {
+            selection->items[i].until_ns = until_ns ? until_ns : 1;
+            any = true;
+        }
+    if (any && !until_ns)
+        spex_selection_expire(selection, 1);
+    return any;
+}
+
+static uint64_t end_of(const struct spex_lease *lease) {
+    return lease->ms ? spex_clock_ns(CLOCK_BOOTTIME) + lease->ms * UINT64_C(1000000) : 0;
+}
+
+/* Applied after an error, too: what the holder had is gone. */
+int spex_sites_lease(struct spex_selection selection, const struct spex_lease *lease) {
     pthread_mutex_lock(&spex_registry.lock);
-    int err = spex_selection_lease(&spex_registry.selection, &selection, until_ns);
-    if (!err)
+    int err =
+        spex_selection_lease(&spex_registry.selection, &selection, end_of(lease), lease->holder);
+    if (!err || lease->holder)
         spex_registry_apply_selection();
     pthread_mutex_unlock(&spex_registry.lock);
     return err ? err : (int)spex_sites_on();
+}
+
+int spex_sites_renew(const struct spex_lease *lease) {
+    pthread_mutex_lock(&spex_registry.lock);
+    bool any = lease->holder &&
+               spex_selection_renew(&spex_registry.selection, lease->holder, end_of(lease));
+    if (any)
+        spex_registry_apply_selection();
+    pthread_mutex_unlock(&spex_registry.lock);
+    if (any)
+        spex_doorbell_ring();
+    return any ? (int)spex_sites_on() : -ENOENT;
 }
 
 /* Relaxed: who changes the selection rings the doorbell, which orders this for the collector. */

@@ -75,10 +75,20 @@ void spex_sites_bound_records(bool bounded);
  * sites that are on; or -E2BIG or -ENOMEM, and everything is as it was. */
 int spex_sites_select(struct spex_selection selection);
 
-/* Adds a selection that holds until `until_ns` of CLOCK_BOOTTIME; one that is not relative stands in
- * place of what is selected until then. Otherwise as spex_sites_select, which ends the leases of
- * what it decides about. */
-int spex_sites_lease(struct spex_selection selection, uint64_t until_ns);
+/* A lease that is asked for: for so long, by CLOCK_BOOTTIME, and by whom (selection.h). */
+struct spex_lease {
+    uint32_t ms;
+    uint32_t holder;
+};
+
+/* Adds a selection for a while; one that is not relative stands in place of what is selected until
+ * then. Otherwise as spex_sites_select, which ends the leases of what it decides about; but a
+ * holder has nothing any more after an error. */
+int spex_sites_lease(struct spex_selection selection, const struct spex_lease *lease);
+
+/* Has what the holder has leased hold for `ms` from now on; 0: ends it. Returns the number of sites
+ * that are on; or -ENOENT: it has leased nothing, or no more. */
+int spex_sites_renew(const struct spex_lease *lease);
 
 /* Ends the leases that are over at `now_ns` of CLOCK_BOOTTIME. Without any this is one load. */
 void spex_sites_leases_end(uint64_t now_ns);

@@ -78,9 +78,9 @@ int spex_collection_models_begin(struct spex_error *error);
 
 /* requests.c */
 
-/* As spex_set, or for `lease_ms`, if that is not 0, as spex_set_for. `answer` gets the messages for a command; NULL: the program itself selects, and
- * messages go to standard error. */
-int spex_life_select_locked(const char *probes, uint32_t lease_ms, char *answer, size_t size);
+/* As spex_set, or by a lease as spex_set_for, if it is for any time. `answer` gets the messages for
+ * a command; NULL: the program itself selects, and messages go to standard error. */
+int spex_life_select_locked(const char *probes, struct spex_lease lease, char *answer, size_t size);
 
 /* Selects what `spex set --follow` has left for programs of this name. A failure is a line on
  * standard error. */

@@ -49,7 +49,7 @@ __attribute__((format(printf, 3, 4))) static void answer_write(char *answer, siz
  * nothing. A request of a command (`answer` is set) opens no table. Warnings do not fail the
  * selection: probes that cannot be polled, and items that match no probe, which a library may bring
  * later. Returns the number of sites that are on. */
-static int select_locked(const char *probes, uint32_t lease_ms, char *answer, size_t size) {
+static int select_locked(const char *probes, struct spex_lease lease, char *answer, size_t size) {
     struct spex_selection selection;
     struct spex_error error;
     char unmatched[SPEX_SELECTION_CHECK_BYTES];
@@ -72,9 +72,7 @@ static int select_locked(const char *probes, uint32_t lease_ms, char *answer, si
         answer_write(answer, size, "%s", unmatched);
     if (spex_selection_unmatched(&selection, unmatched, sizeof(unmatched)) > 0)
         answer_write(answer, size, "%s", unmatched);
-    int on = lease_ms ? spex_sites_lease(selection, spex_clock_ns(CLOCK_BOOTTIME) +
-                                                        lease_ms * UINT64_C(1000000))
-                      : spex_sites_select(selection);
+    int on = lease.ms ? spex_sites_lease(selection, &lease) : spex_sites_select(selection);
     if (on < 0)
         answer_write(answer, size, "probe selection: stays as it was: %s", strerror(-on));
     spex_doorbell_ring();
@@ -82,19 +80,20 @@ static int select_locked(const char *probes, uint32_t lease_ms, char *answer, si
 }
 
 /* What the calibration of types and the start of collectors take is part of the budget. */
-int spex_life_select_locked(const char *probes, uint32_t lease_ms, char *answer, size_t size) {
+int spex_life_select_locked(const char *probes, struct spex_lease lease, char *answer,
+                            size_t size) {
     uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    int on = select_locked(probes, lease_ms, answer, size);
+    int on = select_locked(probes, lease, answer, size);
     spex_controller_charge(spex_grown(begin, spex_clock_ns(CLOCK_THREAD_CPUTIME_ID)));
     return on;
 }
 
 /* The requests of the control thread: -EBUSY at once where the lock is taken. */
-static int request_select(const char *probes, bool follow, uint32_t lease_ms, char *answer,
+static int request_select(const char *probes, bool follow, struct spex_lease lease, char *answer,
                           size_t size) {
     if (pthread_mutex_trylock(&spex_life.lock) != 0)
         return -EBUSY;
-    int on = spex_life.started ? spex_life_select_locked(probes, lease_ms, answer, size) : -EPERM;
+    int on = spex_life.started ? spex_life_select_locked(probes, lease, answer, size) : -EPERM;
     spex_life.settings.follow |= follow && on >= 0;
     pthread_mutex_unlock(&spex_life.lock);
     return on;
@@ -202,7 +201,7 @@ void spex_life_select_standing(void) {
     if (err)
         snprintf(answer, sizeof(answer), "%s", strerror(-err));
     else
-        err = spex_life_select_locked(text, 0, answer, sizeof(answer));
+        err = spex_life_select_locked(text, (struct spex_lease){0}, answer, sizeof(answer));
     if (err < 0)
         spex_message("the selection of `spex set --follow`: %s", answer);
     else

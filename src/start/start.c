@@ -125,7 +125,7 @@ static int start_locked(const struct spex_options *options) {
     int on = err;
     uint64_t before = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (!err && spex_life.settings.probes && !spex_life.out_given_up)
-        on = spex_life_select_locked(spex_life.settings.probes, 0, NULL, 0);
+        on = spex_life_select_locked(spex_life.settings.probes, (struct spex_lease){0}, NULL, 0);
     spex_controller_charge(spex_grown(begin, before));
     if (on >= 0 || spex_life.out_given_up) {
         spex_life_select_standing();
@@ -144,24 +144,24 @@ int spex_start(const struct spex_options *options) {
     return err;
 }
 
-static int set(const char *probes, uint32_t lease_ms) {
+static int set(const char *probes, struct spex_lease lease) {
     int before = errno;
     pthread_mutex_lock(&spex_life.lock);
-    int on = spex_life.started ? spex_life_select_locked(probes, lease_ms, NULL, 0) : -EPERM;
+    int on = spex_life.started ? spex_life_select_locked(probes, lease, NULL, 0) : -EPERM;
     pthread_mutex_unlock(&spex_life.lock);
     errno = before;
     return on;
 }
 
 int spex_set(const char *probes) {
-    return set(probes, 0);
+    return set(probes, (struct spex_lease){0});
 }
 
 /* The limits are those of commands. False for NAN. */
 int spex_set_for(const char *probes, double seconds) {
     bool told =
         seconds >= SPEX_CONTROL_LEASE_MIN_MS / 1e3 && seconds <= SPEX_CONTROL_LEASE_MAX_MS / 1e3;
-    return told ? set(probes, (uint32_t)(seconds * 1e3)) : -EINVAL;
+    return told ? set(probes, (struct spex_lease){.ms = (uint32_t)(seconds * 1e3)}) : -EINVAL;
 }
 
 static void stop(bool at_exit) {

@@ -6,6 +6,7 @@
  *           ──► MODELS text          ──► the same
  *           ──► FOLLOW text          ──► the same
  *           ──► LEASE text           ──► the same
+ *           ──► RENEW interval       ──► the same
  *           ──► DUMP text            ──► the same
  *           ──► PROFILE              ──► PROCESS TYPES… SITES… (PROBE (VALUES SPREAD)…)… DONE
  *           ──► SUBSCRIBE interval   ──► the same at each interval; at last with FINAL
@@ -55,9 +56,13 @@ enum spex_control_kind {
     /* Followed by a reason: the program asks its flight recorder for a dump (spex_dump). */
     SPEX_CONTROL_DUMP,
     /* As SELECT and FOLLOW, for `interval_ms` alone, by the program's clock. Requests of their own,
-     * since a release that does not know leases would select for ever. */
+     * since a release that does not know leases would select for ever. A number that is not 0 names
+     * who holds the lease: the next one with that number stands in place of it. */
     SPEX_CONTROL_LEASE,
     SPEX_CONTROL_LEASE_FOLLOW,
+    /* What was leased with the same number holds for `interval_ms` from now on, or, with 0, ends.
+     * -ENOENT: nothing is leased with it, or no more. */
+    SPEX_CONTROL_RENEW,
     /* frames of answers */
     SPEX_CONTROL_PROCESS = 16, /* struct spex_profile_process */
     SPEX_CONTROL_TYPES,        /* struct spex_profile_type … */

@@ -43,9 +43,40 @@ static void a_selection_is_leased(void **state) {
     WAIT_UNTIL(status_now().sites_on == 0);
 }
 
+static int ask_as(int fd, uint32_t holder, enum spex_control_kind kind, uint32_t lease_ms,
+                  const char *text, struct spex_profile_reader *reader) {
+    struct spex_error error;
+    assert_int_equal(spex_client_send_as(fd, holder, kind, lease_ms, text, &error), 0);
+    assert_int_equal(caller_receive(fd, reader), 1);
+    return reader->status;
+}
+
+static void a_holder_renews_and_ends_its_lease(void **state) {
+    struct spex_profile_reader reader = {0};
+    int fd = caller_connect();
+    (void)state;
+    assert_int_equal(ask_as(fd, 7, SPEX_CONTROL_RENEW, 60000, NULL, &reader), -ENOENT);
+    assert_string_equal(reader.text, "there is no such lease any more");
+    assert_int_equal(ask_as(fd, 7, SPEX_CONTROL_LEASE, 60000, "+request.work", &reader), 1);
+    assert_int_equal(ask_as(fd, 8, SPEX_CONTROL_RENEW, 60000, NULL, &reader), -ENOENT);
+    assert_int_equal(ask_as(fd, 0, SPEX_CONTROL_RENEW, 60000, NULL, &reader), -ENOENT);
+    assert_int_equal(ask_as(fd, 7, SPEX_CONTROL_RENEW, 49, NULL, &reader), -EINVAL);
+    assert_int_equal(ask_as(fd, 7, SPEX_CONTROL_RENEW, 120000, NULL, &reader), 1);
+    assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, &reader), 0);
+    assert_true(reader.profile.process.lease_seconds > 60);
+    assert_int_equal(ask_as(fd, 7, SPEX_CONTROL_LEASE, 60000, "+request.*@2", &reader), 1);
+    assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, &reader), 0);
+    assert_string_equal(reader.profile.process.leased, "+request.*@2");
+    assert_int_equal(ask_as(fd, 7, SPEX_CONTROL_RENEW, 0, NULL, &reader), 0);
+    assert_int_equal(ask_as(fd, 7, SPEX_CONTROL_RENEW, 0, NULL, &reader), -ENOENT);
+    spex_profile_reader_free(&reader);
+    close(fd);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         SERVING_TEST(a_selection_is_leased),
+        SERVING_TEST(a_holder_renews_and_ends_its_lease),
     };
     return cmocka_run_group_tests(tests, serving_begin, serving_end);
 }

@@ -57,8 +57,8 @@ static void change_with(struct spex_selection *present, struct spex_selection *c
     }
 }
 
-/* Without what was leased meanwhile, the selection is what it was. Leases are of two lengths, one for
- * each change in turn, so that they overlap. */
+/* Without what was leased meanwhile, the selection is what it was. Leases are of two lengths, one
+ * for each change in turn, so that they overlap, and of some holders. */
 static void lease_and_expire(const char *line, unsigned number) {
     static struct spex_selection leasing;
     static char before[SPEX_SELECTION_BYTES_MAX + 1];
@@ -71,7 +71,7 @@ static void lease_and_expire(const char *line, unsigned number) {
         FUZZ_CHECK(!change.items && (err == 0 || err == -E2BIG));
         return;
     }
-    int err = spex_selection_lease(&leasing, &change, 10 + number % 2);
+    int err = spex_selection_lease(&leasing, &change, 10 + number % 2, number % 3);
     FUZZ_CHECK(!change.items && (err == 0 || err == -E2BIG));
     FUZZ_CHECK(leasing.count <= SPEX_SELECTION_ITEMS_MAX);
     FUZZ_CHECK(spex_selection_leased_text(&leasing, text, sizeof(text)) == 0);

@@ -99,6 +99,9 @@ class Programs(unittest.TestCase):
     def selected(self, process):
         return self.programs()[process.pid]["selection"]
 
+    def leased(self, process):
+        return self.programs()[process.pid].get("leased", "")
+
     def records(self, process, probe):
         """What a probe has recorded since the beginning, as the program itself tells."""
         tables = self.run_spex("top", "-b", "-d", "0.05", "-n", "1", process.pid).stdout

@@ -92,7 +92,7 @@ class Watches(Programs):
         before = self.selected(process)
         watch = self.watch(process, models, "--alarms", "1e-6", "--json")
         # Enough to know what is usual.
-        self.until(lambda: "kernel" in self.selected(process))
+        self.until(lambda: "kernel" in self.leased(process))
         self.let_it_run(process, 5)
         slow = time.time()
         self.write("slow")
@@ -175,7 +175,7 @@ class Watches(Programs):
                                         env=self.environment())
             self.addCleanup(training.communicate)
             self.addCleanup(training.kill)
-            self.until(lambda process=process: "fetch" in self.selected(process))
+            self.until(lambda process=process: "fetch" in self.leased(process))
             self.let_it_run(process, 0.5)
             if end == "training":
                 training.send_signal(signal.SIGINT)

@@ -15,7 +15,7 @@ static void request(struct spex_selection *present, const char *text) {
     unsigned long until = 0;
     assert_int_equal(sscanf(text, "%lu %n", &until, &skipped), 1);
     struct spex_selection change = parsed(text + skipped);
-    assert_int_equal(until ? spex_selection_lease(present, &change, until)
+    assert_int_equal(until ? spex_selection_lease(present, &change, until, 0)
                            : spex_selection_change(present, &change),
                      0);
     assert_null(change.items);
@@ -191,10 +191,71 @@ static void a_selection_holds_a_limited_number_of_leases(void **state) {
         request(&selection, text);
     }
     struct spex_selection change = parsed("+a@3");
-    assert_int_equal(spex_selection_lease(&selection, &change, 1), -E2BIG);
+    assert_int_equal(spex_selection_lease(&selection, &change, 1, 0), -E2BIG);
     assert_int_equal(selection.count, SPEX_SELECTION_ITEMS_MAX);
     request(&selection, "5000 +a@4");
     assert_int_equal(selection.count, 1);
+    spex_selection_free(&selection);
+}
+
+/* As a request of a holder. */
+static void hold(struct spex_selection *present, const char *text, uint64_t until,
+                 uint32_t holder) {
+    struct spex_selection change = parsed(text);
+    assert_int_equal(spex_selection_lease(present, &change, until, holder), 0);
+}
+
+static void a_holder_has_one_lease(void **state) {
+    struct spex_selection selection = {0};
+    (void)state;
+    hold(&selection, "+a@3,b@5", 60, 1);
+    hold(&selection, "+b@7", 50, 1);
+    expect(&selection, 0, 7);
+    assert_int_equal(selection.count, 1);
+    expect_at(&selection, 50, true, 0, 0);
+    spex_selection_free(&selection);
+}
+
+static void a_holder_ends_what_it_holds_alone(void **state) {
+    struct spex_selection selection = {0};
+    (void)state;
+    request(&selection, "0 b@9");
+    request(&selection, "60 +a@3");
+    hold(&selection, "+a@5,b@5", 90, 1);
+    hold(&selection, "a@7", 99, 2);
+    expect(&selection, 7, 0);
+    assert_true(spex_selection_renew(&selection, 2, 0));
+    expect(&selection, 5, 5);
+    assert_true(spex_selection_renew(&selection, 1, 0));
+    expect(&selection, 3, 9);
+    assert_false(spex_selection_renew(&selection, 1, 100));
+    expect_at(&selection, 60, true, 0, 9);
+    spex_selection_free(&selection);
+}
+
+static void a_holder_renews_what_it_holds_alone(void **state) {
+    struct spex_selection selection = {0};
+    (void)state;
+    hold(&selection, "+a@3", 60, 1);
+    hold(&selection, "+b@3", 60, 2);
+    assert_true(spex_selection_renew(&selection, 1, 80));
+    assert_false(spex_selection_renew(&selection, 3, 80));
+    expect_at(&selection, 60, true, 3, 0);
+    expect_at(&selection, 80, true, 0, 0);
+    assert_false(spex_selection_renew(&selection, 1, 90));
+    spex_selection_free(&selection);
+}
+
+static void what_was_ended_by_hand_is_not_renewed(void **state) {
+    struct spex_selection selection = {0};
+    (void)state;
+    hold(&selection, "+a@3,b@3", 60, 1);
+    request(&selection, "0 +a@off");
+    assert_true(spex_selection_renew(&selection, 1, 80));
+    expect(&selection, 0, 3);
+    request(&selection, "0 off");
+    assert_false(spex_selection_renew(&selection, 1, 90));
+    expect(&selection, 0, 0);
     spex_selection_free(&selection);
 }
 
@@ -210,6 +271,10 @@ int main(void) {
         cmocka_unit_test(no_item_decides_where_a_lease_replaces),
         cmocka_unit_test(leases_are_told_apart),
         cmocka_unit_test(a_selection_holds_a_limited_number_of_leases),
+        cmocka_unit_test(a_holder_has_one_lease),
+        cmocka_unit_test(a_holder_ends_what_it_holds_alone),
+        cmocka_unit_test(a_holder_renews_what_it_holds_alone),
+        cmocka_unit_test(what_was_ended_by_hand_is_not_renewed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,59 +31,30 @@ void spex_added_list_add(struct spex_added_list *list, const struct spex_profile
     list->count++;
 }
 
-/* Makes the selection that switches off again the probes that were off before. 0 or -ENOMEM. */
-static int selection_note_undo(struct spex_added_selection *added,
-                               const struct spex_profile *before,
-                               const struct spex_profile *after) {
-    struct spex_added_list list = {.text = NULL};
-    bool mixed = spex_profile_sites_mixed(after);
-    for (size_t s = 0; s < before->site_count; s++) {
-        const struct spex_profile_site *site = &before->sites[s];
-        for (size_t a = s; a < after->site_count && site->loaded && !site->period; a++)
-            if (after->sites[a].index == site->index && after->sites[a].period) {
-                spex_added_list_add(&list, site, mixed, "@off");
-                break;
-            }
-    }
-    added->back = list.text;
-    return list.err;
-}
-
 /* Prints the warning of an answer, such as that a selection matches no probe. */
 static void answer_print(const struct spex_profile_reader *reader) {
     if (reader->text[0])
         fprintf(stderr, "spex: %s\n", reader->text);
 }
 
-/* Adds to the selection. Notes the selection before, after, and what undoes the change, for
- * the restoring. */
 int spex_added_selection_make(struct spex_added_selection *added, pid_t process,
-                              const char *selection, const struct spex_profile *before,
-                              struct spex_error *error) {
-    struct spex_profile_reader reader = {0};
+                              const char *selection, struct spex_error *error) {
     *added = (struct spex_added_selection){.process = process};
-    memcpy(added->before, before->process.selection, sizeof(added->before));
-    int err = spex_client_ask(process, SPEX_CONTROL_SELECT, selection, &reader, error);
-    added->switched = !err;
-    if (!err)
-        answer_print(&reader);
-    err = err ? err : spex_client_ask(process, SPEX_CONTROL_PROFILE, NULL, &reader, error);
-    if (!err) {
-        memcpy(added->after, reader.profile.process.selection, sizeof(added->after));
-        if (selection_note_undo(added, before, &reader.profile))
-            err = spex_fail(error, -ENOMEM, "out of memory");
-    }
-    spex_profile_reader_free(&reader);
-    return err;
+    spex_held_lease_open(&added->lease, process, SPEX_HELD_LEASE_MS);
+    int err = spex_held_lease_take(&added->lease, selection, error);
+    if (err)
+        return err;
+    answer_print(&added->lease.reader);
+    err = spex_lease_keeper_start(&added->keeper, &added->lease);
+    return err ? spex_fail(error, err, "the lease cannot be renewed: %s", strerror(-err)) : 0;
 }
 
 int spex_added_selection_make_of(struct spex_added_selection *added, pid_t process,
-                                 const char *probes, const struct spex_profile *before,
-                                 struct spex_error *error) {
+                                 const char *probes, struct spex_error *error) {
     char *relative = NULL;
     if (asprintf(&relative, "%s%s", probes[0] == '+' ? "" : "+", probes) < 0)
         return spex_fail(error, -ENOMEM, "out of memory");
-    int err = spex_added_selection_make(added, process, relative, before, error);
+    int err = spex_added_selection_make(added, process, relative, error);
     free(relative);
     return err;
 }
@@ -94,29 +65,16 @@ static bool has_ended(int process_fd) {
     return process_fd >= 0 && poll(&process, 1, 0) == 1;
 }
 
-/* Restores the selection. Where another client has changed it meanwhile, or it was too long for
- * the profile, only the probes that were added are switched off; also where another client leases
- * probes, which would end if the whole selection were replaced. A program that has ended needs no
- * restoring. */
-static void selection_restore(const struct spex_added_selection *added, int process_fd) {
-    struct spex_profile_reader reader = {0};
-    struct spex_error error;
-    int err = spex_client_ask(added->process, SPEX_CONTROL_PROFILE, NULL, &reader, &error);
-    const char *now = reader.profile.process.selection, *to = added->before;
-    if (!err && (strcmp(now, added->after) != 0 || strcmp(to, SPEX_PROFILE_LONG_SELECTION) == 0 ||
-                 reader.profile.process.lease_seconds > 0))
-        to = added->back;
-    if (!err && to)
-        err = spex_client_ask(added->process, SPEX_CONTROL_SELECT, to, &reader, &error);
-    if (err && err != -ESRCH && !has_ended(process_fd))
-        spex_complain(0, "the selection of process %d cannot be put back to \"%s\": %s",
-                      (int)added->process, added->before, error.text);
-    spex_profile_reader_free(&reader);
-}
-
+/* A program that has ended needs nothing. */
 void spex_added_selection_restore(struct spex_added_selection *added, bool over, int process_fd) {
-    if (added->switched && !over)
-        selection_restore(added, process_fd);
-    free(added->back);
-    *added = (struct spex_added_selection){.process = 0};
+    struct spex_error error;
+    if (!added->process)
+        return;
+    spex_lease_keeper_stop(&added->keeper);
+    int err =
+        spex_held_lease_close(&added->lease, spex_deadline_in(SPEX_CLIENT_ANSWER_MS / 1e3), &error);
+    if (err && !over && err != -ESRCH && !has_ended(process_fd))
+        spex_complain(0, "probes of process %d go off when their lease of %d s is over: %s",
+                      (int)added->process, SPEX_HELD_LEASE_MS / 1000, error.text);
+    added->process = 0;
 }

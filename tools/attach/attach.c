@@ -102,10 +102,9 @@ static int selection_add_models(struct spex_attached *attached, const struct spe
                         (int)attached->process, before->process.command);
     else if (list.count > NAMED_MAX)
         err = spex_added_selection_make(&attached->added, attached->process,
-                                        *sampling ? "+*:kernel@poll" : "+*:kernel", before, error);
+                                        *sampling ? "+*:kernel@poll" : "+*:kernel", error);
     else if (list.count > 0)
-        err = spex_added_selection_make(&attached->added, attached->process, list.text, before,
-                                        error);
+        err = spex_added_selection_make(&attached->added, attached->process, list.text, error);
     free(list.text);
     return err;
 }
@@ -137,9 +136,8 @@ int spex_attach(struct spex_attached *attached, pid_t process, const char *probe
         err = attached_stream_open(attached, error);
     }
     if (!err)
-        err = probes
-                  ? spex_added_selection_make_of(&attached->added, process, probes, profile, error)
-                  : selection_add_models(attached, models, sampling, profile, error);
+        err = probes ? spex_added_selection_make_of(&attached->added, process, probes, error)
+                     : selection_add_models(attached, models, sampling, profile, error);
     attached->ticks_per_second = spex_tick_rate_since(attached->begin);
     spex_profile_reader_free(&reader);
     return err;

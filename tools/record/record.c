@@ -296,7 +296,7 @@ static int process_attach(struct spex_record_watch *watch, const struct request 
         spex_recorded_call(recorded, calls);
         spex_caller_ask(&recorded->caller, SPEX_CONTROL_SUBSCRIBE, SPEX_CALLER_INTERVAL, 1000);
         spex_recorded_take_records(&watch->recording, recorded);
-        err = spex_added_selection_make_of(added, process, request->probes, &reader.profile, error);
+        err = spex_added_selection_make_of(added, process, request->probes, error);
     }
     spex_profile_reader_free(&reader);
     return err;

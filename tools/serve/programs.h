@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 #include "observe/caller.h"
+#include "tools/attach/wanted.h"
 #include "tools/serve/metrics.h"
 #include "tools/serve/sums.h"
-#include "tools/serve/wanted.h"
 
 /* Processes that are followed, names that are kept, and probes of all programs together. */
 enum { SPEX_PROGRAMS_PROCESSES = 256, SPEX_PROGRAMS_NAMES = 256, SPEX_PROGRAMS_TRIES = 65536 };

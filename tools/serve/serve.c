@@ -67,7 +67,7 @@ static int serve_parse(int argc, char **argv, struct request *request) {
         return spex_complain(SPEX_EXIT_USAGE, "serve: --all was expected without \"%s\"",
                              operands.list[0]);
     request->wanted = (struct spex_wanted){operands.list, (size_t)operands.count};
-    return spex_wanted_check(&request->wanted);
+    return spex_wanted_check("serve", &request->wanted);
 }
 
 /* The line tells scripts where the server listens when a port was chosen. */

@@ -184,12 +184,14 @@ static bool item_hides(const struct spex_selection_item *later,
 }
 
 /* Returns whether an item of `others`, which stand behind `item`, makes it superfluous. One that
- * holds for longer is not: it decides again when the other's lease is over. */
+ * holds for longer, or has another holder, is not: it decides again when the other's lease is
+ * over. */
 static bool selection_replaces(const struct spex_selection *others,
                                const struct spex_selection_item *item) {
     for (size_t i = 0; i < others->count; i++) {
         const struct spex_selection_item *later = &others->items[i];
-        bool outlasts = !later->until_ns || (item->until_ns && item->until_ns <= later->until_ns);
+        bool outlasts = !later->until_ns || (item->until_ns && item->holder == later->holder &&
+                                             item->until_ns <= later->until_ns);
         if (outlasts &&
             (item_same_probes(later, item) || (item->until_ns && item_hides(later, item))))
             return true;

@@ -18,7 +18,8 @@
  *
  * Items may be leased: they hold for a while, and what was in force without them holds again when
  * they are removed. So a leased item never removes one that holds for longer, and a change without
- * a lease removes the leased items that it decides in place of.
+ * a lease removes the leased items that it decides in place of. A lease may have a holder, by a
+ * number that it has chosen: what others lease stays then as it is.
  *
  * No function here locks. A selection belongs to its caller. */
 #ifndef SPEX_SITE_SELECTION_SELECTION_H
@@ -51,6 +52,8 @@ struct spex_selection_item {
     struct spex_sampling sampling;
     /* The end of its lease, on the caller's clock; 0: it holds until it is changed. */
     uint64_t until_ns;
+    /* Who renews and ends the lease; 0: nobody. */
+    uint32_t holder;
     /* Begins a leased selection that is not relative: no item in front of it decides. It matches
      * no probe itself. */
     bool barrier;
@@ -90,10 +93,15 @@ void spex_selection_free(struct spex_selection *selection);
 int spex_selection_change(struct spex_selection *present, struct spex_selection *change);
 
 /* Adds `change` to `present` until the time `until_ns`, which is not 0. Where `change` is not
- * relative, the items of `present` decide about nothing meanwhile. Takes over the contents of
- * `change` in any case. Returns as spex_selection_change. */
+ * relative, the items of `present` decide about nothing meanwhile. A holder has one lease: this one
+ * stands in place of what it had before, also after an error. Takes over the contents of `change`
+ * in any case. Returns as spex_selection_change. */
 int spex_selection_lease(struct spex_selection *present, struct spex_selection *change,
-                         uint64_t until_ns);
+                         uint64_t until_ns, uint32_t holder);
+
+/* Has what the holder, which is not 0, has leased hold until `until_ns`; 0: ends it. Returns
+ * whether there was anything: a lease that is over, or was ended by another selection, stays so. */
+bool spex_selection_renew(struct spex_selection *selection, uint32_t holder, uint64_t until_ns);
 
 /* Removes the items whose lease is over at `now_ns`. Returns whether there were any. */
 bool spex_selection_expire(struct spex_selection *selection, uint64_t now_ns);

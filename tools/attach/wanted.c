@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A number is that process alone. */
-#include "tools/serve/wanted.h"
+#include "tools/attach/wanted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +12,12 @@
 /* Bytes that the kernel keeps of a name. */
 enum { COMM_BYTES = 15 };
 
-int spex_wanted_check(const struct spex_wanted *wanted) {
+int spex_wanted_check(const char *command, const struct spex_wanted *wanted) {
     int status = SPEX_EXIT_OK;
     pid_t process;
     for (size_t w = 0; !status && w < wanted->count; w++)
         if (spex_is_number(wanted->list[w]))
-            status = spex_process_argument("serve", wanted->list[w], &process);
+            status = spex_process_argument(command, wanted->list[w], &process);
     return status;
 }
 

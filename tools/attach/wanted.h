@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which processes the operands of the command name: by number or by name. */
-#ifndef SPEX_TOOLS_SERVE_WANTED_H
-#define SPEX_TOOLS_SERVE_WANTED_H
+#ifndef SPEX_TOOLS_ATTACH_WANTED_H
+#define SPEX_TOOLS_ATTACH_WANTED_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@ struct spex_wanted {
 };
 
 /* SPEX_EXIT_OK, or another status after a message: a number is none of a process. */
-int spex_wanted_check(const struct spex_wanted *wanted);
+int spex_wanted_check(const char *command, const struct spex_wanted *wanted);
 
 bool spex_wanted_has(const struct spex_wanted *wanted, pid_t process);
 
