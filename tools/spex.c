@@ -16,6 +16,7 @@ static const struct {
     const char *summary;
     int (*run)(int argc, char **argv);
 } commands[] = {
+    {"agent", "switch on what the policy of a fleet wants on this host", spex_command_agent},
     {"bench", "run benchmarks, and compare two programs", spex_command_bench},
     {"dump", "write what the flight recorder of a program has", spex_command_dump},
     {"explain", "tell what changes from one configuration to another", spex_command_explain},

@@ -54,6 +54,8 @@ static bool is_called(pid_t process, const char *name) {
 }
 
 static bool is_wanted(const struct spex_workers_of *of, pid_t process) {
+    if (of->wanted)
+        return of->wanted(of->user, process);
     return of->name ? is_called(process, of->name) : descends_from(process, of->process);
 }
 
@@ -122,7 +124,7 @@ static long find_itself(pid_t process, pid_t **processes) {
 long spex_workers_find(const struct spex_workers_of *of, const pid_t *known, long known_count,
                        pid_t **processes) {
     *processes = NULL;
-    long count = of->name ? 0 : find_itself(of->process, processes);
+    long count = of->wanted || of->name ? 0 : find_itself(of->process, processes);
     if (!count)
         count = find(of, known, known_count, processes);
     if (count > 1)

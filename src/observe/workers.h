@@ -10,6 +10,9 @@
 
 /* Whom a command is to reach. */
 struct spex_workers_of {
+    /* Those of which it returns true; NULL: `name`. */
+    bool (*wanted)(const void *user, pid_t process);
+    const void *user;
     /* The name of the program; NULL: `process`. */
     const char *name;
     /* This process if it has a control socket, and otherwise those that descend from it. */

@@ -88,6 +88,11 @@ bool spex_fleet_unit_matches(const struct spex_fleet_policy *policy,
                              const struct spex_fleet_unit *unit,
                              const struct spex_selection_probe *probe);
 
+/* The item of the policy's selection that is for this probe: of the first unit that has it. NULL:
+ * none has. */
+const struct spex_selection_item *spex_fleet_item_of(const struct spex_fleet_policy *policy,
+                                                     const struct spex_selection_probe *probe);
+
 /* The most instances with which inequality (2) holds, C_inst < C_t; at most policy->most. */
 size_t spex_fleet_instances_most(const struct spex_fleet_policy *policy);
 

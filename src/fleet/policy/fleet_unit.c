@@ -165,11 +165,26 @@ int spex_fleet_units_take(struct spex_xml *xml, const xmlNode *map,
     return err;
 }
 
+static const struct spex_selection_item *item_of(const struct spex_fleet_policy *policy,
+                                                 const struct spex_fleet_unit *unit,
+                                                 const struct spex_selection_probe *probe) {
+    const struct spex_selection_item *items = &policy->selection.items[unit->first_item];
+    for (size_t i = 0; i < unit->item_count; i++)
+        if (spex_selection_item_matches(&items[i], probe))
+            return &items[i];
+    return NULL;
+}
+
 bool spex_fleet_unit_matches(const struct spex_fleet_policy *policy,
                              const struct spex_fleet_unit *unit,
                              const struct spex_selection_probe *probe) {
-    for (size_t i = 0; i < unit->item_count; i++)
-        if (spex_selection_item_matches(&policy->selection.items[unit->first_item + i], probe))
-            return true;
-    return false;
+    return item_of(policy, unit, probe) != NULL;
+}
+
+const struct spex_selection_item *spex_fleet_item_of(const struct spex_fleet_policy *policy,
+                                                     const struct spex_selection_probe *probe) {
+    const struct spex_selection_item *item = NULL;
+    for (size_t u = 0; !item && u < policy->unit_count; u++)
+        item = item_of(policy, &policy->units[u], probe);
+    return item;
 }

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/agent/hosted.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+void spex_hosted_open(struct spex_hosted *hosted, pid_t process, uint32_t lease_ms) {
+    *hosted = (struct spex_hosted){.process = process};
+    spex_held_lease_open(&hosted->lease, process, lease_ms);
+}
+
+void spex_hosted_free(struct spex_hosted *hosted) {
+    spex_hosted_probes_free(&hosted->probes);
+}
+
+/* Another program in the same process has other probes. */
+static void begin_anew(struct spex_hosted *hosted, const struct spex_profile *profile) {
+    if (hosted->loaded_ns && hosted->loaded_ns != profile->process.loaded_ns) {
+        spex_hosted_probes_free(&hosted->probes);
+        spex_held_lease_set(&hosted->lease, NULL);
+    }
+    hosted->loaded_ns = profile->process.loaded_ns;
+    memcpy(hosted->command, profile->process.command, sizeof(hosted->command));
+    hosted->elsewhere = profile->process.elsewhere != 0;
+}
+
+static bool is_same(const char *one, const char *other) {
+    return one && other ? strcmp(one, other) == 0 : one == other;
+}
+
+int spex_hosted_report(struct spex_hosted *hosted, const struct spex_fleet_policy *policy,
+                       const struct spex_worker *worker) {
+    const struct spex_profile *profile = &worker->now;
+    char *text = NULL;
+    if (!worker->has_now || worker->heard_ns == hosted->heard_ns)
+        return 0;
+    hosted->heard_ns = worker->heard_ns;
+    begin_anew(hosted, profile);
+    double now = (double)spex_clock_ns(CLOCK_MONOTONIC) / 1e9;
+    int err = spex_hosted_probes_take(&hosted->probes, policy, profile, now);
+    /* Probes would be in the table of another command, whose user has chosen its own. */
+    if (!err && !hosted->elsewhere)
+        err = spex_hosted_probes_text(&hosted->probes, policy, profile, &text);
+    /* Whoever has switched the probes off has the last word. */
+    if (!err && hosted->lease.state != SPEX_HELD_ENDED && !is_same(text, hosted->lease.probes))
+        err = spex_held_lease_set(&hosted->lease, text);
+    free(text);
+    return err;
+}
+
+static void explain(const struct spex_hosted *hosted, struct spex_hosted_state *state) {
+    const char *why = "";
+    if (hosted->elsewhere)
+        why = "its records go to another command";
+    else if (!state->wanted)
+        why = "it has no probe that the policy wants";
+    else if (hosted->lease.state == SPEX_HELD_ENDED)
+        why = "another client has switched its probes off, and they stay off";
+    else if (hosted->lease.state == SPEX_HELD_REFUSED)
+        why = hosted->lease.error.text;
+    else if (state->on < state->wanted)
+        why = hosted->probes.held;
+    spex_error_set(&state->why, "%s", why);
+}
+
+/* False: an answer is awaited. */
+static bool state_now(const struct spex_hosted *hosted, struct spex_hosted_state *state) {
+    const struct spex_held_lease *lease = &hosted->lease;
+    bool over = lease->state == SPEX_HELD_ENDED || lease->state == SPEX_HELD_REFUSED;
+    bool awaited = (lease->state == SPEX_HELD) != (lease->probes != NULL);
+    if (!hosted->heard_ns || (awaited && !over))
+        return false;
+    *state = (struct spex_hosted_state){.wanted = hosted->probes.wanted};
+    if (lease->state == SPEX_HELD)
+        state->on = hosted->probes.on;
+    state->mode = !state->on                  ? SPEX_FLEET_NONE
+                  : state->on < state->wanted ? SPEX_FLEET_PARTIAL
+                                              : SPEX_FLEET_FULL;
+    explain(hosted, state);
+    return true;
+}
+
+bool spex_hosted_step(struct spex_hosted *hosted) {
+    struct spex_hosted_state state;
+    spex_held_lease_step(&hosted->lease);
+    if (!state_now(hosted, &state))
+        return false;
+    bool same = hosted->is_told && hosted->told.mode == state.mode && hosted->told.on == state.on &&
+                hosted->told.wanted == state.wanted &&
+                strcmp(hosted->told.why.text, state.why.text) == 0;
+    hosted->told = state;
+    hosted->is_told = true;
+    return !same;
+}

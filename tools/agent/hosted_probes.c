@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/agent/hosted_probes.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ring/probe_type.h"
+#include "tools/attach/added_selection.h"
+
+/* Seconds that a probe which took too much is off: twice as long each time. */
+#define HELD_FIRST 30.0
+#define HELD_LAST  3600.0
+
+/* In shorter intervals single executions decide. */
+#define INTERVAL_LEAST 0.2
+
+/* Bytes of a request's text that are left for one more item. */
+enum { TEXT_MAX = SPEX_CONTROL_TEXT_BYTES - 2 * SPEX_PROBE_TEXT_BYTES - 64 };
+
+static const struct spex_selection_item *item_of(const struct spex_fleet_policy *policy,
+                                                 const struct spex_profile_site *site) {
+    const struct spex_selection_probe probe = {.provider = site->provider,
+                                               .name = site->name[0] ? site->name : NULL,
+                                               .file = site->file,
+                                               .type = site->probe_type,
+                                               .subsample = site->subsample,
+                                               .id =
+                                                   spex_profile_id(site->probe_id, site->declared),
+                                               .number = site->probe_id};
+    return site->loaded ? spex_fleet_item_of(policy, &probe) : NULL;
+}
+
+static struct spex_hosted_probe *find(const struct spex_hosted_probes *probes, uint16_t probe_id,
+                                      uint32_t type) {
+    for (size_t p = 0; p < probes->count; p++)
+        if (probes->items[p].probe_id == probe_id && probes->items[p].type == type)
+            return &probes->items[p];
+    return NULL;
+}
+
+/* Finds what the map wants of the sites that are loaded. A new probe is on. 0 or -ENOMEM. */
+static int look(struct spex_hosted_probes *probes, const struct spex_fleet_policy *policy,
+                const struct spex_profile *profile) {
+    for (size_t p = 0; p < probes->count; p++)
+        probes->items[p].there = false;
+    for (size_t s = 0; s < profile->site_count; s++) {
+        const struct spex_profile_site *site = &profile->sites[s];
+        if (!item_of(policy, site))
+            continue;
+        struct spex_hosted_probe *probe = find(probes, site->probe_id, site->probe_type);
+        if (!probe) {
+            struct spex_hosted_probe *grown =
+                realloc(probes->items, (probes->count + 1) * sizeof(*grown));
+            if (!grown)
+                return -ENOMEM;
+            probes->items = grown;
+            probe = &grown[probes->count++];
+            *probe = (struct spex_hosted_probe){
+                .probe_id = site->probe_id, .type = site->probe_type, .on = true};
+        }
+        probe->there = true;
+    }
+    return 0;
+}
+
+/* Sets what each probe took of the time since the last report, in which it counts at least one CPU,
+ * as in the programs' own budgets. A collection that has begun anew counts from 0. Returns what
+ * those that are on took together. */
+static double measure(struct spex_hosted_probes *probes, const struct spex_profile *profile) {
+    const struct spex_profile_process *process = &profile->process;
+    bool anew = process->seconds < probes->seconds;
+    double cpu = process->program_seconds - (anew ? 0 : probes->cpu);
+    double time = fmax(process->seconds - (anew ? 0 : probes->seconds), cpu), spent = 0;
+    for (size_t p = 0; p < probes->count; p++)
+        probes->items[p].share = 0;
+    if (time < INTERVAL_LEAST)
+        return 0;
+    for (size_t r = 0; r < profile->row_count; r++) {
+        const struct spex_profile_probe *row = &profile->rows[r].probe;
+        struct spex_hosted_probe *probe = find(probes, row->probe_id, row->probe_type);
+        if (!probe)
+            continue;
+        double cost = spex_profile_row_cost(profile, row);
+        probe->share = fmax(cost - (anew ? 0 : probe->cost), 0) / time;
+        probe->cost = cost;
+        if (probe->there && probe->on)
+            spent += probe->share;
+    }
+    probes->cpu = process->program_seconds;
+    probes->seconds = process->seconds;
+    return spent;
+}
+
+static void hold(struct spex_hosted_probes *probes, struct spex_hosted_probe *probe,
+                 const struct spex_profile *profile, double now) {
+    char name[SPEX_PROBE_TEXT_BYTES] = "";
+    for (size_t s = 0; s < profile->site_count && !name[0]; s++) {
+        const struct spex_profile_site *site = &profile->sites[s];
+        if (site->probe_id == probe->probe_id && site->probe_type == probe->type)
+            spex_probe_selector(NULL, site->name, spex_profile_id(site->probe_id, site->declared),
+                                name, sizeof(name));
+    }
+    probe->on = false;
+    probe->held_for = probe->held_for > 0 ? fmin(2 * probe->held_for, HELD_LAST) : HELD_FIRST;
+    probe->held_until = now + probe->held_for;
+    snprintf(probes->held, sizeof(probes->held),
+             "%s:%s took %.2g %% of its time and is off for %.0f s", name,
+             spex_probe_type_name(probe->type), 100 * probe->share, probe->held_for);
+}
+
+/* Switches the dearest probes off until the others keep to the budget. */
+static void bound(struct spex_hosted_probes *probes, const struct spex_profile *profile,
+                  double spent, double budget, double now) {
+    while (spent > budget) {
+        struct spex_hosted_probe *dearest = NULL;
+        for (size_t p = 0; p < probes->count; p++) {
+            struct spex_hosted_probe *probe = &probes->items[p];
+            if (probe->there && probe->on && (!dearest || probe->share > dearest->share))
+                dearest = probe;
+        }
+        if (!dearest || dearest->share <= 0)
+            return;
+        spent -= dearest->share;
+        hold(probes, dearest, profile, now);
+    }
+}
+
+/* A probe that has stayed on for as long as it was off begins anew. */
+static void try_again(struct spex_hosted_probes *probes, double now) {
+    for (size_t p = 0; p < probes->count; p++) {
+        struct spex_hosted_probe *probe = &probes->items[p];
+        if (!probe->on && now >= probe->held_until)
+            probe->on = true;
+        else if (probe->on && now >= probe->held_until + probe->held_for)
+            probe->held_for = 0;
+    }
+}
+
+/* A program that keeps to the budget by itself samples what is too dear, which is better. */
+int spex_hosted_probes_take(struct spex_hosted_probes *probes,
+                            const struct spex_fleet_policy *policy,
+                            const struct spex_profile *profile, double now) {
+    int err = look(probes, policy, profile);
+    if (err)
+        return err;
+    double own = profile->process.budget, spent = measure(probes, profile);
+    try_again(probes, now);
+    if (own <= 0 || own > policy->budget)
+        bound(probes, profile, spent, policy->budget, now);
+    probes->wanted = probes->on = 0;
+    for (size_t p = 0; p < probes->count; p++) {
+        probes->wanted += probes->items[p].there;
+        probes->on += probes->items[p].there && probes->items[p].on;
+    }
+    if (probes->on == probes->wanted)
+        probes->held[0] = '\0';
+    return 0;
+}
+
+/* Whether no site before `at` is of the same probe. */
+static bool is_first(const struct spex_profile *profile, size_t at) {
+    const struct spex_profile_site *site = &profile->sites[at];
+    for (size_t s = 0; s < at; s++)
+        if (profile->sites[s].probe_id == site->probe_id && profile->sites[s].loaded &&
+            profile->sites[s].probe_type == site->probe_type)
+            return false;
+    return true;
+}
+
+int spex_hosted_probes_text(struct spex_hosted_probes *probes,
+                            const struct spex_fleet_policy *policy,
+                            const struct spex_profile *profile, char **text) {
+    struct spex_added_list list = {.text = NULL};
+    bool mixed = spex_profile_sites_mixed(profile);
+    for (size_t s = 0; !list.err && s < profile->site_count; s++) {
+        const struct spex_profile_site *site = &profile->sites[s];
+        const struct spex_selection_item *item = item_of(policy, site);
+        const struct spex_hosted_probe *probe = find(probes, site->probe_id, site->probe_type);
+        if (!item || !probe || !probe->on || !is_first(profile, s) || list.length > TEXT_MAX ||
+            list.count == SPEX_SELECTION_ITEMS_MAX)
+            continue;
+        char rate[SPEX_SAMPLING_TEXT + 1] = "@";
+        if (item->sampling.period)
+            spex_sampling_text(&item->sampling, rate + 1, sizeof(rate) - 1);
+        spex_added_list_add(&list, site, mixed, item->sampling.period ? rate : "");
+    }
+    probes->on = list.count;
+    *text = list.text;
+    if (list.err) {
+        free(list.text);
+        *text = NULL;
+    }
+    return list.err;
+}
+
+void spex_hosted_probes_free(struct spex_hosted_probes *probes) {
+    free(probes->items);
+    *probes = (struct spex_hosted_probes){.items = NULL};
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* The probes of one process that the policy's map wants, and which of them are on so that they keep
+ * to the policy's budget. A probe that takes too much is off for a while, and then tried again. */
+#ifndef SPEX_TOOLS_AGENT_HOSTED_PROBES_H
+#define SPEX_TOOLS_AGENT_HOSTED_PROBES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fleet/policy/fleet_policy.h"
+#include "profile/profile.h"
+#include "site/provider.h"
+
+struct spex_hosted_probe {
+    /* The number in the process. */
+    uint16_t probe_id;
+    uint32_t type;
+    /* It is loaded, and in what is to be leased. */
+    bool there, on;
+    /* Seconds that it has cost so far, and the share of the time in the last interval. */
+    double cost, share;
+    /* When it is tried again, and how long it was off last; times are seconds. */
+    double held_until, held_for;
+};
+
+struct spex_hosted_probes {
+    struct spex_hosted_probe *items;
+    size_t count;
+    /* Of the last report: CPU time, and seconds since the collection began. */
+    double cpu, seconds;
+    /* How many are loaded, and how many of them are on. */
+    size_t wanted, on;
+    /* The last one that took too much: printable; empty: none. */
+    char held[SPEX_PROBE_TEXT_BYTES + 96];
+};
+
+/* Takes a report, at the time `now` in seconds: probes that have come or gone, and what those that
+ * are on have cost. 0 or -ENOMEM. */
+int spex_hosted_probes_take(struct spex_hosted_probes *probes,
+                            const struct spex_fleet_policy *policy,
+                            const struct spex_profile *profile, double now);
+
+/* The selection of those that are on, "+a:lat,b:cnt@100"; NULL in *text: none is. What does not fit
+ * into a request is left out. 0 or -ENOMEM. Free the text. */
+int spex_hosted_probes_text(struct spex_hosted_probes *probes,
+                            const struct spex_fleet_policy *policy,
+                            const struct spex_profile *profile, char **text);
+
+void spex_hosted_probes_free(struct spex_hosted_probes *probes);
+
+#endif
