@@ -129,6 +129,25 @@ class Agent(Commands):
         self.say(process, "exec")  # another program
         self.assertEqual(self.mode(agent, process), ("full", 3, 3, None))
 
+    def test_a_lease_that_is_longer_than_connections_last(self):
+        # The program drops clients that have asked nothing for 10 s.
+        process = self.start()
+        agent = self.agent(lease="31")
+        self.assertEqual(self.mode(agent, process)[0], "full")
+        self.set(process.pid, "off")
+        self.assertEqual(self.mode(agent, process)[:3], ("none", 0, 3))
+        self.assertEqual(self.programs()[process.pid]["sites_on"], 0)
+
+    def test_a_program_that_stops_and_starts_spex(self):
+        process = self.start()
+        agent = self.agent(lease="1")
+        self.assertEqual(self.mode(agent, process)[0], "full")
+        for _ in range(3):
+            self.say(process, "stop")
+            self.say(process, "start")
+            self.until_on(process, 3)
+            self.assertEqual(self.leased(process), WANTED)
+
     def test_programs_come_and_go(self):
         agent = self.agent()
         first = self.start()

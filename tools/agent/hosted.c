@@ -17,13 +17,18 @@ void spex_hosted_free(struct spex_hosted *hosted) {
     spex_hosted_probes_free(&hosted->probes);
 }
 
-/* Another program in the same process has other probes. */
-static void begin_anew(struct spex_hosted *hosted, const struct spex_profile *profile) {
-    if (hosted->loaded_ns && hosted->loaded_ns != profile->process.loaded_ns) {
+/* Another program in the same process has other probes, and a stop of spex ends leases: what was
+ * held is asked for anew. */
+static void follow(struct spex_hosted *hosted, const struct spex_profile *profile) {
+    bool same = hosted->loaded_ns == profile->process.loaded_ns;
+    if (!same)
         spex_hosted_probes_free(&hosted->probes);
+    if (!same || profile->process.seconds < hosted->seconds)
         spex_held_lease_set(&hosted->lease, NULL);
-    }
+    hosted->ended = hosted->lease.state == SPEX_HELD_ENDED &&
+                    (hosted->ended || profile->process.seconds > hosted->seconds);
     hosted->loaded_ns = profile->process.loaded_ns;
+    hosted->seconds = profile->process.seconds;
     memcpy(hosted->command, profile->process.command, sizeof(hosted->command));
     hosted->elsewhere = profile->process.elsewhere != 0;
 }
@@ -39,7 +44,7 @@ int spex_hosted_report(struct spex_hosted *hosted, const struct spex_fleet_polic
     if (!worker->has_now || worker->heard_ns == hosted->heard_ns)
         return 0;
     hosted->heard_ns = worker->heard_ns;
-    begin_anew(hosted, profile);
+    follow(hosted, profile);
     double now = (double)spex_clock_ns(CLOCK_MONOTONIC) / 1e9;
     int err = spex_hosted_probes_take(&hosted->probes, policy, profile, now);
     /* Probes would be in the table of another command, whose user has chosen its own. */
@@ -70,7 +75,7 @@ static void explain(const struct spex_hosted *hosted, struct spex_hosted_state *
 /* False: an answer is awaited. */
 static bool state_now(const struct spex_hosted *hosted, struct spex_hosted_state *state) {
     const struct spex_held_lease *lease = &hosted->lease;
-    bool over = lease->state == SPEX_HELD_ENDED || lease->state == SPEX_HELD_REFUSED;
+    bool over = hosted->ended || lease->state == SPEX_HELD_REFUSED;
     bool awaited = (lease->state == SPEX_HELD) != (lease->probes != NULL);
     if (!hosted->heard_ns || (awaited && !over))
         return false;

@@ -21,7 +21,10 @@ struct spex_hosted {
     char command[SPEX_PROFILE_NAME_BYTES];
     /* Of the last report that was taken. */
     uint64_t heard_ns, loaded_ns;
+    double seconds;
     bool elsewhere;
+    /* The lease was ended by another client: the program and its collection have gone on. */
+    bool ended;
     struct spex_hosted_probes probes;
     struct spex_held_lease lease;
     /* What was told last. */

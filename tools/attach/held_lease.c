@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The connection stays open between renewals: at its end the process has ended, become another
- * program or stopped spex, and what was held is asked for anew. */
+/* The connection stays open between renewals, if the process leaves it open. What was held is
+ * renewed over the next one; only when the lease is over it is asked for anew. */
 #include "tools/attach/held_lease.h"
 
 #include <errno.h>
@@ -77,16 +77,15 @@ int spex_held_lease_take(struct spex_held_lease *lease, const char *probes,
     return err;
 }
 
-/* Without a connection the process may have become another program: it is not renewed, but asked
- * for anew. */
 static void lose(struct spex_held_lease *lease) {
     if (lease->socket >= 0)
         close(lease->socket);
     lease->socket = -1;
     lease->asked = false;
-    if (lease->state == SPEX_HELD)
+    if (lease->state == SPEX_HELD && now_ns() >= lease->held_ns)
         lease->state = SPEX_HELD_NOTHING;
-    lease->due_ns = now_ns() + third_ns(lease) / 10;
+    uint64_t soon_ns = now_ns() + third_ns(lease) / 10;
+    lease->due_ns = lease->due_ns > soon_ns ? lease->due_ns : soon_ns;
 }
 
 /* Whoever was stopped for longer than its lease has lost it by that, and not by another client. */
@@ -98,7 +97,7 @@ static void note_ended(struct spex_held_lease *lease) {
 static void note_answer(struct spex_held_lease *lease) {
     int status = lease->reader.status;
     lease->asked = false;
-    if (status >= 0 && !lease->probes) {
+    if (!lease->probes) {
         lease->state = SPEX_HELD_NOTHING;
         return;
     }
@@ -106,9 +105,13 @@ static void note_answer(struct spex_held_lease *lease) {
         note_held(lease, lease->asked_ns);
     } else if (status == -ENOENT && lease->renews) {
         note_ended(lease);
-    } else {
+    } else if (status == -EINVAL || status == -E2BIG || status == -ENOSYS ||
+               status == -EPROTONOSUPPORT) {
         lease->state = SPEX_HELD_REFUSED;
         spex_error_set(&lease->error, "%s", lease->reader.text);
+    } else {
+        /* There may be room, memory or a start of spex later. */
+        lose(lease);
     }
 }
 
