@@ -259,6 +259,13 @@ class Api(Server):
         for query, status in ("", 400), ("?process=x", 400), ("?process=-1", 400), ("?process=1", 404):
             self.assertEqual(self.ask("/api/probes" + query)[0].status, status)
 
+    def test_probes_right_after_programs(self):
+        """The report is not there, as nobody watched when it came, and is younger than those that are asked for again."""
+        self.serve_and_wait()
+        for _ in range(10):
+            self.json("/api/programs")
+            self.assertEqual(self.json("/api/probes?process=%d" % self.process.pid)["pid"], self.process.pid)
+
     def test_switching(self):
         self.serve_and_wait()
         for whom in {"process": self.process.pid}, {"program": NAME}:

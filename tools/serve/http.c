@@ -183,15 +183,15 @@ static bool lacks_report(const struct spex_request *request) {
 }
 
 /* Begins a round, or joins the one under way, if the request needs one. A report that was not kept
- * is asked for once more. */
+ * is asked for once more, however new the figures are. */
 static bool needs_round(struct spex_request *request) {
     struct spex_programs *programs = &request->server->programs;
     unsigned most = request->route->needs;
-    if (request->route->needs == SPEX_ROUTE_REPORT && request->rounds) {
-        if (!lacks_report(request))
-            return false;
+    bool lacks = request->route->needs == SPEX_ROUTE_REPORT && lacks_report(request);
+    if (request->route->needs == SPEX_ROUTE_REPORT && request->rounds && !lacks)
+        return false;
+    if (lacks)
         programs->over_ns = 0;
-    }
     return request->rounds++ < most && spex_programs_ask(programs, now_ns());
 }
 
