@@ -5,6 +5,8 @@
     serve.py SPEX LIVE SOURCE_ROOT
 """
 
+import gzip
+import hashlib
 import http.client
 import json
 import os
@@ -22,6 +24,8 @@ from running import Programs
 OPEN = "application/openmetrics-text; version=1.0.0"
 TOKEN = "0123456789abcdef0123"
 PLACES = 64
+# echarts.min.js of the package echarts 6.1.0 of npm.
+ECHARTS = "b66b25aeb4df84e33199dc21694014d336d222cbd9deb0e5a7c14bd6aa0d0fd0"
 EXAMPLES = None
 
 
@@ -339,6 +343,11 @@ class Api(Server):
             (probe,) = interval["figures"]["probes"]
             self.assertEqual(probe["name"], "query")
             self.assertGreater(probe["count"], 0)
+            self.assertEqual((probe["sites_on"], probe["why"]), (1, ""))
+            times = probe["histogram"]
+            self.assertGreaterEqual(times["first"], 40)  # it sleeps for 0.1 ms
+            self.assertGreater(times["counts"][0], 0)
+            self.assertGreater(times["counts"][-1], 0)
         self.post({"program": NAME, "probes": "off"})
         while self.next_event(stream, "programs")["programs"][0]["processes"][0]["sites_on"]:
             continue
@@ -373,7 +382,8 @@ class Refused(Server):
                 (403, "/metrics", "GET", {"Origin": "null"}),
                 (200, "/metrics", "GET", {"Origin": "http://127.0.0.1:%d" % self.port}),
                 (405, "/metrics", "POST", {}), (405, "/metrics", "DELETE", {}), (405, "/metrics", "OPTIONS", {}),
-                (404, "/", "PUT", {}), (404, "/metrics/", "GET", {}), (404, "/../metrics", "GET", {}),
+                (405, "/", "PUT", {}), (421, "/", "GET", {"Host": "evil.example"}), (403, "/", "GET", {"Origin": "null"}),
+                (404, "/index.html", "GET", {}), (404, "/page/", "GET", {}), (404, "/metrics/", "GET", {}), (404, "/../metrics", "GET", {}),
                 (404, "/%2e%2e/etc/passwd", "GET", {}),
                 (200, "/metrics?x=<script>", "GET", {})]:
             with self.subTest(path=path, method=method, headers=headers):
@@ -382,6 +392,33 @@ class Refused(Server):
                 self.assertEqual(answer.getheader("X-Content-Type-Options"), "nosniff")
                 self.assertNotIn("Access-Control-Allow-Origin", answer.headers)
         self.assertGreater(self.values("spex_serve_refused_requests_total")[()], 0)
+
+    def test_the_page_is_there_without_the_token(self):
+        """It tells nothing of programs, and asks nobody else for anything."""
+        with open(self.path("token"), "w", encoding="utf-8") as file:
+            file.write(TOKEN)
+        os.chmod(self.path("token"), 0o600)
+        self.serve("--token-file", self.path("token"))
+        for path, kind in {"/": "html", "/page.css": "css", "/page.js": "javascript", "/echarts.js": "javascript",
+                           "/icon.svg": "svg"}.items():
+            connection = self.connect()
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            self.assertEqual(answer.status, 200)
+            self.assertIn(kind, answer.getheader("Content-Type"))
+            policy = answer.getheader("Content-Security-Policy")
+            self.assertIn("default-src 'none'", policy)
+            self.assertNotRegex(policy, "unsafe|http|data:")
+            text = answer.read()
+            if path == "/echarts.js":
+                self.assertEqual(answer.getheader("Content-Encoding"), "gzip")
+                text = gzip.decompress(text)
+                self.assertEqual(hashlib.sha256(text).hexdigest(), ECHARTS)
+            elif path != "/icon.svg":  # a namespace is an address, too
+                self.assertNotIn(b"http", text.replace(b"http://www.w3.org/2000/svg", b""))
+            connection.close()
+        for path in "/metrics", "/api/programs", "/api/events":
+            self.assertEqual(self.ask(path)[0].status, 401)
 
     def test_malformed_requests(self):
         self.serve()

@@ -100,6 +100,23 @@ static void the_token_is_whole_and_in_its_header(void **state) {
     assert_int_equal(with_token("bearer 0123456789abcdef", true), 0);
 }
 
+/* What is no secret is kept from other sites alone. */
+static void the_page_needs_no_token(void **state) {
+    (void)state;
+    const struct spex_guard guard = {.token = "0123456789abcdef"};
+    const struct {
+        struct spex_guard_headers headers;
+        unsigned status;
+    } cases[] = {{{"localhost", NULL, NULL}, 0},
+                 {{"localhost", "http://localhost", "Bearer wrong"}, 0},
+                 {{NULL, NULL, NULL}, 400},
+                 {{"evil.example", NULL, NULL}, 421},
+                 {{"localhost", "http://evil.example", NULL}, 403}};
+    const char *why;
+    for (size_t c = 0; c < COUNT_OF(cases); c++)
+        assert_int_equal(spex_guard_check_open(&guard, &cases[c].headers, &why), cases[c].status);
+}
+
 static void without_a_token_nothing_changes(void **state) {
     (void)state;
     const struct spex_guard guard = {.token = NULL};
@@ -171,6 +188,7 @@ int main(void) {
         cmocka_unit_test(other_names_are_refused),
         cmocka_unit_test(pages_of_other_servers_are_refused),
         cmocka_unit_test(the_token_is_whole_and_in_its_header),
+        cmocka_unit_test(the_page_needs_no_token),
         cmocka_unit_test(without_a_token_nothing_changes),
         cmocka_unit_test_setup(a_request_that_never_ends_is_dropped, begin_pace),
         cmocka_unit_test_setup(an_answer_has_more_time_and_the_next_request_its_own, begin_pace),

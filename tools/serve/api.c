@@ -4,9 +4,12 @@
 #include "tools/serve/api.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/figures.h"
+#include "ring/probe_type.h"
 #include "tools/common/profile_json.h"
 #include "tools/list/live_list.h"
 #include "tools/serve/events.h"
@@ -50,14 +53,64 @@ json_t *spex_api_programs_json(struct spex_server *server) {
                                       (json_int_t)spex_programs_left_out(programs)));
 }
 
+/* Times of an interval: ten buckets for each power of ten, of which those are told that are not
+ * empty, and those between them. */
+enum { BUCKETS_PER_DECADE = 10, BUCKET_BOUNDS = 10 * BUCKETS_PER_DECADE + 1 };
+
+#define FIRST_BOUND 1e-8
+
+/* NULL also where no time is known. */
+static json_t *histogram_json(const struct spex_profile *profile,
+                              const struct spex_profile_row *row) {
+    double bounds[BUCKET_BOUNDS], counts[BUCKET_BOUNDS + 1];
+    size_t first = 0, end = BUCKET_BOUNDS + 1;
+    if (!spex_probe_type_ticks(row->probe.probe_type) || !row->probe.series ||
+        profile->process.ticks_per_second <= 0)
+        return NULL;
+    for (size_t b = 0; b < BUCKET_BOUNDS; b++)
+        bounds[b] = FIRST_BOUND * pow(10, (double)b / BUCKETS_PER_DECADE) *
+                    profile->process.ticks_per_second;
+    spex_figures_divide(profile, row, 0, bounds, BUCKET_BOUNDS, counts);
+    while (first < end && counts[first] <= 0)
+        first++;
+    while (end > first && counts[end - 1] <= 0)
+        end--;
+    json_t *list = json_array();
+    int err = !list;
+    for (size_t b = first; !err && b < end; b++)
+        err = json_array_append_new(list, json_real(counts[b]));
+    return spex_json_unless(err,
+                            json_pack("{s:I, s:o}", "first", (json_int_t)first, "counts", list));
+}
+
+/* Adds to each probe of an interval what is of that time alone, and how it is now. */
+static int add_present(json_t *figures, const struct spex_profile *profile) {
+    json_t *probes = json_object_get(figures, "probes");
+    int err = !probes;
+    for (size_t r = 0; !err && r < profile->row_count; r++) {
+        const struct spex_profile_row *row = &profile->rows[r];
+        json_t *histogram = histogram_json(profile, row);
+        json_t *more = json_pack("{s:I, s:s, s:f, s:o}", "sites_on",
+                                 (json_int_t)row->probe.sites_on, "why", row->probe.why,
+                                 "overhead_seconds", spex_profile_row_cost(profile, &row->probe),
+                                 "histogram", histogram ? histogram : json_null());
+        err = !more || json_object_update(json_array_get(probes, r), more);
+        json_decref(more);
+    }
+    return err;
+}
+
 /* Figures with what tells whose they are. */
 static json_t *figures_json(const struct spex_program_process *process,
                             const struct spex_profile *figures) {
     const struct spex_profile_process *now = &process->latest.process;
-    return json_pack("{s:s, s:I, s:s, s:f, s:f, s:f, s:o}", "program", now->command, "pid",
-                     (json_int_t)process->caller.process, "selection", now->selection, "budget",
-                     now->budget, "budget_seconds", figures->process.budget_seconds, "budget_spent",
-                     figures->process.budget_spent, "figures", spex_profile_json(figures));
+    json_t *json =
+        json_pack("{s:s, s:I, s:s, s:f, s:f, s:f, s:o}", "program", now->command, "pid",
+                  (json_int_t)process->caller.process, "selection", now->selection, "budget",
+                  now->budget, "budget_seconds", figures->process.budget_seconds, "budget_spent",
+                  figures->process.budget_spent, "figures", spex_profile_json(figures));
+    spex_lease_json(json, now);
+    return json;
 }
 
 json_t *spex_api_interval_json(const struct spex_program_process *process) {
@@ -70,8 +123,9 @@ json_t *spex_api_interval_json(const struct spex_program_process *process) {
     if (spex_profile_since(&process->latest, before, &difference) != 0)
         return NULL;
     json_t *json = figures_json(process, &difference);
+    int err = !json || add_present(json_object_get(json, "figures"), &difference);
     spex_profile_free(&difference);
-    return json;
+    return spex_json_unless(err, json);
 }
 
 enum MHD_Result spex_api_programs(struct spex_request *request) {

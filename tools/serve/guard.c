@@ -76,8 +76,8 @@ static unsigned refuse(unsigned status, const char **why, const char *reason) {
     return status;
 }
 
-unsigned spex_guard_check(const struct spex_guard *guard, const struct spex_guard_headers *headers,
-                          bool changes, const char **why) {
+unsigned spex_guard_check_open(const struct spex_guard *guard,
+                               const struct spex_guard_headers *headers, const char **why) {
     if (!headers->host)
         return refuse(400, why, "one header Host was expected");
     if (!host_is_ours(guard, headers->host))
@@ -86,6 +86,14 @@ unsigned spex_guard_check(const struct spex_guard *guard, const struct spex_guar
                       "--host was expected");
     if (headers->origin && !origin_is_same(headers->origin, headers->host))
         return refuse(403, why, "the request comes from a page of another server");
+    return 0;
+}
+
+unsigned spex_guard_check(const struct spex_guard *guard, const struct spex_guard_headers *headers,
+                          bool changes, const char **why) {
+    unsigned status = spex_guard_check_open(guard, headers, why);
+    if (status)
+        return status;
     if (changes && !guard->token)
         return refuse(403, why, "this server changes nothing: it was started without --token-file");
     if (guard->token && !has_token(guard->token, headers->authorization))

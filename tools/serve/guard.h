@@ -24,4 +24,9 @@ struct spex_guard_headers {
 unsigned spex_guard_check(const struct spex_guard *guard, const struct spex_guard_headers *headers,
                           bool changes, const char **why);
 
+/* The same for what is no secret: the files of the page, which a browser asks for before its user
+ * can give the token. */
+unsigned spex_guard_check_open(const struct spex_guard *guard,
+                               const struct spex_guard_headers *headers, const char **why);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "tools/serve/api.h"
+#include "tools/serve/page/page.h"
 
 static uint64_t now_ns(void) {
     return spex_clock_ns(CLOCK_MONOTONIC);
@@ -60,13 +61,23 @@ static enum MHD_Result answer_metrics(struct spex_request *request) {
     return spex_http_answer(request, MHD_HTTP_OK, spex_metrics_content_type(open), text, bytes);
 }
 
+static enum MHD_Result answer_page(struct spex_request *request) {
+    const struct spex_page_file *file = request->file;
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        (size_t)(file->end - file->begin), (void *)file->begin, MHD_RESPMEM_PERSISTENT);
+    if (response && file->compressed)
+        MHD_add_response_header(response, "Content-Encoding", "gzip");
+    return spex_http_send(request, MHD_HTTP_OK, file->type, response);
+}
+
 static const struct spex_route routes[] = {
-    {"/metrics", false, SPEX_ROUTE_SUMS, answer_metrics},
-    {"/api/programs", false, SPEX_ROUTE_SUMS, spex_api_programs},
-    {"/api/probes", false, SPEX_ROUTE_REPORT, spex_api_probes},
-    {"/api/events", false, SPEX_ROUTE_NOTHING, spex_api_events},
-    {"/api/set", true, SPEX_ROUTE_NOTHING, spex_switch_answer},
+    {"/metrics", false, SPEX_ROUTE_SUMS, answer_metrics, false},
+    {"/api/programs", false, SPEX_ROUTE_SUMS, spex_api_programs, false},
+    {"/api/probes", false, SPEX_ROUTE_REPORT, spex_api_probes, false},
+    {"/api/events", false, SPEX_ROUTE_NOTHING, spex_api_events, false},
+    {"/api/set", true, SPEX_ROUTE_NOTHING, spex_switch_answer, false},
 };
+static const struct spex_route page_route = {"", false, SPEX_ROUTE_NOTHING, answer_page, true};
 
 bool spex_http_watches(const struct spex_server *server, pid_t process) {
     for (const struct spex_request *r = server->waiting; r; r = r->next)
@@ -130,8 +141,11 @@ static unsigned check(struct spex_request *request, const char *method, const ch
                                                .origin = has_origin && !origin ? "" : origin,
                                                .authorization =
                                                    the_header(connection, "Authorization")};
-    unsigned status = spex_guard_check(&request->server->guard, &headers,
-                                       request->route && request->route->changes, why);
+    const struct spex_guard *guard = &request->server->guard;
+    unsigned status =
+        request->route && request->route->open
+            ? spex_guard_check_open(guard, &headers, why)
+            : spex_guard_check(guard, &headers, request->route && request->route->changes, why);
     if (status)
         return status;
     *why = "there is no such page";
@@ -156,7 +170,8 @@ static enum MHD_Result begin(struct spex_server *server, struct MHD_Connection *
     *user = request;
     request->server = server;
     request->connection = connection;
-    request->route = route_of(url);
+    request->file = spex_page_find(url);
+    request->route = request->file ? &page_route : route_of(url);
     unsigned status = check(request, method, &why);
     if (!status)
         return MHD_YES;

@@ -16,6 +16,8 @@ struct spex_request {
     const struct spex_route *route;
     /* In server->waiting. */
     struct spex_request *next;
+    /* Of the page, if that is what it asks for. */
+    const struct spex_page_file *file;
     /* Rounds that it has waited for. */
     unsigned rounds;
     /* The process of which the next report is kept for it; 0: none. */
@@ -34,6 +36,8 @@ struct spex_route {
      * kept. */
     enum spex_route_needs { SPEX_ROUTE_NOTHING, SPEX_ROUTE_SUMS, SPEX_ROUTE_REPORT } needs;
     enum MHD_Result (*answer)(struct spex_request *request);
+    /* Without the token: it tells nothing of programs. */
+    bool open;
 };
 
 /* For MHD_start_daemon; `user` is the server. */

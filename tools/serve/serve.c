@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `spex serve`: metrics of running programs over HTTP. */
+/* `spex serve`: metrics of running programs over HTTP, and a page that shows them. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@ static const char serve_usage[] =
     "                  [--max-probes COUNT]\n"
     "\n"
     "Tells over HTTP what the probes of running programs have measured, for Prometheus and\n"
-    "others at /metrics: of these processes, of programs of these names, or of all that spex\n"
-    "can control. It runs until a signal ends it.\n"
+    "others at /metrics, and as a page for people at /: of these processes, of programs of these\n"
+    "names, or of all that spex can control. It runs until a signal ends it.\n"
     "\n"
     "  --all                  all programs, as without PID and NAME\n"
     "  --listen ADDRESS:PORT  where to listen; the default is 127.0.0.1:9797, which this machine\n"

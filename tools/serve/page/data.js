@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// The server's answers, and how their figures are written. The token goes in a header, which
+// EventSource cannot send: streams are read from fetch.
+
+const kept = "spex-token";
+
+// A token behind "#token=" is taken from the address at once: the fragment is never sent.
+export function takeToken() {
+  const found = /^#token=(.+)$/.exec(location.hash);
+  if (!found) return;
+  keepToken(decodeURIComponent(found[1]));
+  history.replaceState(null, "", location.pathname);
+}
+
+export function keepToken(token) {
+  sessionStorage.setItem(kept, token);
+}
+
+export class Refused extends Error {
+  constructor(status, text) {
+    super(text.trim() || `the server answers ${status}`);
+    this.status = status;
+  }
+}
+
+async function ask(path, options = {}) {
+  const token = sessionStorage.getItem(kept);
+  const headers = { ...options.headers, ...(token ? { Authorization: `Bearer ${token}` } : {}) };
+  const answer = await fetch(path, { ...options, headers });
+  if (!answer.ok && !answer.headers.get("Content-Type")?.startsWith("application/json"))
+    throw new Refused(answer.status, await answer.text());
+  return answer;
+}
+
+export async function probesOf(process) {
+  return (await ask(`/api/probes?process=${process}`)).json();
+}
+
+// Tells for each process what has come of it.
+export async function switchProbes(order) {
+  const headers = { "Content-Type": "application/json" };
+  const answer = await ask("/api/set", { method: "POST", headers, body: JSON.stringify(order) });
+  return (await answer.json()).processes;
+}
+
+// Calls take(name, data) for each event, until the stream ends.
+export async function follow(process, take, signal) {
+  const answer = await ask(process ? `/api/events?process=${process}` : "/api/events", { signal });
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const events = (text + value).split("\n\n");
+    text = events.pop();
+    for (const event of events) {
+      const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(event);
+      take(name, JSON.parse(data));
+    }
+  }
+}
+
+const prefixes = [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
+const units = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
+
+function scaled(value, steps, space) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  const [size, unit] = steps.find(([size]) => Math.abs(value) >= size) ?? steps.at(-1);
+  const shown = value / size;
+  return Number(shown.toPrecision(Math.abs(shown) >= 1000 ? 4 : 3)) + (unit ? space + unit : "");
+}
+
+export const number = value => scaled(value, prefixes, " ");
+export const seconds = value => (value === 0 ? "0 s" : scaled(value, units, " "));
+export const amount = (value, unit) => (unit === "s" ? seconds(value) : number(value));
+export const percent = share =>
+  Number.isFinite(share) ? `${Number((100 * share).toPrecision(share < 0.1 ? 2 : 3))} %` : "–";
+
+// "low to high", or nothing where the bounds are not known or say nothing more.
+export function range(low, high, write) {
+  if (low === null || high === null || low === undefined || high === undefined) return "";
+  return write(low) === write(high) ? "" : `${write(low)} to ${write(high)}`;
+}
+
+// The upper bound of a bucket of times.
+export const bound = bucket => seconds(Number((1e-8 * 10 ** (bucket / 10)).toPrecision(2)));

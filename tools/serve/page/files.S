@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* The files of the page, as they are in the folder; the chart library compressed by the build. */
+    .macro page_file name, path
+    .global spex_page_\name, spex_page_\name\()_end
+    .hidden spex_page_\name, spex_page_\name\()_end
+spex_page_\name:
+    .incbin "\path"
+spex_page_\name\()_end:
+    .endm
+
+    .section .rodata
+    page_file index, "index.html"
+    page_file style, "page.css"
+    page_file main, "page.js"
+    page_file data, "data.js"
+    page_file charts, "charts.js"
+    page_file icon, "icon.svg"
+    page_file echarts, "echarts.min.js.gz"
+
+    .section .note.GNU-stack, "", %progbits

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/serve/page/page.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* In files.S. */
+#define PAGE_FILE(name) extern const char spex_page_##name[], spex_page_##name##_end[]
+
+PAGE_FILE(index);
+PAGE_FILE(style);
+PAGE_FILE(main);
+PAGE_FILE(data);
+PAGE_FILE(charts);
+PAGE_FILE(icon);
+PAGE_FILE(echarts);
+
+#define HTML        "text/html; charset=utf-8"
+#define STYLE       "text/css; charset=utf-8"
+#define SCRIPT      "text/javascript; charset=utf-8"
+#define BYTES(name) spex_page_##name, spex_page_##name##_end
+
+static const struct spex_page_file files[] = {
+    {"/", HTML, BYTES(index), false},
+    {"/page.css", STYLE, BYTES(style), false},
+    {"/page.js", SCRIPT, BYTES(main), false},
+    {"/data.js", SCRIPT, BYTES(data), false},
+    {"/charts.js", SCRIPT, BYTES(charts), false},
+    {"/icon.svg", "image/svg+xml", BYTES(icon), false},
+    {"/echarts.js", SCRIPT, BYTES(echarts), true},
+};
+
+const struct spex_page_file *spex_page_find(const char *path) {
+    for (size_t f = 0; f < sizeof(files) / sizeof(files[0]); f++)
+        if (strcmp(files[f].path, path) == 0)
+            return &files[f];
+    return NULL;
+}
