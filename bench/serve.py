@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Measures `spex serve`: how long a scrape of many programs takes, and how much CPU time it takes of a processor to
-tell a client of a program's probes once a second.
+tell a client of a program's probes once a second. Where chromium, chromium-driver and python3-selenium are installed also
+what the page takes of a processor in the browser, and how long after a report it shows what has changed.
 
 usage: serve.py [--json] [--programs N] [--scrapes N] [--seconds N] BUILD
 """
@@ -10,14 +11,33 @@ import argparse
 import http.client
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+except ImportError:
+    webdriver = None
+
 PROBES, THREADS = 200, 8
-SCRAPE_LIMIT, CPU_LIMIT = 0.1, 0.02
+SCRAPE_LIMIT, CPU_LIMIT, BROWSER_LIMIT, SHOWN_LIMIT = 0.1, 0.02, 0.05, 0.3
+CHANGES = 20
+# Heights of the window: of a laptop, where most charts are below, and of one that shows all.
+LAPTOP, TALL = 800, 1800
+
+# Notes when the state of the first probe changes, in the clock of this machine.
+OBSERVE = """
+const cell = document.querySelector("#table tbody tr").cells[2];
+window.changes = [];
+new MutationObserver(() => changes.push([Date.now() / 1000, cell.textContent]))
+  .observe(cell, { childList: true, characterData: true, subtree: true });
+return document.querySelector("#table tbody tr th").textContent;
+"""
 
 
 class Bench:
@@ -96,6 +116,77 @@ class Bench:
                 "bytes_per_event": size / self.options.seconds, "cpu_share": cpu / seconds, "limit_share": CPU_LIMIT}
 
 
+    def tree_cpu(self, root):
+        """Of this process and all below it."""
+        stats = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/stat" % pid, encoding="utf-8") as file:
+                    fields = file.read().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            stats[int(pid)] = int(fields[1]), int(fields[11]) + int(fields[12])
+        below, ticks = {root}, stats[root][1]
+        for pid in sorted(stats):
+            if stats[pid][0] in below:
+                below.add(pid)
+                ticks += stats[pid][1]
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def shown(self, browser, stream, program):
+        """Seconds from a report with a change to the page that shows it, for each of some changes."""
+        name, found = browser.execute_script(OBSERVE), []
+        for change in range(CHANGES):
+            state = "1 in %d" % (change + 2)
+            subprocess.run([self.spex, "set", str(program.pid), "+%s@%d" % (name, change + 2)], env=self.environment, check=True,
+                           stdout=subprocess.DEVNULL)
+            while True:
+                line = stream.readline()
+                if line.startswith(b'data: {"program"') and any(
+                        str(probe["name"] or probe["id"]) == name and probe["period"] == change + 2
+                        for probe in json.loads(line[6:])["figures"]["probes"]):
+                    break
+            told, times = time.time(), []
+            while not times:
+                times = [at for at, text in browser.execute_script("return changes") if text == state]
+            found.append(max(times[0] - told, 0))
+        return found
+
+    def share(self, browser, height, root, server):
+        """What the browser and the server take of a CPU while the window is of this height."""
+        browser.set_window_size(1280, height)
+        before = time.monotonic(), self.tree_cpu(root), self.tree_cpu(server)
+        time.sleep(self.options.seconds)
+        seconds, *cpu = (now - then for now, then in zip((time.monotonic(), self.tree_cpu(root), self.tree_cpu(server)), before))
+        return [one / seconds for one in cpu]
+
+    def page(self):
+        if not webdriver or not shutil.which("chromium") or not shutil.which("chromedriver"):
+            return None
+        program, _ = self.start([self.many, str(THREADS), "10"], "*")
+        server, connection = self.serve([program])
+        options = webdriver.ChromeOptions()
+        for argument in ["headless=new", "disable-gpu", "disable-dev-shm-usage", *(["no-sandbox"] if os.geteuid() == 0 else [])]:
+            options.add_argument("--" + argument)
+        service = Service(shutil.which("chromedriver"))
+        browser = webdriver.Chrome(service=service, options=options)
+        try:
+            browser.get("http://127.0.0.1:%d/" % connection.port)
+            while browser.execute_script("return document.querySelectorAll('#table tbody tr').length") < PROBES:
+                time.sleep(0.1)
+            shares = [self.share(browser, height, service.process.pid, server.pid) for height in (LAPTOP, TALL)]
+            connection.close()  # it was idle
+            connection.request("GET", "/api/events?process=%d" % program.pid)
+            times = self.shown(browser, connection.getresponse(), program)
+        finally:
+            browser.quit()
+            self.end()
+        return {"probes": PROBES, "threads": THREADS, "seconds": self.options.seconds, "browser_cpu_share": shares[0][0],
+                "browser_cpu_share_all_in_sight": shares[1][0], "browser_limit_share": BROWSER_LIMIT,
+                "server_cpu_share": shares[0][1], "changes": len(times),
+                "shown_median_seconds": statistics.median(times), "shown_worst_seconds": max(times), "shown_limit_seconds": SHOWN_LIMIT}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--json", action="store_true")
@@ -107,7 +198,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options, folder)
         try:
-            result = {"scrape": bench.scrapes(), "events": bench.events()}
+            result = {"scrape": bench.scrapes(), "events": bench.events(), "page": bench.page()}
         finally:
             bench.end()
     if options.json:
@@ -120,6 +211,15 @@ def main():
         scrape["cpu_seconds"] * 1e3))
     print("%d probes, %d threads, an event a second: %.2f %% of a CPU, asked below %.0f %%" % (
         PROBES, THREADS, events["cpu_share"] * 100, CPU_LIMIT * 100))
+    page = result["page"]
+    if not page:
+        print("the page: chromium, chromium-driver or python3-selenium is not there")
+        return
+    print("the page of %d probes: %.1f %% of a CPU in the browser, asked below %.0f %%; %.1f %% with all charts in sight; "
+          "%.2f %% in the server" % (PROBES, page["browser_cpu_share"] * 100, BROWSER_LIMIT * 100,
+                                     page["browser_cpu_share_all_in_sight"] * 100, page["server_cpu_share"] * 100))
+    print("a change is shown %.0f ms after its report (worst of %d: %.0f ms), asked within %.0f ms" % (
+        page["shown_median_seconds"] * 1e3, page["changes"], page["shown_worst_seconds"] * 1e3, SHOWN_LIMIT * 1e3))
 
 
 if __name__ == "__main__":

@@ -112,6 +112,7 @@ class Live(Page):
         for chart in "rate", "values", "heat":
             self.browser.find_element(By.CSS_SELECTOR, "#%s canvas" % chart)
         self.browser.find_elements(By.CSS_SELECTOR, "tbody th button")[1].click()
+        self.browser.execute_script("document.getElementById('heat').scrollIntoView()")  # out of sight it is not drawn
         cells = "return echarts.getInstanceByDom(document.getElementById('heat')).getOption().series[0].data.length"
         self.wait(lambda: self.browser.execute_script(cells) > 0)
         self.wait(lambda: self.browser.execute_script("return document.querySelectorAll('#numbers tbody tr').length") > 1)

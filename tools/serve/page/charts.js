@@ -8,15 +8,17 @@ const second = 1000;
 
 const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-export function clock(time) {
-  return new Date(time).toLocaleTimeString([], { hour12: false });
-}
+const timeOfDay = new Intl.DateTimeFormat([], { timeStyle: "medium", hourCycle: "h23" });
+export const clock = time => timeOfDay.format(time);
 
-export function chart(id) {
-  const element = document.getElementById(id);
-  const made = echarts.init(element);
+// Calls draw(chart) whenever the result is called and the chart is in sight, and when it comes into sight.
+export function chart(id, draw) {
+  const element = document.getElementById(id), made = echarts.init(element);
+  let seen = true;
+  const redraw = () => { if (seen) draw(made); };
   new ResizeObserver(() => made.resize()).observe(element);
-  return made;
+  new IntersectionObserver(([entry]) => { seen = entry.isIntersecting; redraw(); }).observe(element);
+  return redraw;
 }
 
 // What all charts have in common. Tooltips are drawn: they are no HTML.
@@ -59,7 +61,7 @@ function draw(made, write, scale, series) {
     xAxis: { ...axis, type: "time", min: newest - 120 * second, max: newest, splitLine: { show: false },
       axisLabel: { ...text, formatter: clock, hideOverlap: true } },
     yAxis: { ...axis, ...scale, axisLabel: { ...text, formatter: write } },
-    series }, { notMerge: true });
+    series });
 }
 
 export function drawRate(made, points) {
@@ -98,6 +100,5 @@ export function drawHeat(made, points) {
     xAxis: { ...axis, type: "category", data: points.map(point => clock(point.time)), splitLine: { show: false } },
     yAxis: { ...axis, type: "category", data: bounds.map(bound),
       axisTick: { show: false }, axisLabel: { ...text, interval: n => isLabelled(bounds[n], bounds.length) } },
-    series: [{ type: "heatmap", data: cells.map(([x, bucket, rate]) => [x, bucket - first, Math.log10(rate)]) }] },
-  { notMerge: true });
+    series: [{ type: "heatmap", data: cells.map(([x, bucket, rate]) => [x, bucket - first, Math.log10(rate)]) }] });
 }

@@ -47,12 +47,15 @@ export async function switchProbes(order) {
 export async function follow(process, take, signal) {
   const answer = await ask(process ? `/api/events?process=${process}` : "/api/events", { signal });
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
+  let parts = [], end = "";
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    const events = (text + value).split("\n\n");
-    text = events.pop();
+    parts.push(value);
+    end = (end + value.slice(-2)).slice(-2);
+    if (end !== "\n\n") continue;
+    const events = parts.join("").split("\n\n").slice(0, -1);
+    parts = [];
     for (const event of events) {
       const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(event);
       take(name, JSON.parse(data));

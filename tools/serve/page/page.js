@@ -10,8 +10,8 @@ const keptPoints = 120, tableRows = 30, retryMost = 5000, refreshAfter = 5000;
 const byId = id => document.getElementById(id);
 
 // Of the process that is followed: its probes by key, and what was told last.
-const shown = { process: 0, program: "", programs: [], probes: new Map(), charted: "", lost: 0, known: 0, sitesOn: -1,
-  canChange: false, interval: null };
+const shown = { process: 0, program: "", programs: [], probes: new Map(), providers: new Set(), ordered: false,
+  charted: "", lost: 0, known: 0, sitesOn: -1, canChange: false, interval: null };
 let stop = new AbortController();
 
 function element(name, text, attributes = {}) {
@@ -36,15 +36,27 @@ const keyOf = probe => [probe.provider, probe.name, probe.id, probe.type].join("
 
 // As users write it in a selection.
 function called(probe) {
-  const providers = new Set([...shown.probes.values()].map(({ about }) => about.provider));
   const name = probe.name ?? String(probe.id);
-  return probe.provider && providers.size > 1 ? `${probe.provider}/${name}` : name;
+  return probe.provider && shown.providers.size > 1 ? `${probe.provider}/${name}` : name;
 }
+
+// Rows that are scrolled out of sight are drawn when they come into it.
+const sight = new IntersectionObserver(entries => {
+  for (const { target, isIntersecting } of entries) {
+    const probe = shown.probes.get(target.dataset.key);
+    if (probe) probe.row.seen = isIntersecting;
+    if (probe && isIntersecting) renderRow(probe);
+  }
+}, { root: byId("table").parentElement, rootMargin: "200px" });
 
 function probeOf(about) {
   const key = keyOf(about);
-  if (!shown.probes.has(key))
-    shown.probes.set(key, { key, about, points: [], figures: null, lease: 0, on: false, period: 0, sampling: null, row: makeRow(key) });
+  if (!shown.probes.has(key)) {
+    shown.probes.set(key, { key, about, points: [], figures: null, lease: 0, on: false, period: 0, sampling: null,
+      row: makeRow(key) });
+    shown.providers.add(about.provider);
+    shown.ordered = false;
+  }
   return shown.probes.get(key);
 }
 
@@ -71,7 +83,6 @@ function takeSites(told) {
     Object.assign(probe, { on: true, period: site.period, sampling: site.sampling });
   }
   shown.known = Date.now();
-  orderRows();
 }
 
 async function refreshSites(process = shown.process) {
@@ -150,12 +161,13 @@ function renderTiles({ figures, budget, budget_seconds, budget_spent, selection,
     tile("Records", `${number(records.produced / length)}/s`, `${number(records.consumed / length)}/s in the figures`),
     tile("Lost records", number(records.lost), `${number(shown.lost)} since this page follows the process`),
     tile("Overhead", percent(figures.overhead_seconds / figures.program_seconds), "believed, of the program's CPU time"),
-    tile("Budget", budget > 0 ? percent(budget) : "none", budget > 0 ? `${percent(budget_spent / (budget * budget_seconds))} of it used` : ""),
+    tile("Budget", budget > 0 ? percent(budget) : "none",
+      budget > 0 ? `${percent(budget_spent / (budget * budget_seconds))} of it used` : ""),
     tile("spex's own threads", percent(figures.collector_seconds / length), "of a CPU"));
 }
 
 function makeRow(key) {
-  const row = element("tr", ""), head = element("th", "", { scope: "row" });
+  const row = element("tr", "", { "data-key": key }), head = element("th", "", { scope: "row" });
   const name = element("button", "", { type: "button", "aria-pressed": "false" });
   name.addEventListener("click", () => { shown.charted = key; render(); });
   head.append(name);
@@ -166,7 +178,8 @@ function makeRow(key) {
   const last = element("td", "");
   last.append(button);
   row.append(head, last, state, type, ...rest);
-  return { row, name, type, state, figures: rest.slice(0, 5), why: rest[5], button };
+  sight.observe(row);
+  return { seen: true, row, name, type, state, figures: rest.slice(0, 5), why: rest[5], button };
 }
 
 function withInterval(cell, text, interval) {
@@ -177,7 +190,7 @@ function withInterval(cell, text, interval) {
 
 function renderFigures(probe, cells) {
   const point = probe.on ? probe.points.at(-1) : null, { figures } = probe;
-  const write = value => amount(value, figures?.values[0]?.unit);
+  const write = value => amount(value, unitOf(probe));
   withInterval(cells[0], number(point?.rate), range(point?.rateLow, point?.rateHigh, number));
   withInterval(cells[1], write(point?.p50), range(point?.p50Low, point?.p50High, write));
   withInterval(cells[2], write(point?.p99), range(point?.p99Low, point?.p99High, write));
@@ -187,8 +200,6 @@ function renderFigures(probe, cells) {
 
 function renderRow(probe) {
   const { row, name, type, state, figures, why, button } = probe.row, text = called(probe.about);
-  const filter = byId("filter").value.trim().toLowerCase();
-  row.hidden = filter !== "" && !text.toLowerCase().includes(filter);
   row.classList.toggle("off", !probe.on);
   say(name, text);
   name.title = text;
@@ -203,10 +214,20 @@ function renderRow(probe) {
 }
 
 function orderRows() {
-  const probes = [...shown.probes.values()].sort((one, other) => called(one.about).localeCompare(called(other.about), "en", { numeric: true }) ||
-    one.about.type.localeCompare(other.about.type));
-  const body = byId("table").tBodies[0];
-  if (probes.some((probe, n) => body.rows[n] !== probe.row.row)) body.replaceChildren(...probes.map(probe => probe.row.row));
+  if (shown.ordered) return;
+  const probes = [...shown.probes.values()].sort((one, other) =>
+    called(one.about).localeCompare(called(other.about), "en", { numeric: true }) || one.about.type.localeCompare(other.about.type));
+  byId("table").tBodies[0].replaceChildren(...probes.map(probe => probe.row.row));
+  shown.ordered = true;
+}
+
+function renderTable() {
+  const filter = byId("filter").value.trim().toLowerCase();
+  orderRows();
+  for (const probe of shown.probes.values()) {
+    probe.row.row.hidden = filter !== "" && !called(probe.about).toLowerCase().includes(filter);
+    if (probe.row.seen) renderRow(probe);
+  }
 }
 
 function numbersRow(point, write) {
@@ -223,18 +244,27 @@ function numbersRow(point, write) {
   return row;
 }
 
-const drawn = {};
+const charted = () => shown.probes.get(shown.charted);
+const unitOf = probe => probe?.figures?.values[0]?.unit;
+let redraws = null;
+
+function makeCharts() {
+  const points = () => charted()?.points ?? [];
+  return [charts.chart("rate", made => charts.drawRate(made, points())),
+    charts.chart("values", made => charts.drawValues(made, points(), unitOf(charted()))),
+    charts.chart("heat", made => charts.drawHeat(made, points()))];
+}
 
 function renderCharts() {
-  const probe = shown.probes.get(shown.charted);
+  const probe = charted();
   byId("charts").hidden = !probe;
   if (!probe) return;
-  for (const id of ["rate", "values", "heat"]) drawn[id] ??= charts.chart(id);
-  const { points } = probe, unit = probe.figures?.values[0]?.unit;
+  const { points } = probe, unit = unitOf(probe);
   say(byId("charted"), `${called(probe.about)}, ${probe.about.type}`);
-  charts.drawRate(drawn.rate, points);
-  charts.drawValues(drawn.values, points, unit);
-  charts.drawHeat(drawn.heat, points);
+  redraws ??= makeCharts();
+  byId("values").parentElement.hidden = !unit && unit !== null;
+  byId("heat").parentElement.hidden = unit !== "s";
+  for (const redraw of redraws) redraw();
   if (!byId("numbers").closest("details").open) return;
   byId("numbers").tBodies[0].replaceChildren(
     ...points.slice(-tableRows).reverse().map(point => numbersRow(point, value => amount(value, unit))));
@@ -242,10 +272,10 @@ function renderCharts() {
 
 // The busiest probe is in the charts until another one is chosen.
 function chooseCharted() {
-  if (shown.probes.get(shown.charted)?.points.length) return;
-  const busiest = [...shown.probes.values()].filter(probe => probe.points.length)
-    .reduce((a, b) => ((b.figures.values.length && b.figures.rate) > ((a?.figures.values.length && a?.figures.rate) ?? -1) ? b : a), null);
-  if (busiest && !shown.probes.has(shown.charted)) shown.charted = busiest.key;
+  if (shown.probes.has(shown.charted)) return;
+  const weight = ({ figures }) => (figures.values.length ? figures.rate ?? 0 : 0);
+  const [busiest] = [...shown.probes.values()].filter(probe => probe.points.length).sort((a, b) => weight(b) - weight(a));
+  if (busiest) shown.charted = busiest.key;
 }
 
 function render() {
@@ -256,8 +286,7 @@ function render() {
   if (document.hidden) return;
   chooseCharted();
   if (shown.interval) renderTiles(shown.interval);
-  for (const probe of shown.probes.values()) renderRow(probe);
-  orderRows();
+  renderTable();
   renderCharts();
 }
 
@@ -308,8 +337,9 @@ function askForToken() {
 
 function choose(process) {
   shown.program = shown.programs.find(program => program.processes.some(({ pid }) => pid === process))?.name ?? shown.program;
-  Object.assign(shown, { process, probes: new Map(), interval: null, lost: 0, sitesOn: -1, charted: "" });
+  Object.assign(shown, { process, probes: new Map(), providers: new Set(), interval: null, lost: 0, sitesOn: -1, charted: "" });
   byId("process").value = String(process);
+  sight.disconnect();
   byId("table").tBodies[0].replaceChildren();
   connect();
 }
