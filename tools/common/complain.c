@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "text/printable.h"
@@ -20,11 +21,13 @@ int spex_complain(int status, const char *format, ...) {
     return status;
 }
 
-/* fflush may succeed after an earlier write has failed, so that ferror is asked as well; it
- * does not keep errno. */
+/* fflush may succeed after an earlier write has failed, so that ferror is asked as well. It does
+ * not keep errno: the reason, such as a full disk, is that of one more write. What it adds, where
+ * it succeeds, is behind output that is incomplete anyway. */
 int spex_written(FILE *out) {
     errno = 0;
-    if (fflush(out) != 0 || ferror(out))
+    bool failed = ferror(out) && fputc('\n', out) != EOF;
+    if (fflush(out) != 0 || failed || ferror(out))
         return errno ? -errno : -EIO;
     return 0;
 }
