@@ -206,6 +206,16 @@ class Exports(Traces):
         self.assertEqual(result.returncode, 1)
         self.assertIn(b"kernels' records", result.stderr)
 
+    def test_stacks_that_are_none_replace_nothing(self):
+        path = self.path("earlier")
+        for form in "folded", "pprof":
+            self.export(self.trace, form, "-o", path)
+            with open(path, "rb") as file:
+                before = file.read()
+            self.refused("kernels' records", "export", self.trace, "--format", form, "-e", ":lat", "-o", path, status=1)
+            with open(path, "rb") as file:
+                self.assertEqual(file.read(), before)
+
     @unittest.skipUnless(shutil.which("go"), "go is not installed")
     def test_pprof(self):
         times = self.own_times()

@@ -14,6 +14,7 @@ struct spex_output_file {
     /* A document is in memory until it is closed. NULL: it is written as it comes. */
     char *text;
     size_t size;
+    /* Of a document. NULL: closing writes nothing, as after an error. */
     const char *path;
 };
 

@@ -151,11 +151,15 @@ static int export_to(const struct request *request, struct spex_export *export,
         export->path = request->out;
         return export_write(request, export, trace);
     }
-    int err = spex_output_file_open(&output, request->out, SPEX_OUTPUT_LINES, stdout);
+    int err = spex_output_file_open(
+        &output, request->out,
+        request->exporter->document ? SPEX_OUTPUT_DOCUMENT : SPEX_OUTPUT_LINES, stdout);
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "%s: %s", request->out, strerror(-err));
     export->out = output.file;
     int status = export_write(request, export, trace);
+    if (status == SPEX_EXIT_FAILED)
+        output.path = NULL;
     err = spex_output_file_close(&output);
     return err ? spex_complain(SPEX_EXIT_FAILED, "%s: %s", output.name, strerror(-err)) : status;
 }

@@ -32,6 +32,8 @@ struct spex_exporter {
     bool binary;
     /* It needs a path: it writes no stream. */
     bool needs_path;
+    /* It writes all at the end: a file is replaced then, or stays as it was after an error. */
+    bool document;
     int (*begin)(const struct spex_export *of, void **state, struct spex_error *error);
     int (*event)(void *state, const struct spex_recording_event *event, struct spex_error *error);
     /* Completes what is written; also after an export that was broken off. */

@@ -306,6 +306,7 @@ static void pprof_free(void *state) {
 
 const struct spex_exporter spex_export_pprof = {.name = "pprof",
                                                 .binary = true,
+                                                .document = true,
                                                 .begin = pprof_begin,
                                                 .event = pprof_event,
                                                 .end = pprof_end,
