@@ -266,7 +266,8 @@ static void losses_and_a_budget_without_time(void **state) {
     row(SPEX_CNT, 1, "")->lost_shared = true;
     row(SPEX_CNT, 2, "");
     const char *budget =
-        "budget: 2 % of the program's time; as believed, 0 % was used; shared out by fair\n";
+        "budget: 2 % of the program's time; as believed, 0 % was used; shared out by fair\n"
+        "costs: as calibrated, not measured while the program ran\n";
     expect_notes(budget);
     profile.process.lost = 1;
     char text[512];
