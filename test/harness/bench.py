@@ -146,6 +146,19 @@ class Bench(unittest.TestCase):
         endless = '#!/bin/sh\nfor i; do case $i in --benchmark_out=*) exec cat /dev/zero >"${i#*=}";; esac; done\n'
         self.refused(1, 'cannot be read: File too large', self.script('endless', endless))
 
+    def test_times_are_not_negative(self):
+        self.refused(1, 'no benchmark has a figure "real_time"', self.program('a', -1), '--rounds', '1')
+
+    def test_what_a_program_leaves_behind_is_not_waited_for(self):
+        """The child ends when the test opens the pipe, after the command."""
+        program, pipe = self.program('a', 1), self.path('pipe')
+        os.mkfifo(pipe)
+        script = self.script('leaves', f'#!/bin/sh\nexec 2>/dev/null\nread line <{pipe} &\nexec {program} "$@"\n')
+        found = self.bench(0, script, '--rounds', '1')
+        self.assertEqual(len(found['benchmarks']), 3)
+        with open(pipe, 'w', encoding='utf-8'):
+            pass
+
     def test_bad_command_lines(self):
         a = self.program('a', 1)
         for arguments in ([], [a, a, a], [a, '--rounds', '0'], [a, '--allow', 'x'], [a, '--allow', '2%%'],

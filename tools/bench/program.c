@@ -6,11 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,8 +59,11 @@ _Noreturn static void child_execute(const struct spex_bench_program *program, ch
     spex_exec_failed(told, errno);
 }
 
-/* Reads to the end. 0; -EFBIG; or another negative errno value. */
-static int read_all(int in, char **text, size_t *length) {
+/* Reads until the program has ended, which `pidfd` tells: processes that it leaves behind may keep
+ * the pipe open. 0; -EFBIG; or another negative errno value. */
+static int read_all(int in, int pidfd, char **text, size_t *length) {
+    struct pollfd events[] = {{.fd = in, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
+    bool ended = false;
     size_t room = 0;
     for (;;) {
         if (*length == room) {
@@ -70,10 +75,12 @@ static int read_all(int in, char **text, size_t *length) {
             *text = more;
         }
         ssize_t got = read(in, *text + *length, room - *length);
-        if (got < 0 && errno != EINTR)
+        if (got < 0 && errno != EINTR && errno != EAGAIN)
             return -errno;
-        if (got == 0)
+        if (got == 0 || (got < 0 && ended && errno == EAGAIN))
             return 0;
+        if (got < 0 && poll(events, 2, -1) > 0)
+            ended = events[1].revents != 0;
         *length += got > 0 ? (size_t)got : 0;
     }
 }
@@ -127,8 +134,12 @@ int spex_bench_program_run(const struct spex_bench_program *program, json_t **ou
         close(ends[0]);
         return spex_fail(error, err, "%s cannot be started: %s", program->path, strerror(-err));
     }
-    err = read_all(ends[0], &text, &length);
+    int pidfd = pidfd_open(child, 0);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    err = read_all(ends[0], pidfd, &text, &length);
     close(ends[0]);
+    if (pidfd >= 0)
+        close(pidfd);
     if (err) {
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);

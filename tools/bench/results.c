@@ -116,19 +116,21 @@ bool spex_bench_figure_is_time(const char *figure) {
            is_percentile(figure);
 }
 
-/* NAN: the row does not have it. */
+/* NAN: the row does not have it, or a time below 0. */
 static double figure_of(const json_t *row, const char *figure) {
     const json_t *number = json_object_get(row, figure);
     double factor = spex_bench_figure_is_time(figure) ? unit_seconds(text_of(row, "time_unit")) : 1;
-    return json_is_number(number) && factor > 0 ? json_number_value(number) * factor : NAN;
+    double value = json_number_value(number);
+    bool sound = json_is_number(number) && factor > 0;
+    return sound && (value >= 0 || !spex_bench_figure_is_time(figure)) ? value * factor : NAN;
 }
 
 /* Replaces what was added from `first` on by its median. */
 static void values_join(struct spex_bench_values *values, size_t first) {
     size_t count = values->count - first;
-    double *added = values->values + first;
     if (count < 2)
         return;
+    double *added = values->values + first;
     qsort(added, count, sizeof(*added), spex_ascending);
     *added = (added[(count - 1) / 2] + added[count / 2]) / 2;
     values->count = first + 1;
