@@ -215,8 +215,13 @@ static int write_and_close(int fd, const void *bytes, size_t size) {
     return err;
 }
 
-/* Opens a new file in the target's directory. `*name` is to be freed. */
-static int temporary_open(const char *target, char **name) {
+/* Gives the file the mode of the one that it is to replace, if there is one. */
+static int mode_keep(int fd, const char *target) {
+    struct stat old;
+    return lstat(target, &old) == 0 && fchmod(fd, old.st_mode & 0777) != 0 ? -errno : 0;
+}
+
+int spex_whole_file_open_beside(const char *target, char **name) {
     uint64_t number;
     *name = NULL;
     if (getrandom(&number, sizeof(number), 0) != sizeof(number))
@@ -226,18 +231,23 @@ static int temporary_open(const char *target, char **name) {
     if (!*name)
         return -ENOMEM;
     int fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    return fd < 0 ? -errno : fd;
+    int err = fd < 0 ? -errno : mode_keep(fd, target);
+    if (err && fd >= 0) {
+        close(fd);
+        unlink(*name);
+    }
+    if (err) {
+        free(*name);
+        *name = NULL;
+    }
+    return err ? err : fd;
 }
 
-/* `old`: of the file that is replaced; NULL: there is none. */
-static int replace(const char *target, const struct stat *old, const void *bytes, size_t size) {
+static int replace(const char *target, const void *bytes, size_t size) {
     char *name;
-    int fd = temporary_open(target, &name), err = fd < 0 ? fd : 0;
+    int fd = spex_whole_file_open_beside(target, &name), err = fd;
     if (fd >= 0) {
-        if (old && fchmod(fd, old->st_mode & 0777) != 0)
-            err = -errno;
-        int written = write_and_close(fd, bytes, size);
-        err = err ? err : written;
+        err = write_and_close(fd, bytes, size);
         if (!err && rename(name, target) != 0)
             err = -errno;
         if (err)
@@ -256,11 +266,10 @@ int spex_whole_file_write(const char *path, const void *bytes, size_t size,
                           struct spex_error *error) {
     struct stat old;
     char *target;
-    bool exists = stat(path, &old) == 0;
     int err = follow_links(path, &target);
     if (!err)
-        err = exists && !S_ISREG(old.st_mode) ? write_into(path, bytes, size)
-                                              : replace(target, exists ? &old : NULL, bytes, size);
+        err = stat(path, &old) == 0 && !S_ISREG(old.st_mode) ? write_into(path, bytes, size)
+                                                             : replace(target, bytes, size);
     free(target);
     return err ? spex_fail(error, err, "cannot write %s: %s", path, text_of(err)) : 0;
 }
@@ -271,7 +280,8 @@ int spex_whole_file_check(const char *path) {
     char *target, *name = NULL;
     if (stat(path, &old) == 0 && !S_ISREG(old.st_mode))
         return S_ISDIR(old.st_mode) ? -EISDIR : access(path, W_OK) == 0 ? 0 : -errno;
-    int err = follow_links(path, &target), fd = err ? err : temporary_open(target, &name);
+    int err = follow_links(path, &target),
+        fd = err ? err : spex_whole_file_open_beside(target, &name);
     if (fd >= 0)
         close(fd);
     if (fd >= 0 && name)

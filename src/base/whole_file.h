@@ -37,6 +37,11 @@ int spex_whole_file_check(const char *path);
  * another negative errno value. */
 int spex_whole_file_target(const char *path, char **target);
 
+/* Opens a new file for writing that is to replace `target`, beside it, of the same mode. The
+ * caller renames or removes it. `*name` is to be freed. A descriptor, or a negative errno value and
+ * NULL. */
+int spex_whole_file_open_beside(const char *target, char **name);
+
 /* Opens a file for lines that are written as they come, empty. Links are followed as by
  * spex_whole_file_write, and another user's file or pipe in a directory such as /tmp is -EACCES. A
  * descriptor or a negative errno value. */

@@ -242,7 +242,7 @@ class Exports(Traces):
                 self.assertTrue(database.execute(question).fetchall(), question)
         database.close()
         self.assertEqual(os.listdir(self.folder).count("trace.db"), 1)
-        self.assertFalse([name for name in os.listdir(self.folder) if name.startswith("trace.db.")])
+        self.assertFalse([name for name in os.listdir(self.folder) if name.startswith(".spex-")])
 
     def test_a_database_replaces_files_alone(self):
         pipe, null, link, real = map(self.path, ("pipe", "null", "link", "real"))
@@ -256,9 +256,12 @@ class Exports(Traces):
                      status=1)
         self.assertTrue(stat.S_ISFIFO(os.lstat(pipe).st_mode))
         self.assertEqual(os.readlink(null), "/dev/null")
+        with open(real, "wb"):
+            os.chmod(real, 0o640)
         for _ in range(2):
             self.export(self.trace, "sqlite", "-o", link)
             self.assertEqual(os.readlink(link), "real")
+            self.assertEqual(stat.S_IMODE(os.stat(real).st_mode), 0o640)
             with open(real, "rb") as file:
                 self.assertEqual(file.read(15), b"SQLite format 3")
 
@@ -335,7 +338,7 @@ class Exports(Traces):
             self.assertEqual([line.split(" ")[0] for line in file], ["outer", "outer;inner"])
         with gzip.open(self.interrupted_file(trace, "pprof")) as file:
             self.assertIn(b"outer", file.read())
-        self.assertFalse([name for name in os.listdir(self.folder) if ".sqlite." in name])
+        self.assertFalse([name for name in os.listdir(self.folder) if name.startswith(".spex-")])
 
     def test_what_cannot_be_done(self):
         self.refused("perfetto, chrome, pprof, folded, csv or sqlite was expected", "export", self.trace)

@@ -4,7 +4,6 @@
  * to there. There is nothing to roll back, so no journal is written. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,18 +100,9 @@ static int database_open(struct database *database, struct spex_error *error) {
         return spex_fail(error, err, "%s: a regular file was expected", database->of->path);
     if (err)
         return spex_fail(error, err, "%s: %s", database->of->path, strerror(-err));
-    if (asprintf(&database->path, "%s.XXXXXX", database->target) < 0) {
-        database->path = NULL;
-        return spex_fail(error, -ENOMEM, "out of memory");
-    }
-    int fd = mkostemp(database->path, O_CLOEXEC);
-    if (fd < 0) {
-        err = -errno;
-        spex_error_set(error, "%s: %s", database->path, strerror(-err));
-        free(database->path);
-        database->path = NULL;
-        return err;
-    }
+    int fd = spex_whole_file_open_beside(database->target, &database->path);
+    if (fd < 0)
+        return spex_fail(error, fd, "%s: %s", database->target, strerror(-fd));
     close(fd);
     /* One thread uses it. */
     if (sqlite3_open_v2(database->path, &database->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
