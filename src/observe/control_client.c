@@ -192,7 +192,7 @@ static int connect_explain(const struct spex_process_place *place, int err,
         spex_error_set(
             error,
             "process %d (%s) has no control socket: it was not built with spex, or has not "
-            "called spex_start",
+            "called spex_start itself, as a child of a fork has to",
             (int)place->process, place->command);
     if (err == -ETIMEDOUT || is_shortage(err))
         return err;
