@@ -190,11 +190,12 @@ static bool all_drained(const struct collector *self) {
     return true;
 }
 
-/* Waits for spex_collectors_begin(). False: collectors are to stop before that. */
+/* Waits for spex_collectors_begin(). False: collectors are to stop before that. A program that ends
+ * soon may have begun and stopped between the two loads: then there are records. */
 static bool wait_for_output(int32_t *seen) {
-    while (!spex_load_acquire(&collectors.begun)) {  /* C5 (C6) */
-        if (spex_load_acquire(&collectors.stopping)) /* C3 (C4) */
-            return false;
+    while (!spex_load_acquire(&collectors.begun)) {      /* C5 (C6) */
+        if (spex_load_acquire(&collectors.stopping))     /* C3 (C4) */
+            return spex_load_acquire(&collectors.begun); /* C5 (C6) */
         spex_doorbell_rest(UINT64_MAX, true, seen);
     }
     return true;
