@@ -243,9 +243,12 @@ static void handed_over(void **state) {
     char text[SPEX_DESCRIPTOR_TEXT_BYTES];
     spex_descriptor_text(spex_receiver_handover(stream.receiver), text);
     struct spex_descriptor inherited = spex_descriptor_read(text);
-    assert_int_equal(send(inherited.number, "x", 1, 0), 1);
-    assert_int_equal(spex_receiver_take(stream.receiver, &why), 0);
-    assert_false(spex_receiver_connected(stream.receiver));
+    char much[4096] = "";
+    for (size_t bytes = 1; bytes <= sizeof(much); bytes += sizeof(much) - 1) {
+        assert_int_equal(send(inherited.number, much, bytes, 0), bytes);
+        assert_int_equal(spex_receiver_take(stream.receiver, &why), 0);
+        assert_false(spex_receiver_connected(stream.receiver));
+    }
     stream.program = spex_command_socket(PATH, &inherited);
     assert_true(stream.program >= 0);
     send_kind(&stream, SPEX_STREAM_HELLO);

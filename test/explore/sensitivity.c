@@ -108,6 +108,31 @@ static void the_same_comes_out_the_same(void **state) {
     assert_memory_equal(one, other, sizeof(one));
 }
 
+/* Means above 0 are compared as ratios, others as differences. Of means that hardly differ both are
+ * the same, in any unit, and so is the noise of their trials. */
+static void small_ratios_are_differences(void **state) {
+    static struct trials trials, ratios, differences;
+    struct spex_sensitivity of_ratios[PARAMETERS], of_differences[PARAMETERS];
+    double small = 1e-5, unit = 100;
+    (void)state;
+    make_trials(&trials, 0.5, 6);
+    ratios = differences = trials;
+    for (size_t t = 0; t < TRIALS_MAX; t++) {
+        const struct spex_sensitivity_input *input = &trials.inputs[t];
+        ratios.inputs[t].mean = unit * (1 + small * input->mean);
+        ratios.inputs[t].squares = unit * unit * small * small * input->squares;
+        differences.inputs[t].mean = small * input->mean;
+        differences.inputs[t].squares = small * small * input->squares;
+    }
+    assert_int_equal(spex_sensitivity_of(&space, ratios.inputs, TRIALS_MAX, of_ratios), 0);
+    assert_int_equal(spex_sensitivity_of(&space, differences.inputs, TRIALS_MAX, of_differences), 0);
+    for (size_t p = 0; p < PARAMETERS; p++) {
+        assert_float_equal(of_ratios[p].main.value, of_differences[p].main.value, 1e-3);
+        assert_float_equal(of_ratios[p].total.value, of_differences[p].total.value, 1e-3);
+        assert_float_equal(of_ratios[p].total.high, of_differences[p].total.high, 1e-3);
+    }
+}
+
 static void too_little_is_said(void **state) {
     static struct trials trials;
     struct spex_sensitivity found[PARAMETERS];
@@ -129,6 +154,7 @@ int main(void) {
         cmocka_unit_test(shares_are_known),
         cmocka_unit_test(pairs_are_known),
         cmocka_unit_test(the_same_comes_out_the_same),
+        cmocka_unit_test(small_ratios_are_differences),
         cmocka_unit_test(too_little_is_said),
     };
     make_space();

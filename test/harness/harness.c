@@ -9,7 +9,10 @@
 #include "../check.h"
 #include "base/clock.h"
 #include "harness/measure.h"
+#include "harness/rounds.h"
 #include "harness/settings.h"
+
+enum { SHUFFLED = 3, ROUNDS = 100 };
 
 static uint64_t executed;
 
@@ -30,8 +33,8 @@ static void test_instances(void **state) {
     (void)state;
     struct spex_bench_instances instances;
     spex_bench_instances_make(&instances);
-    /* 1, 8, 64, 100 and two values in 1, 2 and 3 threads; then 2 values by 3; and one. */
-    assert_int_equal(instances.count, 4 * 2 * 3 + 2 * 3 + 1);
+    /* 1, 8, 64, 100 and two values in 1, 2 and 3 threads; then 2 values by 3; one; and three. */
+    assert_int_equal(instances.count, 4 * 2 * 3 + 2 * 3 + 1 + SHUFFLED);
     assert_string_equal(instances.items[0].name, "count/a:1/b:7/threads:1");
     assert_string_equal(instances.items[5].name, "count/a:1/b:-3/threads:3");
     assert_string_equal(instances.items[23].name, "count/a:100/b:-3/threads:3");
@@ -42,7 +45,7 @@ static void test_instances(void **state) {
     assert_int_equal(instances.items[29].index, 5);
     assert_int_equal(instances.items[29].family_index, 1);
     assert_int_equal(spex_bench_instances_filter(&instances, "["), -EINVAL);
-    assert_int_equal(spex_bench_instances_filter(&instances, "-^ends|^warm|a:[16]"), 0);
+    assert_int_equal(spex_bench_instances_filter(&instances, "-^ends|^warm|^noted|a:[16]"), 0);
     assert_int_equal(instances.count, 6);
     assert_string_equal(instances.items[0].name, "count/a:8/b:7/threads:1");
     spex_bench_instances_free(&instances);
@@ -135,6 +138,73 @@ static void test_slow_first_iteration(void **state) {
     spex_bench_instances_free(&instances);
 }
 
+/* Which benchmark was measured when: order[round][place]. */
+static struct spex_bench_instances shuffled;
+static size_t order[ROUNDS][SHUFFLED], places[ROUNDS];
+
+static void noted(struct spex_bench_state *state) {
+    size_t self = (size_t)spex_bench_arg(state, 0);
+    size_t round = shuffled.items[self].figures.count;
+    size_t *place = &places[round];
+    if (round < ROUNDS && (*place == 0 || order[round][*place - 1] != self))
+        order[round][(*place)++ % SHUFFLED] = self;
+    SPEX_BENCH_LOOP(state) {
+        executed++;
+    }
+}
+
+SPEX_BENCHMARK(noted, SPEX_BENCH_STEPS("self", 0, SHUFFLED - 1, 1));
+
+static void measure_rounds(const struct spex_bench_settings *settings) {
+    static const struct spex_bench_events none;
+    struct spex_bench_manner manner = {.seconds = 1e-7, .events = &none};
+    memset(places, 0, sizeof(places));
+    spex_bench_instances_make(&shuffled);
+    assert_int_equal(spex_bench_instances_filter(&shuffled, "^noted/"), 0);
+    assert_int_equal(shuffled.count, SHUFFLED);
+    assert_int_equal(spex_bench_rounds(&shuffled, &manner, settings), 0);
+}
+
+/* From one round to the next the order changes in each of the six ways, none included. */
+static void test_rounds_are_shuffled(void **state) {
+    (void)state;
+    bool changes[SHUFFLED][SHUFFLED][SHUFFLED] = {0};
+    size_t different = 0;
+    measure_rounds(
+        &(struct spex_bench_settings){.repetitions = ROUNDS, .interleave = true, .seed = 1});
+    for (size_t round = 0; round < ROUNDS; round++) {
+        size_t to[SHUFFLED];
+        assert_int_equal(places[round], SHUFFLED);
+        for (size_t i = 0; round && i < SHUFFLED; i++)
+            for (size_t before = 0; before < SHUFFLED; before++)
+                if (order[round - 1][before] == order[round][i])
+                    to[i] = before;
+        if (round && !changes[to[0]][to[1]][to[2]])
+            different += changes[to[0]][to[1]][to[2]] = true;
+    }
+    assert_int_equal(different, 6);
+    spex_bench_instances_free(&shuffled);
+}
+
+/* As many repetitions as are asked for, until the time is over, or of which there is an interval. */
+static void test_rounds_end(void **state) {
+    (void)state;
+    static const struct {
+        struct spex_bench_settings settings;
+        size_t count;
+    } cases[] = {{{.repetitions = 2}, 2},
+                 {{.max_seconds = 0, .precision = 0.01}, 1},
+                 {{.max_seconds = 1e9, .precision = 1e9}, 6}};
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        measure_rounds(&cases[c].settings);
+        for (size_t i = 0; i < SHUFFLED; i++) {
+            assert_int_equal(shuffled.items[i].figures.count, cases[c].count);
+            assert_int_equal(order[0][i], i);
+        }
+        spex_bench_instances_free(&shuffled);
+    }
+}
+
 /* Sets the options; returns what settings_take does. */
 static int taken(const char *option, struct spex_bench_settings *settings) {
     char program[] = "program", text[128];
@@ -176,6 +246,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_instances),   cmocka_unit_test(test_estimates_of_processes),
         cmocka_unit_test(test_repetitions), cmocka_unit_test(test_slow_first_iteration),
+        cmocka_unit_test(test_rounds_are_shuffled), cmocka_unit_test(test_rounds_end),
         cmocka_unit_test(test_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -310,6 +310,25 @@ static void five_parameters(void **state) {
     assert_true(fabs(spex_model_value(&fit.model, further) / truth - 1) < 0.02);
 }
 
+/* More functions than the search adds one by one, of as many parameters as there may be, at places
+ * that are no grid. */
+static void eight_parameters(void **state) {
+    enum { ROWS = 300, WIDTH = SPEX_MODEL_PARAMETERS_MAX };
+    static double x[WIDTH * ROWS], times[ROWS];
+    uint64_t random = 3;
+    (void)state;
+    for (size_t i = 0; i < ROWS; i++) {
+        double *at = x + WIDTH * i;
+        for (size_t p = 0; p < WIDTH; p++)
+            at[p] = (double)(8 + random_below(&random, 120));
+        times[i] = 10 + at[0] * at[1] + 20 * at[2] + 30 * at[4] + 40 * at[6] + 50 * at[7];
+    }
+    struct spex_fit fit = must_fit(WIDTH, ROWS, x, times);
+    double further[WIDTH] = {512, 512, 512, 512, 512, 512, 512, 512};
+    double truth = 10 + 512.0 * 512 + (20 + 30 + 40 + 50) * 512;
+    assert_true(fabs(spex_model_value(&fit.model, further) / truth - 1) < 1e-6);
+}
+
 static void very_many(void **state) {
     enum { ROWS = 200000 };
     double *x = calloc(ROWS, sizeof(double)), *times = calloc(ROWS, sizeof(double));
@@ -473,6 +492,7 @@ int main(void) {
         cmocka_unit_test(no_term_for_one_point),
         cmocka_unit_test(a_noisy_constant),
         cmocka_unit_test(five_parameters),
+        cmocka_unit_test(eight_parameters),
         cmocka_unit_test(very_many),
         cmocka_unit_test(left_out),
         cmocka_unit_test(points),

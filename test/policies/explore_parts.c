@@ -178,6 +178,26 @@ static void the_ratio_is_of_both_densities(void **state) {
     assert_true(good > 1 && other < -1);
 }
 
+/* The good configuration has the second level and the other one the first: (1 + 1/2) / 2 against
+ * (1/2) / 2, and the reverse. */
+static void the_ratio_is_of_choices_between_two_as_well(void **state) {
+    const struct spex_parameter on_or_off = {
+        .name = "on", .kind = SPEX_CATEGORICAL, .count = 2, .values = kinds};
+    struct spex_space two = space;
+    (void)state;
+    two.parameter_count = two.threads_parameter = 1;
+    two.parameters = &on_or_off;
+    tpe_fini(&tpe);
+    assert_int_equal(tpe_init(&tpe, &two), 0);
+    add(1, 0, 1);
+    add(0, 0, 2);
+    tpe.good[0] = 0;
+    tpe.others[0] = 1;
+    tpe.good_count = tpe.others_count = 1;
+    assert_float_equal(tpe_log_ratio(&tpe, (const size_t[]){1}), log(3), 1e-12);
+    assert_float_equal(tpe_log_ratio(&tpe, (const size_t[]){0}), -log(3), 1e-12);
+}
+
 /* Of 400 full runs, 0.45 are spent on three times as many that are short, where the rules count time
  * and the warm-up leaves half of it; two more for rounding. */
 static void short_runs_are_foretold(void **state) {
@@ -208,6 +228,7 @@ int main(void) {
         TEST(densities_are_distributions),
         TEST(levels_are_drawn_by_their_density),
         TEST(the_ratio_is_of_both_densities),
+        TEST(the_ratio_is_of_choices_between_two_as_well),
         TEST(short_runs_are_foretold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

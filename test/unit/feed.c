@@ -2,6 +2,8 @@
 /* What the tuning thread gets of what collectors hand over: in order, of the run's probes, of its
  * time, and an account of what there was no room for. The test plays a collector's part beside the
  * real one, whose passes say how far all are. */
+#include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 
@@ -142,6 +144,30 @@ static void what_has_no_room_is_counted(void **state) {
     assert_int_equal(spex_feed_dropped(feed), 0);
 }
 
+int __real_pthread_cond_timedwait(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+int __wrap_pthread_cond_timedwait(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+
+static bool waited, was_locked;
+
+int __wrap_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *lock,
+                                  const struct timespec *deadline) {
+    waited = true;
+    was_locked = pthread_mutex_trylock(lock) == EBUSY;
+    if (!was_locked)
+        pthread_mutex_unlock(lock);
+    return __real_pthread_cond_timedwait(condition, lock, deadline);
+}
+
+/* Under the lock, so that no record comes between the look at the feed and the wait; to its
+ * deadline, as no run has begun. */
+static void a_wait_begins_under_the_lock_and_ends(void **state) {
+    (void)state;
+    waited = was_locked = false;
+    spex_feed_wait(feed, 0);
+    assert_true(waited && was_locked);
+    hand_over(10, WANTED); /* nobody has the lock now */
+}
+
 static void a_stop_of_spex_stops_it(void **state) {
     (void)state;
     assert_false(spex_feed_stopped(feed));
@@ -167,6 +193,7 @@ int main(void) {
         TEST(what_is_to_come_waits),
         TEST(others_and_former_ones_are_left_out),
         TEST(what_has_no_room_is_counted),
+        TEST(a_wait_begins_under_the_lock_and_ends),
         TEST(a_stop_of_spex_stops_it),
         TEST(a_run_waits_for_records),
     };

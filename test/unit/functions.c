@@ -4,6 +4,7 @@
  * come to. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -265,6 +266,8 @@ static void what_is_found_is_sorted_and_cut(void **state) {
         assert_true(all.functions == functions && few.functions == functions);
         assert_true(all.matched == all.count && few.matched == all.count);
         assert_int_equal(few.count, most);
+        assert_true(f > 0 || all.count > MANY_FUNCTIONS);
+        assert_true(malloc_usable_size(all.items) >= all.count * sizeof(*all.items));
         assert_true(f == 2 ? all.count == 0 : all.count >= 7 && all.count <= functions);
         for (size_t i = 0; i < all.count; i++) {
             assert_true(i == 0 || strcmp(all.items[i - 1].name, all.items[i].name) < 0);

@@ -7,6 +7,9 @@
 #include <setjmp.h>
 #include <stdint.h>
 
+/* Functions that are there and do nothing. */
+enum { MANY_FUNCTIONS = 600 };
+
 typedef void work(void *user);
 
 void fn_outer(uint64_t n);     /* gives n; calls fn_inner(n + 1) and fn_plain() */
