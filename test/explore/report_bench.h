@@ -14,6 +14,9 @@
 
 static char *const program[] = {(char *)(uintptr_t) "./taxi", NULL};
 
+/* Of the machine of stores that are made. */
+static char kernel[8] = "k";
+
 /* A store that is being made. */
 struct making {
     struct spex_space_file *file;
@@ -33,7 +36,7 @@ static inline void begin(struct making *making, const char *path, const char *xm
     unlink(path);
     *making = (struct making){.file = space_of(xml)};
     for (size_t c = 0; c < SPEX_ON_COUNT; c++)
-        now.texts[c] = texts[c];
+        now.texts[c] = c == SPEX_ON_KERNEL ? kernel : texts[c];
     must(spex_store_open(path, making->file, "grid", program, &making->store, &why), &why);
     must(spex_store_begin(making->store, &now, true, &why), &why);
 }

@@ -169,6 +169,22 @@ static void reports_of_two_stores(void **state) {
     free(text);
 }
 
+/* In what they differ is told, one below the other. */
+static void reports_of_stores_of_two_machines(void **state) {
+    (void)state;
+    strcpy(kernel, "6.1");
+    make_few("a.db", 0.01);
+    strcpy(kernel, "6.2");
+    make_few("b.db", 0.01);
+    strcpy(kernel, "k");
+    struct spex_report_options options = report_of("a.db");
+    options.other = "b.db";
+    char *text = written(&options, &options.text);
+    assert_non_null(strstr(text, "\nmachine    another kernel: A 6.1\n"
+                                 "                           B 6.2\ntrials "));
+    free(text);
+}
+
 static void nobody_keeps_the_limit(void **state) {
     (void)state;
     make_few("few.db", 0.05);
@@ -288,6 +304,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(report_of_many),
         cmocka_unit_test(reports_of_two_stores),
+        cmocka_unit_test(reports_of_stores_of_two_machines),
         cmocka_unit_test(nobody_keeps_the_limit),
         cmocka_unit_test(explanations),
         cmocka_unit_test(a_page),

@@ -167,6 +167,25 @@ static void full_disk(void **state) {
     end(&bench);
 }
 
+/* What is in the way of a machine is told. */
+static void a_machine_that_cannot_be_written(void **state) {
+    (void)state;
+    char text[] = "x";
+    struct spex_circumstances now;
+    struct bench bench = {0};
+    struct spex_error why = {""};
+    for (size_t c = 0; c < SPEX_ON_COUNT; c++)
+        now.texts[c] = text;
+    begin(&bench);
+    spex_store_close(bench.store);
+    sql(PATH, "CREATE TRIGGER full BEFORE INSERT ON machine"
+              " BEGIN SELECT RAISE(ABORT, 'no room for it'); END");
+    open_again(&bench);
+    assert_true(spex_store_begin(bench.store, &now, false, &why) < 0);
+    assert_string_equal(why.text, "cannot write to the store " PATH ": no room for it");
+    end(&bench);
+}
+
 /* Killed while it made the store: pages are in the file, and a journal says to take them back. */
 static void killed_at_the_start(void **state) {
     (void)state;
@@ -249,6 +268,7 @@ int main(void) {
         cmocka_unit_test(nothing_to_read),     cmocka_unit_test(copied_in_part),
         cmocka_unit_test(full_disk),           cmocka_unit_test(full_from_the_start),
         cmocka_unit_test(killed_at_the_start), cmocka_unit_test(removed_meanwhile),
+        cmocka_unit_test(a_machine_that_cannot_be_written),
     };
     return cmocka_run_group_tests_name("store_files", tests, scratch_enter, scratch_leave);
 }

@@ -194,6 +194,15 @@ static void caution_has_an_end(void **state) {
     assert_true(plant_mean(2, 5) > 0.8);
 }
 
+/* Sooner, where an experiment finds that it costs what was calibrated. */
+static void a_finding_ends_caution(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        run_dear(1, 2, 1, seed);
+        assert_true(plant_mean(0.6, 1) > 0.63);
+    }
+}
+
 /* Two probes in a region with `passes` a second, in which they execute `busy` and `rare` times. */
 static struct plant_options in_region(const struct busy_and_rare *rates, double passes,
                                       double share, uint64_t seed) {
@@ -254,10 +263,27 @@ static void probes_of_a_region_have_one_period(void **state) {
     }
 }
 
+/* What a record costs is what it takes beyond its execution, and more if chance has chosen it. */
+static void records_in_a_region_cost_what_they_take(void **state) {
+    static const struct busy_and_rare rates = {2e5, 2e5};
+    static const double skips[] = {10, 20, 20}, drawn[] = {100, 0, 100};
+    (void)state;
+    for (size_t s = 0; s < COUNT_OF(skips); s++)
+        for (uint64_t seed = 1; seed <= 5; seed++) {
+            struct plant_options options = in_region(&rates, 1e6, 0.02, seed);
+            options.skip_ns = skips[s];
+            options.drawn_ns = drawn[s];
+            plant_run(&options);
+            assert_true(plant_mean(2, 12) > 0.89);
+            assert_true(plant_mean(2, 12) < 1.02);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(regions_are_on_in_slices),
         cmocka_unit_test(probes_of_a_region_have_one_period),
+        cmocka_unit_test(records_in_a_region_cost_what_they_take),
         cmocka_unit_test(a_probe_in_slices_comes_back),
         cmocka_unit_test(bursts_within_the_budget_end_slices),
         cmocka_unit_test(looks_at_a_rare_probe_cost_little),
@@ -266,6 +292,7 @@ int main(void) {
         cmocka_unit_test(the_start_is_in_the_budget),
         cmocka_unit_test(slices_tell_what_a_probe_costs),
         cmocka_unit_test(caution_has_an_end),
+        cmocka_unit_test(a_finding_ends_caution),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

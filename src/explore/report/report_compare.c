@@ -51,7 +51,7 @@ static void print_comparable(const struct both *both, FILE *out) {
     else
         fprintf(out, "machine    another %s: A %s\n           %*s B %s\n",
                 spex_circumstance_names[on], both->a->machines[0].texts[on],
-                (int)strlen(spex_circumstance_names[on]) + 8, "", both->b->machines[0].texts[on]);
+                (int)strlen(spex_circumstance_names[on]) + 9, "", both->b->machines[0].texts[on]);
     if (both->a->machine_count > 1 || both->b->machine_count > 1)
         fputs("           and one of the stores is mixed: its trials ran on different ones\n", out);
     fprintf(out,
