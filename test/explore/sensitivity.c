@@ -125,7 +125,8 @@ static void small_ratios_are_differences(void **state) {
         differences.inputs[t].squares = small * small * input->squares;
     }
     assert_int_equal(spex_sensitivity_of(&space, ratios.inputs, TRIALS_MAX, of_ratios), 0);
-    assert_int_equal(spex_sensitivity_of(&space, differences.inputs, TRIALS_MAX, of_differences), 0);
+    assert_int_equal(spex_sensitivity_of(&space, differences.inputs, TRIALS_MAX, of_differences),
+                     0);
     for (size_t p = 0; p < PARAMETERS; p++) {
         assert_float_equal(of_ratios[p].main.value, of_differences[p].main.value, 1e-3);
         assert_float_equal(of_ratios[p].total.value, of_differences[p].total.value, 1e-3);

@@ -264,10 +264,14 @@ static void removed_meanwhile(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strangers),           cmocka_unit_test(no_file),
-        cmocka_unit_test(nothing_to_read),     cmocka_unit_test(copied_in_part),
-        cmocka_unit_test(full_disk),           cmocka_unit_test(full_from_the_start),
-        cmocka_unit_test(killed_at_the_start), cmocka_unit_test(removed_meanwhile),
+        cmocka_unit_test(strangers),
+        cmocka_unit_test(no_file),
+        cmocka_unit_test(nothing_to_read),
+        cmocka_unit_test(copied_in_part),
+        cmocka_unit_test(full_disk),
+        cmocka_unit_test(full_from_the_start),
+        cmocka_unit_test(killed_at_the_start),
+        cmocka_unit_test(removed_meanwhile),
         cmocka_unit_test(a_machine_that_cannot_be_written),
     };
     return cmocka_run_group_tests_name("store_files", tests, scratch_enter, scratch_leave);

@@ -244,9 +244,12 @@ static void test_settings(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_instances),   cmocka_unit_test(test_estimates_of_processes),
-        cmocka_unit_test(test_repetitions), cmocka_unit_test(test_slow_first_iteration),
-        cmocka_unit_test(test_rounds_are_shuffled), cmocka_unit_test(test_rounds_end),
+        cmocka_unit_test(test_instances),
+        cmocka_unit_test(test_estimates_of_processes),
+        cmocka_unit_test(test_repetitions),
+        cmocka_unit_test(test_slow_first_iteration),
+        cmocka_unit_test(test_rounds_are_shuffled),
+        cmocka_unit_test(test_rounds_end),
         cmocka_unit_test(test_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,25 +48,18 @@ void fn_jumps(jmp_buf *to) {
     longjmp(*to, 1);
 }
 
-#define MANY(n)                                                                                    \
+#define MANY_1(n)                                                                                  \
     __attribute__((used)) static void many_##n(void) {                                             \
         NOTHING();                                                                                 \
     }
-#define MANY_10(n)                                                                                 \
-    MANY(n##0)                                                                                     \
-    MANY(n##1) MANY(n##2) MANY(n##3) MANY(n##4) MANY(n##5) MANY(n##6) MANY(n##7) MANY(n##8) MANY(n##9)
-#define MANY_100(n)                                                                                \
-    MANY_10(n##0)                                                                                  \
-    MANY_10(n##1) MANY_10(n##2) MANY_10(n##3) MANY_10(n##4) MANY_10(n##5) MANY_10(n##6)            \
-    MANY_10(n##7) MANY_10(n##8) MANY_10(n##9)
+#define MANY_4(n)   MANY_1(n##0) MANY_1(n##1) MANY_1(n##2) MANY_1(n##3)
+#define MANY_16(n)  MANY_4(n##0) MANY_4(n##1) MANY_4(n##2) MANY_4(n##3)
+#define MANY_64(n)  MANY_16(n##0) MANY_16(n##1) MANY_16(n##2) MANY_16(n##3)
+#define MANY_256(n) MANY_64(n##0) MANY_64(n##1) MANY_64(n##2) MANY_64(n##3)
 
 /* MANY_FUNCTIONS of them. */
-MANY_100(1)
-MANY_100(2)
-MANY_100(3)
-MANY_100(4)
-MANY_100(5)
-MANY_100(6)
+MANY_256(0)
+MANY_256(1)
 
 void give_size(uint64_t size) {
     spex_parameter("size", size);

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Functions that are there and do nothing. */
-enum { MANY_FUNCTIONS = 600 };
+enum { MANY_FUNCTIONS = 512 };
 
 typedef void work(void *user);
 
