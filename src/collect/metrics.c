@@ -10,6 +10,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <spex/ticks.h>
 
@@ -45,11 +46,20 @@ static struct {
     struct spex_line_sums nested[SPEX_MAX_SITES];
 } metrics = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* The slowest execution of a probe is that of the present and the last window of this length. */
+#define WINDOW_NS UINT64_C(10000000000)
+
+static void window_now(void) {
+    if (!metrics.ended)
+        spex_tracer_window(metrics.tracer, spex_clock_ns(CLOCK_MONOTONIC_COARSE) / WINDOW_NS);
+}
+
 /* Collectors. A batch that the tracer has no memory for counts as undelivered. */
 static bool metrics_take_records(struct spex_sink *sink, const struct spex_record *records,
                                  size_t count) {
     (void)sink;
     pthread_mutex_lock(&metrics.lock);
+    window_now();
     int err = spex_tracer_add(metrics.tracer, records, count);
     pthread_mutex_unlock(&metrics.lock);
     return err == 0;
@@ -303,6 +313,22 @@ static void fill_in_losses(struct spex_profile_probe *probe) {
     probe->lost_shared = !in_full && (!all || probe->records != all);
 }
 
+/* Its wall-clock time follows from the ticks that have passed since. */
+static void fill_in_slowest(struct spex_profile_probe *probe, size_t at) {
+    window_now();
+    struct spex_slowest slowest = spex_tracer_slowest(metrics.tracer, at);
+    double rate = slowest.ticks ? spex_metrics_tick_rate() : 0;
+    if (rate <= 0)
+        return;
+    uint64_t now = spex_clock_ns(CLOCK_REALTIME);
+    double since = (double)spex_grown(slowest.timestamp, spex_ticks()) * 1e9 / rate;
+    probe->slowest = (struct spex_profile_slowest){.ticks = slowest.ticks,
+                                                   .realtime_ns = now - (uint64_t)since,
+                                                   .thread_id = slowest.thread_id,
+                                                   .cpu_id = slowest.cpu_id,
+                                                   .process_id = (uint32_t)getpid()};
+}
+
 /* Fills in the figures that come from records; returns the number of executions in regions. */
 static double fill_in_records(struct spex_profile_row *row) {
     struct spex_profile_probe *probe = &row->probe;
@@ -317,6 +343,7 @@ static double fill_in_records(struct spex_profile_row *row) {
     probe->count_variance = found.region_variance;
     probe->records = found.records;
     memcpy(probe->marked, found.marked, sizeof(probe->marked));
+    fill_in_slowest(probe, at);
     for (unsigned s = 0; s < found.series; s++) {
         row->values[s] = spex_tracer_values(metrics.tracer, at, s);
         row->losses[s] = spex_tracer_losses(metrics.tracer, at, s);

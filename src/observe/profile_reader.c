@@ -132,6 +132,12 @@ static bool nested_is_valid(const struct spex_line_sums *sums) {
            is_amount(sums->xx) && is_amount(sums->xy) && is_amount(sums->yy);
 }
 
+/* Ids are positive in Linux, and records have 16 bits for the CPU. */
+static bool slowest_is_valid(const struct spex_profile_slowest *slowest) {
+    return slowest->realtime_ns <= INT64_MAX && slowest->thread_id <= INT32_MAX &&
+           slowest->cpu_id <= UINT16_MAX && slowest->process_id <= INT32_MAX;
+}
+
 /* Starts a row; the frames of its values follow. */
 static int take_probe(struct spex_profile_reader *reader, const char *entries,
                       const struct spex_control_frame *head) {
@@ -156,6 +162,7 @@ static int take_probe(struct spex_profile_reader *reader, const char *entries,
                    nested_is_valid(&row->probe.nested) && is_amount(row->probe.held_seconds) &&
                    is_amount(row->probe.uncounted) && is_amount(row->probe.held_count) &&
                    is_amount((double)row->probe.cost_factor) &&
+                   slowest_is_valid(&row->probe.slowest) &&
                    spex_occupancy_valid(&row->probe.activity)
                ? 0
                : -EPROTO;

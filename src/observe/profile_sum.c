@@ -218,6 +218,8 @@ static void probe_add(struct spex_profile_probe *sum, const struct spex_profile_
     sum->records += more->records;
     for (unsigned m = 0; m < SPEX_MARKS; m++)
         sum->marked[m] += more->marked[m];
+    if (more->slowest.ticks > sum->slowest.ticks)
+        sum->slowest = more->slowest;
     occupancy_add(&sum->activity, &more->activity);
     spex_line_add_sums(&sum->nested, &more->nested, 1);
 }

@@ -116,6 +116,16 @@ struct spex_profile_site {
     uint32_t lease_ms;
 };
 
+/* The slowest recorded execution of a probe of times, of the last 10 to 20 s. */
+struct spex_profile_slowest {
+    uint64_t ticks;       /* 0: there is none */
+    uint64_t realtime_ns; /* CLOCK_REALTIME at its end */
+    uint32_t thread_id;
+    uint32_t cpu_id;
+    uint32_t process_id; /* as the process itself sees it */
+    uint32_t reserved;
+};
+
 struct spex_profile_probe {
     uint32_t probe_type;
     uint16_t probe_id;
@@ -164,6 +174,7 @@ struct spex_profile_probe {
     uint64_t spans_unmatched;
     uint32_t spans_partial;
     uint32_t reserved3;
+    struct spex_profile_slowest slowest;
 };
 
 struct spex_profile_row {

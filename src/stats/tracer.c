@@ -16,6 +16,9 @@ struct probe {
     struct spex_metrics metrics;
     struct spex_values *values[SPEX_MAX_FIELDS];
     struct spex_values *losses[SPEX_MAX_FIELDS]; /* spex_tracer_losses; NULL: none */
+    /* The slowest execution of a window, and of the one before it. */
+    struct spex_slowest slowest, slowest_before;
+    uint64_t window;
 };
 
 struct spex_tracer {
@@ -25,6 +28,7 @@ struct spex_tracer {
     struct spex_tracer_totals totals[SPEX_PROBE_TYPES];
     /* Number of the last stretch. A stretch is the records between two losses (variance.h). */
     uint32_t stretch;
+    uint64_t window;
 };
 
 /* What all records of one spex_tracer_add() have in common. */
@@ -228,6 +232,29 @@ static bool field_add(struct probe *probe, const struct spex_record *records, si
     return true;
 }
 
+/* Takes the slowest of a run into the probe's present window. */
+static void slowest_add(struct probe *probe, uint64_t window, const struct spex_record *records,
+                        size_t count, unsigned field) {
+    if (probe->window != window) {
+        probe->slowest_before =
+            probe->window + 1 == window ? probe->slowest : (struct spex_slowest){0};
+        probe->slowest = (struct spex_slowest){0};
+        probe->window = window;
+    }
+    const struct spex_record *slowest = NULL;
+    uint64_t most = probe->slowest.ticks;
+    for (size_t i = 0; i < count; i++)
+        if (records[i].fields[field] > most) {
+            slowest = &records[i];
+            most = slowest->fields[field];
+        }
+    if (slowest)
+        probe->slowest = (struct spex_slowest){.ticks = most,
+                                               .timestamp = slowest->timestamp,
+                                               .thread_id = slowest->thread_id,
+                                               .cpu_id = slowest->cpu_id};
+}
+
 /* Whether the record only counts: its fields hold no values, or not all of them, or a time that
  * contains the making ready of a counter, which is no time of the program. */
 static bool has_no_values(const struct spex_record *record) {
@@ -272,6 +299,8 @@ static int run_add(struct spex_tracer *tracer, const struct spex_record *records
     unsigned skip = spex_probe_type_first_value(records[0].probe_type);
     bool all = weight == count && !(marks & SPEX_MARK_BURST);
     unsigned fields = spex_probe_type_measured(records[0].probe_type, records[0].field_count);
+    if (fields > skip && spex_probe_type_ticks(records[0].probe_type))
+        slowest_add(probe, tracer->window, records, count, skip);
     for (unsigned f = skip; f < fields; f++) {
         if (!field_add(probe, records, count, f, f - skip, batch, all))
             return -ENOMEM;
@@ -310,6 +339,20 @@ int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *record
         begin = end;
     }
     return 0;
+}
+
+void spex_tracer_window(struct spex_tracer *tracer, uint64_t window) {
+    tracer->window = window;
+}
+
+struct spex_slowest spex_tracer_slowest(const struct spex_tracer *tracer, size_t probe) {
+    const struct probe *of = &tracer->probes[probe];
+    uint64_t passed = tracer->window - of->window;
+    if (passed > 1)
+        return (struct spex_slowest){0};
+    if (passed == 1 || of->slowest.ticks >= of->slowest_before.ticks)
+        return of->slowest;
+    return of->slowest_before;
 }
 
 struct spex_tracer_totals spex_tracer_totals(const struct spex_tracer *tracer, unsigned type_ring) {

@@ -43,6 +43,14 @@ struct spex_metrics {
     uint64_t marked[SPEX_MARKS];
 };
 
+/* An execution of a probe of times. */
+struct spex_slowest {
+    uint64_t ticks; /* 0: there is none */
+    uint64_t timestamp;
+    uint32_t thread_id;
+    uint16_t cpu_id;
+};
+
 /* 0 or -ENOMEM. */
 int spex_tracer_create(struct spex_tracer **tracer);
 void spex_tracer_destroy(struct spex_tracer *tracer);
@@ -52,6 +60,12 @@ void spex_tracer_destroy(struct spex_tracer *tracer);
  * far as nothing more is known of a probe than its records: see spex_tracer_losses. 0, or -ENOMEM;
  * then the rest of the batch is missing from the metrics. */
 int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count);
+
+/* Numbers the window of time that records belong to from now on; 0 at first. It does not fall. */
+void spex_tracer_window(struct spex_tracer *tracer, uint64_t window);
+
+/* The slowest execution of this window and the last one, of a probe of times. */
+struct spex_slowest spex_tracer_slowest(const struct spex_tracer *tracer, size_t probe);
 
 /* Totals of all probes of one type. */
 struct spex_tracer_totals {

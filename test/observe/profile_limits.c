@@ -162,6 +162,38 @@ static void figures_are_in_range(void **state) {
     }
 }
 
+/* What comes of a row with this execution, of which an older program sends less or nothing. */
+static int take_slowest(struct spex_profile_slowest slowest, size_t left_out, uint64_t *ticks) {
+    struct spex_profile_reader reader = {.status = 0};
+    const struct spex_profile_probe probe = {.probe_type = SPEX_LAT, .slowest = slowest};
+    begin(&reader);
+    int err = take(&reader, SPEX_CONTROL_PROBE, &probe, sizeof(probe) - left_out, 1);
+    *ticks = reader.incoming.rows[0].probe.slowest.ticks;
+    spex_profile_reader_free(&reader);
+    return err;
+}
+
+static void the_slowest_execution_is_possible(void **state) {
+    const struct spex_profile_slowest good = {.ticks = UINT64_MAX,
+                                              .realtime_ns = INT64_MAX,
+                                              .thread_id = INT32_MAX,
+                                              .cpu_id = UINT16_MAX,
+                                              .process_id = INT32_MAX};
+    struct spex_profile_slowest bad[] = {good, good, good, good};
+    uint64_t ticks;
+    (void)state;
+    assert_int_equal(take_slowest(good, 0, &ticks), 0);
+    assert_true(ticks == UINT64_MAX);
+    assert_int_equal(take_slowest(good, sizeof(good), &ticks), 0);
+    assert_true(ticks == 0);
+    bad[0].realtime_ns++;
+    bad[1].thread_id++;
+    bad[2].cpu_id++;
+    bad[3].process_id++;
+    for (size_t b = 0; b < COUNT_OF(bad); b++)
+        assert_int_equal(take_slowest(bad[b], 0, &ticks), -EPROTO);
+}
+
 /* What comes of an answer's frame with this head and so many bytes behind it. */
 static int take_head(struct spex_control_frame head, size_t behind) {
     struct spex_profile_reader reader = {.status = 0};
@@ -239,6 +271,7 @@ int main(void) {
         cmocka_unit_test(a_profile_without_probes),
         cmocka_unit_test(there_are_no_more_values_than_a_program_can_have),
         cmocka_unit_test(figures_are_in_range),
+        cmocka_unit_test(the_slowest_execution_is_possible),
         cmocka_unit_test(frames_are_as_long_as_they_say),
         cmocka_unit_test(series_come_in_order),
     };

@@ -339,6 +339,47 @@ static void nothing_since_an_earlier_time(void **state) {
     expect_values(&some, spex_tracer_values(tracer, 0, 0));
 }
 
+static void expect_slowest(uint64_t ticks, uint32_t thread) {
+    struct spex_slowest slowest = spex_tracer_slowest(tracer, 0);
+    assert_true(slowest.ticks == ticks);
+    assert_int_equal(slowest.thread_id, thread);
+}
+
+/* Of the present window and the one before it, whatever has come since. */
+static void the_slowest_of_two_windows(void **state) {
+    struct spex_record records[] = {latency(1, 1, 20), latency(1, 1, 90), latency(1, 1, 30)};
+    (void)state;
+    records[1].thread_id = 7;
+    spex_tracer_window(tracer, 5);
+    add(records, COUNT_OF(records));
+    expect_slowest(90, 7);
+    spex_tracer_window(tracer, 6);
+    expect_slowest(90, 7);
+    add(records, 1);
+    expect_slowest(90, 7);
+    spex_tracer_window(tracer, 7);
+    expect_slowest(20, 1);
+    add(&records[2], 1);
+    expect_slowest(30, 1);
+    spex_tracer_window(tracer, 9);
+    expect_slowest(0, 0);
+    add(records, 1);
+    expect_slowest(20, 1);
+}
+
+/* Its time contains the making ready of a counter, or there is none, or it is no time. */
+static void what_is_no_time_is_not_the_slowest(void **state) {
+    struct spex_record opening = latency(1, 1, 90), unended = latency(1, 0, 90);
+    const struct spex_record some = snapshot(0, 1, 90, 90);
+    (void)state;
+    opening.marks = SPEX_MARK_OPENING;
+    add(&opening, 1);
+    add(&unended, 1);
+    expect_slowest(0, 0);
+    add(&some, 1);
+    expect_slowest(0, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -357,6 +398,8 @@ int main(void) {
         TEST(times_with_an_opening_are_left_out),
         TEST(values_since_an_earlier_time),
         TEST(nothing_since_an_earlier_time),
+        TEST(the_slowest_of_two_windows),
+        TEST(what_is_no_time_is_not_the_slowest),
         TEST(first_and_last_by_time_not_by_arrival),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
