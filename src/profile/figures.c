@@ -196,6 +196,12 @@ static double corrected(const struct correction *correction, double value) {
     return fmax(value - nested - correction->empty, 0);
 }
 
+double spex_figures_corrected(const struct spex_profile *profile,
+                              const struct spex_profile_probe *probe, double ticks) {
+    const struct correction correction = correction_of(profile, probe);
+    return corrected(&correction, ticks);
+}
+
 /* Corrected values grow with the buckets, so that the bounds are passed once. */
 double spex_figures_divide(const struct spex_profile *profile, const struct spex_profile_row *row,
                            unsigned series, const double *bounds, size_t count, double *weights) {

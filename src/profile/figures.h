@@ -55,4 +55,8 @@ void spex_figures_of(const struct spex_profile *profile, const struct spex_profi
 double spex_figures_divide(const struct spex_profile *profile, const struct spex_profile_row *row,
                            unsigned series, const double *bounds, size_t count, double *weights);
 
+/* A time in ticks, without what an empty span and the probes within take. */
+double spex_figures_corrected(const struct spex_profile *profile,
+                              const struct spex_profile_probe *probe, double ticks);
+
 #endif

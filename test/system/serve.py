@@ -17,7 +17,10 @@ import socket
 import ssl
 import subprocess
 import sys
+import time
 import unittest
+import urllib.error
+import urllib.request
 
 from running import Programs
 
@@ -37,6 +40,7 @@ class Server(Programs):
     def setUp(self):
         super().setUp()
         self.server = self.url = None
+        self.began = time.time()
         self.program = shutil.copy(self.live, self.path(NAME))
 
     def start(self, *before, **options):
@@ -201,6 +205,57 @@ class Metrics(Server):
         lint = subprocess.run(["promtool", "check", "metrics"], input=plain, text=True, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual((lint.returncode, lint.stdout), (0, ""))
+
+
+    def test_the_slowest_execution_is_an_exemplar(self):
+        process = self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve()
+        self.wait_for("spex_probe_duration_seconds_count", lambda values: values.get(QUERY, 0) > 0)
+        text = self.metrics(Accept=OPEN)
+        (found,) = re.findall(r'probe="query",type="lat",le="(.*)"} \d+ # {pid="(\d+)",thread="(\d+)",cpu="(\d+)"} (\S+) (\S+)\n', text)
+        self.assertEqual(int(found[1]), process.pid)
+        self.assertIn(found[2], os.listdir("/proc/%d/task" % process.pid))
+        self.assertLess(int(found[3]), os.cpu_count())
+        self.assertLessEqual(float(found[4]), float(found[0]))
+        # It sleeps for 0.1 ms.
+        self.assertGreater(float(found[4]), 9e-5)
+        self.assertTrue(self.began - 1 <= float(found[5]) <= time.time() + 1)
+        self.assertNotIn(" # {", self.metrics())
+
+    def prometheus(self):
+        """Starts Prometheus, which scrapes the server, and returns its port."""
+        if not shutil.which("prometheus"):
+            self.skipTest("prometheus (Debian's) is not there: exemplars were not scraped")
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        with open(self.path("prometheus.yml"), "w", encoding="utf-8") as file:
+            file.write("global: {scrape_interval: 1s}\nscrape_configs: [{job_name: spex, static_configs: "
+                       "[{targets: ['127.0.0.1:%d']}]}]\n" % self.port)
+        process = subprocess.Popen(
+            ["prometheus", "--enable-feature=exemplar-storage", "--config.file=" + self.path("prometheus.yml"),
+             "--storage.tsdb.path=" + self.path("prometheus"), "--web.listen-address=127.0.0.1:%d" % port],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process, port
+
+    def test_prometheus_stores_exemplars(self):
+        program = self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve()
+        self.wait_for("spex_probe_duration_seconds_count", lambda values: values.get(QUERY, 0) > 0)
+        process, port = self.prometheus()
+        url = "http://127.0.0.1:%d/api/v1/query_exemplars?query=spex_probe_duration_seconds_bucket&start=%d&end=%d" % (
+            port, self.began - 60, self.began + 3600)
+        data = None
+        while not data:
+            self.assertIsNone(process.poll(), "prometheus has ended")
+            try:
+                with urllib.request.urlopen(url) as answer:
+                    data = json.load(answer)["data"]
+            except (urllib.error.URLError, ConnectionError):
+                continue
+        labels = [one["labels"]["pid"] for series in data for one in series["exemplars"]]
+        self.assertEqual(set(labels), {str(program.pid)})
 
 
 class Api(Server):

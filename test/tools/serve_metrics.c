@@ -232,6 +232,69 @@ static void formats_differ_in_names_and_the_end(void **state) {
     free(plain);
 }
 
+/* In the bucket that the time falls in, as it is corrected there. */
+static void the_slowest_execution_is_an_exemplar(void **state) {
+    (void)state;
+    static struct made made;
+    make(&made, "query");
+    add_times(&made, 3000000, 5);
+    made.type.measured = 1;
+    made.type.empty = 500;
+    made.row.probe.slowest = (struct spex_profile_slowest){.ticks = 3000500,
+                                                           .realtime_ns = 1700000000250000000,
+                                                           .thread_id = 43,
+                                                           .cpu_id = 3,
+                                                           .process_id = 42};
+    char *text = text_of("p", &made, true), *plain = text_of("p", &made, false);
+    assert_has(text, "le=\"0.002\"} 0\n");
+    assert_has(text, "le=\"0.005\"} 5 # {pid=\"42\",thread=\"43\",cpu=\"3\"} 0.003 "
+                     "1700000000.250\n");
+    assert_has(text, "le=\"0.01\"} 5\n");
+    assert_null(strstr(plain, "thread="));
+    free(text);
+    free(plain);
+    made.row.probe.slowest.ticks = UINT64_MAX;
+    text = text_of("p", &made, true);
+    assert_has(text, "le=\"+Inf\"} 5 # {pid=");
+    free(text);
+    made.row.probe.slowest.ticks = 0;
+    text = text_of("p", &made, true);
+    assert_null(strstr(text, " # {"));
+    free(text);
+    made.row.probe.slowest.ticks = UINT64_MAX;
+    made.profile.process.ticks_per_second = 1e-300;
+    text = text_of("p", &made, true);
+    assert_null(strstr(text, " # {"));
+    free(text);
+}
+
+/* Of processes that answer; that of one that has gone is not told. */
+static void the_slowest_process_wins(void **state) {
+    (void)state;
+    static struct made one, other;
+    struct spex_sums a = {.probes = NULL}, b = a, all = a, shown = a;
+    make(&one, "query");
+    make(&other, "query");
+    one.row.probe.slowest = (struct spex_profile_slowest){.ticks = 900, .process_id = 1};
+    other.row.probe.slowest = (struct spex_profile_slowest){.ticks = 700, .process_id = 2};
+    assert_int_equal(spex_sums_of(&a, &one.profile, 10), 0);
+    assert_int_equal(spex_sums_of(&b, &other.profile, 10), 0);
+    assert_int_equal(spex_sums_add(&all, &a, 10, true), 0);
+    assert_int_equal(spex_sums_add(&all, &b, 10, true), 0);
+    assert_int_equal(all.probes[0].slowest.process_id, 1);
+    assert_int_equal(spex_sums_raise(&shown, &all, 10), 0);
+    assert_int_equal(shown.probes[0].slowest.process_id, 1);
+    spex_sums_free(&all);
+    assert_int_equal(spex_sums_add(&all, &a, 10, false), 0);
+    assert_int_equal(spex_sums_add(&all, &b, 10, true), 0);
+    assert_int_equal(spex_sums_raise(&shown, &all, 10), 0);
+    assert_int_equal(shown.probes[0].slowest.process_id, 2);
+    spex_sums_free(&a);
+    spex_sums_free(&b);
+    spex_sums_free(&all);
+    spex_sums_free(&shown);
+}
+
 /* A name may hold what has a meaning in the format. */
 static void labels_are_escaped(void **state) {
     (void)state;
@@ -283,6 +346,8 @@ int main(void) {
         cmocka_unit_test(counters_that_were_shown_do_not_fall),
         cmocka_unit_test(probes_beyond_the_limit_are_counted),
         cmocka_unit_test(formats_differ_in_names_and_the_end),
+        cmocka_unit_test(the_slowest_execution_is_an_exemplar),
+        cmocka_unit_test(the_slowest_process_wins),
         cmocka_unit_test(labels_are_escaped),
         cmocka_unit_test(values_that_are_no_times_have_sums),
         cmocka_unit_test(openmetrics_is_for_who_wants_it),

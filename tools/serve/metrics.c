@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A family is written as a whole, with its samples of all programs, as both formats demand. Labels
- * are names alone: no argument, path or value of a program gets out. */
+ * are names alone, and numbers of process, thread and CPU with an exemplar: no argument, path or
+ * value of a program gets out. */
 #define _GNU_SOURCE
 #include "tools/serve/metrics.h"
 
@@ -93,9 +94,9 @@ static char *add_label(char *at, const char *name, const char *value) {
  * text, and are written several times as fast. */
 static void write_number(FILE *out, double value) {
     if (value >= 0 && value < 1e15 && value == (double)(uint64_t)value)
-        fprintf(out, "%llu\n", (unsigned long long)value);
+        fprintf(out, "%llu", (unsigned long long)value);
     else
-        fprintf(out, "%.15g\n", value);
+        fprintf(out, "%.15g", value);
 }
 
 /* `{program="…",probe="…",type="…"`: the caller goes on with labels of its own, or "}". The provider
@@ -120,6 +121,7 @@ static void write_sample(FILE *out, const struct family *family, const char *end
     fputs(labels, out);
     fputs("} ", out);
     write_number(out, value);
+    fputc('\n', out);
 }
 
 /* A figure of a program. */
@@ -310,8 +312,24 @@ static bool has_times(const struct spex_sums_probe *probe) {
     return spex_probe_type_ticks(probe->type) && probe->series > 0;
 }
 
+/* The bucket that the slowest recent execution falls in; SPEX_SUMS_BUCKETS: there is none. */
+static size_t slowest_bucket(const struct spex_sums_probe *probe) {
+    size_t b = probe->slowest.seconds > 0 ? 0 : SPEX_SUMS_BUCKETS;
+    while (b < SPEX_SUMS_BOUNDS && probe->slowest.seconds > spex_sums_bounds[b])
+        b++;
+    return b;
+}
+
+/* Its labels have 49 characters at most, of the 128 that OpenMetrics allows. Values of the program,
+ * as a SPAN's key or a KERNEL's parameters, are left out. */
+static void write_exemplar(FILE *out, const struct spex_sums_slowest *slowest) {
+    fprintf(out, " # {pid=\"%u\",thread=\"%u\",cpu=\"%u\"} %.9g %.3f", slowest->process_id,
+            slowest->thread_id, slowest->cpu_id, slowest->seconds, slowest->at);
+}
+
 static void write_times(const struct text *text, const struct family *family, const char *labels,
                         const struct spex_sums_probe *probe) {
+    size_t with = slowest_bucket(probe);
     for (size_t b = 0; b < SPEX_SUMS_BUCKETS; b++) {
         fputs(family->name, text->out);
         fputs("_bucket", text->out);
@@ -320,6 +338,9 @@ static void write_times(const struct text *text, const struct family *family, co
         fputs(b < SPEX_SUMS_BOUNDS ? spex_sums_bound_texts[b] : "+Inf", text->out);
         fputs("\"} ", text->out);
         write_number(text->out, whole(probe->buckets[b]));
+        if (text->open && b == with)
+            write_exemplar(text->out, &probe->slowest);
+        fputc('\n', text->out);
     }
     write_sample(text->out, family, "_sum", labels, probe->sum[0]);
     write_sample(text->out, family, "_count", labels, whole(probe->buckets[SPEX_SUMS_BOUNDS]));
@@ -337,6 +358,7 @@ static void write_value(const struct text *text, const char *labels, const char 
                         const char *end, double number) {
     fprintf(text->out, "%s%s%s,value=\"%s\"} ", values_family.name, end, labels, value);
     write_number(text->out, number);
+    fputc('\n', text->out);
 }
 
 static void write_values(const struct text *text, const struct family *family, const char *labels,
@@ -354,6 +376,7 @@ static void write_own(const struct text *text, const struct family *family, doub
     write_head(text, family);
     fprintf(text->out, "%s%s ", family->name, family->kind == COUNTER ? "_total" : "");
     write_number(text->out, value);
+    fputc('\n', text->out);
 }
 
 static void write_server(const struct text *text, const struct spex_metrics_server *server) {

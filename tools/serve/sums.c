@@ -61,6 +61,23 @@ static void add_values(struct spex_sums_probe *probe, const struct spex_profile 
     }
 }
 
+/* Corrected as the times in the buckets. A rate that a program tells may be so small that no time
+ * follows. */
+static void add_slowest(struct spex_sums_probe *probe, const struct spex_profile *profile,
+                        const struct spex_profile_probe *from) {
+    const struct spex_profile_slowest *slowest = &from->slowest;
+    double rate = profile->process.ticks_per_second;
+    if (!spex_probe_type_ticks(probe->type) || rate <= 0)
+        return;
+    double seconds = spex_figures_corrected(profile, from, (double)slowest->ticks) / rate;
+    if (seconds > 0 && isfinite(seconds))
+        probe->slowest = (struct spex_sums_slowest){.seconds = seconds,
+                                                    .at = (double)slowest->realtime_ns / 1e9,
+                                                    .process_id = slowest->process_id,
+                                                    .thread_id = slowest->thread_id,
+                                                    .cpu_id = slowest->cpu_id};
+}
+
 static void probe_of(struct spex_sums_probe *probe, const struct spex_profile *profile,
                      const struct spex_profile_row *row) {
     const struct spex_profile_probe *from = &row->probe;
@@ -79,6 +96,7 @@ static void probe_of(struct spex_sums_probe *probe, const struct spex_profile *p
     probe->counts[SPEX_SUMS_ON] = from->on_seconds;
     probe->counts[SPEX_SUMS_HELD] = from->held_seconds;
     add_values(probe, profile, row);
+    add_slowest(probe, profile, from);
 }
 
 static void totals_of(struct spex_sums *sums, const struct spex_profile_process *process) {
@@ -111,6 +129,11 @@ int spex_sums_of(struct spex_sums *sums, const struct spex_profile *profile, siz
         probe_of(&probes[r], profile, &profile->rows[r]);
     qsort(probes, count, sizeof(*probes), order_for_qsort);
     return 0;
+}
+
+static void slower(struct spex_sums_slowest *to, const struct spex_sums_slowest *from) {
+    if (from->seconds > to->seconds)
+        *to = *from;
 }
 
 static uint32_t shorter_period(uint32_t one, uint32_t other) {
@@ -190,8 +213,10 @@ int spex_sums_add(struct spex_sums *to, const struct spex_sums *from, size_t mos
         if (!probe)
             continue;
         join_probe(add, probe, &from->probes[f]);
-        if (gauges)
-            probe->period = shorter_period(probe->period, from->probes[f].period);
+        if (!gauges)
+            continue;
+        probe->period = shorter_period(probe->period, from->probes[f].period);
+        slower(&probe->slowest, &from->probes[f].slowest);
     }
     if (!gauges)
         return 0;
@@ -210,8 +235,10 @@ int spex_sums_raise(struct spex_sums *shown, const struct spex_sums *now, size_t
     shown->sites = now->sites;
     shown->sites_on = now->sites_on;
     shown->budget = now->budget;
-    for (size_t s = 0; s < shown->count; s++)
+    for (size_t s = 0; s < shown->count; s++) {
         shown->probes[s].period = 0;
+        shown->probes[s].slowest = (struct spex_sums_slowest){.seconds = 0};
+    }
     size_t at = 0;
     for (size_t n = 0; n < now->count; n++) {
         struct spex_sums_probe *probe = same_probe(shown, &at, &now->probes[n]);
@@ -219,6 +246,7 @@ int spex_sums_raise(struct spex_sums *shown, const struct spex_sums *now, size_t
             continue;
         join_probe(fmax, probe, &now->probes[n]);
         probe->period = now->probes[n].period;
+        probe->slowest = now->probes[n].slowest;
     }
     return 0;
 }

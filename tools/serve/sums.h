@@ -30,6 +30,13 @@ enum spex_sums_count {
     SPEX_SUMS_COUNTS
 };
 
+/* The slowest recent execution of a probe of times. */
+struct spex_sums_slowest {
+    double seconds; /* 0: there is none */
+    double at;      /* seconds since the epoch */
+    uint32_t process_id, thread_id, cpu_id;
+};
+
 struct spex_sums_probe {
     /* What names it: the same in all processes of a program. */
     char provider[SPEX_PROFILE_NAME_BYTES];
@@ -47,6 +54,8 @@ struct spex_sums_probe {
     /* Of the first series: values up to each bound, and all of them. Cumulative, so that the greater
      * of two is also one. */
     double buckets[SPEX_SUMS_BUCKETS];
+    /* As `period`, of the present: of processes that answer. */
+    struct spex_sums_slowest slowest;
 };
 
 /* Counters of a process or program. */
