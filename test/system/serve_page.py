@@ -15,7 +15,7 @@ import sys
 import unittest
 
 from running import Programs
-from serve import NAME, TOKEN, Server
+from serving import NAME, TOKEN, Server
 
 try:
     from selenium import webdriver

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`spex serve`: metrics, and what examples/monitoring has about them.
+
+    serve_metrics.py SPEX LIVE SOURCE_ROOT
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+from running import Programs
+from serving import NAME, Server
+
+OPEN = "application/openmetrics-text; version=1.0.0"
+EXAMPLES = None
+
+QUERY = (("program", NAME), ("probe", "query"), ("type", "lat"))
+LIVE = (("program", NAME),)
+
+
+class Metrics(Server):
+    def test_probes_of_a_program(self):
+        process = self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve(whom="--all")
+        self.wait_for("spex_probe_records_total", lambda values: values.get(QUERY, 0) > 100)
+        text = self.metrics()
+        count = self.values("spex_probe_duration_seconds_count", text)[QUERY]
+        buckets = [value for labels, value in self.values("spex_probe_duration_seconds_bucket", text).items()
+                   if labels[:3] == QUERY]
+        self.assertEqual(len(buckets), 32)
+        self.assertEqual(buckets, sorted(buckets))
+        self.assertEqual(buckets[-1], count)
+        self.assertEqual(self.values("spex_probe_period", text)[QUERY], 1)
+        self.assertEqual(self.values("spex_program_processes", text)[LIVE], 1)
+        # It sleeps for 0.1 ms, so that none is shorter.
+        short = self.values("spex_probe_duration_seconds_bucket", text)[(*QUERY, ("le", "5e-05"))]
+        self.assertEqual(short, 0)
+        self.assertGreaterEqual(self.values("spex_probe_duration_seconds_sum", text)[QUERY], count * 1e-4)
+        # Nothing of the program but names.
+        self.assertNotIn("live.c", text)
+        self.assertNotIn(self.dir, text)
+        self.say(process, "end")
+
+    def test_counts_are_those_of_the_program(self):
+        """What a program tells last is what the server goes on to tell."""
+        process = self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve()
+        self.wait_for("spex_probe_records_total", lambda values: values.get(QUERY, 0) > 100)
+        self.say(process, "stop")
+        self.say(process, "end")
+        table = process.communicate()[1]
+        told = int(re.search(r"^query +lat +1 +(\d+)", table, re.MULTILINE)[1])
+        values = self.wait_for("spex_program_processes", lambda values: values.get(LIVE) == 0)
+        values = self.values("spex_probe_executions_total")
+        self.assertEqual(values[QUERY], told)
+
+    def test_workers_that_are_replaced_are_summed(self):
+        first = self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve()
+        second = self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.wait_for("spex_program_processes", lambda values: values.get(LIVE) == 2)
+        before = self.wait_for("spex_probe_executions_total", lambda values: values.get(QUERY, 0) > 200)[QUERY]
+        for process in first, second:
+            self.say(process, "end")
+        self.wait_for("spex_program_processes", lambda values: values.get(LIVE) == 0)
+        after = self.values("spex_probe_executions_total")[QUERY]
+        self.assertGreaterEqual(after, before)
+        self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.wait_for("spex_probe_executions_total", lambda values: values[QUERY] > after)
+
+    def test_only_those_that_were_named(self):
+        one = self.start()
+        self.start()
+        self.serve(whom=str(one.pid))
+        self.wait_for("spex_program_processes", lambda values: values.get(LIVE) == 1)
+        self.end()
+        self.serve(whom="other-%d" % os.getpid())
+        self.assertEqual(self.values("spex_program_processes"), {})
+        self.assertEqual(self.values("spex_serve_programs"), {(): 0})
+
+    def test_a_program_that_is_stopped_holds_up_nobody(self):
+        process = self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve()
+        self.wait_for("spex_program_processes", lambda values: values.get(LIVE) == 1)
+        process.send_signal(signal.SIGSTOP)
+        self.addCleanup(process.send_signal, signal.SIGCONT)
+        self.wait_for("spex_program_processes_silent", lambda values: values[LIVE] == 1)
+        self.assertGreater(self.values("spex_probe_executions_total")[QUERY], 0)
+        process.send_signal(signal.SIGCONT)
+        self.wait_for("spex_program_processes_silent", lambda values: values[LIVE] == 0)
+
+    def test_probes_beyond_the_limit_are_counted(self):
+        self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve("--max-probes", "3")
+        self.wait_for("spex_program_probes_left_out", lambda values: values.get(LIVE) == 1)
+        self.assertEqual(len(self.values("spex_probe_period")), 3)
+
+    def test_the_budget_and_its_use(self):
+        self.start(environment=self.environment(SPEX_PROBES="*", SPEX_BUDGET="2%"))
+        self.serve()
+        self.wait_for("spex_program_budget_used_ratio", lambda values: values.get(LIVE, 0) > 0)
+        self.assertEqual(self.values("spex_program_budget_ratio"), {LIVE: 0.02})
+
+    def test_formats(self):
+        self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve()
+        self.wait_for("spex_probe_duration_seconds_count", lambda values: values.get(QUERY, 0) > 0)
+        answer, text = self.ask("/metrics", Accept=OPEN)
+        self.assertEqual(answer.getheader("Content-Type"), "application/openmetrics-text; version=1.0.0; charset=utf-8")
+        self.assertTrue(text.endswith("\n# EOF\n"))
+        answer, plain = self.ask("/metrics")
+        self.assertEqual(answer.getheader("Content-Type"), "text/plain; version=0.0.4; charset=utf-8")
+        self.assertNotIn("# EOF", plain)
+        answer, nothing = self.ask("/metrics", method="HEAD")
+        self.assertEqual((answer.status, nothing), (200, ""))
+        if not shutil.which("promtool"):
+            self.skipTest("promtool (Debian's prometheus) is not there: the format was not linted")
+        lint = subprocess.run(["promtool", "check", "metrics"], input=plain, text=True, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual((lint.returncode, lint.stdout), (0, ""))
+
+
+    def test_the_slowest_execution_is_an_exemplar(self):
+        process = self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve()
+        self.wait_for("spex_probe_duration_seconds_count", lambda values: values.get(QUERY, 0) > 0)
+        text = self.metrics(Accept=OPEN)
+        (found,) = re.findall(r'probe="query",type="lat",le="(.*)"} \d+ # {pid="(\d+)",thread="(\d+)",cpu="(\d+)"} (\S+) (\S+)\n', text)
+        self.assertEqual(int(found[1]), process.pid)
+        self.assertIn(found[2], os.listdir("/proc/%d/task" % process.pid))
+        self.assertLess(int(found[3]), os.cpu_count())
+        self.assertLessEqual(float(found[4]), float(found[0]))
+        # It sleeps for 0.1 ms.
+        self.assertGreater(float(found[4]), 9e-5)
+        self.assertTrue(self.began - 1 <= float(found[5]) <= time.time() + 1)
+        self.assertNotIn(" # {", self.metrics())
+
+    def prometheus(self):
+        """Starts Prometheus, which scrapes the server, and returns its port."""
+        if not shutil.which("prometheus"):
+            self.skipTest("prometheus (Debian's) is not there: exemplars were not scraped")
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        with open(self.path("prometheus.yml"), "w", encoding="utf-8") as file:
+            file.write("global: {scrape_interval: 1s}\nscrape_configs: [{job_name: spex, static_configs: "
+                       "[{targets: ['127.0.0.1:%d']}]}]\n" % self.port)
+        process = subprocess.Popen(
+            ["prometheus", "--enable-feature=exemplar-storage", "--config.file=" + self.path("prometheus.yml"),
+             "--storage.tsdb.path=" + self.path("prometheus"), "--web.listen-address=127.0.0.1:%d" % port],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process, port
+
+    def test_prometheus_stores_exemplars(self):
+        program = self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve()
+        self.wait_for("spex_probe_duration_seconds_count", lambda values: values.get(QUERY, 0) > 0)
+        process, port = self.prometheus()
+        url = "http://127.0.0.1:%d/api/v1/query_exemplars?query=spex_probe_duration_seconds_bucket&start=%d&end=%d" % (
+            port, self.began - 60, self.began + 3600)
+        data = None
+        while not data:
+            self.assertIsNone(process.poll(), "prometheus has ended")
+            try:
+                with urllib.request.urlopen(url) as answer:
+                    data = json.load(answer)["data"]
+            except (urllib.error.URLError, ConnectionError):
+                continue
+        labels = [one["labels"]["pid"] for series in data for one in series["exemplars"]]
+        self.assertEqual(set(labels), {str(program.pid)})
+
+
+class Examples(Server):
+    """What examples/monitoring has is about metrics that there are."""
+
+    def read(self, name):
+        with open(os.path.join(EXAMPLES, name), encoding="utf-8") as file:
+            return file.read()
+
+    def test_rules_and_dashboard_name_metrics_that_there_are(self):
+        self.start(environment=self.environment(SPEX_PROBES="*", SPEX_BUDGET="2%"))
+        self.serve()
+        self.wait_for("spex_program_budget_ratio", lambda values: values)
+        self.wait_for("spex_probe_duration_seconds_count", lambda values: values.get(QUERY, 0) > 0)
+        there = set(re.findall(r"^(spex_\w+)", self.metrics(), re.MULTILINE))
+        queries = [target["expr"] for panel in json.loads(self.read("grafana.json"))["panels"] for target in panel["targets"]]
+        self.assertTrue(queries)
+        expressions = "\n".join(queries + re.findall(r"^ +expr: (.*(?:\n {10,}\S.*)*)", self.read("spex.rules.yml"), re.MULTILINE))
+        named = set(re.findall(r"(?<![:\w])spex_\w+", expressions))
+        self.assertTrue(named)
+        self.assertEqual(named - there, set())
+        for name in there:
+            if not re.search(r"_(bucket|sum|count)$", name):
+                self.assertTrue(any(part in self.read("../../docs/monitoring.md") for part in (name, name.replace("spex_program_", "…_"))), name)
+
+    def test_rules(self):
+        if not shutil.which("promtool"):
+            self.skipTest("promtool (Debian's prometheus) is not there: the rules were not tested")
+        for arguments in ["check", "rules", "spex.rules.yml"], ["test", "rules", "spex.test.yml"]:
+            result = subprocess.run(["promtool", *arguments], cwd=EXAMPLES, text=True, check=False,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual(result.returncode, 0, result.stdout)
+
+
+if __name__ == "__main__":
+    Programs.spex, Programs.live, EXAMPLES = map(os.path.abspath, sys.argv[1:4])
+    EXAMPLES = os.path.join(EXAMPLES, "examples", "monitoring")
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)
