@@ -162,7 +162,8 @@ class Recorded(Traces):
         whole = self.run_spex("stats", folder, "--json")
         cut = "%.6f" % (json.loads(whole.stdout)["to"] / 2)
         counts = [self.process(folder, *part)[0]["probes"][0]["count"] for part in (("--to", cut), ("--from", cut))]
-        self.assertEqual(sum(counts), made)
+        # What was lost between two packets is shared out between the parts.
+        self.assertAlmostEqual(sum(counts), made, places=3)
         self.assertTrue(all(counts))
 
     def test_times_are_those_of_the_records(self):
