@@ -41,7 +41,7 @@ struct own_trace {
     /* The line about the end of the trace has been written. */
     bool said;
     /* A frame, and the profile that is made of such. */
-    char frame[SPEX_CONTROL_FRAME_BYTES];
+    _Alignas(uint64_t) char frame[SPEX_CONTROL_FRAME_BYTES];
     char *profile;
     size_t profile_bytes;
     size_t profile_room;

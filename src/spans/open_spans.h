@@ -135,10 +135,10 @@ static inline unsigned spex_span_matches(const struct spex_span_bucket *bucket, 
 /* Returns whether the span may be open. Most executions get their answer here where few are
  * recorded: then most buckets are empty. */
 static inline bool spex_open_spans_may_have(const struct spex_open_spans *spans, uint64_t hash) {
-    const struct spex_span_bucket *bucket = &spans->buckets[hash & spans->mask];
     uint64_t states = 0;
     if (!spans->buckets)
         return false;
+    const struct spex_span_bucket *bucket = &spans->buckets[hash & spans->mask];
     for (unsigned s = 0; s < SPEX_SPAN_SLOTS; s++)
         states |= spex_load_relaxed(&bucket->tags[s]);
     return spex_load_relaxed(&bucket->spilled) ||
