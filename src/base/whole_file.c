@@ -246,7 +246,7 @@ int spex_whole_file_open_beside(const char *target, char **name) {
 static int replace(const char *target, const void *bytes, size_t size) {
     char *name;
     int fd = spex_whole_file_open_beside(target, &name), err = fd;
-    if (fd >= 0) {
+    if (name) {
         err = write_and_close(fd, bytes, size);
         if (!err && rename(name, target) != 0)
             err = -errno;
