@@ -161,6 +161,18 @@ static void what_was_not_delivered_is_told(void **state) {
     }
 }
 
+/* The profile of another process's view, once all records are in it and it knows the clock. */
+static void ask_for_all(int fd, struct spex_profile_reader *reader) {
+    uint64_t records;
+    do {
+        records = 0;
+        assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, reader), 0);
+        for (size_t r = 0; r < reader->profile.row_count; r++)
+            records += reader->profile.rows[r].probe.records;
+    } while (records < reader->profile.process.produced - reader->profile.process.lost ||
+             reader->profile.process.ticks_per_second <= 0);
+}
+
 /* Of samples of several rates, chosen singly and in bursts. */
 static void margins_are_those_that_the_program_has(void **state) {
     static const char *const selections[] = {"request.work@3", "request.work@~30",
@@ -175,7 +187,7 @@ static void margins_are_those_that_the_program_has(void **state) {
         work(3000);
     }
     WAIT_UNTIL(status_now().consumed == status_now().produced);
-    assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, &reader), 0);
+    ask_for_all(fd, &reader);
     assert_int_equal(spex_profile_now(&own), 0);
     const struct spex_profile_row *row = &reader.profile.rows[0], *own_row = &own.rows[0];
     double margin = spex_mean_margin(&own_row->probe, own_row->values[0]);
@@ -239,18 +251,6 @@ static const struct spex_profile_row *row_of_probe(const struct spex_profile *pr
         if (profile->rows[r].probe.probe_id == id)
             return &profile->rows[r];
     return NULL;
-}
-
-/* The profile of another process's view, once all records are in it and it knows the clock. */
-static void ask_for_all(int fd, struct spex_profile_reader *reader) {
-    uint64_t records;
-    do {
-        records = 0;
-        assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, reader), 0);
-        for (size_t r = 0; r < reader->profile.row_count; r++)
-            records += reader->profile.rows[r].probe.records;
-    } while (records < reader->profile.process.produced - reader->profile.process.lost ||
-             reader->profile.process.ticks_per_second <= 0);
 }
 
 /* A ring does not say whose records it has lost; the counts of executions do. */
