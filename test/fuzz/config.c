@@ -46,10 +46,7 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
         "<configuration space=''><parameter name='a' value=''/></configuration>",
         "<configuration/>",
     };
-    if (number >= sizeof(seeds) / sizeof(seeds[0]) || strlen(seeds[number]) > room)
-        return 0;
-    memcpy(data, seeds[number], strlen(seeds[number]));
-    return strlen(seeds[number]);
+    return fuzz_text_seed(seeds, sizeof(seeds) / sizeof(seeds[0]), number, data, room);
 }
 
 const char *const fuzz_words[] = {"<configuration space='s'>",

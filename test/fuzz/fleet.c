@@ -70,10 +70,7 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
         "</instrumentation-map><qos-requirements><response-time probe='q:lat' metric='mean'"
         " at_most='1'/></qos-requirements></profiling-spec>",
     };
-    if (number >= sizeof(seeds) / sizeof(seeds[0]) || strlen(seeds[number]) > room)
-        return 0;
-    memcpy(data, seeds[number], strlen(seeds[number]));
-    return strlen(seeds[number]);
+    return fuzz_text_seed(seeds, sizeof(seeds) / sizeof(seeds[0]), number, data, room);
 }
 
 const char *const fuzz_words[] = {"<unit ",

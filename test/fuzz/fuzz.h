@@ -36,4 +36,13 @@ static inline char *fuzz_text(const uint8_t *data, size_t size) {
     return text;
 }
 
+/* fuzz_seed, where seeds are texts. */
+static inline size_t fuzz_text_seed(const char *const *seeds, size_t count, unsigned number,
+                                    uint8_t *data, size_t room) {
+    if (number >= count || strlen(seeds[number]) > room)
+        return 0;
+    memcpy(data, seeds[number], strlen(seeds[number]));
+    return strlen(seeds[number]);
+}
+
 #endif

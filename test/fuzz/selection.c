@@ -133,12 +133,8 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
         "+a,b\n++\na,,b\n,\n@5\nfile=\na:x",
     };
     size_t count = sizeof(seeds) / sizeof(seeds[0]);
-    if (number == count)
-        return many_items(data, room);
-    if (number > count || strlen(seeds[number]) > room)
-        return 0;
-    memcpy(data, seeds[number], strlen(seeds[number]));
-    return strlen(seeds[number]);
+    return number == count ? many_items(data, room)
+                           : fuzz_text_seed(seeds, count, number, data, room);
 }
 
 const char *const fuzz_words[] = {
