@@ -475,9 +475,14 @@ static int list_append(pid_t **processes, long count, pid_t process) {
     return 0;
 }
 
-/* Tries every process in /proc of which `look` says so. */
-long spex_client_list_where(bool (*look)(void *user, pid_t process), void *user,
-                            pid_t **processes) {
+static enum spex_client_look any(void *user, pid_t process) {
+    (void)user;
+    (void)process;
+    return SPEX_CLIENT_TRY;
+}
+
+/* Looks at every process in /proc. */
+long spex_client_list_where(spex_client_looker *look, void *user, pid_t **processes) {
     DIR *entries = opendir("/proc");
     const struct dirent *entry;
     long count = 0;
@@ -486,8 +491,10 @@ long spex_client_list_where(bool (*look)(void *user, pid_t process), void *user,
     while (entries && !err && (entry = readdir(entries))) {
         char *end;
         long process = strtol(entry->d_name, &end, 10);
-        bool is = !*end && process > 0 && (!look || look(user, (pid_t)process));
-        int has = is ? spex_client_has_socket((pid_t)process) : 0;
+        bool is = !*end && process > 0;
+        enum spex_client_look what = is ? look(user, (pid_t)process) : SPEX_CLIENT_LEAVE;
+        int has = what == SPEX_CLIENT_TRY ? spex_client_has_socket((pid_t)process)
+                                          : what == SPEX_CLIENT_TAKE;
         err = has > 0 ? list_append(processes, count, (pid_t)process) : has;
         count += has > 0;
     }
@@ -501,5 +508,5 @@ long spex_client_list_where(bool (*look)(void *user, pid_t process), void *user,
 }
 
 long spex_client_list(pid_t **processes) {
-    return spex_client_list_where(NULL, NULL, processes);
+    return spex_client_list_where(any, NULL, processes);
 }

@@ -106,7 +106,12 @@ int spex_client_has_socket(pid_t process);
  * not be looked at for want of descriptors or memory, or there is no /proc. */
 long spex_client_list(pid_t **processes);
 
-/* The same of those processes for which `look` returns true: others are not connected to. */
-long spex_client_list_where(bool (*look)(void *user, pid_t process), void *user, pid_t **processes);
+/* What is to become of a process: it is left out, connected to, or taken as it is. */
+enum spex_client_look { SPEX_CLIENT_LEAVE, SPEX_CLIENT_TRY, SPEX_CLIENT_TAKE };
+
+typedef enum spex_client_look spex_client_looker(void *user, pid_t process);
+
+/* The same of those processes that `look` does not leave out. */
+long spex_client_list_where(spex_client_looker *look, void *user, pid_t **processes);
 
 #endif

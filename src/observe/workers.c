@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include "observe/workers.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,23 +58,6 @@ static bool is_wanted(const struct spex_workers_of *of, pid_t process) {
     return of->name ? is_called(process, of->name) : descends_from(process, of->process);
 }
 
-/* Adds the process, if it is one of those that are looked for, to the list. 1: it is added; 0; or a
- * negative errno value. */
-static int take(const struct spex_workers_of *of, pid_t process, bool known, pid_t **processes,
-                long count) {
-    int has = 0;
-    if (is_wanted(of, process))
-        has = known ? 1 : spex_client_has_socket(process);
-    if (has <= 0)
-        return has;
-    pid_t *grown = realloc(*processes, (size_t)(count + 1) * sizeof(*grown));
-    if (!grown)
-        return -ENOMEM;
-    *processes = grown;
-    grown[count] = process;
-    return 1;
-}
-
 static bool is_among(pid_t process, const pid_t *known, long count) {
     for (long k = 0; k < count; k++)
         if (known[k] == process)
@@ -88,25 +70,18 @@ static int order_by_number(const void *a, const void *b) {
     return (one > other) - (one < other);
 }
 
-/* Tries every process in /proc. */
-static long find(const struct spex_workers_of *of, const pid_t *known, long known_count,
-                 pid_t **processes) {
-    DIR *entries = opendir("/proc");
-    const struct dirent *entry;
-    long count = 0;
-    int got = entries ? 0 : -errno;
-    while (entries && got >= 0 && (entry = readdir(entries))) {
-        char *end;
-        long process = strtol(entry->d_name, &end, 10);
-        if (*end || process <= 0)
-            continue;
-        got = take(of, (pid_t)process, is_among((pid_t)process, known, known_count), processes,
-                   count);
-        count += got > 0;
-    }
-    if (entries)
-        closedir(entries);
-    return got < 0 ? got : count;
+struct sought {
+    const struct spex_workers_of *of;
+    const pid_t *known;
+    long known_count;
+};
+
+static enum spex_client_look look(void *user, pid_t process) {
+    const struct sought *sought = user;
+    if (!is_wanted(sought->of, process))
+        return SPEX_CLIENT_LEAVE;
+    return is_among(process, sought->known, sought->known_count) ? SPEX_CLIENT_TAKE
+                                                                 : SPEX_CLIENT_TRY;
 }
 
 /* A process with a socket of its own is meant by itself. */
@@ -123,10 +98,11 @@ static long find_itself(pid_t process, pid_t **processes) {
 
 long spex_workers_find(const struct spex_workers_of *of, const pid_t *known, long known_count,
                        pid_t **processes) {
+    struct sought sought = {of, known, known_count};
     *processes = NULL;
     long count = of->wanted || of->name ? 0 : find_itself(of->process, processes);
     if (!count)
-        count = find(of, known, known_count, processes);
+        count = spex_client_list_where(look, &sought, processes);
     if (count > 1)
         qsort(*processes, (size_t)count, sizeof(**processes), order_by_number);
     if (count <= 0) {

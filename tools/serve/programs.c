@@ -135,13 +135,13 @@ static void process_follow(struct spex_programs *programs, pid_t pid, uint64_t n
 
 /* Whether a process is to be tried. Most of them have no spex: one that was tried a few times, so
  * that it had the time to start spex, is tried again with all others only. */
-static bool is_to_be_tried(void *user, pid_t process) {
+static enum spex_client_look is_to_be_tried(void *user, pid_t process) {
     struct spex_programs *programs = user;
     uint8_t *tries = &programs->tries[(unsigned)process % SPEX_PROGRAMS_TRIES];
     if (*tries == TRIES || spex_programs_find(programs, process))
-        return false;
+        return SPEX_CLIENT_LEAVE;
     ++*tries;
-    return spex_wanted_has(programs->wanted, process);
+    return spex_wanted_has(programs->wanted, process) ? SPEX_CLIENT_TRY : SPEX_CLIENT_LEAVE;
 }
 
 void spex_programs_look(struct spex_programs *programs, uint64_t now_ns) {
