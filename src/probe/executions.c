@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
 #include "probe/executions.h"
+
+#include <stdbool.h>
+#include <time.h>
 
 #include <spex/atomic.h>
 
@@ -44,4 +48,56 @@ void spex_threads_add_executions(uint64_t *sums, uint32_t sites) {
             if (spex_load_relaxed(&thread->executed[site]))
                 sums[site] += spex_sampler_executions(thread, site);
     }
+}
+
+/* Reservoir sampling (Vitter, ACM TOMS 11:1, 1985, algorithm R): each thread is chosen with the same
+ * probability, though their number is known only at the end. */
+void spex_threads_choose(struct spex_thread_set *set, struct spex_random *random) {
+    set->count = set->of = 0;
+    for (uint32_t t = 0; t < spex_threads_used(); t++) {
+        uint32_t id = spex_load_relaxed(&spex_threads_state(t)->thread_id);
+        if (!id)
+            continue;
+        uint32_t at = set->of++ < SPEX_THREADS_CHOSEN
+                          ? set->count++
+                          : (uint32_t)((spex_random_next(random) >> 32) * set->of >> 32);
+        if (at >= SPEX_THREADS_CHOSEN)
+            continue;
+        set->states[at] = t;
+        set->ids[at] = id;
+    }
+}
+
+/* Returns the CPU clock of a thread by Linux's numbering. Unlike the clock of the process it is up
+ * to date while the thread runs on another CPU. */
+static clockid_t thread_clock(uint32_t thread_id) {
+    enum { PER_THREAD = 4, SCHEDULER = 2 };
+    return (clockid_t)(~thread_id << 3 | PER_THREAD | SCHEDULER);
+}
+
+/* Whether the thread of a set still has its state. */
+static bool is_there(const struct spex_thread_set *set, uint32_t at) {
+    return spex_load_relaxed(&spex_threads_state(set->states[at])->thread_id) == set->ids[at];
+}
+
+/* *threads is the sum of the cubes of the thread ids, which differs for different sets of threads
+ * in all likelihood. */
+void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *ns, uint64_t *threads) {
+    *ns = *threads = 0;
+    for (uint32_t i = 0; i < set->count; i++) {
+        struct timespec time;
+        uint64_t id = set->ids[i];
+        if (!is_there(set, i) || clock_gettime(thread_clock(set->ids[i]), &time) != 0)
+            continue;
+        *ns += (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+        *threads += id * id * id;
+    }
+}
+
+uint64_t spex_threads_executions_of(const struct spex_thread_set *set, uint32_t site) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < set->count; i++)
+        if (is_there(set, i))
+            sum += spex_sampler_executions(spex_threads_state(set->states[i]), site);
+    return sum;
 }

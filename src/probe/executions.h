@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* How often threads have executed sites, by their words and totals (sampler.h). `site` is an index.
- * Any thread may call these functions. */
+/* How often threads have executed sites, by their words and totals (sampler.h), and the CPU time that
+ * they have used. `site` is an index. Any thread may call these functions. */
 #ifndef SPEX_PROBE_EXECUTIONS_H
 #define SPEX_PROBE_EXECUTIONS_H
 
 #include <stdint.h>
 
 #include <spex/site.h>
+
+#include "base/random.h"
 
 struct spex_thread;
 
@@ -28,5 +30,25 @@ uint64_t spex_threads_executions(uint32_t site);
 
 /* Adds the executions by all threads to sums[site], for each site below `sites`. */
 void spex_threads_add_executions(uint64_t *sums, uint32_t sites);
+
+/* Threads whose clocks are read: each takes a system call. */
+#define SPEX_THREADS_CHOSEN 64
+
+/* Threads that had a state when they were chosen: `count` of `of` threads. */
+struct spex_thread_set {
+    uint32_t count, of;
+    uint32_t states[SPEX_THREADS_CHOSEN];
+    uint32_t ids[SPEX_THREADS_CHOSEN];
+};
+
+/* Chooses all threads that have a state now, or SPEX_THREADS_CHOSEN of them at random. */
+void spex_threads_choose(struct spex_thread_set *set, struct spex_random *random);
+
+/* Sets *ns to the CPU time of those of the threads that have not ended, and *threads to a number
+ * that identifies these. */
+void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *ns, uint64_t *threads);
+
+/* Returns the executions of the site by those of the threads that have not ended. */
+uint64_t spex_threads_executions_of(const struct spex_thread_set *set, uint32_t site);
 
 #endif

@@ -282,33 +282,6 @@ const struct spex_thread *spex_threads_state(uint32_t index) {
     return spex_load_relaxed(&thread_pool.states[index]);
 }
 
-/* Returns the CPU clock of a thread by Linux's numbering. Unlike the clock of the process it is up
- * to date while the thread runs on another CPU. */
-static clockid_t thread_clock(uint32_t thread_id) {
-    enum { PER_THREAD = 4, SCHEDULER = 2 };
-    return (clockid_t)(~thread_id << 3 | PER_THREAD | SCHEDULER);
-}
-
-/* *threads is the sum of the cubes of the thread ids, which differs for different sets of threads
- * in all likelihood. */
-bool spex_threads_cpu_ns(uint64_t *ns, uint64_t *threads) {
-    enum { ASKED_MAX = 64 };
-    uint64_t sum = 0, set = 0, asked = 0;
-    for (uint32_t t = 0; t < spex_threads_used(); t++) {
-        uint32_t id = spex_load_relaxed(&spex_threads_state(t)->thread_id);
-        struct timespec time;
-        if (!id || clock_gettime(thread_clock(id), &time) != 0)
-            continue;
-        if (++asked > ASKED_MAX)
-            return false;
-        sum += (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-        set += (uint64_t)id * id * id;
-    }
-    *ns = sum;
-    *threads = set;
-    return true;
-}
-
 uint32_t spex_threads_used(void) {
     return spex_load_acquire(&thread_pool.used); /* T6 (T5): the states below it */
 }

@@ -110,11 +110,6 @@ static inline void spex_thread_opened(struct spex_thread *thread, uint64_t begin
  * in it. Any thread. */
 const struct spex_thread *spex_threads_state(uint32_t index);
 
-/* Sets *ns to the CPU time of all threads that have a state now, and *threads to a number that
- * identifies this set of threads. Returns false when there are more than 64 threads: each takes a
- * system call. Any thread. */
-bool spex_threads_cpu_ns(uint64_t *ns, uint64_t *threads);
-
 /* Sets the seed, not 0, for the gaps of threads to come; spex_threads_init and spex_start keep it.
  * For tests that must have the same result each time. */
 void spex_threads_seed(uint64_t seed);

@@ -6,6 +6,7 @@
 #include "rate/accounts.h"
 
 #include <math.h>
+#include <string.h>
 #include <time.h>
 
 #include <spex/spex.h>
@@ -14,7 +15,7 @@
 #include "collect/collector.h"
 #include "collect/metrics.h"
 #include "kernels/sampling_budget.h"
-#include "probe/threads.h"
+#include "probe/executions.h"
 #include "profile/profile.h"
 #include "rate/controller_state.h"
 #include "ring/probe_type.h"
@@ -39,6 +40,10 @@
 /* Share of the former sums that is forgotten with each interval. */
 #define FORGOTTEN 0.25
 
+/* Seconds for which the same threads tell the progress where there are more than those. A session of
+ * experiments is shorter. */
+#define CHOSEN_SECONDS 10.0
+
 /* A record that was measured to cost less than a skipped execution, by noise, adds nothing. */
 bool spex_accounts_type_costs(uint32_t type, double *skip, double *report) {
     struct spex_cost cost;
@@ -55,11 +60,17 @@ bool spex_accounts_calibrated_costs(uint32_t first, double *skip, double *report
     if (spex_groups_is(first))
         return spex_groups_costs(first, skip, report);
     uint32_t type = spex_site_info(first)->probe_type;
+    const struct spex_controlled *probe = &spex_controller.probes[first];
+    return spex_controlled_is_drawn(probe) ? spex_accounts_costs_drawn(first, skip, report)
+                                           : spex_accounts_type_costs(type, skip, report);
+}
+
+bool spex_accounts_costs_drawn(uint32_t first, double *skip, double *report) {
+    uint32_t type = spex_site_info(first)->probe_type;
     if (!spex_accounts_type_costs(type, skip, report))
         return false;
     double drawn = spex_cost_drawn(type) / spex_controller.tick_rate - *skip;
-    if (spex_controller.probes[first].period > 1 && drawn > *report)
-        *report = drawn;
+    *report = fmax(*report, drawn);
     return true;
 }
 
@@ -184,17 +195,56 @@ static double cost_of_skipping(uint32_t sites, double seconds) {
     return sum;
 }
 
+static bool all_are_chosen(void) {
+    return spex_controller.threads.count == spex_controller.threads.of;
+}
+
+bool spex_accounts_choose_threads(void) {
+    if (all_are_chosen() || spex_controller.now >= spex_controller.chosen_until) {
+        spex_threads_choose(&spex_controller.threads, &spex_controller.random);
+        spex_controller.chosen_until = spex_controller.now + CHOSEN_SECONDS;
+    }
+    return all_are_chosen();
+}
+
+double spex_accounts_part_chosen(void) {
+    const struct spex_thread_set *set = &spex_controller.threads;
+    return set->count ? (double)set->count / set->of : 1;
+}
+
+/* Counts what the chosen threads have executed of each probe, by the index of its first site. Groups
+ * are not counted: passes are known of all threads together. */
+static void count_of_chosen(uint64_t *counts) {
+    memset(counts, 0, spex_sites_count() * sizeof(*counts));
+    for (uint32_t i = 0; i < spex_sites_count(); i++)
+        if (!spex_site_is_region(spex_site_info(i)))
+            counts[spex_site_info(i)->probe] +=
+                spex_threads_executions_of(&spex_controller.threads, i);
+}
+
+/* Clocks are read last: if a thread has ended before that, they tell so. */
+void spex_accounts_read_progress(struct spex_progress *progress) {
+    progress->executions = spex_controller.executions;
+    if (!all_are_chosen()) {
+        count_of_chosen(spex_controller.chosen_executions);
+        progress->executions = spex_controller.chosen_executions;
+    }
+    progress->part = spex_accounts_part_chosen();
+    spex_threads_cpu_ns(&spex_controller.threads, &progress->cpu_ns, &progress->threads);
+}
+
 /* Reads what the program's threads have used, where that is of use. Returns how many CPUs that was
  * in `seconds`; negative: not known. */
 static double note_progress(double seconds) {
     const struct spex_progress before = spex_controller.progress;
     struct spex_progress *now = &spex_controller.progress;
     *now = (struct spex_progress){.executions = spex_controller.executions};
-    if ((spex_controller.sliced || spex_controller.trying) &&
-        !spex_threads_cpu_ns(&now->cpu_ns, &now->threads))
-        now->cpu_ns = 0;
+    if (spex_controller.sliced || spex_controller.trying) {
+        spex_accounts_choose_threads();
+        spex_accounts_read_progress(now);
+    }
     bool known = before.cpu_ns && now->cpu_ns && now->threads == before.threads && seconds > 0;
-    return known ? (double)spex_grown(before.cpu_ns, now->cpu_ns) / 1e9 / seconds : -1;
+    return known ? (double)spex_grown(before.cpu_ns, now->cpu_ns) / 1e9 / seconds / now->part : -1;
 }
 
 /* Books the difference between the counted cost and the assumed one. */
@@ -267,7 +317,7 @@ void spex_accounts_expect(size_t count) {
         const struct spex_rate_class *class = &spex_controller.classes[c];
         uint32_t first = spex_controller.firsts[c];
         const struct spex_controlled *probe = &spex_controller.probes[first];
-        double made = probe->frequency / (probe->period ? probe->period : 1);
+        double made = probe->frequency / spex_controlled_period(probe);
         double skipping = class->frequency * class->detect_cost;
         if (spex_groups_is(first)) {
             spex_groups_expect(first, made, spex_controlled_factor(probe), skipping, rings);

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rate/experiment.h"
+
 /* Seconds for an execution without a record, and the additional seconds for a record, by
  * calibration. False, and both 0: not known, as is the length of a tick in the first
  * milliseconds. */
@@ -17,7 +19,10 @@ bool spex_accounts_type_costs(uint32_t type, double *skip, double *report);
  * records, which costs more. `first`: its first site. */
 bool spex_accounts_calibrated_costs(uint32_t first, double *skip, double *report);
 
-/* The same, corrected by what experiments have found. */
+/* The same as if chance chose the probe's records. */
+bool spex_accounts_costs_drawn(uint32_t first, double *skip, double *report);
+
+/* The costs of spex_accounts_calibrated_costs, corrected by what experiments have found. */
 bool spex_accounts_probe_costs(uint32_t first, double *skip, double *report);
 
 /* What plans go by: the same, and more as long as experiments have found nothing, since executions
@@ -69,6 +74,17 @@ void spex_groups_expect(uint32_t group, double records, double factor, double sk
 /* Updates what records of each type cost on average, and what executions without a record they
  * stand for, by the first `count` classes of a decision. */
 void spex_accounts_expect(size_t count);
+
+/* Chooses the threads that tell the program's progress: all while there are not too many, so that one
+ * that has come is noticed, otherwise others from time to time. Returns whether these are all. */
+bool spex_accounts_choose_threads(void);
+
+/* Returns the part of all threads that they are. */
+double spex_accounts_part_chosen(void);
+
+/* Reads what the chosen threads have done. Where these are all, their executions must have been
+ * counted. */
+void spex_accounts_read_progress(struct spex_progress *progress);
 
 /* Updates how many CPUs the program keeps busy. */
 void spex_accounts_note_cpus(void);

@@ -65,6 +65,7 @@ static void buffers_free(void) {
     free(spex_controller.subjects);
     free(spex_controller.firsts);
     free(spex_controller.executions);
+    free(spex_controller.chosen_executions);
     free(spex_controller.workspace);
     memset(&spex_controller, 0, sizeof(spex_controller));
 }
@@ -78,10 +79,13 @@ static int buffers_allocate(void) {
     spex_controller.subjects = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.subjects));
     spex_controller.firsts = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.firsts));
     spex_controller.executions = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.executions));
+    spex_controller.chosen_executions =
+        calloc(SPEX_MAX_SITES, sizeof(*spex_controller.chosen_executions));
     spex_controller.workspace = malloc(workspace ? workspace : 1);
     return spex_controller.probes && spex_controller.classes && spex_controller.decisions &&
                    spex_controller.subjects && spex_controller.firsts &&
-                   spex_controller.executions && spex_controller.workspace
+                   spex_controller.executions && spex_controller.chosen_executions &&
+                   spex_controller.workspace
                ? 0
                : -ENOMEM;
 }
@@ -179,7 +183,6 @@ static void note_demand(uint32_t first, struct spex_controlled *probe,
  * over, since nothing is known of its cost. */
 static void probe_first_measured(struct spex_controlled *probe, uint64_t count) {
     spex_controlled_measure_from_now(probe, count);
-    probe->selected = true;
     probe->trying = true;
     probe->since = spex_controller.now;
 }
@@ -206,6 +209,7 @@ static bool probe_make_class(uint32_t first, struct spex_probe_state state,
         return false;
     if (!probe->selected)
         probe_first_measured(probe, count);
+    probe->selected = state.selected;
     if (probe->held.until > spex_controller.now) {
         spex_controlled_is_held(probe);
         spex_controller.sliced++;

@@ -12,6 +12,7 @@
 
 #include "base/hold_off.h"
 #include "base/random.h"
+#include "probe/executions.h"
 #include "rate/budget.h"
 #include "rate/experiment.h"
 #include "rate/polling.h"
@@ -58,8 +59,8 @@ struct spex_grouped {
 
 /* State of a probe, by the index of its first site, or of a group. */
 struct spex_controlled {
-    /* It was selected at the last decision. */
-    bool selected;
+    /* The period of the user's selection at the last decision; 0: it was not selected. */
+    uint32_t selected;
     /* `measured` and `count` are set. */
     bool seen;
     /* When the probe's frequency was last measured, in seconds since the controller began. */
@@ -135,6 +136,11 @@ struct spex_controller {
     double next_weight;
     /* What the program had done at the last decision; `cpu_ns` 0: it is not known. */
     struct spex_progress progress;
+    /* The threads that tell it, which are chosen anew when there are more than those and the time is
+     * over; and what these have executed. */
+    struct spex_thread_set threads;
+    double chosen_until;
+    uint64_t *chosen_executions;
     /* CPUs that the program's threads with probes have used between the last two decisions;
      * negative: not known. */
     double running;
@@ -205,6 +211,17 @@ static inline double spex_controlled_factor(const struct spex_controlled *probe)
     return probe->factor > 0           ? probe->factor
            : spex_controller.found > 1 ? spex_controller.found
                                        : 1;
+}
+
+/* The period in force while the probe is on. */
+static inline uint32_t spex_controlled_period(const struct spex_controlled *probe) {
+    uint32_t longer = probe->period > probe->selected ? probe->period : probe->selected;
+    return longer ? longer : 1;
+}
+
+/* Whether chance chooses records, as where the controller has lengthened a period. */
+static inline bool spex_controlled_is_drawn(const struct spex_controlled *probe) {
+    return probe->period > 1 && probe->period > probe->selected;
 }
 
 /* Whether a group has the index. Known once executions have been counted. */

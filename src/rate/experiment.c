@@ -80,6 +80,9 @@ static struct {
     uint32_t firsts[GROUP_MAX]; /* first sites of the group */
     size_t group_count;
     struct spex_subject witness;
+    /* The group is one probe, which is the witness, too, and has the longer period instead of being
+     * off. Its `cost` is what that saves. */
+    bool alone;
     double share;
     /* The slice that runs; SLICES: a first slice that belongs to no figure. */
     unsigned slice;
@@ -133,10 +136,10 @@ static int by_spending(const void *a, const void *b) {
 
 /* The most frequent of the subjects behind the first `count`; NULL: none is frequent enough. */
 static const struct spex_subject *witness_behind(const struct spex_subject *subjects, size_t all_of,
-                                                 size_t count) {
+                                                 size_t count, double part) {
     const struct spex_subject *found = NULL;
     for (size_t s = count; s < all_of; s++)
-        if (subjects[s].frequency >= WITNESS_FREQUENCY &&
+        if (subjects[s].frequency * part >= WITNESS_FREQUENCY &&
             (!found || subjects[s].frequency > found->frequency))
             found = &subjects[s];
     return found;
@@ -144,12 +147,13 @@ static const struct spex_subject *witness_behind(const struct spex_subject *subj
 
 /* Makes the group of the dearest subjects, and leaves a witness. `subjects` are sorted by cost.
  * False: there is no group that is worth a session. */
-static bool session_choose_group(struct spex_subject *subjects, size_t count, double total) {
+static bool session_choose_group(const struct spex_subject *subjects, size_t count, double total,
+                                 double part) {
     double sum = 0;
     const struct spex_subject *witness = NULL;
     session.group_count = 0;
     for (size_t s = 0; s < count && s < GROUP_MAX && sum < total * GROUP_SHARE; s++) {
-        const struct spex_subject *next = witness_behind(subjects, count, s + 1);
+        const struct spex_subject *next = witness_behind(subjects, count, s + 1, part);
         if (!next)
             break;
         witness = next;
@@ -164,11 +168,44 @@ static bool session_choose_group(struct spex_subject *subjects, size_t count, do
     return sum >= COST_LEAST * session.share;
 }
 
+/* Makes a group of the dearest subject alone. False: that is not worth a session. */
+static bool session_choose_alone(const struct spex_subject *dearest, double part) {
+    double saved = dearest->frequency * (dearest->cost - dearest->sparse_cost);
+    if (!dearest->sparse_period || dearest->frequency * part < WITNESS_FREQUENCY ||
+        saved < COST_LEAST * session.share)
+        return false;
+    session.alone = true;
+    session.witness = session.group[0] = *dearest;
+    session.group[0].cost -= dearest->sparse_cost;
+    session.firsts[0] = dearest->first;
+    session.group_count = 1;
+    return true;
+}
+
+/* Whether what rounds the witness's count alone is an error above what a session is to have. */
+static bool witness_is_coarse(const struct spex_subject *witness, double part) {
+    double witnessed = witness->frequency * part * SLICE_SECONDS;
+    return WITNESS_ROUNDING > PRECISION * session.share * witnessed;
+}
+
+/* Chooses a group with a witness, or, where that is another way or a better one, the dearest subject
+ * alone. False: nothing is worth a session. */
+static bool session_choose(struct spex_subject *subjects, size_t count, double total, double part) {
+    session.alone = false;
+    bool found = session_choose_group(subjects, count, total, part);
+    bool coarse = !found || (witness_is_coarse(&session.witness, part) &&
+                             session.witness.frequency < subjects[0].frequency);
+    return (coarse && session_choose_alone(&subjects[0], part)) || found;
+}
+
 /* Switches the probes of the group off, or on with their periods. */
 static void switch_group(bool off) {
     session.off = off;
-    for (size_t g = 0; g < session.group_count; g++)
-        spex_probe_throttle(session.group[g].first, off ? SPEX_SITE_HELD : session.group[g].period);
+    for (size_t g = 0; g < session.group_count; g++) {
+        const struct spex_subject *subject = &session.group[g];
+        uint32_t sparse = session.alone ? subject->sparse_period : SPEX_SITE_HELD;
+        spex_probe_throttle(subject->first, off ? sparse : subject->period);
+    }
 }
 
 /* Begins a slice. Without `progress` the slice belongs to no figure. */
@@ -194,13 +231,13 @@ static void session_recall(void) {
     memcpy(session.known.firsts, session.firsts, bytes);
 }
 
-/* There must be a witness besides the group, so that one probe alone allows no session. */
+/* With a witness besides the group, if there is one. */
 bool spex_experiment_begin(const struct spex_subject *subjects, size_t count, double share,
-                           double now) {
+                           double part, double now) {
     double total = 0;
     for (size_t s = 0; s < count; s++)
         total += subject_spending(&subjects[s]);
-    if (session.running || now < session.next || total < COST_LEAST * share || count < 2)
+    if (session.running || now < session.next || total < COST_LEAST * share || !count)
         return false;
     struct spex_subject *sorted = malloc(count * sizeof(*sorted));
     if (!sorted)
@@ -208,7 +245,7 @@ bool spex_experiment_begin(const struct spex_subject *subjects, size_t count, do
     memcpy(sorted, subjects, count * sizeof(*sorted));
     qsort(sorted, count, sizeof(*sorted), by_spending);
     session.share = share;
-    session.running = session_choose_group(sorted, count, total);
+    session.running = session_choose(sorted, count, total, part);
     free(sorted);
     if (!session.running) {
         session.next = now + INTERVAL_AGAIN;
@@ -266,8 +303,9 @@ static void slice_end(double now, const struct spex_progress *progress) {
     double witnessed = (double)(executions[session.witness.first] - session.witnessed);
     double executed = (double)(executions[session.group[0].first] - session.executed[0]);
     double passed = now - session.slice_begun;
-    session.spoilt |= has_changed(&session.witness, witnessed, passed) ||
-                      (!session.off && has_changed(&session.group[0], executed, passed));
+    session.spoilt |=
+        progress->part >= 1 && (has_changed(&session.witness, witnessed, passed) ||
+                                (!session.off && has_changed(&session.group[0], executed, passed)));
     if (!(seconds > 0) || !(witnessed > 0) || progress->threads != session.threads)
         session.spoilt = true;
     if (session.spoilt)

@@ -5,6 +5,10 @@
  * Calibration measures a probe in a loop of its own; in a program whose instructions overlap with
  * cache misses an execution may cost several times as much.
  *
+ * Where no other probe can be the witness, the dearest is its own: instead of off it is on with a
+ * longer period. So it tells what its records cost; what executions without one cost is taken to
+ * be as many times what was calibrated.
+ *
  * Of a probe that is in slices of the time these tell the same, without a session: the program is
  * slower in a slice than in the hold-offs before and after it.
  *
@@ -26,6 +30,10 @@ struct spex_subject {
     double frequency;
     /* Calibrated seconds an execution, the share of executions that make records included. */
     double cost;
+    /* A longer period, and the cost with it, for a session without a witness; 0: there can be
+     * none. */
+    uint32_t sparse_period;
+    double sparse_cost;
 };
 
 /* Result of a session about a group of probes. */
@@ -40,17 +48,18 @@ struct spex_finding {
 void spex_experiment_reset(uint64_t seed);
 
 /* Begins a session if there is reason for one. `share`: seconds a second that all probes may take.
- * False: no session has begun. */
+ * `part`: that of spex_progress. False: no session has begun. */
 bool spex_experiment_begin(const struct spex_subject *subjects, size_t count, double share,
-                           double now);
+                           double part, double now);
 
 bool spex_experiment_running(void);
 
 /* Seconds until the next step is due, while a session runs. */
 double spex_experiment_due(double now);
 
-/* The program's progress, for the next step. */
+/* The program's progress, for the next step: that of all its threads, or of some. */
 struct spex_progress {
+    double part;                /* of the threads; below 1, frequencies are of others, too */
     uint64_t cpu_ns;            /* CPU time of the program's threads */
     uint64_t threads;           /* changes when the set of threads changes */
     const uint64_t *executions; /* of each probe, by the index of its first site */

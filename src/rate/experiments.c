@@ -6,7 +6,6 @@
 #include "rate/experiments.h"
 
 #include "collect/metrics.h"
-#include "probe/threads.h"
 #include "rate/accounts.h"
 #include "rate/controller_state.h"
 #include "site/registry.h"
@@ -32,6 +31,9 @@
 #define SURE_CHEAPER   2.0
 #define FINDING_WEIGHT 0.6
 #define FINDING_LEAST  1.25
+
+/* A session without a witness makes the period so many times as long. */
+#define SPARSER 4
 
 /* With a smaller standard error a factor is known, be it 1. */
 #define FINDING_KNOWN 1.0
@@ -83,35 +85,68 @@ bool spex_experiments_rush(void) {
            tokens < spex_controller.decided_tokens - SURPRISE_SECONDS * steady;
 }
 
+static void count_all(void) {
+    spex_metrics_executions(spex_controller.executions);
+    spex_groups_count(spex_controller.executions);
+}
+
+/* Goes on with the session. True: it is over. Executions of all threads are counted at its end, and
+ * before where all threads are chosen: counting those of a thousand takes long. */
+static bool session_step(struct spex_finding *finding) {
+    struct spex_progress progress;
+    bool all = spex_accounts_choose_threads();
+    if (all)
+        count_all();
+    spex_accounts_read_progress(&progress);
+    bool over = spex_experiment_step(spex_controller.now, &progress, finding);
+    if (over && !all)
+        count_all();
+    return over;
+}
+
 /* A pass that comes too early for the next slice only keeps decisions away. */
 bool spex_experiments_pass(void) {
-    struct spex_progress progress = {.executions = spex_controller.executions};
     struct spex_finding finding = {.count = 0};
     if (!spex_experiment_running())
         return spex_controller.now < spex_controller.waiting_until;
     bool rush = spex_experiments_rush() || spex_controller.trying;
     if (!rush && spex_experiment_due(spex_controller.now) > 0)
         return true;
-    spex_metrics_executions(spex_controller.executions);
-    spex_groups_count(spex_controller.executions);
-    if (rush || !spex_threads_cpu_ns(&progress.cpu_ns, &progress.threads))
+    if (rush) {
+        count_all();
         spex_experiment_abort(spex_controller.now);
-    else if (!spex_experiment_step(spex_controller.now, &progress, &finding))
+    } else if (!session_step(&finding)) {
         return true;
+    }
     take_finding(&finding);
     session_over();
     return true;
 }
 
+/* Sets the longer period that the probe may have in a session without a witness, unless that saves
+ * nothing. Passes of a group are not counted well enough. */
+static void subject_make_sparse(struct spex_subject *subject, double period) {
+    double skip, report;
+    if (spex_groups_is(subject->first) || period * SPARSER > SPEX_GAP_PERIOD_MAX)
+        return;
+    spex_accounts_costs_drawn(subject->first, &skip, &report);
+    double cost = skip + report / (period * SPARSER);
+    if (cost >= subject->cost)
+        return;
+    subject->sparse_period = (uint32_t)period * SPARSER;
+    subject->sparse_cost = cost;
+}
+
 /* False: nothing is known of its cost. */
 static bool subject_of(uint32_t first, struct spex_subject *subject) {
     const struct spex_controlled *probe = &spex_controller.probes[first];
-    double skip, report;
+    double skip, report, period = spex_controlled_period(probe);
     bool known = spex_accounts_calibrated_costs(first, &skip, &report);
     *subject = (struct spex_subject){.first = first,
                                      .period = probe->period,
                                      .frequency = probe->frequency,
-                                     .cost = skip + report / (probe->period ? probe->period : 1)};
+                                     .cost = skip + report / period};
+    subject_make_sparse(subject, period);
     return known;
 }
 
@@ -122,6 +157,7 @@ static size_t subjects_of(size_t count) {
         uint32_t first = spex_controller.firsts[c];
         struct spex_controlled *probe = &spex_controller.probes[first];
         if (probe->held.until > 0 || probe->trying || probe->period == SPEX_SITE_POLLED ||
+            (spex_groups_is(first) && spex_accounts_part_chosen() < 1) ||
             !subject_of(first, &spex_controller.subjects[subjects]))
             continue;
         spex_controlled_uncounted(probe);
@@ -145,6 +181,8 @@ void spex_experiments_begin(size_t classes) {
     double share = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
     if (spex_controller.budget.tokens >= 0 && !spex_controller.trying &&
         spex_experiment_begin(spex_controller.subjects, subjects_of(classes), share,
-                              spex_controller.now))
+                              spex_accounts_part_chosen(), spex_controller.now)) {
         spex_controller.session_ns = spex_controller.collectors_ns;
+        spex_controller.chosen_until = 0;
+    }
 }

@@ -107,7 +107,7 @@ double spex_modes_reserved(void) {
 static double execution_cost(uint32_t first, const struct spex_controlled *probe) {
     double skip, report;
     spex_accounts_probe_costs(first, &skip, &report);
-    return skip + report / (probe->period ? probe->period : 1);
+    return skip + report / spex_controlled_period(probe);
 }
 
 double spex_mode_cost(uint32_t first, const struct spex_controlled *probe) {
@@ -179,7 +179,7 @@ static double slice_plan(uint32_t first, struct spex_controlled *probe) {
     double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
     double skip, report, allowed = spex_modes_reserved() / spex_controller.sliced;
     spex_accounts_careful_costs(first, &skip, &report);
-    double cost = probe->fresh * (skip + report / (probe->period ? probe->period : 1));
+    double cost = probe->fresh * (skip + report / spex_controlled_period(probe));
     probe->taken = spex_mode_cost(first, probe);
     probe->taken_mean = probe->frequency * execution_cost(first, probe);
     double last = probe->tried > 0 ? spex_controller.now - probe->tried : SLICE_SECONDS;

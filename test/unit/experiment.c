@@ -15,7 +15,7 @@
 #include "site/registry.h"
 #include "site/selection/selection.h"
 
-enum { PROBES = 4, STEPS_MAX = 100000 };
+enum { PROBES = 4, STEPS_MAX = 100000, PERIOD = 20, SPARSE_PERIOD = 80 };
 
 static const char name_text[] = "experiment.c";
 static struct spex_site sites[PROBES];
@@ -24,6 +24,7 @@ static struct spex_site sites[PROBES];
 struct program {
     double rates[PROBES]; /* executions an operation */
     double costs[PROBES]; /* seconds an execution, truly */
+    double record;        /* seconds a record of the first probe, which has a period of PERIOD */
     double operation;     /* seconds without any probe */
     double noise;         /* of a step's speed */
     double drift;         /* it becomes so much slower in a second */
@@ -69,13 +70,20 @@ static double normal(void) {
     return sum - 6;
 }
 
+/* Seconds that an execution takes with the period that the site has now. */
+static double cost_of(unsigned p) {
+    const struct spex_probe_state state = spex_probe_state(first_of(p), 0);
+    double record = p == 0 ? world.program.record : 0;
+    return world.program.costs[p] + record / fmax(state.sampling.period, PERIOD);
+}
+
 /* A millisecond or so of a program that is always at work. */
 static void run(double seconds) {
     const struct program *program = &world.program;
     double operation = program->operation * (1 + program->drift * world.now);
     for (unsigned p = 0; p < PROBES; p++)
         if (spex_probe_state(first_of(p), 0).sites_on)
-            operation += program->rates[p] * program->costs[p];
+            operation += program->rates[p] * cost_of(p);
     double done = seconds / operation * exp(program->noise * normal());
     world.now += seconds;
     if (program->asleep)
@@ -98,12 +106,19 @@ static bool start(double believed, double share) {
     struct spex_subject subjects[PROBES];
     double operation = world.program.operation;
     for (unsigned p = 0; p < PROBES; p++)
-        operation += world.program.rates[p] * world.program.costs[p];
+        operation += world.program.rates[p] * cost_of(p);
     for (unsigned p = 0; p < PROBES; p++)
         subjects[p] = (struct spex_subject){.first = first_of(p),
                                             .frequency = world.program.rates[p] / operation,
-                                            .cost = world.program.costs[p] * believed};
-    return spex_experiment_begin(subjects, PROBES, share, world.now);
+                                            .cost = cost_of(p) * believed};
+    if (world.program.record > 0) {
+        spex_probe_throttle(first_of(0), PERIOD);
+        subjects[0].period = PERIOD;
+        subjects[0].sparse_period = SPARSE_PERIOD;
+        subjects[0].sparse_cost =
+            (world.program.costs[0] + world.program.record / SPARSE_PERIOD) * believed;
+    }
+    return spex_experiment_begin(subjects, PROBES, share, 1, world.now);
 }
 
 /* Whether the session came to an end. */
@@ -113,8 +128,8 @@ static bool finish(struct spex_finding *finding) {
         run(0.001);
         for (uint32_t i = 0; i < spex_sites_count(); i++)
             executions[i] = (uint64_t)world.executions[i];
-        const struct spex_progress progress = {.cpu_ns = (uint64_t)(world.cpu * 1e9),
-                                               .executions = executions};
+        const struct spex_progress progress = {
+            .part = 1, .cpu_ns = (uint64_t)(world.cpu * 1e9), .executions = executions};
         if (spex_experiment_step(world.now, &progress, finding))
             return true;
     }
@@ -193,6 +208,56 @@ static void without_a_witness_there_is_none(void **state) {
     expect_all_on();
 }
 
+/* One probe alone, by its records; also where another one is executed too seldom. */
+static const struct program alone = {
+    .rates = {16, 0.0005, 0, 0},
+    .costs = {1e-9, 5e-9, 5e-9, 5e-9},
+    .record = 60e-9,
+    .operation = 1e-6,
+    .noise = 0.02,
+};
+
+static void a_probe_alone_tells_what_records_cost(void **state) {
+    static const double beliefs[] = {0.15, 0.5, 1, 2};
+    (void)state;
+    for (size_t b = 0; b < COUNT_OF(beliefs); b++) {
+        for (uint64_t seed = 1; seed <= 20; seed++) {
+            struct spex_finding finding;
+            begin(alone, seed);
+            assert_true(start(beliefs[b], 0.05));
+            assert_true(finish(&finding));
+            expect_all_on();
+            assert_int_equal(finding.count, 1);
+            assert_int_equal(finding.firsts[0], first_of(0));
+            assert_true(fabs(finding.factor * beliefs[b] - 1) < 0.35);
+            assert_int_equal(spex_probe_state(first_of(0), 0).sampling.period, PERIOD);
+            spex_probe_throttle(first_of(0), 0);
+        }
+    }
+}
+
+/* In no slice it is off. */
+static void a_probe_alone_stays_on(void **state) {
+    uint64_t executions[SPEX_MAX_SITES];
+    struct spex_finding finding = {0};
+    unsigned sparse = 0, steps = 0;
+    (void)state;
+    begin(alone, 1);
+    assert_true(start(1, 0.05));
+    for (bool ended = false; !ended; steps++) {
+        run(0.001);
+        for (uint32_t i = 0; i < spex_sites_count(); i++)
+            executions[i] = (uint64_t)world.executions[i];
+        const struct spex_progress progress = {
+            .part = 1, .cpu_ns = (uint64_t)(world.cpu * 1e9), .executions = executions};
+        ended = spex_experiment_step(world.now, &progress, &finding);
+        assert_int_equal(spex_probe_state(first_of(0), 0).sites_on, 1);
+        sparse += spex_probe_state(first_of(0), 0).sampling.period == SPARSE_PERIOD;
+    }
+    assert_in_range(sparse, steps / 3, steps * 2 / 3);
+    spex_probe_throttle(first_of(0), 0);
+}
+
 static void what_costs_next_to_nothing_is_not_tried(void **state) {
     (void)state;
     begin(busy, 1);
@@ -219,8 +284,8 @@ static void an_abort_leaves_all_on(void **state) {
     struct spex_finding finding;
     for (int step = 0; step < 30; step++) {
         run(0.001);
-        const struct spex_progress progress = {.cpu_ns = (uint64_t)(world.cpu * 1e9),
-                                               .executions = executions};
+        const struct spex_progress progress = {
+            .part = 1, .cpu_ns = (uint64_t)(world.cpu * 1e9), .executions = executions};
         spex_experiment_step(world.now, &progress, &finding);
     }
     spex_experiment_abort(world.now);
@@ -273,6 +338,8 @@ int main(void) {
         cmocka_unit_test(drift_does_not_look_like_an_effect),
         cmocka_unit_test(of_noise_little_follows),
         cmocka_unit_test(without_a_witness_there_is_none),
+        cmocka_unit_test(a_probe_alone_tells_what_records_cost),
+        cmocka_unit_test(a_probe_alone_stays_on),
         cmocka_unit_test(what_costs_next_to_nothing_is_not_tried),
         cmocka_unit_test(a_program_that_falls_asleep_ends_it),
         cmocka_unit_test(an_abort_leaves_all_on),

@@ -16,9 +16,9 @@
 #include "collect/collector.h"
 #include "collect/metrics.h"
 #include "collect/sleep.h"
+#include "probe/executions.h"
 #include "probe/gap.h"
 #include "probe/regions.h"
-#include "probe/threads.h"
 #include "rate/controller.h"
 #include "rate/experiment.h"
 #include "ring/probe_type.h"
@@ -67,7 +67,7 @@ static struct {
     struct plant_options options;
     struct spex_site_info infos[PLANT_PROBES_MAX + 1]; /* the region's is behind the probes' */
     uint32_t periods[PLANT_PROBES_MAX];                /* 1 or more, or SPEX_SITE_HELD */
-    bool paused[PLANT_PROBES_MAX];                     /* by an experiment, for some milliseconds */
+    uint32_t tried[PLANT_PROBES_MAX]; /* the same in an experiment; 0: there is none */
     double executions[PLANT_PROBES_MAX];
     double told_of[PLANT_PROBES_MAX];   /* executions as its records in the region tell them */
     double passes, calls;               /* as the region's calls tell them; and these */
@@ -103,16 +103,20 @@ static double rate_of(unsigned probe, double seconds) {
     return plant.options.rate(plant.options.scenario, probe, seconds) * running(seconds);
 }
 
+static uint32_t period_of(unsigned probe) {
+    return plant.tried[probe] ? plant.tried[probe] : plant.periods[probe];
+}
+
 static double part_recorded(unsigned probe) {
-    return 1.0 / plant.periods[probe];
+    return 1.0 / period_of(probe);
 }
 
 static bool is_on(unsigned probe) {
-    return plant.periods[probe] != SPEX_SITE_HELD && !plant.paused[probe];
+    return period_of(probe) != SPEX_SITE_HELD;
 }
 
 static double record_ns(unsigned probe) {
-    bool drawn = plant.options.drawn_ns > 0 && plant.periods[probe] > 1;
+    bool drawn = plant.options.drawn_ns > 0 && period_of(probe) > 1;
     return drawn ? plant.options.drawn_ns : plant.options.record_ns;
 }
 
@@ -175,9 +179,8 @@ static void pass_region(double count) {
 }
 
 static void execute(unsigned probe, double count) {
-    double records = plant.periods[probe] > 1
-                         ? chance_poisson(&plant.random, count * part_recorded(probe))
-                         : count;
+    double records =
+        period_of(probe) > 1 ? chance_poisson(&plant.random, count * part_recorded(probe)) : count;
     plant.executions[probe] += count;
     plant.told_of[probe] += records / part_recorded(probe);
     plant.produced += records;
@@ -377,10 +380,19 @@ uint64_t spex_clock_ns(clockid_t clock) {
     return clock == CLOCK_MONOTONIC ? ns(plant.seconds) + plant.options.seed : ns(plant.collector);
 }
 
-bool spex_threads_cpu_ns(uint64_t *cpu_ns, uint64_t *threads) {
-    *cpu_ns = ns(plant.used);
-    *threads = 1;
-    return true;
+void spex_threads_choose(struct spex_thread_set *set, struct spex_random *random) {
+    (void)random;
+    set->of = plant.options.threads ? plant.options.threads : 1;
+    set->count = set->of < SPEX_THREADS_CHOSEN ? set->of : SPEX_THREADS_CHOSEN;
+}
+
+void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *cpu_ns, uint64_t *threads) {
+    *cpu_ns = ns(plant.used * set->count / set->of);
+    *threads = set->count;
+}
+
+uint64_t spex_threads_executions_of(const struct spex_thread_set *set, uint32_t site) {
+    return (uint64_t)(plant.executions[site] * set->count / set->of);
 }
 
 uint64_t spex_collectors_cpu_ns(void) {
@@ -476,11 +488,11 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
 }
 
 static void throttle(uint32_t first, uint32_t period) {
-    plant.paused[first] = period == SPEX_SITE_HELD && spex_experiment_running();
-    if (plant.paused[first])
-        return;
     bool shortened = period > SPEX_GAP_PERIOD_MAX && period != SPEX_SITE_HELD;
-    plant.periods[first] = shortened ? SPEX_GAP_PERIOD_MAX : period ? period : 1;
+    uint32_t now = shortened ? SPEX_GAP_PERIOD_MAX : period ? period : 1;
+    plant.tried[first] = spex_experiment_running() && now != plant.periods[first] ? now : 0;
+    if (!plant.tried[first])
+        plant.periods[first] = now;
 }
 
 /* All probes of a region together. */

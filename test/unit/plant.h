@@ -41,6 +41,7 @@ struct plant_options {
     /* The share of the time for which its threads have the processors; NULL: 1. */
     double (*runs)(const void *scenario, double seconds);
     const void *scenario;
+    uint32_t threads; /* that execute all of it in equal parts; 0: 1 */
 };
 
 /* Runs it from its start to options->seconds; what it was like can be asked for until the next

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the controller asks that the simulated process (plant.h) has nothing of: it polls nothing,
- * samples no kernels, and has one thread. */
+ * and samples no kernels. */
 #include "../check.h"
 #include "collect/metrics.h"
 #include "kernels/sampling_budget.h"

@@ -358,6 +358,41 @@ static void experiments_take_a_small_part_of_the_budget(void **state) {
     assert_true(plant_worst(0, 60, 1) <= 1.5);
 }
 
+/* Records are `dearer` than calibrated, by what a session finds. */
+static struct plant_options dear_records(double dearer, unsigned probes, uint32_t threads,
+                                         uint64_t seed) {
+    static const double rate = 2e5;
+    return (struct plant_options){.share = 0.01,
+                                  .cpus = 1,
+                                  .probes = probes,
+                                  .skip_ns = 1,
+                                  .record_ns = 40 * dearer,
+                                  .drawn_ns = 60 * dearer,
+                                  .dearer = dearer,
+                                  .seed = seed,
+                                  .seconds = 40,
+                                  .rate = probes > 1 ? busy_and_witness : steady_rate,
+                                  .scenario = &rate,
+                                  .threads = threads};
+}
+
+/* Also of one probe alone, and with more threads than clocks are read of. */
+static void sessions_tell_what_records_cost(void **state) {
+    static const double dearers[] = {1, 4, 8};
+    static const uint32_t threads[] = {1, 1000};
+    (void)state;
+    for (size_t d = 0; d < COUNT_OF(dearers); d++)
+        for (unsigned probes = 1; probes <= 2; probes++)
+            for (size_t t = 0; t < COUNT_OF(threads); t++)
+                for (uint64_t seed = 1; seed <= 5; seed++) {
+                    const struct plant_options options =
+                        dear_records(dearers[d], probes, threads[t], seed);
+                    plant_run(&options);
+                    assert_true(plant_worst(10, 40, 1) < 1.2);
+                    assert_true(plant_mean(10, 40) > 0.8);
+                }
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_budget_is_kept_and_used),
@@ -365,6 +400,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(in_the_long_run_it_is_the_budget),
         cmocka_unit_test(a_collector_at_rest_takes_little),
         cmocka_unit_test(experiments_take_a_small_part_of_the_budget),
+        cmocka_unit_test(sessions_tell_what_records_cost),
     };
     static const size_t counts[] = {COUNT_OF(lows), COUNT_OF(shares), COUNT_OF(cpus)};
     (void)argv;

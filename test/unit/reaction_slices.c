@@ -186,6 +186,26 @@ static void slices_tell_what_a_probe_costs(void **state) {
         }
 }
 
+/* Where clocks are read of some of its threads. */
+static void slices_of_a_thousand_threads_tell_it(void **state) {
+    static const struct busy_and_rare rates = {4e7, 4e5};
+    const struct plant_options options = {.share = 0.02,
+                                          .cpus = 1,
+                                          .probes = 2,
+                                          .skip_ns = 8,
+                                          .record_ns = 160,
+                                          .dearer = 8,
+                                          .seconds = 20,
+                                          .rate = busy_and_rare_rate,
+                                          .scenario = &rates,
+                                          .threads = 1000};
+    (void)state;
+    plant_run(&options);
+    assert_true(plant_worst(0, 20, 1) < 1.5);
+    assert_true(plant_mean(2, 20) > 0.6);
+    assert_true(plant_mean(2, 20) < 1.06);
+}
+
 /* Where no other probe witnesses what it costs. */
 static void caution_has_an_end(void **state) {
     (void)state;
@@ -291,6 +311,7 @@ int main(void) {
         cmocka_unit_test(short_programs_keep_their_budget),
         cmocka_unit_test(the_start_is_in_the_budget),
         cmocka_unit_test(slices_tell_what_a_probe_costs),
+        cmocka_unit_test(slices_of_a_thousand_threads_tell_it),
         cmocka_unit_test(caution_has_an_end),
         cmocka_unit_test(a_finding_ends_caution),
     };
