@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "text/write_signals.h"
@@ -62,10 +63,13 @@ int spex_trace_file_append(struct spex_trace_disk *disk, struct spex_trace_file 
     return 0;
 }
 
+/* Readers of traces take each file for a stream whose name does not begin with a dot. */
 int spex_trace_file_replace(struct spex_trace_disk *disk, struct spex_trace_file *file,
                             const void *bytes, size_t size) {
+    const char *slash = strrchr(file->path, '/');
+    const char *name = slash ? slash + 1 : file->path;
     char *fresh;
-    if (asprintf(&fresh, "%s.new", file->path) < 0)
+    if (asprintf(&fresh, "%.*s.%s.new", (int)(name - file->path), file->path, name) < 0)
         return -ENOMEM;
     int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
     int err = fd < 0 ? -errno : write_at(fd, bytes, size, 0);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -358,6 +359,34 @@ static void test_without_records(void **state) {
     }
 }
 
+/* A reader of the folder takes each file for a stream, also of a writer that has just been killed. */
+static void test_what_is_not_complete_is_hidden(void **state) {
+    struct written written;
+    union {
+        struct inotify_event event;
+        char bytes[1 << 16];
+    } made;
+    (void)state;
+    begin(&written, 0, 0);
+    int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    const char *folder = spex_trace_directory(written.trace);
+    assert_true(inotify_add_watch(watch, folder, IN_CREATE | IN_MOVED_TO) >= 0);
+    pass(&written, BATCH);
+    spex_trace_end(written.trace);
+    ssize_t size = read(watch, &made, sizeof(made));
+    unsigned moved = 0;
+    for (ssize_t at = 0; at < size;) {
+        const struct inotify_event *event = (const void *)(made.bytes + at);
+        bool complete = event->mask & IN_MOVED_TO || strncmp(event->name, "cpu_", 4) == 0;
+        assert_true(event->name[0] == '.' || complete);
+        moved += (event->mask & IN_MOVED_TO) != 0;
+        at += (ssize_t)(sizeof(*event) + event->len);
+    }
+    assert_true(moved > 0);
+    close(watch);
+    end(&written);
+}
+
 static uint64_t bytes_in(const char *folder) {
     char command[128], line[64];
     uint64_t bytes = 0;
@@ -463,6 +492,7 @@ int main(void) {
         cmocka_unit_test(test_many_classes),
         cmocka_unit_test(test_late_records),
         cmocka_unit_test(test_without_records),
+        cmocka_unit_test(test_what_is_not_complete_is_hidden),
         cmocka_unit_test(test_bounded_room),
         cmocka_unit_test(test_bounded_room_has_the_last_profile),
         cmocka_unit_test(test_full_disk),
