@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include "observe/control_client.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -463,50 +462,4 @@ int spex_client_has_socket(pid_t process) {
     if (fd >= 0)
         close(fd);
     return is_shortage(fd) ? fd : fd >= 0 || fd == -ETIMEDOUT;
-}
-
-/* Adds the process to the list. 0 or -ENOMEM. */
-static int list_append(pid_t **processes, long count, pid_t process) {
-    pid_t *grown = realloc(*processes, (size_t)(count + 1) * sizeof(*grown));
-    if (!grown)
-        return -ENOMEM;
-    *processes = grown;
-    grown[count] = process;
-    return 0;
-}
-
-static enum spex_client_look any(void *user, pid_t process) {
-    (void)user;
-    (void)process;
-    return SPEX_CLIENT_TRY;
-}
-
-/* Looks at every process in /proc. */
-long spex_client_list_where(spex_client_looker *look, void *user, pid_t **processes) {
-    DIR *entries = opendir("/proc");
-    const struct dirent *entry;
-    long count = 0;
-    int err = entries ? 0 : -errno;
-    *processes = NULL;
-    while (entries && !err && (entry = readdir(entries))) {
-        char *end;
-        long process = strtol(entry->d_name, &end, 10);
-        bool is = !*end && process > 0;
-        enum spex_client_look what = is ? look(user, (pid_t)process) : SPEX_CLIENT_LEAVE;
-        int has = what == SPEX_CLIENT_TRY ? spex_client_has_socket((pid_t)process)
-                                          : what == SPEX_CLIENT_TAKE;
-        err = has > 0 ? list_append(processes, count, (pid_t)process) : has;
-        count += has > 0;
-    }
-    if (entries)
-        closedir(entries);
-    if (err) {
-        free(*processes);
-        *processes = NULL;
-    }
-    return err ? err : count;
-}
-
-long spex_client_list(pid_t **processes) {
-    return spex_client_list_where(any, NULL, processes);
 }

@@ -101,17 +101,4 @@ int spex_client_stream_over(int socket, const char *types, bool dumps, struct sp
  * or -ENOMEM. Connecting does not disturb the program, and does not wait for it. */
 int spex_client_has_socket(pid_t process);
 
-/* Finds the processes that have a control socket and that this user may connect to. Free
- * `*processes`. Returns their number, or a negative errno value: processes could
- * not be looked at for want of descriptors or memory, or there is no /proc. */
-long spex_client_list(pid_t **processes);
-
-/* What is to become of a process: it is left out, connected to, or taken as it is. */
-enum spex_client_look { SPEX_CLIENT_LEAVE, SPEX_CLIENT_TRY, SPEX_CLIENT_TAKE };
-
-typedef enum spex_client_look spex_client_looker(void *user, pid_t process);
-
-/* The same of those processes that `look` does not leave out. */
-long spex_client_list_where(spex_client_looker *look, void *user, pid_t **processes);
-
 #endif

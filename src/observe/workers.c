@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "observe/workers.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,52 @@ enum { DEPTH_MAX = 64 };
 
 /* The kernel keeps the first bytes of a name. */
 enum { NAME_KEPT = 15 };
+
+/* Adds the process to the list. 0 or -ENOMEM. */
+static int list_append(pid_t **processes, long count, pid_t process) {
+    pid_t *grown = realloc(*processes, (size_t)(count + 1) * sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    *processes = grown;
+    grown[count] = process;
+    return 0;
+}
+
+static enum spex_process_look any(void *user, pid_t process) {
+    (void)user;
+    (void)process;
+    return SPEX_PROCESS_TRY;
+}
+
+/* Looks at every process in /proc. */
+long spex_processes_list_where(spex_process_looker *look, void *user, pid_t **processes) {
+    DIR *entries = opendir("/proc");
+    const struct dirent *entry;
+    long count = 0;
+    int err = entries ? 0 : -errno;
+    *processes = NULL;
+    while (entries && !err && (entry = readdir(entries))) {
+        char *end;
+        long process = strtol(entry->d_name, &end, 10);
+        bool is = !*end && process > 0;
+        enum spex_process_look what = is ? look(user, (pid_t)process) : SPEX_PROCESS_LEAVE;
+        int has = what == SPEX_PROCESS_TRY ? spex_client_has_socket((pid_t)process)
+                                           : what == SPEX_PROCESS_TAKE;
+        err = has > 0 ? list_append(processes, count, (pid_t)process) : has;
+        count += has > 0;
+    }
+    if (entries)
+        closedir(entries);
+    if (err) {
+        free(*processes);
+        *processes = NULL;
+    }
+    return err ? err : count;
+}
+
+long spex_processes_list(pid_t **processes) {
+    return spex_processes_list_where(any, NULL, processes);
+}
 
 /* The parent of a process; 0: there is none, or no such process. The name, in brackets, may hold
  * anything. */
@@ -76,12 +123,12 @@ struct sought {
     long known_count;
 };
 
-static enum spex_client_look look(void *user, pid_t process) {
+static enum spex_process_look look(void *user, pid_t process) {
     const struct sought *sought = user;
     if (!is_wanted(sought->of, process))
-        return SPEX_CLIENT_LEAVE;
-    return is_among(process, sought->known, sought->known_count) ? SPEX_CLIENT_TAKE
-                                                                 : SPEX_CLIENT_TRY;
+        return SPEX_PROCESS_LEAVE;
+    return is_among(process, sought->known, sought->known_count) ? SPEX_PROCESS_TAKE
+                                                                 : SPEX_PROCESS_TRY;
 }
 
 /* A process with a socket of its own is meant by itself. */
@@ -102,7 +149,7 @@ long spex_workers_find(const struct spex_workers_of *of, const pid_t *known, lon
     *processes = NULL;
     long count = of->wanted || of->name ? 0 : find_itself(of->process, processes);
     if (!count)
-        count = spex_client_list_where(look, &sought, processes);
+        count = spex_processes_list_where(look, &sought, processes);
     if (count > 1)
         qsort(*processes, (size_t)count, sizeof(**processes), order_by_number);
     if (count <= 0) {

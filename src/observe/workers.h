@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* The processes of one program, such as the workers of a server: found by the program's name, or by
- * the process that has started them. Workers come and go; who follows them finds them again and
- * again, and merges their profiles by profile_sum.h. */
+/* Processes that have a control socket: all of them, and those of one program, such as the workers
+ * of a server, found by the program's name, or by the process that has started them. Workers come
+ * and go; who follows them finds them again and again, and merges their profiles by
+ * profile_sum.h. */
 #ifndef SPEX_OBSERVE_WORKERS_H
 #define SPEX_OBSERVE_WORKERS_H
 
 #include <stdbool.h>
 #include <sys/types.h>
+
+/* Finds the processes that have a control socket and that this user may connect to. Free
+ * `*processes`. Returns their number, or a negative errno value: processes could not be looked at
+ * for want of descriptors or memory, or there is no /proc. */
+long spex_processes_list(pid_t **processes);
+
+/* What is to become of a process: it is left out, connected to, or taken as it is. */
+enum spex_process_look { SPEX_PROCESS_LEAVE, SPEX_PROCESS_TRY, SPEX_PROCESS_TAKE };
+
+typedef enum spex_process_look spex_process_looker(void *user, pid_t process);
+
+/* The same of those processes that `look` does not leave out. */
+long spex_processes_list_where(spex_process_looker *look, void *user, pid_t **processes);
 
 /* Whom a command is to reach. */
 struct spex_workers_of {
@@ -22,7 +36,7 @@ struct spex_workers_of {
 /* Finds the processes that have a control socket and that this user may connect to, in the order of
  * their numbers. The socket of those among the `known_count` of `known` is not tried: they have
  * one. Free `*processes`. Their number; 0: there are none, and `*processes` is NULL; or a negative
- * errno value, as of spex_client_list. */
+ * errno value, as of spex_processes_list. */
 long spex_workers_find(const struct spex_workers_of *of, const pid_t *known, long known_count,
                        pid_t **processes);
 

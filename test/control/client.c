@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How commands find programs: this one again, which is there until its standard input ends. */
 #include "base/deadline.h"
+#include "observe/workers.h"
 #include "serving.h"
 #include "wire/stream_format.h"
 
@@ -78,7 +79,7 @@ static int profile_of(pid_t process, pid_t *told, struct spex_error *error) {
 
 static bool is_listed(pid_t process) {
     pid_t *processes;
-    long count = spex_client_list(&processes);
+    long count = spex_processes_list(&processes);
     bool found = false;
     for (long p = 0; p < count; p++)
         found = found || processes[p] == process;

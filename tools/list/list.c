@@ -14,6 +14,7 @@
 #include "base/deadline.h"
 #include "observe/control_client.h"
 #include "observe/process_place.h"
+#include "observe/workers.h"
 #include "profile/columns.h"
 #include "text/quantity.h"
 #include "tools/common/command.h"
@@ -97,7 +98,7 @@ static bool program_ask(pid_t process, int timeout_ms, struct program *program) 
 static long find_programs(struct program **programs) {
     pid_t *processes;
     struct spex_deadline all = spex_deadline_in(ALL_MS / 1e3);
-    long count = 0, there = spex_client_list(&processes);
+    long count = 0, there = spex_processes_list(&processes);
     *programs = there > 0 ? calloc((size_t)there, sizeof(**programs)) : NULL;
     if (there > 0 && !*programs)
         count = -ENOMEM;

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "observe/control_client.h"
+#include "observe/workers.h"
 
 #define MS 1000000ull
 
@@ -135,13 +136,13 @@ static void process_follow(struct spex_programs *programs, pid_t pid, uint64_t n
 
 /* Whether a process is to be tried. Most of them have no spex: one that was tried a few times, so
  * that it had the time to start spex, is tried again with all others only. */
-static enum spex_client_look is_to_be_tried(void *user, pid_t process) {
+static enum spex_process_look is_to_be_tried(void *user, pid_t process) {
     struct spex_programs *programs = user;
     uint8_t *tries = &programs->tries[(unsigned)process % SPEX_PROGRAMS_TRIES];
     if (*tries == TRIES || spex_programs_find(programs, process))
-        return SPEX_CLIENT_LEAVE;
+        return SPEX_PROCESS_LEAVE;
     ++*tries;
-    return spex_wanted_has(programs->wanted, process) ? SPEX_CLIENT_TRY : SPEX_CLIENT_LEAVE;
+    return spex_wanted_has(programs->wanted, process) ? SPEX_PROCESS_TRY : SPEX_PROCESS_LEAVE;
 }
 
 void spex_programs_look(struct spex_programs *programs, uint64_t now_ns) {
@@ -154,7 +155,7 @@ void spex_programs_look(struct spex_programs *programs, uint64_t now_ns) {
     programs_forget(programs, now_ns);
     programs->processes_left_out = 0;
     uint64_t cpu_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    long count = spex_client_list_where(is_to_be_tried, programs, &found);
+    long count = spex_processes_list_where(is_to_be_tried, programs, &found);
     for (long p = 0; p < count; p++)
         process_follow(programs, found[p], now_ns);
     if (count >= 0)
