@@ -16,7 +16,7 @@ import unittest
 from running import Programs
 
 SPEX = LIVE = STALLED = None
-KILLS = 20
+KILLS = 4  # at the same place each; 100 by hand
 # Other tests may run programs of theirs: those of this test have a name of their own.
 NAME = "live-%d" % os.getpid()
 
@@ -73,10 +73,6 @@ class Commands(Programs):
             command.kill()
         for command in commands:
             command.communicate()
-
-    def until_on(self, process, sites):
-        while self.programs()[process.pid]["sites_on"] != sites:
-            continue
 
 
 class Agent(Commands):
@@ -180,8 +176,7 @@ class Agent(Commands):
         process = self.start(environment=self.environment(SPEX_BUDGET="0.0000005%"))
         agent = self.agent(policy=self.policy('<unit type="probe" name="query" modes="lat"/>', "0.000001%"))
         self.assertEqual(self.mode(agent, process), ("full", 1, 1, None))
-        while self.programs()[process.pid]["seconds"] < 3:
-            continue
+        self.until(lambda: self.programs()[process.pid]["seconds"] >= 3)
         self.assertEqual(self.leased(process), "+1:lat")
 
     def test_killed_agents_leave_nothing_on(self):
@@ -203,8 +198,14 @@ class Agent(Commands):
         self.kill(before)
         agent = self.agent(lease="2")
         self.assertEqual(self.mode(agent, process), ("full", 3, 3, None))
-        while self.leased(process) != WANTED:  # what the other one held ends by itself
-            self.assertEqual(self.programs()[process.pid]["sites_on"], 3)
+
+        def holds_alone():
+            """What the other one held has ended by itself."""
+            listed = self.programs()[process.pid]
+            self.assertEqual(listed["sites_on"], 3)
+            return listed.get("leased") == WANTED
+
+        self.until(holds_alone)
         self.assertEqual(self.programs()[process.pid]["sites_on"], 3)
 
     def test_an_agent_that_was_stopped_goes_on(self):
@@ -258,8 +259,7 @@ class Others(Commands):
         return command
 
     def until_leased(self, process):
-        while not self.leased(process):
-            continue
+        self.until(lambda: self.leased(process))
 
     def test_killed_commands_leave_nothing_on(self):
         live = [self.start(), self.start(STALLED, "2000", program="1000000000",

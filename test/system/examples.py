@@ -7,6 +7,7 @@ they do not understand, end when they are told to, and take all that their space
 """
 
 import functools
+import glob
 import json
 import math
 import os
@@ -80,7 +81,9 @@ class Examples(Programs):
                                    stderr=subprocess.PIPE, text=True, env=self.environment(**variables))
         self.addCleanup(self.end, process)
         while True:
-            found = [pid for pid, program in self.programs().items() if program["command"].startswith(name)]
+            # Other tests may run examples, too. The name of a socket begins with the number of the process.
+            ours = {int(socket.split("-")[0]) for socket in glob.glob("[0-9]*-*", root_dir=self.control)}
+            found = [pid for pid, program in self.programs().items() if pid in ours and program["command"].startswith(name)]
             if found:
                 return process, found[0]
             self.assertIsNone(process.poll())

@@ -52,9 +52,18 @@ class Flight(Recorder):
             return int(file.read().split()[0])
 
     def wait_for_dump(self, number=1):
-        """A dump is complete when the clocks have been read at its end, behind the mark."""
+        """The records of a dump are in its files when the clocks have been read at its end, behind the mark."""
         wait_for(lambda: len(self.folders()) >= number and all(
             MARK in [kind for kind, _, _ in self.journal(folder)][:-1] for folder in self.folders()))
+
+    def told_of_dump(self, process):
+        """What it says until it has told of a dump: all files of that are complete."""
+        told = ""
+        while not DUMP.search(told):
+            line = process.stderr.readline()
+            self.assertNotEqual(line, "", told)
+            told += line
+        return told
 
     def journal(self, folder):
         path = os.path.join(folder, ".spex", "journal")
@@ -308,7 +317,7 @@ class Limits(Flight):
     def test_kill_the_recorder(self):
         process = self.start("--flight", "5s", "--", "recorded", "asks", "1000")
         self.say(process, "one")
-        self.wait_for_dump()
+        self.told_of_dump(process)
         before = traces.count(self.path("t"))
         process.kill()
         output, _ = process.communicate()
@@ -320,9 +329,7 @@ class Limits(Flight):
     def test_no_room_for_a_dump(self):
         process = self.start("--flight", "5s", "--", "recorded", "asks", "10")
         self.say(process, "one")
-        told = ""
-        while not DUMP.search(told):
-            told += process.stderr.readline()
+        told = self.told_of_dump(process)
         os.rename(self.path("t"), self.path("gone"))
         output, said = process.communicate("two\n")
         self.assertEqual((process.returncode, output), (1, "0\nmade 22\n"))

@@ -5,11 +5,15 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+
+# A shell leaves it ignored in what it starts in the background, and programs inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SPEX, RUNS = (os.path.abspath(path) for path in sys.argv[1:3])
 SKIP = 77

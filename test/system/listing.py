@@ -16,31 +16,15 @@ from running import Programs
 
 PLUGIN = None
 
-# Listens as a program with probes would, and sends frames of a kind without end: 16 PROCESS, 18 SITES without entries.
+# Sends frames of a kind without end: 16 PROCESS, 18 SITES without entries. Says who has asked.
 HOSTILE = """
-import os, socket, struct, sys, threading
-os.makedirs(os.environ["SPEX_CONTROL"], 0o700, exist_ok=True)
-listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-listening.bind("%s/%d-%s" % (os.environ["SPEX_CONTROL"], os.getpid(), os.readlink("/proc/self/ns/pid")[5:-1]))
-listening.listen(64)
-print("ready", flush=True)
-
-def frame(kind, count):
-    return struct.pack("=IHHIIIiII", 0x43505853, 2, kind, 0, 0, count, 0, 0, 0)
-
 def answer(connection):
-    try:
-        if connection.recv(65536):
-            peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-            print("asked by", struct.unpack("iii", peer)[0], flush=True)
-        connection.send(frame(16, 1))
-        while not threading.Event().wait(0.05):
-            connection.send(frame(int(sys.argv[1]), sys.argv[1] == "16"))
-    except OSError:
-        pass
-
-while True:
-    threading.Thread(target=answer, args=[listening.accept()[0]], daemon=True).start()
+    if connection.recv(65536):
+        peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        print("asked by", struct.unpack("iii", peer)[0], flush=True)
+    connection.send(frame(16, 0, 1))
+    while not threading.Event().wait(0.05):
+        connection.send(frame({kind}, 0, {kind} == 16))
 """
 
 
@@ -57,10 +41,7 @@ class Listing(Programs):
         return {(site["name"] or site["id"], site["type"]): site for site in listed["sites"]}
 
     def wait_for(self, process, condition):
-        while True:
-            sites = self.sites(process)
-            if condition(sites):
-                return sites
+        return self.until(lambda: condition(sites := self.sites(process)) and sites)
 
     def test_what_is_off_has_no_figures(self):
         sites = self.sites(self.start())
@@ -110,9 +91,7 @@ class Hostile(Programs):
     """A process that answers without end does not hold up commands, which hear signals meanwhile."""
 
     def hostile(self, kind):
-        process = self.start(sys.executable, "-c", HOSTILE, program=str(kind))
-        self.addCleanup(process.kill)
-        return process
+        return self.listening(HOSTILE.format(kind=kind))
 
     def test_a_profile_begins_once(self):
         for arguments in ["set", "*"], ["probes"], ["top", "-b"]:

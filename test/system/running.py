@@ -6,11 +6,37 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
+import time
 import unittest
 
 NOBODY = 65534
 AS_NOBODY = ["setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups"]
+
+# The beginning of a script that listens as a program with probes would; the rest defines answer(connection). Commands of
+# other tests look at all processes, and may ask, and go away, at any time: so each connection has a thread.
+LISTENING = """
+import os, socket, struct, sys, threading
+
+def frame(kind, entry_bytes, count, status=0):
+    return struct.pack("=IHHIIIiII", 0x43505853, 2, kind, 0, entry_bytes, count, status, 0, 0)
+
+def serve(connection):
+    try:
+        answer(connection)
+    except OSError:
+        pass
+
+def serve_all():
+    os.makedirs(os.environ["SPEX_CONTROL"], 0o700, exist_ok=True)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listening.bind("%s/%d-%s" % (os.environ["SPEX_CONTROL"], os.getpid(), os.readlink("/proc/self/ns/pid")[5:-1]))
+    listening.listen(64)
+    print("ready", flush=True)
+    while True:
+        threading.Thread(target=serve, args=[listening.accept()[0]], daemon=True).start()
+"""
 
 PLAN = """<space name="test">
   <parameter name="rows" type="integer" values="200 500 1000 2000 4000"/>
@@ -91,10 +117,25 @@ class Programs(unittest.TestCase):
         self.assertRegex(lines[-1], "^spex: .*" + pattern)
         return result
 
+    def listening(self, answer):
+        """A process that runs LISTENING and what `answer` defines."""
+        process = self.start(sys.executable, "-c", program=LISTENING + answer + "\nserve_all()")
+        self.addCleanup(process.kill)
+        return process
+
     def programs(self, **options):
-        """Those of this test, by number."""
+        """All that are listed, those of other tests among them, by number."""
         listed = json.loads(self.run_spex("list", "--json", **options).stdout)
         return {program["pid"]: program for program in listed}
+
+    def until(self, condition):
+        """Its value, when it holds. Each look is a command, which takes what the program could use."""
+        while not (value := condition()):
+            time.sleep(0.02)
+        return value
+
+    def until_on(self, process, sites):
+        self.until(lambda: self.programs()[process.pid]["sites_on"] == sites)
 
     def selected(self, process):
         return self.programs()[process.pid]["selection"]

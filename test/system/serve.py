@@ -36,8 +36,7 @@ class Api(Server):
         self.serve("--token-file", self.path("token"))
 
     def serve_and_wait(self):
-        while not self.json("/api/programs")["programs"]:
-            continue
+        self.until(lambda: self.json("/api/programs")["programs"])
 
     def ask(self, path, method="GET", body=None, **headers):
         return super().ask(path, method, body, **{"Authorization": "Bearer " + TOKEN, **headers})
@@ -110,8 +109,7 @@ class Api(Server):
             self.assertEqual(answer.status, 200, text)
             self.assertEqual(json.loads(text)["processes"][0]["sites_on"], 1)
             if seconds < 1:
-                while self.programs()[self.process.pid]["sites_on"]:
-                    continue
+                self.until_on(self.process, 0)
         probes = self.json("/api/probes?process=%d" % self.process.pid)["sites"]["sites"]
         (left,) = [site["lease_seconds"] for site in probes if "lease_seconds" in site]
         self.assertTrue(0 < left <= 600, left)

@@ -63,10 +63,7 @@ class Server(Programs):
         return {tuple(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels)): float(value) for labels, value in found}
 
     def wait_for(self, name, condition):
-        while True:
-            values = self.values(name)
-            if condition(values):
-                return values
+        return self.until(lambda: condition(values := self.values(name)) and values)
 
     def raw(self, data):
         """What comes back for these bytes, until the server closes."""

@@ -20,19 +20,15 @@ from running import Programs, nobody, nobody_can_run
 
 SPEX = LIVE = None
 
-# Answers each request as one of a kind that is not known.
+# Where no other processes are.
+ALONE = ["unshare", "--pid", "--fork", "--mount", "--mount-proc", "--propagation", "private"]
+
+# Answers each request as one of a kind that is not known, as a release would that is older than the kind.
 OLD = """
-import os, socket, struct, sys
-os.makedirs(sys.argv[1], mode=0o700, exist_ok=True)
-listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-listening.bind("%s/%d-%d" % (sys.argv[1], os.getpid(), os.stat("/proc/self/ns/pid").st_ino))
-listening.listen(64)
-print("ready", flush=True)
-text = b"this program's spex does not know such a request"
-while True:
-    connection, _ = listening.accept()
+def answer(connection):
+    text = b"this program's spex does not know such a request"
     while connection.recv(65536):
-        connection.send(struct.pack("=IHHIIIiII", 0x43505853, 2, 21, 0, 1, len(text), -38, 0, 0) + text)
+        connection.send(frame(21, 1, len(text), -38) + text)
 """
 
 
@@ -42,8 +38,7 @@ class Set(Programs):
         begin = time.monotonic()
         self.assertEqual(self.set(process.pid, "query.parse").stdout, "1 of 4 probe sites are on\n")
         switched = time.monotonic()
-        while not self.records(process, "query.parse"):
-            continue
+        self.until(lambda: self.records(process, "query.parse"))
         print("switched after %.1f ms, first seen in a table after %.1f ms" %
               (1000 * (switched - begin), 1000 * (time.monotonic() - begin)))
 
@@ -139,10 +134,6 @@ class Set(Programs):
         for name in "a\x1bb", "a\nb":
             self.refused("cannot be left for programs that start: Invalid argument$", "-f", name, "query")
 
-    def wait_until_selected(self, process, sites):
-        while self.programs()[process.pid]["sites_on"] != sites:
-            continue
-
     def test_a_lease(self):
         process = self.start()
         self.set(process.pid, "state")
@@ -157,7 +148,7 @@ class Set(Programs):
         self.assertRegex(self.run_spex("probes", process.pid).stdout, r"query .*leased for \d+ s\n")
         # Instead of what is selected; and what ends by hand does not come again.
         self.assertEqual(self.set("--for", "0.05", process.pid, "3").stdout.split(";")[0], "1 of 4 probe sites are on")
-        self.wait_until_selected(process, 2)
+        self.until_on(process, 2)
         self.assertEqual(self.set(process.pid, "+query@off").stdout, "1 of 4 probe sites are on\n")
         self.set("--for", "600", process.pid, "*")
         self.assertEqual(self.set(process.pid, "off").stdout, "0 of 4 probe sites are on\n")
@@ -174,10 +165,10 @@ class Set(Programs):
         process = self.start()
         script = 'while "$0" set --for 0.3 "$1" "+query" >/dev/null; do :; done'
         setter = subprocess.Popen(["sh", "-c", script, SPEX, str(process.pid)], env=self.environment(), start_new_session=True)
-        self.wait_until_selected(process, 1)
+        self.until_on(process, 1)
         os.killpg(setter.pid, signal.SIGKILL)
         setter.wait()
-        self.wait_until_selected(process, 0)
+        self.until_on(process, 0)
         self.assertEqual(self.selected(process), "off")
 
     def test_a_lease_goes_on_while_the_program_is_stopped(self):
@@ -187,7 +178,7 @@ class Set(Programs):
         self.addCleanup(process.send_signal, signal.SIGCONT)
         time.sleep(0.6)
         process.send_signal(signal.SIGCONT)
-        self.wait_until_selected(process, 0)
+        self.until_on(process, 0)
 
     def test_a_lease_is_followed_by_forks_and_leaves_nothing_for_later(self):
         name = "live-%d" % os.getpid()
@@ -198,12 +189,7 @@ class Set(Programs):
         self.assertEqual(self.selected(self.called(name)), "off")
 
     def test_a_release_without_leases_switches_nothing(self):
-        # As a program of a release before there were leases: it does not know the kind of request.
-        old = subprocess.Popen([sys.executable, "-c", OLD, self.control], stdout=subprocess.PIPE, text=True,
-                               env=self.environment())
-        self.addCleanup(old.communicate)
-        self.addCleanup(old.kill)
-        self.assertEqual(old.stdout.readline(), "ready\n")
+        old = self.listening(OLD)
         self.refused("process %d: its spex is of a release that knows no leases; nothing was switched$" % old.pid,
                      "--for", "60s", old.pid, "*")
 
@@ -274,15 +260,13 @@ class Set(Programs):
             self.assertIn(theirs.pid, self.programs(**options))
 
     def test_other_namespaces(self):
-        unshare = ["unshare", "--pid", "--fork", "--mount", "--mount-proc", "--propagation", "private"]
-        if not shutil.which("unshare") or subprocess.run(unshare + ["true"], check=False,
-                                                         capture_output=True).returncode != 0:
+        if subprocess.run([*ALONE, "true"], check=False, capture_output=True).returncode != 0:
             self.skipTest("no PID and mount namespaces")
         os.mkdir(os.path.join(self.dir, "mounted"))
         shutil.copy(LIVE, os.path.join(self.dir, "live"))
         script = "mount -t tmpfs none mounted && cp live mounted && exec mounted/live"
         control = os.path.join(self.dir, "mounted", "control")
-        outer = self.start(*unshare, "sh", "-c", script, program="sh", cwd=self.dir,
+        outer = self.start(*ALONE, "sh", "-c", script, program="sh", cwd=self.dir,
                            environment=self.environment(SPEX_CONTROL=control))
         with open("/proc/%d/task/%d/children" % (outer.pid, outer.pid), encoding="utf-8") as children:
             inner = int(children.read())
@@ -295,13 +279,13 @@ class Set(Programs):
 
 class List(Programs):
     def test_no_program(self):
-        options = nobody() if os.getuid() == 0 and nobody_can_run(SPEX) else {}
-        result = self.run_spex("list", **options)
-        if result.returncode == 0:
-            self.skipTest("other programs with spex are running")
+        if subprocess.run([*ALONE, "true"], check=False, capture_output=True).returncode != 0:
+            self.skipTest("no PID and mount namespaces, and others may run programs with spex")
+        result = subprocess.run([*ALONE, SPEX, "list"], check=False, capture_output=True, text=True)
         self.assertEqual((result.returncode, result.stdout), (1, ""))
         self.assertRegex(result.stderr, r"\Aspex: no program is running that .* can control\n\Z")
-        self.assertEqual(self.run_spex("list", "--json", **options).stdout, "[]\n")
+        result = subprocess.run([*ALONE, SPEX, "list", "--json"], check=False, capture_output=True, text=True)
+        self.assertEqual(result.stdout, "[]\n")
 
     def test_too_few_descriptors_are_not_taken_for_no_program(self):
         self.start()

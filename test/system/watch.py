@@ -74,12 +74,6 @@ class Watches(Programs):
         self.addCleanup(watch.kill)
         return watch
 
-    def until(self, condition):
-        end = time.monotonic() + PATIENCE
-        while not condition():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.1)  # each look is a command, which takes what the program could use
-
     def let_it_run(self, process, seconds):
         """So long by its own account, which begins when something is on."""
         begin = self.programs()[process.pid]["seconds"]
