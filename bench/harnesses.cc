@@ -138,6 +138,12 @@ static void google_add(benchmark::State &of) {
         ADD(x);
 }
 
+/* What its clocks take of a repetition. */
+static void google_empty(benchmark::State &of) {
+    for (auto _ : of)
+        continue;
+}
+
 /* The iterations of a repetition are found by a first one, which may be interrupted or cold. So
  * those of short repetitions can be given, in the environment. */
 static void google_register(const char *name, void (*function)(benchmark::State &)) {
@@ -151,6 +157,7 @@ static int google_main(int argc, char **argv) {
 #define REGISTER(name) google_register("google_" #name, google_##name);
     FUNCTIONS(REGISTER)
     REGISTER(add)
+    REGISTER(empty)
     benchmark::Initialize(&argc, argv);
     benchmark::RunSpecifiedBenchmarks();
     return 0;

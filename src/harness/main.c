@@ -65,8 +65,7 @@ static int measure(struct spex_bench_instances *instances, struct spex_bench_man
                    const struct spex_bench_settings *settings, char **argv) {
     struct spex_instant begun = spex_instant_now();
     manner->ticks_per_second = spex_tick_rate_since(begun);
-    if (manner->singles)
-        spex_bench_clock_measure(manner);
+    spex_bench_clock_measure(manner);
     if (settings->child < 0 && settings->processes > 1)
         return spex_bench_processes(instances, settings, argv);
     int err = spex_bench_rounds(instances, manner, settings);

@@ -3,7 +3,7 @@
  * same time. Batches during which the system gave the CPU to another thread are left out, if enough
  * others are left: on a busy machine they take a multiple of the time. Others are up to twice as
  * long while another processor of the same core works. The iterations of a batch follow from
- * shorter ones, as in Google Benchmark. */
+ * shorter ones, as in Google Benchmark; where those told too few, a repetition is made again. */
 #define _GNU_SOURCE
 #include "harness/measure.h"
 
@@ -17,9 +17,11 @@
 /* Batches of a repetition: with the usual time each is shorter than the time for which a thread
  * gets the CPU on a busy machine, but where threads have to run together for most of a batch. Those
  * of one iteration may be fewer. How many that were not preempted are enough; how many in a row
- * tell the iterations of a batch; most iterations of a batch, and of those timed singly. */
+ * tell the iterations of a batch; most iterations of a batch, and of those timed singly. How many
+ * empty ones tell what the clocks take. */
 enum {
     BATCHES = 128,
+    EMPTY_BATCHES = 64,
     BATCHES_OF_THREADS = 16,
     CALM_LEAST = 8,
     STREAK = 8,
@@ -113,6 +115,10 @@ static int crew_run(struct crew *crew) {
     return 0;
 }
 
+static double beyond(double time, double clock) {
+    return time > clock ? time - clock : 0;
+}
+
 /* Executes so many iterations in each thread; *time is that of the batch, the threads' mean. 0 or a
  * negative errno value. */
 static int crew_batch(struct crew *crew, uint64_t iterations, struct spex_bench_time *time) {
@@ -121,10 +127,11 @@ static int crew_batch(struct crew *crew, uint64_t iterations, struct spex_bench_
     int err = crew_run(crew);
     *time = (struct spex_bench_time){.ticks = 0};
     for (unsigned t = 0; t < crew->threads; t++) {
-        const struct spex_bench_time *spent = &crew->members[t].state.spent;
-        time->real_ns += spent->real_ns / crew->threads;
-        time->cpu_ns += spent->cpu_ns / crew->threads;
-        time->ticks += spent->ticks / crew->threads;
+        const struct spex_bench_time *spent = &crew->members[t].state.spent,
+                                     *clock = &crew->manner->clock;
+        time->real_ns += beyond(spent->real_ns, clock->real_ns) / crew->threads;
+        time->cpu_ns += beyond(spent->cpu_ns, clock->cpu_ns) / crew->threads;
+        time->ticks += beyond(spent->ticks, clock->ticks) / crew->threads;
     }
     return err;
 }
@@ -147,6 +154,11 @@ struct search {
     double least_ns, sum_ns;
 };
 
+static uint64_t more_iterations(uint64_t iterations, double factor) {
+    double next = (double)iterations * fmin(factor, GROW);
+    return (uint64_t)fmin(fmax(next, (double)iterations + 1), ITERATIONS_MAX);
+}
+
 /* A batch that is too short ends the row; the next ones have more iterations. */
 static void search_go_on(struct search *search, double ns, double wanted_ns) {
     uint64_t n = search->iterations;
@@ -155,9 +167,7 @@ static void search_go_on(struct search *search, double ns, double wanted_ns) {
         search->sum_ns += ns;
         return;
     }
-    double next = (double)n * fmin(wanted_ns / fmax(ns, 1) * AIM, GROW);
-    n = (uint64_t)fmin(fmax(next, (double)n + 1), ITERATIONS_MAX);
-    *search = (struct search){.iterations = n};
+    *search = (struct search){.iterations = more_iterations(n, wanted_ns / fmax(ns, 1) * AIM)};
 }
 
 /* Finds how many iterations take so long. Batches of so many must do so several times in a row, or
@@ -255,6 +265,18 @@ static void batches_add(struct batches *batches, const struct spex_bench_time *t
     }
 }
 
+/* All batches have as many iterations. */
+static struct spex_bench_time batches_mean(const struct batches *batches) {
+    struct spex_bench_time mean = {.ticks = 0};
+    double count = (double)batches->count;
+    for (size_t b = 0; b < batches->count; b++) {
+        mean.real_ns += batches->real[b] / count;
+        mean.cpu_ns += batches->cpu[b] / count;
+        mean.ticks += batches->ticks[b] / count;
+    }
+    return mean;
+}
+
 static struct spex_bench_time batches_time(struct batches *batches) {
     size_t count = batches->calm >= CALM_LEAST ? batches->calm : batches->count;
     return (struct spex_bench_time){spex_bench_undisturbed(batches->real, count),
@@ -277,10 +299,36 @@ static int crew_measure(struct crew *crew, uint64_t iterations,
         batches_add(&batches, &time, (double)iterations, !crew_was_preempted(crew));
         ns += time.real_ns;
     }
+    repetition->mean = batches_mean(&batches);
     repetition->time = batches_time(&batches);
     for (size_t e = 0; e < crew->manner->events->count; e++)
         repetition->events[e] /= repetition->iterations;
     return 0;
+}
+
+/* Whether all batches together take less time than is long enough, undisturbed. */
+static bool is_too_short(const struct crew *crew, uint64_t iterations,
+                         const struct spex_bench_repetition *repetition, double *ns) {
+    double each = repetition->iterations / crew->threads;
+    *ns = repetition->time.real_ns * each;
+    return each == (double)(iterations * batches_most(crew)) && iterations < ITERATIONS_MAX &&
+           *ns < LONG_ENOUGH * crew->manner->seconds * 1e9;
+}
+
+/* Measures with more iterations where it is too short: memory that is not in a cache yet, as of more
+ * data than the first batches use, makes those batches long. 0 or a negative errno value. */
+static int crew_measure_first(struct crew *crew, uint64_t *iterations,
+                              struct spex_bench_repetition *repetition) {
+    double wanted_ns = crew->manner->seconds * 1e9 * PAUSED_MOST, ns;
+    for (;;) {
+        uint64_t begin = spex_clock_ns(CLOCK_MONOTONIC);
+        *repetition = (struct spex_bench_repetition){.iterations = 0};
+        int err = crew_measure(crew, *iterations, repetition);
+        if (err || crew_failed(crew) || !is_too_short(crew, *iterations, repetition, &ns) ||
+            (double)(spex_clock_ns(CLOCK_MONOTONIC) - begin) > wanted_ns)
+            return err;
+        *iterations = more_iterations(*iterations, crew->manner->seconds * 1e9 / fmax(ns, 1));
+    }
 }
 
 /* Times iterations singly, in a batch of its own. 0 or a negative errno value. */
@@ -328,7 +376,8 @@ static int crew_repeat(struct crew *crew, uint64_t *iterations) {
     if (!err && !crew_failed(crew))
         err = crew_warm_up(crew, *iterations, first);
     if (!err && !crew_failed(crew))
-        err = crew_measure(crew, *iterations, &repetition);
+        err = first ? crew_measure_first(crew, iterations, &repetition)
+                    : crew_measure(crew, *iterations, &repetition);
     if (err || crew_failed(crew))
         return err;
     err = spex_bench_figures_add(&crew->instance->figures, &repetition);
@@ -365,16 +414,33 @@ static void empty(struct spex_bench_state *state) {
     }
 }
 
+/* Executes it, and takes the median of what each clock tells. */
+static void empty_batches(struct spex_bench_state *prepared, struct spex_bench_time *clock) {
+    double real[EMPTY_BATCHES], cpu[EMPTY_BATCHES], ticks[EMPTY_BATCHES];
+    for (int b = 0; b < EMPTY_BATCHES; b++) {
+        struct spex_bench_state state = *prepared;
+        spex_bench_state_run(&state);
+        real[b] = state.spent.real_ns;
+        cpu[b] = state.spent.cpu_ns;
+        ticks[b] = state.spent.ticks;
+    }
+    *clock = (struct spex_bench_time){spex_bench_median(real, EMPTY_BATCHES),
+                                      spex_bench_median(cpu, EMPTY_BATCHES),
+                                      spex_bench_median(ticks, EMPTY_BATCHES)};
+}
+
 void spex_bench_clock_measure(struct spex_bench_manner *manner) {
     static const struct spex_bench_events none;
     const struct spex_benchmark family = {.function = empty};
     const struct spex_bench_instance instance = {.family = &family, .threads = 1};
     struct spex_histogram *histogram = calloc(1, sizeof(*histogram));
+    const struct spex_bench_singles singles = {.histogram = histogram, .ticks_most = UINT64_MAX};
+    struct spex_bench_state state = {.instance = &instance, .iterations = 1, .events = &none};
+    empty_batches(&state, &manner->clock);
     if (!histogram)
         return;
-    const struct spex_bench_singles singles = {.histogram = histogram, .ticks_most = UINT64_MAX};
-    struct spex_bench_state state = {
-        .instance = &instance, .iterations = SINGLES_MAX, .events = &none, .singles = &singles};
+    state.iterations = SINGLES_MAX;
+    state.singles = &singles;
     spex_bench_state_run(&state);
     manner->clock_ticks = (uint64_t)spex_histogram_quantile(histogram, 0.5);
     free(histogram);

@@ -12,11 +12,14 @@ struct spex_bench_manner {
     /* Whether single iterations are timed, too, and what the clock takes of their time. */
     bool singles;
     uint64_t clock_ticks;
+    /* What the clocks take of a batch's time, which is taken off, too. */
+    struct spex_bench_time clock;
     double ticks_per_second;
     const struct spex_bench_events *events;
 };
 
-/* Sets the ticks that an empty iteration takes where single ones are timed: the median. */
+/* Sets what the clocks take: of a batch, and of an iteration where single ones are timed, the medians
+ * of empty ones. */
 void spex_bench_clock_measure(struct spex_bench_manner *manner);
 
 /* Measures. `*iterations`: those of a batch in each thread; 0: they are found. An error is in the

@@ -83,6 +83,7 @@ static void add_row(struct spex_columns *columns, const struct spex_bench_report
     add_seconds(columns, time, isfinite(margin) ? margin : NAN);
     add_error(columns, figures);
     add_seconds(columns, figures->cpu_ns, NAN);
+    add_seconds(columns, figures->mean.cpu_ns, NAN);
     spex_columns_add(columns, "%zu", figures->count);
     bool known = spex_bench_quantiles(report, figures, ns);
     for (int q = 0; q < SPEX_BENCH_QUANTILES; q++)
@@ -154,8 +155,8 @@ static void print_errors(const struct spex_bench_report *report, FILE *out) {
 
 void spex_bench_report_console(const struct spex_bench_report *report, FILE *out) {
     static const char *const headings[] = {
-        "benchmark", "time",  "95 %", "CPU",   "repeated", "p50",          "p90",
-        "p99",       "p99.9", "max",  "bytes", "items",    "per iteration"};
+        "benchmark", "time", "95 %",  "CPU", "mean CPU", "repeated", "p50",
+        "p90",       "p99",  "p99.9", "max", "bytes",    "items",    "per iteration"};
     enum { COLUMNS = sizeof(headings) / sizeof(headings[0]) };
     struct spex_columns columns;
     char text[160];

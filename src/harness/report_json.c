@@ -124,6 +124,12 @@ static void end_row(const struct members *row) {
     fputs("\n    }", row->out);
 }
 
+/* What other programs and interrupts take is in these, as in Google Benchmark's times. */
+static void means_members(struct members *row, const struct spex_bench_time *mean) {
+    number_member(row, "mean_real_time", mean->real_ns);
+    number_member(row, "mean_cpu_time", mean->cpu_ns);
+}
+
 static void write_repetition(const struct spex_bench_report *report,
                              const struct spex_bench_instance *instance, size_t index,
                              struct members row) {
@@ -135,6 +141,7 @@ static void write_repetition(const struct spex_bench_report *report,
     number_member(&row, "cpu_time", repetition->time.cpu_ns);
     text_member(&row, "time_unit", "ns");
     number_member(&row, "ticks", repetition->time.ticks);
+    means_members(&row, &repetition->mean);
     number_member(&row, "process", (double)repetition->process);
     if (repetition->bytes > 0)
         number_member(&row, "bytes_per_second", repetition->bytes / seconds);
@@ -211,6 +218,7 @@ static void write_estimate(const struct spex_bench_report *report,
     text_member(&row, "time_unit", "ns");
     number_member(&row, "real_time_low", figures->estimate.low);
     number_member(&row, "real_time_high", figures->estimate.high);
+    means_members(&row, &figures->mean);
     bool_member(&row, "precise", spex_bench_figures_precise(figures, report->settings->precision));
     if (spex_bench_quantiles(report, figures, ns)) {
         for (int q = 0; q < SPEX_BENCH_QUANTILES; q++)

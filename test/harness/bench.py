@@ -106,9 +106,12 @@ class Bench(unittest.TestCase):
 
     def test_warnings(self):
         a = self.program('a', 1, context={'library_build_type': 'debug'})
-        found = self.bench(0, a, a, '--rounds', '2')
-        self.assertIn('%s says that it is a debug build' % a, found['warnings'])
+        found = self.bench(0, a, a, '--rounds', '9')
+        # The least chance is 3 * 2 / 2^9.
         self.assertIn('too few rounds to tell any difference: --rounds', found['warnings'])
+        found = self.bench(0, a, a, '--rounds', '10')
+        self.assertNotIn('too few rounds to tell any difference: --rounds', found['warnings'])
+        self.assertIn('%s says that it is a debug build' % a, found['warnings'])
 
     def test_what_only_one_has(self):
         a, b = self.program('a', 1, 2), self.program('b', 1, 3)
@@ -130,6 +133,8 @@ class Bench(unittest.TestCase):
         self.assertGreater(found['benchmarks'][0]['a']['value'], 0)
         self.assertLess(found['benchmarks'][0]['a']['value'], 1e-3)
         self.bench(0, BENCHMARKS, '--rounds', '1', '--figure', 'ticks', *options)
+        found = self.bench(0, BENCHMARKS, '--rounds', '2', '--figure', 'mean_cpu_time', *options)
+        self.assertLess(found['benchmarks'][0]['a']['value'], 1e-3)
         # Percentiles are those of the process. They are times, too.
         found = self.bench(0, BENCHMARKS, '--rounds', '6', '--figure', 'p50', '--', '--benchmark_filter=^chain/n:4096$')
         self.assertEqual(len(found['benchmarks'][0]['values_a']), 6)

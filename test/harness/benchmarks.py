@@ -105,6 +105,9 @@ class Benchmarks(InFolder):
             mean = sum(row['real_time'] for row in repetitions) / 2
             self.assertAlmostEqual(self.rows(output, 'mean', name)[0]['real_time'] / mean, 1, 9)
             (estimate,) = self.rows(output, 'estimate', name)
+            for figure in ('mean_real_time', 'mean_cpu_time'):
+                mean = sum(row['iterations'] * row[figure] for row in repetitions) / sum(row['iterations'] for row in repetitions)
+                self.assertAlmostEqual(estimate[figure], mean, delta=1e-9 * mean)
             self.assertLessEqual(estimate['p50'], estimate['p99'])
             self.assertLessEqual(estimate['p99.9'], estimate['max'])
             # Two values have no 95 % interval.
@@ -193,9 +196,22 @@ class Benchmarks(InFolder):
         self.succeeds(PYTHON, COMPARE, '-d', made, 'benchmarks', *paths)
         with open(made, encoding='utf-8') as file:
             compared = {row['name']: row for row in json.load(file)}
-        with open(paths[0], encoding='utf-8') as file:
-            times = [row['real_time'] for row in self.rows(json.load(file), 'iteration', 'add')]
-        self.assertEqual([row['real_time'] for row in compared['add']['measurements']], times)
+        outputs = []
+        for path in paths:
+            with open(path, encoding='utf-8') as file:
+                outputs.append(json.load(file))
+        names = {row['run_name'] for output in outputs for row in self.rows(output, 'iteration') if 'error_occurred' not in row}
+        self.assertLess(10, len(names))
+        self.assertLessEqual(names, set(compared))
+        for name in names:
+            ours = [self.rows(output, 'iteration', name) for output in outputs]
+            measured = compared[name]['measurements']
+            for figure in ('real_time', 'cpu_time'):
+                for side, of in zip(ours, ('', '_other')):
+                    self.assertEqual([row[figure + of] for row in measured], [row[figure] for row in side])
+            for row, before, after in zip(measured, *ours):
+                change = (after['real_time'] - before['real_time']) / before['real_time'] if before['real_time'] else row['time']
+                self.assertAlmostEqual(row['time'], change, 9)
 
 
 if __name__ == '__main__':

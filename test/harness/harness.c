@@ -19,6 +19,7 @@ static uint64_t executed;
 static void count(struct spex_bench_state *state) {
     SPEX_BENCH_LOOP(state) {
         executed++;
+        spex_bench_clobber();
     }
 }
 
@@ -33,8 +34,8 @@ static void test_instances(void **state) {
     (void)state;
     struct spex_bench_instances instances;
     spex_bench_instances_make(&instances);
-    /* 1, 8, 64, 100 and two values in 1, 2 and 3 threads; then 2 values by 3; one; and three. */
-    assert_int_equal(instances.count, 4 * 2 * 3 + 2 * 3 + 1 + SHUFFLED);
+    /* 1, 8, 64, 100 and two values in 1, 2 and 3 threads; then 2 values by 3; two; and three. */
+    assert_int_equal(instances.count, 4 * 2 * 3 + 2 * 3 + 2 + SHUFFLED);
     assert_string_equal(instances.items[0].name, "count/a:1/b:7/threads:1");
     assert_string_equal(instances.items[5].name, "count/a:1/b:-3/threads:3");
     assert_string_equal(instances.items[23].name, "count/a:100/b:-3/threads:3");
@@ -45,7 +46,8 @@ static void test_instances(void **state) {
     assert_int_equal(instances.items[29].index, 5);
     assert_int_equal(instances.items[29].family_index, 1);
     assert_int_equal(spex_bench_instances_filter(&instances, "["), -EINVAL);
-    assert_int_equal(spex_bench_instances_filter(&instances, "-^ends|^warm|^noted|a:[16]"), 0);
+    assert_int_equal(spex_bench_instances_filter(&instances, "-^ends|^warm|^cold|^noted|a:[16]"),
+                     0);
     assert_int_equal(instances.count, 6);
     assert_string_equal(instances.items[0].name, "count/a:8/b:7/threads:1");
     spex_bench_instances_free(&instances);
@@ -68,6 +70,14 @@ static void test_estimates_of_processes(void **state) {
         figures.repetitions[r].process = 0;
     assert_int_equal(spex_bench_figures_estimate(&figures), 0);
     assert_true(figures.estimate.low > 11.5 && figures.estimate.high < 15.5);
+    /* Each iteration counts as much. */
+    figures.repetitions[0].iterations = 1;
+    figures.repetitions[0].mean.cpu_ns = 10;
+    figures.repetitions[1].iterations = 3;
+    figures.repetitions[1].mean.cpu_ns = 20;
+    figures.count = 2;
+    assert_int_equal(spex_bench_figures_estimate(&figures), 0);
+    assert_true(figures.mean.cpu_ns == 17.5);
     figures.count = 5;
     assert_int_equal(spex_bench_figures_estimate(&figures), 0);
     assert_true(isinf(spex_bench_figures_error(&figures)));
@@ -134,6 +144,35 @@ static void test_slow_first_iteration(void **state) {
     assert_int_equal(spex_bench_instances_filter(&instances, "^warm$"), 0);
     assert_int_equal(spex_bench_measure(&instances.items[0], &manner, &iterations), 0);
     assert_true(was_slow);
+    assert_in_range(iterations, 2, UINT64_MAX);
+    spex_bench_instances_free(&instances);
+}
+
+static int cold_iterations = 16;
+
+/* The first iterations take 2 ms. */
+static void cold(struct spex_bench_state *state) {
+    SPEX_BENCH_LOOP(state) {
+        uint64_t end = spex_clock_ns(CLOCK_MONOTONIC_RAW) + 2000000;
+        while (cold_iterations && spex_clock_ns(CLOCK_MONOTONIC_RAW) < end)
+            continue;
+        cold_iterations -= cold_iterations > 0;
+    }
+}
+
+SPEX_BENCHMARK(cold);
+
+/* Nor do the batches that tell this, if all are slow. */
+static void test_slow_first_batches(void **state) {
+    (void)state;
+    static const struct spex_bench_events none;
+    const struct spex_bench_manner manner = {.seconds = 0.128, .events = &none};
+    struct spex_bench_instances instances;
+    uint64_t iterations = 0;
+    spex_bench_instances_make(&instances);
+    assert_int_equal(spex_bench_instances_filter(&instances, "^cold$"), 0);
+    assert_int_equal(spex_bench_measure(&instances.items[0], &manner, &iterations), 0);
+    assert_int_equal(cold_iterations, 0);
     assert_in_range(iterations, 2, UINT64_MAX);
     spex_bench_instances_free(&instances);
 }
@@ -244,13 +283,10 @@ static void test_settings(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_instances),
-        cmocka_unit_test(test_estimates_of_processes),
-        cmocka_unit_test(test_repetitions),
-        cmocka_unit_test(test_slow_first_iteration),
-        cmocka_unit_test(test_rounds_are_shuffled),
-        cmocka_unit_test(test_rounds_end),
-        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_instances),          cmocka_unit_test(test_estimates_of_processes),
+        cmocka_unit_test(test_repetitions),        cmocka_unit_test(test_slow_first_iteration),
+        cmocka_unit_test(test_slow_first_batches), cmocka_unit_test(test_rounds_are_shuffled),
+        cmocka_unit_test(test_rounds_end),         cmocka_unit_test(test_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,7 +161,8 @@ static void doubt_rounds(struct session *session) {
         doubt_add(session, text);
     }
     if (session->verdict_count &&
-        spex_bench_least_chance(values, session->verdict_count, !request->baseline) >= 0.05)
+        spex_bench_least_chance(values, session->verdict_count, !request->baseline) >=
+            SPEX_BENCH_CHANCE_MOST)
         doubt_add(session, "too few rounds to tell any difference: --rounds");
 }
 

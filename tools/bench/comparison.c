@@ -7,9 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A difference is taken for one below this chance; the test of what is worse has one side. */
-#define CHANCE_MOST 0.05
-
 /* Whether the series has a ratio. */
 static bool is_judged(const struct spex_bench_series *series, bool paired) {
     for (int s = 0; s < 2; s++) {
@@ -75,9 +72,10 @@ static int correct(struct spex_bench_verdict *verdicts, size_t count) {
     spex_holm(chances + count, count);
     for (size_t i = 0; i < count; i++) {
         verdicts[i].chance = chances[i];
-        verdicts[i].differs = chances[i] < CHANCE_MOST;
+        verdicts[i].differs = chances[i] < SPEX_BENCH_CHANCE_MOST;
         verdicts[i].worse_chance = chances[count + i];
-        verdicts[i].worse = chances[count + i] < CHANCE_MOST / 2;
+        /* The test has one side. */
+        verdicts[i].worse = chances[count + i] < SPEX_BENCH_CHANCE_MOST / 2;
     }
     free(chances);
     return 0;

@@ -6,6 +6,10 @@
 #include "harness/estimate/ranks.h"
 #include "tools/bench/results.h"
 
+/* A difference is taken for one below this chance, of all benchmarks together. Who runs the command
+ * for each change does so hundreds of times. */
+#define SPEX_BENCH_CHANCE_MOST 0.01
+
 /* How sides are compared. */
 struct spex_bench_criterion {
     /* The i-th values of both sides belong together: they were measured one after the other. */

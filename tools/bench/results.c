@@ -112,8 +112,11 @@ static bool is_percentile(const char *figure) {
 }
 
 bool spex_bench_figure_is_time(const char *figure) {
-    return strcmp(figure, "real_time") == 0 || strcmp(figure, "cpu_time") == 0 ||
-           is_percentile(figure);
+    static const char *const times[] = {"real_time", "cpu_time", "mean_real_time", "mean_cpu_time"};
+    for (size_t t = 0; t < sizeof(times) / sizeof(times[0]); t++)
+        if (strcmp(figure, times[t]) == 0)
+            return true;
+    return is_percentile(figure);
 }
 
 /* NAN: the row does not have it, or a time below 0. */

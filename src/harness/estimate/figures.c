@@ -78,6 +78,20 @@ static size_t process_medians(const struct spex_bench_figures *figures, double *
     return processes;
 }
 
+static struct spex_bench_time mean_of_all(const struct spex_bench_figures *figures) {
+    struct spex_bench_time mean = {.ticks = 0};
+    double iterations = 0;
+    for (size_t r = 0; r < figures->count; r++) {
+        const struct spex_bench_repetition *repetition = &figures->repetitions[r];
+        iterations += repetition->iterations;
+        mean.real_ns += repetition->mean.real_ns * repetition->iterations;
+        mean.cpu_ns += repetition->mean.cpu_ns * repetition->iterations;
+        mean.ticks += repetition->mean.ticks * repetition->iterations;
+    }
+    return (struct spex_bench_time){mean.real_ns / iterations, mean.cpu_ns / iterations,
+                                    mean.ticks / iterations};
+}
+
 /* Looks at the first and last process: repetitions stand in their order. */
 int spex_bench_figures_estimate(struct spex_bench_figures *figures) {
     size_t count = figures->count;
@@ -94,6 +108,7 @@ int spex_bench_figures_estimate(struct spex_bench_figures *figures) {
     if (repetitions[0].process != repetitions[count - 1].process)
         independent = process_medians(figures, values + count, values);
     figures->estimate = spex_centre(values, independent);
+    figures->mean = mean_of_all(figures);
     free(values);
     return isnan(figures->estimate.value) ? -ENOMEM : 0;
 }

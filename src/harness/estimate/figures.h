@@ -26,7 +26,8 @@ struct spex_bench_time {
 
 /* Figures of an iteration in one repetition. Processes of one program send it to each other. */
 struct spex_bench_repetition {
-    struct spex_bench_time time;
+    /* Of the batches that were not disturbed, and the mean of all. */
+    struct spex_bench_time time, mean;
     /* Of all batches and threads. */
     double iterations;
     /* 0: not told. */
@@ -46,6 +47,8 @@ struct spex_bench_figures {
     /* The real time in ns. Its interval is that of processes where there are several. */
     struct spex_estimate estimate;
     double cpu_ns;
+    /* Of all batches of all repetitions. */
+    struct spex_bench_time mean;
     /* Why it was not measured; empty: it was. */
     char error[SPEX_BENCH_TEXT_BYTES];
 };
