@@ -58,7 +58,7 @@ static double record_ticks(const struct spex_profile_type *type,
 }
 
 /* Lost records have cost as much as others. The rest of the executions was counted without a
- * record. */
+ * record. What experiments have found holds for the time before, too. */
 double spex_profile_row_cost(const struct spex_profile *profile,
                              const struct spex_profile_probe *probe) {
     const struct spex_profile_type *type = spex_profile_type_of(profile, probe->probe_type);
@@ -66,7 +66,8 @@ double spex_profile_row_cost(const struct spex_profile *profile,
         return 0;
     double records = (double)probe->records + probe->lost;
     double skipped = probe->count > records ? probe->count - records : 0;
-    return (skipped * type->skip + records * record_ticks(type, probe)) /
+    double factor = probe->cost_factor > 0 ? (double)probe->cost_factor : 1;
+    return (skipped * type->skip + records * record_ticks(type, probe)) * factor /
            profile->process.ticks_per_second;
 }
 
