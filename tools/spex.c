@@ -23,7 +23,7 @@ static const struct {
     {"explore", "find the best configuration of a program", spex_command_explore},
     {"export", "write a trace in the format of another tool", spex_command_export},
     {"fit", "find how a time depends on parameters", spex_command_fit},
-    {"fleet", "check the policy of a fleet, and try it out", spex_command_fleet},
+    {"fleet", "lead a fleet; check its policy, and try it out", spex_command_fleet},
     {"list", "list the running programs that can be controlled", spex_command_list},
     {"models", "tell what kinds of kernels a program has", spex_command_models},
     {"plan", "say which events to trace and which to sample", spex_command_plan},

@@ -20,7 +20,7 @@ static struct spex_fleet_map map_of(size_t probes, double cost) {
 /* Instances 1 to `count`, each with `load` executions a second of 10 ms. */
 static void observe(struct spex_fleet_observation *seen, size_t count, double load) {
     for (size_t i = 0; i < count; i++)
-        seen[i] = (struct spex_fleet_observation){i + 1, 0.01 / (1 - load * 0.01), load, 0};
+        seen[i] = (struct spex_fleet_observation){i + 1, 0.01 / (1 - load * 0.01), load, 0, NULL};
 }
 
 /* Decides for so many seconds, and adds up what was decided. */
@@ -147,7 +147,7 @@ static void where_cost_binds_instrumentation_goes_first(void **unused) {
     const struct spex_fleet_instance *instance = spex_fleet_instance_find(&state, 1);
     assert_int_equal(instance->mode, SPEX_FLEET_NONE);
     assert_int_equal(instance->cause, SPEX_FLEET_CAUSE_COST);
-    spex_fleet_instance_text(&map, instance, text, sizeof(text));
+    spex_fleet_instance_text(&map, instance, "7", text, sizeof(text));
     assert_non_null(strstr(text, "none since"));
     assert_non_null(strstr(text, "the cost"));
     spex_fleet_state_free(&state);
@@ -172,7 +172,8 @@ static void nothing_is_known_of_silent_instances(void **unused) {
     struct spex_fleet_policy *policy = policy_with("");
     struct spex_fleet_map map = map_of(2, 0.01);
     struct spex_fleet_state state;
-    struct spex_fleet_observation seen[] = {{1, NAN, NAN, 0}, {2, 0, -1, 0}, {9, INFINITY, 3, 0}};
+    struct spex_fleet_observation seen[] = {
+        {1, NAN, NAN, 0, NULL}, {2, 0, -1, 0, NULL}, {9, INFINITY, 3, 0, NULL}};
     struct spex_fleet_decision d;
     spex_fleet_state_init(&state);
     for (int s = 0; s < 20; s++) {
@@ -203,7 +204,7 @@ static void invariants_hold_for_random_fleets(void **unused) {
             if (random_below(&seed, 4))
                 seen[count++] = (struct spex_fleet_observation){
                     id, (double)random_below(&seed, 100) / 1000, (double)random_below(&seed, 100),
-                    (double)random_below(&seed, 3) / 100};
+                    (double)random_below(&seed, 3) / 100, NULL};
         const struct spex_fleet_observations all = {s, seen, count};
         assert_int_equal(spex_fleet_decide(policy, &map, &state, &all, &d), 0);
         assert_true(d.add == 0 || d.instances + d.starting + d.add <= 32);

@@ -237,7 +237,7 @@ class Agent(Commands):
         with open(bad, "w", encoding="utf-8") as file:
             file.write("<profiling-spec>\n")
         for arguments, status, pattern in [
-                ([], 2, "agent: --policy was expected$"),
+                ([], 2, "agent: --policy was expected, or --nats$"),
                 (["--policy", policy, "--lease", "0.5"], 2, "1 to 3600 seconds were expected"),
                 (["--policy", policy, "0"], 1, "there is no process 0$"),
                 (["--policy", bad], 1, r"bad\.xml:\d+: "),

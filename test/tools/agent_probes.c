@@ -69,8 +69,8 @@ static void expect(unsigned a1, unsigned a2, unsigned a3, const char *held) {
     rows[2].probe.records += a3;
     profile.process.seconds += 1;
     profile.process.program_seconds += 1;
-    assert_int_equal(spex_hosted_probes_take(&probes, policy, &profile, profile.process.seconds),
-                     0);
+    assert_int_equal(
+        spex_hosted_probes_take(&probes, policy, NULL, &profile, profile.process.seconds), 0);
     assert_int_equal(spex_hosted_probes_text(&probes, policy, &profile, &text), 0);
     if (held)
         assert_string_equal(text, held);

@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "fleet/link/link_options.h"
 #include "observe/control_client.h"
 #include "text/number.h"
 #include "tools/agent/agent_output.h"
+#include "tools/agent/led.h"
 #include "tools/attach/wanted.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
@@ -20,15 +22,22 @@
 
 static const char agent_usage[] =
     "usage: spex agent --policy FILE.xml [--lease SECONDS] [--json] [PID… | NAME…]\n"
+    "       spex agent --nats URL --fleet NAME [OPTIONS] [PID… | NAME…]\n"
     "\n"
     "Switches on what the policy of a fleet wants in the programs of this host that spex can\n"
     "control, and follows those that come and go: all, or these. Runs until a signal ends it, and\n"
     "then switches that off again. Where it is killed, the programs do so when the lease is over.\n"
+    "With --nats a master says what is to be on (spex fleet master), and has the policy; when\n"
+    "nothing is heard of it for the time of a lease, nothing is on.\n"
     "\n"
-    "  --policy FILE    the policy; docs/fleet.md describes it\n"
-    "  --lease SECONDS  probes stay on for so long without the agent; the default is 10, and 1 to\n"
-    "                   3600 may be\n"
-    "  --json           a JSON object for each change instead of a line\n";
+    "  --policy FILE        the policy; docs/fleet.md describes it\n"
+    "  --lease SECONDS      probes stay on for so long without the agent; the default is 10, and "
+    "1\n"
+    "                       to 3600 may be\n"
+    "  --json               a JSON object for each change instead of a line\n"
+    "  --fleet NAME         the fleet, by the name of its policy\n"
+    "  --host NAME          what the master calls this host; the host's own name without it\n"
+    "\n" SPEX_LINK_USAGE;
 
 static const struct spex_syntax agent_syntax = {
     "agent", agent_usage, "processes or names were expected", 0, 1000, SPEX_OPTIONS_ANYWHERE};
@@ -44,6 +53,10 @@ struct agent {
     double lease;
     bool json;
     struct spex_wanted wanted;
+    struct spex_link_options options;
+    const char *fleet, *host;
+    /* Under a master, whose policy it is; else of the file. */
+    struct spex_led led;
     struct spex_fleet_policy *policy;
     struct spex_worker_feed feed;
     struct spex_hosted *hosted;
@@ -52,20 +65,39 @@ struct agent {
     bool complained;
 };
 
+/* There is a policy or a master, and what belongs to that. */
+static int agent_check(const struct agent *agent) {
+    const char *wrong = NULL;
+    if (!agent->path == !agent->options.url)
+        wrong = agent->path ? "--policy or --nats was expected, not both"
+                            : "--policy was expected, or --nats";
+    else if (agent->options.url)
+        wrong = spex_link_missing(&agent->options);
+    else if (agent->fleet || agent->host)
+        wrong = "--fleet and --host were expected with --nats alone";
+    if (!wrong && agent->options.url && !(agent->fleet && spex_link_is_name(agent->fleet)))
+        wrong = "--fleet with the name of a fleet was expected";
+    return wrong ? spex_complain(SPEX_EXIT_USAGE, "agent: %s", wrong) : SPEX_EXIT_OK;
+}
+
 static int agent_parse(int argc, char **argv, struct agent *agent) {
     const struct spex_option known[] = {
         {"policy", .text = &agent->path},
         {"lease", .number = &agent->lease, .range = {1, 3600},
          .error = "1 to 3600 seconds were expected"},
         {"json", .flag = &agent->json},
+        {"fleet", .text = &agent->fleet},
+        {"host", .text = &agent->host},
+        SPEX_LINK_OPTIONS(&agent->options),
         {.name = NULL},
     };
     struct spex_operands operands;
     int status = spex_options_take(&agent_syntax, known, argc, argv, &operands);
     if (status)
         return status;
-    if (!agent->path)
-        return spex_complain(SPEX_EXIT_USAGE, "agent: --policy was expected");
+    status = agent_check(agent);
+    if (status)
+        return status;
     agent->wanted = (struct spex_wanted){operands.list, (size_t)operands.count};
     return spex_wanted_check("agent", &agent->wanted);
 }
@@ -114,16 +146,55 @@ static int add(struct agent *agent, pid_t process) {
     return 0;
 }
 
-static int take_reports(struct agent *agent) {
+/* A report of a process, with what a master wants of it: also, with `wish`, between reports. */
+static int take_report(struct agent *agent, const struct spex_worker *worker, bool wish) {
+    int err = hosted_of(agent, worker->process) ? 0 : add(agent, worker->process);
+    struct spex_hosted *hosted = err ? NULL : hosted_of(agent, worker->process);
+    if (err || !agent->policy)
+        return err;
+    if (!agent->led.link)
+        return spex_hosted_report(hosted, agent->policy, NULL, worker);
+    struct spex_hosted_wish wanted = spex_led_wish(&agent->led, hosted);
+    if (wish)
+        err = spex_hosted_wish(hosted, agent->policy, &wanted, worker);
+    return err ? err : spex_hosted_report(hosted, agent->policy, &wanted, worker);
+}
+
+static int take_reports(struct agent *agent, bool wish) {
     int err = 0;
-    for (size_t w = 0; !err && w < agent->feed.count; w++) {
-        const struct spex_worker *worker = &agent->feed.workers[w];
-        if (!hosted_of(agent, worker->process))
-            err = add(agent, worker->process);
-        if (!err)
-            err = spex_hosted_report(hosted_of(agent, worker->process), agent->policy, worker);
-    }
+    for (size_t w = 0; !err && w < agent->feed.count; w++)
+        err = take_report(agent, &agent->feed.workers[w], wish);
     return err;
+}
+
+/* Another policy holds from here on. */
+static int take_policy(struct agent *agent) {
+    int err = 0;
+    agent->led.changed = false;
+    agent->policy = agent->led.policy;
+    for (size_t h = 0; h < agent->count && !err; h++)
+        err = spex_hosted_forget(&agent->hosted[h]);
+    return err ? err
+               : spex_agent_print_start(agent->policy, (uint32_t)(agent->lease * 1e3), agent->json);
+}
+
+/* Hears the master. Sets *wish where it may want something else. 0 or an error, which is told
+ * unless it is -ENOMEM or of the output. */
+static int hear(struct agent *agent, bool *wish) {
+    struct spex_error error = {""};
+    if (!agent->led.link)
+        return 0;
+    int taken = spex_led_step(&agent->led, &error);
+    if (taken < 0) {
+        spex_complain(0, "agent: %s", error.text);
+        return taken;
+    }
+    *wish = taken > 0;
+    return agent->led.changed ? take_policy(agent) : 0;
+}
+
+static int report(struct agent *agent) {
+    return agent->led.link ? spex_led_report(&agent->led, agent->hosted, agent->count) : 0;
 }
 
 static int step(struct agent *agent) {
@@ -149,12 +220,17 @@ static bool is_stopped(int stop_fd) {
 }
 
 static int run(struct agent *agent, int stop_fd) {
-    int err = spex_agent_print_start(agent->policy, (uint32_t)(agent->lease * 1e3), agent->json);
+    int err = 0;
+    if (agent->policy)
+        err = spex_agent_print_start(agent->policy, (uint32_t)(agent->lease * 1e3), agent->json);
     while (!err && !is_stopped(stop_fd)) {
+        bool wish = false;
         look(agent);
         err = forget(agent);
-        err = err ? err : take_reports(agent);
+        err = err ? err : hear(agent, &wish);
+        err = err ? err : take_reports(agent, wish);
         err = err ? err : step(agent);
+        err = err ? err : report(agent);
         uint64_t until_ns = spex_clock_ns(CLOCK_MONOTONIC) + TICK_MS * UINT64_C(1000000);
         err = err ? err : spex_worker_feed_take(&agent->feed, until_ns, false);
     }
@@ -188,30 +264,46 @@ static int end(struct agent *agent) {
     return err ? spex_complain(SPEX_EXIT_FAILED, "agent: %s", strerror(-err)) : status;
 }
 
+/* The policy of a file, or a master. An exit status. */
+static int begin(struct agent *agent) {
+    struct spex_error error = {""};
+    agent->options.name = "spex agent";
+    int err = agent->path ? spex_fleet_policy_read(agent->path, &agent->policy, &error)
+                          : spex_led_open(&agent->led, &agent->options, agent->fleet, agent->host,
+                                          agent->lease, &error);
+    if (!err)
+        return SPEX_EXIT_OK;
+    return spex_complain(SPEX_EXIT_FAILED, "%s%s", agent->path ? "" : "agent: ", error.text);
+}
+
+static void close_all(struct agent *agent) {
+    if (agent->path)
+        spex_fleet_policy_free(agent->policy);
+    else
+        spex_led_close(&agent->led);
+}
+
 static int run_and_end(struct agent *agent) {
     const struct spex_workers_of of = {.wanted = is_wanted, .user = &agent->wanted};
     int stop_fd = spex_stop_signals_open();
     if (stop_fd < 0)
         return spex_complain(SPEX_EXIT_FAILED, "agent: cannot wait for signals: %s",
                              strerror(errno));
-    spex_worker_feed_open(&agent->feed, &of, INTERVAL_MS);
-    int err = run(agent, stop_fd);
-    int status = end(agent);
+    int status = begin(agent);
+    if (status == SPEX_EXIT_OK) {
+        spex_worker_feed_open(&agent->feed, &of, INTERVAL_MS);
+        int err = run(agent, stop_fd);
+        status = end(agent);
+        if (err)
+            status = spex_complain(SPEX_EXIT_FAILED, "agent: cannot go on: %s", strerror(-err));
+    }
+    close_all(agent);
     close(stop_fd);
-    if (err)
-        return spex_complain(SPEX_EXIT_FAILED, "agent: cannot go on: %s", strerror(-err));
     return status;
 }
 
 int spex_command_agent(int argc, char **argv) {
     struct agent agent = {.lease = SPEX_HELD_LEASE_MS / 1e3};
-    struct spex_error error = {""};
     int status = agent_parse(argc, argv, &agent);
-    if (status)
-        return status;
-    if (spex_fleet_policy_read(agent.path, &agent.policy, &error) != 0)
-        return spex_complain(SPEX_EXIT_FAILED, "%s", error.text);
-    status = run_and_end(&agent);
-    spex_fleet_policy_free(agent.policy);
-    return status;
+    return status ? status : run_and_end(&agent);
 }

@@ -10,11 +10,13 @@
 
 void spex_hosted_open(struct spex_hosted *hosted, pid_t process, uint32_t lease_ms) {
     *hosted = (struct spex_hosted){.process = process};
+    spex_hosted_response_free(&hosted->response);
     spex_held_lease_open(&hosted->lease, process, lease_ms);
 }
 
 void spex_hosted_free(struct spex_hosted *hosted) {
     spex_hosted_probes_free(&hosted->probes);
+    spex_hosted_response_free(&hosted->response);
 }
 
 /* Another program in the same process has other probes, and a stop of spex ends leases: what was
@@ -23,6 +25,8 @@ static void follow(struct spex_hosted *hosted, const struct spex_profile *profil
     bool same = hosted->loaded_ns == profile->process.loaded_ns;
     if (!same)
         spex_hosted_probes_free(&hosted->probes);
+    if (!same || profile->process.seconds < hosted->seconds)
+        spex_hosted_response_free(&hosted->response);
     if (!same || profile->process.seconds < hosted->seconds)
         spex_held_lease_set(&hosted->lease, NULL);
     hosted->ended = hosted->lease.state == SPEX_HELD_ENDED &&
@@ -37,24 +41,56 @@ static bool is_same(const char *one, const char *other) {
     return one && other ? strcmp(one, other) == 0 : one == other;
 }
 
-int spex_hosted_report(struct spex_hosted *hosted, const struct spex_fleet_policy *policy,
-                       const struct spex_worker *worker) {
-    const struct spex_profile *profile = &worker->now;
+/* Has the lease hold what is to be on. Whoever has switched the probes off has the last word. Probes
+ * would be in the table of another command, whose user has chosen its own. */
+static int hold(struct spex_hosted *hosted, const struct spex_fleet_policy *policy,
+                const struct spex_profile *profile) {
     char *text = NULL;
+    int err =
+        hosted->elsewhere ? 0 : spex_hosted_probes_text(&hosted->probes, policy, profile, &text);
+    if (!err && hosted->lease.state != SPEX_HELD_ENDED && !is_same(text, hosted->lease.probes))
+        err = spex_held_lease_set(&hosted->lease, text);
+    free(text);
+    return err;
+}
+
+static int take_response(struct spex_hosted *hosted, const struct spex_fleet_policy *policy,
+                         const struct spex_profile *profile) {
+    for (size_t p = 0; p < hosted->probes.count; p++) {
+        const struct spex_hosted_probe *probe = &hosted->probes.items[p];
+        if (probe->there && probe->response)
+            return spex_hosted_response_take(&hosted->response, policy, profile, probe->probe_id,
+                                             probe->type);
+    }
+    return 0;
+}
+
+int spex_hosted_report(struct spex_hosted *hosted, const struct spex_fleet_policy *policy,
+                       const struct spex_hosted_wish *wish, const struct spex_worker *worker) {
+    const struct spex_profile *profile = &worker->now;
     if (!worker->has_now || worker->heard_ns == hosted->heard_ns)
         return 0;
     hosted->heard_ns = worker->heard_ns;
     follow(hosted, profile);
     double now = (double)spex_clock_ns(CLOCK_MONOTONIC) / 1e9;
-    int err = spex_hosted_probes_take(&hosted->probes, policy, profile, now);
-    /* Probes would be in the table of another command, whose user has chosen its own. */
-    if (!err && !hosted->elsewhere)
-        err = spex_hosted_probes_text(&hosted->probes, policy, profile, &text);
-    /* Whoever has switched the probes off has the last word. */
-    if (!err && hosted->lease.state != SPEX_HELD_ENDED && !is_same(text, hosted->lease.probes))
-        err = spex_held_lease_set(&hosted->lease, text);
-    free(text);
-    return err;
+    int err = spex_hosted_probes_take(&hosted->probes, policy, wish, profile, now);
+    err = err || !wish ? err : take_response(hosted, policy, profile);
+    return err ? err : hold(hosted, policy, profile);
+}
+
+int spex_hosted_wish(struct spex_hosted *hosted, const struct spex_fleet_policy *policy,
+                     const struct spex_hosted_wish *wish, const struct spex_worker *worker) {
+    if (!worker->has_now || worker->heard_ns != hosted->heard_ns)
+        return 0;
+    spex_hosted_probes_wish(&hosted->probes, wish);
+    return hold(hosted, policy, &worker->now);
+}
+
+int spex_hosted_forget(struct spex_hosted *hosted) {
+    spex_hosted_probes_free(&hosted->probes);
+    spex_hosted_response_free(&hosted->response);
+    hosted->heard_ns = 0;
+    return spex_held_lease_set(&hosted->lease, NULL);
 }
 
 static void explain(const struct spex_hosted *hosted, struct spex_hosted_state *state) {
@@ -67,7 +103,7 @@ static void explain(const struct spex_hosted *hosted, struct spex_hosted_state *
         why = "another client has switched its probes off, and they stay off";
     else if (hosted->lease.state == SPEX_HELD_REFUSED)
         why = hosted->lease.error.text;
-    else if (state->on < state->wanted)
+    else if (state->on < state->wished)
         why = hosted->probes.held;
     spex_error_set(&state->why, "%s", why);
 }
@@ -79,7 +115,8 @@ static bool state_now(const struct spex_hosted *hosted, struct spex_hosted_state
     bool awaited = (lease->state == SPEX_HELD) != (lease->probes != NULL);
     if (!hosted->heard_ns || (awaited && !over))
         return false;
-    *state = (struct spex_hosted_state){.wanted = hosted->probes.wanted};
+    *state = (struct spex_hosted_state){.wanted = hosted->probes.wanted,
+                                        .wished = hosted->probes.wished};
     if (lease->state == SPEX_HELD)
         state->on = hosted->probes.on;
     state->mode = !state->on                  ? SPEX_FLEET_NONE

@@ -6,12 +6,13 @@
 #include "fleet/decide/master.h"
 #include "observe/worker_feed.h"
 #include "tools/agent/hosted_probes.h"
+#include "tools/agent/hosted_response.h"
 #include "tools/attach/held_lease.h"
 
 /* What is told of a process. */
 struct spex_hosted_state {
     enum spex_fleet_mode mode;
-    size_t on, wanted;
+    size_t on, wanted, wished;
     /* Why not all of it is on; empty: it is. */
     struct spex_error why;
 };
@@ -26,6 +27,8 @@ struct spex_hosted {
     /* The lease was ended by another client: the program and its collection have gone on. */
     bool ended;
     struct spex_hosted_probes probes;
+    /* Under a master. */
+    struct spex_hosted_response response;
     struct spex_held_lease lease;
     /* What was told last. */
     struct spex_hosted_state told;
@@ -35,9 +38,18 @@ struct spex_hosted {
 void spex_hosted_open(struct spex_hosted *hosted, pid_t process, uint32_t lease_ms);
 void spex_hosted_free(struct spex_hosted *hosted);
 
-/* Takes the last report of the process, if it is a new one. 0 or -ENOMEM. */
+/* Takes the last report of the process, if it is a new one. `wish` NULL: there is no master. 0 or
+ * -ENOMEM. */
 int spex_hosted_report(struct spex_hosted *hosted, const struct spex_fleet_policy *policy,
-                       const struct spex_worker *worker);
+                       const struct spex_hosted_wish *wish, const struct spex_worker *worker);
+
+/* Takes what a master wants now, between reports. 0 or -ENOMEM. */
+int spex_hosted_wish(struct spex_hosted *hosted, const struct spex_fleet_policy *policy,
+                     const struct spex_hosted_wish *wish, const struct spex_worker *worker);
+
+/* Forgets what the policy wanted, and what was learned of its probes: another policy holds. 0 or
+ * -ENOMEM. */
+int spex_hosted_forget(struct spex_hosted *hosted);
 
 /* Renews the lease where that is due. Returns whether there is a new state to tell, which is in
  * `told` then. */

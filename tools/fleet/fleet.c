@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `spex fleet`: policies of fleets, checked and tried out in virtual time. */
+/* `spex fleet`: policies of fleets, checked and tried out in virtual time; and the master. */
 #include "tools/fleet/fleet.h"
 
 #include <stdio.h>
@@ -8,17 +8,26 @@
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {{"check", spex_fleet_check},
+                {"master", spex_fleet_master},
+                {"simulate", spex_fleet_simulate},
+                {"status", spex_fleet_status},
+                {"why", spex_fleet_why}};
+
 int spex_command_fleet(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     if (strcmp(what, "--help") == 0 || strcmp(what, "-h") == 0) {
         fputs(spex_fleet_usage, stdout);
         return spex_help_written();
     }
-    if (strcmp(what, "check") == 0)
-        return spex_fleet_check(argc - 1, argv + 1);
-    if (strcmp(what, "simulate") == 0)
-        return spex_fleet_simulate(argc - 1, argv + 1);
+    for (size_t c = 0; c < sizeof(commands) / sizeof(*commands); c++)
+        if (strcmp(what, commands[c].name) == 0)
+            return commands[c].run(argc - 1, argv + 1);
     fputs(spex_fleet_usage, stderr);
-    return spex_complain(SPEX_EXIT_USAGE, "fleet: check or simulate was expected, not \"%s\"",
+    return spex_complain(SPEX_EXIT_USAGE,
+                         "fleet: check, master, simulate, status or why was expected, not \"%s\"",
                          what);
 }

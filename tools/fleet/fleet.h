@@ -13,6 +13,9 @@ extern const char spex_fleet_usage[];
 /* The subcommands: exit statuses. argv[0] is the subcommand's name. */
 int spex_fleet_check(int argc, char **argv);
 int spex_fleet_simulate(int argc, char **argv);
+int spex_fleet_master(int argc, char **argv);
+int spex_fleet_status(int argc, char **argv);
+int spex_fleet_why(int argc, char **argv);
 
 /* Reads a policy: an exit status, after a message unless it is SPEX_EXIT_OK. */
 int spex_fleet_policy_argument(const char *path, struct spex_fleet_policy **policy);

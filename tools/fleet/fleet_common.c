@@ -2,17 +2,30 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fleet/link/link_options.h"
 #include "tools/common/complain.h"
 #include "tools/fleet/fleet.h"
 
 const char spex_fleet_usage[] =
     "usage: spex fleet check POLICY.xml [PROGRAM] [--json]\n"
     "       spex fleet simulate POLICY.xml [PROGRAM] --instances N [OPTIONS] [--json]\n"
+    "       spex fleet master POLICY.xml --nats URL [--hook COMMAND] [--json]\n"
+    "       spex fleet status --fleet NAME --nats URL [--json]\n"
+    "       spex fleet why INSTANCE --fleet NAME --nats URL [--json]\n"
     "\n"
     "The policy of a fleet says which probes are wanted and what the service and its price must\n"
     "keep. check tells what it means, and which probes of PROGRAM it covers. simulate runs the\n"
     "master's decisions against a fleet in virtual time, and tells what it decided, when it\n"
     "converged, what was covered and what was paid.\n"
+    "\n"
+    "master leads the fleet whose name is that of the policy: it takes what the agents of the\n"
+    "hosts (spex agent --nats) report, decides, and tells them which probes are to be on. status\n"
+    "and why ask it for the fleet, and for the reasons of an instance, HOST/PROCESS.\n"
+    "\n" SPEX_LINK_USAGE "  --fleet NAME         the fleet that is asked for\n"
+    "  --hook COMMAND       adds and removes instances: it is called with add N, or with remove\n"
+    "                       and the instances; without it their number stays as it is\n"
+    "\n"
+    "Of simulate:\n"
     "\n"
     "  --instances N        how many instances there are at the beginning\n"
     "  --probes N           probes of the map, instead of those of PROGRAM; else one for each "

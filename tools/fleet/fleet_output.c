@@ -44,8 +44,9 @@ static json_t *answer_json(const struct spex_simulation_answer *a) {
 
 static json_t *instance_json(const struct spex_fleet_map *map,
                              const struct spex_fleet_instance *instance) {
-    char text[512];
-    spex_fleet_instance_text(map, instance, text, sizeof(text));
+    char text[512], name[24];
+    snprintf(name, sizeof(name), "%" PRIu64, instance->id);
+    spex_fleet_instance_text(map, instance, name, text, sizeof(text));
     return json_pack("{s:I, s:s, s:s, s:s, s:f, s:i, s:o, s:f, s:f, s:s}", "instance",
                      (json_int_t)instance->id, "mode", spex_fleet_mode_name(instance->mode),
                      "before", spex_fleet_mode_name(instance->before), "cause",
@@ -128,7 +129,7 @@ static void print_text(const struct spex_fleet_map *map, const struct spex_simul
 
 int spex_fleet_print_simulation(const struct spex_fleet_map *map,
                                 const struct spex_simulation *simulation, uint64_t why, bool json) {
-    char text[512];
+    char text[512], name[24];
     const struct spex_fleet_instance *instance =
         why ? spex_fleet_instance_find(&simulation->state, why) : NULL;
     if (why && !instance)
@@ -140,7 +141,8 @@ int spex_fleet_print_simulation(const struct spex_fleet_map *map,
         return print_json(map, simulation, instance);
     print_text(map, simulation);
     if (instance) {
-        spex_fleet_instance_text(map, instance, text, sizeof(text));
+        snprintf(name, sizeof(name), "%" PRIu64, why);
+        spex_fleet_instance_text(map, instance, name, text, sizeof(text));
         puts(text);
     }
     return SPEX_EXIT_OK;

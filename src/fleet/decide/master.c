@@ -82,10 +82,21 @@ const struct spex_fleet_instance *spex_fleet_instance_find(const struct spex_fle
                : NULL;
 }
 
-static void instance_init(struct spex_fleet_state *state, struct spex_fleet_instance *instance,
-                          uint64_t id, double now) {
-    *instance = (struct spex_fleet_instance){.id = id, .cause = SPEX_FLEET_CAUSE_NEW, .since = now};
-    state->starting -= state->starting > 0;
+/* Goes on with what an earlier master has switched on. */
+static void adopt(const struct step *step, struct spex_fleet_instance *instance,
+                  const uint64_t *probes) {
+    spex_fleet_spread_adopt(step->map, step->state, instance, probes);
+    if (instance->probe_count)
+        instance->cause = SPEX_FLEET_CAUSE_ADOPTED;
+}
+
+static void instance_init(const struct step *step, struct spex_fleet_instance *instance,
+                          const struct spex_fleet_observation *seen, double now) {
+    *instance =
+        (struct spex_fleet_instance){.id = seen->id, .cause = SPEX_FLEET_CAUSE_NEW, .since = now};
+    step->state->starting -= step->state->starting > 0;
+    if (seen->adopt)
+        adopt(step, instance, seen->adopt);
 }
 
 static void forget(const struct step *step, struct spex_fleet_instance *instance) {
@@ -106,7 +117,7 @@ static int merge(const struct step *step, const struct spex_fleet_observations *
         if (old < state->count && state->instances[old].id == seen->items[i].id)
             merged[i] = state->instances[old++];
         else
-            instance_init(state, &merged[i], seen->items[i].id, seen->now);
+            instance_init(step, &merged[i], &seen->items[i], seen->now);
         double budget = seen->items[i].budget;
         merged[i].budget = budget > 0 ? budget : step->policy->budget;
     }
@@ -388,6 +399,7 @@ int spex_fleet_decide(const struct spex_fleet_policy *policy, const struct spex_
         state->acted = step.now;
         state->broken_since = state->room_since = NAN;
     }
+    spex_fleet_spread_bound(map, state, step.now);
     spex_fleet_spread_repair(map, state, step.now);
     decision->covered = spex_fleet_spread_covered(map, state);
     return 0;

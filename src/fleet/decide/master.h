@@ -37,6 +37,9 @@ struct spex_fleet_observation {
     double response, throughput;
     /* The share of its time that its probes may take; 0: the policy's. */
     double budget;
+    /* The probes that an earlier master has switched on at it, as the bits of an instance: a new
+     * instance goes on with them. NULL: it begins without probes. */
+    const uint64_t *adopt;
 };
 
 struct spex_fleet_observations {
@@ -62,7 +65,11 @@ enum spex_fleet_cause {
     /* More instances were instrumented than the policy's share. */
     SPEX_FLEET_CAUSE_SHARE,
     /* The instance is to be removed: fewer are enough, or (2) did not hold. */
-    SPEX_FLEET_CAUSE_REMOVED
+    SPEX_FLEET_CAUSE_REMOVED,
+    /* An earlier master had decided it. */
+    SPEX_FLEET_CAUSE_ADOPTED,
+    /* Its probes have become dearer than its budget. */
+    SPEX_FLEET_CAUSE_DEAR
 };
 
 struct spex_fleet_instance {

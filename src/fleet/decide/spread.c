@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Costs are measured: only what is so far above its budget is too dear. */
+#define DEAR 1.1
+
 /* Sums of shares such as 0.1 are not exact. */
 #define ROUNDING 1e-9
 
@@ -38,6 +41,61 @@ static bool take(const struct spex_fleet_map *map, struct spex_fleet_state *stat
     instance->probe_count++;
     state->cover[probe]++;
     return true;
+}
+
+void spex_fleet_spread_adopt(const struct spex_fleet_map *map, struct spex_fleet_state *state,
+                             struct spex_fleet_instance *instance, const uint64_t *probes) {
+    spex_fleet_spread_clear(map, state, instance);
+    for (size_t p = 0; p < map->count; p++) {
+        if (!(probes[p / 64] >> p % 64 & 1))
+            continue;
+        instance->probes[p / 64] |= UINT64_C(1) << p % 64;
+        instance->probe_count++;
+        state->cover[p]++;
+    }
+    state->instrumented += instance->probe_count > 0;
+    settle_mode(map, instance);
+}
+
+/* Sets what the instance's probes take. Returns the dearest; map->count: it has none. */
+static size_t reckon(const struct spex_fleet_map *map, struct spex_fleet_instance *instance) {
+    size_t dearest = map->count;
+    instance->spent = 0;
+    for (size_t p = 0; p < map->count; p++) {
+        if (!has(instance, p))
+            continue;
+        instance->spent += cost_at(map, instance, p);
+        if (dearest == map->count || map->cost[p] > map->cost[dearest])
+            dearest = p;
+    }
+    return dearest;
+}
+
+static void drop(const struct spex_fleet_map *map, struct spex_fleet_state *state,
+                 struct spex_fleet_instance *instance, size_t probe) {
+    instance->probes[probe / 64] &= ~(UINT64_C(1) << probe % 64);
+    instance->probe_count--;
+    state->cover[probe]--;
+    settle_mode(map, instance);
+}
+
+void spex_fleet_spread_bound(const struct spex_fleet_map *map, struct spex_fleet_state *state,
+                             double now) {
+    for (size_t i = 0; i < state->count; i++) {
+        struct spex_fleet_instance *instance = &state->instances[i];
+        enum spex_fleet_mode before = instance->mode;
+        size_t dearest = reckon(map, instance);
+        if (instance->spent <= DEAR * instance->budget)
+            continue;
+        while (instance->spent > instance->budget + ROUNDING && instance->probe_count > 1) {
+            drop(map, state, instance, dearest);
+            dearest = reckon(map, instance);
+        }
+        instance->before = before;
+        instance->cause = SPEX_FLEET_CAUSE_DEAR;
+        instance->since = now;
+        instance->changes++;
+    }
 }
 
 struct candidate {

@@ -16,6 +16,16 @@ void spex_fleet_spread_assign(const struct spex_fleet_map *map, struct spex_flee
 void spex_fleet_spread_clear(const struct spex_fleet_map *map, struct spex_fleet_state *state,
                              struct spex_fleet_instance *instance);
 
+/* Switches on these probes of the map, in the place of those that the instance has, as a master
+ * before this one has decided. */
+void spex_fleet_spread_adopt(const struct spex_fleet_map *map, struct spex_fleet_state *state,
+                             struct spex_fleet_instance *instance, const uint64_t *probes);
+
+/* Takes the costs that the map has now, and switches the dearest probes off at instances whose
+ * probes take more than their budgets. */
+void spex_fleet_spread_bound(const struct spex_fleet_map *map, struct spex_fleet_state *state,
+                             double now);
+
 /* Whether other instances record all that this one does. */
 bool spex_fleet_spread_redundant(const struct spex_fleet_map *map,
                                  const struct spex_fleet_state *state,

@@ -18,7 +18,8 @@ const char *spex_fleet_action_name(enum spex_fleet_action action) {
 }
 
 const char *spex_fleet_cause_name(enum spex_fleet_cause cause) {
-    static const char *const names[] = {"new", "room", "cover", "cost", "share", "removed"};
+    static const char *const names[] = {"new",   "room",    "cover",   "cost",
+                                        "share", "removed", "adopted", "dear"};
     return names[cause];
 }
 
@@ -44,8 +45,8 @@ static void action_text(const struct spex_fleet_decision *d, char *text, size_t 
         break;
     case SPEX_FLEET_STUCK:
         snprintf(text, size,
-                 "nothing can be done: no instance is instrumented, and the cost "
-                 "allows no more of them");
+                 "nothing can be done: no instance is instrumented, and no more of them are "
+                 "allowed");
         break;
     case SPEX_FLEET_HOLD:
         snprintf(text, size, "nothing is to be done");
@@ -72,17 +73,19 @@ static const char *cause_text(enum spex_fleet_cause cause) {
         "no other instance recorded some of its probes",
         "inequality (1) did not hold, and another instance would have broken (2), the cost",
         "more instances were instrumented than the policy's share",
-        "it is to be removed: fewer instances are enough, or the cost allows no more"};
+        "it is to be removed: fewer instances are enough, or the cost allows no more",
+        "the master before this one had decided it",
+        "its probes had become dearer than its budget"};
     return texts[cause];
 }
 
 void spex_fleet_instance_text(const struct spex_fleet_map *map,
-                              const struct spex_fleet_instance *instance, char *text, size_t size) {
-    snprintf(
-        text, size,
-        "instance %llu: %s since %.0f s, before %s (%u changes): %s; %zu of %zu probes, %.2f%% "
-        "of its time of at most %.2f%%",
-        (unsigned long long)instance->id, spex_fleet_mode_name(instance->mode), instance->since,
-        spex_fleet_mode_name(instance->before), instance->changes, cause_text(instance->cause),
-        instance->probe_count, map->count, 100 * instance->spent, 100 * instance->budget);
+                              const struct spex_fleet_instance *instance, const char *name,
+                              char *text, size_t size) {
+    snprintf(text, size,
+             "instance %s: %s since %.0f s, before %s (%u changes): %s; %zu of %zu probes, %.2f%% "
+             "of its time of at most %.2f%%",
+             name, spex_fleet_mode_name(instance->mode), instance->since,
+             spex_fleet_mode_name(instance->before), instance->changes, cause_text(instance->cause),
+             instance->probe_count, map->count, 100 * instance->spent, 100 * instance->budget);
 }

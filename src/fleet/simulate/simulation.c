@@ -112,10 +112,9 @@ static void machine_run(struct world *world, struct machine *machine, double arr
     double utilisation = fmin(arrivals * service, UTILISATION_MOST);
     machine->queue = all - served;
     double response = factor * service / (1 - utilisation) + machine->queue * service;
-    seen->id = machine->id;
+    *seen = (struct spex_fleet_observation){.id = machine->id};
     seen->response = response * draw_noise(world, world->options->noise);
     seen->throughput = served * draw_noise(world, world->options->noise);
-    seen->budget = 0;
 }
 
 /* One second of all that are ready. */

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: MIT */
+#include "fleet/link/link.h"
+
+#if SPEX_WITH_NATS
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <nats/nats.h>
+
+#include "base/whole_file.h"
+
+/* Milliseconds for connecting, and for an answer of JetStream. */
+enum { CONNECT_MS = 2000, BUCKET_MS = 1000 };
+
+/* How often a lost connection is tried again, and when a silent server is taken for lost. */
+enum { RECONNECT_MS = 500, PING_MS = 5000, PINGS_OUT = 2 };
+
+/* Bytes that wait in an inbox: more are dropped. */
+enum { INBOX_BYTES = 64 << 20 };
+
+struct spex_link {
+    natsConnection *connection;
+    natsOptions *options;
+    jsCtx *stream;
+    /* The bucket that was used last. */
+    kvStore *store;
+    char bucket[SPEX_LINK_NAME_BYTES];
+    /* What the threads of the library tell. */
+    pthread_mutex_t lock;
+    uint64_t connects;
+    /* The last thing that the server has not permitted. */
+    char denied[256];
+};
+
+struct spex_link_inbox {
+    natsSubscription *subscription;
+    size_t prefix;
+};
+
+struct spex_link_watch {
+    kvWatcher *watcher;
+};
+
+bool spex_link_is_name(const char *text) {
+    size_t length =
+        strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
+    return length >= 1 && length <= 63 && !text[length];
+}
+
+/* What is read of the options. */
+struct address {
+    char host[256], server[320];
+    bool tls, local;
+};
+
+static bool is_local(const char *host) {
+    return strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 ||
+           (strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == strlen(host));
+}
+
+/* The end of the host: of "[::1]:4222" behind the bracket. */
+static size_t host_length(const char *rest) {
+    const char *bracket = *rest == '[' ? strchr(rest, ']') : NULL;
+    return bracket ? (size_t)(bracket - rest) + 1 : strcspn(rest, ":");
+}
+
+static int read_address(const char *url, struct address *address, struct spex_error *error) {
+    bool tls = strncmp(url, "tls://", 6) == 0;
+    const char *rest = tls ? url + 6 : strncmp(url, "nats://", 7) == 0 ? url + 7 : NULL;
+    if (!rest || !*rest || strpbrk(rest, "/, \t") || strlen(rest) >= sizeof(address->host))
+        return spex_fail(error, -EINVAL,
+                         "--nats: nats://HOST:PORT or tls://HOST:PORT was expected, not \"%s\"",
+                         url);
+    if (strchr(rest, '@'))
+        return spex_fail(error, -EINVAL,
+                         "--nats: no password was expected in it, where other users see it: "
+                         "--credentials names a file with it");
+    *address = (struct address){.tls = tls};
+    snprintf(address->server, sizeof(address->server), "nats://%s", rest);
+    snprintf(address->host, sizeof(address->host), "%.*s", (int)host_length(rest), rest);
+    address->local = is_local(address->host);
+    return 0;
+}
+
+/* Whoever reaches the server could switch probes of all hosts. */
+static int check_safe(const struct spex_link_options *options, struct address *address,
+                      struct spex_error *error) {
+    address->tls = address->tls || options->authorities || options->certificate;
+    if (address->local || (address->tls && (options->credentials || options->certificate)))
+        return 0;
+    return spex_fail(error, -EINVAL,
+                     "--nats: off loopback, tls:// and --credentials or --tls-cert were expected "
+                     "for %s",
+                     address->host);
+}
+
+static int failed(natsStatus status, const char *what, struct spex_error *error) {
+    const char *text = nats_GetLastError(NULL);
+    return spex_fail(error, -EINVAL, "%s: %s", what,
+                     text && *text ? text : natsStatus_GetText(status));
+}
+
+static int set_line(natsOptions *options, char *line, struct spex_error *error) {
+    line[strcspn(line, "\r\n")] = '\0';
+    char *colon = strchr(line, ':');
+    if (!*line)
+        return spex_fail(error, -EINVAL, "--credentials: USER:PASSWORD or a token was expected");
+    if (colon)
+        *colon = '\0';
+    natsStatus status = colon ? natsOptions_SetUserInfo(options, line, colon + 1)
+                              : natsOptions_SetToken(options, line);
+    return status == NATS_OK ? 0 : failed(status, "--credentials", error);
+}
+
+/* A file that others may read is no secret. */
+static int set_credentials(natsOptions *options, const char *path, struct spex_error *error) {
+    char *text = NULL;
+    size_t length;
+    struct stat file;
+    if (stat(path, &file) == 0 && (file.st_mode & (S_IRWXG | S_IRWXO)))
+        return spex_fail(error, -EINVAL,
+                         "%s: a file was expected that its owner alone can read (chmod 600)", path);
+    int err = spex_whole_file_read(path, SPEX_FILE_REGULAR, 1 << 20, &text, &length, error);
+    if (err)
+        return err;
+    if (strstr(text, "BEGIN NATS USER JWT")) {
+        natsStatus status = natsOptions_SetUserCredentialsFromFiles(options, path, NULL);
+        err = status == NATS_OK ? 0 : failed(status, path, error);
+    } else {
+        err = set_line(options, text, error);
+    }
+    explicit_bzero(text, length);
+    free(text);
+    return err;
+}
+
+/* The library checks the name in the server's certificate only if it is told which. */
+static int set_tls(natsOptions *options, const struct spex_link_options *from,
+                   const struct address *address, struct spex_error *error) {
+    char name[sizeof(address->host)];
+    bool bracket = address->host[0] == '[';
+    snprintf(name, sizeof(name), "%s", address->host + bracket);
+    name[strcspn(name, "]")] = '\0';
+    natsStatus status = natsOptions_SetSecure(options, true);
+    if (status == NATS_OK)
+        status = natsOptions_SetExpectedHostname(options, name);
+    if (status == NATS_OK && from->authorities)
+        status = natsOptions_LoadCATrustedCertificates(options, from->authorities);
+    if (status != NATS_OK)
+        return failed(status, "--tls-ca", error);
+    if (from->certificate)
+        status = natsOptions_LoadCertificatesChain(options, from->certificate, from->key);
+    return status == NATS_OK ? 0 : failed(status, "--tls-cert", error);
+}
+
+static void note_connect(natsConnection *connection, void *user) {
+    struct spex_link *link = user;
+    (void)connection;
+    pthread_mutex_lock(&link->lock);
+    link->connects++;
+    pthread_mutex_unlock(&link->lock);
+}
+
+static void note_error(natsConnection *connection, natsSubscription *subscription,
+                       natsStatus status, void *user) {
+    struct spex_link *link = user;
+    const char *text = NULL;
+    (void)subscription;
+    if (status != NATS_NOT_PERMITTED)
+        return;
+    natsConnection_GetLastError(connection, &text);
+    pthread_mutex_lock(&link->lock);
+    snprintf(link->denied, sizeof(link->denied), "%s", text ? text : "not permitted");
+    pthread_mutex_unlock(&link->lock);
+}
+
+static natsStatus set_times(struct spex_link *link, const struct spex_link_options *from) {
+    natsOptions *options = link->options;
+    natsStatus status = natsOptions_SetTimeout(options, CONNECT_MS);
+    status = status ? status : natsOptions_SetName(options, from->name);
+    status = status ? status : natsOptions_SetMaxReconnect(options, -1);
+    status = status ? status : natsOptions_SetReconnectWait(options, RECONNECT_MS);
+    status = status ? status : natsOptions_SetPingInterval(options, PING_MS);
+    status = status ? status : natsOptions_SetMaxPingsOut(options, PINGS_OUT);
+    status = status ? status : natsOptions_SetIgnoreDiscoveredServers(options, true);
+    status = status ? status : natsOptions_SetFailRequestsOnDisconnect(options, true);
+    status = status ? status : natsOptions_SetErrorHandler(options, note_error, link);
+    status = status ? status : natsOptions_SetReconnectedCB(options, note_connect, link);
+    return status ? status : natsOptions_SetRetryOnFailedConnect(options, true, note_connect, link);
+}
+
+static int set_options(struct spex_link *link, const struct spex_link_options *from,
+                       struct spex_error *error) {
+    struct address address;
+    int err = read_address(from->url, &address, error);
+    err = err ? err : check_safe(from, &address, error);
+    if (err)
+        return err;
+    natsStatus status = natsOptions_Create(&link->options);
+    status = status ? status : natsOptions_SetURL(link->options, address.server);
+    status = status ? status : set_times(link, from);
+    if (status != NATS_OK)
+        return failed(status, "--nats", error);
+    if (address.tls)
+        err = set_tls(link->options, from, &address, error);
+    if (!err && from->credentials)
+        err = set_credentials(link->options, from->credentials, error);
+    return err;
+}
+
+static int refused(const char *url, natsStatus status, struct spex_error *error) {
+    if (status == NATS_CONNECTION_AUTH_FAILED)
+        return spex_fail(error, -EACCES, "NATS at %s refuses the credentials", url);
+    return spex_fail(error, -EINVAL, "NATS at %s: %s", url, natsStatus_GetText(status));
+}
+
+static int connect_first(struct spex_link *link, const char *url, struct spex_error *error) {
+    jsOptions waits;
+    natsStatus status = natsConnection_Connect(&link->connection, link->options);
+    if (status == NATS_OK)
+        note_connect(link->connection, link);
+    else if (status != NATS_NOT_YET_CONNECTED)
+        return refused(url, status, error);
+    jsOptions_Init(&waits);
+    waits.Wait = BUCKET_MS;
+    status = natsConnection_JetStream(&link->stream, link->connection, &waits);
+    return status == NATS_OK ? 0 : refused(url, status, error);
+}
+
+int spex_link_open(const struct spex_link_options *options, struct spex_link **link,
+                   struct spex_error *error) {
+    struct spex_link *opened = calloc(1, sizeof(*opened));
+    *link = NULL;
+    if (!opened)
+        return spex_fail(error, -ENOMEM, "out of memory");
+    pthread_mutex_init(&opened->lock, NULL);
+    int err = set_options(opened, options, error);
+    err = err ? err : connect_first(opened, options->url, error);
+    if (err)
+        spex_link_close(opened);
+    else
+        *link = opened;
+    return err;
+}
+
+void spex_link_close(struct spex_link *link) {
+    if (!link)
+        return;
+    kvStore_Destroy(link->store);
+    jsCtx_Destroy(link->stream);
+    if (link->connection)
+        natsConnection_FlushTimeout(link->connection, BUCKET_MS);
+    natsConnection_Destroy(link->connection);
+    natsOptions_Destroy(link->options);
+    /* Its threads call back until they have ended. */
+    nats_CloseAndWait(CONNECT_MS);
+    pthread_mutex_destroy(&link->lock);
+    free(link);
+}
+
+int spex_link_state(struct spex_link *link, struct spex_error *error) {
+    const char *text = NULL;
+    natsConnStatus status = natsConnection_Status(link->connection);
+    if (status != NATS_CONN_STATUS_CLOSED)
+        return status == NATS_CONN_STATUS_CONNECTED;
+    natsConnection_GetLastError(link->connection, &text);
+    return spex_fail(error, -EACCES, "NATS has closed the connection: %s",
+                     text && *text ? text : "no reason is known");
+}
+
+uint64_t spex_link_connects(const struct spex_link *link) {
+    pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&link->lock;
+    pthread_mutex_lock(lock);
+    uint64_t connects = link->connects;
+    pthread_mutex_unlock(lock);
+    return connects;
+}
+
+static int err_of(natsStatus status) {
+    switch (status) {
+    case NATS_OK:
+        return 0;
+    case NATS_NOT_FOUND:
+        return -ENOENT;
+    case NATS_NOT_PERMITTED:
+    case NATS_CONNECTION_AUTH_FAILED:
+        return -EACCES;
+    case NATS_NO_MEMORY:
+        return -ENOMEM;
+    case NATS_NO_RESPONDERS:
+        return -ESRCH;
+    case NATS_TIMEOUT:
+        return -ETIMEDOUT;
+    case NATS_MAX_PAYLOAD:
+        return -E2BIG;
+    default:
+        return -EIO;
+    }
+}
+
+/* What the server does not permit, it tells beside the request, which is then not answered. */
+static int explain(struct spex_link *link, natsStatus status, const char *what,
+                   struct spex_error *error) {
+    int err = err_of(status);
+    if (!err)
+        return 0;
+    pthread_mutex_lock(&link->lock);
+    bool denied = link->denied[0] != '\0';
+    if (denied)
+        spex_error_set(error, "%s: NATS does not permit it: %s", what, link->denied);
+    link->denied[0] = '\0';
+    pthread_mutex_unlock(&link->lock);
+    if (denied)
+        return -EACCES;
+    return spex_fail(error, err, "%s: %s", what, natsStatus_GetText(status));
+}
+
+int spex_link_send(struct spex_link *link, const char *subject, const void *data, size_t size) {
+    if (natsConnection_Status(link->connection) != NATS_CONN_STATUS_CONNECTED)
+        return 0;
+    if (size > SPEX_LINK_BYTES)
+        return -E2BIG;
+    return err_of(natsConnection_Publish(link->connection, subject, data, (int)size));
+}
+
+int spex_link_listen(struct spex_link *link, const char *prefix, int most,
+                     struct spex_link_inbox **inbox) {
+    char subject[SPEX_LINK_NAME_BYTES];
+    struct spex_link_inbox *opened = calloc(1, sizeof(*opened));
+    if (!opened)
+        return -ENOMEM;
+    snprintf(subject, sizeof(subject), "%s.*", prefix);
+    opened->prefix = strlen(prefix) + 1;
+    natsStatus status =
+        natsConnection_SubscribeSync(&opened->subscription, link->connection, subject);
+    if (status == NATS_OK)
+        status = natsSubscription_SetPendingLimits(opened->subscription, most, INBOX_BYTES);
+    if (status != NATS_OK)
+        spex_link_inbox_free(opened);
+    else
+        *inbox = opened;
+    return err_of(status);
+}
+
+void spex_link_inbox_free(struct spex_link_inbox *inbox) {
+    if (inbox)
+        natsSubscription_Destroy(inbox->subscription);
+    free(inbox);
+}
+
+uint64_t spex_link_dropped(const struct spex_link_inbox *inbox) {
+    int64_t dropped = 0;
+    natsSubscription_GetDropped(inbox->subscription, &dropped);
+    return (uint64_t)dropped;
+}
+
+/* Copies what has come; false: no memory, or more than is ever sent. */
+static bool copy(const char *subject, const char *reply, const void *data, int size,
+                 struct spex_link_message *message) {
+    *message = (struct spex_link_message){.size = (size_t)size};
+    if (size < 0 || size > SPEX_LINK_BYTES || strlen(subject) >= sizeof(message->subject) ||
+        (reply && strlen(reply) >= sizeof(message->reply)))
+        return false;
+    message->data = malloc((size_t)size + 1);
+    if (!message->data)
+        return false;
+    if (size)
+        memcpy(message->data, data, (size_t)size);
+    message->data[size] = '\0';
+    snprintf(message->subject, sizeof(message->subject), "%s", subject);
+    snprintf(message->reply, sizeof(message->reply), "%s", reply ? reply : "");
+    return true;
+}
+
+int spex_link_take(struct spex_link_inbox *inbox, int timeout_ms,
+                   struct spex_link_message *message) {
+    natsMsg *got = NULL;
+    bool good = false;
+    while (!good && natsSubscription_NextMsg(&got, inbox->subscription, timeout_ms) == NATS_OK) {
+        good = copy(natsMsg_GetSubject(got) + inbox->prefix, natsMsg_GetReply(got),
+                    natsMsg_GetData(got), natsMsg_GetDataLength(got), message);
+        natsMsg_Destroy(got);
+    }
+    return good;
+}
+
+void spex_link_message_free(struct spex_link_message *message) {
+    free(message->data);
+    message->data = NULL;
+}
+
+int spex_link_ask(struct spex_link *link, const char *subject, const char *request, int timeout_ms,
+                  struct spex_link_message *answer, struct spex_error *error) {
+    natsMsg *got = NULL;
+    natsStatus status =
+        natsConnection_RequestString(&got, link->connection, subject, request, timeout_ms);
+    if (status != NATS_OK)
+        return explain(link, status, subject, error);
+    bool good = copy("", NULL, natsMsg_GetData(got), natsMsg_GetDataLength(got), answer);
+    natsMsg_Destroy(got);
+    return good ? 0 : spex_fail(error, -EPROTO, "%s: the answer is too large", subject);
+}
+
+static void forget_store(struct spex_link *link) {
+    kvStore_Destroy(link->store);
+    link->store = NULL;
+}
+
+/* The bucket is looked up once, and again after an error: it may have been made anew. */
+static natsStatus open_store(struct spex_link *link, const char *bucket) {
+    if (link->store && strcmp(link->bucket, bucket) == 0)
+        return NATS_OK;
+    forget_store(link);
+    snprintf(link->bucket, sizeof(link->bucket), "%s", bucket);
+    return js_KeyValue(&link->store, link->stream, bucket);
+}
+
+static int done(struct spex_link *link, natsStatus status, const char *bucket, const char *key,
+                struct spex_error *error) {
+    char what[2 * SPEX_LINK_NAME_BYTES];
+    if (status == NATS_OK)
+        return 0;
+    forget_store(link);
+    snprintf(what, sizeof(what), "%s of bucket %s", key, bucket);
+    return explain(link, status, what, error);
+}
+
+int spex_link_bucket_make(struct spex_link *link, const char *bucket, struct spex_error *error) {
+    kvConfig config;
+    forget_store(link);
+    natsStatus status = open_store(link, bucket);
+    if (status == NATS_NOT_FOUND) {
+        kvConfig_Init(&config);
+        config.Bucket = bucket;
+        config.Description = "what spex wants of a fleet";
+        config.History = 1;
+        config.MaxValueSize = SPEX_LINK_BYTES;
+        status = js_CreateKeyValue(&link->store, link->stream, &config);
+    }
+    return done(link, status, bucket, "making", error);
+}
+
+int spex_link_put(struct spex_link *link, const char *bucket, const char *key, const void *data,
+                  size_t size, struct spex_error *error) {
+    if (size > SPEX_LINK_BYTES)
+        return spex_fail(error, -E2BIG, "%s of bucket %s: %d bytes at most were expected", key,
+                         bucket, SPEX_LINK_BYTES);
+    natsStatus status = open_store(link, bucket);
+    status = status ? status : kvStore_Put(NULL, link->store, key, data, (int)size);
+    return done(link, status, bucket, key, error);
+}
+
+int spex_link_delete(struct spex_link *link, const char *bucket, const char *key,
+                     struct spex_error *error) {
+    natsStatus status = open_store(link, bucket);
+    status = status ? status : kvStore_Purge(link->store, key, NULL);
+    return done(link, status, bucket, key, error);
+}
+
+static bool copy_entry(kvEntry *entry, struct spex_link_message *message) {
+    bool gone = kvEntry_Operation(entry) != kvOp_Put;
+    bool good = copy(kvEntry_Key(entry), NULL, gone ? NULL : kvEntry_Value(entry),
+                     gone ? 0 : kvEntry_ValueLen(entry), message);
+    if (good && gone)
+        spex_link_message_free(message);
+    return good;
+}
+
+int spex_link_get(struct spex_link *link, const char *bucket, const char *key,
+                  struct spex_link_message *value, struct spex_error *error) {
+    kvEntry *entry = NULL;
+    natsStatus status = open_store(link, bucket);
+    status = status ? status : kvStore_Get(&entry, link->store, key);
+    if (status != NATS_OK)
+        return done(link, status, bucket, key, error);
+    bool good = copy_entry(entry, value);
+    kvEntry_Destroy(entry);
+    return good ? 0 : spex_fail(error, -E2BIG, "%s of bucket %s is too large", key, bucket);
+}
+
+int spex_link_watch(struct spex_link *link, const char *bucket, const char *key,
+                    struct spex_link_watch **watch, struct spex_error *error) {
+    struct spex_link_watch *opened = calloc(1, sizeof(*opened));
+    if (!opened)
+        return spex_fail(error, -ENOMEM, "out of memory");
+    natsStatus status = open_store(link, bucket);
+    status = status ? status : kvStore_Watch(&opened->watcher, link->store, key, NULL);
+    if (status != NATS_OK)
+        free(opened);
+    else
+        *watch = opened;
+    return done(link, status, bucket, key, error);
+}
+
+void spex_link_watch_free(struct spex_link_watch *watch) {
+    if (watch)
+        kvWatcher_Destroy(watch->watcher);
+    free(watch);
+}
+
+/* An entry that is NULL stands behind the first values. The library takes no time of 0. */
+int spex_link_watch_take(struct spex_link_watch *watch, struct spex_link_message *message) {
+    kvEntry *entry = NULL;
+    bool good = false;
+    while (!good && kvWatcher_Next(&entry, watch->watcher, 1) == NATS_OK) {
+        good = entry && copy_entry(entry, message);
+        kvEntry_Destroy(entry);
+        entry = NULL;
+    }
+    return good;
+}
+
+#endif

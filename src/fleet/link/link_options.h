@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* The options of commands that reach NATS, and what their usage says of them. */
+#ifndef SPEX_FLEET_LINK_LINK_OPTIONS_H
+#define SPEX_FLEET_LINK_LINK_OPTIONS_H
+
+#include "fleet/link/link.h"
+
+/* Rows of a table of struct spex_option (tools/common/options.h), stored in a struct
+ * spex_link_options. */
+#define SPEX_LINK_OPTIONS(options)                                                                 \
+    {"nats", .text = &(options)->url}, {"credentials", .text = &(options)->credentials},           \
+        {"tls-ca", .text = &(options)->authorities},                                               \
+        {"tls-cert", .text = &(options)->certificate}, {                                           \
+        "tls-key", .text = &(options)->key                                                         \
+    }
+
+#define SPEX_LINK_USAGE                                                                            \
+    "  --nats URL           the NATS server, nats://HOST:PORT or, which is needed off loopback,\n" \
+    "                       tls://HOST:PORT\n"                                                     \
+    "  --credentials FILE   USER:PASSWORD, a token, or a .creds file of NATS; its owner alone "    \
+    "can\n"                                                                                        \
+    "                       read it\n"                                                             \
+    "  --tls-ca FILE        certificates that sign the server's, instead of the system's\n"        \
+    "  --tls-cert FILE      the client's certificate\n"                                            \
+    "  --tls-key FILE       and its key\n"
+
+/* What is missing, for a message; NULL: nothing is. */
+static inline const char *spex_link_missing(const struct spex_link_options *options) {
+    if (!options->url)
+        return "--nats was expected";
+    return !options->certificate == !options->key
+               ? NULL
+               : "--tls-cert and --tls-key were expected together";
+}
+
+#endif

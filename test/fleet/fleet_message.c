@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* What agents and master send each other: read back as it was written, and refused where it is
+ * malformed or too much. */
+#include "../check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fleet/message/message.h"
+#include "text/printable.h"
+
+static void a_report_is_read_as_it_was_written(void **unused) {
+    (void)unused;
+    struct spex_fleet_reported item = {.key = {7, 123456789012345678},
+                                       .program = "shop",
+                                       .response = 0.25,
+                                       .throughput = NAN,
+                                       .budget = 0.01,
+                                       .why = "b\xc3\xa4"};
+    struct spex_fleet_report report = {
+        .agent = 4000000000u, .desired = 9, .items = &item, .count = 1};
+    struct spex_fleet_report read;
+    struct spex_error error;
+    float costs[6] = {-1, -1, -1, -1, 0.5f, -1};
+    for (int p = 0; p < 6; p++) {
+        char text[8];
+        snprintf(text, sizeof(text), "a%d:lat", p);
+        assert_int_equal(spex_fleet_texts_add(&report.probes, text), p);
+    }
+    item.costs = costs;
+    spex_fleet_set_add(&item.here, 5);
+    spex_fleet_set_add(&item.here, 4);
+    spex_fleet_set_add(&item.on, 4);
+    spex_fleet_set_add(&item.on, 0);
+    char *text = spex_fleet_report_write(&report);
+    assert_int_equal(spex_fleet_report_read(text, strlen(text), &read, &error), 0);
+    assert_int_equal(read.agent, report.agent);
+    assert_int_equal(read.desired, 9);
+    assert_int_equal(read.probes.count, 6);
+    assert_string_equal(read.probes.items[5], "a5:lat");
+    assert_int_equal(read.count, 1);
+    assert_memory_equal(&read.items->key, &item.key, sizeof(item.key));
+    assert_memory_equal(&read.items->here, &item.here, sizeof(item.here));
+    assert_memory_equal(&read.items->on, &item.on, sizeof(item.on));
+    assert_true(read.items->response == 0.25 && isnan(read.items->throughput));
+    assert_true(read.items->costs[4] == 0.5f && read.items->costs[0] < 0 &&
+                read.items->costs[5] < 0);
+    assert_string_equal(read.items->why, item.why);
+    spex_fleet_report_free(&read);
+    spex_fleet_texts_free(&report.probes);
+    free(text);
+}
+
+static void what_is_desired_is_read_as_it_was_written(void **unused) {
+    (void)unused;
+    struct spex_fleet_wanted items[2] = {{.key = {1, 2}}, {.key = {3, 4}}};
+    struct spex_fleet_desired desired = {.number = 12, .items = items, .count = 2}, read;
+    struct spex_error error;
+    spex_fleet_texts_add(&desired.probes, "a:lat");
+    spex_fleet_set_add(&items[1].probes, 0);
+    char *text = spex_fleet_desired_write(&desired);
+    assert_int_equal(spex_fleet_desired_read(text, strlen(text), &read, &error), 0);
+    const struct spex_fleet_wanted *found = spex_fleet_desired_find(&read, &items[1].key);
+    assert_true(read.number == 12 && found && spex_fleet_set_has(&found->probes, 0));
+    found = spex_fleet_desired_find(&read, &items[0].key);
+    assert_true(found && !spex_fleet_set_has(&found->probes, 0));
+    const struct spex_fleet_instance_key other = {3, 5};
+    assert_null(spex_fleet_desired_find(&read, &other));
+    spex_fleet_desired_free(&read);
+    spex_fleet_texts_free(&desired.probes);
+    free(text);
+}
+
+static const char *const malformed[] = {
+    "",
+    "[]",
+    "{\"format\":2,\"agent\":1,\"desired\":0,\"probes\":[],\"instances\":[]}",
+    "{\"format\":1,\"agent\":-1,\"desired\":0,\"probes\":[],\"instances\":[]}",
+    "{\"format\":1,\"agent\":1,\"desired\":0,\"probes\":{},\"instances\":[]}",
+    "{\"format\":1,\"agent\":1,\"desired\":0,\"probes\":[\"a:lat\",\"a:lat\"],\"instances\":[]}",
+    "{\"format\":1,\"agent\":1,\"desired\":0,\"probes\":[\"\\u001b[2J\"],\"instances\":[]}",
+    "{\"format\":1,\"agent\":1,\"agent\":1,\"desired\":0,\"probes\":[],\"instances\":[]}",
+    "{\"format\":1,\"agent\":1,\"desired\":0,\"probes\":[],\"instances\":7}",
+    "{\"format\":1,\"agent\":1,\"desired\":0,\"probes\":[],\"instances\":[7]}",
+};
+
+/* An instance with one member that is wrong, of a report of two probes. */
+#define ITEM                                                                                       \
+    "\"instance\":\"1.2\",\"program\":\"p\",\"response\":null,\"throughput\":1,\"budget\":0,"
+static const char *const wrong_items[] = {
+    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[],\"why\":\"\"",
+    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[1,2],\"why\":\"\"",
+    ITEM "\"here\":\"7\",\"on\":\"1\",\"costs\":[1],\"why\":\"\"",
+    ITEM "\"here\":\"33\",\"on\":\"1\",\"costs\":[1],\"why\":\"\"",
+    ITEM "\"here\":\"3\",\"on\":\"x\",\"costs\":[1],\"why\":\"\"",
+    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[-1],\"why\":\"\"",
+    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[\"1\"],\"why\":\"\"",
+    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"why\":\"\\n\"",
+    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[1]",
+    "\"instance\":\"0.2\",\"program\":\"p\",\"response\":null,\"throughput\":1,\"budget\":0,"
+    "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"why\":\"\"",
+    "\"instance\":\"1.2\",\"program\":\"p\",\"response\":-1,\"throughput\":1,\"budget\":0,"
+    "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"why\":\"\"",
+    "\"instance\":\"1.2\",\"program\":\"p\",\"response\":1,\"throughput\":1,\"budget\":2,"
+    "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"why\":\"\"",
+};
+
+static void check_refused(const char *text) {
+    struct spex_fleet_report report;
+    struct spex_error error = {""};
+    assert_int_equal(spex_fleet_report_read(text, strlen(text), &report, &error), -22);
+    assert_true(*error.text && spex_is_printable(error.text));
+    assert_null(report.items);
+    assert_null(report.probes.items);
+}
+
+static void malformed_messages_are_refused(void **unused) {
+    (void)unused;
+    char text[1024];
+    for (size_t m = 0; m < COUNT_OF(malformed); m++)
+        check_refused(malformed[m]);
+    for (size_t w = 0; w < COUNT_OF(wrong_items); w++) {
+        snprintf(text, sizeof(text),
+                 "{\"format\":1,\"agent\":1,\"desired\":0,\"probes\":[\"a:lat\",\"b:lat\"],"
+                 "\"instances\":[{%s}]}",
+                 wrong_items[w]);
+        check_refused(text);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_report_is_read_as_it_was_written),
+        cmocka_unit_test(what_is_desired_is_read_as_it_was_written),
+        cmocka_unit_test(malformed_messages_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "tools/agent/led.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "text/printable.h"
+#include "tools/common/complain.h"
+
+/* Between reports, and between looks at what may have escaped a watch. */
+#define REPORT_SECONDS 1.0
+#define WATCH_SECONDS  30.0
+#define RETRY_SECONDS  1.0
+
+/* Messages of masters that wait. */
+enum { MASTERS_MOST = 64 };
+
+/* Also while the machine is suspended, as leases do. */
+static double now_seconds(void) {
+    return (double)spex_clock_ns(CLOCK_BOOTTIME) / 1e9;
+}
+
+static void complain_once(struct spex_led *led, const struct spex_error *error) {
+    if (strcmp(led->told.text, error->text) != 0)
+        spex_complain(0, "agent: %s", error->text);
+    led->told = *error;
+}
+
+/* Names of hosts have dots, which divide subjects. */
+static int name_host(struct spex_led *led, const char *host, struct spex_error *error) {
+    if (host)
+        snprintf(led->host, sizeof(led->host), "%s", host);
+    else if (gethostname(led->host, sizeof(led->host) - 1) != 0)
+        return spex_fail(error, -errno, "the host has no name: %s", strerror(errno));
+    for (char *c = led->host; !host && *c; c++)
+        *c = *c == '.' ? '_' : *c;
+    if (spex_link_is_name(led->host) && (!host || strcmp(led->host, host) == 0))
+        return 0;
+    return spex_fail(error, -EINVAL,
+                     "--host: a name of 1 to 63 letters, digits, \"-\" and \"_\" was expected, not "
+                     "\"%s\"",
+                     host ? host : led->host);
+}
+
+int spex_led_open(struct spex_led *led, const struct spex_link_options *options, const char *fleet,
+                  const char *host, double patience, struct spex_error *error) {
+    char prefix[SPEX_LINK_NAME_BYTES];
+    *led = (struct spex_led){.fleet = fleet, .patience = patience, .heard = -INFINITY};
+    led->watched = led->reported = -INFINITY;
+    led->connected = true;
+    if (getrandom(&led->agent, sizeof(led->agent), 0) != (ssize_t)sizeof(led->agent))
+        led->agent = (uint32_t)getpid();
+    snprintf(led->bucket, sizeof(led->bucket), "spex_%s", fleet);
+    snprintf(prefix, sizeof(prefix), "spex.%s.master", fleet);
+    int err = name_host(led, host, error);
+    err = err ? err : spex_link_open(options, &led->link, error);
+    if (err)
+        return err;
+    err = spex_link_listen(led->link, prefix, MASTERS_MOST, &led->masters);
+    return err ? spex_fail(error, err, "cannot listen to masters: %s", strerror(-err)) : 0;
+}
+
+static void unwatch(struct spex_led *led) {
+    spex_link_watch_free(led->policies);
+    spex_link_watch_free(led->wishes);
+    led->policies = led->wishes = NULL;
+}
+
+void spex_led_close(struct spex_led *led) {
+    unwatch(led);
+    spex_link_inbox_free(led->masters);
+    spex_link_close(led->link);
+    spex_fleet_policy_free(led->policy);
+    free(led->text);
+    spex_selection_free(&led->response);
+    spex_fleet_desired_free(&led->desired);
+}
+
+static int watch(struct spex_led *led, struct spex_error *error) {
+    char key[SPEX_LINK_NAME_BYTES];
+    snprintf(key, sizeof(key), "host.%s", led->host);
+    unwatch(led);
+    int err = spex_link_watch(led->link, led->bucket, "policy", &led->policies, error);
+    err = err ? err : spex_link_watch(led->link, led->bucket, key, &led->wishes, error);
+    if (err)
+        unwatch(led);
+    return err;
+}
+
+/* Watches are made anew with each connection, since the server may have lost them, and now and then
+ * besides. A bucket that is not there yet is waited for. */
+static int keep_watches(struct spex_led *led, double now, struct spex_error *error) {
+    uint64_t connects = spex_link_connects(led->link);
+    double after = !led->wishes ? RETRY_SECONDS : WATCH_SECONDS;
+    bool anew = connects != led->connects && led->wishes;
+    if (!anew && now - led->watched < after)
+        return 0;
+    led->watched = now;
+    int err = watch(led, error);
+    if (!err)
+        led->connects = connects;
+    if (err && err != -ENOENT && err != -EACCES)
+        complain_once(led, error);
+    return err == -EACCES ? err : 0;
+}
+
+/* The text comes again with each watch: only another one is taken. */
+static void take_policy(struct spex_led *led, struct spex_link_message *message) {
+    struct spex_fleet_policy *policy = NULL;
+    struct spex_selection response = {.items = NULL};
+    struct spex_error error = {""};
+    if (!message->data || (led->text && strcmp(led->text, message->data) == 0))
+        return;
+    int err = spex_fleet_policy_parse("the policy in NATS", message->data, &policy, &error);
+    err = err ? err : spex_selection_parse(policy->response.probe, &response, &error);
+    if (err) {
+        complain_once(led, &error);
+        spex_fleet_policy_free(policy);
+        return;
+    }
+    spex_fleet_policy_free(led->policy);
+    spex_selection_free(&led->response);
+    free(led->text);
+    led->text = message->data;
+    message->data = NULL;
+    led->policy = policy;
+    led->response = response;
+    led->changed = true;
+}
+
+/* A value that was deleted desires nothing. */
+static void take_desired(struct spex_led *led, const struct spex_link_message *message) {
+    struct spex_fleet_desired desired = {.count = 0};
+    struct spex_error error = {""};
+    if (message->data &&
+        spex_fleet_desired_read(message->data, message->size, &desired, &error) != 0) {
+        complain_once(led, &error);
+        return;
+    }
+    spex_fleet_desired_free(&led->desired);
+    led->desired = desired;
+}
+
+static int take_values(struct spex_led *led) {
+    struct spex_link_message message;
+    int taken = 0;
+    while (led->policies && spex_link_watch_take(led->policies, &message)) {
+        take_policy(led, &message);
+        spex_link_message_free(&message);
+        taken = 1;
+    }
+    while (led->wishes && spex_link_watch_take(led->wishes, &message)) {
+        take_desired(led, &message);
+        spex_link_message_free(&message);
+        taken = 1;
+    }
+    return taken;
+}
+
+static bool is_led(const struct spex_led *led) {
+    return led->policy && now_seconds() - led->heard < led->patience;
+}
+
+static void take_masters(struct spex_led *led, double now) {
+    struct spex_link_message message;
+    while (spex_link_take(led->masters, 0, &message)) {
+        led->heard = now;
+        spex_link_message_free(&message);
+    }
+}
+
+int spex_led_step(struct spex_led *led, struct spex_error *error) {
+    double now = now_seconds();
+    int state = spex_link_state(led->link, error);
+    if (state < 0)
+        return state;
+    int err = state ? keep_watches(led, now, error) : 0;
+    if (err)
+        return err;
+    take_masters(led, now);
+    int taken = take_values(led);
+    bool before = led->led, was = led->connected;
+    led->led = is_led(led);
+    led->connected = state;
+    if (was != led->connected)
+        spex_complain(0, "agent: NATS is %s", state ? "there again" : "not there");
+    if (before && !led->led)
+        spex_complain(0, "agent: nothing was heard of a master for %g s: probes go off",
+                      led->patience);
+    return taken || before != led->led;
+}
+
+struct spex_hosted_wish spex_led_wish(const struct spex_led *led,
+                                      const struct spex_hosted *hosted) {
+    const struct spex_fleet_instance_key key = {hosted->process, hosted->loaded_ns};
+    const struct spex_fleet_wanted *wanted = spex_fleet_desired_find(&led->desired, &key);
+    return (struct spex_hosted_wish){.response = &led->response,
+                                     .any = led->led,
+                                     .texts = wanted ? &led->desired.probes : NULL,
+                                     .set = wanted ? &wanted->probes : NULL};
+}
+
+/* One number for each probe, negative where it is not on. -ENOMEM; -E2BIG: there is no room. */
+static int report_probes(const struct spex_hosted *hosted, struct spex_fleet_report *report,
+                         struct spex_fleet_reported *item) {
+    bool held = hosted->lease.state == SPEX_HELD;
+    item->costs = malloc(SPEX_FLEET_PROBES_MAX * sizeof(*item->costs));
+    if (!item->costs)
+        return -ENOMEM;
+    for (size_t p = 0; p < SPEX_FLEET_PROBES_MAX; p++)
+        item->costs[p] = -1;
+    for (size_t p = 0; p < hosted->probes.count; p++) {
+        const struct spex_hosted_probe *probe = &hosted->probes.items[p];
+        int number = probe->there && probe->mapped
+                         ? spex_fleet_texts_add(&report->probes, probe->text)
+                         : -E2BIG;
+        if (number == -ENOMEM)
+            return -ENOMEM;
+        if (number < 0)
+            continue;
+        spex_fleet_set_add(&item->here, (size_t)number);
+        if (!held || !spex_hosted_probe_is_on(probe))
+            continue;
+        spex_fleet_set_add(&item->on, (size_t)number);
+        item->costs[number] = (float)probe->share;
+    }
+    return 0;
+}
+
+/* An instance of the fleet is a process that has the probe of the response time. */
+static bool is_instance(const struct spex_hosted *hosted) {
+    for (size_t p = 0; p < hosted->probes.count; p++)
+        if (hosted->probes.items[p].there && hosted->probes.items[p].response)
+            return hosted->heard_ns != 0;
+    return false;
+}
+
+static int report_item(const struct spex_hosted *hosted, struct spex_fleet_report *report) {
+    struct spex_fleet_reported *item = &report->items[report->count++];
+    *item = (struct spex_fleet_reported){
+        .key = {hosted->process, hosted->loaded_ns},
+        .response = hosted->response.response,
+        .throughput = hosted->response.throughput,
+    };
+    snprintf(item->program, sizeof(item->program), "%s", hosted->command);
+    snprintf(item->why, sizeof(item->why), "%.*s", (int)sizeof(item->why) - 1,
+             hosted->told.why.text);
+    /* It may be cut within a character. */
+    spex_make_printable(item->why);
+    return report_probes(hosted, report, item);
+}
+
+int spex_led_report(struct spex_led *led, const struct spex_hosted *hosted, size_t count) {
+    struct spex_fleet_report report = {.agent = led->agent, .desired = led->desired.number};
+    char subject[SPEX_LINK_NAME_BYTES];
+    double now = now_seconds();
+    int err = 0;
+    if (now - led->reported < REPORT_SECONDS || !led->policy)
+        return 0;
+    led->reported = now;
+    report.items = calloc(count + 1, sizeof(*report.items));
+    if (!report.items)
+        return -ENOMEM;
+    for (size_t h = 0; h < count && report.count < SPEX_FLEET_HOST_INSTANCES_MAX && !err; h++)
+        if (is_instance(&hosted[h]))
+            err = report_item(&hosted[h], &report);
+    char *text = err ? NULL : spex_fleet_report_write(&report);
+    spex_fleet_report_free(&report);
+    if (!text)
+        return -ENOMEM;
+    snprintf(subject, sizeof(subject), "spex.%s.report.%s", led->fleet, led->host);
+    if (spex_link_send(led->link, subject, text, strlen(text)) == -E2BIG) {
+        struct spex_error error;
+        spex_error_set(&error, "a report of %zu bytes is too large: name fewer programs",
+                       strlen(text));
+        complain_once(led, &error);
+    }
+    free(text);
+    return 0;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* `spex fleet status` and `spex fleet why`: ask the master of a fleet. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "fleet/link/link_options.h"
+#include "text/printable.h"
+#include "text/quantity.h"
+#include "tools/common/complain.h"
+#include "tools/common/json.h"
+#include "tools/common/options.h"
+#include "tools/fleet/fleet.h"
+
+/* For an answer; and how many parts a status may have. */
+enum { ANSWER_MS = 5000, PARTS_MOST = 1000 };
+
+struct ask {
+    struct spex_link_options options;
+    const char *fleet, *instance;
+    bool json;
+    struct spex_link *link;
+};
+
+/* One answer, or NULL after a message. */
+static json_t *ask_once(struct ask *ask, const char *what, const char *request) {
+    struct spex_link_message answer = {.data = NULL};
+    struct spex_error error = {""};
+    char subject[SPEX_LINK_NAME_BYTES];
+    json_error_t where;
+    snprintf(subject, sizeof(subject), "spex.%s.ask.%s", ask->fleet, what);
+    int err = spex_link_ask(ask->link, subject, request, ANSWER_MS, &answer, &error);
+    if (err == -ESRCH || err == -ETIMEDOUT)
+        spex_error_set(&error, "no master of fleet %s answers", ask->fleet);
+    if (err) {
+        spex_complain(0, "fleet: %s", error.text);
+        return NULL;
+    }
+    json_t *json = json_loadb(answer.data, answer.size, 0, &where);
+    spex_link_message_free(&answer);
+    const char *refused = json_string_value(json_object_get(json, "error"));
+    if (json_is_object(json) && !refused)
+        return json;
+    spex_error_set(&error, "%s", refused ? refused : "an answer of a master was expected");
+    spex_complain(0, "fleet: %s", error.text);
+    json_decref(json);
+    return NULL;
+}
+
+/* All parts of a status as one; NULL after a message. */
+static json_t *ask_status(struct ask *ask) {
+    json_t *all = ask_once(ask, "status", "0");
+    json_t *instances = json_object_get(all, "instances"), *next = json_object_get(all, "next");
+    for (int p = 0; p < PARTS_MOST && json_is_integer(next); p++) {
+        char from[24];
+        snprintf(from, sizeof(from), "%lld", (long long)json_integer_value(next));
+        json_t *part = ask_once(ask, "status", from);
+        if (!part) {
+            json_decref(all);
+            return NULL;
+        }
+        json_array_extend(instances, json_object_get(part, "instances"));
+        json_object_set(all, "next", json_object_get(part, "next"));
+        next = json_object_get(all, "next");
+        json_decref(part);
+    }
+    json_object_del(all, "next");
+    return all;
+}
+
+static long long count_of(const json_t *json, const char *name) {
+    return (long long)json_integer_value(json_object_get(json, name));
+}
+
+/* A text of the answer, printable in `room`. */
+static const char *text_of(const json_t *json, const char *name, struct spex_error *room) {
+    const char *text = json_string_value(json_object_get(json, name));
+    spex_error_set(room, "%s", text ? text : "-");
+    return room->text;
+}
+
+static const char *quantity_of(const json_t *json, const char *name, const char *unit, char *text,
+                               size_t size) {
+    const json_t *number = json_object_get(json, name);
+    return spex_quantity_text(json_is_number(number) ? json_number_value(number) : NAN, NAN, unit,
+                              text, size);
+}
+
+static void print_instance(const json_t *json) {
+    struct spex_error name, program, mode, cause, why;
+    char response[32], throughput[32];
+    const char *reason = text_of(json, "why", &why);
+    printf("%-24s %-16s %-8s %-8s %4lld of %-4lld %10s %10s  %s\n",
+           text_of(json, "instance", &name), text_of(json, "program", &program),
+           text_of(json, "mode", &mode), text_of(json, "cause", &cause), count_of(json, "on"),
+           count_of(json, "map"), quantity_of(json, "response", "s", response, sizeof(response)),
+           quantity_of(json, "throughput", "/s", throughput, sizeof(throughput)),
+           json_is_true(json_object_get(json, "leaving")) ? "leaving" : reason);
+}
+
+static void print_decision(const char *title, const json_t *json) {
+    struct spex_error text;
+    printf("%-10s %s\n", title, json_is_object(json) ? text_of(json, "text", &text) : "none yet");
+}
+
+static void print_totals(const json_t *json) {
+    struct spex_error text, host;
+    const json_t *modes = json_object_get(json, "modes"), *me = json_object_get(json, "master");
+    printf("fleet      %s, led from %s (process %lld) for %.0f s\n", text_of(json, "fleet", &text),
+           text_of(me, "host", &host), count_of(me, "process"),
+           json_number_value(json_object_get(me, "seconds")));
+    printf("instances  %lld on %lld hosts: %lld none, %lld partial, %lld full\n",
+           count_of(json, "count"), count_of(json, "hosts"), count_of(modes, "none"),
+           count_of(modes, "partial"), count_of(modes, "full"));
+    printf("coverage   %lld of %lld probes decided, %lld on\n", count_of(json, "covered"),
+           count_of(json, "map"), count_of(json, "recorded"));
+    printf("reports    %lld; refused %lld, dropped %lld; no room for %lld probes, %lld instances\n",
+           count_of(json, "reports"), count_of(json, "refused"), count_of(json, "dropped"),
+           count_of(json, "probes_left_out"), count_of(json, "instances_left_out"));
+    print_decision("now", json_object_get(json, "now"));
+    print_decision("last", json_object_get(json, "last"));
+    if (json_is_string(json_object_get(me, "hook")))
+        printf("hook       %s\n", text_of(me, "hook", &text));
+}
+
+static void print_status(const json_t *json) {
+    const json_t *instances = json_object_get(json, "instances");
+    print_totals(json);
+    if (json_array_size(instances))
+        printf("\n%-24s %-16s %-8s %-8s %-12s %10s %10s\n", "instance", "program", "mode", "cause",
+               "probes on", "response", "throughput");
+    for (size_t i = 0; i < json_array_size(instances); i++)
+        print_instance(json_array_get(instances, i));
+}
+
+static void print_why(const json_t *json) {
+    struct spex_error text;
+    const json_t *instance = json_object_get(json, "instance");
+    const char *why = json_string_value(json_object_get(instance, "why"));
+    puts(text_of(json, "text", &text));
+    if (why && *why)
+        printf("its agent: %s\n", text_of(instance, "why", &text));
+    print_decision("now", json_object_get(json, "now"));
+    print_decision("last", json_object_get(json, "last"));
+}
+
+static int ask_and_print(struct ask *ask) {
+    json_t *json = ask->instance ? ask_once(ask, "why", ask->instance) : ask_status(ask);
+    if (!json)
+        return SPEX_EXIT_FAILED;
+    if (ask->json) {
+        spex_json_print(json, stdout);
+        return spex_fleet_flush(SPEX_EXIT_OK);
+    }
+    if (ask->instance)
+        print_why(json);
+    else
+        print_status(json);
+    json_decref(json);
+    return spex_fleet_flush(SPEX_EXIT_OK);
+}
+
+static int run(struct ask *ask) {
+    struct spex_error error = {""};
+    ask->options.name = "spex fleet";
+    int err = spex_link_open(&ask->options, &ask->link, &error);
+    int state = err ? err : spex_link_state(ask->link, &error);
+    int status = state == 1 ? ask_and_print(ask)
+                            : spex_complain(SPEX_EXIT_FAILED, "fleet: %s",
+                                            state ? error.text : "NATS cannot be reached");
+    spex_link_close(ask->link);
+    return status;
+}
+
+static int take(int argc, char **argv, const struct spex_syntax *syntax, struct ask *ask) {
+    const struct spex_option known[] = {SPEX_LINK_OPTIONS(&ask->options),
+                                        {"fleet", .text = &ask->fleet},
+                                        {"json", .flag = &ask->json},
+                                        {.name = NULL}};
+    struct spex_operands operands;
+    int status = spex_options_take(syntax, known, argc, argv, &operands);
+    if (status)
+        return status;
+    ask->instance = operands.count ? operands.list[0] : NULL;
+    if (spex_link_missing(&ask->options))
+        return spex_complain(SPEX_EXIT_USAGE, "%s: %s", syntax->command,
+                             spex_link_missing(&ask->options));
+    if (!ask->fleet || !spex_link_is_name(ask->fleet))
+        return spex_complain(SPEX_EXIT_USAGE, "%s: --fleet with the name of a fleet was expected",
+                             syntax->command);
+    return run(ask);
+}
+
+int spex_fleet_status(int argc, char **argv) {
+    static const struct spex_syntax syntax = {
+        "fleet status", spex_fleet_usage, "no operand was expected", 0, 0, SPEX_OPTIONS_ANYWHERE};
+    struct ask ask = {.fleet = NULL};
+    return take(argc, argv, &syntax, &ask);
+}
+
+int spex_fleet_why(int argc, char **argv) {
+    static const struct spex_syntax syntax = {
+        "fleet why", spex_fleet_usage,     "an instance, HOST/PROCESS, was expected", 1,
+        1,           SPEX_OPTIONS_ANYWHERE};
+    struct ask ask = {.fleet = NULL};
+    return take(argc, argv, &syntax, &ask);
+}
