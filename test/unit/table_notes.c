@@ -216,6 +216,19 @@ static void what_it_costs_is_a_part_of_the_time(void **state) {
     free(text);
 }
 
+/* A million executions at 2 ns and one record, all of it three times as dear as calibrated. */
+static void what_experiments_found_is_in_the_cost(void **state) {
+    (void)state;
+    profile.process.program_seconds = 1;
+    record(SPEX_CNT, 1, 1000000, 1, 0, 0);
+    row(SPEX_CNT, 1, "");
+    type(SPEX_CNT, 0, true, true);
+    double calibrated = spex_profile_row_cost(&profile, &rows[0].probe);
+    assert_true(calibrated > 0.001 && calibrated < 0.003);
+    rows[0].probe.cost_factor = 3;
+    assert_true(fabs(spex_profile_row_cost(&profile, &rows[0].probe) - 3 * calibrated) < 1e-12);
+}
+
 static void costs_that_are_not_known(void **state) {
     (void)state;
     profile.process.program_seconds = 0.001;
@@ -291,6 +304,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(probes_within_a_probe_without_records, setup, teardown),
         cmocka_unit_test_setup_teardown(what_it_costs, setup, teardown),
         cmocka_unit_test_setup_teardown(what_it_costs_is_a_part_of_the_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_experiments_found_is_in_the_cost, setup, teardown),
         cmocka_unit_test_setup_teardown(costs_that_are_not_known, setup, teardown),
         cmocka_unit_test_setup_teardown(each_cost_is_told_of_what_is_used, setup, teardown),
         cmocka_unit_test_setup_teardown(losses_and_a_budget_without_time, setup, teardown),
