@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/model.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -102,18 +103,34 @@ __attribute__((format(printf, 2, 3))) static void text_put(struct text *text, co
     text->left -= used;
 }
 
-/* Appends a parameter's factor. Powers of fitted models are wholes, halves, quarters or thirds
+/* Whether a parameter's name is an expression, as of a kernel: "end - begin". A factor needs it in
+ * parentheses then. Bytes from 0x80 on are letters of UTF-8. */
+static bool is_expression(const char *name) {
+    for (; *name; name++) {
+        unsigned char c = (unsigned char)*name;
+        if (!isalnum(c) && c != '_' && c != '.' && c < 0x80)
+            return true;
+    }
+    return false;
+}
+
+/* Appends a parameter's powers. Those of fitted models are wholes, halves, quarters or thirds
  * (dictionary.c). */
-static void text_put_factor(struct text *text, const char *name, struct spex_exponents of) {
-    if (of.twelfths == 12)
-        text_put(text, "·%s", name);
-    else if (of.twelfths % 12 == 0 && of.twelfths)
-        text_put(text, "·%s^%d", name, of.twelfths / 12);
-    else if (of.twelfths % 3 == 0 && of.twelfths)
-        text_put(text, of.twelfths % 6 ? "·%s^(%d/4)" : "·%s^(%d/2)", name,
+static void text_put_powers(struct text *text, const char *name, struct spex_exponents of) {
+    if (of.twelfths == 0)
+        return;
+    text_put(text, is_expression(name) ? "·(%s)" : "·%s", name);
+    if (of.twelfths % 12 == 0 && of.twelfths != 12)
+        text_put(text, "^%d", of.twelfths / 12);
+    else if (of.twelfths % 12 && of.twelfths % 3 == 0)
+        text_put(text, of.twelfths % 6 ? "^(%d/4)" : "^(%d/2)",
                  of.twelfths / (of.twelfths % 6 ? 3 : 6));
-    else if (of.twelfths)
-        text_put(text, "·%s^(%d/3)", name, of.twelfths / 4);
+    else if (of.twelfths % 12)
+        text_put(text, "^(%d/3)", of.twelfths / 4);
+}
+
+static void text_put_factor(struct text *text, const char *name, struct spex_exponents of) {
+    text_put_powers(text, name, of);
     if (of.log == 1)
         text_put(text, "·log2(%s)", name);
     else if (of.log)

@@ -53,6 +53,18 @@ static void texts(void **state) {
     assert_string_equal(little, "0.5 + 1");
 }
 
+/* A kernel's parameter is an expression of its program. */
+static void expressions(void **state) {
+    const struct spex_model model = {.parameter_count = 2,
+                                     .term_count = 2,
+                                     .terms = {{2, 0, {{12, 1}}}, {3, 0, {{24, 0}, {12, 0}}}}};
+    const char *const names[] = {"end - begin", "größe.n_1"};
+    char text[128];
+    (void)state;
+    spex_model_text(&model, names, text, sizeof(text));
+    assert_string_equal(text, "2·(end - begin)·log2(end - begin) + 3·(end - begin)^2·größe.n_1");
+}
+
 static void refused(void **state) {
     (void)state;
     static const double good[SPEX_MODEL_PARAMETERS_MAX + 1] = {1},
@@ -472,6 +484,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linear),
         cmocka_unit_test(texts),
+        cmocka_unit_test(expressions),
         cmocka_unit_test(refused),
         cmocka_unit_test(out_of_range),
         cmocka_unit_test(what_explains_less_than_the_mean_is_no_model),
