@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <sqlite3.h>
@@ -62,10 +63,17 @@ static void nothing_to_read(void **state) {
         int err;
         const char *phrase;
     } cases[] = {
-        {"missing.db", -ENOENT, "No such file"},   {"missing/trials.db", -ENOENT, "No such file"},
-        {"empty", -EEXIST, "is no store of spex"}, {"words", -EEXIST, "is no store of spex"},
+        {"missing.db", -ENOENT, "No such file"},
+        {"missing/trials.db", -ENOENT, "No such file"},
+        {"empty", -EEXIST, "is no store of spex"},
+        {"words", -EEXIST, "is no store of spex"},
         {".", -EISDIR, "Is a directory"},
+        {"pipe", -EINVAL, "a regular file was expected"},
+        {"cut", -EINVAL, "a regular file was expected"},
     };
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    assert_int_equal(mkfifo("cut-journal", 0600), 0);
+    scratch_text("cut", "");
     scratch_text("empty", "");
     scratch_text("words",
                  "not a database, but longer than a database's first hundred bytes, so that "

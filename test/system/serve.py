@@ -327,7 +327,9 @@ class Settings(Server):
         for address in "9797", "127.0.0.1", "127.0.0.1:", ":9797", "example.org:1", "127.0.0.1:99999", "[::1:1", "":
             self.refused_to_start("ADDRESS:PORT was expected", "--listen", address)
         listening = "127.0.0.1:0", "--token-file"
-        self.refused_to_start("cannot be read: No such file", "--listen", *listening, self.path("none"))
+        self.refused_to_start("cannot read .*: No such file", "--listen", *listening, self.path("none"))
+        os.mkfifo(self.path("pipe"), 0o600)
+        self.refused_to_start("nobody writes to it", "--listen", *listening, self.path("pipe"))
         self.refused_to_start("can be read by others", "--listen", *listening, self.file("open", TOKEN, 0o644))
         self.refused_to_start("at least 16", "--listen", *listening, self.file("short", "abc"))
         self.refused_to_start("at least 16", "--listen", *listening, self.file("blank", TOKEN + " x"))

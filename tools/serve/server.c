@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/whole_file.h"
 #include "text/number.h"
 #include "tools/serve/http.h"
 
@@ -22,7 +23,7 @@
 enum { HEADER_BYTES = 16 * 1024 };
 
 /* The longest token, and files of certificates. */
-enum { TOKEN_BYTES = 1024, CERT_BYTES = 1024 * 1024 };
+enum { TOKEN_BYTES = 1024, CERT_BYTES = 1024 * 1024 /* a whole MiB */ };
 
 /* Fewer characters can be guessed. */
 enum { TOKEN_LEAST = 16 };
@@ -105,27 +106,21 @@ static int socket_open(struct spex_server *server, const struct addrinfo *where,
     return fd;
 }
 
-/* Reads a file that is to be secret, or NULL with the reason. */
+/* Reads a short text, which is to be secret or not, or NULL with the reason. */
 static char *read_text(const char *path, size_t most, bool secret, struct spex_error *error) {
     struct stat about;
+    char *text = NULL;
     size_t bytes = 0;
-    FILE *file = fopen(path, "re");
-    char *text = file ? calloc(1, most + 1) : NULL;
-    if (text)
-        bytes = fread(text, 1, most + 1, file);
-    int err = !file || ferror(file) ? errno : 0;
-    bool open_to_others =
-        file && secret && fstat(fileno(file), &about) == 0 && (about.st_mode & 077) != 0;
-    if (file)
-        fclose(file);
-    if (text && !err && bytes <= most && !open_to_others && strlen(text) == bytes)
+    if (secret && stat(path, &about) == 0 && (about.st_mode & 077) != 0) {
+        spex_error_set(error, "%s can be read by others: a file of mode 600 was expected", path);
+        return NULL;
+    }
+    if (spex_whole_file_read(path, SPEX_FILE_ANY, CERT_BYTES, &text, &bytes, error) != 0)
+        return NULL;
+    if (bytes <= most && strlen(text) == bytes)
         return text;
     free(text);
-    if (open_to_others)
-        spex_error_set(error, "%s can be read by others: a file of mode 600 was expected", path);
-    else
-        spex_error_set(error, "%s cannot be read: %s", path,
-                       err ? strerror(err) : "a short text was expected");
+    spex_error_set(error, "cannot read %s: a short text was expected", path);
     return NULL;
 }
 

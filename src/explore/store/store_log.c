@@ -49,8 +49,31 @@ int spex_store_lock(struct spex_store *store, struct spex_error *error) {
     return 0;
 }
 
+/* SQLite opens whatever is there, and would wait at a pipe for who writes into it. */
+static int not_other_than_file(const char *path, struct spex_error *error) {
+    struct stat found;
+    if (stat(path, &found) != 0 || S_ISREG(found.st_mode) || S_ISDIR(found.st_mode))
+        return 0;
+    return spex_fail(error, -EINVAL, "cannot open the store: %s: a regular file was expected",
+                     path);
+}
+
+/* The journal is what a transaction that was cut off has left. */
+static int files_check(const struct spex_store *store, struct spex_error *error) {
+    char *journal = NULL;
+    if (asprintf(&journal, "%s-journal", store->path) < 0)
+        return spex_fail(error, -ENOMEM, "out of memory");
+    int err = not_other_than_file(store->path, error);
+    err = err ? err : not_other_than_file(journal, error);
+    free(journal);
+    return err;
+}
+
 /* Waits up to 10 s for another process's transaction. */
 int spex_store_open_database(struct spex_store *store, int flags, struct spex_error *error) {
+    int err = files_check(store, error);
+    if (err)
+        return err;
     if (sqlite3_open_v2(store->path, &store->db, flags, NULL) != SQLITE_OK)
         return spex_store_fail(store, "open the store", error);
     sqlite3_busy_timeout(store->db, 10000);
