@@ -27,6 +27,12 @@ def answer(connection):
         connection.send(frame({kind}, 0, {kind} == 16))
 """
 
+CLOSING = """
+def answer(connection):
+    connection.recv(65536)
+    connection.close()
+"""
+
 
 class Listing(Programs):
     def probes(self, process, *arguments, status=0):
@@ -114,6 +120,12 @@ class Hostile(Programs):
         command.terminate()
         self.assertEqual(command.communicate()[1], "spex: ended by a signal before the program has answered\n")
         self.assertEqual(command.returncode, 1)
+
+    def test_top_gives_up_a_program_that_closes_each_connection(self):
+        process = self.listening(CLOSING)
+        result = self.run_spex("top", "-b", process.pid)
+        self.assertEqual((result.returncode, result.stderr),
+                         (1, "spex: process %d cannot be reached any more\n" % process.pid))
 
     def test_top_says_that_a_stopped_program_does_not_answer(self):
         process = self.start()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The connection that has the reports. When it is lost, the feed searches: it connects again
- * every RETRY_MS until the process has ended or GIVE_UP_NS have passed. A program that executes
+ * every RETRY_MS until the process has ended or GIVE_UP_NS have passed without a report. A program that executes
  * another one keeps its process id, and its new program opens a new socket. */
 #define _GNU_SOURCE
 #include "tools/top/top_feed.h"
@@ -30,12 +30,19 @@ static bool process_ended(const struct spex_top_feed *feed) {
     return kill(feed->process, 0) != 0 && errno == ESRCH;
 }
 
-/* The connection is lost; the program may come back. */
+/* Whether the last connection was found again, and no report has come by it. */
+static bool found_in_vain(const struct spex_top_feed *feed) {
+    return feed->found > 0 && !feed->has_now;
+}
+
+/* The connection is lost; the program may come back. One that accepts connections and closes them
+ * has not been found meanwhile. */
 static void feed_lose(struct spex_top_feed *feed) {
     close(feed->socket);
     feed->socket = -1;
     feed->state = SPEX_TOP_SEARCHES;
-    feed->lost_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    if (!found_in_vain(feed))
+        feed->lost_ns = spex_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* Gives the program up, with the reason in feed->error. */
@@ -150,13 +157,14 @@ static bool feed_take_answer(struct spex_top_feed *feed) {
 
 /* Connects again, or finds that the process has ended, or gives up. Each call makes one attempt. */
 static void feed_reconnect(struct spex_top_feed *feed) {
+    bool late = spex_clock_ns(CLOCK_MONOTONIC) - feed->lost_ns > GIVE_UP_NS;
     if (process_ended(feed)) {
         feed->state = SPEX_TOP_ENDED;
-    } else if (feed_connect(feed) == 0) {
+    } else if (!(late && found_in_vain(feed)) && feed_connect(feed) == 0) {
         feed->found++;
         feed->has_now = false;
         /* `final` stays until the program has answered: its socket may be about to close. */
-    } else if (spex_clock_ns(CLOCK_MONOTONIC) - feed->lost_ns > GIVE_UP_NS) {
+    } else if (late) {
         spex_error_set(&feed->error, "process %d %s", (int)feed->process,
                        feed->final ? "has stopped spex" : "cannot be reached any more");
         feed->state = SPEX_TOP_LEFT;
