@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What benches share: their options, and medians with intervals. Medians are used because a
+/* What benches share that are no benchmarks of spex/bench.h, because they measure more than how long
+ * a body takes: their options, and medians with intervals. Medians are used because a
  * disturbance makes a run longer, never shorter. */
 #ifndef SPEX_BENCH_H
 #define SPEX_BENCH_H

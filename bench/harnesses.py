@@ -235,11 +235,11 @@ def print_page(result):
           f"{result['rounds']} rounds, one")
     print("right after the other in random order. Compared is what means the same: means of all iterations with means of all")
     print("iterations, as CPU time; and the estimate of spex, which disturbed batches are not in, with the same estimate of as short")
-    print("repetitions of Google Benchmark. Ratio: median of the rounds and its 95 % interval. They agree if that comes as")
-    print(f"near to 1 as {100 * CLOSE:g} %, or holds it: of equal figures 19 of 20 do. Width: half of the interval that the harness tells. Spread: half of what would hold 95 % of its")
-    print("figures, over the rounds. Right: intervals that hold the median of all rounds. Overlap: rounds in which both intervals")
-    print("have values in common. `add` is one addition, without a call. Other programs took "
-          f"{100 * result['others']:.0f} % of the machine meanwhile.")
+    print("repetitions of Google Benchmark. Ratio: median of the rounds and its 95 % interval. They agree if that holds 1 or")
+    print(f"comes as near as {100 * CLOSE:g} %: of equal figures 19 of 20 do. Width: half of the interval that the harness tells. Spread:")
+    print("half of what would hold 95 % of its figures, over the rounds. Right: intervals that hold the median of all rounds.")
+    print("Overlap: rounds in which both intervals have values in common. `add` is one addition, without a call. Other programs")
+    print(f"took {100 * result['others']:.0f} % of the machine meanwhile.")
     if not is_compared("google", result):
         print("So real time is not compared: that in which they had the processor is not the functions'.")
     print()

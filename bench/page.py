@@ -117,15 +117,28 @@ def print_functions(functions):
     print()
 
 
+def estimates(output):
+    """The rows of estimates that a program of benchmarks (spex/bench.h) has written, by name."""
+    return {row["run_name"]: row for row in output["benchmarks"] if row.get("aggregate_name") == "estimate"}
+
+
+def estimate_cells(row, factor, digits):
+    """An estimate and its interval, in ns times the factor."""
+    ends = [f"{factor * row[key]:.{digits}f}" if key in row else "?" for key in ("real_time_low", "real_time_high")]
+    return f"{factor * row['real_time']:.{digits}f} | {' to '.join(ends)}"
+
+
 def print_models(models):
+    rows, ticks = estimates(models), models["context"]["ticks_per_second"] / 1e9
+    fits = next(row["fits"] for row in models["benchmarks"] if "fits" in row)
     print("\n## What models cost (`bench/models`)\n")
-    print(f"Fits of {models['fits']} made-up kernels, one fit of 1,000 points of three parameters, and a prediction by five "
+    print(f"Fits of {fits:g} made-up kernels, one fit of 1,000 points of three parameters, and a prediction by five "
           "terms;\nreading the time stamp counter takes "
-          f"{models['rdtsc_cycles']['median']:.1f} ticks.\n")
-    print("| | median | 95 % interval |\n| --- | ---: | ---: |")
-    for name, key, digits in (("a fit, ms", "fit_ms", 3), ("the large fit, ms", "large_fit_ms", 2),
-                              ("a prediction, ticks", "prediction_cycles", 1)):
-        print(f"| {name} | {models[key]['median']:.{digits}f} | {interval(models[key], digits)} |")
+          f"{ticks * rows['rdtsc']['real_time']:.1f} ticks.\n")
+    print("| | estimate | 95 % interval |\n| --- | ---: | ---: |")
+    for what, name, factor, digits in (("a fit, ms, mean of all kernels", "fit_cases", 1e-6 / fits, 3),
+                                       ("the large fit, ms", "fit_large", 1e-6, 2), ("a prediction, ticks", "predict", ticks, 1)):
+        print(f"| {what} | {estimate_cells(rows[name], factor, digits)} |")
 
 
 def print_drain(drain):

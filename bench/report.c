@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* Measures how long a report of many trials takes, beside reading the rows with SQLite alone:
  * 10,000 trials of a space of two objectives and six parameters. Their results are generated. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <sqlite3.h>
 
+#include <spex/bench.h>
 #include <spex/explore.h>
 
-#include "bench.h"
 #include "explore/store/store.h"
 
-#define TRIALS         10000
-#define PER_CONFIG     2
-#define METRICS        4
-#define ROUNDS_DEFAULT 5
+#define TRIALS     10000
+#define PER_CONFIG 2
+#define METRICS    4
 
 static const char space_xml[] =
     "<space name='made'>"
@@ -86,7 +85,7 @@ static void make_trial(struct spex_trial *trial, uint64_t *state) {
     fill_metrics(trial, state);
 }
 
-static void make_store(const char *path) {
+static void make_store(const char *store_path) {
     struct spex_error error = {""};
     struct spex_space_file *file;
     struct spex_store *store;
@@ -94,7 +93,7 @@ static void make_store(const char *path) {
     size_t levels[6] = {0};
     uint64_t state = 1;
     if (spex_space_parse("made", space_xml, &file, &error) ||
-        spex_store_open(path, file, "random", program, &store, &error))
+        spex_store_open(store_path, file, "random", program, &store, &error))
         give_up(error.text);
     if (spex_circumstances_now(program[0], &now) || spex_store_begin(store, &now, true, &error))
         give_up(error.text);
@@ -119,30 +118,39 @@ static void make_store(const char *path) {
     spex_space_free(file);
 }
 
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
+/* In memory where possible: each trial is written by itself, and would wait for the disk. */
+static char path[64];
 
-static double time_report(const char *path, bool json) {
+static void report(struct spex_bench_state *state, bool json) {
     char why[512];
     FILE *out = fopen("/dev/null", "we");
     struct spex_report_options options = {.size = sizeof(options), .store = path};
     *(json ? &options.json : &options.text) = out;
-    double begin = seconds_now();
-    if (!out || spex_report(&options, why, sizeof(why)))
-        give_up(out ? why : strerror(errno));
-    double seconds = seconds_now() - begin;
+    if (!out)
+        give_up(strerror(errno));
+    SPEX_BENCH_LOOP(state) {
+        if (spex_report(&options, why, sizeof(why)))
+            give_up(why);
+    }
     fclose(out);
-    return seconds;
+    spex_bench_items(state, TRIALS);
+    spex_bench_counter(state, "trials", TRIALS);
 }
 
-static double time_rows(const char *path) {
+static void text(struct spex_bench_state *state) {
+    report(state, false);
+}
+SPEX_BENCHMARK(text);
+
+static void json(struct spex_bench_state *state) {
+    report(state, true);
+}
+SPEX_BENCHMARK(json);
+
+static void read_rows(void) {
     static const char *const tables[] = {"SELECT * FROM trial", "SELECT * FROM trial_value",
                                          "SELECT * FROM trial_measured"};
     sqlite3 *db;
-    double begin = seconds_now();
     if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
         give_up("cannot open the store");
     for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
@@ -155,38 +163,27 @@ static double time_rows(const char *path) {
         sqlite3_finalize(rows);
     }
     sqlite3_close(db);
-    return seconds_now() - begin;
+}
+
+static void rows(struct spex_bench_state *state) {
+    SPEX_BENCH_LOOP(state) {
+        read_rows();
+    }
+    spex_bench_items(state, TRIALS);
+}
+SPEX_BENCHMARK(rows);
+
+static void remove_store(void) {
+    unlink(path);
 }
 
 int main(int argc, char **argv) {
-    size_t rounds = ROUNDS_DEFAULT;
-    bool json = false;
-    /* In memory where possible: each trial is written by itself, and would wait for the disk. */
-    char path[64];
-    double text[100], as_json[100], rows[100];
-    bench_options(argc, argv, 1, 100, &rounds, &json);
     snprintf(path, sizeof(path), "%s/spex-bench-report-XXXXXX",
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     int fd = mkstemp(path);
-    if (fd < 0)
+    if (fd < 0 || atexit(remove_store) != 0)
         give_up("cannot make a file");
     close(fd);
     make_store(path);
-    for (size_t r = 0; r < rounds; r++) {
-        rows[r] = time_rows(path);
-        text[r] = time_report(path, false);
-        as_json[r] = time_report(path, true);
-    }
-    unlink(path);
-    double alone = bench_median(rows, rounds).median;
-    double of_text = bench_median(text, rounds).median,
-           of_json = bench_median(as_json, rounds).median;
-    if (json)
-        printf("{\"trials\": %d, \"rows_seconds\": %.6f, \"text_seconds\": %.6f, \"json_seconds\": "
-               "%.6f, \"text_ratio\": %.3f, \"json_ratio\": %.3f}\n",
-               TRIALS, alone, of_text, of_json, of_text / alone, of_json / alone);
-    else
-        printf("%d trials: rows alone %.3f s, report %.3f s (x %.1f), as JSON %.3f s (x %.1f)\n",
-               TRIALS, alone, of_text, of_text / alone, of_json, of_json / alone);
-    return 0;
+    return spex_bench_main(argc, argv);
 }

@@ -26,10 +26,17 @@ FUNCTIONS = ("steps", "chase")
 
 def addition(program):
     """Nanoseconds of an iteration with one addition, and the interval."""
-    out = subprocess.run([program, "--benchmark_filter=^add$", "--benchmark_format=json"], check=True, stdout=subprocess.PIPE,
+    out = subprocess.run([program, "--benchmark_filter=^add$", "--benchmark_format=json", "--benchmark_percentiles=false",
+                          "--benchmark_repetitions=6", "--benchmark_min_time=0.01"], check=True, stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL).stdout
     row = next(row for row in json.loads(out)["benchmarks"] if row.get("aggregate_name") == "estimate")
     return {key: row[name] for key, name in (("ns", "real_time"), ("low", "real_time_low"), ("high", "real_time_high"))}
+
+
+def additions_summary(additions):
+    """Of many processes the fastest, with its interval: a processor whose core another one uses takes twice as long."""
+    fastest = min(additions, key=lambda one: one["ns"])
+    return {**fastest, "median": statistics.median(one["ns"] for one in additions), "processes": len(additions)}
 
 
 def compared(options, *programs):
@@ -59,11 +66,12 @@ def summary(runs, found, function):
 
 def result_of(options):
     program, slower = (os.path.join(options.build, "bench", name) for name in ("sensitivity", "sensitivity_slower"))
-    same, worse = [], []
+    same, worse, additions = [], [], []
     for _ in range(options.runs):
         same.append(compared(options, program, program))
         worse.append(compared(options, program, slower))
-    return {"bench": "sensitivity", "rounds": options.rounds, "seconds": options.seconds, "add": addition(program),
+        additions.append(addition(program))
+    return {"bench": "sensitivity", "rounds": options.rounds, "seconds": options.seconds, "add": additions_summary(additions),
             "same": [summary(same, lambda run: any(row["differs"] for row in run["functions"].values()), function)
                      for function in FUNCTIONS],
             "worse": [summary(worse, lambda run, name=function: run["functions"][name]["worse"], function)
@@ -96,7 +104,8 @@ def print_page(result):
     print("Found of the same program: runs that take any of its functions for different. Holds 1: the ratio's interval of 95 %")
     print(f"does. Meanwhile other programs took {100 * same[0]['others']:.0f} % of the machine. An iteration with one addition takes "
           f"{add['ns']:.3f} ns")
-    print(f"({add['low']:.3f} to {add['high']:.3f}; at most {ADD_AT_MOST}: {verdict(add['ns'] <= ADD_AT_MOST)}).\n")
+    print(f"({add['low']:.3f} to {add['high']:.3f}) in the fastest of {add['processes']} processes, where nobody uses the other half of "
+          f"the core (median {add['median']:.3f}; at most {ADD_AT_MOST}: {verdict(add['ns'] <= ADD_AT_MOST)}).\n")
     print("| B | function | runs | found | 95 % interval | limit | | ratio, median | half of its interval | holds 1 | a run takes, at most |")
     print("| --- | --- | ---: | ---: | ---: | --- | --- | ---: | ---: | ---: | ---: |")
     for name, rows, limit in (("the same", same, f"differs in fewer than {100 * SAME_AT_MOST:g} %"),

@@ -65,7 +65,7 @@ class HarnessBenches(unittest.TestCase):
             row = {'function': 'steps', 'runs': 200, 'ci95': [0, 1], 'ratio': 1, 'width': 0, 'holds_1': 1, 'seconds': seconds,
                    'others': 0}
             return self.page('sensitivity', {
-                'rounds': 40, 'seconds': 0.05, 'add': {'ns': 0.2, 'low': 0.2, 'high': 0.2},
+                'rounds': 40, 'seconds': 0.05, 'add': {'ns': 0.2, 'low': 0.2, 'high': 0.2, 'median': 0.2, 'processes': 2},
                 'same': [{**row, 'found': same / 200}], 'worse': [{**row, 'found': worse / 200}]})
         self.assertNotIn('not kept', made(9, 191, 60))
         for found in ((10, 191, 60), (9, 190, 60), (9, 191, 61)):

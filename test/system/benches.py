@@ -3,15 +3,20 @@
 """The benches run, count what they did and print what docs are made from.
 
 usage: benches.py OVERHEAD DRAIN RATES BUDGET REACTION REGIONS FUNCTIONS STARTUP CALIBRATION
-                  FOOTPRINT WAITING RESTING OBJECT BRIEF INTERCEPT
+                  FOOTPRINT WAITING RESTING OBJECT BRIEF INTERCEPT MODELS
 """
 
+import contextlib
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
+from page import estimates, print_models  # pylint: disable=wrong-import-position
 
 OVERHEAD = None
 DRAIN = None
@@ -28,6 +33,7 @@ RESTING = None
 OBJECT = None
 BRIEF = None
 INTERCEPT = None
+MODELS = None
 
 TYPES = ("CNT", "LAT", "TPT", "LLC", "FLT", "CTXSW", "PERFCNTR", "SNAPSHOT", "KERNEL", "SPAN")
 
@@ -149,19 +155,21 @@ class Benches(unittest.TestCase):
         self.refuse(INTERCEPT, "--rounds", "0")
 
     def test_rates(self):
-        result = json.loads(output(RATES, "--json", "--rounds", "3"))
-        keys = set()
-        for case in result["results"]:
-            low, high = case["ci95"]
-            self.assertLessEqual(low, case["microseconds"])
-            self.assertLessEqual(case["microseconds"], high)
-            keys.add((case["policy"], case["classes"]))
-        self.assertEqual(len(keys), len(result["results"]))
-        for policy in ("fixed", "budget", "hybrid"):
-            self.assertIn((policy, 1000), keys)
-        self.assertIn("1000 classes", output(RATES, "--rounds", "1"))
-        for bad in (["--rounds", "0"], ["--what"]):
-            self.refuse(RATES, *bad)
+        result = json.loads(output(RATES, "--benchmark_format=json", "--benchmark_repetitions=1", "--benchmark_min_time=0.001",
+                                   "--benchmark_percentiles=false"))
+        rows = estimates(result)
+        self.assertEqual(set(rows), {f"{policy}/classes:{classes}" for policy in ("fixed", "fair", "budget", "hybrid")
+                                     for classes in (10, 16, 24, 100, 1000, 10000)})
+        for row in rows.values():
+            self.assertGreater(row["real_time"], 0)
+
+    def test_models(self):
+        result = json.loads(output(MODELS, "--benchmark_format=json", "--benchmark_repetitions=1", "--benchmark_min_time=0.001",
+                                   "--benchmark_percentiles=false"))
+        self.assertEqual(set(estimates(result)), {"fit_cases", "fit_large", "predict", "rdtsc"})
+        with contextlib.redirect_stdout(io.StringIO()) as page:
+            print_models(result)
+        self.assertRegex(page.getvalue(), r"Fits of \d+ made-up kernels(.|\n)*\n\| a prediction, ticks \| \d+\.\d \| ")
 
     def budget(self, *options, seconds="0.1"):
         return json.loads(output(BUDGET, "--json", "--seconds", seconds, "--budget", "10%", *options))
@@ -279,5 +287,5 @@ class Benches(unittest.TestCase):
 
 if __name__ == "__main__":
     (OVERHEAD, DRAIN, RATES, BUDGET, REACTION, REGIONS, FUNCTIONS, STARTUP, CALIBRATION, FOOTPRINT,
-     WAITING, RESTING, OBJECT, BRIEF, INTERCEPT) = sys.argv[1:16]
-    unittest.main(argv=sys.argv[:1] + sys.argv[16:], verbosity=2)
+     WAITING, RESTING, OBJECT, BRIEF, INTERCEPT, MODELS) = sys.argv[1:17]
+    unittest.main(argv=sys.argv[:1] + sys.argv[17:], verbosity=2)
