@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -63,4 +64,13 @@ void spex_descriptor_close(struct spex_descriptor *descriptor) {
     if (spex_descriptor_is_ours(descriptor))
         close(descriptor->number);
     descriptor->number = -1;
+}
+
+void spex_descriptor_pass(struct msghdr *message, union spex_passed_descriptor *passed,
+                          int number) {
+    passed->head = (struct cmsghdr){
+        .cmsg_len = CMSG_LEN(sizeof(number)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(&passed->head), &number, sizeof(number));
+    message->msg_control = passed;
+    message->msg_controllen = sizeof(passed->space);
 }

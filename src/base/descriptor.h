@@ -6,6 +6,7 @@
 #define SPEX_BASE_DESCRIPTOR_H
 
 #include <stdbool.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 struct spex_descriptor {
@@ -37,6 +38,15 @@ struct spex_descriptor spex_descriptor_read(const char *text);
 
 /* Returns whether the number still is the same file. */
 bool spex_descriptor_is_ours(const struct spex_descriptor *descriptor);
+
+/* Room for a descriptor that goes with a message. */
+union spex_passed_descriptor {
+    struct cmsghdr head;
+    char space[CMSG_SPACE(sizeof(int))];
+};
+
+/* Has the message carry the descriptor `number`; `passed` is needed until it is sent. */
+void spex_descriptor_pass(struct msghdr *message, union spex_passed_descriptor *passed, int number);
 
 /* Closes the descriptor if it still is the same file, and marks it as not open. */
 void spex_descriptor_close(struct spex_descriptor *descriptor);

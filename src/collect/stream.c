@@ -59,6 +59,8 @@ struct stream {
     bool dumps;
     /* A mask of the types of probes that the reader wants. */
     uint32_t types;
+    /* By which children of forks stream to the same reader; or SPEX_NO_DESCRIPTOR. */
+    struct spex_descriptor children;
     /* Records left out, since the reader was too slow. */
     uint64_t dropped;
     /* How long collectors may wait for the reader, as calculated at `granted_ns`. */
@@ -77,6 +79,10 @@ enum sent { SENT, FULL, BROKEN };
  * Changed under the lock of start and stop. */
 static struct stream *attached_streams[SPEX_STREAMS_MAX];
 
+/* In the child of a fork: what its parent was asked for, of streams that children follow. */
+static struct spex_stream_asked followed_streams[SPEX_STREAMS_MAX];
+static unsigned followed_count;
+
 static void dumps_set(struct stream *stream, bool dumps) {
     spex_dump_takers_add((int)dumps - (int)stream->dumps);
     stream->dumps = dumps;
@@ -86,6 +92,7 @@ static void dumps_set(struct stream *stream, bool dumps) {
 static void reader_close(struct stream *stream) {
     dumps_set(stream, false);
     spex_descriptor_close(&stream->socket);
+    spex_descriptor_close(&stream->children);
 }
 
 /* Updates the time that collectors may wait: grants a share of the time since the last call, and
@@ -141,18 +148,9 @@ static enum sent frame_send(struct stream *stream, struct spex_stream_header *he
         {.iov_base = (void *)(uintptr_t)entries, .iov_len = header->count * entry_bytes},
     };
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = header->count ? 2 : 1};
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(sizeof(int))];
-    } rings = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)),
-                        .cmsg_level = SOL_SOCKET,
-                        .cmsg_type = SCM_RIGHTS}};
-    if (header->kind == SPEX_STREAM_RINGS) {
-        int file = spex_rings_file().number;
-        memcpy(CMSG_DATA(&rings.head), &file, sizeof(file));
-        message.msg_control = &rings;
-        message.msg_controllen = sizeof(rings.space);
-    }
+    union spex_passed_descriptor rings;
+    if (header->kind == SPEX_STREAM_RINGS)
+        spex_descriptor_pass(&message, &rings, spex_rings_file().number);
     return packet_send(stream, &message);
 }
 
@@ -308,9 +306,31 @@ SPEX_COLD static void stream_finish(struct spex_sink *sink) {
     free(stream);
 }
 
+/* Whether somebody has the other end of a socket. A stream that sends nothing does not notice
+ * otherwise that its reader has gone. */
+static bool has_reader(const struct spex_descriptor *socket) {
+    struct pollfd reader = {.fd = socket->number};
+    return spex_descriptor_is_ours(socket) &&
+           (poll(&reader, 1, 0) != 1 || !(reader.revents & (POLLHUP | POLLERR)));
+}
+
+static bool has_no_reader(struct stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    bool has = has_reader(&stream->socket);
+    if (!has)
+        reader_close(stream);
+    pthread_mutex_unlock(&stream->lock);
+    return !has;
+}
+
 /* In the child of a fork the memory is leaked: a collector of the parent may have held the lock. */
 static void stream_abandon(struct spex_sink *sink) {
     struct stream *stream = (struct stream *)sink;
+    if (stream->attached && has_reader(&stream->children) && followed_count < SPEX_STREAMS_MAX) {
+        followed_streams[followed_count++] = (struct spex_stream_asked){
+            .children = stream->children, .types = stream->types, .dumps = stream->dumps};
+        stream->children = SPEX_NO_DESCRIPTOR;
+    }
     reader_close(stream);
     attached_forget(stream);
 }
@@ -321,7 +341,7 @@ static struct stream *stream_make(unsigned collectors) {
     if (!stream)
         return NULL;
     pthread_mutex_init(&stream->lock, NULL);
-    stream->socket = SPEX_NO_DESCRIPTOR;
+    stream->socket = stream->children = SPEX_NO_DESCRIPTOR;
     stream->collectors = collectors;
     stream->sink.records = stream_records;
     stream->sink.pass = stream_pass;
@@ -362,19 +382,6 @@ SPEX_COLD int spex_stream_open(const char *path, const struct spex_descriptor *h
     return 0;
 }
 
-/* Whether the stream has no reader. Polls the socket, since a stream that sends nothing does not
- * notice that its reader has gone. */
-static bool has_no_reader(struct stream *stream) {
-    pthread_mutex_lock(&stream->lock);
-    struct pollfd reader = {.fd = stream->socket.number};
-    if (!spex_descriptor_is_ours(&stream->socket) ||
-        (poll(&reader, 1, 0) == 1 && (reader.revents & (POLLHUP | POLLERR))))
-        reader_close(stream);
-    bool is = stream->socket.number < 0;
-    pthread_mutex_unlock(&stream->lock);
-    return is;
-}
-
 /* Finds an attached stream without a reader, or makes one. -EUSERS: there are too many; -ENOMEM. */
 static int attached_place(unsigned collectors, struct stream **stream) {
     for (int s = 0; s < SPEX_STREAMS_MAX; s++) {
@@ -405,18 +412,18 @@ static void socket_limit_waiting(int fd) {
 
 /* The socket is set under the stream's lock, since the place may be one that collectors already
  * send from. */
-SPEX_COLD int spex_stream_attach(struct spex_descriptor socket, uint32_t types, bool dumps,
-                                 unsigned collectors) {
+SPEX_COLD int spex_stream_attach(const struct spex_stream_asked *asked, unsigned collectors) {
     struct stream *stream;
     struct spex_stream_header header = {.kind = SPEX_STREAM_HELLO};
     int err = attached_place(collectors, &stream);
     if (err)
         return err;
-    socket_limit_waiting(socket.number);
+    socket_limit_waiting(asked->socket.number);
     pthread_mutex_lock(&stream->lock);
-    stream->socket = socket;
-    stream->types = types;
-    dumps_set(stream, dumps);
+    stream->socket = asked->socket;
+    stream->children = asked->children;
+    stream->types = asked->types;
+    dumps_set(stream, asked->dumps);
     stream->dropped = 0;
     stream->told = (struct spex_told){.sites = 0};
     stream->patience_ns = ATTACHED_WAIT_US * INT64_C(1000);
@@ -429,4 +436,43 @@ SPEX_COLD int spex_stream_attach(struct spex_descriptor socket, uint32_t types, 
         reader_close(stream);
     pthread_mutex_unlock(&stream->lock);
     return 0;
+}
+
+/* A connection to the command by its handover, for which a full one is waited for as for a full
+ * stream. A negative errno value: the command has gone, or is too slow. */
+static int handed_within_limit(const struct spex_descriptor *handover) {
+    struct pollfd room = {.fd = handover->number, .events = POLLOUT};
+    int fd = spex_command_handed(handover);
+    if (fd == -EAGAIN && poll(&room, 1, ATTACHED_WAIT_US / 1000) == 1)
+        fd = spex_command_handed(handover);
+    return fd;
+}
+
+/* A command that has gone is told by EPIPE. */
+SPEX_COLD static void stream_follow(struct spex_stream_asked *asked, unsigned collectors) {
+    int fd = handed_within_limit(&asked->children);
+    if (fd < 0 && fd != -EPIPE && fd != -EBADF)
+        spex_message("process %d is not recorded, as its parent is: %s", (int)getpid(),
+                     strerror(-fd));
+    asked->socket = fd < 0 ? SPEX_NO_DESCRIPTOR : spex_descriptor_of(fd);
+    if (fd >= 0 && spex_stream_attach(asked, collectors) == 0)
+        return;
+    spex_descriptor_close(&asked->socket);
+    spex_descriptor_close(&asked->children);
+}
+
+SPEX_COLD void spex_streams_follow(unsigned collectors) {
+    for (unsigned s = 0; s < followed_count; s++)
+        stream_follow(&followed_streams[s], collectors);
+    followed_count = 0;
+}
+
+bool spex_streams_followed(void) {
+    return followed_count > 0;
+}
+
+SPEX_COLD void spex_streams_forget(void) {
+    for (unsigned s = 0; s < followed_count; s++)
+        spex_descriptor_close(&followed_streams[s].children);
+    followed_count = 0;
 }

@@ -21,16 +21,13 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
+#include "base/descriptor.h"
 #include "observe/process_place.h"
 #include "wire/stream_format.h"
 
 /* Frames that are taken without waiting, so that a process that sends without end does not occupy
  * the command. */
 enum { FRAMES_MAX = 1024 };
-
-/* Attempts to connect. A program whose listening socket is lost opens a new one when a client
- * connects; that connection is reset, and must be made again. */
-enum { CALLS_MAX = 3 };
 
 /* Signals that end the command, or -1. */
 static int stop_fd = -1;
@@ -45,8 +42,7 @@ void spex_client_stop_later(void) {
         continue;
 }
 
-/* Waits for the socket to be readable. 0, -ETIMEDOUT, -ECANCELED, or the error of poll. */
-static int wait_until(int socket, struct spex_deadline until) {
+int spex_client_wait(int socket, struct spex_deadline until) {
     for (;;) {
         struct pollfd fds[2] = {{.fd = socket, .events = POLLIN},
                                 {.fd = stop_fd, .events = POLLIN}};
@@ -229,20 +225,24 @@ int spex_client_directory(pid_t process, int timeout_ms, struct spex_error *erro
 
 /* Header and text go in one packet: SOCK_SEQPACKET keeps its boundaries. EPIPE and ECONNRESET
  * both mean that the program has closed the connection. */
-int spex_client_send_as(int socket, uint32_t number, enum spex_control_kind kind,
-                        uint32_t interval_ms, const char *text, struct spex_error *error) {
+int spex_client_send_request(int socket, const struct spex_client_request *asked,
+                             struct spex_error *error) {
     struct spex_control_request request = {
         .magic = SPEX_CONTROL_MAGIC,
         .version = SPEX_CONTROL_VERSION,
-        .kind = (uint16_t)kind,
-        .number = number,
-        .interval_ms = interval_ms,
+        .kind = (uint16_t)asked->kind,
+        .number = asked->number,
+        .interval_ms = asked->interval_ms,
     };
     struct iovec parts[2] = {
         {.iov_base = &request, .iov_len = sizeof(request)},
-        {.iov_base = (void *)(uintptr_t)text, .iov_len = text ? strlen(text) : 0},
+        {.iov_base = (void *)(uintptr_t)asked->text,
+         .iov_len = asked->text ? strlen(asked->text) : 0},
     };
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    union spex_passed_descriptor passed;
+    if (asked->descriptor)
+        spex_descriptor_pass(&message, &passed, *asked->descriptor);
     if (parts[1].iov_len > SPEX_CONTROL_TEXT_BYTES) {
         spex_error_set(error, "the selection is longer than %d bytes", SPEX_CONTROL_TEXT_BYTES);
         return -E2BIG;
@@ -256,6 +256,15 @@ int spex_client_send_as(int socket, uint32_t number, enum spex_control_kind kind
     int err = errno == EPIPE ? -ECONNRESET : -errno;
     spex_error_set(error, "the program cannot be reached: %s", strerror(-err));
     return err;
+}
+
+int spex_client_send_as(int socket, uint32_t number, enum spex_control_kind kind,
+                        uint32_t interval_ms, const char *text, struct spex_error *error) {
+    return spex_client_send_request(
+        socket,
+        &(struct spex_client_request){
+            .kind = kind, .number = number, .interval_ms = interval_ms, .text = text},
+        error);
 }
 
 int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_ms,
@@ -284,7 +293,7 @@ static int receive_until(int socket, struct spex_profile_reader *reader, struct 
     int err = frame ? 0 : -ENOMEM;
     for (long n = 0; !err; n++) {
         bool late = n > 0 && frames == LONG_MAX && spex_deadline_left_ms(until) == 0;
-        err = n == frames || late ? -ETIMEDOUT : wait_until(socket, until);
+        err = n == frames || late ? -ETIMEDOUT : spex_client_wait(socket, until);
         err = err ? err : frame_take(socket, frame, reader, error);
     }
     free(frame);
@@ -305,35 +314,28 @@ int spex_client_receive(int socket, struct spex_profile_reader *reader, int time
                          timeout_ms ? LONG_MAX : FRAMES_MAX, error);
 }
 
-/* A request and its text. */
-struct asked {
-    enum spex_control_kind kind;
-    uint32_t number;
-    uint32_t interval_ms;
-    const char *text;
-};
-
 /* One attempt of spex_client_ask_until. */
-static int ask_once(pid_t process, const struct asked *asked, struct spex_profile_reader *reader,
-                    struct spex_deadline until, struct spex_error *error) {
+static int ask_once(pid_t process, const struct spex_client_request *asked,
+                    struct spex_profile_reader *reader, struct spex_deadline until,
+                    struct spex_error *error) {
     int left = spex_deadline_left_ms(until);
     int most = left < SPEX_CLIENT_CONNECT_MS ? left : SPEX_CLIENT_CONNECT_MS;
     int fd = spex_client_connect(process, most > 0 ? most : 1, error);
     if (fd < 0)
         return fd;
     spex_profile_reader_restart(reader);
-    int err =
-        spex_client_send_as(fd, asked->number, asked->kind, asked->interval_ms, asked->text, error);
+    int err = spex_client_send_request(fd, asked, error);
     err = err ? err : receive_until(fd, reader, until, LONG_MAX, error);
     close(fd);
     return err > 0 ? 0 : err;
 }
 
 /* A connection that is reset is made again; any other failure is the answer. */
-static int ask_until(pid_t process, const struct asked *asked, struct spex_profile_reader *reader,
-                     struct spex_deadline until, struct spex_error *error) {
+static int ask_until(pid_t process, const struct spex_client_request *asked,
+                     struct spex_profile_reader *reader, struct spex_deadline until,
+                     struct spex_error *error) {
     int err = -ECONNRESET;
-    for (int call = 0; call < CALLS_MAX && err == -ECONNRESET; call++)
+    for (int call = 0; call < SPEX_CLIENT_CALLS && err == -ECONNRESET; call++)
         err = ask_once(process, asked, reader, until, error);
     if (err == -ETIMEDOUT)
         spex_error_set(error, "process %d does not answer", (int)process);
@@ -347,7 +349,8 @@ static int ask_until(pid_t process, const struct asked *asked, struct spex_profi
 int spex_client_ask_until(pid_t process, enum spex_control_kind kind, const char *text,
                           struct spex_profile_reader *reader, struct spex_deadline until,
                           struct spex_error *error) {
-    return ask_until(process, &(struct asked){.kind = kind, .text = text}, reader, until, error);
+    return ask_until(process, &(struct spex_client_request){.kind = kind, .text = text}, reader,
+                     until, error);
 }
 
 /* The text of the answer is replaced, too: its reader would hear of a request that it has not
@@ -355,8 +358,9 @@ int spex_client_ask_until(pid_t process, enum spex_control_kind kind, const char
 int spex_client_select(pid_t process, const struct spex_client_selection *selection,
                        struct spex_profile_reader *reader, struct spex_deadline until,
                        struct spex_error *error) {
-    const struct asked asked = {
-        .kind = selection->lease_ms
+    const struct spex_client_request asked = {
+        .kind = selection->budgeted ? SPEX_CONTROL_LEASE_BUDGET
+                : selection->lease_ms
                     ? selection->follow ? SPEX_CONTROL_LEASE_FOLLOW : SPEX_CONTROL_LEASE
                 : selection->follow ? SPEX_CONTROL_FOLLOW
                                     : SPEX_CONTROL_SELECT,
@@ -367,9 +371,9 @@ int spex_client_select(pid_t process, const struct spex_client_selection *select
     int err = ask_until(process, &asked, reader, until, error);
     if (err == -ENOSYS && selection->lease_ms) {
         spex_error_set(error,
-                       "process %d: its spex is of a release that knows no leases; nothing was "
+                       "process %d: its spex is of a release that knows no %s; nothing was "
                        "switched",
-                       (int)process);
+                       (int)process, selection->budgeted ? "budgets of commands" : "leases");
         snprintf(reader->text, sizeof(reader->text), "%s", error->text);
     }
     return err;
@@ -377,7 +381,7 @@ int spex_client_select(pid_t process, const struct spex_client_selection *select
 
 int spex_client_renew(pid_t process, uint32_t holder, uint32_t lease_ms, struct spex_deadline until,
                       struct spex_error *error) {
-    const struct asked asked = {
+    const struct spex_client_request asked = {
         .kind = SPEX_CONTROL_RENEW, .number = holder, .interval_ms = lease_ms};
     struct spex_profile_reader reader = {0};
     int err = ask_until(process, &asked, &reader, until, error);
@@ -395,64 +399,6 @@ int spex_client_ask_dump(pid_t process, const char *why, struct spex_error *erro
     struct spex_profile_reader reader = {0};
     int err = spex_client_ask(process, SPEX_CONTROL_DUMP, why, &reader, error);
     spex_profile_reader_free(&reader);
-    return err;
-}
-
-/* Whether the next frame, which stays in the socket, is of a stream. 1, 0, or an error of
- * waiting. */
-static int next_is_stream(int socket, struct spex_error *error) {
-    uint32_t magic = 0;
-    int err = wait_until(socket, spex_deadline_in(SPEX_CLIENT_ANSWER_MS / 1e3));
-    if (err == -ECANCELED)
-        return spex_fail(error, err, "ended by a signal before the program has answered");
-    if (err)
-        return spex_fail(error, err, "the program does not answer");
-    return recv(socket, &magic, sizeof(magic), MSG_PEEK) == sizeof(magic) &&
-           magic == SPEX_STREAM_MAGIC;
-}
-
-/* Receives the answer to a request for a stream that was refused, and sets the message. */
-static int stream_refusal(int socket, struct spex_error *error) {
-    struct spex_profile_reader reader = {0};
-    int err = spex_client_receive(socket, &reader, 0, error);
-    if (err > 0) {
-        err = reader.status < 0 ? reader.status : -EPROTO;
-        spex_error_set(error, "%s",
-                       err == -ENOSYS
-                           ? "this program's spex is of a release that cannot be asked for "
-                             "a stream of its records"
-                       : reader.text[0] ? reader.text
-                                        : strerror(-err));
-    }
-    spex_profile_reader_free(&reader);
-    return err;
-}
-
-/* The first frame tells whether the program streams or refuses: their magic numbers differ. */
-int spex_client_stream_over(int socket, const char *types, bool dumps, struct spex_error *error) {
-    int err = spex_client_send(socket, SPEX_CONTROL_STREAM, dumps ? SPEX_CONTROL_STREAM_DUMPS : 0,
-                               types, error);
-    int stream = err ? err : next_is_stream(socket, error);
-    if (stream == 0)
-        return stream_refusal(socket, error);
-    return stream < 0 ? stream : 0;
-}
-
-/* One attempt of spex_client_stream. The socket, or a negative errno value. */
-static int stream_once(pid_t process, const char *types, bool dumps, struct spex_error *error) {
-    int fd = spex_client_connect(process, SPEX_CLIENT_CONNECT_MS, error);
-    int err = fd < 0 ? fd : spex_client_stream_over(fd, types, dumps, error);
-    if (!err)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return err;
-}
-
-int spex_client_stream(pid_t process, const char *types, bool dumps, struct spex_error *error) {
-    int err = -ECONNRESET;
-    for (int call = 0; call < CALLS_MAX && err == -ECONNRESET; call++)
-        err = stream_once(process, types, dumps, error);
     return err;
 }
 

@@ -34,6 +34,28 @@ void spex_client_stop_at(int fd);
 /* Takes the signals that have come, so that only later ones end a wait. */
 void spex_client_stop_later(void);
 
+/* Attempts to connect. A program whose listening socket is lost opens a new one when a client
+ * connects; that connection is reset, and must be made again. */
+enum { SPEX_CLIENT_CALLS = 3 };
+
+/* Waits for the socket to be readable. 0, -ETIMEDOUT, -ECANCELED, or the error of poll. */
+int spex_client_wait(int socket, struct spex_deadline until);
+
+struct spex_client_request {
+    enum spex_control_kind kind;
+    /* Of the answer, or the holder of a lease. */
+    uint32_t number;
+    uint32_t interval_ms;
+    /* The selection or argument; NULL: none. */
+    const char *text;
+    /* What goes with it; NULL: nothing. */
+    const int *descriptor;
+};
+
+/* Sends a request. 0 or a negative errno value. */
+int spex_client_send_request(int socket, const struct spex_client_request *asked,
+                             struct spex_error *error);
+
 /* Sends a request. `text`: the selection or argument of the request, or NULL. 0 or a negative
  * errno value. */
 int spex_client_send(int socket, enum spex_control_kind kind, uint32_t interval_ms,
@@ -71,6 +93,8 @@ struct spex_client_selection {
     uint32_t holder;
     /* Children of forks go on with their parent's probes from here on. */
     bool follow;
+    /* In front of `probes` stands a budget, as in SPEX_CONTROL_LEASE_BUDGET. */
+    bool budgeted;
 };
 
 /* Selects probes. `reader` has the answer: its status is how many sites are on. 0, or a negative
@@ -89,13 +113,25 @@ int spex_client_renew(pid_t process, uint32_t holder, uint32_t lease_ms, struct 
  * -ENOENT: nobody records it. */
 int spex_client_ask_dump(pid_t process, const char *why, struct spex_error *error);
 
-/* Connects and asks for a stream of the records of these types of probes ("kernel,llc"; "": all),
- * with `dumps` also of requests for dumps. The socket, on which the frames of the stream come, or a
- * negative errno value; -ENOSYS from a release that has no streams. */
-int spex_client_stream(pid_t process, const char *types, bool dumps, struct spex_error *error);
+/* A stream of records that is asked for. */
+struct spex_client_stream {
+    /* Of these types of probes, as "kernel,llc"; "": of all. */
+    const char *types;
+    /* And requests for dumps. */
+    bool dumps;
+    /* The end of a pair (wire/handover.h) by which children of forks stream, too; NULL: they do
+     * not. */
+    const int *children;
+};
+
+/* Connects and asks for a stream. The socket, on which the frames of the stream come, or a negative
+ * errno value; -ENOSYS from a release that has no such streams. */
+int spex_client_stream(pid_t process, const struct spex_client_stream *what,
+                       struct spex_error *error);
 
 /* Asks for a stream over a connected socket. 0, or a negative errno value. */
-int spex_client_stream_over(int socket, const char *types, bool dumps, struct spex_error *error);
+int spex_client_stream_over(int socket, const struct spex_client_stream *what,
+                            struct spex_error *error);
 
 /* Whether the process has a control socket that this user may connect to: 1, 0, or -EMFILE, -ENFILE
  * or -ENOMEM. Connecting does not disturb the program, and does not wait for it. */

@@ -299,11 +299,15 @@ static void collecting_note(struct spex_collecting *collecting, double now, uint
     collecting->record = collecting->sum_seconds / collecting->sum_records;
 }
 
-void spex_accounts_note_collecting(void) {
+static uint64_t records_taken(void) {
     uint64_t records = 0;
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
         records += spex_metrics_totals(t).records;
-    collecting_note(&spex_controller.collecting, spex_controller.now, records,
+    return records;
+}
+
+void spex_accounts_note_collecting(void) {
+    collecting_note(&spex_controller.collecting, spex_controller.now, records_taken(),
                     spex_controller.collectors_ns);
 }
 
@@ -335,4 +339,24 @@ void spex_accounts_expect(size_t count) {
         spex_controller.implies[ring] =
             of->records > 0 && !spex_controller.sliced ? of->skipping / of->records : 0;
     }
+}
+
+void spex_accounts_from_now(void) {
+    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
+        spex_controller.produced[t] = spex_metrics_totals(t).produced;
+    spex_metrics_executions(spex_controller.executions);
+    spex_groups_count(spex_controller.executions);
+    for (uint32_t i = 0; i < spex_sites_count(); i++)
+        spex_controller.probes[i].counted = spex_controller.executions[i];
+    spex_controller.collectors_ns = spex_controller.process_collectors_ns =
+        spex_collectors_cpu_ns();
+    spex_controller.looker_ns = spex_sampling_budget_spent_ns();
+    spex_controller.collecting = (struct spex_collecting){
+        .at = spex_controller.now, .records = records_taken(), .ns = spex_controller.collectors_ns};
+    spex_controller.monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    spex_controller.process_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    spex_controller.process_at = spex_controller.decided = spex_controller.now;
+    spex_controller.skipped = spex_controller.implied = spex_controller.uncounted = 0;
+    spex_controller.skipping = spex_controller.decided_tokens = 0;
+    spex_budget_begin(&spex_controller.budget, spex_controller.budget.share);
 }

@@ -92,4 +92,8 @@ void spex_accounts_note_cpus(void);
 /* Updates what collectors cost per record, and without records. */
 void spex_accounts_note_collecting(void);
 
+/* Nothing of what has happened so far is booked: the budget begins now, long after the
+ * collection. */
+void spex_accounts_from_now(void);
+
 #endif

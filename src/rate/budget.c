@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rate/budget.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* Seconds' worth of tokens that can be saved, or owed. The debt is bounded, so that one large
@@ -63,4 +64,43 @@ double spex_budget_rate(const struct spex_budget *budget, double cpus) {
     double steady = spex_budget_steady(budget, cpus);
     double rate = budget->tokens < 0 ? steady + budget->tokens / SETTLING_SECONDS : steady;
     return rate > steady * LEAST_RATE ? rate : steady * LEAST_RATE;
+}
+
+int spex_budgets_hold(struct spex_budgets_asked *asked, uint32_t holder, double share,
+                      uint64_t until_ns) {
+    int place = -1;
+    for (int p = 0; p < SPEX_BUDGETS_ASKED; p++) {
+        if (asked->places[p].holder == holder || (!asked->places[p].holder && place < 0))
+            place = p;
+        if (asked->places[p].holder == holder)
+            break;
+    }
+    if (place < 0)
+        return -EUSERS;
+    asked->places[place].holder = holder;
+    asked->places[place].share = share;
+    asked->places[place].until_ns = until_ns;
+    return 0;
+}
+
+void spex_budgets_renew(struct spex_budgets_asked *asked, uint32_t holder, uint64_t until_ns) {
+    for (int p = 0; p < SPEX_BUDGETS_ASKED; p++)
+        if (holder && asked->places[p].holder == holder)
+            asked->places[p].until_ns = until_ns;
+}
+
+double spex_budgets_least(struct spex_budgets_asked *asked, double own, uint64_t now_ns,
+                          bool *any) {
+    double least = own;
+    *any = false;
+    for (int p = 0; p < SPEX_BUDGETS_ASKED; p++) {
+        if (asked->places[p].until_ns <= now_ns)
+            asked->places[p].holder = 0;
+        if (!asked->places[p].holder)
+            continue;
+        *any = true;
+        if (least <= 0 || asked->places[p].share < least)
+            least = asked->places[p].share;
+    }
+    return least;
 }

@@ -57,81 +57,9 @@
  * records: a little less than policies allow. */
 #define DETECTION_MOST 0.94
 
-/* Frees the arrays and clears the whole state: without `probes` nothing is controlled. */
-static void buffers_free(void) {
-    free(spex_controller.probes);
-    free(spex_controller.classes);
-    free(spex_controller.decisions);
-    free(spex_controller.subjects);
-    free(spex_controller.firsts);
-    free(spex_controller.executions);
-    free(spex_controller.chosen_executions);
-    free(spex_controller.workspace);
-    memset(&spex_controller, 0, sizeof(spex_controller));
-}
-
-/* Allocates for the most sites that a process can have, as libraries may be loaded at any time. */
-static int buffers_allocate(void) {
-    size_t workspace = spex_controller.policy->workspace_size(SPEX_MAX_SITES);
-    spex_controller.probes = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.probes));
-    spex_controller.classes = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.classes));
-    spex_controller.decisions = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.decisions));
-    spex_controller.subjects = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.subjects));
-    spex_controller.firsts = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.firsts));
-    spex_controller.executions = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.executions));
-    spex_controller.chosen_executions =
-        calloc(SPEX_MAX_SITES, sizeof(*spex_controller.chosen_executions));
-    spex_controller.workspace = malloc(workspace ? workspace : 1);
-    return spex_controller.probes && spex_controller.classes && spex_controller.decisions &&
-                   spex_controller.subjects && spex_controller.firsts &&
-                   spex_controller.executions && spex_controller.chosen_executions &&
-                   spex_controller.workspace
-               ? 0
-               : -ENOMEM;
-}
-
-/* Begins with a share of the budget, or ends without a policy or a share. Until the costs are
- * known only a ring that is half full alarms a collector. */
-static int controller_begin(double share, const struct spex_rate_policy_ops *policy) {
-    buffers_free();
-    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
-        spex_rings_alarm_at(t, INFINITY);
-    if (!policy || share <= 0)
-        return 0;
-    spex_controller.policy = policy;
-    if (buffers_allocate() != 0) {
-        buffers_free();
-        return -ENOMEM;
-    }
-    spex_budget_begin(&spex_controller.budget, share);
-    spex_controller.slice_due = spex_controller.trial_due = INFINITY;
-    spex_random_seed(&spex_controller.random, spex_clock_ns(CLOCK_MONOTONIC), 0);
-    spex_experiment_reset(spex_clock_ns(CLOCK_MONOTONIC));
-    spex_controller.monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC);
-    spex_controller.process_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    spex_controller.collectors_ns = spex_collectors_cpu_ns();
-    spex_controller.looker_ns = spex_sampling_budget_spent_ns();
-    spex_controller.process_collectors_ns = spex_controller.collectors_ns;
-    spex_controller.collecting = (struct spex_collecting){.ns = spex_controller.collectors_ns};
-    spex_controller.cpus = 1;
-    return 0;
-}
-
-/* Locks, since the control thread may read the former collection's state. */
-int spex_controller_begin(double share, const struct spex_rate_policy_ops *policy) {
-    spex_metrics_lock();
-    int err = controller_begin(share, policy);
-    spex_metrics_unlock();
-    return err;
-}
-
-void spex_controller_end(void) {
-    spex_controller_begin(0, NULL);
-}
-
 void spex_controller_charge(uint64_t ns) {
     spex_metrics_lock();
-    if (spex_controller.probes)
+    if (spex_controller_works())
         spex_accounts_charge(ns);
     spex_metrics_unlock();
 }
@@ -196,13 +124,7 @@ static bool probe_make_class(uint32_t first, struct spex_probe_state state,
     if (state.by_hand && probe->period)
         spex_probe_throttle(first, 0);
     if (!state.selected || state.by_hand)
-        *probe = (struct spex_controlled){.counted = probe->counted,
-                                          .frequency_held = probe->frequency_held,
-                                          .factor = probe->factor,
-                                          .slices = probe->slices,
-                                          .taken_mean = probe->taken_mean,
-                                          .last_period = probe->last_period,
-                                          .grouped = probe->grouped};
+        spex_controlled_leave(probe);
     if (!state.selected || state.by_hand || probe->held.until > 0)
         spex_controlled_measure_from_now(probe, count);
     if (!state.selected || state.by_hand)
@@ -391,9 +313,11 @@ static int controller_decide(void) {
     return 0;
 }
 
-/* Says once in a collection that the policy fails. Not under the lock: the message may block. */
-static void report_policy_failure(int err) {
-    if (err && !spex_controller.failed)
+/* Says once in a collection what fails. Not under the lock: the message may block. */
+static void report_failure(int err) {
+    if (err && !spex_controller.failed && !spex_controller.probes)
+        spex_message("the budget that a command has asked for is not kept: %s", strerror(-err));
+    else if (err && !spex_controller.failed)
         spex_message("the rate policy %s cannot decide: %s; periods stay as they are",
                      spex_controller.policy->name, strerror(err < 0 ? -err : err));
     spex_controller.failed |= err != 0;
@@ -406,10 +330,7 @@ static double next_look(void) {
 
 /* Accounts after every pass. Decides when the interval is over, unless a session runs or
  * counting would take too large a share of the time. */
-void spex_controller_pass(void) {
-    if (!spex_controller.probes)
-        return;
-    spex_metrics_lock();
+static int controller_pass(void) {
     spex_accounts_advance(spex_clock_ns(CLOCK_MONOTONIC));
     spex_controller.overdue |= spex_sites_on() != spex_controller.sites_on;
     bool busy = spex_experiments_pass(), rush = spex_experiments_rush();
@@ -421,13 +342,26 @@ void spex_controller_pass(void) {
     if (!busy && (spex_controller.overdue || since >= (least > interval ? least : interval)))
         err = controller_decide();
     spex_controller.sites_on = spex_sites_on();
+    return err;
+}
+
+/* `probes` is set by the first collector alone, once it runs. */
+void spex_controller_pass(void) {
+    if (!spex_controller.probes && !spex_controller_is_asked())
+        return;
+    spex_metrics_lock();
+    int err = spex_controller_adapt();
+    if (err > 0)
+        spex_accounts_from_now();
+    if (err >= 0)
+        err = spex_controller_works() ? controller_pass() : 0;
     spex_metrics_unlock();
-    report_policy_failure(err);
+    report_failure(err);
 }
 
 /* The last executions are counted, so that the totals have no assumed cost in them. */
 void spex_controller_close_accounts(uint64_t end_ns) {
-    if (!spex_controller.probes)
+    if (!spex_controller_works())
         return;
     spex_metrics_lock();
     spex_accounts_advance(end_ns);
@@ -437,7 +371,7 @@ void spex_controller_close_accounts(uint64_t end_ns) {
 
 /* 1 ns more, so that a slice is over when the pass comes. */
 uint64_t spex_controller_due_ns(void) {
-    if (!spex_controller.probes)
+    if (!spex_controller_works())
         return UINT64_MAX;
     if (spex_experiment_running())
         return (uint64_t)(spex_experiment_due(spex_controller.now) * 1e9) + 1;
@@ -455,7 +389,7 @@ bool spex_controller_holds(void) {
 }
 
 struct spex_controller_view spex_controller_look(uint32_t first) {
-    if (!spex_controller.probes)
+    if (!spex_controller_works())
         return (struct spex_controller_view){.why = NULL};
     uint32_t by = spex_controlled_by(first);
     const struct spex_controlled *probe = &spex_controller.probes[by];
@@ -470,8 +404,8 @@ struct spex_controller_view spex_controller_look(uint32_t first) {
 
 struct spex_controller_totals spex_controller_totals(void) {
     return (struct spex_controller_totals){
-        .policy = spex_controller.probes ? spex_controller.policy->name : NULL,
-        .share = spex_controller.probes ? spex_controller.budget.share : 0,
+        .policy = spex_controller_works() ? spex_controller.policy->name : NULL,
+        .share = spex_controller_works() ? spex_controller.budget.share : 0,
         .seconds = spex_controller.seconds,
         .spent = spex_controller.spent,
     };

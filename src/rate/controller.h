@@ -10,6 +10,7 @@
 #include <spex/rate_policy.h>
 
 #include "rate/slices.h"
+#include "site/registry.h"
 
 /* The controller's view of a probe. */
 struct spex_controller_view {
@@ -21,14 +22,21 @@ struct spex_controller_view {
     const char *why; /* reason, a constant; NULL: not decided yet */
 };
 
-/* A collection begins. `share` as in struct spex_budget; 0: nothing is controlled. `policy` divides
- * the budget, and stays valid until spex_controller_end(). To be called before the metrics begin.
+/* A collection begins. `share` as in struct spex_budget; 0: nothing is controlled, unless somebody
+ * holds a budget. `policy`, NULL: nothing is controlled at all, divides the budget, and stays valid until spex_controller_end(). To be called before the metrics begin.
  * Takes the metrics' lock. 0 or -ENOMEM. */
 int spex_controller_begin(double share, const struct spex_rate_policy_ops *policy);
 
 /* Frees everything. No collector may run, and nobody may ask for views or totals any more. Also in
  * the child of a fork. */
 void spex_controller_end(void);
+
+/* Holds a budget for so long as the lease says, as its holder. The least budget that holds is kept.
+ * Takes the metrics' lock. 0; -EUSERS: too many hold one. */
+int spex_controller_hold(const struct spex_lease *lease, double share);
+
+/* Has what its holder holds last for so long from now on; 0: ends it. Takes the metrics' lock. */
+void spex_controller_renew(const struct spex_lease *lease);
 
 /* Takes CPU time that a thread has spent on a start or a selection from the budget, if there is one.
  * Takes the metrics' lock. */

@@ -1,4 +1,192 @@
 /* SPDX-License-Identifier: MIT */
+/* Begin and end of the controller's state, and which budget is kept: the least of the process's own
+ * and of those that commands hold by leases. These come and go while collectors run. */
+#define _GNU_SOURCE
 #include "rate/controller_state.h"
 
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <spex/atomic.h>
+
+#include "base/clock.h"
+#include "collect/collector.h"
+#include "collect/metrics.h"
+#include "kernels/sampling_budget.h"
+#include "rate/controller.h"
+#include "rate/experiment.h"
+#include "rate/occupancy_sampler.h"
+#include "ring/doorbell.h"
+#include "ring/probe_type.h"
+#include "ring/rings.h"
+#include "site/registry.h"
+
 struct spex_controller spex_controller;
+
+/* Under the metrics' lock. `any`, relaxed: others may hold budgets; whoever asks for one rings the
+ * doorbell. */
+static struct {
+    double own;
+    /* NULL: none is kept, whatever is asked for. */
+    const struct spex_rate_policy_ops *policy;
+    /* What is kept. */
+    double share;
+    struct spex_budgets_asked asked;
+    bool any;
+} kept;
+
+/* Frees the arrays and clears the whole state: without `probes` nothing is controlled. */
+static void buffers_free(void) {
+    free(spex_controller.probes);
+    free(spex_controller.classes);
+    free(spex_controller.decisions);
+    free(spex_controller.subjects);
+    free(spex_controller.firsts);
+    free(spex_controller.executions);
+    free(spex_controller.chosen_executions);
+    free(spex_controller.workspace);
+    memset(&spex_controller, 0, sizeof(spex_controller));
+}
+
+/* Allocates for the most sites that a process can have, as libraries may be loaded at any time. */
+static int buffers_allocate(void) {
+    size_t workspace = spex_controller.policy->workspace_size(SPEX_MAX_SITES);
+    spex_controller.probes = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.probes));
+    spex_controller.classes = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.classes));
+    spex_controller.decisions = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.decisions));
+    spex_controller.subjects = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.subjects));
+    spex_controller.firsts = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.firsts));
+    spex_controller.executions = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.executions));
+    spex_controller.chosen_executions =
+        calloc(SPEX_MAX_SITES, sizeof(*spex_controller.chosen_executions));
+    spex_controller.workspace = malloc(workspace ? workspace : 1);
+    return spex_controller.probes && spex_controller.classes && spex_controller.decisions &&
+                   spex_controller.subjects && spex_controller.firsts &&
+                   spex_controller.executions && spex_controller.chosen_executions &&
+                   spex_controller.workspace
+               ? 0
+               : -ENOMEM;
+}
+
+/* Until the costs are known only a ring that is half full alarms a collector. */
+static void alarms_clear(void) {
+    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
+        spex_rings_alarm_at(t, INFINITY);
+}
+
+/* Begins with a share of the budget, or ends without a policy or a share. */
+static int controller_begin(double share, const struct spex_rate_policy_ops *policy) {
+    buffers_free();
+    alarms_clear();
+    kept.share = share;
+    if (!policy || share <= 0)
+        return 0;
+    spex_controller.policy = policy;
+    if (buffers_allocate() != 0) {
+        buffers_free();
+        return -ENOMEM;
+    }
+    spex_budget_begin(&spex_controller.budget, share);
+    spex_controller.slice_due = spex_controller.trial_due = INFINITY;
+    spex_random_seed(&spex_controller.random, spex_clock_ns(CLOCK_MONOTONIC), 0);
+    spex_experiment_reset(spex_clock_ns(CLOCK_MONOTONIC));
+    spex_controller.monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    spex_controller.process_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    spex_controller.collectors_ns = spex_collectors_cpu_ns();
+    spex_controller.looker_ns = spex_sampling_budget_spent_ns();
+    spex_controller.process_collectors_ns = spex_controller.collectors_ns;
+    spex_controller.collecting = (struct spex_collecting){.ns = spex_controller.collectors_ns};
+    spex_controller.cpus = 1;
+    return 0;
+}
+
+/* The share that is to be kept now. */
+static double share_asked(void) {
+    bool any;
+    double least = spex_budgets_least(&kept.asked, kept.own, spex_clock_ns(CLOCK_BOOTTIME), &any);
+    spex_store_relaxed(&kept.any, any);
+    return least;
+}
+
+/* Locks, since the control thread may read the former collection's state. */
+int spex_controller_begin(double share, const struct spex_rate_policy_ops *policy) {
+    spex_metrics_lock();
+    kept.own = share;
+    kept.policy = policy;
+    int err = controller_begin(share_asked(), policy);
+    spex_metrics_unlock();
+    return err;
+}
+
+void spex_controller_end(void) {
+    spex_controller_begin(0, NULL);
+}
+
+int spex_controller_hold(const struct spex_lease *lease, double share) {
+    uint64_t until_ns = spex_clock_ns(CLOCK_BOOTTIME) + lease->ms * UINT64_C(1000000);
+    spex_metrics_lock();
+    int err = spex_budgets_hold(&kept.asked, lease->holder, share, until_ns);
+    spex_store_relaxed(&kept.any, true);
+    spex_metrics_unlock();
+    spex_doorbell_ring();
+    return err;
+}
+
+void spex_controller_renew(const struct spex_lease *lease) {
+    uint64_t until_ns = spex_clock_ns(CLOCK_BOOTTIME) + lease->ms * UINT64_C(1000000);
+    if (!spex_load_relaxed(&kept.any))
+        return;
+    spex_metrics_lock();
+    spex_budgets_renew(&kept.asked, lease->holder, lease->ms ? until_ns : 0);
+    spex_metrics_unlock();
+    spex_doorbell_ring();
+}
+
+/* Nothing is controlled any more: each probe is as selected. What is known of its executions while
+ * it was held off stays, as its count needs that. */
+static void controller_lift(void) {
+    if (spex_experiment_running())
+        spex_experiment_abort(spex_controller.now);
+    for (uint32_t i = 0; i < spex_sites_count(); i++) {
+        struct spex_controlled *probe = &spex_controller.probes[i];
+        if (probe->period)
+            spex_probe_throttle(i, 0);
+        spex_controlled_leave(probe);
+    }
+    spex_occupancy_sampler_set(0);
+    alarms_clear();
+    spex_controller.holding = spex_controller.trying = false;
+    spex_controller.lifted = true;
+}
+
+/* As spex_controller_adapt. */
+static int controller_share(double share) {
+    bool late = !spex_controller.probes || spex_controller.lifted;
+    int err = spex_controller.probes ? 0 : controller_begin(share, kept.policy);
+    kept.share = share;
+    if (err)
+        return err;
+    spex_controller.lifted = false;
+    spex_controller.budget.share = share;
+    spex_controller.overdue = true;
+    return late;
+}
+
+int spex_controller_adapt(void) {
+    double share = spex_load_relaxed(&kept.any) ? share_asked() : kept.own;
+    if (share == kept.share || !kept.policy)
+        return 0;
+    if (share > 0)
+        return controller_share(share);
+    kept.share = 0;
+    if (spex_controller.probes)
+        controller_lift();
+    return 0;
+}
+
+bool spex_controller_is_asked(void) {
+    return spex_load_relaxed(&kept.any);
+}

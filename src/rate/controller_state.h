@@ -157,8 +157,10 @@ struct spex_controller {
     bool overdue;
     /* No decision before this time. */
     double waiting_until;
-    /* The policy has failed, and a message has said so. */
+    /* The policy has failed, or there was no memory, and a message has said so. */
     bool failed;
+    /* The budget is over that somebody has asked for: nothing is controlled. */
+    bool lifted;
     /* The time up to which accounts are complete, CLOCK_MONOTONIC. */
     uint64_t monotonic_ns;
     /* The time at which busy CPUs were last measured, and the CPU times of the process and of
@@ -261,5 +263,29 @@ static inline void spex_controlled_measure_from_now(struct spex_controlled *prob
     probe->count = count;
     probe->measured = spex_controller.now;
 }
+
+/* What is left of the state of a probe about which is decided no longer. */
+static inline void spex_controlled_leave(struct spex_controlled *probe) {
+    *probe = (struct spex_controlled){.counted = probe->counted,
+                                      .frequency_held = probe->frequency_held,
+                                      .factor = probe->factor,
+                                      .slices = probe->slices,
+                                      .taken_mean = probe->taken_mean,
+                                      .last_period = probe->last_period,
+                                      .grouped = probe->grouped};
+}
+
+/* Whether something is controlled. */
+static inline bool spex_controller_works(void) {
+    return spex_controller.probes && !spex_controller.lifted;
+}
+
+/* Goes over to the budget that is to be kept now. The first collector, under the metrics' lock. 1: a
+ * budget begins, long after the collection (spex_accounts_from_now); 0; or -ENOMEM: none is
+ * kept. */
+int spex_controller_adapt(void);
+
+/* Whether somebody may hold a budget. */
+bool spex_controller_is_asked(void);
 
 #endif

@@ -17,8 +17,10 @@
 
 #include "base/clock.h"
 #include "kernels/sampling_plan.h"
+#include "rate/controller.h"
 #include "ring/probe_type.h"
 #include "text/number.h"
+#include "wire/handover.h"
 
 /* Most frames at once, so that one client cannot keep the others waiting. */
 enum { FRAMES_AT_ONCE = 16 };
@@ -26,6 +28,7 @@ enum { FRAMES_AT_ONCE = 16 };
 /* Takes over the socket. The client's silence counts from now. */
 void spex_connection_open(struct spex_connection *connection, int socket, bool ours) {
     connection->socket = spex_descriptor_of(socket);
+    connection->passed = SPEX_NO_DESCRIPTOR;
     connection->ours = ours;
     connection->reports = false;
     connection->waits = false;
@@ -36,6 +39,7 @@ void spex_connection_open(struct spex_connection *connection, int socket, bool o
 
 void spex_connection_close(struct spex_connection *connection) {
     spex_descriptor_close(&connection->socket);
+    spex_descriptor_close(&connection->passed);
     connection->waits = false;
     connection->reports = false;
     connection->reply.next = 0;
@@ -99,8 +103,13 @@ static uint32_t types_of(const char *text) {
 static int stream_begin(struct spex_connection *connection,
                         const struct spex_control_requests *requests, char *answer, size_t size) {
     uint32_t types = types_of(connection->text);
+    bool follows = connection->request.kind == SPEX_CONTROL_STREAM_FOLLOW;
     if (connection->ours || connection->reports) {
         snprintf(answer, size, "a connection of its own was expected for a stream");
+        return -EINVAL;
+    }
+    if (follows && connection->passed.number < 0) {
+        snprintf(answer, size, "a socket for the streams of children was expected");
         return -EINVAL;
     }
     if (!types) {
@@ -108,11 +117,14 @@ static int stream_begin(struct spex_connection *connection,
                  connection->text);
         return -EINVAL;
     }
-    int err =
-        requests->stream(connection->socket, types,
-                         connection->request.interval_ms & SPEX_CONTROL_STREAM_DUMPS, answer, size);
+    const struct spex_stream_asked asked = {.socket = connection->socket,
+                                            .children = connection->passed,
+                                            .types = types,
+                                            .dumps = connection->request.interval_ms &
+                                                     SPEX_CONTROL_STREAM_DUMPS};
+    int err = requests->stream(&asked, answer, size);
     if (!err)
-        connection->socket = SPEX_NO_DESCRIPTOR;
+        connection->socket = connection->passed = SPEX_NO_DESCRIPTOR;
     return err;
 }
 
@@ -144,8 +156,13 @@ static void request_dump(struct spex_connection *connection) {
                                    : "");
 }
 
+static bool is_stream(uint32_t kind) {
+    return kind == SPEX_CONTROL_STREAM || kind == SPEX_CONTROL_STREAM_FOLLOW;
+}
+
 static bool is_lease(uint32_t kind) {
-    return kind == SPEX_CONTROL_LEASE || kind == SPEX_CONTROL_LEASE_FOLLOW;
+    return kind == SPEX_CONTROL_LEASE || kind == SPEX_CONTROL_LEASE_FOLLOW ||
+           kind == SPEX_CONTROL_LEASE_BUDGET;
 }
 
 /* A client names the holder of a lease by the number of its request. */
@@ -166,23 +183,44 @@ static void request_renew(struct spex_connection *connection) {
         request_answer(connection, -EINVAL, lease_expected);
         return;
     }
+    spex_controller_renew(&lease);
     int on = spex_sites_renew(&lease);
+    if (on < 0)
+        spex_controller_renew(&(struct spex_lease){.holder = lease.holder});
     request_answer(connection, on, on < 0 ? "there is no such lease any more" : "");
+}
+
+/* Takes "SHARE " off the text of a selection with a budget. */
+static bool budget_take(struct spex_control_selection *selection) {
+    char share[32] = "";
+    int behind = 0;
+    if (sscanf(selection->probes, "%31s %n", share, &behind) != 1 || !selection->probes[behind] ||
+        !spex_number_seconds(share, &selection->budget) || selection->budget <= 0 ||
+        selection->budget > 1)
+        return false;
+    selection->probes += behind;
+    return true;
 }
 
 /* Selects, for a while or until another selection. */
 static int select_by(const struct spex_connection *connection,
                      const struct spex_control_requests *requests, char *answer, size_t size) {
     uint32_t kind = connection->request.kind;
-    struct spex_lease lease = {0};
+    struct spex_control_selection selection = {.probes = connection->text,
+                                               .follow = kind == SPEX_CONTROL_FOLLOW ||
+                                                         kind == SPEX_CONTROL_LEASE_FOLLOW};
     if (is_lease(kind))
-        lease = lease_of(&connection->request);
-    if (is_lease(kind) && !lasts_long_enough(lease)) {
+        selection.lease = lease_of(&connection->request);
+    if (is_lease(kind) && !lasts_long_enough(selection.lease)) {
         snprintf(answer, size, "%s", lease_expected);
         return -EINVAL;
     }
-    bool follow = kind == SPEX_CONTROL_FOLLOW || kind == SPEX_CONTROL_LEASE_FOLLOW;
-    return requests->select(connection->text, follow, lease, answer, size);
+    if (kind == SPEX_CONTROL_LEASE_BUDGET &&
+        (!selection.lease.holder || !budget_take(&selection))) {
+        snprintf(answer, size, "a holder, a share and a selection were expected");
+        return -EINVAL;
+    }
+    return requests->select(&selection, answer, size);
 }
 
 /* -EBUSY: another thread starts, sets or stops spex. The request keeps waiting, and the thread
@@ -193,7 +231,7 @@ void spex_connection_retry(struct spex_connection *connection,
         return;
     char answer[SPEX_CONTROL_ANSWER_BYTES] = "";
     int got;
-    if (connection->request.kind == SPEX_CONTROL_STREAM)
+    if (is_stream(connection->request.kind))
         got = stream_begin(connection, requests, answer, sizeof(answer));
     else if (connection->request.kind == SPEX_CONTROL_MODELS)
         got = models_set(connection->text, requests, answer, sizeof(answer));
@@ -216,10 +254,12 @@ static void request_carry_out(struct spex_connection *connection,
     switch (connection->request.kind) {
     case SPEX_CONTROL_SELECT:
     case SPEX_CONTROL_STREAM:
+    case SPEX_CONTROL_STREAM_FOLLOW:
     case SPEX_CONTROL_MODELS:
     case SPEX_CONTROL_FOLLOW:
     case SPEX_CONTROL_LEASE:
     case SPEX_CONTROL_LEASE_FOLLOW:
+    case SPEX_CONTROL_LEASE_BUDGET:
         connection->waits = true;
         spex_connection_retry(connection, requests);
         break;
@@ -262,6 +302,32 @@ static void request_take(struct spex_connection *connection,
     }
 }
 
+/* As recv, and takes the socket that came with the packet. */
+static ssize_t receive_with_socket(struct spex_connection *connection, char *buffer) {
+    char space[CMSG_SPACE(sizeof(int))] __attribute__((aligned(sizeof(struct cmsghdr))));
+    struct iovec part = {buffer, SPEX_CONTROL_FRAME_BYTES};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof(space)};
+    ssize_t length =
+        recvmsg(connection->socket.number, &message, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
+    int fd = length < 0 ? -1 : spex_handover_socket_of(&message);
+    connection->passed = fd < 0 ? SPEX_NO_DESCRIPTOR : spex_descriptor_of(fd);
+    return length;
+}
+
+/* The kernel closes what comes with other requests. These are received as ever, since a sandbox may
+ * not let a program call recvmsg. */
+static ssize_t packet_receive(struct spex_connection *connection, char *buffer) {
+    struct spex_control_request request = {.kind = 0};
+    spex_descriptor_close(&connection->passed);
+    ssize_t begun =
+        recv(connection->socket.number, &request, sizeof(request), MSG_DONTWAIT | MSG_PEEK);
+    if (begun == (ssize_t)sizeof(request) && request.kind == SPEX_CONTROL_STREAM_FOLLOW)
+        return receive_with_socket(connection, buffer);
+    return recv(connection->socket.number, buffer, SPEX_CONTROL_FRAME_BYTES,
+                MSG_DONTWAIT | MSG_TRUNC);
+}
+
 /* MSG_TRUNC makes recv return the packet's whole length, so that one that is too long is
  * noticed. */
 enum spex_connection_end spex_connection_read(struct spex_connection *connection,
@@ -269,8 +335,7 @@ enum spex_connection_end spex_connection_read(struct spex_connection *connection
                                               char buffer[SPEX_CONTROL_FRAME_BYTES]) {
     if (!spex_descriptor_is_ours(&connection->socket))
         return SPEX_CONNECTION_GONE;
-    ssize_t length =
-        recv(connection->socket.number, buffer, SPEX_CONTROL_FRAME_BYTES, MSG_DONTWAIT | MSG_TRUNC);
+    ssize_t length = packet_receive(connection, buffer);
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return SPEX_CONNECTION_WAITS;
     if (length < (ssize_t)sizeof(connection->request) || length > SPEX_CONTROL_FRAME_BYTES)

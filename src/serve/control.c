@@ -108,7 +108,8 @@ static void connection_serve(struct spex_control *c, struct spex_connection *con
  * busy, `orphaned` stays, and the thread tries again after a millisecond. */
 static void probes_off(struct spex_control *c) {
     char answer[SPEX_CONTROL_ANSWER_BYTES];
-    if (c->requests->select("", false, (struct spex_lease){0}, answer, sizeof(answer)) != -EBUSY)
+    if (c->requests->select(&(struct spex_control_selection){.probes = ""}, answer,
+                            sizeof(answer)) != -EBUSY)
         c->orphaned = false;
 }
 
@@ -308,7 +309,7 @@ static int control_make(const struct spex_control_requests *requests) {
     control->waking = control->woken = control->door.socket = control->handover =
         SPEX_NO_DESCRIPTOR;
     for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++) {
-        control->connections[i].socket = SPEX_NO_DESCRIPTOR;
+        control->connections[i].socket = control->connections[i].passed = SPEX_NO_DESCRIPTOR;
         control->connections[i].text = control->texts[i];
     }
     return 0;

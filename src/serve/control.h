@@ -9,23 +9,30 @@
 #include <stdint.h>
 
 #include "base/descriptor.h"
+#include "collect/stream.h"
 #include "site/registry.h"
 #include "text/error.h"
 #include "wire/control_format.h"
+
+/* What a client selects. */
+struct spex_control_selection {
+    const char *probes;
+    /* Children of forks go on with their parent's probes from here on. */
+    bool follow;
+    struct spex_lease lease;
+    /* The share of the program's time that all probes may take while the lease holds; 0: as ever. */
+    double budget;
+};
 
 /* Requests that clients can make. Each writes a text for the user to `answer`. Each returns -EBUSY
  * at once while another thread starts, sets or stops spex: that thread may wait for the control
  * thread. */
 struct spex_control_requests {
-    /* As spex_set, or by a lease as spex_set_for, if it is for any time. `follow`: children of
-     * forks go on with their parent's probes from here on. */
-    int (*select)(const char *probes, bool follow, struct spex_lease lease, char *answer,
-                  size_t size);
-    /* Streams records of these types (a mask) over `socket`, and takes it over. `dumps`: and
-     * requests for dumps. 0; -EUSERS when there are as many streams as may be, -EPERM before
-     * spex_start, -ENOMEM. */
-    int (*stream)(struct spex_descriptor socket, uint32_t types, bool dumps, char *answer,
-                  size_t size);
+    /* As spex_set, or by a lease as spex_set_for, if it is for any time. */
+    int (*select)(const struct spex_control_selection *selection, char *answer, size_t size);
+    /* Streams records as asked for, and takes the descriptors over. 0; -EUSERS when there are as
+     * many streams as may be, -EPERM before spex_start, -ENOMEM. */
+    int (*stream)(const struct spex_stream_asked *asked, char *answer, size_t size);
     /* Samples polled kernels by the models at this path, `samples` times an execution, for the
      * share `share` of the program's time (0: its budget). NULL: by the models that the process was
      * started with. 0 or a negative errno value. */

@@ -119,7 +119,8 @@ static bool is_elsewhere(void) {
  * accounts without changing anything. */
 static int controller_begin(void) {
     const struct spex_rate_policy_ops *policy = spex_life.settings.rate_policy;
-    int err = spex_controller_begin(is_elsewhere() ? 0 : spex_life.settings.budget, policy);
+    int err = spex_controller_begin(is_elsewhere() ? 0 : spex_life.settings.budget,
+                                    is_elsewhere() ? NULL : policy);
     if (err)
         spex_message("cannot reserve memory for the rate policy %s: %s", policy->name,
                      strerror(-err));

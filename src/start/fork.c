@@ -15,6 +15,7 @@
 #include "collect/dump_request.h"
 #include "collect/metrics.h"
 #include "collect/sinks.h"
+#include "collect/stream.h"
 #include "counters/counters.h"
 #include "kernels/kernel_sampler.h"
 #include "probe/threads.h"
@@ -62,6 +63,7 @@ static void child_follow(struct spex_selection selection, bool table) {
     spex_life.out_given_up = false;
     spex_life_control_start();
     if (selection.count > 0 && !spex_life.out_given_up && spex_collection_start(table) == 0) {
+        spex_streams_follow(spex_life.settings.collectors);
         spex_sites_select(selection);
         spex_doorbell_ring();
     } else {
@@ -74,9 +76,11 @@ static void child_follow(struct spex_selection selection, bool table) {
 static void fork_child(void) {
     /* Read before the state of the parent is forgotten. */
     bool follows = spex_life.started && spex_life.settings.follow, table = spex_life.output != NULL;
+    bool started = spex_life.started;
     struct spex_selection selection;
     spex_counters_fork_child();
     spex_sinks_fork_child();
+    follows |= started && spex_streams_followed();
     spex_dump_request_forget();
     spex_metrics_fork_child();
     spex_controller_end();
@@ -100,6 +104,7 @@ static void fork_child(void) {
         spex_life_settings_free();
         spex_selection_free(&selection);
     }
+    spex_streams_forget();
     pthread_mutex_unlock(&spex_life.lock);
 }
 

@@ -88,23 +88,47 @@ int spex_life_select_locked(const char *probes, struct spex_lease lease, char *a
     return on;
 }
 
+/* A budget holds before its probes go on. Who reads the stream of SPEX_OUT has asked for exactly
+ * what is selected. */
+static int budget_locked(const struct spex_control_selection *selection, char *answer,
+                         size_t size) {
+    if (selection->budget <= 0)
+        return 0;
+    int err = spex_life_out_after(SPEX_OUT_STREAM)
+                  ? -EPERM
+                  : spex_controller_hold(&selection->lease, selection->budget);
+    if (err)
+        answer_write(answer, size, "the budget cannot be kept: %s",
+                     err == -EPERM ? "a command that measures this program takes all records"
+                                   : "too many commands hold budgets of this program");
+    return err;
+}
+
+/* What the holder has asked for goes together: without the selection there is no budget. */
+static int held_locked(const struct spex_control_selection *selection, char *answer, size_t size) {
+    int on = budget_locked(selection, answer, size);
+    if (on)
+        return on;
+    on = spex_life_select_locked(selection->probes, selection->lease, answer, size);
+    if (on < 0 && selection->budget > 0)
+        spex_controller_renew(&(struct spex_lease){.holder = selection->lease.holder});
+    spex_life.settings.follow |= selection->follow && on >= 0;
+    return on;
+}
+
 /* The requests of the control thread: -EBUSY at once where the lock is taken. */
-static int request_select(const char *probes, bool follow, struct spex_lease lease, char *answer,
+static int request_select(const struct spex_control_selection *selection, char *answer,
                           size_t size) {
     if (pthread_mutex_trylock(&spex_life.lock) != 0)
         return -EBUSY;
-    int on = spex_life.started ? spex_life_select_locked(probes, lease, answer, size) : -EPERM;
-    spex_life.settings.follow |= follow && on >= 0;
+    int on = spex_life.started ? held_locked(selection, answer, size) : -EPERM;
     pthread_mutex_unlock(&spex_life.lock);
     return on;
 }
 
 /* A stream that is attached owns the socket; after an error the connection keeps it. */
-static int stream_locked(struct spex_descriptor socket, uint32_t types, bool dumps, char *answer,
-                         size_t size) {
-    int err = spex_life.started
-                  ? spex_stream_attach(socket, types, dumps, spex_life.settings.collectors)
-                  : -EPERM;
+static int stream_locked(const struct spex_stream_asked *asked, char *answer, size_t size) {
+    int err = spex_life.started ? spex_stream_attach(asked, spex_life.settings.collectors) : -EPERM;
     if (err == -EUSERS)
         answer_write(answer, size, "this program streams to %d others already: no more may be",
                      SPEX_STREAMS_MAX);
@@ -114,11 +138,10 @@ static int stream_locked(struct spex_descriptor socket, uint32_t types, bool dum
     return err;
 }
 
-static int request_stream(struct spex_descriptor socket, uint32_t types, bool dumps, char *answer,
-                          size_t size) {
+static int request_stream(const struct spex_stream_asked *asked, char *answer, size_t size) {
     if (pthread_mutex_trylock(&spex_life.lock) != 0)
         return -EBUSY;
-    int err = stream_locked(socket, types, dumps, answer, size);
+    int err = stream_locked(asked, answer, size);
     pthread_mutex_unlock(&spex_life.lock);
     return err;
 }

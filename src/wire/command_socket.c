@@ -44,24 +44,16 @@ static int connect_to_path(const char *path) {
 
 /* Sends a descriptor over a socket, without waiting. 0 or a negative errno value. */
 static int descriptor_send(int over, int fd) {
-    union {
-        struct cmsghdr head;
-        char space[CMSG_SPACE(sizeof(int))];
-    } control = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)),
-                          .cmsg_level = SOL_SOCKET,
-                          .cmsg_type = SCM_RIGHTS}};
+    union spex_passed_descriptor passed;
     char byte = 0;
     struct iovec part = {&byte, 1};
-    struct msghdr message = {.msg_iov = &part,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof(control.space)};
-    memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    spex_descriptor_pass(&message, &passed, fd);
     return sendmsg(over, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == 1 ? 0 : -errno;
 }
 
 /* The command reads the process's number from the pair, which the kernel gives to both ends. */
-static int connect_by_handover(const struct spex_descriptor *handover) {
+int spex_command_handed(const struct spex_descriptor *handover) {
     int pair[2];
     if (!spex_descriptor_is_ours(handover))
         return -EBADF;
@@ -76,6 +68,6 @@ static int connect_by_handover(const struct spex_descriptor *handover) {
 }
 
 int spex_command_socket(const char *path, const struct spex_descriptor *handover) {
-    int fd = connect_to_path(path), handed = fd < 0 ? connect_by_handover(handover) : fd;
+    int fd = connect_to_path(path), handed = fd < 0 ? spex_command_handed(handover) : fd;
     return handed >= 0 ? handed : fd;
 }

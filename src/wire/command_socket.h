@@ -11,4 +11,8 @@
  * or a negative errno value, that of the path. */
 int spex_command_socket(const char *path, const struct spex_descriptor *handover);
 
+/* The same by `handover` alone: -EAGAIN where it is full, and what the command reads by it comes
+ * first. */
+int spex_command_handed(const struct spex_descriptor *handover);
+
 #endif

@@ -6,12 +6,14 @@
  *           ──► MODELS text          ──► the same
  *           ──► FOLLOW text          ──► the same
  *           ──► LEASE text           ──► the same
+ *           ──► LEASE_BUDGET text    ──► the same
  *           ──► RENEW interval       ──► the same
  *           ──► DUMP text            ──► the same
  *           ──► PROFILE              ──► PROCESS TYPES… SITES… (PROBE (VALUES SPREAD)…)… DONE
  *           ──► SUBSCRIBE interval   ──► the same at each interval; at last with FINAL
  *           ──► STREAM types         ──► frames of a stream (stream_format.h) from here on, or
  *                                        DONE status, text
+ *           ──► STREAM_FOLLOW types  ──► the same
  *
  * A client's next request is read when the answer to the last one is complete. Structures only grow
  * at the end; `entry_bytes` is their size at the sender. */
@@ -63,6 +65,14 @@ enum spex_control_kind {
     /* What was leased with the same number holds for `interval_ms` from now on, or, with 0, ends.
      * -ENOENT: nothing is leased with it, or no more. */
     SPEX_CONTROL_RENEW,
+    /* As STREAM, with the given end of a pair of sockets (handover.h): while it is open at the other
+     * end, children of forks go on with their parent's probes, send a connection over it, and stream
+     * over that. */
+    SPEX_CONTROL_STREAM_FOLLOW,
+    /* As LEASE, within a budget: "SHARE SELECTION", where all probes may take this share of the
+     * program's time while the lease holds. Of the budgets that several clients hold, and of the
+     * program's own, the least is kept. */
+    SPEX_CONTROL_LEASE_BUDGET,
     /* frames of answers */
     SPEX_CONTROL_PROCESS = 16, /* struct spex_profile_process */
     SPEX_CONTROL_TYPES,        /* struct spex_profile_type … */

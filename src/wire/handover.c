@@ -28,9 +28,8 @@ static bool is_packet_socket(int fd) {
            getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
-/* The socket of a message, made non-blocking, or -EPERM when it has none that is a socket for
- * packets. The kernel closes descriptors for which there is no space. */
-static int socket_of(struct msghdr *message) {
+/* The kernel closes descriptors for which there is no space. */
+int spex_handover_socket_of(struct msghdr *message) {
     const struct cmsghdr *head = CMSG_FIRSTHDR(message);
     int fd;
     if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS ||
@@ -59,7 +58,7 @@ int spex_handover_accept(struct spex_handover *handover) {
         return -EAGAIN;
     ssize_t got = recvmsg(handover->own, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got > 0)
-        return socket_of(&message);
+        return spex_handover_socket_of(&message);
     if (got == 0 || (errno != EAGAIN && errno != EINTR))
         own_close(handover);
     return -EAGAIN;

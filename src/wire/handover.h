@@ -7,6 +7,8 @@
 #ifndef SPEX_WIRE_HANDOVER_H
 #define SPEX_WIRE_HANDOVER_H
 
+#include <sys/socket.h>
+
 #include "base/descriptor.h"
 
 struct spex_handover {
@@ -27,6 +29,10 @@ void spex_handover_open(struct spex_handover *handover);
 /* Takes a connection: a non-blocking socket. -EAGAIN: there is none; -EPERM: what came is no socket
  * for packets. */
 int spex_handover_accept(struct spex_handover *handover);
+
+/* The socket of a message with one descriptor, made non-blocking; or -EPERM when it has none that is
+ * a socket for packets. */
+int spex_handover_socket_of(struct msghdr *message);
 
 void spex_handover_close(struct spex_handover *handover);
 

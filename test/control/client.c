@@ -201,7 +201,8 @@ static int stream_answered(const void *first, size_t bytes, struct spex_error *e
     else
         assert_int_equal(shutdown(pair[1], SHUT_WR), 0);
     error->text[0] = '\0';
-    int err = spex_client_stream_over(pair[0], "lat", true, error);
+    int err = spex_client_stream_over(
+        pair[0], &(struct spex_client_stream){.types = "lat", .dumps = true}, error);
     ssize_t got = recv(pair[1], request, sizeof(request), 0);
     const struct spex_control_request *asked = (const void *)request;
     assert_int_equal(got, sizeof(*asked) + strlen("lat"));

@@ -73,10 +73,47 @@ static void a_holder_renews_and_ends_its_lease(void **state) {
     close(fd);
 }
 
+/* What the process that answers says of its budget. */
+static double budget_now(int fd, struct spex_profile_reader *reader) {
+    assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, reader), 0);
+    return reader->profile.process.budget;
+}
+
+static void a_budget_goes_with_a_lease(void **state) {
+    static const char *const wrong[] = {"+request.work", "0 +request.work", "1.5 +request.work",
+                                        "0.02",          "0.02 ",           "0.02 +request.work@"};
+    struct spex_profile_reader reader = {0};
+    int fd = caller_connect();
+    (void)state;
+    for (size_t w = 0; w < COUNT_OF(wrong); w++)
+        assert_int_equal(ask_as(fd, 7, SPEX_CONTROL_LEASE_BUDGET, 60000, wrong[w], &reader),
+                         -EINVAL);
+    assert_int_equal(ask_as(fd, 0, SPEX_CONTROL_LEASE_BUDGET, 60000, "0.02 +request.work", &reader),
+                     -EINVAL);
+    assert_int_equal(ask_as(fd, 7, SPEX_CONTROL_LEASE_BUDGET, 60000, "0.02 +request.work", &reader),
+                     1);
+    assert_string_equal(reader.text, "");
+    WAIT_UNTIL(budget_now(fd, &reader) == 0.02);
+    assert_int_equal(ask_as(fd, 8, SPEX_CONTROL_LEASE_BUDGET, 60000, "0.01 +request.work", &reader),
+                     1);
+    WAIT_UNTIL(budget_now(fd, &reader) == 0.01);
+    assert_int_equal(ask_as(fd, 8, SPEX_CONTROL_RENEW, 0, NULL, &reader), 1);
+    WAIT_UNTIL(budget_now(fd, &reader) == 0.02);
+    assert_int_equal(ask_as(fd, 7, SPEX_CONTROL_RENEW, 50, NULL, &reader), 1);
+    WAIT_UNTIL(status_now().sites_on == 0);
+    WAIT_UNTIL(budget_now(fd, &reader) == 0);
+    assert_int_equal(ask_as(fd, 7, SPEX_CONTROL_LEASE_BUDGET, 60000, "0.5 +request.work", &reader),
+                     1);
+    WAIT_UNTIL(budget_now(fd, &reader) == 0.5);
+    spex_profile_reader_free(&reader);
+    close(fd);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         SERVING_TEST(a_selection_is_leased),
         SERVING_TEST(a_holder_renews_and_ends_its_lease),
+        SERVING_TEST(a_budget_goes_with_a_lease),
     };
     return cmocka_run_group_tests(tests, serving_begin, serving_end);
 }

@@ -7,6 +7,7 @@
 
 #include <spex/kernel.h>
 
+#include "wire/handover.h"
 #include "wire/stream_format.h"
 
 #include "../unit/messages.h"
@@ -44,7 +45,7 @@ __attribute__((noinline)) static void work(uint64_t first, uint64_t executions) 
 static int stream_open(const char *types) {
     struct spex_error error;
     int fd = caller_connect();
-    if (spex_client_stream_over(fd, types, false, &error) != 0)
+    if (spex_client_stream_over(fd, &(struct spex_client_stream){.types = types}, &error) != 0)
         fail_msg("%s", error.text);
     return fd;
 }
@@ -52,7 +53,7 @@ static int stream_open(const char *types) {
 /* The status and the reason of a request that is refused. */
 static int refused(const char *types, struct spex_error *error) {
     int fd = caller_connect();
-    int err = spex_client_stream_over(fd, types, false, error);
+    int err = spex_client_stream_over(fd, &(struct spex_client_stream){.types = types}, error);
     close(fd);
     return err;
 }
@@ -234,6 +235,59 @@ static void the_child_of_a_fork_has_none(void **state) {
     close(fd);
 }
 
+static void what_is_no_socket_is_refused(void **state) {
+    int pipes[2], fd = caller_connect();
+    struct spex_error error;
+    (void)state;
+    assert_int_equal(pipe(pipes), 0);
+    const struct spex_client_stream what = {.types = "", .children = &pipes[1]};
+    assert_int_equal(spex_client_stream_over(fd, &what, &error), -EINVAL);
+    assert_string_equal(error.text, "a socket for the streams of children was expected");
+    close(pipes[0]);
+    close(pipes[1]);
+    close(fd);
+}
+
+/* The child makes records if it goes on with its parent's probes, and otherwise ends with 1. */
+static int child_ends_with(void) {
+    int ended = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        work(0, 7);
+        int started = spex_poll() != -EPERM;
+        spex_stop();
+        _exit(!started);
+    }
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_true(WIFEXITED(ended));
+    return WEXITSTATUS(ended);
+}
+
+static void children_stream_by_the_socket_that_came_along(void **state) {
+    struct spex_handover handover;
+    struct got got = {.over = false}, of_child = {.over = false};
+    struct spex_error error;
+    int fd = caller_connect();
+    (void)state;
+    spex_handover_open(&handover);
+    const struct spex_client_stream what = {.types = "kernel", .children = &handover.given.number};
+    assert_int_equal(spex_client_stream_over(fd, &what, &error), 0);
+    assert_true(spex_set("streams.outer") > 0);
+    work(0, 10);
+    assert_int_equal(child_ends_with(), 0);
+    int theirs = spex_handover_accept(&handover);
+    assert_true(theirs >= 0);
+    read_all(theirs, &of_child);
+    assert_int_equal(of_child.records, 7);
+    assert_int_equal(of_child.frames[SPEX_STREAM_END], 1);
+    close(theirs);
+    spex_handover_close(&handover);
+    assert_int_equal(child_ends_with(), 1);
+    WAIT_UNTIL(has_read(fd, &got, 10));
+    assert_int_equal(got.records, 10);
+    close(fd);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         SERVING_TEST(a_stream_brings_what_is_on),
@@ -244,6 +298,8 @@ int main(void) {
         SERVING_TEST(a_reader_that_sleeps_holds_nobody_up),
         SERVING_TEST(what_is_no_type_is_refused),
         SERVING_TEST(the_child_of_a_fork_has_none),
+        SERVING_TEST(what_is_no_socket_is_refused),
+        SERVING_TEST(children_stream_by_the_socket_that_came_along),
     };
     return cmocka_run_group_tests(tests, serving_begin, serving_end);
 }

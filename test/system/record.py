@@ -381,6 +381,55 @@ class Within(Recorded):
 
 
 class Running(Recorded):
+    def attach(self, mode, *options):
+        """A program that waits for a line of its input, or works, and its recorder, which has switched its probes on."""
+        self.environment["SPEX_CONTROL"] = self.path("control")
+        program = subprocess.Popen([RUNS, *mode], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   env=self.environment)
+        self.addCleanup(program.communicate)
+        wait_for(lambda: program.poll() is not None or self.listed(program))
+        if program.poll() == SKIP:
+            self.skipTest("no forks with this sanitizer")
+        recorder = subprocess.Popen(self.command([*options, "--pid", str(program.pid)]), stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True, env=self.environment)
+        self.addCleanup(self.end, recorder)
+        wait_for(lambda: recorder.poll() is not None or self.listed(program)["sites_on"])
+        return program, recorder
+
+    def listed(self, program):
+        found = subprocess.run([SPEX, "list", "--json"], capture_output=True, text=True, check=True, env=self.environment)
+        return next((row for row in json.loads(found.stdout) if row["pid"] == program.pid), None)
+
+    def budget(self, program):
+        told = subprocess.run([SPEX, "top", "-b", "-d", "0.05", "-n", "1", str(program.pid)], capture_output=True, text=True,
+                              check=True, env=self.environment)
+        return re.findall("^budget: (.*) of the program's time", told.stdout, re.MULTILINE)
+
+    def test_children_of_a_process_that_runs(self):
+        program, recorder = self.attach(["family", "5"], "-f")
+        program.communicate("\n")
+        _, said = recorder.communicate()
+        self.assertEqual(recorder.returncode, 0, said)
+        self.assertEqual(self.told(said), (6000, 0))
+        self.assertEqual(traces.count(self.path("t")), (6000, 0))
+        self.assertEqual([traces.count(folder) for folder in self.folders()], 6 * [(1000, 0)])
+
+    def test_children_are_left_alone_without_the_option(self):
+        program, recorder = self.attach(["family", "2"])
+        program.communicate("\n")
+        _, said = recorder.communicate()
+        self.assertEqual(self.told(said), (1000, 0))
+
+    def test_a_budget_of_a_process_that_runs(self):
+        program, recorder = self.attach(["endless"], "-b", "0.5%")
+        wait_for(lambda: self.budget(program))
+        self.assertEqual(self.budget(program), ["0.5 %"])
+        recorder.send_signal(signal.SIGINT)
+        _, said = recorder.communicate()
+        self.assertEqual(recorder.returncode, 0, said)
+        self.told(said)
+        wait_for(lambda: not self.budget(program))
+
     def has_records(self):
         return os.path.exists(self.path("t")) and self.folders() and any(
             name.startswith("cpu_") for name in os.listdir(self.folders()[0]))

@@ -11,6 +11,7 @@
  *     kernels    kernels in one another, with parameters
  *     workers N  N processes work, and the program after them; ends with 77 where a sanitizer allows no forks
  *     heirs N    the same, after a line of its input
+ *     family N   after a line of its input: N generations of children work, which do not start spex themselves
  *     asks N     with each line of its input: makes N records, and asks for a dump; says what it got
  *     aborts N   makes N records on each of two threads, and calls abort when they are taken
  *     counted F  two threads make snapshots of their numbers, and count them in the file F, until it is killed
@@ -139,6 +140,22 @@ static unsigned long work_in_processes(void) {
     return 1000 * (number + 1);
 }
 
+/* The children of forks that go on with their parent's probes have been started, and stop. */
+static void generation(unsigned long further) {
+    pid_t child = further ? fork() : -1;
+    if (child == 0) {
+        generation(further - 1);
+        spex_stop();
+        _exit(0);
+    }
+    for (unsigned long i = 0; i < 1000; i += BURST) {
+        work(BURST);
+        nap();
+    }
+    if (child > 0)
+        waitpid(child, NULL, 0);
+}
+
 /* Whoever records has all records: the collector takes them meanwhile. */
 static uint64_t pending(void) {
     struct spex_status status = {.size = sizeof(status)};
@@ -250,11 +267,13 @@ int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
     number = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
     unsigned long made = 0;
-    if (!FORKS && (strcmp(mode, "workers") == 0 || strcmp(mode, "heirs") == 0))
+    bool forks =
+        strcmp(mode, "workers") == 0 || strcmp(mode, "heirs") == 0 || strcmp(mode, "family") == 0;
+    if (!FORKS && forks)
         return SKIP;
     if (spex_start(NULL) != 0)
         return 1;
-    if (strcmp(mode, "held") == 0 || strcmp(mode, "heirs") == 0)
+    if (strcmp(mode, "held") == 0 || strcmp(mode, "heirs") == 0 || strcmp(mode, "family") == 0)
         getchar();
     if (strcmp(mode, "exact") == 0 || strcmp(mode, "held") == 0)
         made = work_on_threads();
@@ -266,6 +285,8 @@ int main(int argc, char **argv) {
         made = work_in_kernels();
     else if (strcmp(mode, "workers") == 0 || strcmp(mode, "heirs") == 0)
         made = work_in_processes();
+    else if (strcmp(mode, "family") == 0)
+        generation(number), made = 1000 * (number + 1);
     else if (strcmp(mode, "asks") == 0)
         made = work_and_ask();
     else if (strcmp(mode, "aborts") == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The bucket of tokens. */
+#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 
@@ -71,12 +72,43 @@ static void a_program_on_several_cpus_may_spend_more(void **state) {
     assert_true(fabs(budget.tokens - 0.008) < 1e-12);
 }
 
+static void the_least_that_is_held_is_kept(void **state) {
+    struct spex_budgets_asked asked = {0};
+    bool any;
+    (void)state;
+    assert_true(spex_budgets_least(&asked, 0, 1, &any) == 0 && !any);
+    assert_int_equal(spex_budgets_hold(&asked, 7, 0.05, 10), 0);
+    assert_int_equal(spex_budgets_hold(&asked, 8, 0.02, 20), 0);
+    assert_true(spex_budgets_least(&asked, 0, 1, &any) == 0.02 && any);
+    assert_true(spex_budgets_least(&asked, 0.01, 1, &any) == 0.01 && any);
+    spex_budgets_renew(&asked, 8, 0);
+    assert_true(spex_budgets_least(&asked, 0, 1, &any) == 0.05);
+    spex_budgets_renew(&asked, 7, 30);
+    assert_true(spex_budgets_least(&asked, 0.1, 29, &any) == 0.05);
+    assert_true(spex_budgets_least(&asked, 0.1, 30, &any) == 0.1 && !any);
+}
+
+static void a_holder_has_one_place(void **state) {
+    struct spex_budgets_asked asked = {0};
+    bool any;
+    (void)state;
+    for (uint32_t holder = 1; holder <= SPEX_BUDGETS_ASKED; holder++)
+        assert_int_equal(spex_budgets_hold(&asked, holder, 0.5, 10), 0);
+    assert_int_equal(spex_budgets_hold(&asked, SPEX_BUDGETS_ASKED, 0.25, 10), 0);
+    assert_int_equal(spex_budgets_hold(&asked, 99, 0.1, 10), -EUSERS);
+    assert_true(spex_budgets_least(&asked, 0, 9, &any) == 0.25);
+    assert_true(spex_budgets_least(&asked, 0, 10, &any) == 0 && !any);
+    assert_int_equal(spex_budgets_hold(&asked, 99, 0.1, 20), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(percentages_are_read),
         cmocka_unit_test(idling_saves_a_burst_and_no_more),
         cmocka_unit_test(what_is_owed_is_paid_back),
         cmocka_unit_test(a_program_on_several_cpus_may_spend_more),
+        cmocka_unit_test(the_least_that_is_held_is_kept),
+        cmocka_unit_test(a_holder_has_one_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

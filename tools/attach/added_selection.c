@@ -39,8 +39,9 @@ static void answer_print(const struct spex_profile_reader *reader) {
 
 int spex_added_selection_make(struct spex_added_selection *added, pid_t process,
                               const char *selection, struct spex_error *error) {
-    *added = (struct spex_added_selection){.process = process};
+    *added = (struct spex_added_selection){.process = process, .budget = added->budget};
     spex_held_lease_open(&added->lease, process, SPEX_HELD_LEASE_MS);
+    added->lease.budget = added->budget;
     int err = spex_held_lease_take(&added->lease, selection, error);
     if (err)
         return err;

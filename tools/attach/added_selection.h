@@ -14,6 +14,8 @@
 
 struct spex_added_selection {
     pid_t process;
+    /* Set before the selection is made; as in held_lease.h. */
+    const char *budget;
     struct spex_held_lease lease;
     struct spex_lease_keeper keeper;
 };

@@ -112,7 +112,8 @@ static int selection_add_models(struct spex_attached *attached, const struct spe
 /* The receiver owns the socket unless it fails. The first frames are taken at once: losses that
  * they report happened before this command. */
 static int attached_stream_open(struct spex_attached *attached, struct spex_error *error) {
-    int fd = spex_client_stream(attached->process, "kernel", false, error);
+    int fd = spex_client_stream(attached->process, &(struct spex_client_stream){.types = "kernel"},
+                                error);
     int err = fd < 0 ? fd : spex_receiver_of(fd, &attached->receiver, error);
     if (fd >= 0 && err)
         close(fd);

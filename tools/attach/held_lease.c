@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The connection stays open between renewals, if the process leaves it open. What was held is
  * renewed over the next one; only when the lease is over it is asked for anew. */
+#define _GNU_SOURCE
 #include "tools/attach/held_lease.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -40,8 +42,16 @@ void spex_held_lease_open(struct spex_held_lease *lease, pid_t process, uint32_t
         .process = process, .ms = ms, .holder = new_holder(), .socket = -1};
 }
 
+/* What is asked for by the lease's kind of request; NULL: no memory. */
+static char *text_of(const struct spex_held_lease *lease, const char *probes) {
+    char *text;
+    if (!lease->budget)
+        return strdup(probes);
+    return asprintf(&text, "%s %s", lease->budget, probes) < 0 ? NULL : text;
+}
+
 int spex_held_lease_set(struct spex_held_lease *lease, const char *probes) {
-    char *copy = probes ? strdup(probes) : NULL;
+    char *copy = probes ? text_of(lease, probes) : NULL;
     if (probes && !copy)
         return -ENOMEM;
     free(lease->probes);
@@ -65,11 +75,13 @@ static void note_held(struct spex_held_lease *lease, uint64_t asked_ns) {
 
 int spex_held_lease_take(struct spex_held_lease *lease, const char *probes,
                          struct spex_error *error) {
-    const struct spex_client_selection selection = {
-        .probes = probes, .lease_ms = lease->ms, .holder = lease->holder};
     uint64_t asked_ns = now_ns();
     if (spex_held_lease_set(lease, probes) != 0)
         return spex_fail(error, -ENOMEM, "out of memory");
+    const struct spex_client_selection selection = {.probes = lease->probes,
+                                                    .lease_ms = lease->ms,
+                                                    .holder = lease->holder,
+                                                    .budgeted = lease->budget};
     int err = spex_client_select(lease->process, &selection, &lease->reader,
                                  spex_deadline_in(SPEX_CLIENT_ANSWER_MS / 1e3), error);
     if (!err)
@@ -149,7 +161,9 @@ static void ask(struct spex_held_lease *lease) {
     lease->asked_ns = now_ns();
     lease->asked = lease->socket >= 0 &&
                    spex_client_send_as(lease->socket, lease->holder,
-                                       lease->renews ? SPEX_CONTROL_RENEW : SPEX_CONTROL_LEASE,
+                                       lease->renews   ? SPEX_CONTROL_RENEW
+                                       : lease->budget ? SPEX_CONTROL_LEASE_BUDGET
+                                                       : SPEX_CONTROL_LEASE,
                                        lease->probes ? lease->ms : 0,
                                        lease->renews ? NULL : lease->probes, &error) == 0;
     if (!lease->asked)

@@ -31,7 +31,8 @@
 static const char record_usage[] =
     "usage: spex record [-e PROBES] [-o DIR] [-b PERCENT] [--thread-budget PERCENT] [-f]\n"
     "                   [--keep SIZE] [--rotate SIZE|SECONDS] -- PROGRAM [ARGUMENT…]\n"
-    "       spex record [-e PROBES] [-o DIR] [--keep SIZE] [--rotate SIZE|SECONDS] --pid PID\n"
+    "       spex record [-e PROBES] [-o DIR] [-b PERCENT] [-f] [--keep SIZE]\n"
+    "                   [--rotate SIZE|SECONDS] --pid PID\n"
     "       spex record --flight SECONDS [--memory SIZE] [--dumps NUMBER] … -- PROGRAM, or --pid\n"
     "\n"
     "Keeps the records of PROGRAM's probes, or of process PID's, as traces of CTF 1.8, which\n"
@@ -65,6 +66,8 @@ struct request {
     const char *probes;
     const char *out;
     const char *budget, *thread_budget;
+    /* The budget as a share, in the form of requests. */
+    char share[32];
     bool follow;
     const char *keep, *rotate;
     const char *flight, *memory;
@@ -123,20 +126,20 @@ static int record_check(const struct request *request) {
         return spex_complain(SPEX_EXIT_USAGE, "record: a program or --pid was expected");
     if (request->process && program)
         return spex_complain(SPEX_EXIT_USAGE, "record: a program or --pid was expected, not both");
-    if (request->process && (request->budget || request->thread_budget || request->follow))
+    if (request->process && request->thread_budget)
         return spex_complain(SPEX_EXIT_USAGE,
-                             "record: budgets and forks are settled when a program starts; "
+                             "record: --thread-budget is settled when a program starts; "
                              "--pid is of one that runs");
     return SPEX_EXIT_OK;
 }
 
 static int record_parse(int argc, char **argv, struct request *request,
                         struct spex_recording *recording) {
-    double share;
+    double share = 0, thread_share;
     const struct spex_option known[] = {
         {"budget", 'b', .text = &request->budget, .number = &share, .read = spex_budget_parse,
          .error = "a percentage of the program's time was expected, such as 2%"},
-        {"thread-budget", .text = &request->thread_budget, .number = &share,
+        {"thread-budget", .text = &request->thread_budget, .number = &thread_share,
          .read = spex_budget_parse,
          .error = "a percentage of a thread's time was expected, such as 2%"},
         {.letter = 'e', .text = &request->probes},
@@ -154,6 +157,7 @@ static int record_parse(int argc, char **argv, struct request *request,
     struct spex_operands operands;
     int status = spex_options_take(&record_syntax, known, argc, argv, &operands);
     request->argv = operands.list;
+    snprintf(request->share, sizeof(request->share), "%.9f", share);
     status = status ? status : record_check(request);
     status = status ? status : record_limits(request, recording);
     return status ? status : flight_limits(request, &recording->flight);
@@ -280,9 +284,13 @@ static int process_attach(struct spex_record_watch *watch, const struct request 
                           struct spex_added_selection *added, struct spex_error *error) {
     struct spex_profile_reader reader = {0};
     pid_t process = request->process;
+    if (request->follow)
+        spex_handover_open(&watch->listener.handover);
+    const int *children = request->follow ? &watch->listener.handover.given.number : NULL;
+    const struct spex_client_stream what = {.types = "", .dumps = true, .children = children};
     int err = spex_client_ask(process, SPEX_CONTROL_PROFILE, NULL, &reader, error);
     int calls = err ? err : spex_client_connect(process, SPEX_CLIENT_CONNECT_MS, error);
-    int stream = calls < 0 ? calls : spex_client_stream(process, "", true, error);
+    int stream = calls < 0 ? calls : spex_client_stream(process, &what, error);
     struct spex_recorded *recorded =
         stream < 0 ? NULL : spex_recorded_add(&watch->recording, process);
     if (!recorded) {
@@ -296,7 +304,9 @@ static int process_attach(struct spex_record_watch *watch, const struct request 
         spex_recorded_call(recorded, calls);
         spex_caller_ask(&recorded->caller, SPEX_CONTROL_SUBSCRIBE, SPEX_CALLER_INTERVAL, 1000);
         spex_recorded_take_records(&watch->recording, recorded);
+        added->budget = request->budget ? request->share : NULL;
         err = spex_added_selection_make_of(added, process, request->probes, error);
+        watch->holder = added->lease.holder;
     }
     spex_profile_reader_free(&reader);
     return err;

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "text/quantity.h"
+#include "tools/attach/held_lease.h"
 #include "tools/common/complain.h"
 #include "wire/control_format.h"
 #include "wire/stream_format.h"
@@ -94,6 +95,8 @@ static bool arrival_place(struct spex_record_watch *watch, int socket) {
         spex_recorded_call(recorded, socket);
     if (recorded)
         recorded->whole = true;
+    if (recorded && stream && watch->holder)
+        spex_recorded_follow(recorded);
     return true;
 }
 
@@ -224,6 +227,11 @@ void spex_record_watch_program(struct spex_record_watch *watch, struct spex_laun
     watch_settle(watch);
 }
 
+static void watch_renew(struct spex_record_watch *watch, uint32_t ms) {
+    for (struct spex_recorded *r = watch->recording.first; r; r = r->next)
+        spex_recorded_renew(r, watch->holder, ms);
+}
+
 void spex_record_watch_process(struct spex_record_watch *watch, int stop_fd) {
     const int own[OWN] = {stop_fd, -1, dump_fd(watch)};
     struct pollfd stop = {.fd = stop_fd, .events = POLLIN};
@@ -234,7 +242,9 @@ void spex_record_watch_process(struct spex_record_watch *watch, int stop_fd) {
             watch_wait(watch, own, turn_ms);
         more = watch_turn(watch);
         turn_ms = watch_dumps(watch);
+        watch_renew(watch, SPEX_HELD_LEASE_MS);
     }
+    watch_renew(watch, 0);
 }
 
 void spex_record_watch_end(struct spex_record_watch *watch) {

@@ -15,6 +15,9 @@ enum { SPEX_RECORD_NEW_MAX = 64 };
 struct spex_record_watch {
     struct spex_recording recording;
     struct spex_listener listener;
+    /* Who holds the lease of the probes of a process that ran before (held_lease.h), and of its
+     * children; 0: the program was started. */
+    uint32_t holder;
     int arrived[SPEX_RECORD_NEW_MAX];
     size_t arrived_count;
     /* Shown, if `out` of it is not NULL. */
@@ -28,8 +31,8 @@ struct spex_record_watch {
 void spex_record_watch_program(struct spex_record_watch *watch, struct spex_launched *program,
                                struct spex_passed_signals *signals);
 
-/* Records a process, the only one, until it has closed its connections, or `stop_fd` is
- * readable. */
+/* Records a process, and its children that stream by the listener's handover, until all have closed
+ * their connections, or `stop_fd` is readable. */
 void spex_record_watch_process(struct spex_record_watch *watch, int stop_fd);
 
 /* Ends all traces. */

@@ -12,7 +12,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/grown.h"
+#include "observe/control_client.h"
 #include "observe/process_place.h"
 #include "tools/common/complain.h"
 #include "tools/record/remains.h"
@@ -21,6 +23,9 @@
 /* Frames that are taken in one turn, so that no process keeps the others waiting; most bytes of a
  * profile, and most sites of a stream. */
 enum { FRAMES_MAX = 256, PROFILE_BYTES_MAX = 16 << 20, SITES_MAX = 65536 };
+
+/* From one profile of a child to the next, and renewals in the time of a lease. */
+enum { INTERVAL_MS = 1000, RENEWALS = 3 };
 
 /* How long the end of a process is waited for that has closed its connections. */
 enum { END_MS = 200 };
@@ -99,6 +104,26 @@ void spex_recorded_call(struct spex_recorded *recorded, int socket) {
 void spex_recorded_stream(struct spex_recorded *recorded, int socket) {
     recorded->stream = socket;
     recorded->streamed = true;
+}
+
+/* Without a control socket there is a trace all the same; the lease then ends by itself. */
+void spex_recorded_follow(struct spex_recorded *recorded) {
+    struct spex_error error;
+    int socket = recorded->process > 0 ? spex_client_connect(recorded->process, 0, &error) : -1;
+    recorded->follows = true;
+    if (socket < 0)
+        return;
+    spex_recorded_call(recorded, socket);
+    spex_caller_ask(&recorded->caller, SPEX_CONTROL_SUBSCRIBE, SPEX_CALLER_INTERVAL, INTERVAL_MS);
+}
+
+/* The answers come between profiles, and change nothing of them. */
+void spex_recorded_renew(struct spex_recorded *recorded, uint32_t holder, uint32_t ms) {
+    uint64_t now_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    if (!recorded->follows || (ms && now_ns < recorded->renewal_ns))
+        return;
+    spex_caller_ask(&recorded->caller, SPEX_CONTROL_RENEW, holder, ms);
+    recorded->renewal_ns = now_ns + ms / RENEWALS * UINT64_C(1000000);
 }
 
 bool spex_recorded_take_profiles(struct spex_recorded *recorded) {

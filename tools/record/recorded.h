@@ -26,6 +26,10 @@ struct spex_recorded {
     /* The trace is of all records that the profiles tell of: the program was started to be
      * recorded. */
     bool whole;
+    /* The child of a fork, whose part of the lease (held_lease.h) is renewed over its connection;
+     * when that is due, CLOCK_MONOTONIC. */
+    bool follows;
+    uint64_t renewal_ns;
     /* The stream has come to an orderly end. */
     bool complete;
     /* NULL: the process's rings are its own. */
@@ -66,6 +70,13 @@ struct spex_recorded *spex_recorded_add(struct spex_recording *recording, pid_t 
 /* Gives it a connection, which it owns from here on: of profiles, of records. */
 void spex_recorded_call(struct spex_recorded *recorded, int socket);
 void spex_recorded_stream(struct spex_recorded *recorded, int socket);
+
+/* The child of a fork, whose records come: asks it for profiles. */
+void spex_recorded_follow(struct spex_recorded *recorded);
+
+/* Has the child of a fork go on with what `holder` has leased of its parent, when it is time for
+ * that; `ms` 0: ends it at once. */
+void spex_recorded_renew(struct spex_recorded *recorded, uint32_t holder, uint32_t ms);
 
 /* Takes what has come over each of the connections, without waiting and within limits. True: there
  * may be more. */
