@@ -33,9 +33,11 @@ static int written(FILE *out) {
 }
 
 /* Prints the report, and writes it into the file. */
-static int report_all(const struct spex_bench_report *report) {
+static int report_all(struct spex_bench_report *report) {
     const struct spex_bench_settings *settings = report->settings;
+    report->aggregates_only = settings->aggregates_only || settings->aggregates_only_displayed;
     write_report(report, settings->format, stdout);
+    report->aggregates_only = settings->aggregates_only;
     int err = written(stdout);
     const char *name = "standard output";
     if (!err && settings->out) {
@@ -96,7 +98,7 @@ static int run(struct spex_bench_instances *instances, const struct spex_bench_s
         return FAILED;
     if (settings->child >= 0)
         return spex_bench_processes_tell(instances, settings->child) ? FAILED : 0;
-    const struct spex_bench_report report = {instances, &manner, settings, &machine};
+    struct spex_bench_report report = {instances, &manner, settings, &machine, false};
     return report_all(&report) || !all_measured(instances) ? FAILED : 0;
 }
 

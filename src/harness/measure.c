@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A repetition is some batches one after another, and its time that of the batches which take the
  * same time. Batches during which the system gave the CPU to another thread are left out, if enough
- * others are left: on a busy machine they take a multiple of the time. Others are up to twice as
+ * others are left, and else count without their wait for it: on a busy machine they take a multiple of
+ * the time. Others are up to twice as
  * long while another processor of the same core works. The iterations of a batch follow from
  * shorter ones, as in Google Benchmark; where those told too few, a repetition is made again. */
 #define _GNU_SOURCE
@@ -231,17 +232,21 @@ static void repetition_add(struct spex_bench_repetition *sum, const struct crew 
     }
 }
 
-/* Whether a thread was preempted in the batch. */
-static bool crew_was_preempted(const struct crew *crew) {
-    for (unsigned t = 0; t < crew->threads; t++)
-        if (crew->members[t].state.preemptions)
-            return true;
-    return false;
+/* What happened to the threads in the batch. */
+static struct spex_bench_switches crew_switches(const struct crew *crew) {
+    struct spex_bench_switches sum = {0};
+    for (unsigned t = 0; t < crew->threads; t++) {
+        sum.preemptions += crew->members[t].state.switches.preemptions;
+        sum.waits += crew->members[t].state.switches.waits;
+    }
+    return sum;
 }
 
 /* The batches of a repetition. Those that were not preempted stand first. */
 struct batches {
     size_t count, calm;
+    /* Of an iteration in each batch. */
+    struct spex_bench_time sum;
     double real[BATCHES], cpu[BATCHES], ticks[BATCHES];
 };
 
@@ -251,12 +256,21 @@ static void swap(double *values, size_t a, size_t b) {
     values[b] = value;
 }
 
+/* Where a batch was preempted and has not waited by itself, what its real time is longer than its CPU
+ * time was the wait for a processor. */
 static void batches_add(struct batches *batches, const struct spex_bench_time *time,
-                        double iterations, bool calm) {
+                        double iterations, struct spex_bench_switches switches) {
     size_t last = batches->count++;
-    batches->real[last] = time->real_ns / iterations;
+    bool calm = !switches.preemptions;
+    double share = calm || switches.waits || !(time->real_ns > time->cpu_ns)
+                       ? 1
+                       : time->cpu_ns / time->real_ns;
+    batches->sum.real_ns += time->real_ns / iterations;
+    batches->sum.cpu_ns += time->cpu_ns / iterations;
+    batches->sum.ticks += time->ticks / iterations;
+    batches->real[last] = time->real_ns * share / iterations;
     batches->cpu[last] = time->cpu_ns / iterations;
-    batches->ticks[last] = time->ticks / iterations;
+    batches->ticks[last] = time->ticks * share / iterations;
     if (calm) {
         swap(batches->real, last, batches->calm);
         swap(batches->cpu, last, batches->calm);
@@ -267,14 +281,9 @@ static void batches_add(struct batches *batches, const struct spex_bench_time *t
 
 /* All batches have as many iterations. */
 static struct spex_bench_time batches_mean(const struct batches *batches) {
-    struct spex_bench_time mean = {.ticks = 0};
     double count = (double)batches->count;
-    for (size_t b = 0; b < batches->count; b++) {
-        mean.real_ns += batches->real[b] / count;
-        mean.cpu_ns += batches->cpu[b] / count;
-        mean.ticks += batches->ticks[b] / count;
-    }
-    return mean;
+    return (struct spex_bench_time){batches->sum.real_ns / count, batches->sum.cpu_ns / count,
+                                    batches->sum.ticks / count};
 }
 
 static struct spex_bench_time batches_time(struct batches *batches) {
@@ -296,7 +305,7 @@ static int crew_measure(struct crew *crew, uint64_t iterations,
         if (err || crew_failed(crew))
             return err;
         repetition_add(repetition, crew, iterations);
-        batches_add(&batches, &time, (double)iterations, !crew_was_preempted(crew));
+        batches_add(&batches, &time, (double)iterations, crew_switches(crew));
         ns += time.real_ns;
     }
     repetition->mean = batches_mean(&batches);

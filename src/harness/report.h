@@ -14,6 +14,8 @@ struct spex_bench_report {
     const struct spex_bench_manner *manner;
     const struct spex_bench_settings *settings;
     const struct spex_bench_machine *machine;
+    /* JSON has no rows of single repetitions. */
+    bool aggregates_only;
 };
 
 void spex_bench_report_console(const struct spex_bench_report *report, FILE *out);

@@ -292,7 +292,7 @@ void spex_bench_report_json(const struct spex_bench_report *report, FILE *out) {
     fputs("\n  },\n  \"benchmarks\": [", out);
     for (size_t i = 0; i < instances->count; i++) {
         const struct spex_bench_instance *instance = &instances->items[i];
-        for (size_t r = 0; r < instance->figures.count; r++) {
+        for (size_t r = 0; r < instance->figures.count && !report->aggregates_only; r++) {
             struct members row = {out, "      ", false};
             begin_row(&row, instance, NULL, &any);
             write_repetition(report, instance, r, row);

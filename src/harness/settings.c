@@ -30,7 +30,10 @@ static const char usage[] =
     "  --benchmark_seed=N            of the random order\n"
     "  --benchmark_format=FORMAT     console, json or csv, to standard output\n"
     "  --benchmark_out=FILE          also into a file\n"
-    "  --benchmark_out_format=FORMAT  of the file (json)\n";
+    "  --benchmark_out_format=FORMAT  of the file (json)\n"
+    "  --benchmark_report_aggregates_only=BOOL  JSON without the single repetitions (false)\n"
+    "  --benchmark_display_aggregates_only=BOOL  that on standard output alone (false)\n"
+    "  --benchmark_color, --benchmark_counters_tabular  taken, and change nothing\n";
 
 /* What is expected of an option's argument. */
 enum kind { TEXT, SECONDS, PERCENT, COUNT, SEED, YES_OR_NO, FORMAT, PRESENT, CHILD };
@@ -143,6 +146,10 @@ int spex_bench_settings_take(struct spex_bench_settings *settings, int argc, cha
         {"benchmark_format", FORMAT, &settings->format, 0, 0},
         {"benchmark_out", TEXT, &settings->out, 0, 0},
         {"benchmark_out_format", FORMAT, &settings->out_format, 0, 0},
+        {"benchmark_report_aggregates_only", PRESENT, &settings->aggregates_only, 0, 0},
+        {"benchmark_display_aggregates_only", PRESENT, &settings->aggregates_only_displayed, 0, 0},
+        {"benchmark_color", TEXT, &settings->colour, 0, 0},
+        {"benchmark_counters_tabular", PRESENT, &settings->tabular, 0, 0},
         {"benchmark_child", CHILD, &settings->child, 0, 1e6},
     };
     enum { KNOWN = sizeof(known) / sizeof(known[0]) };

@@ -25,6 +25,11 @@ struct spex_bench_settings {
     unsigned processes;
     uint64_t seed;
     bool interleave, singles;
+    /* Without the single repetitions: everywhere, and on standard output. */
+    bool aggregates_only, aggregates_only_displayed;
+    /* What Google Benchmark's options ask for that change nothing here. */
+    const char *colour;
+    bool tabular;
     /* As given; NULL: none. */
     const char *counters;
     /* Where a child of the harness writes what it measures; -1: this is no child. */

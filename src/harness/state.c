@@ -105,10 +105,11 @@ static void time_add(struct spex_bench_state *state) {
     state->spent.cpu_ns += cpu - state->begun.cpu_ns;
 }
 
-/* Not those in which the thread has given the CPU away itself, by waiting. */
-static uint64_t preemptions(void) {
+static struct spex_bench_switches switches_now(void) {
     struct rusage usage;
-    return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_nivcsw : 0;
+    if (getrusage(RUSAGE_THREAD, &usage) != 0)
+        return (struct spex_bench_switches){0};
+    return (struct spex_bench_switches){(uint64_t)usage.ru_nivcsw, (uint64_t)usage.ru_nvcsw};
 }
 
 static void counters_begin(struct spex_bench_state *state) {
@@ -152,7 +153,7 @@ uint64_t spex_bench_begin(struct spex_bench_state *state) {
         state->singles_begun = state->single_begun = ticks_between();
         return 1;
     }
-    state->preemptions_before = preemptions();
+    state->switches_before = switches_now();
     state->begun = time_now();
     return state->iterations;
 }
@@ -160,7 +161,9 @@ uint64_t spex_bench_begin(struct spex_bench_state *state) {
 static uint64_t end_batch(struct spex_bench_state *state) {
     if (state->phase == SPEX_BENCH_RUNNING)
         time_add(state);
-    state->preemptions = preemptions() - state->preemptions_before;
+    struct spex_bench_switches now = switches_now();
+    state->switches.preemptions = now.preemptions - state->switches_before.preemptions;
+    state->switches.waits = now.waits - state->switches_before.waits;
     if (!state->singles)
         counters_end(state);
     state->phase = SPEX_BENCH_ENDED;

@@ -40,6 +40,10 @@ struct spex_bench_singles {
     uint64_t ticks_most;
 };
 
+struct spex_bench_switches {
+    uint64_t preemptions, waits;
+};
+
 struct spex_bench_state {
     const struct spex_bench_instance *instance;
     unsigned thread;
@@ -55,8 +59,9 @@ struct spex_bench_state {
     struct spex_bench_time begun;
     /* Before the last pause; of the whole batch when it has ended. */
     struct spex_bench_time spent;
-    /* How often the system had given the CPU to another thread before the batch, and within. */
-    uint64_t preemptions_before, preemptions;
+    /* How often the system has given the CPU to another thread, and the thread has waited by itself:
+     * before the batch, and within. */
+    struct spex_bench_switches switches_before, switches;
     uint64_t single_begun, single_spent, singles_begun;
     uint64_t executed;
     struct spex_thread_counters *counters;

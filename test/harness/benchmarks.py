@@ -183,6 +183,18 @@ class Benchmarks(InFolder):
                          ['shared \\ counter/threads:%d' % threads for threads in (1, 1, 2, 2, 3, 3)])
         self.assertTrue(all(float(row['real_time']) > 0 and row['time_unit'] == 'ns' for row in rows))
 
+    def test_aggregates_only(self):
+        path, options = self.path('out.json'), ['--benchmark_filter=^add$', '--benchmark_repetitions=2', '--benchmark_color=false',
+                                                '--benchmark_counters_tabular']
+        for option, in_file in (('report', 0), ('display', 2)):
+            output = self.measure(*options, '--benchmark_%s_aggregates_only' % option, '--benchmark_out=' + path)
+            self.assertEqual(self.rows(output, 'iteration'), [])
+            self.assertEqual(len(self.rows(output, 'estimate')), 1)
+            with open(path, encoding='utf-8') as file:
+                self.assertEqual(len(self.rows(json.load(file), 'iteration')), in_file)
+        output = self.measure(*options, '--benchmark_display_aggregates_only=false')
+        self.assertEqual(len(self.rows(output, 'iteration')), 2)
+
     def test_compare(self):
         if not os.path.exists(COMPARE):
             self.skipTest('%s is not here (Debian: libbenchmark-tools)' % COMPARE)
@@ -194,6 +206,8 @@ class Benchmarks(InFolder):
                            check=False, capture_output=True)
         made = self.path('compared.json')
         self.succeeds(PYTHON, COMPARE, '-d', made, 'benchmarks', *paths)
+        self.succeeds(PYTHON, COMPARE, '-a', 'benchmarks', BENCHMARKS, BENCHMARKS, *FAST, '--benchmark_filter=^add$',
+                      '--benchmark_repetitions=2')
         with open(made, encoding='utf-8') as file:
             compared = {row['name']: row for row in json.load(file)}
         outputs = []

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of the harness: instances of parameters, estimates, and what a batch tells. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "../check.h"
 #include "base/clock.h"
@@ -34,8 +40,8 @@ static void test_instances(void **state) {
     (void)state;
     struct spex_bench_instances instances;
     spex_bench_instances_make(&instances);
-    /* 1, 8, 64, 100 and two values in 1, 2 and 3 threads; then 2 values by 3; two; and three. */
-    assert_int_equal(instances.count, 4 * 2 * 3 + 2 * 3 + 2 + SHUFFLED);
+    /* 1, 8, 64, 100 and two values in 1, 2 and 3 threads; then 2 values by 3; three; and three. */
+    assert_int_equal(instances.count, 4 * 2 * 3 + 2 * 3 + 3 + SHUFFLED);
     assert_string_equal(instances.items[0].name, "count/a:1/b:7/threads:1");
     assert_string_equal(instances.items[5].name, "count/a:1/b:-3/threads:3");
     assert_string_equal(instances.items[23].name, "count/a:100/b:-3/threads:3");
@@ -46,8 +52,8 @@ static void test_instances(void **state) {
     assert_int_equal(instances.items[29].index, 5);
     assert_int_equal(instances.items[29].family_index, 1);
     assert_int_equal(spex_bench_instances_filter(&instances, "["), -EINVAL);
-    assert_int_equal(spex_bench_instances_filter(&instances, "-^ends|^warm|^cold|^noted|a:[16]"),
-                     0);
+    assert_int_equal(
+        spex_bench_instances_filter(&instances, "-^ends|^warm|^cold|^busy|^noted|a:[16]"), 0);
     assert_int_equal(instances.count, 6);
     assert_string_equal(instances.items[0].name, "count/a:8/b:7/threads:1");
     spex_bench_instances_free(&instances);
@@ -177,6 +183,55 @@ static void test_slow_first_batches(void **state) {
     spex_bench_instances_free(&instances);
 }
 
+/* An iteration takes 10 ms of CPU time. */
+static void busy(struct spex_bench_state *state) {
+    SPEX_BENCH_LOOP(state) {
+        uint64_t end = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) + 10000000;
+        while (spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) < end)
+            continue;
+    }
+}
+
+SPEX_BENCHMARK(busy);
+
+/* A process that works on the only CPU that it and this one may use. */
+static pid_t rival_start(const cpu_set_t *one) {
+    pid_t parent = getpid(), rival = fork();
+    assert_true(rival >= 0);
+    sched_setaffinity(0, sizeof(*one), one);
+    if (rival)
+        return rival;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (getppid() == parent)
+        continue;
+    _exit(0);
+}
+
+/* The wait for the processor is not the benchmark's, also where every batch has one; the mean of
+ * all iterations has it. */
+static void test_every_batch_is_interrupted(void **state) {
+    (void)state;
+    static const struct spex_bench_events none;
+    const struct spex_bench_manner manner = {.seconds = 0.4, .events = &none};
+    struct spex_bench_instances instances;
+    uint64_t iterations = 1;
+    cpu_set_t before, one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+    spex_bench_instances_make(&instances);
+    assert_int_equal(spex_bench_instances_filter(&instances, "^busy$"), 0);
+    pid_t rival = rival_start(&one);
+    assert_int_equal(spex_bench_measure(&instances.items[0], &manner, &iterations), 0);
+    assert_int_equal(kill(rival, SIGKILL), 0);
+    assert_int_equal(waitpid(rival, NULL, 0), rival);
+    sched_setaffinity(0, sizeof(before), &before);
+    const struct spex_bench_repetition *repetition = instances.items[0].figures.repetitions;
+    assert_in_range(repetition->time.real_ns, 9.9e6, 1.2 * repetition->time.cpu_ns);
+    assert_true(repetition->mean.real_ns > 1.05 * repetition->time.real_ns);
+    spex_bench_instances_free(&instances);
+}
+
 /* Which benchmark was measured when: order[round][place]. */
 static struct spex_bench_instances shuffled;
 static size_t order[ROUNDS][SHUFFLED], places[ROUNDS];
@@ -283,10 +338,15 @@ static void test_settings(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_instances),          cmocka_unit_test(test_estimates_of_processes),
-        cmocka_unit_test(test_repetitions),        cmocka_unit_test(test_slow_first_iteration),
-        cmocka_unit_test(test_slow_first_batches), cmocka_unit_test(test_rounds_are_shuffled),
-        cmocka_unit_test(test_rounds_end),         cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_instances),
+        cmocka_unit_test(test_estimates_of_processes),
+        cmocka_unit_test(test_repetitions),
+        cmocka_unit_test(test_slow_first_iteration),
+        cmocka_unit_test(test_slow_first_batches),
+        cmocka_unit_test(test_every_batch_is_interrupted),
+        cmocka_unit_test(test_rounds_are_shuffled),
+        cmocka_unit_test(test_rounds_end),
+        cmocka_unit_test(test_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
