@@ -63,6 +63,8 @@ struct agent {
     size_t count;
     /* What could not be done was said already. */
     bool complained;
+    /* Why NATS cannot be used any more; empty: it can. */
+    struct spex_error lost;
 };
 
 /* There is a policy or a master, and what belongs to that. */
@@ -178,17 +180,14 @@ static int take_policy(struct agent *agent) {
                : spex_agent_print_start(agent->policy, (uint32_t)(agent->lease * 1e3), agent->json);
 }
 
-/* Hears the master. Sets *wish where it may want something else. 0 or an error, which is told
- * unless it is -ENOMEM or of the output. */
+/* Hears the master. Sets *wish where it may want something else. 0 or an error. */
 static int hear(struct agent *agent, bool *wish) {
-    struct spex_error error = {""};
     if (!agent->led.link)
         return 0;
-    int taken = spex_led_step(&agent->led, &error);
-    if (taken < 0) {
-        spex_complain(0, "agent: %s", error.text);
+    int taken = spex_led_step(&agent->led, &agent->lost);
+    if (taken < 0)
         return taken;
-    }
+    agent->lost.text[0] = '\0';
     *wish = taken > 0;
     return agent->led.changed ? take_policy(agent) : 0;
 }
@@ -295,7 +294,8 @@ static int run_and_end(struct agent *agent) {
         int err = run(agent, stop_fd);
         status = end(agent);
         if (err)
-            status = spex_complain(SPEX_EXIT_FAILED, "agent: cannot go on: %s", strerror(-err));
+            status = spex_complain(SPEX_EXIT_FAILED, "agent: cannot go on: %s",
+                                   agent->lost.text[0] ? agent->lost.text : strerror(-err));
     }
     close_all(agent);
     close(stop_fd);

@@ -190,8 +190,7 @@ static natsStatus set_times(struct spex_link *link, const struct spex_link_optio
     status = status ? status : natsOptions_SetIgnoreDiscoveredServers(options, true);
     status = status ? status : natsOptions_SetFailRequestsOnDisconnect(options, true);
     status = status ? status : natsOptions_SetErrorHandler(options, note_error, link);
-    status = status ? status : natsOptions_SetReconnectedCB(options, note_connect, link);
-    return status ? status : natsOptions_SetRetryOnFailedConnect(options, true, note_connect, link);
+    return status ? status : natsOptions_SetReconnectedCB(options, note_connect, link);
 }
 
 static int set_options(struct spex_link *link, const struct spex_link_options *from,
@@ -219,12 +218,21 @@ static int refused(const char *url, natsStatus status, struct spex_error *error)
     return spex_fail(error, -EINVAL, "NATS at %s: %s", url, natsStatus_GetText(status));
 }
 
-static int connect_first(struct spex_link *link, const char *url, struct spex_error *error) {
-    jsOptions waits;
+/* A server that is there and refuses is told from one that is not there: that one is tried again. */
+static natsStatus connect_now(struct spex_link *link) {
     natsStatus status = natsConnection_Connect(&link->connection, link->options);
     if (status == NATS_OK)
         note_connect(link->connection, link);
-    else if (status != NATS_NOT_YET_CONNECTED)
+    if (status != NATS_NO_SERVER && status != NATS_IO_ERROR && status != NATS_TIMEOUT)
+        return status;
+    status = natsOptions_SetRetryOnFailedConnect(link->options, true, note_connect, link);
+    return status ? status : natsConnection_Connect(&link->connection, link->options);
+}
+
+static int connect_first(struct spex_link *link, const char *url, struct spex_error *error) {
+    jsOptions waits;
+    natsStatus status = connect_now(link);
+    if (status != NATS_OK && status != NATS_NOT_YET_CONNECTED)
         return refused(url, status, error);
     jsOptions_Init(&waits);
     waits.Wait = BUCKET_MS;

@@ -41,7 +41,7 @@ struct spex_link_message {
     size_t size;
 };
 
-/* Checks the options, and connects. Waits for 2 s at most; a server that is not reachable is tried
+/* Checks the options, and connects. Waits for 4 s at most; a server that is not reachable is tried
  * again and again from then on. 0; -EACCES: the server refuses the credentials; -EINVAL: other
  * options were expected; -ENOSYS: spex was built without NATS; with the reason. */
 int spex_link_open(const struct spex_link_options *options, struct spex_link **link,
