@@ -42,6 +42,7 @@ static int report(const char *host, uint32_t agent, size_t count, double now, ui
         item->here.words[0] = 3;
         item->on = on ? on[i] : item->on;
         item->costs = malloc(made.probes.count * sizeof(*item->costs));
+        item->rates = calloc(made.probes.count, sizeof(*item->rates));
         for (size_t p = 0; p < made.probes.count; p++)
             item->costs[p] = spex_fleet_set_has(&item->on, p) ? (float)cost : -1;
     }

@@ -30,6 +30,8 @@ static void a_report_is_read_as_it_was_written(void **unused) {
         assert_int_equal(spex_fleet_texts_add(&report.probes, text), p);
     }
     item.costs = costs;
+    float rates[6] = {-1, -1, -1, -1, 250, -1};
+    item.rates = rates;
     spex_fleet_set_add(&item.here, 5);
     spex_fleet_set_add(&item.here, 4);
     spex_fleet_set_add(&item.on, 4);
@@ -47,6 +49,7 @@ static void a_report_is_read_as_it_was_written(void **unused) {
     assert_true(read.items->response == 0.25 && isnan(read.items->throughput));
     assert_true(read.items->costs[4] == 0.5f && read.items->costs[0] < 0 &&
                 read.items->costs[5] < 0);
+    assert_true(read.items->rates[4] == 250 && read.items->rates[0] < 0);
     assert_string_equal(read.items->why, item.why);
     spex_fleet_report_free(&read);
     spex_fleet_texts_free(&report.probes);
@@ -90,21 +93,23 @@ static const char *const malformed[] = {
 #define ITEM                                                                                       \
     "\"instance\":\"1.2\",\"program\":\"p\",\"response\":null,\"throughput\":1,\"budget\":0,"
 static const char *const wrong_items[] = {
-    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[],\"why\":\"\"",
-    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[1,2],\"why\":\"\"",
-    ITEM "\"here\":\"7\",\"on\":\"1\",\"costs\":[1],\"why\":\"\"",
-    ITEM "\"here\":\"33\",\"on\":\"1\",\"costs\":[1],\"why\":\"\"",
-    ITEM "\"here\":\"3\",\"on\":\"x\",\"costs\":[1],\"why\":\"\"",
-    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[-1],\"why\":\"\"",
-    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[\"1\"],\"why\":\"\"",
-    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"why\":\"\\n\"",
-    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[1]",
+    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[],\"rates\":[1],\"why\":\"\"",
+    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[1,2],\"rates\":[1],\"why\":\"\"",
+    ITEM "\"here\":\"7\",\"on\":\"1\",\"costs\":[1],\"rates\":[1],\"why\":\"\"",
+    ITEM "\"here\":\"33\",\"on\":\"1\",\"costs\":[1],\"rates\":[1],\"why\":\"\"",
+    ITEM "\"here\":\"3\",\"on\":\"x\",\"costs\":[1],\"rates\":[1],\"why\":\"\"",
+    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[-1],\"rates\":[1],\"why\":\"\"",
+    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[\"1\"],\"rates\":[1],\"why\":\"\"",
+    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"rates\":[1],\"why\":\"\\n\"",
+    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"rates\":[1]",
+    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"rates\":[1e13],\"why\":\"\"",
+    ITEM "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"why\":\"\"",
     "\"instance\":\"0.2\",\"program\":\"p\",\"response\":null,\"throughput\":1,\"budget\":0,"
-    "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"why\":\"\"",
+    "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"rates\":[1],\"why\":\"\"",
     "\"instance\":\"1.2\",\"program\":\"p\",\"response\":-1,\"throughput\":1,\"budget\":0,"
-    "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"why\":\"\"",
+    "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"rates\":[1],\"why\":\"\"",
     "\"instance\":\"1.2\",\"program\":\"p\",\"response\":1,\"throughput\":1,\"budget\":2,"
-    "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"why\":\"\"",
+    "\"here\":\"3\",\"on\":\"1\",\"costs\":[1],\"rates\":[1],\"why\":\"\"",
 };
 
 static void check_refused(const char *text) {

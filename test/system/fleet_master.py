@@ -132,6 +132,10 @@ class Master(Fleet):
             mode = modes(status)[next(name for name in modes(status) if name.endswith("/%d" % process.pid))]
             self.assertEqual(self.sites_on(process), 3 if mode == "full" else 1)
         self.until(lambda s: all(i["response"] and i["throughput"] for i in s["instances"]))
+        # All instances do the same.
+        overlap = self.until(lambda s: s["overlap"])["overlap"]
+        self.assertEqual(overlap["instances"], 2)
+        self.assertTrue(0.9 < overlap["low"] <= overlap["share"] <= overlap["high"] <= 1, overlap)
         self.end(master)
         for agent in agents:
             self.end(agent)

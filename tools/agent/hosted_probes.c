@@ -69,7 +69,7 @@ static struct spex_hosted_probe *add(struct spex_hosted_probes *probes,
     probes->items = grown;
     struct spex_hosted_probe *probe = &grown[probes->count++];
     *probe = (struct spex_hosted_probe){
-        .probe_id = site->probe_id, .type = site->probe_type, .on = true};
+        .probe_id = site->probe_id, .type = site->probe_type, .on = true, .rate = -1};
     spex_probe_selector(site->provider[0] ? site->provider : NULL, site->name,
                         spex_profile_id(site->probe_id, site->declared), name, sizeof(name));
     snprintf(probe->text, sizeof(probe->text), "%s:%s", name,
@@ -119,6 +119,7 @@ static double measure(struct spex_hosted_probes *probes, const struct spex_profi
         double cost = spex_profile_row_cost(profile, row);
         probe->share = fmax(cost - (anew ? 0 : probe->cost), 0) / time;
         probe->cost = cost;
+        probe->rate = spex_profile_counted(row) ? spex_profile_rate(row) : -1;
         if (spex_hosted_probe_is_on(probe))
             spent += probe->share;
     }

@@ -34,6 +34,8 @@ struct spex_hosted_probe {
     bool there, mapped, response, wished, on;
     /* Seconds that it has cost so far, and the share of the time in the last interval. */
     double cost, share;
+    /* Executions a second while it has been on; negative: none are known. */
+    double rate;
     /* When it is tried again, and how long it was off last; times are seconds. */
     double held_until, held_for;
 };

@@ -207,15 +207,22 @@ struct spex_hosted_wish spex_led_wish(const struct spex_led *led,
                                      .set = wanted ? &wanted->probes : NULL};
 }
 
-/* One number for each probe, negative where it is not on. -ENOMEM; -E2BIG: there is no room. */
+/* A number for each probe that there may be: none is known. */
+static float *no_numbers(void) {
+    float *numbers = malloc(SPEX_FLEET_PROBES_MAX * sizeof(*numbers));
+    for (size_t p = 0; numbers && p < SPEX_FLEET_PROBES_MAX; p++)
+        numbers[p] = -1;
+    return numbers;
+}
+
+/* -ENOMEM. What there is no room for is left out. */
 static int report_probes(const struct spex_hosted *hosted, struct spex_fleet_report *report,
                          struct spex_fleet_reported *item) {
     bool held = hosted->lease.state == SPEX_HELD;
-    item->costs = malloc(SPEX_FLEET_PROBES_MAX * sizeof(*item->costs));
-    if (!item->costs)
+    item->costs = no_numbers();
+    item->rates = no_numbers();
+    if (!item->costs || !item->rates)
         return -ENOMEM;
-    for (size_t p = 0; p < SPEX_FLEET_PROBES_MAX; p++)
-        item->costs[p] = -1;
     for (size_t p = 0; p < hosted->probes.count; p++) {
         const struct spex_hosted_probe *probe = &hosted->probes.items[p];
         int number = probe->there && probe->mapped
@@ -230,6 +237,7 @@ static int report_probes(const struct spex_hosted *hosted, struct spex_fleet_rep
             continue;
         spex_fleet_set_add(&item->on, (size_t)number);
         item->costs[number] = (float)probe->share;
+        item->rates[number] = (float)probe->rate;
     }
     return 0;
 }

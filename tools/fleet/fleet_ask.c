@@ -107,6 +107,20 @@ static void print_decision(const char *title, const json_t *json) {
     printf("%-10s %s\n", title, json_is_object(json) ? text_of(json, "text", &text) : "none yet");
 }
 
+static void print_overlap(const json_t *json) {
+    const json_t *overlap = json_object_get(json, "overlap");
+    if (json_is_object(overlap))
+        printf("overlap    %.2f %% of the profile of all instances (95 %%: %.2f to %.2f %%), from "
+               "%lld "
+               "that record\n",
+               100 * json_number_value(json_object_get(overlap, "share")),
+               100 * json_number_value(json_object_get(overlap, "low")),
+               100 * json_number_value(json_object_get(overlap, "high")),
+               count_of(overlap, "instances"));
+    else
+        puts("overlap    not known: two instances that record were expected");
+}
+
 static void print_totals(const json_t *json) {
     struct spex_error text, host;
     const json_t *modes = json_object_get(json, "modes"), *me = json_object_get(json, "master");
@@ -118,6 +132,7 @@ static void print_totals(const json_t *json) {
            count_of(modes, "partial"), count_of(modes, "full"));
     printf("coverage   %lld of %lld probes decided, %lld on\n", count_of(json, "covered"),
            count_of(json, "map"), count_of(json, "recorded"));
+    print_overlap(json);
     printf("reports    %lld; refused %lld, dropped %lld; no room for %lld probes, %lld instances\n",
            count_of(json, "reports"), count_of(json, "refused"), count_of(json, "dropped"),
            count_of(json, "probes_left_out"), count_of(json, "instances_left_out"));

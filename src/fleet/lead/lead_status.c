@@ -3,9 +3,11 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fleet/decide/why.h"
+#include "fleet/lead/overlap.h"
 
 static json_t *number_json(double number) {
     return isfinite(number) ? json_real(number) : json_null();
@@ -80,6 +82,44 @@ static json_t *instances_json(const struct spex_lead *lead, size_t from, size_t 
     return json;
 }
 
+/* The rates of an instance by the map's numbers; false: it is not one of those that record. */
+static bool take_rates(const struct spex_lead *lead, const struct spex_lead_place *place,
+                       float *rates) {
+    const struct spex_fleet_instance *instance = spex_fleet_instance_find(&lead->state, place->id);
+    const struct spex_lead_host *host = place->host;
+    bool any = false;
+    for (size_t p = 0; p < lead->map.count; p++)
+        rates[p] = -1;
+    if (!instance || !instance->probe_count)
+        return false;
+    for (size_t p = 0; p < host->report.probes.count; p++) {
+        bool on = spex_fleet_set_has(&place->reported->on, p) && host->numbers[p] >= 0;
+        if (on)
+            rates[host->numbers[p]] = place->reported->rates[p];
+        any |= on && place->reported->rates[p] >= 0;
+    }
+    return any;
+}
+
+/* null: it is not known. */
+static json_t *overlap_json(const struct spex_lead *lead) {
+    size_t count = 0, probes = lead->map.count;
+    struct spex_overlap overlap;
+    float *rates = malloc((lead->place_count * probes + 1) * sizeof(*rates));
+    if (!rates)
+        return NULL;
+    for (size_t p = 0; p < lead->place_count; p++)
+        count += take_rates(lead, &lead->places[p], rates + count * probes);
+    const struct spex_overlap_rates all = {rates, count, probes, lead->place_count};
+    int known = spex_overlap_estimate(&all, &overlap);
+    free(rates);
+    if (known < 0)
+        return NULL;
+    return known ? json_pack("{s:f, s:f, s:f, s:o}", "share", overlap.share, "low", overlap.low,
+                             "high", overlap.high, "instances", count_json(count))
+                 : json_null();
+}
+
 json_t *spex_lead_status(struct spex_lead *lead, size_t from) {
     if (spex_lead_look(lead) != 0)
         return NULL;
@@ -89,7 +129,7 @@ json_t *spex_lead_status(struct spex_lead *lead, size_t from) {
         count - from > SPEX_LEAD_STATUS_INSTANCES ? from + SPEX_LEAD_STATUS_INSTANCES : count;
     return json_pack(
         "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, "
-        "s:o}",
+        "s:o, s:o}",
         "policy", lead->policy->name, "hosts", count_json(lead->host_count), "count",
         count_json(count), "modes", modes_json(&lead->state), "map", count_json(lead->map.count),
         "covered", count_json(lead->decision.covered), "recorded",
@@ -100,7 +140,8 @@ json_t *spex_lead_status(struct spex_lead *lead, size_t from) {
         lead->decisions ? decision_json(&lead->acted) : json_null(), "elastic",
         lead->elastic ? 1 : 0, "decisions", count_json(lead->decisions), "probes",
         from ? json_array() : probes_json(lead), "instances", instances_json(lead, from, to),
-        "next", to < count ? count_json(to) : json_null());
+        "overlap", from ? json_null() : overlap_json(lead), "next",
+        to < count ? count_json(to) : json_null());
 }
 
 json_t *spex_lead_why(struct spex_lead *lead, const char *name) {

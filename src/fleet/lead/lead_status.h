@@ -10,8 +10,8 @@
 /* Most instances of one answer: more are asked for by the next request. */
 enum { SPEX_LEAD_STATUS_INSTANCES = 500 };
 
-/* The fleet, with its instances from number `from` on; "next" is where to go on, or null. NULL: no
- * memory. */
+/* The fleet, with its instances from number `from` on; with 0 also its probes and the overlap.
+ * "next" is where to go on, or null. NULL: no memory. */
 json_t *spex_lead_status(struct spex_lead *lead, size_t from);
 
 /* One instance, with its "text" and the last decision; an object with "error" where there is no

@@ -69,6 +69,8 @@ struct spex_fleet_reported {
     /* For each probe of the report the share of the instance's time that it took; negative: it was
      * not on. */
     float *costs;
+    /* The same of its executions a second, while it has been on. */
+    float *rates;
 };
 
 struct spex_fleet_report {

@@ -11,25 +11,26 @@ static json_t *real_json(double value) {
 }
 
 /* One number for each probe that is on, in the order of the probes. */
-static json_t *costs_json(const struct spex_fleet_report *report,
-                          const struct spex_fleet_reported *item) {
+static json_t *numbers_json(const struct spex_fleet_report *report,
+                            const struct spex_fleet_reported *item, const float *numbers) {
     json_t *json = json_array();
     for (size_t p = 0; json && p < report->probes.count; p++)
         if (spex_fleet_set_has(&item->on, p))
-            json_array_append_new(json, item->costs[p] < 0 ? json_null()
-                                                           : json_real((double)item->costs[p]));
+            json_array_append_new(json,
+                                  numbers[p] < 0 ? json_null() : json_real((double)numbers[p]));
     return json;
 }
 
 static json_t *item_json(const struct spex_fleet_report *report,
                          const struct spex_fleet_reported *item) {
     size_t count = report->probes.count;
-    return json_pack("{s:o, s:s, s:o, s:o, s:f, s:o, s:o, s:o, s:s}", "instance",
+    return json_pack("{s:o, s:s, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:s}", "instance",
                      spex_fleet_key_json(&item->key), "program", item->program, "response",
                      real_json(item->response), "throughput", real_json(item->throughput), "budget",
                      item->budget, "here", spex_fleet_set_json(&item->here, count), "on",
-                     spex_fleet_set_json(&item->on, count), "costs", costs_json(report, item),
-                     "why", item->why);
+                     spex_fleet_set_json(&item->on, count), "costs",
+                     numbers_json(report, item, item->costs), "rates",
+                     numbers_json(report, item, item->rates), "why", item->why);
 }
 
 char *spex_fleet_report_write(const struct spex_fleet_report *report) {
@@ -54,21 +55,23 @@ static int real_read(const json_t *json, double most, double unknown, double *va
     return 0;
 }
 
-static int costs_read(const json_t *json, size_t count, struct spex_fleet_reported *item,
-                      struct spex_error *error) {
+static int numbers_read(const json_t *item_json, const char *name, size_t count, double most,
+                        const struct spex_fleet_set *on, float **numbers,
+                        struct spex_error *error) {
+    const json_t *json = json_object_get(item_json, name);
     size_t next = 0;
-    double cost = 0;
+    double number = 0;
     int err = 0;
-    item->costs = malloc((count + 1) * sizeof(*item->costs));
-    if (!item->costs)
+    *numbers = malloc((count + 1) * sizeof(**numbers));
+    if (!*numbers)
         return spex_fail(error, -ENOMEM, "out of memory");
     for (size_t p = 0; p < count && !err; p++) {
-        bool on = spex_fleet_set_has(&item->on, p);
-        err = on ? real_read(json_array_get(json, next++), 1e6, -1, &cost, error) : 0;
-        item->costs[p] = on ? (float)cost : -1;
+        bool told = spex_fleet_set_has(on, p);
+        err = told ? real_read(json_array_get(json, next++), most, -1, &number, error) : 0;
+        (*numbers)[p] = told ? (float)number : -1;
     }
     if (!err && (!json_is_array(json) || json_array_size(json) != next))
-        err = spex_fail(error, -EINVAL, "costs: one for each probe that is on was expected");
+        err = spex_fail(error, -EINVAL, "%s: one for each probe that is on was expected", name);
     return err;
 }
 
@@ -86,7 +89,8 @@ static int item_read(const json_t *json, size_t count, struct spex_fleet_reporte
     err = err ? err : real_read(json_object_get(json, "budget"), 1, 0, &item->budget, error);
     err = err ? err : spex_fleet_set_read(json_object_get(json, "here"), count, &item->here, error);
     err = err ? err : spex_fleet_set_read(json_object_get(json, "on"), count, &item->on, error);
-    return err ? err : costs_read(json_object_get(json, "costs"), count, item, error);
+    err = err ? err : numbers_read(json, "costs", count, 1e6, &item->on, &item->costs, error);
+    return err ? err : numbers_read(json, "rates", count, 1e12, &item->on, &item->rates, error);
 }
 
 static int items_read(const json_t *json, struct spex_fleet_report *report,
@@ -122,8 +126,10 @@ int spex_fleet_report_read(const char *text, size_t size, struct spex_fleet_repo
 }
 
 void spex_fleet_report_free(struct spex_fleet_report *report) {
-    for (size_t i = 0; i < report->count; i++)
+    for (size_t i = 0; i < report->count; i++) {
         free(report->items[i].costs);
+        free(report->items[i].rates);
+    }
     free(report->items);
     spex_fleet_texts_free(&report->probes);
     *report = (struct spex_fleet_report){.count = 0};
