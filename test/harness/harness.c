@@ -14,6 +14,7 @@
 
 #include "../check.h"
 #include "base/clock.h"
+#include "harness/machine.h"
 #include "harness/measure.h"
 #include "harness/rounds.h"
 #include "harness/settings.h"
@@ -336,6 +337,43 @@ static void test_settings(void **state) {
     assert_int_equal(settings.out_format, SPEX_BENCH_CSV);
 }
 
+/* Counts the doubts; there are none behind the last. */
+static size_t doubts_of(const struct spex_bench_machine *machine, const char *first) {
+    char text[160];
+    const char *doubt;
+    size_t count = 0;
+    while ((doubt = spex_bench_machine_doubt(machine, count, text, sizeof(text))))
+        if (count++ == 0)
+            assert_non_null(strstr(doubt, first));
+    assert_null(spex_bench_machine_doubt(machine, count + 1, text, sizeof(text)));
+    return count;
+}
+
+/* A machine that is fit has none; each reason makes one. */
+static void test_doubts(void **state) {
+    (void)state;
+    static const struct spex_bench_machine fit = {.cpus = 4, .invariant_ticks = true};
+    struct spex_bench_machine machine = fit;
+    assert_int_equal(doubts_of(&machine, ""), 0);
+    machine.scaling = true;
+    assert_int_equal(doubts_of(&machine, "scaling governor"), 1);
+    machine = fit;
+    machine.load[0] = 4;
+    assert_int_equal(doubts_of(&machine, "a load of 4.00 on 4 CPUs"), 1);
+    machine = fit;
+    machine.cpus = 1;
+    assert_int_equal(doubts_of(&machine, "there is one CPU"), 1);
+    machine = fit;
+    machine.invariant_ticks = false;
+    assert_int_equal(doubts_of(&machine, "the time stamp counter is not invariant"), 1);
+    machine.virtual = true;
+    assert_int_equal(doubts_of(&machine, "this virtual machine has no invariant"), 1);
+    machine.scaling = true;
+    machine.load[0] = 9;
+    machine.cpus = 1;
+    assert_int_equal(doubts_of(&machine, "scaling governor"), 4);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_instances),
@@ -346,6 +384,7 @@ int main(void) {
         cmocka_unit_test(test_every_batch_is_interrupted),
         cmocka_unit_test(test_rounds_are_shuffled),
         cmocka_unit_test(test_rounds_end),
+        cmocka_unit_test(test_doubts),
         cmocka_unit_test(test_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
