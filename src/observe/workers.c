@@ -81,7 +81,7 @@ static pid_t parent_of(pid_t process) {
     return behind && strlen(behind) > 4 ? (pid_t)strtol(behind + 4, NULL, 10) : 0;
 }
 
-static bool descends_from(pid_t process, pid_t ancestor) {
+bool spex_workers_descend(pid_t process, pid_t ancestor) {
     for (int depth = 0; process > 0 && depth < DEPTH_MAX; depth++) {
         process = parent_of(process);
         if (process == ancestor)
@@ -102,7 +102,7 @@ static bool is_called(pid_t process, const char *name) {
 static bool is_wanted(const struct spex_workers_of *of, pid_t process) {
     if (of->wanted)
         return of->wanted(of->user, process);
-    return of->name ? is_called(process, of->name) : descends_from(process, of->process);
+    return of->name ? is_called(process, of->name) : spex_workers_descend(process, of->process);
 }
 
 static bool is_among(pid_t process, const pid_t *known, long count) {

@@ -40,4 +40,7 @@ struct spex_workers_of {
 long spex_workers_find(const struct spex_workers_of *of, const pid_t *known, long known_count,
                        pid_t **processes);
 
+/* Whether the process was started by the other one, or by a process that was. */
+bool spex_workers_descend(pid_t process, pid_t ancestor);
+
 #endif

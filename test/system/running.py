@@ -45,6 +45,19 @@ PLAN = """<space name="test">
 """
 
 
+# A program without spex that starts two with it, and ends them when its input ends.
+PARENT = """
+import subprocess, sys
+children = [subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(2)]
+for child in children:
+    child.stdout.readline()
+print("ready", flush=True)
+sys.stdin.read()
+for child in children:
+    child.communicate()
+"""
+
+
 def nobody():
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []}
 

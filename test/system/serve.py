@@ -18,7 +18,7 @@ import subprocess
 import sys
 import unittest
 
-from running import Programs
+from running import PARENT, Programs
 from serving import NAME, TOKEN, Server
 
 PLACES = 64
@@ -191,6 +191,19 @@ class Api(Server):
         self.next_event(self.events(), "programs")
         self.server.terminate()
         self.assertEqual(self.server.wait(), 0)
+
+
+class Workers(Server):
+    def test_those_of_a_parent(self):
+        """The number of a process without spex is for those that it has started."""
+        self.start()
+        parent = Programs.start(self, sys.executable, "-c", PARENT, program=self.program)
+        self.serve(whom=str(parent.pid))
+        self.wait_for("spex_program_processes", lambda values: values == {(("program", NAME),): 2})
+        process = self.start()
+        self.end()
+        self.serve(whom=str(process.pid))
+        self.wait_for("spex_program_processes", lambda values: values == {(("program", NAME),): 1})
 
 
 class Refused(Server):

@@ -12,19 +12,7 @@ import subprocess
 import sys
 import unittest
 
-from running import Programs
-
-# A program without spex that starts two with it, and ends them when its input ends.
-PARENT = """
-import subprocess, sys
-children = [subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(2)]
-for child in children:
-    child.stdout.readline()
-print("ready", flush=True)
-sys.stdin.read()
-for child in children:
-    child.communicate()
-"""
+from running import PARENT, Programs
 
 
 class Workers(Programs):

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A number is that process alone. */
 #include "tools/attach/wanted.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "observe/control_client.h"
 #include "observe/process_place.h"
+#include "observe/workers.h"
 #include "tools/common/complain.h"
 #include "tools/common/process_argument.h"
 
@@ -21,9 +22,16 @@ int spex_wanted_check(const char *command, const struct spex_wanted *wanted) {
     return status;
 }
 
+/* What `spex top` follows by a number: that process, or those that descend from it where it has no
+ * socket itself. */
+static bool is_of(pid_t number, pid_t process) {
+    return number == process ||
+           (spex_workers_descend(process, number) && spex_client_has_socket(number) == 0);
+}
+
 static bool is_wanted(const char *text, const struct spex_process_place *place) {
     if (spex_is_number(text))
-        return strtol(text, NULL, 10) == place->process;
+        return is_of((pid_t)strtol(text, NULL, 10), place->process);
     return strncmp(text, place->command, COMM_BYTES) == 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which processes the operands of the command name: by number or by name. */
+/* Which processes the operands of the command name: by number, by that of the process that has
+ * started them, or by name. */
 #ifndef SPEX_TOOLS_ATTACH_WANTED_H
 #define SPEX_TOOLS_ATTACH_WANTED_H
 
