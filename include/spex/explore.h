@@ -94,7 +94,7 @@ struct spex_report_options {
     const char *store;
     /* Where a report for people is written; NULL: none. */
     FILE *text;
-    /* Where the same report is written as JSON, with every trial; NULL: none. */
+    /* Where the same report is written as JSON, with every trial unless `without_trials`; NULL: none. */
     FILE *json;
     /* Where a table is written that has a row for each trial; NULL: none. */
     FILE *csv;
@@ -117,6 +117,9 @@ struct spex_report_options {
 
     /* The path of another store, with which to compare this one, as text or JSON; NULL: none. */
     const char *other;
+
+    /* The JSON has the findings alone, without the trials. */
+    bool without_trials;
 };
 
 /* Reports what a store holds. Returns 0; -EEXIST when the file is not a store; -EINVAL for a

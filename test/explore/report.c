@@ -6,96 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
 #include <spex/explore.h>
 
 #include "../scarce_memory.h"
-#include "report_bench.h"
-
-/* a: 1 2 4; mode: x "y,z". */
-#define PARAMETERS                                                                                 \
-    "<parameter name='a' type='integer' unit='MB' values='1 2 4'/>"                                \
-    "<parameter name='mode' type='categorical' values='x &lt;y,z&gt;&quot;'/>"
-#define OBJECTIVE "<objective probe='q:tpt' metric='throughput' goal='maximise'/>"
+#include "report_stores.h"
 
 static const char one[] = "<space name='s&lt;script&gt;'>" PARAMETERS OBJECTIVE "</space>";
-static const char two[] = "<space name='s'>" PARAMETERS OBJECTIVE
-                          "<objective probe='q:lat' metric='p99' goal='minimise'/></space>";
 static const char other[] =
     "<space name='s'>" PARAMETERS "<objective probe='q:lat' metric='p99' goal='minimise'/></space>";
-
-/* A metric of probe 7, a throughput as well as a latency. */
-static struct spex_trial_metric metric_of(double rate, double p99) {
-    return (struct spex_trial_metric){.probe_id = 7,
-                                      .probe_type = SPEX_LAT,
-                                      .records = 5,
-                                      .count = 5,
-                                      .rate = rate,
-                                      .mean = 0.25,
-                                      .deviation = NAN,
-                                      .min = NAN,
-                                      .p50 = NAN,
-                                      .p90 = NAN,
-                                      .p99 = p99,
-                                      .max = NAN};
-}
-
-static bool with_usage;
-
-/* Failed when there is a reason. */
-static void put(struct making *making, size_t a, size_t mode, double value, double second,
-                const char *reason) {
-    struct spex_trial_metric metric = metric_of(value, second);
-    struct spex_trial trial;
-    struct spex_error why = {""};
-    assert_int_equal(spex_trial_init(&trial, &making->file->space, (size_t[]){a, mode}), 0);
-    trial.ok = !reason;
-    trial.status = (char *)(uintptr_t)(reason ? reason : "ok");
-    trial.measured[0] = (struct spex_measured){.value = value, .error = value / 100};
-    if (making->file->space.criterion_count > 1)
-        trial.measured[1] = (struct spex_measured){.value = second, .error = NAN};
-    trial.records_used = 5;
-    trial.records_lost = 0;
-    trial.seconds = 1.5;
-    trial.steady = true;
-    metric.name = (char *)(uintptr_t) "q";
-    trial.usage.known = with_usage;
-    trial.usage.max_rss_bytes = with_usage && value > 0 ? (uint64_t)(value * 1000) : 0;
-    trial.metrics = &metric;
-    trial.metric_count = 1;
-    must(spex_store_put(making->store, ++making->number, &making->file->space, &trial, NULL, 0,
-                        &why),
-         &why);
-    trial.status = NULL;
-    trial.metrics = NULL;
-    trial.metric_count = 0;
-    spex_trial_free(&trial);
-}
-
-/* Every configuration four times: a * 100, times `by` with the second mode; p99 stays 0.5. */
-static void make_whole(const char *path, const char *xml, double by) {
-    struct making making;
-    begin(&making, path, xml);
-    for (int t = 0; t < 4; t++)
-        for (size_t a = 0; a < 3; a++)
-            for (size_t mode = 0; mode < 2; mode++)
-                put(&making, a, mode, 100 * (1 << a) * (mode ? by : 1) * (t % 2 ? 1.01 : 0.99),
-                    t % 2 ? 0.51 : 0.49, NULL);
-    put(&making, 0, 0, NAN, NAN, "no \"luck\", today\nor ever");
-    end(&making);
-}
-
-static json_t *json_of(struct spex_report_options *options) {
-    char *text = written(options, &options->json);
-    json_t *json = json_loads(text, 0, NULL);
-    assert_non_null(json);
-    free(text);
-    return json;
-}
-
-static double number_at(const json_t *object, const char *name) {
-    return json_number_value(json_object_get(object, name));
-}
 
 static bool contains(const char *text, const char *part) {
     return strstr(text, part) != NULL;
@@ -138,38 +56,6 @@ static void csv(void **state) {
     assert_memory_equal(text, head, strlen(head));
     assert_string_equal(text + strlen(text) - strlen(tail), tail);
     free(text);
-}
-
-static void json(void **state) {
-    (void)state;
-    make_whole("trials.db", two, 2);
-    struct spex_report_options options = report_of("trials.db");
-    json_t *report = json_of(&options);
-    const json_t *best = json_object_get(report, "best");
-    assert_true(fabs(number_at(best, "objective") - 800) < 1e-9);
-    assert_true(fabs(number_at(best, "low") - 792) < 1e-9);
-    const json_t *interval = json_object_get(best, "interval");
-    assert_true(json_number_value(json_array_get(interval, 0)) < 800);
-    assert_true(json_number_value(json_array_get(interval, 1)) > 800);
-    assert_int_equal(json_array_size(json_object_get(report, "criteria")), 2);
-    assert_int_equal(json_array_size(json_object_get(report, "ties")), 1);
-    assert_int_equal(json_array_size(json_object_get(report, "trials")), 25);
-    assert_int_equal(json_array_size(json_object_get(report, "machines")), 1);
-    assert_int_equal(json_array_size(json_object_get(report, "failures")), 1);
-    const json_t *trial = json_array_get(json_object_get(report, "trials"), 0);
-    const json_t *measured = json_object_get(trial, "measured");
-    assert_true(number_at(json_array_get(measured, 0), "error") == 0.99);
-    assert_true(number_at(json_array_get(measured, 1), "value") == 0.49);
-    assert_true(json_is_null(json_object_get(json_array_get(measured, 1), "error")));
-    /* Latencies are all the same, so only the fastest is in front by its mean. */
-    const json_t *front = json_object_get(report, "pareto");
-    assert_true(json_array_size(front) >= 1);
-    size_t in_front = 0, f;
-    const json_t *point;
-    json_array_foreach(front, f, point) in_front +=
-        json_is_true(json_object_get(point, "in_front"));
-    assert_int_equal(in_front, 1);
-    json_decref(report);
 }
 
 /* A page takes what is not its own as text. */
@@ -478,7 +364,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_report),
         cmocka_unit_test(csv),
-        cmocka_unit_test(json),
         cmocka_unit_test(page),
         cmocka_unit_test(what_can_go_wrong),
         cmocka_unit_test(little),

@@ -14,7 +14,7 @@
 #include "tools/common/options.h"
 
 static const char report_usage[] =
-    "usage: spex report FILE.db [--json | --csv FILE] [PICTURE…]\n"
+    "usage: spex report FILE.db [--json [--no-trials] | --csv FILE] [PICTURE…]\n"
     "       spex report A.db B.db [--json]\n"
     "\n"
     "The best configuration with its 95 % interval and those that are as good, the worst, what "
@@ -23,6 +23,7 @@ static const char report_usage[] =
     "stores: whether they can be compared, and what changed from A to B.\n"
     "\n"
     "  --json               the same as one JSON object, with every trial\n"
+    "  --no-trials          JSON without the trials\n"
     "  --csv FILE           a table with a row for each trial (RFC 4180); \"-\": on standard "
     "output\n"
     "  --html FILE          a page with all of it\n"
@@ -52,6 +53,7 @@ static int report_parse(int argc, char **argv, struct request *request) {
     bool json = false;
     const struct spex_option known[] = {
         {"json", .flag = &json},
+        {"no-trials", .flag = &options->without_trials},
         {"csv", .text = &request->csv},
         {"html", .text = &options->html},
         {"heatmap", .text = &options->heatmap},
@@ -72,6 +74,8 @@ static int report_parse(int argc, char **argv, struct request *request) {
     options->other = operands.list[1];
     if ((options->heatmap_x || options->heatmap_y) && !options->heatmap && !options->html)
         return spex_complain(SPEX_EXIT_USAGE, "report: --x and --y are for --heatmap or --html");
+    if (options->without_trials && !json)
+        return spex_complain(SPEX_EXIT_USAGE, "report: --no-trials is for --json");
     if (json && request->csv && strcmp(request->csv, "-") == 0)
         return spex_complain(SPEX_EXIT_USAGE,
                              "report: either --json or --csv - was expected on standard output");

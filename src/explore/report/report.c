@@ -66,7 +66,7 @@ static int report_write(const struct spex_report_options *options, const struct 
                         struct spex_error *error) {
     int err = options->text ? report_write_text(study, options->text, error) : 0;
     if (!err && options->json)
-        err = spex_report_json(study, options->json, error);
+        err = spex_report_json(study, !options->without_trials, options->json, error);
     if (!err && options->csv)
         err = spex_report_csv(study, options->csv, error);
     err = err ? err : report_draw_pictures(options, study, error);

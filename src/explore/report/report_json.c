@@ -3,6 +3,7 @@
  * keep their meaning, and new ones may be added. NaN becomes null, since JSON has no NaN. */
 #include <math.h>
 
+#include "explore/findings/heat_map.h"
 #include "explore/report/json_parts.h"
 #include "explore/report/report.h"
 #include "explore/report/report_usage.h"
@@ -131,6 +132,56 @@ static json_t *effects_json(const struct spex_study *study) {
                      "interactions", pairs);
 }
 
+static json_t *axis_json(const struct spex_bins *bins) {
+    json_t *values = json_array();
+    char text[64];
+    for (size_t b = 0; b < bins->count; b++) {
+        spex_bin_text(bins, b, text, sizeof(text));
+        json_array_append_new(values, spex_json_text(text));
+    }
+    return json_pack("{s:s, s:s, s:o}", "parameter", bins->parameter->name, "unit",
+                     bins->parameter->unit, "values", values);
+}
+
+/* [x, y, mean] of each place that has a configuration with a result. */
+static json_t *panel_json(const struct spex_heat_map *map, size_t panel) {
+    char title[1024];
+    json_t *cells = json_array();
+    for (size_t y = 0; y < map->y_bins.count; y++)
+        for (size_t x = 0; x < map->x_bins.count; x++) {
+            const struct spex_group *group = spex_heat_map_at(map, panel, y, x);
+            if (group)
+                json_array_append_new(cells, json_pack("[I, I, o]", (json_int_t)x, (json_int_t)y,
+                                                       spex_json_number(group->criteria[0].mean)));
+        }
+    size_t x, y;
+    json_t *best = spex_heat_map_best(map, panel, &y, &x)
+                       ? json_pack("[I, I]", (json_int_t)x, (json_int_t)y)
+                       : json_null();
+    spex_heat_map_title(map, panel, title, sizeof(title));
+    return json_pack("{s:o, s:o, s:o}", "title", spex_json_text(title), "cells", cells, "best",
+                     best);
+}
+
+/* null where there is no result, or one parameter alone. */
+static json_t *heat_map_json(const struct spex_study *study) {
+    struct spex_heat_map map;
+    struct spex_error ignored;
+    if (study->findings.best == SPEX_RANKING_NONE || study->file->space.parameter_count < 2)
+        return json_null();
+    json_t *panels = NULL;
+    if (spex_heat_map_init(&map, study, &ignored) == 0) {
+        panels = json_array();
+        for (size_t panel = 0; panel < map.columns * map.rows; panel++)
+            json_array_append_new(panels, panel_json(&map, panel));
+    }
+    json_t *json = panels ? json_pack("{s:o, s:o, s:o}", "x", axis_json(&map.x_bins), "y",
+                                      axis_json(&map.y_bins), "panels", panels)
+                          : json_null();
+    spex_heat_map_free(&map);
+    return json;
+}
+
 /* The points where the best value changed, and the last one. */
 static json_t *convergence_json(const struct spex_study *study) {
     const struct spex_best_so_far *path = study->findings.convergence;
@@ -191,6 +242,7 @@ static void set_findings(const struct spex_study *study, json_t *report) {
     json_object_set_new(report, "ties", groups_json(study, findings->tied, findings->tied_count));
     json_object_set_new(report, "pareto", front_json(study));
     json_object_set_new(report, "effects", effects_json(study));
+    json_object_set_new(report, "heat_map", heat_map_json(study));
     json_object_set_new(report, "convergence", convergence_json(study));
     json_object_set_new(report, "failures", failures_json(findings));
     json_object_set_new(report, "machines",
@@ -204,26 +256,32 @@ static json_t *program_json(const char *text) {
 }
 
 /* The program is stored as a JSON array and becomes one again. NULL: out of memory. */
-static json_t *report_json(const struct spex_study *study) {
+static json_t *report_json(const struct spex_study *study, bool with_trials) {
     const struct spex_space *space = &study->file->space;
-    json_t *trials = json_array();
     json_t *report = json_pack(
         "{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "space", space->name, "policy",
         spex_store_policy(study->store), "program", program_json(spex_store_program(study->store)),
         "objective", spex_json_criterion(space->criteria), "best",
         group_json(study, study->findings.best), "worst", group_json(study, study->findings.worst),
         "best_by_threads", threads_json(study), "threads_knee", knee_json(study));
-    if (!report) {
-        json_decref(trials);
+    if (!report)
         return NULL;
-    }
     set_findings(study, report);
+    json_object_set_new(report, "trials_finished", json_integer((json_int_t)study->trials.count));
+    json_object_set_new(report, "trials_failed", json_integer((json_int_t)study->findings.failed));
+    json_object_set_new(report, "seconds", spex_json_number(study->findings.seconds));
+    json_object_set_new(report, "running",
+                        json_boolean(spex_store_is_written(spex_store_path(study->store))));
+    if (!with_trials)
+        return report;
+    json_t *trials = json_array();
     for (size_t t = 0; t < study->trials.count; t++)
         json_array_append_new(trials, trial_json(space, &study->trials.items[t]));
     json_object_set_new(report, "trials", trials);
     return report;
 }
 
-int spex_report_json(const struct spex_study *study, FILE *out, struct spex_error *error) {
-    return spex_json_write(report_json(study), out, error);
+int spex_report_json(const struct spex_study *study, bool with_trials, FILE *out,
+                     struct spex_error *error) {
+    return spex_json_write(report_json(study, with_trials), out, error);
 }

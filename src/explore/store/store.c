@@ -266,6 +266,10 @@ const char *spex_store_space(const struct spex_store *store) {
     return store->space;
 }
 
+const char *spex_store_path(const struct spex_store *store) {
+    return store->path;
+}
+
 const char *spex_store_policy(const struct spex_store *store) {
     return store->policy;
 }

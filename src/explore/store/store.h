@@ -19,6 +19,8 @@
 #ifndef SPEX_EXPLORE_STORE_STORE_H
 #define SPEX_EXPLORE_STORE_STORE_H
 
+#include <stdbool.h>
+
 #include <spex/policy.h>
 
 #include "explore/space/space.h"
@@ -56,8 +58,12 @@ int spex_store_directory(struct spex_store *store, char **directory, struct spex
 int spex_store_set_directory(struct spex_store *store, const char *directory,
                              struct spex_error *error);
 
-/* The space's XML, the policy's name, and the program with its arguments as JSON, which may have
+/* Whether an exploration writes to this store now. */
+bool spex_store_is_written(const char *path);
+
+/* Where it is, the space's XML, the policy's name, and the program with its arguments as JSON, which may have
  * control characters when somebody else has written the store. Valid until the store is closed. */
+const char *spex_store_path(const struct spex_store *store);
 const char *spex_store_space(const struct spex_store *store);
 const char *spex_store_policy(const struct spex_store *store);
 const char *spex_store_program(const struct spex_store *store);

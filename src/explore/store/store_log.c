@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
+#include "explore/store/store.h"
 
 /* Longest wait for the lock; and tries, 10 ms apart, to see a store whole. */
 #define LOCK_SECONDS 2
@@ -67,6 +68,16 @@ static int files_check(const struct spex_store *store, struct spex_error *error)
     err = err ? err : not_other_than_file(journal, error);
     free(journal);
     return err;
+}
+
+/* A writer that comes meanwhile tries again: see flock_soon. For readers that have read all: closing
+ * the descriptor releases the locks that SQLite has on the file. */
+bool spex_store_is_written(const char *path) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    if (fd >= 0)
+        close(fd);
+    return is;
 }
 
 /* Waits up to 10 s for another process's transaction. */

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Reports as JSON, with the trials and without. */
+#include "report_stores.h"
+
+static void json(void **state) {
+    (void)state;
+    make_whole("trials.db", two, 2);
+    struct spex_report_options options = report_of("trials.db");
+    json_t *report = json_of(&options);
+    const json_t *best = json_object_get(report, "best");
+    assert_true(fabs(number_at(best, "objective") - 800) < 1e-9);
+    assert_true(fabs(number_at(best, "low") - 792) < 1e-9);
+    const json_t *interval = json_object_get(best, "interval");
+    assert_true(json_number_value(json_array_get(interval, 0)) < 800);
+    assert_true(json_number_value(json_array_get(interval, 1)) > 800);
+    assert_int_equal(json_array_size(json_object_get(report, "criteria")), 2);
+    assert_int_equal(json_array_size(json_object_get(report, "ties")), 1);
+    assert_int_equal(json_array_size(json_object_get(report, "trials")), 25);
+    assert_int_equal(json_array_size(json_object_get(report, "machines")), 1);
+    assert_int_equal(json_array_size(json_object_get(report, "failures")), 1);
+    const json_t *trial = json_array_get(json_object_get(report, "trials"), 0);
+    const json_t *measured = json_object_get(trial, "measured");
+    assert_true(number_at(json_array_get(measured, 0), "error") == 0.99);
+    assert_true(number_at(json_array_get(measured, 1), "value") == 0.49);
+    assert_true(json_is_null(json_object_get(json_array_get(measured, 1), "error")));
+    /* Latencies are all the same, so only the fastest is in front by its mean. */
+    const json_t *front = json_object_get(report, "pareto");
+    assert_true(json_array_size(front) >= 1);
+    size_t in_front = 0, f;
+    const json_t *point;
+    json_array_foreach(front, f, point) in_front +=
+        json_is_true(json_object_get(point, "in_front"));
+    assert_int_equal(in_front, 1);
+    json_decref(report);
+}
+
+/* The heat map's places and means are those of the trials; its title and ring those of a single
+ * panel. */
+static void json_without_trials(void **state) {
+    (void)state;
+    make_whole("trials.db", two, 2);
+    struct spex_report_options options = report_of("trials.db");
+    options.without_trials = true;
+    json_t *report = json_of(&options);
+    assert_null(json_object_get(report, "trials"));
+    assert_true(number_at(report, "trials_finished") == 25);
+    assert_true(number_at(report, "trials_failed") == 1);
+    assert_true(json_is_false(json_object_get(report, "running")));
+    const json_t *map = json_object_get(report, "heat_map"), *x = json_object_get(map, "x");
+    assert_string_equal(json_string_value(json_object_get(x, "parameter")), "a");
+    assert_int_equal(json_array_size(json_object_get(x, "values")), 3);
+    assert_int_equal(json_array_size(json_object_get(map, "panels")), 1);
+    const json_t *panel = json_array_get(json_object_get(map, "panels"), 0);
+    const json_t *cells = json_object_get(panel, "cells");
+    assert_int_equal(json_array_size(cells), 6);
+    size_t c;
+    const json_t *cell;
+    json_array_foreach(cells, c, cell) {
+        double a = json_number_value(json_array_get(cell, 0));
+        double mode = json_number_value(json_array_get(cell, 1));
+        assert_true(fabs(json_number_value(json_array_get(cell, 2)) -
+                         100 * pow(2, a) * (mode ? 2 : 1)) < 1e-9);
+    }
+    const json_t *best = json_object_get(panel, "best");
+    assert_true(json_number_value(json_array_get(best, 0)) == 2);
+    assert_true(json_number_value(json_array_get(best, 1)) == 1);
+    json_decref(report);
+    /* As long as an exploration has the store. */
+    struct making making;
+    begin(&making, "trials.db", two);
+    report = json_of(&options);
+    assert_true(json_is_true(json_object_get(report, "running")));
+    json_decref(report);
+    end(&making);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json),
+        cmocka_unit_test(json_without_trials),
+    };
+    return cmocka_run_group_tests_name("report_json", tests, scratch_enter, scratch_leave);
+}
