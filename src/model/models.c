@@ -37,6 +37,7 @@ void spex_models_free(struct spex_models *models) {
         for (size_t p = 0; p < SPEX_MODEL_PARAMETERS_MAX; p++)
             free(models->items[k].names[p]);
         free(models->items[k].path);
+        free(models->items[k].points);
     }
     free(models->items);
     *models = (struct spex_models){.count = 0};

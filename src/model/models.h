@@ -10,6 +10,17 @@
 #include "model/model.h"
 #include "text/error.h"
 
+/* Points that are kept of a kernel. */
+enum { SPEX_MODEL_POINTS = 64 };
+
+/* What was measured with these values of the parameters. */
+struct spex_model_point {
+    double values[SPEX_MODEL_PARAMETERS_MAX];
+    /* The median. */
+    double seconds;
+    double executions;
+};
+
 struct spex_kernel_model {
     /* Names of the kernels from the outermost on: "main/sort". */
     char *path;
@@ -22,6 +33,9 @@ struct spex_kernel_model {
     double low[SPEX_MODEL_PARAMETERS_MAX];
     double high[SPEX_MODEL_PARAMETERS_MAX];
     struct spex_model model;
+    /* Some of what it was trained with, for people to see. */
+    struct spex_model_point *points;
+    size_t point_count;
 };
 
 struct spex_models {

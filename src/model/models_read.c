@@ -25,6 +25,8 @@ struct reading {
     struct spex_error *error;
     char *line;
     size_t size;
+    /* Of the format. */
+    size_t version;
     /* Number of the line, from 1. */
     unsigned long number;
     /* The rest of the line, behind what has been read. */
@@ -186,6 +188,29 @@ static int read_model(struct reading *reading, struct spex_model *model) {
     return err;
 }
 
+static int read_point(struct reading *reading, size_t parameters, struct spex_model_point *point) {
+    int err = line_expect(reading, "point");
+    err = err ? err : line_take_number(reading, 0, &point->seconds);
+    err = err ? err : line_take_number(reading, 0, &point->executions);
+    for (size_t p = 0; p < parameters && !err; p++)
+        err = line_take_number(reading, 0, &point->values[p]);
+    return err ? err : line_take_end(reading);
+}
+
+static int read_points(struct reading *reading, struct spex_kernel_model *kernel) {
+    size_t count = 0;
+    int err = read_count(reading, "points", SPEX_MODEL_POINTS, &count);
+    if (err || !count)
+        return err;
+    kernel->points = calloc(count, sizeof(*kernel->points));
+    if (!kernel->points)
+        return spex_fail(reading->error, -ENOMEM, "out of memory");
+    while (!err && kernel->point_count < count)
+        err = read_point(reading, kernel->model.parameter_count,
+                         &kernel->points[kernel->point_count++]);
+    return err;
+}
+
 /* Reads one kernel. Paths must ascend strictly, since they are searched by bisection. */
 static int read_kernel(struct reading *reading, struct spex_models *models) {
     struct spex_kernel_model *kernel;
@@ -203,7 +228,8 @@ static int read_kernel(struct reading *reading, struct spex_models *models) {
     err = err ? err : read_count(reading, "parameters", SPEX_MODEL_PARAMETERS_MAX, &parameters);
     for (size_t p = 0; p < parameters && !err; p++)
         err = read_parameter(reading, kernel, p);
-    return err ? err : read_model(reading, &kernel->model);
+    err = err ? err : read_model(reading, &kernel->model);
+    return err || reading->version < 2 ? err : read_points(reading, kernel);
 }
 
 /* The last line holds the number of kernels, so that a truncated file is an error. */
@@ -241,12 +267,11 @@ static int read_kernels(struct reading *reading, struct spex_models *models) {
 static int models_read(struct spex_models *models, FILE *in, const char *name,
                        struct spex_error *error) {
     struct reading reading = {.in = in, .name = name, .error = error};
-    size_t version = 0;
     *models = (struct spex_models){.count = 0};
     int err = line_expect(&reading, "spex-models");
-    err = err ? err : line_take_count(&reading, UINT32_MAX, &version);
-    if (!err && (version != 1 || *reading.rest))
-        err = line_error(&reading, "version 1, which is what this spex reads,");
+    err = err ? err : line_take_count(&reading, UINT32_MAX, &reading.version);
+    if (!err && (reading.version < 1 || reading.version > 2 || *reading.rest))
+        err = line_error(&reading, "version 1 or 2, which is what this spex reads,");
     err = err ? err : read_kernels(&reading, models);
     free(reading.line);
     return err;

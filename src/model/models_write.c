@@ -3,6 +3,7 @@
 #include "model/models.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 /* 17 digits give back the same double when they are read. */
 #define NUMBER "%.17g"
@@ -30,9 +31,29 @@ static void write_model(const struct spex_model *model, FILE *out) {
     }
 }
 
+static void write_points(const struct spex_kernel_model *kernel, FILE *out) {
+    fprintf(out, "points %zu\n", kernel->point_count);
+    for (size_t i = 0; i < kernel->point_count; i++) {
+        const struct spex_model_point *point = &kernel->points[i];
+        fprintf(out, "point " NUMBER " " NUMBER, point->seconds, point->executions);
+        for (size_t p = 0; p < kernel->model.parameter_count; p++)
+            fprintf(out, " " NUMBER, point->values[p]);
+        fputc('\n', out);
+    }
+}
+
+/* Earlier releases read files without points. */
+static bool have_points(const struct spex_models *models) {
+    for (size_t k = 0; k < models->count; k++)
+        if (models->items[k].point_count)
+            return true;
+    return false;
+}
+
 /* Errors of single writes stay in `out`, and are asked for once at the end. */
 int spex_models_write(const struct spex_models *models, FILE *out) {
-    fprintf(out, "spex-models 1\n");
+    bool points = have_points(models);
+    fprintf(out, "spex-models %d\n", points ? 2 : 1);
     for (size_t k = 0; k < models->count; k++) {
         const struct spex_kernel_model *kernel = &models->items[k];
         fprintf(out, "kernel %s\n", kernel->path);
@@ -43,6 +64,8 @@ int spex_models_write(const struct spex_models *models, FILE *out) {
             fprintf(out, "parameter " NUMBER " " NUMBER " %s\n", kernel->low[p], kernel->high[p],
                     kernel->names[p]);
         write_model(&kernel->model, out);
+        if (points)
+            write_points(kernel, out);
     }
     fprintf(out, "end %zu\n", models->count);
     return ferror(out) ? -EIO : 0;

@@ -65,7 +65,11 @@ static const char with_a_term[] =
 static const char without[] =
     "spex-models 1\nkernel a\nexecutions 1\nleast 0\nparameters 0\nclass unknown\nadjusted-r2 -1\n"
     "spread 0 0 0\nconstant 5 0\nterms 0\ncovariance 0\nend 1\n";
-static const char *const seeds[] = {with_a_term, "spex-models 1\nend 0\n", without};
+static const char with_points[] =
+    "spex-models 2\nkernel a\nexecutions 1\nleast 0\nparameters 1\nparameter 1 9 n\nclass unknown\n"
+    "adjusted-r2 -1\nspread 0 0 0\nconstant 5 0\nterms 0\ncovariance 0\npoints 2\npoint 1e-06 3 1\n"
+    "point 2e-06 4 9\nend 1\n";
+static const char *const seeds[] = {with_a_term, with_points, "spex-models 1\nend 0\n", without};
 
 size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
     return fuzz_text_seed(seeds, sizeof(seeds) / sizeof(seeds[0]), number, data, room);

@@ -50,6 +50,15 @@ static void fill(struct spex_models *models, uint64_t seed, size_t count) {
             kernel->high[p] = kernel->low[p] + (double)p;
         }
         kernel->model = any_model(&seed, parameters);
+        kernel->point_count = count % 2 ? random_below(&seed, SPEX_MODEL_POINTS + 1) : 0;
+        kernel->points = calloc(kernel->point_count + 1, sizeof(*kernel->points));
+        assert_non_null(kernel->points);
+        for (size_t i = 0; i < kernel->point_count; i++) {
+            kernel->points[i].seconds = (double)random_below(&seed, 1000) / 7e9;
+            kernel->points[i].executions = (double)random_below(&seed, 1000);
+            for (size_t p = 0; p < parameters; p++)
+                kernel->points[i].values[p] = (double)random_below(&seed, 1000) / 3;
+        }
     }
 }
 
@@ -84,6 +93,12 @@ static void what_is_written_is_read(void **state) {
         assert_int_equal(read.count, count);
         char *again = written(&read);
         assert_string_equal(again, text);
+        for (size_t k = 0; k < count; k++) {
+            assert_int_equal(read.items[k].point_count, models.items[k].point_count);
+            assert_true(!read.items[k].point_count ||
+                        memcmp(read.items[k].points, models.items[k].points,
+                               read.items[k].point_count * sizeof(*read.items[k].points)) == 0);
+        }
         for (size_t k = 0; k < count; k++)
             assert_memory_equal(&read.items[k].model, &models.items[k].model,
                                 sizeof(struct spex_model));
@@ -108,7 +123,7 @@ static void models_are_found_by_their_path(void **state) {
 static void a_part_is_no_file(void **state) {
     struct spex_models models, read;
     (void)state;
-    fill(&models, 3, 4);
+    fill(&models, 3, 5);
     char *text = written(&models);
     for (size_t length = 1; length < strlen(text) - 1; length++) {
         struct spex_error why = {""};
@@ -123,14 +138,20 @@ static void a_part_is_no_file(void **state) {
 #define FIRST            "spex-models 1\n"
 #define UP_TO_PARAMETERS FIRST "kernel main\nexecutions 3\nleast 1e-6\n"
 #define UP_TO_CLASS      UP_TO_PARAMETERS "parameters 1\nparameter 1 10 n\n"
-#define UP_TO_TERMS      UP_TO_CLASS "class linear\nadjusted-r2 0.99\nspread 1 2 3\nconstant 0 0\n"
+#define LINEAR           "class linear\nadjusted-r2 0.99\nspread 1 2 3\nconstant 0 0\n"
+#define UP_TO_TERMS      UP_TO_CLASS LINEAR
+#define UP_TO_POINTS                                                                               \
+    "spex-models 2\nkernel main\nexecutions 3\nleast 1e-6\nparameters 1\nparameter 1 10 "          \
+    "n\n" LINEAR "terms 0\ncovariance 0\n"
 
 static const struct {
     const char *text;
     const char *expected;
 } mistakes[] = {
     {"PNG\n", "line 1: \"spex-models …\" was expected"},
-    {"spex-models 2\nend 0\n", "line 1: version 1, which is what this spex reads, was expected"},
+    {"spex-models 3\nend 0\n",
+     "line 1: version 1 or 2, which is what this spex reads, was expected"},
+    {"spex-models 0\nend 0\n", "line 1: version 1 or 2"},
     {"spex-models\nend 0\n", "line 1: a number of 0 or more was expected"},
     {FIRST "end 1\n", "line 2: the number of kernels before it was expected"},
     {FIRST "end 0\nkernel x\n", "line 3: nothing behind the end was expected"},
@@ -154,6 +175,12 @@ static const struct {
     {UP_TO_TERMS "terms 1\nterm 1 1 37:0\n", "line 12: a smaller whole number was expected"},
     {UP_TO_TERMS "terms 1\nterm 1 1 12:3\n", "line 12: a smaller whole number was expected"},
     {UP_TO_TERMS "terms 1\nterm 1 1 12:1 0:0\n", "line 12: the end of the line was expected"},
+    {UP_TO_POINTS "end 1\n", "line 13: \"points …\" was expected"},
+    {UP_TO_POINTS "points 65\n", "line 13: a smaller whole number was expected"},
+    {UP_TO_POINTS "points 1\nend 1\n", "line 14: \"point …\" was expected"},
+    {UP_TO_POINTS "points 1\npoint 1 1\n", "line 14: a number of 0 or more was expected"},
+    {UP_TO_POINTS "points 1\npoint 1 1 1 1\n", "line 14: the end of the line was expected"},
+    {UP_TO_POINTS "points 1\npoint -1 1 1\n", "line 14: a number of 0 or more was expected"},
     {UP_TO_TERMS "terms 0\ncovariance\n", "line 12: a number was expected"},
     {UP_TO_TERMS "terms 0\ncovariance 0\nkernel main\n", "line 13: a path behind the one before"},
     {UP_TO_TERMS "terms 0\ncovariance 0\nkernel a\n", "line 13: a path behind the one before"},

@@ -64,8 +64,13 @@ class Trains(unittest.TestCase):
         self.assertEqual({rows[name][0] for name in rows if name != "kernel"}, {"50"})
         with open(self.models, encoding="utf-8") as file:
             text = file.read()
-        self.assertTrue(text.startswith("spex-models 1\nkernel report\nexecutions 50\n"), text)
+        self.assertTrue(text.startswith("spex-models 2\nkernel report\nexecutions 50\n"), text)
         self.assertTrue(text.endswith("\nend 5\n"), text)
+        points = re.findall(r"^points (\d+)\n((?:point .*\n)*)", text, re.MULTILINE)
+        self.assertEqual(len(points), 5)
+        for count, lines in points:
+            self.assertEqual(lines.count("\n"), int(count))
+            self.assertEqual(sum(float(line.split()[2]) for line in lines.splitlines()), 50)
         self.assertIn("parameter 500 8000 rows\n", text)
         self.assertIn("parameter 125 2000 keys\n", text)
         self.assertEqual(sorted(os.listdir(self.folder)), ["models", "plan.xml"])
@@ -155,6 +160,14 @@ class Trains(unittest.TestCase):
         # Nothing takes as long as so many samples.
         shown = json.loads(self.show(self.models, "--json", "-n", "1000000").stdout)
         self.assertEqual((shown["switching_points"], {model["group"] for model in shown["models"]}), (0, {None}))
+        sort = json.loads(self.show(self.models, "--json", "--curves").stdout)["models"][-1]
+        self.assertEqual(sort["parameters"], [{"name": "rows", "low": 500, "high": 8000}])
+        self.assertEqual({point["values"][0] for point in sort["points"]}, {500, 1000, 2000, 4000, 8000})
+        (curve,) = sort["curves"]
+        self.assertTrue(curve["logarithmic"])
+        self.assertEqual((curve["places"][0][0], curve["places"][-1][0]), (500, 8000))
+        for _, seconds, low, high in curve["places"]:
+            self.assertTrue(0 <= low <= seconds and (high is None or high >= seconds), (low, seconds, high))
         # A file of another user's.
         with open(self.models, "rb") as file:
             text = file.read().replace(b"report/find", b"report/f\xc2\x9b\xff")
@@ -184,6 +197,7 @@ class Trains(unittest.TestCase):
         for arguments, status, message in (
                 ([], 2, "one file of models was expected"),
                 ([self.plan(), "-n", "none"], 2, "models: -n none: a number of 0.01 to 1000000 was expected"),
+                ([self.path("nothing"), "--curves"], 2, "--curves is for --json"),
                 ([self.path("nothing")], 1, "No such file"),
                 ([KERNELS], 1, "line 1: text was expected"),
                 ([self.plan()], 1, "line 1: \"spex-models …\" was expected")):

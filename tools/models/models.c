@@ -6,24 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "explore/picture/picture.h"
-#include "explore/report/json_parts.h"
 #include "kernels/sampling_plan.h"
 #include "model/training/groups.h"
 #include "profile/columns.h"
 #include "text/printable.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
-#include "tools/common/json.h"
 #include "tools/common/models_file.h"
 #include "tools/common/options.h"
 #include "tools/common/process_argument.h"
 #include "tools/models/models_graph.h"
+#include "tools/models/models_json.h"
 
 static const char models_usage[] =
-    "usage: spex models MODELS [-n SAMPLES] [--json] [--graph FILE]\n"
+    "usage: spex models MODELS [-n SAMPLES] [--json [--curves]] [--graph FILE]\n"
     "\n"
     "How many of a program's kernels are of which class, and where sampling frequencies have to\n"
     "be switched: once for kernels that are called in one place and whose times grow alike.\n"
@@ -33,6 +30,9 @@ static const char models_usage[] =
     "                too short for that go by the frequency of the kernel around them; the\n"
     "                default is 10\n"
     "  --json        the same as JSON, with the models\n"
+    "  --curves      of --json: the times that each model tells over its parameters, and the "
+    "points\n"
+    "                that it was trained with\n"
     "  --graph FILE  draw the loop call graph with its classes and groups: SVG, or PNG where FILE\n"
     "                ends in .png; needs dot, of Graphviz\n";
 
@@ -45,6 +45,7 @@ struct request {
     const char *graph;
     double samples;
     bool json;
+    bool curves;
 };
 
 /* An exit status. */
@@ -55,41 +56,30 @@ static int models_parse(int argc, char **argv, struct request *request) {
          .read = spex_samples_parse,
          .error = "a number of " SPEX_SAMPLES_RANGE " was expected"},
         {"json", .flag = &request->json},
+        {"curves", .flag = &request->curves},
         {"graph", .text = &request->graph},
         {.name = NULL},
     };
     struct spex_operands operands;
     int status = spex_options_take(&models_syntax, known, argc, argv, &operands);
     request->path = status ? NULL : operands.list[0];
+    if (!status && request->curves && !request->json)
+        return spex_complain(SPEX_EXIT_USAGE, "models: --curves is for --json");
     return status;
-}
-
-/* The classes in the order of the table. */
-static const enum spex_model_class shown_classes[] = {SPEX_MODEL_CONSTANT, SPEX_MODEL_LOGARITHMIC,
-                                                      SPEX_MODEL_LINEAR, SPEX_MODEL_POLYNOMIAL,
-                                                      SPEX_MODEL_UNKNOWN};
-enum { CLASSES = sizeof(shown_classes) / sizeof(shown_classes[0]) };
-
-/* How many of the models are of this class. */
-static size_t count_class(const struct spex_models *models, enum spex_model_class class) {
-    size_t count = 0;
-    for (size_t k = 0; k < models->count; k++)
-        count += models->items[k].model.class == class;
-    return count;
 }
 
 /* A table as table 1 of ADLER: the kernels of each class, and the points where frequencies are
  * switched. */
 static void print_counts(const struct spex_models *models, const struct spex_groups *groups) {
-    const char *headings[CLASSES + 2] = {"kernels"};
+    const char *headings[SPEX_MODELS_CLASSES + 2] = {"kernels"};
     struct spex_columns columns;
-    for (size_t c = 0; c < CLASSES; c++)
-        headings[c + 1] = spex_model_class_name(shown_classes[c]);
-    headings[CLASSES + 1] = "switching points";
-    spex_columns_init(&columns, headings, CLASSES + 2, 0);
+    for (size_t c = 0; c < SPEX_MODELS_CLASSES; c++)
+        headings[c + 1] = spex_model_class_name(spex_models_classes[c]);
+    headings[SPEX_MODELS_CLASSES + 1] = "switching points";
+    spex_columns_init(&columns, headings, SPEX_MODELS_CLASSES + 2, 0);
     spex_columns_add(&columns, "%zu", models->count);
-    for (size_t c = 0; c < CLASSES; c++)
-        spex_columns_add(&columns, "%zu", count_class(models, shown_classes[c]));
+    for (size_t c = 0; c < SPEX_MODELS_CLASSES; c++)
+        spex_columns_add(&columns, "%zu", spex_models_count(models, spex_models_classes[c]));
     spex_columns_add(&columns, "%zu", groups->count);
     spex_columns_print(&columns, stdout);
 }
@@ -117,34 +107,6 @@ static void print_kernels(const struct spex_models *models, const struct spex_gr
     spex_columns_print(&columns, stdout);
 }
 
-/* Groups are numbered from 1 for users. */
-static json_t *kernel_json(const struct spex_kernel_model *kernel, size_t group) {
-    char text[1024];
-    spex_model_text(&kernel->model, (const char *const *)kernel->names, text, sizeof(text));
-    return json_pack("{s:o, s:s, s:f, s:f, s:f, s:o, s:o}", "path", spex_json_text(kernel->path),
-                     "class", spex_model_class_name(kernel->model.class), "adjusted_r2",
-                     kernel->model.adjusted_r2, "executions", kernel->executions, "least_seconds",
-                     kernel->least_seconds, "model", spex_json_text(text), "group",
-                     group == SPEX_GROUP_NONE ? json_null() : json_integer((json_int_t)group + 1));
-}
-
-/* A list that is shorter than the models means that memory was short. */
-static int print_json(const struct spex_models *models, const struct spex_groups *groups) {
-    json_t *kernels = json_array(), *counts = json_object();
-    for (size_t k = 0; k < models->count; k++)
-        json_array_append_new(kernels, kernel_json(&models->items[k], groups->of[k]));
-    for (size_t c = 0; c < CLASSES; c++)
-        json_object_set_new(counts, spex_model_class_name(shown_classes[c]),
-                            json_integer((json_int_t)count_class(models, shown_classes[c])));
-    json_t *all =
-        json_pack("{s:I, s:o, s:I, s:o}", "kernels", (json_int_t)models->count, "classes", counts,
-                  "switching_points", (json_int_t)groups->count, "models", kernels);
-    bool complete = all && json_array_size(kernels) == models->count;
-    if (spex_json_print(spex_json_unless(!complete, all), stdout) != 0)
-        return spex_complain(SPEX_EXIT_FAILED, "the models cannot be written as JSON");
-    return SPEX_EXIT_OK;
-}
-
 /* Draws by dot, in a process of its own. An exit status. */
 static int draw_graph(const char *path, const struct spex_models *models,
                       const struct spex_groups *groups) {
@@ -165,7 +127,7 @@ static int show_models(const struct request *request, const struct spex_models *
     if (spex_groups_make(&groups, models, request->samples * SPEX_LOOKS_SHORTEST_SECONDS) != 0)
         return spex_complain(SPEX_EXIT_FAILED, "out of memory");
     if (request->json) {
-        status = print_json(models, &groups);
+        status = spex_models_print_json(models, &groups, request->curves);
     } else {
         print_counts(models, &groups);
         putchar('\n');

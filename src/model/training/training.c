@@ -12,6 +12,7 @@
 
 #include "base/splitmix.h"
 #include "model/fit/fit.h"
+#include "model/fit/points.h"
 
 /* Slots of the hash table: twice the number of points, so that searches are short. */
 enum { SLOTS = 2 * SPEX_TRAINING_POINTS };
@@ -318,6 +319,29 @@ static void kernel_ranges(const struct spex_trained *kernel, struct spex_kernel_
     }
 }
 
+static double median(const double *times, size_t count) {
+    double sorted[SPEX_TRAINING_ROWS];
+    memcpy(sorted, times, count * sizeof(*times));
+    qsort(sorted, count, sizeof(*sorted), spex_ascending);
+    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+}
+
+/* Every point, or as many as are kept with the same number of others between them. */
+static int kernel_points(const struct spex_trained *kernel, struct spex_kernel_model *out) {
+    size_t count = kernel->count < SPEX_MODEL_POINTS ? kernel->count : SPEX_MODEL_POINTS;
+    out->points = calloc(count, sizeof(*out->points));
+    if (!out->points)
+        return -ENOMEM;
+    out->point_count = count;
+    for (size_t i = 0; i < count; i++) {
+        const struct point *point = &kernel->points[i * kernel->count / count];
+        memcpy(out->points[i].values, point->values, sizeof(point->values));
+        out->points[i].seconds = median(point->times, point_rows(point));
+        out->points[i].executions = point->weight;
+    }
+    return 0;
+}
+
 /* Fits the model of a kernel that has at least one point. */
 static int kernel_fit(const struct spex_trained *kernel, struct spex_kernel_model *out) {
     struct spex_measurements measured;
@@ -335,7 +359,7 @@ static int kernel_fit(const struct spex_trained *kernel, struct spex_kernel_mode
     out->executions = kernel->executions;
     out->least_seconds = kernel->least_seconds;
     kernel_ranges(kernel, out);
-    return 0;
+    return kernel_points(kernel, out);
 }
 
 /* Models come in the order of kernels, by path, as a file of models has them. */
