@@ -81,7 +81,10 @@ class Page(Server):
         return {row[0]: row[1:] for row in rows}
 
     def wait_for_row(self, name, condition):
-        return self.wait(lambda: name in self.rows() and condition(self.rows()[name]))
+        def is_so():
+            rows = self.rows()
+            return name in rows and condition(rows[name])
+        return self.wait(is_so)
 
     def button(self, label):
         return self.browser.find_element(By.CSS_SELECTOR, 'button[aria-label="%s"]' % label)

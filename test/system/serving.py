@@ -28,9 +28,9 @@ class Server(Programs):
 
     def serve(self, *arguments, whom=NAME):
         """Starts the server, and takes its address from the line that it prints."""
-        self.server = subprocess.Popen([self.spex, "serve", "--listen", "127.0.0.1:0", whom, *arguments],
+        self.server = subprocess.Popen([self.spex, "serve", "--listen", "127.0.0.1:0", *([whom] if whom else []), *arguments],
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                       env=self.environment())
+                                       env=self.environment(TMPDIR=self.dir))
         self.addCleanup(self.end)
         self.url = self.server.stdout.readline().strip()
         self.assertRegex(self.url, r"^https?://127\.0\.0\.1:\d+/$")

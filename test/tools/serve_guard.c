@@ -11,7 +11,8 @@
 
 static unsigned asked(const char *host, const char *origin, const char *authorization) {
     const struct spex_guard guard = {.host = "spex.example"};
-    const struct spex_guard_headers headers = {host, origin, authorization};
+    const struct spex_guard_headers headers = {
+        .host = host, .origin = origin, .authorization = authorization};
     const char *why = "";
     unsigned status = spex_guard_check(&guard, &headers, false, &why);
     assert_true(!status == !*why);
@@ -75,7 +76,7 @@ static void pages_of_other_servers_are_refused(void **state) {
 
 static unsigned with_token(const char *authorization, bool changes) {
     const struct spex_guard guard = {.token = "0123456789abcdef"};
-    const struct spex_guard_headers headers = {"localhost", NULL, authorization};
+    const struct spex_guard_headers headers = {.host = "localhost", .authorization = authorization};
     const char *why;
     return spex_guard_check(&guard, &headers, changes, &why);
 }
@@ -107,20 +108,36 @@ static void the_page_needs_no_token(void **state) {
     const struct {
         struct spex_guard_headers headers;
         unsigned status;
-    } cases[] = {{{"localhost", NULL, NULL}, 0},
-                 {{"localhost", "http://localhost", "Bearer wrong"}, 0},
-                 {{NULL, NULL, NULL}, 400},
-                 {{"evil.example", NULL, NULL}, 421},
-                 {{"localhost", "http://evil.example", NULL}, 403}};
+    } cases[] = {{{.host = "localhost"}, 0},
+                 {{"localhost", "http://localhost", "Bearer wrong", "cross-site"}, 0},
+                 {{.host = NULL}, 400},
+                 {{.host = "evil.example"}, 421},
+                 {{.host = "localhost", .origin = "http://evil.example"}, 403}};
     const char *why;
     for (size_t c = 0; c < COUNT_OF(cases); c++)
         assert_int_equal(spex_guard_check_open(&guard, &cases[c].headers, &why), cases[c].status);
 }
 
+/* A picture or a link of another site's page: it names no origin. */
+static void other_sites_are_refused_by_their_browsers_word(void **state) {
+    (void)state;
+    const struct spex_guard guard = {.token = NULL};
+    const struct {
+        const char *site;
+        unsigned status;
+    } cases[] = {{"same-origin", 0}, {"none", 0},         {NULL, 0},
+                 {"same-site", 403}, {"cross-site", 403}, {"", 403}};
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        const struct spex_guard_headers headers = {.host = "localhost", .site = cases[c].site};
+        const char *why;
+        assert_int_equal(spex_guard_check(&guard, &headers, false, &why), cases[c].status);
+    }
+}
+
 static void without_a_token_nothing_changes(void **state) {
     (void)state;
     const struct spex_guard guard = {.token = NULL};
-    const struct spex_guard_headers headers = {"localhost", NULL, "Bearer "};
+    const struct spex_guard_headers headers = {.host = "localhost", .authorization = "Bearer "};
     const char *why;
     assert_int_equal(spex_guard_check(&guard, &headers, true, &why), 403);
 }
@@ -189,6 +206,7 @@ int main(void) {
         cmocka_unit_test(pages_of_other_servers_are_refused),
         cmocka_unit_test(the_token_is_whole_and_in_its_header),
         cmocka_unit_test(the_page_needs_no_token),
+        cmocka_unit_test(other_sites_are_refused_by_their_browsers_word),
         cmocka_unit_test(without_a_token_nothing_changes),
         cmocka_unit_test_setup(a_request_that_never_ends_is_dropped, begin_pace),
         cmocka_unit_test_setup(an_answer_has_more_time_and_the_next_request_its_own, begin_pace),

@@ -3,6 +3,7 @@
 #include "tools/serve/http.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "text/number.h"
@@ -72,4 +73,17 @@ enum MHD_Result spex_http_refuse(struct spex_request *request, unsigned status, 
     return spex_http_send(
         request, status, "text/plain; charset=utf-8",
         MHD_create_response_from_buffer((size_t)bytes, text, MHD_RESPMEM_MUST_COPY));
+}
+
+enum MHD_Result spex_http_json(struct spex_request *request, unsigned status, json_t *json) {
+    char *text = json ? json_dumps(json, SPEX_HTTP_JSON) : NULL;
+    json_decref(json);
+    return spex_http_answer(request, status, "application/json", text, text ? strlen(text) : 0);
+}
+
+enum MHD_Result spex_http_wait(struct spex_request *request) {
+    request->next = request->server->waiting;
+    request->server->waiting = request;
+    MHD_suspend_connection(request->connection);
+    return MHD_YES;
 }

@@ -14,12 +14,6 @@
 #include "tools/list/live_list.h"
 #include "tools/serve/events.h"
 
-enum MHD_Result spex_api_answer(struct spex_request *request, unsigned status, json_t *json) {
-    char *text = json ? json_dumps(json, SPEX_API_JSON) : NULL;
-    json_decref(json);
-    return spex_http_answer(request, status, "application/json", text, text ? strlen(text) : 0);
-}
-
 static json_t *process_json(const struct spex_program_process *process) {
     const struct spex_sums *sums = &process->sums;
     return json_pack("{s:I, s:b, s:f, s:I, s:I, s:f, s:f}", "pid",
@@ -46,11 +40,12 @@ json_t *spex_api_programs_json(struct spex_server *server) {
     int err = !list;
     for (size_t p = 0; !err && p < programs->program_count; p++)
         err = json_array_append_new(list, program_json(programs, programs->programs[p]));
-    return spex_json_unless(err,
-                            json_pack("{s:o, s:b, s:I, s:I}", "programs", list, "can_change",
-                                      server->guard.token != NULL, "processes_left_out",
-                                      (json_int_t)programs->processes_left_out, "programs_left_out",
-                                      (json_int_t)spex_programs_left_out(programs)));
+    return spex_json_unless(
+        err, json_pack("{s:o, s:b, s:b, s:o, s:I, s:I}", "programs", list, "follows",
+                       programs->wanted != NULL, "can_change", server->guard.token != NULL, "shown",
+                       spex_shown_json(&server->shown), "processes_left_out",
+                       (json_int_t)programs->processes_left_out, "programs_left_out",
+                       (json_int_t)spex_programs_left_out(programs)));
 }
 
 /* Times of an interval: ten buckets for each power of ten, of which those are told that are not
@@ -129,7 +124,7 @@ json_t *spex_api_interval_json(const struct spex_program_process *process) {
 }
 
 enum MHD_Result spex_api_programs(struct spex_request *request) {
-    return spex_api_answer(request, MHD_HTTP_OK, spex_api_programs_json(request->server));
+    return spex_http_json(request, MHD_HTTP_OK, spex_api_programs_json(request->server));
 }
 
 /* While the request waits for the round, the report is kept for it. */
@@ -146,5 +141,5 @@ enum MHD_Result spex_api_probes(struct spex_request *request) {
     json_t *json = figures_json(process, &process->latest);
     json_t *sites = spex_live_list_json(&process->latest);
     int err = !json || !sites || json_object_set_new(json, "sites", sites);
-    return spex_api_answer(request, MHD_HTTP_OK, spex_json_unless(err, json));
+    return spex_http_json(request, MHD_HTTP_OK, spex_json_unless(err, json));
 }

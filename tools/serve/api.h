@@ -3,20 +3,13 @@
 #ifndef SPEX_TOOLS_SERVE_API_H
 #define SPEX_TOOLS_SERVE_API_H
 
-#include "text/quantity.h"
 #include "tools/common/json.h"
 #include "tools/serve/http.h"
-
-/* How JSON is written: on one line. */
-#define SPEX_API_JSON (JSON_COMPACT | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS))
 
 /* New references, or NULL where memory is short. Of an interval also where there is none yet: it
  * lies between two reports. */
 json_t *spex_api_programs_json(struct spex_server *server);
 json_t *spex_api_interval_json(const struct spex_program_process *process);
-
-/* Answers with JSON, which is released. */
-enum MHD_Result spex_api_answer(struct spex_request *request, unsigned status, json_t *json);
 
 /* For the routes. */
 enum MHD_Result spex_api_programs(struct spex_request *request);

@@ -88,7 +88,7 @@ static void write_event(FILE *out, const char *name, json_t *json) {
     if (!json)
         return;
     fprintf(out, "event: %s\ndata: ", name);
-    json_dumpf(json, out, SPEX_API_JSON);
+    json_dumpf(json, out, SPEX_HTTP_JSON);
     fputs("\n\n", out);
     json_decref(json);
 }
@@ -123,7 +123,7 @@ static void hand_out(struct spex_server *server) {
     }
 }
 
-static bool anybody(const struct spex_events *events) {
+bool spex_events_anybody(const struct spex_events *events) {
     for (size_t c = 0; c < SPEX_EVENTS_CLIENTS; c++)
         if (events->clients[c].connection)
             return true;
@@ -132,7 +132,7 @@ static bool anybody(const struct spex_events *events) {
 
 uint64_t spex_events_run(struct spex_server *server, uint64_t now_ns) {
     struct spex_events *events = &server->events;
-    if (!anybody(events))
+    if (!spex_events_anybody(events))
         return UINT64_MAX;
     if (!events->asked && now_ns >= events->due_ns) {
         spex_programs_ask(&server->programs, now_ns);

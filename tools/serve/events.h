@@ -39,6 +39,9 @@ struct spex_events {
 /* Whether a client watches the process. */
 bool spex_events_watch(const struct spex_events *events, pid_t process);
 
+/* Whether anybody has events. */
+bool spex_events_anybody(const struct spex_events *events);
+
 /* Does what is due. Returns when that will be; UINT64_MAX: nobody watches. */
 uint64_t spex_events_run(struct spex_server *server, uint64_t now_ns);
 

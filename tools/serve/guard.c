@@ -94,6 +94,9 @@ unsigned spex_guard_check(const struct spex_guard *guard, const struct spex_guar
     unsigned status = spex_guard_check_open(guard, headers, why);
     if (status)
         return status;
+    if (headers->site && strcmp(headers->site, "same-origin") != 0 &&
+        strcmp(headers->site, "none") != 0)
+        return refuse(403, why, "the request comes from a page of another server");
     if (changes && !guard->token)
         return refuse(403, why, "this server changes nothing: it was started without --token-file");
     if (guard->token && !has_token(guard->token, headers->authorization))

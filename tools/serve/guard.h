@@ -17,6 +17,9 @@ struct spex_guard {
 /* Headers of a request; NULL: it has none such. */
 struct spex_guard_headers {
     const char *host, *origin, *authorization;
+    /* By which a browser tells where a request comes from that names no origin, as that of a
+     * picture. */
+    const char *site;
 };
 
 /* `changes`: the request is to change something. 0, or the HTTP status of the refusal with the

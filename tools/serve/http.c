@@ -75,6 +75,11 @@ static const struct spex_route routes[] = {
     {"/api/programs", false, SPEX_ROUTE_SUMS, spex_api_programs, false},
     {"/api/probes", false, SPEX_ROUTE_REPORT, spex_api_probes, false},
     {"/api/events", false, SPEX_ROUTE_NOTHING, spex_api_events, false},
+    {"/api/exploration", false, SPEX_ROUTE_NOTHING, spex_shown_exploration, false},
+    {"/api/models", false, SPEX_ROUTE_NOTHING, spex_shown_models, false},
+    {"/api/anomalies", false, SPEX_ROUTE_NOTHING, spex_shown_anomalies, false},
+    {"/api/traces", false, SPEX_ROUTE_NOTHING, spex_shown_traces, false},
+    {"/api/trace", false, SPEX_ROUTE_NOTHING, spex_download_answer, false},
     {"/api/set", true, SPEX_ROUTE_NOTHING, spex_switch_answer, false},
 };
 static const struct spex_route page_route = {"", false, SPEX_ROUTE_NOTHING, answer_page, true};
@@ -140,7 +145,8 @@ static unsigned check(struct spex_request *request, const char *method, const ch
     const struct spex_guard_headers headers = {.host = the_header(connection, "Host"),
                                                .origin = has_origin && !origin ? "" : origin,
                                                .authorization =
-                                                   the_header(connection, "Authorization")};
+                                                   the_header(connection, "Authorization"),
+                                               .site = the_header(connection, "Sec-Fetch-Site")};
     const struct spex_guard *guard = &request->server->guard;
     unsigned status =
         request->route && request->route->open
@@ -210,12 +216,6 @@ static bool needs_round(struct spex_request *request) {
     return request->rounds++ < most && spex_programs_ask(programs, now_ns());
 }
 
-static void wait_for_round(struct spex_request *request) {
-    request->next = request->server->waiting;
-    request->server->waiting = request;
-    MHD_suspend_connection(request->connection);
-}
-
 enum MHD_Result spex_http_handle(void *user, struct MHD_Connection *connection, const char *url,
                                  const char *method, const char *version, const char *data,
                                  size_t *data_bytes, void **place) {
@@ -233,10 +233,7 @@ enum MHD_Result spex_http_handle(void *user, struct MHD_Connection *connection, 
         spex_http_note_answer(connection);
     if (request->route->needs == SPEX_ROUTE_REPORT)
         request->watched = spex_http_process(connection);
-    if (!needs_round(request))
-        return request->route->answer(request);
-    wait_for_round(request);
-    return MHD_YES;
+    return needs_round(request) ? spex_http_wait(request) : request->route->answer(request);
 }
 
 /* Leaves the list of those that wait. */
@@ -260,6 +257,8 @@ void spex_http_completed(void *user, struct MHD_Connection *connection, void **p
         forget(server, *place);
     if (*place && server->by.request == *place)
         spex_switch_end(&server->by);
+    if (*place)
+        spex_download_forget(server, *place);
     free(*place);
     *place = NULL;
 }

@@ -3,7 +3,12 @@
 #ifndef SPEX_TOOLS_SERVE_HTTP_H
 #define SPEX_TOOLS_SERVE_HTTP_H
 
+#include "text/quantity.h"
+#include "tools/common/json.h"
 #include "tools/serve/server.h"
+
+/* How JSON is written: on one line. */
+#define SPEX_HTTP_JSON (JSON_COMPACT | JSON_REAL_PRECISION(SPEX_PLAIN_DIGITS))
 
 /* The longest body of a request: a selection of probes with what stands around it. */
 enum { SPEX_HTTP_BODY_BYTES = 20 * 1024 };
@@ -69,6 +74,12 @@ void spex_http_note_answer(struct MHD_Connection *connection);
 /* Answers with a text, which was allocated and is freed; NULL: there was no memory for it. */
 enum MHD_Result spex_http_answer(struct spex_request *request, unsigned status, const char *type,
                                  char *text, size_t bytes);
+
+/* Answers with JSON, which is released. */
+enum MHD_Result spex_http_json(struct spex_request *request, unsigned status, json_t *json);
+
+/* The request waits: it is answered anew when there is something new. */
+enum MHD_Result spex_http_wait(struct spex_request *request);
 
 /* Answers with a line that says why the request is refused. */
 enum MHD_Result spex_http_refuse(struct spex_request *request, unsigned status, const char *why);

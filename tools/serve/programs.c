@@ -147,7 +147,7 @@ static enum spex_process_look is_to_be_tried(void *user, pid_t process) {
 
 void spex_programs_look(struct spex_programs *programs, uint64_t now_ns) {
     pid_t *found;
-    if (now_ns < programs->look_ns)
+    if (!programs->wanted || now_ns < programs->look_ns)
         return;
     bool all = now_ns >= programs->all_ns;
     if (all)
@@ -208,7 +208,8 @@ uint64_t spex_programs_wait(const struct spex_programs *programs, struct pollfd 
     for (size_t p = 0; p < programs->process_count; p++)
         fds[p] = (struct pollfd){.fd = programs->processes[p]->caller.socket, .events = POLLIN};
     uint64_t round = programs->round_ns ? programs->round_ns : UINT64_MAX;
-    return round < programs->look_ns ? round : programs->look_ns;
+    uint64_t look = programs->wanted ? programs->look_ns : UINT64_MAX;
+    return round < look ? round : look;
 }
 
 size_t spex_programs_left_out(const struct spex_programs *programs) {

@@ -45,6 +45,7 @@ struct spex_program {
 };
 
 struct spex_programs {
+    /* NULL: no programs are followed. */
     const struct spex_wanted *wanted;
     /* Probes of all programs that get series. */
     size_t probes_max;

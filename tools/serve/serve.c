@@ -7,20 +7,32 @@
 
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
+#include "tools/common/models_file.h"
 #include "tools/common/options.h"
 #include "tools/common/stop_signals.h"
 #include "tools/serve/server.h"
 
 static const char serve_usage[] =
-    "usage: spex serve [PID… | NAME… | --all] [--listen ADDRESS:PORT] [--token-file FILE]\n"
+    "usage: spex serve [PID… | NAME… | --all] [--store FILE.db] [--trace DIR] [--model MODELS]\n"
+    "                  [--listen ADDRESS:PORT] [--token-file FILE]\n"
     "                  [--cert FILE --key FILE | --behind-proxy] [--host NAME]\n"
     "                  [--max-probes COUNT]\n"
     "\n"
     "Tells over HTTP what the probes of running programs have measured, for Prometheus and\n"
     "others at /metrics, and as a page for people at /: of these processes, of programs of these\n"
-    "names, or of all that spex can control. It runs until a signal ends it.\n"
+    "names, or of all that spex can control. The page also shows an exploration, models, and\n"
+    "recorded traces. It runs until a signal ends it.\n"
     "\n"
     "  --all                  all programs, as without PID and NAME\n"
+    "  --store FILE.db        the exploration of this store, which may still run; no programs, "
+    "unless\n"
+    "                         they are named or --all is given\n"
+    "  --trace DIR            the traces in this folder, to be downloaded in other formats; the "
+    "same\n"
+    "                         holds for programs\n"
+    "  --model MODELS         the models of this file; programs are watched for executions that "
+    "take\n"
+    "                         longer than they say, as by spex watch\n"
     "  --listen ADDRESS:PORT  where to listen; the default is 127.0.0.1:9797, which this machine\n"
     "                         alone can reach; a port of 0 is chosen by the system\n"
     "  --token-file FILE      who asks must send the token that this file holds\n"
@@ -41,12 +53,25 @@ struct request {
     struct spex_server_settings settings;
     struct spex_wanted wanted;
     bool all;
+    /* Programs are followed. */
+    bool follows;
     unsigned long probes_max;
 };
+
+/* A file that cannot be read is told before there is a server. */
+static int models_check(const char *path) {
+    struct spex_models models = {.count = 0};
+    int status = path ? spex_models_file_read(path, &models) : SPEX_EXIT_OK;
+    spex_models_free(&models);
+    return status;
+}
 
 static int serve_parse(int argc, char **argv, struct request *request) {
     const struct spex_option known[] = {
         {.name = "all", .flag = &request->all},
+        {.name = "store", .text = &request->settings.shown.store},
+        {.name = "trace", .text = &request->settings.shown.traces},
+        {.name = "model", .text = &request->settings.shown.models},
         {.name = "listen", .text = &request->settings.listen},
         {.name = "token-file", .text = &request->settings.token_file},
         {.name = "cert", .text = &request->settings.cert_file},
@@ -67,7 +92,10 @@ static int serve_parse(int argc, char **argv, struct request *request) {
         return spex_complain(SPEX_EXIT_USAGE, "serve: --all was expected without \"%s\"",
                              operands.list[0]);
     request->wanted = (struct spex_wanted){operands.list, (size_t)operands.count};
-    return spex_wanted_check("serve", &request->wanted);
+    request->follows = request->all || operands.count ||
+                       !(request->settings.shown.store || request->settings.shown.traces);
+    status = models_check(request->settings.shown.models);
+    return status ? status : spex_wanted_check("serve", &request->wanted);
 }
 
 /* The line tells scripts where the server listens when a port was chosen. */
@@ -87,8 +115,9 @@ int spex_command_serve(int argc, char **argv) {
     int status = serve_parse(argc, argv, &request);
     if (status)
         return status;
-    struct spex_server server = {
-        .programs = {.wanted = &request.wanted, .probes_max = request.probes_max}};
+    struct spex_server server = {.programs = {.wanted = request.follows ? &request.wanted : NULL,
+                                              .probes_max = request.probes_max},
+                                 .shown = {.traces = -1}};
     int err = spex_server_open(&server, &request.settings, &error);
     if (err) {
         spex_server_close(&server);

@@ -203,7 +203,8 @@ int spex_server_open(struct spex_server *server, const struct spex_server_settin
     server->guard.host = settings->host;
     server->programs.is_watched = is_watched;
     server->programs.user = server;
-    err = check_reach(settings, where->ai_addr, error);
+    err = spex_shown_open(&server->shown, &settings->shown, error);
+    err = err ? err : check_reach(settings, where->ai_addr, error);
     err = err ? err : files_read(server, settings, error);
     int fd = err ? err : socket_open(server, where, settings->listen, error);
     freeaddrinfo(where);
@@ -214,10 +215,12 @@ void spex_server_close(struct spex_server *server) {
     if (server->daemon) {
         spex_http_resume(server);
         spex_events_stop(&server->events);
+        spex_downloads_stop(server);
         if (server->by.request && server->by.request->suspended)
             MHD_resume_connection(server->by.request->connection);
         MHD_stop_daemon(server->daemon);
     }
+    spex_shown_close(&server->shown);
     spex_programs_close(&server->programs);
     free(server->token);
     free(server->cert);
@@ -245,9 +248,9 @@ static int wait_ms(struct spex_server *server, uint64_t due_ns) {
     return wait;
 }
 
-/* The descriptors that are polled: of signals and of the daemon, then one for each process, and one
- * for each that is being switched. */
-enum { STOP, DAEMON, PROCESSES };
+/* The descriptors that are polled: of signals, of the daemon and of other commands, then one for each
+ * process, and one for each that is being switched. */
+enum { STOP, DAEMON, CHILDREN, PROCESSES = CHILDREN + SPEX_CHILDREN_FDS };
 
 static uint64_t earlier(uint64_t one, uint64_t other) {
     return one < other ? one : other;
@@ -260,6 +263,8 @@ static uint64_t prepare(struct spex_server *server, struct pollfd *fds, nfds_t *
     spex_programs_look(programs, now);
     uint64_t due_ns = spex_events_run(server, now);
     due_ns = earlier(due_ns, spex_pace_drop(&server->pace, now, drop));
+    due_ns = earlier(due_ns, spex_shown_run(server, spex_events_anybody(&server->events), now));
+    due_ns = earlier(due_ns, spex_children_wait(&server->shown.children, fds + CHILDREN));
     due_ns = earlier(due_ns, spex_programs_wait(programs, fds + PROCESSES));
     *count = PROCESSES + programs->process_count;
     due_ns = earlier(due_ns, spex_switch_wait(&server->by, fds + *count));
@@ -272,6 +277,7 @@ static void take(struct spex_server *server, const struct pollfd *fds) {
     uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
     spex_programs_take(&server->programs, fds + PROCESSES, now);
     spex_switch_take(&server->by, now);
+    spex_children_take(&server->shown.children, fds + CHILDREN, now);
     if (!server->programs.round_ns)
         spex_http_resume(server);
     MHD_run(server->daemon);

@@ -10,6 +10,7 @@
 #include "tools/serve/guard.h"
 #include "tools/serve/pace.h"
 #include "tools/serve/programs.h"
+#include "tools/serve/shown.h"
 #include "tools/serve/switch.h"
 
 struct spex_server_settings {
@@ -19,6 +20,7 @@ struct spex_server_settings {
     const char *token_file, *cert_file, *key_file;
     const char *host;
     bool behind_proxy;
+    struct spex_shown_settings shown;
 };
 
 struct spex_request;
@@ -30,6 +32,7 @@ struct spex_server {
     struct MHD_Daemon *daemon;
     struct spex_events events;
     struct spex_switch by;
+    struct spex_shown shown;
     /* Requests that wait for the end of a round. */
     struct spex_request *waiting;
     uint64_t refused;

@@ -189,8 +189,8 @@ static enum MHD_Result answer(struct spex_request *request) {
     int err = !list;
     for (size_t t = 0; !err && t < by->count; t++)
         err = json_array_append_new(list, target_json(&by->targets[t]));
-    return spex_api_answer(request, status_of(by),
-                           spex_json_unless(err, json_pack("{s:o}", "processes", list)));
+    return spex_http_json(request, status_of(by),
+                          spex_json_unless(err, json_pack("{s:o}", "processes", list)));
 }
 
 enum MHD_Result spex_switch_answer(struct spex_request *request) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Charts of one probe. Nothing that a program has named is written in them.
+// What charts have in common, and those of one probe. What a program has named is drawn, and never HTML.
 
 import { amount, bound, number } from "./data.js";
 
 const { echarts } = window;
 const second = 1000;
 
-const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+export const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 const timeOfDay = new Intl.DateTimeFormat([], { timeStyle: "medium", hourCycle: "h23" });
 export const clock = time => timeOfDay.format(time);
@@ -22,10 +22,10 @@ export function chart(id, draw) {
 }
 
 // What all charts have in common. Tooltips are drawn: they are no HTML.
-function common() {
+export function common() {
   const text = { color: style("--quiet"), fontSize: 12 };
   const axis = { axisLabel: text, axisLine: { lineStyle: { color: style("--line") } }, nameTextStyle: text,
-    splitLine: { lineStyle: { color: style("--line"), opacity: 0.5 } } };
+    nameGap: 30, splitLine: { lineStyle: { color: style("--line"), opacity: 0.5 } } };
   const tooltip = { renderMode: "richText", confine: true, backgroundColor: style("--part"),
     borderColor: style("--line"), textStyle: { color: style("--text"), fontSize: 13 } };
   return { text, axis, base: { animation: false, tooltip, grid: { left: 64, right: 16, top: 32, bottom: 28 } } };

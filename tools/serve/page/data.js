@@ -36,6 +36,17 @@ export async function probesOf(process) {
   return (await ask(`/api/probes?process=${process}`)).json();
 }
 
+export async function told(name) {
+  return (await ask(`/api/${name}`)).json();
+}
+
+// A trace in a format: the file's name, its contents, and what of it could not be read.
+export async function traceAs(name, format) {
+  const answer = await ask(`/api/trace?${new URLSearchParams({ name, format })}`);
+  const [, file] = /filename="([^"]*)"/.exec(answer.headers.get("Content-Disposition")) ?? [null, "trace"];
+  return { file, contents: await answer.blob(), problem: answer.headers.get("Spex-Problem") };
+}
+
 // Tells for each process what has come of it.
 export async function switchProbes(order) {
   const headers = { "Content-Type": "application/json" };
@@ -76,6 +87,7 @@ function scaled(value, steps, space) {
 export const number = value => scaled(value, prefixes, " ");
 export const seconds = value => (value === 0 ? "0 s" : scaled(value, units, " "));
 export const amount = (value, unit) => (unit === "s" ? seconds(value) : number(value));
+export const bytes = value => `${number(value)}${value >= 1000 ? "B" : " B"}`;
 export const percent = share =>
   Number.isFinite(share) ? `${Number((100 * share).toPrecision(share < 0.1 ? 2 : 3))} %` : "–";
 

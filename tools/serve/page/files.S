@@ -14,6 +14,10 @@ spex_page_\name\()_end:
     page_file main, "page.js"
     page_file data, "data.js"
     page_file charts, "charts.js"
+    page_file elements, "elements.js"
+    page_file beside, "beside.js"
+    page_file exploration, "exploration.js"
+    page_file models, "models.js"
     page_file icon, "icon.svg"
     page_file echarts, "echarts.min.js.gz"
 

@@ -12,6 +12,10 @@ PAGE_FILE(style);
 PAGE_FILE(main);
 PAGE_FILE(data);
 PAGE_FILE(charts);
+PAGE_FILE(elements);
+PAGE_FILE(beside);
+PAGE_FILE(exploration);
+PAGE_FILE(models);
 PAGE_FILE(icon);
 PAGE_FILE(echarts);
 
@@ -26,6 +30,10 @@ static const struct spex_page_file files[] = {
     {"/page.js", SCRIPT, BYTES(main), false},
     {"/data.js", SCRIPT, BYTES(data), false},
     {"/charts.js", SCRIPT, BYTES(charts), false},
+    {"/elements.js", SCRIPT, BYTES(elements), false},
+    {"/beside.js", SCRIPT, BYTES(beside), false},
+    {"/exploration.js", SCRIPT, BYTES(exploration), false},
+    {"/models.js", SCRIPT, BYTES(models), false},
     {"/icon.svg", "image/svg+xml", BYTES(icon), false},
     {"/echarts.js", SCRIPT, BYTES(echarts), true},
 };

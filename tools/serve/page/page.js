@@ -4,26 +4,16 @@
 
 import * as data from "./data.js";
 import * as charts from "./charts.js";
+import { byId, element, say, tile, withInterval } from "./elements.js";
+import * as beside from "./beside.js";
 
 const { amount, number, percent, range, seconds } = data;
 const keptPoints = 120, tableRows = 30, retryMost = 5000, refreshAfter = 5000;
-const byId = id => document.getElementById(id);
 
 // Of the process that is followed: its probes by key, and what was told last.
 const shown = { process: 0, program: "", programs: [], probes: new Map(), providers: new Set(), ordered: false,
   charted: "", lost: 0, known: 0, sitesOn: -1, canChange: false, interval: null };
 let stop = new AbortController();
-
-function element(name, text, attributes = {}) {
-  const made = document.createElement(name);
-  made.textContent = text;
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
-}
-
-function say(where, text) {
-  if (where.textContent !== text) where.textContent = text;
-}
 
 function sayState(text, live = false) {
   say(byId("state"), text);
@@ -129,6 +119,9 @@ function takeInterval(interval) {
 function takePrograms(told) {
   shown.programs = told.programs.filter(program => program.processes.length);
   shown.canChange = told.can_change;
+  beside.take(told.shown);
+  byId("followed").hidden = !told.follows;
+  if (!told.follows) return showNoProgram();
   listProcesses();
   const process = shown.programs.flatMap(program => program.processes).find(({ pid }) => pid === shown.process);
   if (!process) return followAnother();
@@ -137,20 +130,20 @@ function takePrograms(told) {
   sayState(process.answers ? "Live" : "The process does not answer", process.answers);
 }
 
+function showNoProgram() {
+  byId("token-form").hidden = true;
+  sayState("Live", true);
+}
+
 // A worker that was replaced is followed by another one of its program.
 function followAnother() {
   const program = shown.programs.find(({ name }) => name === shown.program) ?? shown.programs[0];
+  byId("token-form").hidden = true;
   if (program) return choose(program.processes[0].pid);
   sayState(shown.process ? "The process has ended; waiting for another one" : "Waiting for a program", false);
 }
 
 // Drawing
-
-function tile(name, value, note) {
-  const made = element("div", "");
-  made.append(element("dt", name), element("dd", value), ...(note ? [element("dd", note, { class: "note" })] : []));
-  return made;
-}
 
 function renderTiles({ figures, budget, budget_seconds, budget_spent, selection, leased, lease_seconds }) {
   const probes = [...shown.probes.values()], on = probes.filter(probe => probe.on).length;
@@ -180,12 +173,6 @@ function makeRow(key) {
   row.append(head, last, state, type, ...rest);
   sight.observe(row);
   return { seen: true, row, name, type, state, figures: rest.slice(0, 5), why: rest[5], button };
-}
-
-function withInterval(cell, text, interval) {
-  if (cell.dataset.text === text + interval) return;
-  cell.dataset.text = text + interval;
-  cell.replaceChildren(text, ...(interval ? [element("span", interval, { class: "note" })] : []));
 }
 
 function renderFigures(probe, cells) {
@@ -279,6 +266,7 @@ function chooseCharted() {
 }
 
 function render() {
+  if (!shown.process) return;
   byId("token-form").hidden = true;
   byId("probes").hidden = byId("now").hidden = false;
   byId("fixed").hidden = shown.canChange;
@@ -331,7 +319,8 @@ function turn(probe) {
 function askForToken() {
   sayState("The server wants a token");
   byId("token-form").hidden = false;
-  for (const id of ["now", "probes", "charts"]) byId(id).hidden = true;
+  for (const section of document.querySelectorAll("main section")) section.hidden = true;
+  beside.forget();
   byId("token").focus();
 }
 
@@ -358,6 +347,7 @@ async function connect() {
       if (signal.aborted) return;
       if (error.status === 401) return askForToken();
       sayState(error.status ? `${error.message}; trying again` : "The server cannot be reached; trying again");
+      beside.forget();
     }
     await new Promise(done => setTimeout(done, wait));
   }
@@ -373,8 +363,8 @@ byId("token-form").addEventListener("submit", event => {
 byId("process").addEventListener("change", event => choose(Number(event.target.value)));
 byId("all-off").addEventListener("click", () => send("off", ""));
 byId("filter").addEventListener("input", render);
-document.querySelector("details").addEventListener("toggle", render);
+document.querySelector("#charts details").addEventListener("toggle", render);
 document.addEventListener("visibilitychange", render);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", render);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { render(); beside.redraw(); });
 data.takeToken();
 connect();
