@@ -5,6 +5,7 @@
     serve_metrics.py SPEX LIVE SOURCE_ROOT
 """
 
+import bisect
 import json
 import os
 import re
@@ -16,6 +17,7 @@ import sys
 import time
 import unittest
 import urllib.error
+import urllib.parse
 import urllib.request
 
 from running import Programs
@@ -162,23 +164,45 @@ class Metrics(Server):
         self.addCleanup(process.kill)
         return process, port
 
-    def test_prometheus_stores_exemplars(self):
-        program = self.start(environment=self.environment(SPEX_PROBES="*"))
-        self.serve()
-        self.wait_for("spex_probe_duration_seconds_count", lambda values: values.get(QUERY, 0) > 0)
-        process, port = self.prometheus()
-        url = "http://127.0.0.1:%d/api/v1/query_exemplars?query=spex_probe_duration_seconds_bucket&start=%d&end=%d" % (
-            port, self.began - 60, self.began + 3600)
+    def ask_prometheus(self, process, port, path, **query):
+        """What its API tells, once it tells something."""
+        url = "http://127.0.0.1:%d/api/v1/%s?%s" % (port, path, urllib.parse.urlencode(query))
         data = None
         while not data:
             self.assertIsNone(process.poll(), "prometheus has ended")
             try:
                 with urllib.request.urlopen(url) as answer:
                     data = json.load(answer)["data"]
+                    data = data["result"] if "result" in data else data
             except (urllib.error.URLError, ConnectionError):
                 continue
+        return data
+
+    def test_prometheus_stores_exemplars(self):
+        program = self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.serve()
+        self.wait_for("spex_probe_duration_seconds_count", lambda values: values.get(QUERY, 0) > 0)
+        data = self.ask_prometheus(*self.prometheus(), "query_exemplars", query="spex_probe_duration_seconds_bucket",
+                                   start=self.began - 60, end=self.began + 3600)
         labels = [one["labels"]["pid"] for series in data for one in series["exemplars"]]
         self.assertEqual(set(labels), {str(program.pid)})
+
+    def test_quantiles_of_promql_are_within_a_bucket(self):
+        """What the program has measured at the end, but for a few executions that are on their way."""
+        program = self.start(environment=self.environment(SPEX_PROBES="query"))
+        self.serve()
+        self.wait_for("spex_probe_duration_seconds_count", lambda values: values.get(QUERY, 0) > 1000)
+        self.set(program.pid, "off")
+        process, port = self.prometheus()
+        answer, text = self.ask("/api/probes?process=%d" % program.pid)
+        self.assertEqual(answer.status, 200, text)
+        (own,) = [probe["values"][0] for probe in json.loads(text)["figures"]["probes"] if probe["name"] == "query"]
+        bounds = sorted({float(dict(labels)["le"]) for labels in self.values("spex_probe_duration_seconds_bucket")})
+        for share, name in (0.5, "p50"), (0.9, "p90"), (0.99, "p99"):
+            (found,) = self.ask_prometheus(process, port, "query", query=(
+                'histogram_quantile(%g, sum by (le) (spex_probe_duration_seconds_bucket{probe="query"}))' % share))
+            places = [bisect.bisect_left(bounds, value) for value in (own[name], float(found["value"][1]))]
+            self.assertLessEqual(abs(places[0] - places[1]), 1, (name, own[name], found))
 
 
 class Examples(Server):

@@ -5,10 +5,16 @@
     serve_page_shown.py SPEX LIVE SUBJECT STALLED RECORDED
 """
 
+import gzip
+import http.server
+import json
 import os
 import shutil
 import sys
+import threading
+import time
 import unittest
+import urllib.request
 
 import serve_page
 import serve_shown
@@ -113,6 +119,99 @@ class Beside(Page):
         self.serve("--store", self.path("t.db"), "--trace", self.path("traces"), "--listen", "127.0.0.1:%d" % self.port, whom=None)
         self.wait(lambda: len(self.rows_of("traces-table")) == 1)
         self.wait_for_state("Live")
+
+
+class Replayed(http.server.BaseHTTPRequestHandler):
+    """A server that tells in minutes what another one tells in a night: its files and answers are those of the real one."""
+
+    real = None  # asks it: path to type and contents
+    events = ()  # name and data of a second
+    count = 0
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):  # pylint: disable=arguments-differ
+        pass
+
+    def give(self, kind, contents):
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(contents)))
+        self.end_headers()
+        self.wfile.write(contents)
+
+    def do_GET(self):  # pylint: disable=invalid-name
+        if self.path.startswith("/api/events"):
+            return self.give_events()
+        if self.path.startswith("/api/anomalies"):
+            return self.give("application/json", json.dumps(self.anomalies()).encode())
+        return self.give(*self.real(self.path))
+
+    def anomalies(self):
+        """Other ones each time, as many as a server keeps."""
+        newest = Replayed.count * 256
+        return {"newest": newest, "left_out": 0, "watched": [], "events": [{
+            "event": "begins", "number": number, "anomaly": number, "pid": 1, "program": "p", "time": number, "kernel": "k" * 100,
+            "parameters": {"n": number}, "seconds": 2, "predicted_seconds": 1, "low_seconds": 0, "high_seconds": None, "executions": 1,
+            "lasted_seconds": 0, "median_ratio": 2, "cause": "c", "changes": {}} for number in range(newest - 255, newest + 1)]}
+
+    def give_events(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        try:
+            while True:
+                Replayed.count += 1
+                for name, told in self.events:
+                    if name == "programs":
+                        told = {**told, "shown": {**told["shown"], "anomalies": Replayed.count // 50, "exploration": Replayed.count // 50}}
+                    self.wfile.write(("event: %s\ndata: %s\n\n" % (name, json.dumps(told))).encode())
+                time.sleep(0.002)  # one is drawn before the next comes
+        except OSError:
+            return
+
+
+class Night(Page):
+    def heap(self):
+        self.browser.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
+        return self.browser.execute_cdp_cmd("Runtime.getHeapUsage", {})["usedSize"]
+
+    def test_memory_is_bounded(self):
+        """SPEX_NIGHT: so many seconds."""
+        night = int(os.environ.get("SPEX_NIGHT", 1500))
+        self.explore().wait()
+        program = Programs.start(self, environment=self.environment(SPEX_PROBES="*"))
+        super().serve("--store", self.path("t.db"), "--model", self.models(), whom=str(program.pid))
+
+        origin = self.url[:-1]
+
+        def real(path):
+            with urllib.request.urlopen(origin + path) as answer:
+                contents = answer.read()
+                return answer.headers["Content-Type"], gzip.decompress(contents) if contents[:2] == b"\x1f\x8b" else contents
+        Replayed.real = staticmethod(real)
+        with urllib.request.urlopen("%sapi/events?process=%d" % (self.url, program.pid)) as stream:
+            told = {}
+            while set(told) != {"programs", "interval"}:
+                name, data, _ = (stream.readline().decode() for _ in range(3))
+                told[name[7:-1]] = json.loads(data[6:])
+        told["interval"]["figures"]["records"]["lost"] = 1
+        Replayed.events, Replayed.count = tuple(told.items()), 0
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Replayed)
+        server.daemon_threads = True
+        self.addCleanup(server.server_close)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.shutdown)
+        self.url = "http://127.0.0.1:%d/" % server.server_port
+        self.open()
+        used = []
+        for seconds in night // 3, night:
+            self.wait(lambda seconds=seconds: Replayed.count > seconds)
+            used.append(self.heap())
+        rows = self.rows_of("anomalies-table")
+        self.assertEqual(len(rows), 50)
+        print("after %d s %.1f MB, after %d s %.1f MB" % (night // 3, used[0] / 1e6, night, used[1] / 1e6), file=sys.stderr)
+        self.assertLess(used[1], 1.5 * used[0] + 2e6)
 
 
 class Whole(serve_page.Shown, Page):

@@ -50,7 +50,7 @@ static int behave(const char *how, const char *path) {
         int c;
         while (file && (c = fgetc(file)) != EOF)
             putchar(c);
-        return !file;
+        return !file || fclose(file) != 0;
     }
     if (strcmp(how, "open") == 0)
         for (int fd = 3; fd < 1000; fd++)

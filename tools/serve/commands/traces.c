@@ -13,7 +13,7 @@
 #include "text/printable.h"
 
 /* Files that are looked at for one list. */
-enum { LOOKS_MAX = 20000 };
+enum { LOOKS_MAX = 5000 };
 
 static bool is_visible(const struct dirent *entry) {
     return entry->d_name[0] != '.';
