@@ -14,8 +14,6 @@
 
 #include "text/printable.h"
 
-extern char **environ;
-
 /* A command that takes longer is killed; what is still there is removed again after that time. */
 #define LONGEST_SECONDS 60.0
 #define REMOVE_SECONDS  30.0

@@ -70,7 +70,7 @@ void spex_lead_free(struct spex_lead *lead);
 
 /* Takes a report, which is empty afterwards. 0; -EEXIST: another agent has that name; -E2BIG: there
  * is no room; or -ENOMEM. */
-int spex_lead_take(struct spex_lead *lead, const char *host, struct spex_fleet_report *report,
+int spex_lead_take(struct spex_lead *lead, const char *name, struct spex_fleet_report *report,
                    double now);
 
 /* All hosts have just been heard: the master itself was cut off. */
