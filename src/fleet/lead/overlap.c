@@ -99,7 +99,7 @@ static int by_value(const void *a, const void *b) {
 }
 
 static void draw_all(struct draw *draw, struct spex_overlap *overlap) {
-    double overlaps[DRAWS_MOST], sum = 0;
+    double overlaps[DRAWS_MOST] = {0}, sum = 0;
     double steps = (double)draw->rates->fleet * (double)draw->rates->probes;
     double most = floor(STEPS_MOST / steps);
     size_t draws = most < DRAWS_LEAST ? DRAWS_LEAST : most > DRAWS_MOST ? DRAWS_MOST : (size_t)most;
