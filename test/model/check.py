@@ -3,11 +3,11 @@
 """Searches the models of the rings: the right ones to the end, which must find nothing wrong, and
 their mutants, which must all be found wrong.
 
-    check.py STAMPS [MODEL]…
+    check.py FOLDER [MODEL]…
 
 A search is exhaustive and always the same. So it is not done again while the model, its sizes, this file, spin and the
-compiler are what they were when it ended well. STAMPS is a directory with one file for each such search, named by the hash
-of all that; it holds what was found.
+compiler are what they were when it ended well. The folder `searched` in FOLDER, or in that of TEST_CACHE, has one file for each
+such search, named by the hash of all that; it holds what was found.
 """
 
 import concurrent.futures
@@ -123,7 +123,7 @@ def main():
         print('SKIP: spin is not installed')
         return 77
     failed = 0
-    stamps = pathlib.Path(sys.argv[1])
+    stamps = pathlib.Path(os.environ.get('TEST_CACHE') or sys.argv[1], 'searched')
     stamps.mkdir(parents=True, exist_ok=True)
     common = pathlib.Path(__file__).read_text(encoding='utf-8') + tools()
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Files that are read and written as a whole, or as lines: limits, links, what is no regular
  * file, full disks. */
+#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "../explore/scratch.h"
 #include "base/whole_file.h"
-#include "scratch.h"
 
 #define MIB ((size_t)1 << 20)
 
