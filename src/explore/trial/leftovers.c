@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,23 +28,37 @@
 /* Bytes of an environment that are searched. */
 #define ENVIRONMENT_BYTES (256 * 1024)
 
-/* Times that the environment of a process is read while it reads as nothing, 1 ms apart. */
+/* Times that the environment of a process is read while it reads as nothing, 1 ms apart. Those do
+ * not count in which it only waits for a processor, up to WAITS_MAX. */
 #define READINGS_MAX 20
+#define WAITS_MAX    2000
 
-/* Reads up to ENVIRONMENT_BYTES of a process's environment into `environment`. Returns how many: 0,
- * too, for a process that has ended or may not be looked at. */
-static size_t environment_read(const char *pid, char *environment) {
+/* Reads up to `size` bytes of /proc/PID/FILE. Returns how many: 0, too, for a process that has ended
+ * or may not be looked at. */
+static size_t process_read(const char *pid, const char *file, char *bytes, size_t size) {
     char path[64];
     size_t length = 0;
-    snprintf(path, sizeof(path), "/proc/%.20s/environ", pid);
+    snprintf(path, sizeof(path), "/proc/%.20s/%s", pid, file);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0;
-    for (ssize_t got; length < ENVIRONMENT_BYTES; length += (size_t)got)
-        if ((got = read(fd, environment + length, ENVIRONMENT_BYTES - length)) <= 0)
+    for (ssize_t got; length < size; length += (size_t)got)
+        if ((got = read(fd, bytes + length, size - length)) <= 0)
             break;
     close(fd);
     return length;
+}
+
+/* Returns whether the process is to run, and has not had a processor since the last call.
+ * `used_ns`: the processor time that it had used then. */
+static bool waits_for_processor(const char *pid, uint64_t *used_ns) {
+    char stat[128], times[64];
+    size_t stat_length = process_read(pid, "stat", stat, sizeof(stat) - 1);
+    size_t length = process_read(pid, "schedstat", times, sizeof(times) - 1);
+    stat[stat_length] = times[length] = '\0';
+    uint64_t before = *used_ns;
+    *used_ns = strtoull(times, NULL, 10);
+    return length > 0 && *used_ns == before && strstr(stat, ") R ");
 }
 
 /* Returns whether the process is a program: kernel threads and those that have ended have none. */
@@ -57,10 +72,13 @@ static bool has_program(const char *pid) {
  * room for ENVIRONMENT_BYTES. While a process executes another program its environment reads as
  * nothing, so one that reads as nothing is read again. */
 static bool has_variable(const char *pid, const char *variable, char *environment) {
-    size_t length = environment_read(pid, environment);
-    for (int again = 1; again < READINGS_MAX && length == 0 && has_program(pid); again++) {
+    size_t length = process_read(pid, "environ", environment, ENVIRONMENT_BYTES);
+    uint64_t used_ns = 0;
+    for (int again = 1, waits = 0; again < READINGS_MAX && length == 0 && has_program(pid);) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-        length = environment_read(pid, environment);
+        bool waited = waits_for_processor(pid, &used_ns) && ++waits < WAITS_MAX;
+        again += !waited;
+        length = process_read(pid, "environ", environment, ENVIRONMENT_BYTES);
     }
     /* Including the terminating zero byte: a longer value must not match. */
     return memmem(environment, length, variable, strlen(variable) + 1) != NULL;
