@@ -239,6 +239,7 @@ static void usage(void **state) {
         assert_true(program.usage.max_rss_bytes > 100000);
         assert_true(program.usage.minor_faults > 100);
         assert_true(program.usage.voluntary_switches > 0);
+        assert_int_equal(program.usage.io_known, access("/proc/self/io", R_OK) == 0);
         if (program.usage.io_known)
             assert_true(program.usage.written_bytes >= 3000000 &&
                         program.usage.read_bytes >= 3000000);

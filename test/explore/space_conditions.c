@@ -244,12 +244,12 @@ static void criteria(void **state) {
     (void)state;
     static const char *const texts[] = {
         "maximise throughput of q:tpt", "minimise p99.9 of q:lat", "maximise mean of s:snapshot[2]",
-        "p99 of q:lat at most 2 ms", "throughput of q:tpt at least 50/s"};
+        "throughput of q:tpt at least 50/s", "p99 of q:lat at most 2 ms"};
     struct spex_space_file *file =
         space_of("<space name='s'><parameter name='a' type='boolean'/>"
-                 "<limit probe='q:lat' metric='p99' at_most='2ms'/>"
                  "<objective probe='q:tpt' metric='throughput' goal='maximise'/>"
                  "<limit probe='q:tpt' metric='throughput' at_least='50'/>"
+                 "<limit probe='q:lat' metric='p99' at_most='2ms'/>"
                  "<objective probe='q:lat' metric='p99.9' goal='minimise'/>"
                  "<objective probe='s:snapshot' metric='mean' field='2' goal='maximise'/></space>");
     assert_int_equal(file->space.objective_count, 3);
@@ -259,7 +259,7 @@ static void criteria(void **state) {
         spex_criterion_text(&file->space.criteria[c], text, sizeof(text));
         assert_string_equal(text, texts[c]);
     }
-    close_to(file->space.criteria[3].bound, 0.002);
+    close_to(file->space.criteria[4].bound, 0.002);
     assert_string_equal(file->probes, "q:tpt,q:lat,s:snapshot");
     spex_space_free(file);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../check.h"
+#include "../children.h"
 #include "observe/causes.h"
 
 #define ALL ((1u << SPEX_USED_COUNT) - 1)
@@ -173,6 +174,11 @@ static void a_thread_has_used_what_the_kernel_says(void **state) {
     pthread_barrier_wait(&worker.step);
     spex_thread_samples_take(samples, 10);
     pthread_barrier_wait(&worker.step);
+    /* A child's faults, which stand beside the thread's own, are not the thread's. */
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    assert_int_equal(child_exit_status(child), 0);
     pthread_barrier_wait(&worker.step);
     spex_thread_samples_take(samples, 12);
     struct spex_thread_use use =
@@ -184,6 +190,9 @@ static void a_thread_has_used_what_the_kernel_says(void **state) {
     double waits = (double)(worker.after.ru_nvcsw - worker.before.ru_nvcsw) / 2;
     assert_true(use.known >> SPEX_USED_MINOR & 1);
     assert_true(faults >= PAGES / 2. && fabs(use.used[SPEX_USED_MINOR] - faults) < 10);
+    assert_true(use.known >> SPEX_USED_MAJOR & 1);
+    double read = (double)(worker.after.ru_majflt - worker.before.ru_majflt) / 2;
+    assert_true(fabs(use.used[SPEX_USED_MAJOR] - read) < 5);
     assert_true(use.known >> SPEX_USED_VOLUNTARY & 1);
     assert_true(fabs(use.used[SPEX_USED_VOLUNTARY] - waits) < 10);
     assert_true(use.used[SPEX_USED_MEMORY] >= PAGES / 4. * (double)sysconf(_SC_PAGESIZE));

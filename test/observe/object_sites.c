@@ -238,6 +238,29 @@ static void only_regular_files_are_opened(void **state) {
     close(fd);
 }
 
+/* What is in the file of a segment, and no more. */
+static void segments_end(void **state) {
+    struct spex_elf_file file;
+    char found[64];
+    (void)state;
+    int fd = spex_regular_file_open("/proc/self/exe", &why);
+    assert_int_equal(spex_elf_file_open(fd, "it", &file, &why), 0);
+    size_t loaded = 0;
+    for (size_t s = 0; s < file.segment_count; s++) {
+        const Elf64_Phdr *segment = &file.segments[s];
+        if (segment->p_type != PT_LOAD || segment->p_filesz < sizeof(found))
+            continue;
+        uint64_t end = segment->p_vaddr + segment->p_filesz;
+        assert_int_equal(spex_elf_file_at(&file, end - 4, found, sizeof(found)), 4);
+        assert_int_equal(spex_elf_file_at(&file, end - sizeof(found), found, sizeof(found)),
+                         sizeof(found));
+        loaded++;
+    }
+    assert_true(loaded > 0);
+    spex_elf_file_close(&file);
+    close(fd);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(sites_are_listed, restore, release),
@@ -251,6 +274,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(other_objects_are_refused, restore, release),
         cmocka_unit_test_setup_teardown(other_files_are_refused, restore, release),
         cmocka_unit_test(only_regular_files_are_opened),
+        cmocka_unit_test(segments_end),
     };
     assert_int_equal(argc, 2);
     FILE *file = fopen(argv[1], "rb");

@@ -2,17 +2,21 @@
 /* Descriptors that programs do not reach, numbers and texts from outside, misspelt variables,
  * quantiles, deadlines. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "../check.h"
+#include "base/clock.h"
 #include "base/deadline.h"
 #include "base/descriptor.h"
+#include "base/service_thread.h"
 #include "base/student.h"
 #include "messages.h"
 #include "text/number.h"
@@ -256,6 +260,23 @@ static void deadlines(void **state) {
     assert_in_range(spex_deadline_left_ms(soon), 0, 1);
 }
 
+/* ---- service threads ---- */
+
+static void *never_run(void *unused) {
+    return unused;
+}
+
+/* No address space has such a stack. What has not started is not waited for. */
+static void threads_that_do_not_start(void **state) {
+    pthread_t thread;
+    (void)state;
+    assert_int_equal(spex_service_thread_start(&thread, "none", (size_t)1 << 50, never_run, NULL),
+                     -EAGAIN);
+    uint64_t until_ns = spex_clock_ns(CLOCK_REALTIME) + 60 * (uint64_t)1000000000;
+    spex_service_threads_await(until_ns);
+    assert_true(spex_clock_ns(CLOCK_REALTIME) < until_ns);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(descriptors_are_high),
@@ -266,6 +287,7 @@ int main(void) {
         cmocka_unit_test(misspelt_variables),
         cmocka_unit_test(quantiles_of_student),
         cmocka_unit_test(deadlines),
+        cmocka_unit_test(threads_that_do_not_start),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

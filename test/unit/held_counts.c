@@ -7,6 +7,7 @@
 
 #include "../check.h"
 #include "plant.h"
+#include "rate/slices.h"
 
 /* A hot program: steady, or in bursts of random or fixed lengths, or ever faster; that begins
  * slowly; that does not always have the processor. */
@@ -135,11 +136,37 @@ static void a_slow_moment_alone_tells_nothing(void **state) {
         assert_int_equal(runs_of(hot, 0.35, region).holding, SEEDS);
 }
 
+/* Before anything has passed, the program is taken to use one CPU. */
+static void the_first_slice_is_of_one_cpu(void **state) {
+    static const struct spex_slices none;
+    static const struct spex_slices_time passed = {.on = 3, .held = 2};
+    (void)state;
+    struct spex_slices_reading reading = spex_slices_read(&none, 7, &passed);
+    assert_true(reading.count == 7 && reading.on == 3 && reading.held == 2);
+}
+
+/* A hold-off is as long as its time between two slices. */
+static void hold_offs_have_their_lengths(void **state) {
+    static const struct spex_speedup none = {1, 1, 1};
+    static const struct spex_slices_reading readings[] = {
+        {10, 1, 0}, {10, 1, 4}, {30, 3, 4}, {30, 3, 10}, {40, 4, 10}};
+    struct spex_slices slices = {.slices = 0};
+    (void)state;
+    for (size_t r = 0; r < sizeof(readings) / sizeof(readings[0]); r++)
+        spex_slices_note(&slices, &readings[r], &none);
+    assert_int_equal(slices.slices, 3);
+    assert_true(slices.lengths == 4 + 6 && slices.squares == 4 * 4 + 6 * 6);
+    assert_true(slices.before == 4 * 10 + 6 * 10 && slices.after.likely == 4 * 10 + 6 * 10);
+    assert_true(slices.length == 0 && slices.highest == 10 && slices.differences == 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(executions_while_held_off_are_in_their_interval),
         cmocka_unit_test(a_program_that_waits_for_the_processor_is_not_told_too_often),
         cmocka_unit_test(a_slow_moment_alone_tells_nothing),
+        cmocka_unit_test(the_first_slice_is_of_one_cpu),
+        cmocka_unit_test(hold_offs_have_their_lengths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
