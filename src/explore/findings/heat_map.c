@@ -60,7 +60,7 @@ static size_t cell_of(const struct spex_heat_map *map, size_t panel, size_t y, s
 
 const struct spex_group *spex_heat_map_at(const struct spex_heat_map *map, size_t panel, size_t y,
                                           size_t x) {
-    return map->cells[cell_of(map, panel, y, x)];
+    return map->cells[cell_of(map, panel, y, x)].best;
 }
 
 bool spex_heat_map_best(const struct spex_heat_map *map, size_t panel, size_t *y, size_t *x) {
@@ -148,11 +148,11 @@ static void map_fill_cells(const struct spex_heat_map *map) {
         const struct spex_group *group = &summary->groups[g];
         if (!group->trials)
             continue;
-        const struct spex_group **at = &map->cells[cell_of(
+        struct spex_heat_cell *at = &map->cells[cell_of(
             map, map_panel(map, group->levels), map->y_bins.of_level[group->levels[map->y]],
             map->x_bins.of_level[group->levels[map->x]])];
-        if (*at != best && (group == best || spex_group_better(map->space, group, *at)))
-            *at = group;
+        if (at->best != best && (group == best || spex_group_better(map->space, group, at->best)))
+            at->best = group;
     }
 }
 
@@ -165,9 +165,9 @@ static void map_find_range(struct spex_heat_map *map) {
     map->low = INFINITY;
     map->high = -INFINITY;
     for (size_t c = 0; c < count; c++)
-        if (map->cells[c]) {
-            map->low = fmin(map->low, map->cells[c]->criteria[0].mean);
-            map->high = fmax(map->high, map->cells[c]->criteria[0].mean);
+        if (map->cells[c].best) {
+            map->low = fmin(map->low, map->cells[c].best->criteria[0].mean);
+            map->high = fmax(map->high, map->cells[c].best->criteria[0].mean);
         }
 }
 

@@ -11,6 +11,12 @@
 #include "explore/findings/bins.h"
 #include "explore/findings/study.h"
 
+/* A place of the map. */
+struct spex_heat_cell {
+    /* The best configuration there; NULL: none has a result. */
+    const struct spex_group *best;
+};
+
 struct spex_heat_map {
     const struct spex_study *study;
     const struct spex_space *space;
@@ -22,8 +28,8 @@ struct spex_heat_map {
     size_t columns, rows;
     /* Otherwise there is a single one, of the best over the other parameters. */
     bool panels;
-    /* By panel, y, x: the best configuration there; NULL: none has a result. */
-    const struct spex_group **cells;
+    /* By panel, y, x. */
+    struct spex_heat_cell *cells;
     /* Least and greatest mean. */
     double low, high;
 };
