@@ -6,8 +6,9 @@ usage: record.py [--json] [--rounds N] [--events N] BUILD [FOLDER]
 
 BUILD is a build directory; traces go to FOLDER, /dev/shm when absent. In each round all ways record the same number of
 events, in turn, in bursts that fit into their memory, so that nothing is lost. Figures are medians over the rounds, of
-CPU time an event: of the program's thread, and of what carries the events to the trace. Then spex records a steady rate for
-some seconds, with rings as large as they are by default. LTTng's daemon is started and ended here; it needs root, or its
+CPU time an event: of the program's thread, and of what carries the events to the trace. What `spex record` takes of a program
+that makes one event, for the start and the end of both, is taken off and told by itself: LTTng's daemons and session are
+started before they are measured. Then spex records a steady rate for some seconds, with rings as large as they are by default. LTTng's daemon is started and ended here; it needs root, or its
 own user's daemon not to run.
 """
 
@@ -63,15 +64,21 @@ def run_within(build, folder, *arguments, **environment):
                           text=True, env={**clean_environment(), "SPEX_PROBES": "*", "SPEX_OUT": "ctf:" + folder, **environment})
 
 
-def by_command(build, folder, events):
+def timed_by_command(build, folder, events):
+    """What the program says, what was lost, and the CPU time of the command and of the program's start and end."""
     before = os.times()
     result = run_by_command(build, folder, events, BURST, SPEX_RING_RECORDS=str(RING_RECORDS))
     after = os.times()
     told = json.loads(result.stdout)
     all_ns = (after.children_user + after.children_system - before.children_user - before.children_system) * 1e9
-    command_ns = max(all_ns - told["bursts_ns"] - told["others_ns"], 0)
-    lost = lost_of(result)
-    return {**figures(told, told["others_ns"] + command_ns, folder, events, lost), "collector_ns": told["others_ns"] / events}
+    return told, lost_of(result), max(all_ns - told["bursts_ns"] - told["others_ns"], 0)
+
+
+def by_command(build, folder, events):
+    start_ns = in_folder(os.path.dirname(folder), timed_by_command, build, 1)[2]
+    told, lost, command_ns = timed_by_command(build, folder, events)
+    carried_ns = told["others_ns"] + max(command_ns - start_ns, 0)
+    return {**figures(told, carried_ns, folder, events, lost), "collector_ns": told["others_ns"] / events, "start_ns": start_ns}
 
 
 def within(build, folder, events):
@@ -96,10 +103,10 @@ def by_lttng(lttng, build, folder, events):
     return figures(json.loads(result.stdout), lttng.consumer_ns() - before, folder, events, lost)
 
 
-def in_folder(arguments, record, *last):
-    folder = tempfile.mkdtemp(prefix="spex-record-", dir=arguments.folder)
+def in_folder(where, record, build, *last):
+    folder = tempfile.mkdtemp(prefix="spex-record-", dir=where)
     try:
-        return record(arguments.build, folder, *last)
+        return record(build, folder, *last)
     finally:
         shutil.rmtree(folder)
 
@@ -107,7 +114,7 @@ def in_folder(arguments, record, *last):
 def measure_steady(arguments):
     rows = {}
     for way, rate in STEADY.items():
-        rounds = [in_folder(arguments, steady, way) for _ in range(arguments.rounds)]
+        rounds = [in_folder(arguments.folder, steady, arguments.build, way) for _ in range(arguments.rounds)]
         lost = [one["lost"] for one in rounds]
         rows[way] = {"rate": rate, "made": statistics.median(one["made"] for one in rounds),
                      "lost": statistics.median(lost), "lost_least": min(lost), "lost_most": max(lost)}
@@ -121,7 +128,7 @@ def measure(arguments, lttng):
     found = {way: [] for way in ways}
     for _ in range(arguments.rounds):
         for way, record in ways.items():
-            found[way].append(in_folder(arguments, record, arguments.events))
+            found[way].append(in_folder(arguments.folder, record, arguments.build, arguments.events))
     return {way: {name: statistics.median(one[name] for one in rows) for name in rows[0]} for way, rows in found.items()}
 
 
@@ -152,6 +159,7 @@ def main():
     for way, row in rows.items():
         print(f"{way:19} program {row['thread_ns']:6.1f} ns an event, carried in {row['carried_ns']:6.1f} ns: "
               f"{row['a_second'] / 1e6:5.1f} million a second on one core; {row['bytes']:5.1f} B, {row['lost']:.0f} lost")
+    print(f"spex record         {rows['spex record']['start_ns'] / 1e6:.0f} ms for its own and the program's start and end")
     for way, row in steadily.items():
         print(f"{way:19} {row['rate'] / 1e6:.0f} million a second for {STEADY_SECONDS} s: {100 * row['lost']:.2f} % lost "
               f"({100 * row['lost_least']:.2f} to {100 * row['lost_most']:.2f} %), made {row['made'] / 1e6:.1f} million a second")
