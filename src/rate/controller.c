@@ -84,7 +84,7 @@ static void note_trial(const struct spex_controlled *probe) {
     spex_controller.trying = true;
     spex_controller.trial_due =
         fmin(spex_controller.trial_due, probe->measured + fmin(2 * on, end));
-    spex_controller.sliced++;
+    spex_modes_note_sliced(probe->taken);
 }
 
 /* The most frequent probe that is recorded, not in slices itself, is the witness of slices. That of
@@ -134,7 +134,7 @@ static bool probe_make_class(uint32_t first, struct spex_probe_state state,
     probe->selected = state.selected;
     if (probe->held.until > spex_controller.now) {
         spex_controlled_is_held(probe);
-        spex_controller.sliced++;
+        spex_modes_note_sliced(probe->taken);
         spex_probe_throttle(first, SPEX_SITE_HELD);
         return false;
     }
@@ -144,7 +144,7 @@ static bool probe_make_class(uint32_t first, struct spex_probe_state state,
     if (probe->held.until > 0) {
         spex_modes_note_slice(first);
         probe->demand = 0;
-        spex_controller.sliced++;
+        spex_modes_note_sliced(probe->taken);
         return true;
     }
     if (measure_probe(probe, first, count))
@@ -283,7 +283,8 @@ static int controller_decide(void) {
     spex_controller.holding = spex_controller.trying = spex_controller.overdue = false;
     spex_controller.rising = false;
     spex_controller.slice_due = spex_controller.trial_due = INFINITY;
-    spex_controller.sliced = spex_controller.recorded = 0;
+    spex_controller.sliced = spex_controller.dear = spex_controller.recorded = 0;
+    spex_controller.cheap = 0;
     spex_controller.demand = spex_controller.next_weight = 0;
     size_t count = make_classes();
     spex_controller.witness = spex_controller.next_witness;

@@ -129,6 +129,10 @@ struct spex_controller {
     /* Probes in slices at the last decision, and probes that were recorded with what they demand
      * together. */
     unsigned sliced, recorded;
+    /* Of those in slices: how many cost more than an equal part of what slices may cost, and what
+     * the others cost together, in seconds a second. */
+    unsigned dear;
+    double cheap;
     double demand;
     /* The witness of slices, and the one of the next decision, with its weight; 0: there is
      * none. */

@@ -95,9 +95,29 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
 #define CPUS_LEAST  0.05
 #define SLOWED_MOST 0.9
 
+static double slices_most(void) {
+    return SLICES_SHARE * spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+}
+
+bool spex_modes_note_sliced(double cost) {
+    bool dear = cost * (spex_controller.dear + 1) > slices_most() - spex_controller.cheap;
+    spex_controller.sliced++;
+    spex_controller.dear += dear;
+    spex_controller.cheap += dear ? 0 : cost;
+    return dear;
+}
+
+/* Notes a probe in slices, and returns what it may cost: an equal part, or all that it costs. */
+static double slices_part(double cost) {
+    bool dear = spex_modes_note_sliced(cost);
+    double reserved = spex_modes_reserved(), equal = reserved / spex_controller.sliced;
+    double left = dear ? (reserved - spex_controller.cheap) / spex_controller.dear : cost;
+    return fmax(left, equal);
+}
+
 double spex_modes_reserved(void) {
     unsigned all = spex_controller.sliced + spex_controller.recorded;
-    double most = SLICES_SHARE * spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    double most = slices_most();
     return spex_controller.sliced
                ? most - fmin(spex_controller.demand, most * spex_controller.recorded / all)
                : 0;
@@ -177,10 +197,11 @@ struct spex_held_executions spex_controller_held(uint32_t first, double count,
  * debt is paid back first, and so is what the probe took by surprise. */
 static double slice_plan(uint32_t first, struct spex_controlled *probe) {
     double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
-    double skip, report, allowed = spex_modes_reserved() / spex_controller.sliced;
+    double skip, report;
     spex_accounts_careful_costs(first, &skip, &report);
     double cost = probe->fresh * (skip + report / spex_controlled_period(probe));
     probe->taken = spex_mode_cost(first, probe);
+    double allowed = slices_part(cost);
     probe->taken_mean = probe->frequency * execution_cost(first, probe);
     double last = probe->tried > 0 ? spex_controller.now - probe->tried : SLICE_SECONDS;
     double dearer = fmax(cost / allowed - 1, PAUSE_SECONDS_MIN);
@@ -210,7 +231,6 @@ static uint32_t slice_period(uint32_t first, const struct spex_controlled *probe
 void spex_mode_hold(uint32_t first, struct spex_controlled *probe, const char *why) {
     spex_experiments_slice(first, false);
     spex_controlled_uncounted(probe);
-    spex_controller.sliced++;
     spex_controller.recorded -= spex_controller.recorded > 0;
     spex_controller.demand -= probe->demand;
     probe->held.length = slice_plan(first, probe);

@@ -4,6 +4,7 @@
 #ifndef SPEX_RATE_MODES_H
 #define SPEX_RATE_MODES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <spex/rate_policy.h>
@@ -31,6 +32,10 @@ double spex_mode_cost(uint32_t first, const struct spex_controlled *probe);
 /* Notes what the slice before the hold-off that is over has counted of the probe, or of each one in
  * the group. */
 void spex_modes_note_slice(uint32_t index);
+
+/* Counts a probe that is in slices, and costs so many seconds a second while it is on. Returns
+ * whether that is more than an equal part of what those that cost less leave of the budget. */
+bool spex_modes_note_sliced(double cost);
 
 /* Returns the seconds a second of the budget that are kept for slices. */
 double spex_modes_reserved(void);

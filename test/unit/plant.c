@@ -58,11 +58,6 @@
 /* What happened is noted a thousand times a second. */
 #define NOTES_PER_SECOND 1000.0
 
-struct note {
-    double spent;
-    uint32_t periods[PLANT_PROBES_MAX];
-};
-
 static struct {
     struct plant_options options;
     struct spex_site_info infos[PLANT_PROBES_MAX + 1]; /* the region's is behind the probes' */
@@ -82,7 +77,9 @@ static struct {
     double probing; /* those that probes took */
     double collector, collector_noted;
     uint64_t random;
-    struct note *notes;
+    /* In each note what was spent so far, and the period of each probe. */
+    double *spent;
+    uint32_t *noted;
     size_t notes_count;
 } plant;
 
@@ -165,9 +162,9 @@ static void note(void) {
     size_t last = (size_t)(plant.options.seconds * NOTES_PER_SECOND);
     while (plant.notes_count <= last &&
            plant.seconds * NOTES_PER_SECOND >= (double)plant.notes_count) {
-        struct note *next = &plant.notes[plant.notes_count++];
-        next->spent = plant.probing + plant.collector;
-        memcpy(next->periods, plant.periods, sizeof(next->periods));
+        size_t probes = plant.options.probes, next = plant.notes_count++;
+        plant.spent[next] = plant.probing + plant.collector;
+        memcpy(&plant.noted[next * probes], plant.periods, probes * sizeof(*plant.noted));
     }
 }
 
@@ -304,13 +301,16 @@ struct plant_held plant_held(unsigned probe) {
 }
 
 void plant_run(const struct plant_options *options) {
-    free(plant.notes);
+    free(plant.spent);
+    free(plant.noted);
     memset(&plant, 0, sizeof(plant));
     plant.options = *options;
     plant.random = options->seed;
     plant.alarm = ALARM_RECORDS;
-    plant.notes = calloc((size_t)(options->seconds * NOTES_PER_SECOND) + 1, sizeof(*plant.notes));
-    assert_non_null(plant.notes);
+    size_t notes = (size_t)(options->seconds * NOTES_PER_SECOND) + 1;
+    plant.spent = calloc(notes, sizeof(*plant.spent));
+    plant.noted = calloc(notes * options->probes, sizeof(*plant.noted));
+    assert_true(plant.spent && plant.noted);
     for (unsigned p = 0; p < options->probes; p++) {
         plant.periods[p] = 1;
         plant.infos[p] = (struct spex_site_info){
@@ -342,18 +342,18 @@ double plant_worst(double from, double to, double length) {
     size_t window = (size_t)(length * NOTES_PER_SECOND);
     double worst = 0;
     for (size_t i = at(from); i + window <= at(to); i++) {
-        double spent = plant.notes[i + window].spent - plant.notes[i].spent;
+        double spent = plant.spent[i + window] - plant.spent[i];
         worst = spent > worst ? spent : worst;
     }
     return worst / (steady() * length);
 }
 
 double plant_mean(double from, double to) {
-    return (plant.notes[at(to)].spent - plant.notes[at(from)].spent) / (steady() * (to - from));
+    return (plant.spent[at(to)] - plant.spent[at(from)]) / (steady() * (to - from));
 }
 
 uint32_t plant_period(unsigned probe, double seconds) {
-    return plant.notes[at(seconds)].periods[probe];
+    return plant.noted[at(seconds) * plant.options.probes + probe];
 }
 
 double plant_record_seconds(void) {

@@ -14,7 +14,7 @@
 
 #include "rate/slices.h"
 
-enum { PLANT_PROBES_MAX = 16 };
+enum { PLANT_PROBES_MAX = 1000 };
 
 struct plant_options {
     double share;     /* the budget */

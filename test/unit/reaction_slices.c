@@ -206,6 +206,36 @@ static void slices_of_a_thousand_threads_tell_it(void **state) {
     assert_true(plant_mean(2, 20) < 1.06);
 }
 
+/* Of many probes that are selected one alone executes. All are held off at first, as the start of
+ * spex is paid back. */
+static double only_the_last_rate(const void *context, unsigned probe, double seconds) {
+    const unsigned *last = context;
+    (void)seconds;
+    return probe == *last ? 2e7 : 0;
+}
+
+static void probes_that_do_not_execute_take_no_part(void **state) {
+    static const unsigned last = PLANT_PROBES_MAX - 1;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        const struct plant_options options = {.share = 0.02,
+                                              .cpus = 1,
+                                              .probes = PLANT_PROBES_MAX,
+                                              .skip_ns = 1,
+                                              .record_ns = 20,
+                                              .start = 0.005,
+                                              .seed = seed,
+                                              .seconds = 6,
+                                              .rate = only_the_last_rate,
+                                              .scenario = &last};
+        plant_run(&options);
+        assert_true(share_held(last, 6) < 0.5);
+        assert_true(plant_mean(1, 6) > 0.8);
+        assert_true(plant_mean(1, 6) < 1.1);
+        assert_true(plant_worst(0, 6, 1) <= 1.5);
+    }
+}
+
 /* Where no other probe witnesses what it costs. */
 static void caution_has_an_end(void **state) {
     (void)state;
@@ -312,6 +342,7 @@ int main(void) {
         cmocka_unit_test(the_start_is_in_the_budget),
         cmocka_unit_test(slices_tell_what_a_probe_costs),
         cmocka_unit_test(slices_of_a_thousand_threads_tell_it),
+        cmocka_unit_test(probes_that_do_not_execute_take_no_part),
         cmocka_unit_test(caution_has_an_end),
         cmocka_unit_test(a_finding_ends_caution),
     };
