@@ -180,13 +180,27 @@ class Files(Recorded):
         self.assertGreater(records, 0)
         self.assertEqual(traces.count(self.path("t"))[0], records)
 
-    @unittest.skipUnless(os.geteuid() == 0, "only root can mount a file system")
-    def test_a_full_disk(self):
+    def small_disk(self):
         os.mkdir(self.path("t"))
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", self.path("t")], check=False,
                           capture_output=True).returncode != 0:
             self.skipTest("no file system can be mounted here")
         self.addCleanup(subprocess.run, ["umount", self.path("t")], check=True)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can mount a file system")
+    def test_a_disk_that_is_full_before(self):
+        self.small_disk()
+        with open(self.path("t/full"), "wb", buffering=0) as file, self.assertRaises(OSError):
+            while True:
+                file.write(bytes(4096))
+        result = self.run_it("--", "recorded", "exact", "1000")
+        self.assertEqual((result.returncode, result.stdout), (1, "made 2000\n"))
+        self.assertRegex(result.stderr, r"\Aspex: recording has ended, and the program goes on: no trace can be written in "
+                                        r".*: No space left on device\n\Z")
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can mount a file system")
+    def test_a_full_disk(self):
+        self.small_disk()
         result = self.run_it("--", "recorded", "exact", "100000")
         self.assertEqual((result.returncode, result.stdout), (1, "made 200000\n"))
         ended = re.findall("recording has ended, and the program goes on: (.*): No space left", result.stderr)

@@ -214,6 +214,15 @@ static int flight_finish(struct spex_record_watch *watch) {
     return recording->err || recording->flight.failures ? SPEX_EXIT_FAILED : SPEX_EXIT_OK;
 }
 
+/* Tells why there is no trace, unless it was told when recording ended. */
+static void tell_of_nothing(const struct spex_record_watch *watch, const struct request *request) {
+    if (watch->recording.err)
+        return;
+    spex_complain(0, "nothing was recorded: no process has switched a probe on");
+    if (!request->process && !watch->listener.count)
+        spex_launch_complain_of_silence(request->argv[0], request->follow);
+}
+
 /* Tells what there is. A full disk is a failure of this command, not of the program. */
 static int record_finish(struct spex_record_watch *watch, const struct request *request) {
     struct spex_recording *recording = &watch->recording;
@@ -225,9 +234,7 @@ static int record_finish(struct spex_record_watch *watch, const struct request *
     spex_quantity_text((double)recording->disk.removed, NAN, "B", removed, sizeof(removed));
     if (!recording->traces) {
         rmdir(recording->directory);
-        spex_complain(0, "nothing was recorded: no process has switched a probe on");
-        if (!request->process && !watch->listener.count)
-            spex_launch_complain_of_silence(request->argv[0], request->follow);
+        tell_of_nothing(watch, request);
     } else {
         fprintf(stderr, "spex: %llu records, %llu lost, %s in %s%s%s%s\n",
                 (unsigned long long)recording->totals.records,
