@@ -49,8 +49,19 @@ class Api(Server):
         self.assertEqual((answer.status, answer.getheader("Content-Type")), (status, "application/json"), text)
         return json.loads(text)
 
+    def announce(self, method, path, length):
+        """The status of the answer to who has not sent the body yet."""
+        connection = self.connect()
+        self.addCleanup(connection.close)
+        connection.putrequest(method, path)
+        for name, value in {"Authorization": "Bearer " + TOKEN, "Content-Type": "application/json",
+                            "Content-Length": str(length)}.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        return connection.getresponse().status
+
     def post(self, order, **headers):
-        body = order if isinstance(order, (str, bytes)) else json.dumps(order)
+        body = json.dumps(order) if isinstance(order, (dict, list)) else order
         return self.ask("/api/set", "POST", body, **{"Content-Type": "application/json", **headers})
 
     def events(self, query=""):
@@ -133,8 +144,10 @@ class Api(Server):
                                 ({"Authorization": "Bearer x"}, 401), ({"Host": "evil.example"}, 421)]:
             self.assertEqual(self.post(order, **headers)[0].status, status)
         self.assertEqual(self.ask("/api/set?process=%d&probes=*" % self.process.pid)[0].status, 405)
+        self.assertEqual(self.announce("POST", "/api/set", 30000), 413)
+        self.assertEqual(self.announce("GET", "/api/programs", 1), 413)
         with self.assertRaises((http.client.RemoteDisconnected, ConnectionError)):
-            self.post({**pid, "probes": "x" * 30000})
+            self.post(iter([b"x" * 30000]))
         self.assertEqual(self.programs()[self.process.pid]["sites_on"], 0)
         self.end()
         self.serve()

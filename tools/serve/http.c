@@ -137,6 +137,13 @@ static bool is_json(struct MHD_Connection *connection) {
            strncasecmp(type, "application/json", length) == 0;
 }
 
+/* By what the client says of it; who sends more than that is noticed by take_body. */
+static bool body_fits(const struct spex_request *request) {
+    const char *length = the_header(request->connection, "Content-Length");
+    return !length || strtoull(length, NULL, 10) <=
+                          (request->route->changes ? (unsigned)SPEX_HTTP_BODY_BYTES : 0);
+}
+
 /* 0, or the status of the refusal with the reason. */
 static unsigned check(struct spex_request *request, const char *method, const char **why) {
     struct MHD_Connection *connection = request->connection;
@@ -163,7 +170,9 @@ static unsigned check(struct spex_request *request, const char *method, const ch
     *why = "a body of application/json was expected";
     if (request->route->changes && !is_json(connection))
         return MHD_HTTP_UNSUPPORTED_MEDIA_TYPE;
-    return 0;
+    *why = request->route->changes ? "a body of at most 20 KiB was expected"
+                                   : "a request without a body was expected";
+    return body_fits(request) ? 0 : MHD_HTTP_CONTENT_TOO_LARGE;
 }
 
 /* A refusal is sent at once, so that no body is taken for it. */
@@ -185,7 +194,7 @@ static enum MHD_Result begin(struct spex_server *server, struct MHD_Connection *
     return spex_http_refuse(request, status, why);
 }
 
-/* A body that is too long ends the connection: MHD takes no answer before its end. */
+/* A body that is longer than it was to be ends the connection: MHD takes no answer before its end. */
 static enum MHD_Result take_body(struct spex_request *request, const char *data, size_t bytes) {
     if (!request->route->changes || bytes > SPEX_HTTP_BODY_BYTES - request->body_bytes) {
         request->server->refused++;
