@@ -84,6 +84,10 @@ class Flight(Recorder):
         for why, records, lost, folder in found:
             self.assertEqual(traces.count(folder), (records, lost))
             self.assertTrue(self.marks(folder)[0].startswith("dump: " + why))
+            stats = subprocess.run([SPEX, "stats", "--json", folder], stdout=subprocess.PIPE, check=True, env=self.environment)
+            totals = json.loads(stats.stdout)["processes"][0]["records"]
+            self.assertGreaterEqual(totals["consumed"], records)
+            self.assertGreaterEqual(totals["produced"], totals["consumed"])
         return found
 
     def ask(self, *arguments):

@@ -254,9 +254,12 @@ static int one_finish(struct spex_part *part, size_t process) {
         whole->ticks_per_second = part->trace->ticks_per_second;
     if (!(whole->seconds > 0))
         whole->seconds = seconds;
-    if (!of->journal.profile_count) {
-        whole->consumed = records_of(one);
-        whole->produced = whole->consumed + whole->lost;
+    /* Profiles may be older than the records, and a flight recorder's dump has none of their end. */
+    uint64_t records = records_of(one);
+    if (records > whole->consumed) {
+        whole->consumed = records;
+        records += whole->lost;
+        whole->produced = records > whole->produced ? records : whole->produced;
     }
     rows_filter(&one->profile, &of->journal);
     err = rows_complete(one, &of->journal, seconds);
