@@ -150,7 +150,7 @@ long spex_workers_find(const struct spex_workers_of *of, const pid_t *known, lon
     long count = of->wanted || of->name ? 0 : find_itself(of->process, processes);
     if (!count)
         count = spex_processes_list_where(look, &sought, processes);
-    if (count > 1)
+    if (*processes && count > 1)
         qsort(*processes, (size_t)count, sizeof(**processes), order_by_number);
     if (count <= 0) {
         free(*processes);

@@ -285,7 +285,7 @@ int spex_led_report(struct spex_led *led, const struct spex_hosted *hosted, size
         return -ENOMEM;
     snprintf(subject, sizeof(subject), "spex.%s.report.%s", led->fleet, led->host);
     if (spex_link_send(led->link, subject, text, strlen(text)) == -E2BIG) {
-        struct spex_error error;
+        struct spex_error error = {""};
         spex_error_set(&error, "a report of %zu bytes is too large: name fewer programs",
                        strlen(text));
         complain_once(led, &error);
