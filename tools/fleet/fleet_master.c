@@ -104,7 +104,7 @@ static void take_reports(struct master *master) {
         else if (err == -E2BIG)
             spex_error_set(&error, "there are more than %d hosts", SPEX_LEAD_HOSTS_MAX);
         if (err) {
-            struct spex_error with;
+            struct spex_error with = {""};
             spex_error_set(&with, "a report of host %s was refused: %s", message.subject,
                            error.text);
             complain_once(master, &with);
