@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A fleet whose master, agents, NATS server or network fail, whose clocks are off, and which others attack.
+"""A fleet whose master, agents, NATS server fail, whose clocks are off, and which others attack.
 
     fleet_faults.py SPEX LIVE
 """
@@ -213,93 +213,6 @@ class Credentials(Faults):
         self.assertIn("NATS does not permit it", master.stderr.read())
 
 
-def can_cut():
-    """Whether this user may make network namespaces."""
-    name = "spex-%d" % os.getpid()
-    if not shutil.which("ip") or subprocess.run(["ip", "netns", "add", name], capture_output=True, check=False).returncode:
-        return False
-    subprocess.run(["ip", "netns", "del", name], check=True)
-    return True
-
-
-@unittest.skipUnless(shutil.which("openssl") and can_cut(), "it needs openssl, ip, and the right to make network namespaces")
-class Network(Faults):
-    """The agent in another network, with TLS."""
-
-    def setUp(self):
-        Programs.setUp(self)
-        self.program = shutil.copy(fleet_master.LIVE, self.path(fleet_master.NAME))
-        self.space = "spex-%d" % os.getpid()
-        number = os.getpid() % 16384
-        self.net = "10.%d.%d.%%d" % (64 + number // 256, number % 256)
-        self.ends = ["sx%da" % os.getpid(), "sx%db" % os.getpid()]
-        self.addCleanup(self.ip, "netns", "del", self.space)
-        self.ip("netns", "add", self.space)
-        self.ip("link", "add", self.ends[0], "type", "veth", "peer", "name", self.ends[1], "netns", self.space)
-        self.ip("addr", "add", self.net % 1 + "/30", "dev", self.ends[0])
-        self.ip("link", "set", self.ends[0], "up")
-        self.ip("-n", self.space, "addr", "add", self.net % 2 + "/30", "dev", self.ends[1])
-        self.ip("-n", self.space, "link", "set", self.ends[1], "up")
-        self.certify()
-        tls = 'tls { cert_file: "%s", key_file: "%s" }\n' % (self.path("cert.pem"), self.path("key.pem"))
-        self.server = nats.Server(self.path("nats"), USERS + tls)
-        self.server.scheme, self.server.address = "tls", self.net % 1
-        self.addCleanup(self.server.kill)
-        self.server.start()
-
-    def ip(self, *arguments):
-        subprocess.run(["ip", *arguments], check=True, capture_output=True)
-
-    def certify(self, name=None):
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
-                        "-subj", "/CN=test", "-addext", "subjectAltName=%s" % (name or "DNS:%s,IP:%s" % (
-                            self.net % 1, self.net % 1)), "-keyout",
-                        self.path("key.pem"), "-out", self.path("cert.pem")], check=True, capture_output=True)
-
-    login = Credentials.login
-
-    def options(self, login):
-        return [*self.login(login), "--tls-ca", self.path("cert.pem")]
-
-    def where(self):
-        return self.options("master:m")
-
-    def status(self):
-        result = self.run_spex("fleet", "status", *self.options("reader:r"), "--fleet", "shop", "--json")
-        return fleet_master.json.loads(result.stdout) if result.returncode == 0 else None
-
-    def test_a_network_that_is_cut(self):
-        self.processes = [self.instance() for _ in range(2)]
-        self.master()
-        agent = subprocess.Popen(
-            ["ip", "netns", "exec", self.space, fleet_master.SPEX, "agent", *self.options("agent:a"), "--fleet", "shop", "--host",
-             "a", "--lease", self.lease, *[str(process.pid) for process in self.processes]],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment())
-        self.addCleanup(agent.wait)
-        self.addCleanup(agent.kill)
-        self.until(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
-        self.ip("link", "set", self.ends[0], "down")
-        self.until_off()
-        self.ip("link", "set", self.ends[0], "up")
-        self.until(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
-        self.until_on()
-
-    def test_a_server_that_is_another_one(self):
-        self.certify("DNS:other.example")
-        self.server.kill()
-        self.server.start()
-        status = self.run_spex("fleet", "status", *self.options("reader:r"), "--fleet", "shop")
-        self.assertEqual((status.returncode, status.stdout), (1, ""))
-        self.assertNotIn("no master", status.stderr)
-
-    def test_what_is_not_safe_is_refused(self):
-        plain = "nats://" + self.server.url.split("//")[1]
-        for arguments in (["--nats", self.server.url], ["--nats", plain, *self.login("reader:r")[2:]]):
-            result = self.run_spex("fleet", "status", *arguments, "--fleet", "shop")
-            self.assertEqual((result.returncode, result.stdout), (1, ""))
-            self.assertIn("off loopback, tls:// and --credentials or --tls-cert were expected", result.stderr)
-
-
 CLOCKS = ["unshare", "--time", "--fork", "--kill-child", "--monotonic", "%d", "--boottime", "%d"]
 
 
@@ -328,7 +241,7 @@ class Clocks(Faults):
 def load_tests(loader, tests, pattern):
     """Each class has the tests of its own alone."""
     suite = unittest.TestSuite()
-    for case in (Faults, Attacks, Credentials, Network, Clocks):
+    for case in (Faults, Attacks, Credentials, Clocks):
         suite.addTests(case(name) for name in sorted(vars(case)) if name.startswith("test_"))
     return suite
 
