@@ -5,6 +5,7 @@
     fleet_network.py SPEX LIVE
 """
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -17,8 +18,10 @@ from fleet_faults import Credentials, Faults, USERS
 from fleet_master import is_instrumented
 from running import Programs
 
-# Names of network namespaces, and of what connects them, are of this process alone.
+# Names of network namespaces, and of what connects them, are of this process alone, and of one test: what another one has
+# removed may still be there for a while.
 NAME = "spex-%d" % os.getpid()
+tests = itertools.count()
 
 
 class Network(Faults):
@@ -27,10 +30,11 @@ class Network(Faults):
     def setUp(self):
         Programs.setUp(self)
         self.program = shutil.copy(fleet_master.LIVE, self.path(fleet_master.NAME))
-        self.space = NAME
-        number = os.getpid() % 16384
+        test = next(tests)
+        self.space = "%s-%d" % (NAME, test)
+        number = (4 * os.getpid() + test) % 16384
         self.net = "10.%d.%d.%%d" % (64 + number // 256, number % 256)
-        self.ends = ["sx%da" % os.getpid(), "sx%db" % os.getpid()]
+        self.ends = ["sx%d%c%d" % (os.getpid(), end, test) for end in "ab"]
         self.addCleanup(self.ip, "netns", "del", self.space)
         self.ip("netns", "add", self.space)
         self.ip("link", "add", self.ends[0], "type", "veth", "peer", "name", self.ends[1], "netns", self.space)
