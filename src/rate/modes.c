@@ -76,6 +76,10 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
  * for what their switching costs. */
 #define SLICES_SHARE 0.9
 
+/* Where collectors alone take nearly all of the budget, such a share of it is for slices all the
+ * same. */
+#define SLICES_LEAST 0.1
+
 /* Slices are at least so long, in seconds, and longer where the pauses between them would be
  * shorter than PAUSE_SECONDS: up to SLICE_SECONDS_MAX. */
 #define SLICE_SECONDS     0.002
@@ -95,8 +99,10 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
 #define CPUS_LEAST  0.05
 #define SLOWED_MOST 0.9
 
+/* What collectors take without records is not for slices. */
 static double slices_most(void) {
-    return SLICES_SHARE * spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    return SLICES_SHARE * fmax(steady - spex_controller.collecting.rest, SLICES_LEAST * steady);
 }
 
 bool spex_modes_note_sliced(double cost) {
