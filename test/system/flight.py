@@ -222,6 +222,7 @@ class Triggers(Flight):
     def test_a_process_that_runs(self):
         with subprocess.Popen([RUNS, "asks", "1000"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                               env=self.environment) as program:
+            self.say(program, "unheard")  # it has started spex
             recorder = subprocess.Popen([SPEX, "record", "-o", self.path("t"), "--flight", "5s", "--pid", str(program.pid)],
                                         stderr=subprocess.PIPE, text=True, env=self.environment)
             self.addCleanup(recorder.stderr.close)
