@@ -411,7 +411,8 @@ class Running(Recorded):
         return program, recorder
 
     def listed(self, program):
-        found = subprocess.run([SPEX, "list", "--json"], capture_output=True, text=True, check=True, env=self.environment)
+        # Exit status 1 where no program runs yet.
+        found = subprocess.run([SPEX, "list", "--json"], capture_output=True, text=True, check=False, env=self.environment)
         return next((row for row in json.loads(found.stdout) if row["pid"] == program.pid), None)
 
     def budget(self, program):
