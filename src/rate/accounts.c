@@ -195,6 +195,11 @@ static double cost_of_skipping(uint32_t sites, double seconds) {
     return sum;
 }
 
+void spex_accounts_count_all(void) {
+    spex_metrics_executions(spex_controller.executions);
+    spex_groups_count(spex_controller.executions);
+}
+
 static bool all_are_chosen(void) {
     return spex_controller.threads.count == spex_controller.threads.of;
 }
@@ -250,8 +255,7 @@ static double note_progress(double seconds) {
 /* Books the difference between the counted cost and the assumed one. */
 void spex_accounts_count_executions(double seconds) {
     uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    spex_metrics_executions(spex_controller.executions);
-    spex_groups_count(spex_controller.executions);
+    spex_accounts_count_all();
     double cost = cost_of_skipping(spex_sites_count(), seconds);
     book_spent(0, cost - spex_controller.skipped);
     spex_controller.skipped = spex_controller.implied = spex_controller.uncounted = 0;
@@ -344,8 +348,7 @@ void spex_accounts_expect(size_t count) {
 void spex_accounts_from_now(void) {
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
         spex_controller.produced[t] = spex_metrics_totals(t).produced;
-    spex_metrics_executions(spex_controller.executions);
-    spex_groups_count(spex_controller.executions);
+    spex_accounts_count_all();
     for (uint32_t i = 0; i < spex_sites_count(); i++)
         spex_controller.probes[i].counted = spex_controller.executions[i];
     spex_controller.collectors_ns = spex_controller.process_collectors_ns =

@@ -47,6 +47,9 @@ void spex_accounts_charge(uint64_t ns);
  * `seconds` by the real one. Takes time in proportion to threads times sites. */
 void spex_accounts_count_executions(double seconds);
 
+/* Counts what all probes and groups have executed so far. */
+void spex_accounts_count_all(void);
+
 /* Counts what the groups have executed, by the executions of spex_metrics_executions, and sets those
  * at the groups' indices. */
 void spex_groups_count(uint64_t *executions);

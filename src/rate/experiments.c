@@ -85,22 +85,17 @@ bool spex_experiments_rush(void) {
            tokens < spex_controller.decided_tokens - SURPRISE_SECONDS * steady;
 }
 
-static void count_all(void) {
-    spex_metrics_executions(spex_controller.executions);
-    spex_groups_count(spex_controller.executions);
-}
-
 /* Goes on with the session. True: it is over. Executions of all threads are counted at its end, and
  * before where all threads are chosen: counting those of a thousand takes long. */
 static bool session_step(struct spex_finding *finding) {
     struct spex_progress progress;
     bool all = spex_accounts_choose_threads();
     if (all)
-        count_all();
+        spex_accounts_count_all();
     spex_accounts_read_progress(&progress);
     bool over = spex_experiment_step(spex_controller.now, &progress, finding);
     if (over && !all)
-        count_all();
+        spex_accounts_count_all();
     return over;
 }
 
@@ -113,7 +108,7 @@ bool spex_experiments_pass(void) {
     if (!rush && spex_experiment_due(spex_controller.now) > 0)
         return true;
     if (rush) {
-        count_all();
+        spex_accounts_count_all();
         spex_experiment_abort(spex_controller.now);
     } else if (!session_step(&finding)) {
         return true;
