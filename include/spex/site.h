@@ -104,10 +104,11 @@ struct spex_probe_name {
  *                                                   the probe (polling)
  *
  * The generation changes when the site is switched on and when threads have to begin a new
- * countdown, so that no thread continues an old count. There are 127; then they begin again.
- * Generations of countdowns are even, the others odd. Bit 24 is 0 here: in a thread's count it
- * keeps a count that exceeds its period apart from the next generation, or makes the next execution
- * call the library. */
+ * countdown, so that no thread continues an old count. There are 127; then they begin again. Bit 24
+ * is 0 here: in a thread's count it keeps a count that exceeds its period apart from the next
+ * generation, or makes the next execution call the library. A count with that bit is as near to the
+ * next generation as one is to its own that has still to reach its period, unless the next one is of
+ * countdowns. So of four generations the second is of other counts, the third of countdowns. */
 #define SPEX_CONTROL_PERIOD_MAX       0x00fffffeu
 #define SPEX_CONTROL_COUNTDOWN        0x00ffffffu
 #define SPEX_CONTROL_PERIOD_MASK      0x00ffffffu

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "probe/executions.h"
 
-#include <stdbool.h>
 #include <time.h>
 
 #include <spex/atomic.h>
@@ -15,8 +14,7 @@ enum { READS_MAX = 8 };
 
 /* Reads gap, total and word as a sequence lock does, with the gap as the sequence number: if it is
  * the same before and after, the other two belong together. The same gap may come again after a
- * change in between, so executions can be missed or be counted twice, as the header says. A word of
- * a longer gap than that has counted less than nothing: then it is read again. */
+ * change in between, so executions can be missed or be counted twice, as the header says. */
 uint64_t spex_sampler_executions(const struct spex_thread *thread, uint32_t site) {
     const struct spex_countdown *countdown = &thread->countdowns[site];
     uint64_t total = 0;
@@ -24,10 +22,10 @@ uint64_t spex_sampler_executions(const struct spex_thread *thread, uint32_t site
         uint32_t gap = spex_load_acquire(&countdown->gap);          /* D1 (D2 in sampler.c) */
         total = spex_load_acquire(&countdown->total);               /* D3 (D4 in sampler.c) */
         uint32_t word = spex_load_acquire(&thread->executed[site]); /* D5 (D6 in sampler.c) */
-        uint32_t executions = spex_word_executions(word, gap);
-        if (gap != SPEX_GAP_CHANGING && executions <= SPEX_CONTROL_COUNTDOWN &&
+        int32_t executions = spex_word_executions(word, gap);
+        if (gap != SPEX_GAP_CHANGING && executions >= 0 &&
             gap == spex_load_relaxed(&countdown->gap))
-            return total + executions;
+            return total + (uint32_t)executions;
     }
     return total;
 }

@@ -4,6 +4,7 @@
 #ifndef SPEX_PROBE_EXECUTIONS_H
 #define SPEX_PROBE_EXECUTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <spex/site.h>
@@ -15,10 +16,12 @@ struct spex_thread;
 /* Value of a countdown's `gap` while `gap`, `total` and the word are being changed. */
 #define SPEX_GAP_CHANGING UINT32_MAX
 
-/* Returns the executions that the word has counted since the last record. */
-static inline uint32_t spex_word_executions(uint32_t word, uint32_t gap) {
+/* Returns the executions that the word has counted since the last record; below 0: the gap is not the
+ * word's. A countdown's generation is even, that of a word of 0 too, which has counted nothing. */
+static inline int32_t spex_word_executions(uint32_t word, uint32_t gap) {
     uint32_t low = word & SPEX_CONTROL_PERIOD_MASK;
-    return gap ? low - (SPEX_CONTROL_COUNTDOWN - gap) : low;
+    bool counts_down = word && !(word >> SPEX_CONTROL_GENERATION_SHIFT & 1);
+    return (int32_t)(counts_down ? low + gap - SPEX_CONTROL_COUNTDOWN : low);
 }
 
 /* Returns the executions of the site by the thread since the process began. While the thread is

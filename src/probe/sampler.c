@@ -117,9 +117,11 @@ static bool word_is_outdated(const struct spex_thread *thread, uint32_t site, ui
     return (thread->executed[site] ^ generation) & ~SPEX_CONTROL_PERIOD_MASK;
 }
 
-/* Returns the executions of the thread's word that are not in the total yet. */
+/* Returns the executions of the thread's word that are not in the total yet. The gap is not the
+ * word's where a signal handler has changed both while the thread was counting. */
 static uint32_t executions_uncounted(const struct spex_thread *thread, uint32_t site) {
-    return spex_word_executions(thread->executed[site], thread->countdowns[site].gap);
+    int32_t executions = spex_word_executions(thread->executed[site], thread->countdowns[site].gap);
+    return executions > 0 ? (uint32_t)executions : 0;
 }
 
 /* Continues after the budget has denied a record. The gap doubles each time, so that trying again

@@ -133,12 +133,12 @@ static bool counts_stay_valid(const struct spex_sampling *before, const struct s
             !sampling_counts_down(now));
 }
 
-/* Countdowns have even generations, other counts odd ones. A thread's count may be so old that the
- * generations have wrapped round since. Its parity then still tells which kind of count it is. */
+/* A thread's count may be so old that the generations have wrapped round since. Its generation still
+ * tells then which kind of count it is. */
 static bool generation_fits(uint32_t generation, const struct spex_sampling *sampling) {
-    bool countdown = sampling_counts_down(sampling);
-    return countdown ? generation % 2 == 0 && generation <= SPEX_COUNTDOWN_GENERATION_MAX
-                     : generation % 2 == 1;
+    if (sampling_counts_down(sampling))
+        return generation % 4 == 2 && generation <= SPEX_COUNTDOWN_GENERATION_MAX;
+    return generation % 4 == 1;
 }
 
 /* Moves the site to the next generation that fits the sampling. `on_since` and `changes` of the

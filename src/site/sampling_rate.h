@@ -12,9 +12,9 @@
 #include "site/registry.h"
 #include "site/selection/sampling.h"
 
-/* The largest generation of a countdown. Countdowns have even generations; behind this one comes 2
- * again. It is a multiple of 4, so that two successive ones have different slots. */
-#define SPEX_COUNTDOWN_GENERATION_MAX 124u
+/* Countdowns have every fourth generation, from 2 on (spex/site.h). Behind this one comes 2 again, so
+ * that two successive ones have different slots. */
+#define SPEX_COUNTDOWN_GENERATION_MAX 118u
 
 struct spex_sampling_rate {
     /* Kind, burst and period in one word, so that a thread never mixes two rates. */
@@ -38,7 +38,7 @@ extern uint32_t spex_burst_interval;
 
 /* Returns the slot for the generation in a control word, which must be even. */
 static inline struct spex_sampling_rate *spex_sampling_rate_of(uint32_t site, uint32_t control) {
-    return &spex_sampling_rates[site][control >> (SPEX_CONTROL_GENERATION_SHIFT + 1) & 1];
+    return &spex_sampling_rates[site][control >> (SPEX_CONTROL_GENERATION_SHIFT + 2) & 1];
 }
 
 /* Sets the rate for control words of this generation, which must be even. One caller at a time. */

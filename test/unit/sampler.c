@@ -96,6 +96,46 @@ static void counts_are_exact_after_any_number_of_changes(void **state) {
     }
 }
 
+/* The site that this thread has executed. */
+static const struct spex_site *counted_site(void) {
+    uint32_t index = 0;
+    while (spex_site_info(index)->probe_id != COUNTED_ID || !spex_executed[index])
+        index++;
+    return spex_site_info(index)->site;
+}
+
+/* Sets the bit with which the next execution calls the library (nesting.h). */
+static void arm(void) {
+    uint32_t *word = &spex_executed[counted_site()->index];
+    spex_store_relaxed(word, *word | SPEX_SAMPLE_NOTE);
+}
+
+static void assert_word_is_of_now(void) {
+    const struct spex_site *site = counted_site();
+    assert_int_equal((site->control ^ spex_executed[site->index]) & ~SPEX_CONTROL_PERIOD_MASK, 0);
+}
+
+/* In whichever generations the site is before and after: an armed count of the former one is taken
+ * for none of the present one. */
+static void an_armed_count_of_another_generation_ends(void **state) {
+    double executed = 0;
+    (void)state;
+    for (size_t pair = 0; pair < COUNT_OF(selections) * COUNT_OF(selections); pair++)
+        for (unsigned changes = 0; changes < 3; changes++) {
+            set(selections[pair % COUNT_OF(selections)]);
+            work(9);
+            arm();
+            for (unsigned change = 0; change < changes; change++)
+                set(change % 2 ? "7@~7" : "7@poll");
+            set(selections[pair / COUNT_OF(selections)]);
+            work(1);
+            assert_word_is_of_now();
+            work(300);
+            executed += 310;
+            assert_true(counted(COUNTED_ID) == executed);
+        }
+}
+
 static bool changes_end;
 
 static void *change_run(void *unused) {
@@ -235,6 +275,29 @@ static void handlers_change_counts_by_a_period_at_most(void **state) {
     signal(SIGUSR1, SIG_DFL);
 }
 
+/* As a handler leaves them that has begun another generation in the middle of the counting: the
+ * word is stored after it, and the gap is its own. Nothing is taken away from the count, which would
+ * be four billions for 32 bits. */
+static void a_gap_that_is_not_the_words_takes_nothing_away(void **state) {
+    static const char *const others[] = {"7@~9", "7@100"};
+    (void)state;
+    set(others[0]);
+    work(1);
+    uint32_t site = counted_site()->index;
+    for (unsigned change = 1; change < 100; change++) {
+        double before = counted(COUNTED_ID);
+        uint32_t word = spex_executed[site];
+        set(others[change % 2]);
+        work(1);
+        assert_true(counted(COUNTED_ID) == before + 1);
+        before = counted(COUNTED_ID);
+        spex_store_relaxed(&spex_executed[site], word);
+        assert_true(counted(COUNTED_ID) <= before + 100);
+        work(1);
+        assert_true(counted(COUNTED_ID) <= before + 101);
+    }
+}
+
 /* A reader is interrupted while the gap becomes longer, so that the word has not come to where the
  * gap that it has read begins. */
 static void a_gap_that_has_been_longer_counts_nothing(void **state) {
@@ -242,7 +305,7 @@ static void a_gap_that_has_been_longer_counts_nothing(void **state) {
     (void)state;
     assert_non_null(thread);
     thread->executed[COUNTED_ID] =
-        1u << SPEX_CONTROL_GENERATION_SHIFT | (SPEX_CONTROL_COUNTDOWN - 9);
+        2u << SPEX_CONTROL_GENERATION_SHIFT | (SPEX_CONTROL_COUNTDOWN - 9);
     thread->countdowns[COUNTED_ID] = (struct spex_countdown){.total = 1000, .gap = 2};
     assert_int_equal(spex_sampler_executions(thread, COUNTED_ID), 1000);
     thread->countdowns[COUNTED_ID].gap = 10;
@@ -257,10 +320,12 @@ int main(void) {
         COUNTING(counts_are_exact),
         COUNTING(counts_are_exact_while_selections_change),
         COUNTING(counts_are_exact_after_any_number_of_changes),
+        COUNTING(an_armed_count_of_another_generation_ends),
         COUNTING(counts_are_exact_while_another_thread_changes_them),
         COUNTING(counts_are_exact_where_records_are_lost),
         COUNTING(handlers_are_counted_exactly),
         COUNTING(handlers_change_counts_by_a_period_at_most),
+        COUNTING(a_gap_that_is_not_the_words_takes_nothing_away),
         COUNTING(a_forked_child_counts_from_nothing),
         cmocka_unit_test(a_gap_that_has_been_longer_counts_nothing),
     };
