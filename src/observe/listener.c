@@ -35,7 +35,8 @@ static int listening_socket_open_in(struct spex_listening_socket *listening, con
         if (!err)
             return 0;
         spex_error_set(error, "no socket in %s: %s", listening->path,
-                       err == -EPERM ? "it does not belong to this user alone" : strerror(-err));
+                       err == -EPERM ? "it does not belong to this user alone" SPEX_CONTROL_ANOTHER
+                                     : strerror(-err));
     }
     return err;
 }

@@ -15,8 +15,7 @@
 #include "text/printable.h"
 #include "wire/entry.h"
 
-/* Limits of a profile: at least as many as a program can have. One VALUES frame takes 50 KB
- * here. */
+/* Limits of a profile: at least as many as a program can have. One VALUES frame takes 50 KB here. */
 enum { TYPES_MAX = 64, SITES_MAX = 65536, ROWS_MAX = 65536, VALUES_MAX = 4096 * SPEX_MAX_FIELDS };
 
 static int fail_malformed(struct spex_error *error) {
@@ -150,10 +149,11 @@ static int take_probe(struct spex_profile_reader *reader, const char *entries,
     memset(row, 0, sizeof(*row));
     spex_entry_copy(&row->probe, sizeof(row->probe), entries, head->entry_bytes);
     spex_entry_text(row->probe.name, sizeof(row->probe.name));
+    if (!row->probe.why[0]) /* an earlier release's */
+        memcpy(row->probe.why, row->probe.why_begin, sizeof(row->probe.why_begin));
     spex_entry_text(row->probe.why, sizeof(row->probe.why));
     spex_entry_text(row->probe.provider, sizeof(row->probe.provider));
-    /* Series are counted as the frames of their values arrive. */
-    row->probe.series = 0;
+    row->probe.series = 0; /* they are counted as the frames of their values arrive */
     profile->row_count++;
     return spex_probe_type_valid(row->probe.probe_type) && is_amount(row->probe.on_seconds) &&
                    is_amount(row->probe.count) && is_amount(row->probe.weight_squares) &&

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "text/quantity.h"
+
 const struct spex_profile_type *spex_profile_type_of(const struct spex_profile *profile,
                                                      uint32_t probe_type) {
     for (size_t t = 0; t < profile->type_count; t++)
@@ -84,4 +86,18 @@ size_t spex_profile_measured(const struct spex_profile *profile) {
     for (size_t r = 0; r < profile->row_count; r++)
         measured += profile->rows[r].probe.cost_factor > 0;
     return measured;
+}
+
+static double first_lease(const struct spex_profile *profile) {
+    double first = profile->process.lease_seconds;
+    for (size_t s = 0; s < profile->site_count; s++)
+        if (profile->sites[s].lease_ms)
+            first = fmin(first, profile->sites[s].lease_ms / 1e3);
+    return first;
+}
+
+const char *spex_profile_lease_text(const struct spex_profile *profile, char *text, size_t size) {
+    double first = first_lease(profile), last = profile->process.lease_seconds, same = last / 50;
+    return last - first > same ? spex_range_text(first, last, "s", text, size)
+                               : spex_quantity_text(last, same, "s", text, size);
 }

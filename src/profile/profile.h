@@ -64,7 +64,8 @@ struct spex_profile_process {
     /* The policy that divides the budget; empty: not known. */
     char rate_policy[SPEX_PROFILE_NAME_BYTES];
     /* What holds beside `selection` for a while, in the same syntax, its beginning; "+" in front:
-     * besides, otherwise instead; empty: nothing. And until the last lease ends. */
+     * besides, otherwise instead; empty: nothing. And until the last lease ends
+     * (spex_profile_lease_text). */
     char leased[SPEX_PROFILE_TEXT_BYTES];
     double lease_seconds;
 };
@@ -144,9 +145,9 @@ struct spex_profile_probe {
     double count_variance; /* of `count`, where it is estimated: in regions; 0: it is exact */
     uint32_t period_last;  /* as `period`, but while it is off what it was before */
     uint32_t kind;         /* enum spex_sampling_kind of that period */
-    char why[SPEX_PROFILE_NAME_BYTES]; /* reason for its period; empty: as selected */
-    double weight;                     /* executions that the records stand for, but for losses */
-    uint32_t burst;                    /* of bursty sampling */
+    char why_begin[SPEX_PROFILE_NAME_BYTES]; /* the beginning of `why`, for earlier releases */
+    double weight;  /* executions that the records stand for, but for losses */
+    uint32_t burst; /* of bursty sampling */
     uint32_t reserved;
     /* The part of on_seconds in which it was polled, and its executions were not counted. */
     double polled_seconds;
@@ -175,6 +176,7 @@ struct spex_profile_probe {
     uint32_t spans_partial;
     uint32_t reserved3;
     struct spex_profile_slowest slowest;
+    char why[SPEX_PROFILE_TEXT_BYTES]; /* reason for its period; empty: as selected */
 };
 
 struct spex_profile_row {
@@ -285,6 +287,10 @@ bool spex_profile_costs_known(const struct spex_profile *profile);
  * where the costs are not known. */
 double spex_profile_row_cost(const struct spex_profile *profile,
                              const struct spex_profile_probe *probe);
+
+/* How long what is leased still holds, "42 s", or from the first end to the last, "10 to 42 s". The
+ * first one is known of the leases that decide about a site. Returns `text`. */
+const char *spex_profile_lease_text(const struct spex_profile *profile, char *text, size_t size);
 
 /* The sum over all rows; no more than the program's CPU time, of which it is a part. */
 double spex_profile_cost(const struct spex_profile *profile);

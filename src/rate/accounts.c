@@ -351,13 +351,9 @@ void spex_accounts_from_now(void) {
     spex_accounts_count_all();
     for (uint32_t i = 0; i < spex_sites_count(); i++)
         spex_controller.probes[i].counted = spex_controller.executions[i];
-    spex_controller.collectors_ns = spex_controller.process_collectors_ns =
-        spex_collectors_cpu_ns();
-    spex_controller.looker_ns = spex_sampling_budget_spent_ns();
+    spex_controller_read_clocks();
     spex_controller.collecting = (struct spex_collecting){
         .at = spex_controller.now, .records = records_taken(), .ns = spex_controller.collectors_ns};
-    spex_controller.monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC);
-    spex_controller.process_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     spex_controller.process_at = spex_controller.decided = spex_controller.now;
     spex_controller.skipped = spex_controller.implied = spex_controller.uncounted = 0;
     spex_controller.skipping = spex_controller.decided_tokens = 0;

@@ -77,6 +77,14 @@ static void alarms_clear(void) {
         spex_rings_alarm_at(t, INFINITY);
 }
 
+void spex_controller_read_clocks(void) {
+    spex_controller.monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    spex_controller.process_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    spex_controller.looker_ns = spex_sampling_budget_spent_ns();
+    spex_controller.collectors_ns = spex_controller.process_collectors_ns =
+        spex_collectors_cpu_ns();
+}
+
 /* Begins with a share of the budget, or ends without a policy or a share. */
 static int controller_begin(double share, const struct spex_rate_policy_ops *policy) {
     buffers_free();
@@ -93,11 +101,7 @@ static int controller_begin(double share, const struct spex_rate_policy_ops *pol
     spex_controller.slice_due = spex_controller.trial_due = INFINITY;
     spex_random_seed(&spex_controller.random, spex_clock_ns(CLOCK_MONOTONIC), 0);
     spex_experiment_reset(spex_clock_ns(CLOCK_MONOTONIC));
-    spex_controller.monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC);
-    spex_controller.process_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    spex_controller.collectors_ns = spex_collectors_cpu_ns();
-    spex_controller.looker_ns = spex_sampling_budget_spent_ns();
-    spex_controller.process_collectors_ns = spex_controller.collectors_ns;
+    spex_controller_read_clocks();
     spex_controller.collecting = (struct spex_collecting){.ns = spex_controller.collectors_ns};
     spex_controller.cpus = 1;
     return 0;

@@ -284,6 +284,9 @@ static inline bool spex_controller_works(void) {
     return spex_controller.probes && !spex_controller.lifted;
 }
 
+/* Time that has been used up to now is in no account. */
+void spex_controller_read_clocks(void);
+
 /* Goes over to the budget that is to be kept now. The first collector, under the metrics' lock. 1: a
  * budget begins, long after the collection (spex_accounts_from_now); 0; or -ENOMEM: none is
  * kept. */

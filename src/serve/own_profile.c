@@ -241,6 +241,7 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
     copy_text(row->probe.provider, sizeof(row->probe.provider), info->provider);
     spex_metrics_probe(row);
     struct spex_controller_view view = spex_controller_look(index);
+    copy_text(row->probe.why_begin, sizeof(row->probe.why_begin), view.why);
     copy_text(row->probe.why, sizeof(row->probe.why), view.why);
     row->probe.cost_factor = (float)view.factor;
     row->probe.uncounted = uncounted_most(&row->probe, view.frequency_held, state.by_hand);

@@ -157,6 +157,7 @@ int spex_listening_socket_open(struct spex_listening_socket *door, const char *c
     const char *runtime = chosen ? NULL : spex_listening_socket_runtime_directory();
     char reasons[sizeof(error->text)] = "the directory's name is too long";
     size_t length = 0;
+    bool refused = false;
     int err = -ENAMETOOLONG;
     door->socket = SPEX_NO_DESCRIPTOR;
     spex_control_name(door->name);
@@ -164,13 +165,14 @@ int spex_listening_socket_open(struct spex_listening_socket *door, const char *c
         err = spex_listening_socket_open_at(door);
         if (!err)
             return 0;
+        refused |= err == -EPERM;
         if (length < sizeof(reasons))
             length += (size_t)snprintf(reasons + length, sizeof(reasons) - length, "%s%s: %s",
                                        n ? "; " : "", door->path, reason_of(err));
         if (err == -EADDRINUSE)
             break;
     }
-    return spex_fail(error, err, "%s", reasons);
+    return spex_fail(error, err, "%s%s", reasons, refused ? SPEX_CONTROL_ANOTHER : "");
 }
 
 /* Reads the state of the socket's file by its path: the process may have changed its root since. */

@@ -11,6 +11,9 @@
 #include "text/error.h"
 #include "wire/directory.h"
 
+/* What a user can do whose directories others have made before. */
+#define SPEX_CONTROL_ANOTHER "; SPEX_CONTROL=DIRECTORY names another one"
+
 struct spex_listening_socket {
     struct spex_descriptor socket;
     /* Device and inode of the socket's file, to notice when another file has replaced it. */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Two configurations of three are compared in quantities whose changes are known. */
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../check.h"
 #include "explore/compare/explain.h"
+#include "explore/report/change_text.h"
 
 enum { GROUPS = 3, A = 2, B = 0 };
 
@@ -48,7 +51,26 @@ static void changes_come_in_the_order_of_their_size(void **state) {
     free(explanation.items);
 }
 
+/* An interval that has no width says that nothing varies, and not two times the same number. */
+static void what_never_varies_has_no_interval(void **state) {
+    char text[96];
+    (void)state;
+    struct spex_change change = spex_change_by(2, 0, 3, 0, 4);
+    spex_change_text(&change, "", text, sizeof(text));
+    assert_string_equal(text, "x 1.5 (the same each time)");
+    change = spex_change_by(0, 0, 7, 0, 4);
+    spex_change_text(&change, "B", text, sizeof(text));
+    assert_string_equal(text, "+7 B (the same each time)");
+    change = spex_change_by(2, 0.1, 3, 0, 4);
+    spex_change_text(&change, "", text, sizeof(text));
+    assert_non_null(strstr(text, " to "));
+    change = spex_change_by(2, NAN, 3, NAN, 4);
+    spex_change_text(&change, "", text, sizeof(text));
+    assert_string_equal(text, "x 1.5");
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(changes_come_in_the_order_of_their_size)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(changes_come_in_the_order_of_their_size),
+                                       cmocka_unit_test(what_never_varies_has_no_interval)};
     return cmocka_run_group_tests_name("explain", tests, NULL, NULL);
 }

@@ -184,7 +184,9 @@ static void the_slowest_execution_is_possible(void **state) {
     (void)state;
     assert_int_equal(take_slowest(good, 0, &ticks), 0);
     assert_true(ticks == UINT64_MAX);
-    assert_int_equal(take_slowest(good, sizeof(good), &ticks), 0);
+    const size_t behind =
+        sizeof(struct spex_profile_probe) - offsetof(struct spex_profile_probe, slowest);
+    assert_int_equal(take_slowest(good, behind, &ticks), 0);
     assert_true(ticks == 0);
     bad[0].realtime_ns++;
     bad[1].thread_id++;
@@ -192,6 +194,32 @@ static void the_slowest_execution_is_possible(void **state) {
     bad[3].process_id++;
     for (size_t b = 0; b < COUNT_OF(bad); b++)
         assert_int_equal(take_slowest(bad[b], 0, &ticks), -EPROTO);
+}
+
+/* What is told of a row with this reason, of which an older program sends the beginning alone. */
+static void assert_told(const char *before, const char *why, size_t left_out,
+                        const char *expected) {
+    struct spex_profile_reader reader = {.status = 0};
+    struct spex_profile_probe probe = {.probe_type = SPEX_LAT};
+    memcpy(probe.why_begin, before, strnlen(before, sizeof(probe.why_begin)));
+    memcpy(probe.why, why, strlen(why) + 1);
+    begin(&reader);
+    assert_int_equal(take(&reader, SPEX_CONTROL_PROBE, &probe, sizeof(probe) - left_out, 1), 0);
+    assert_string_equal(reader.incoming.rows[0].probe.why, expected);
+    spex_profile_reader_free(&reader);
+}
+
+static void reasons_are_whole(void **state) {
+    static const char reason[] = "on for a slice of the time, as its executions alone cost more "
+                                 "than the budget";
+    const size_t bytes = sizeof(((struct spex_profile_probe *)NULL)->why);
+    char old[65] = "";
+    (void)state;
+    memcpy(old, reason, sizeof(old) - 1);
+    assert_told(old, reason, 0, reason);
+    assert_told(old, "", bytes, old);
+    assert_told("its \033[31mreason", "", bytes, "its ?[31mreason");
+    assert_told("", "", 0, "");
 }
 
 /* What comes of an answer's frame with this head and so many bytes behind it. */
@@ -272,6 +300,7 @@ int main(void) {
         cmocka_unit_test(there_are_no_more_values_than_a_program_can_have),
         cmocka_unit_test(figures_are_in_range),
         cmocka_unit_test(the_slowest_execution_is_possible),
+        cmocka_unit_test(reasons_are_whole),
         cmocka_unit_test(frames_are_as_long_as_they_say),
         cmocka_unit_test(series_come_in_order),
     };

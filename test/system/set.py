@@ -146,6 +146,9 @@ class Set(Programs):
         sites = json.loads(self.run_spex("probes", "--json", process.pid).stdout)["sites"]
         self.assertEqual([site["name"] for site in sites if "lease_seconds" in site], ["query"])
         self.assertRegex(self.run_spex("probes", process.pid).stdout, r"query .*leased for \d+ s\n")
+        # Another one, which ends before.
+        self.assertRegex(self.set("--for", "60s", process.pid, "+query.parse").stdout, r"; leased for \d+ to \d+ s\n$")
+        self.assertRegex(self.run_spex("list").stdout, r"state; \+query,query.parse for (59|60) to \d{3} s")
         # Instead of what is selected; and what ends by hand does not come again.
         self.assertEqual(self.set("--for", "0.05", process.pid, "3").stdout.split(";")[0], "1 of 4 probe sites are on")
         self.until_on(process, 2)

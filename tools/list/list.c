@@ -16,7 +16,6 @@
 #include "observe/process_place.h"
 #include "observe/workers.h"
 #include "profile/columns.h"
-#include "text/quantity.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/json.h"
@@ -29,6 +28,9 @@ enum { SELECTION_MAX = 40 };
 /* Timeout for an answer, so that a program that is stopped does not hold up the list; and for all
  * answers together: any user may have thousands of such programs. */
 enum { ANSWER_MS = 2000, ALL_MS = 10000 };
+
+/* Bytes of the text for how long leases hold. */
+enum { LEASE_BYTES = 64 };
 
 static const char list_usage[] =
     "usage: spex list [--json]\n"
@@ -47,6 +49,7 @@ struct program {
     char command[SPEX_PROFILE_NAME_BYTES];
     /* Set if it answers. */
     struct spex_profile_process told;
+    char lease[LEASE_BYTES];
 };
 
 /* How long the next of `left` programs is waited for, to connect and then to answer: its share of
@@ -86,6 +89,7 @@ static bool program_ask(pid_t process, int timeout_ms, struct program *program) 
     program->answers = !err && reader.complete;
     if (program->answers) {
         program->told = reader.profile.process;
+        spex_profile_lease_text(&reader.profile, program->lease, sizeof(program->lease));
         memcpy(program->command, program->told.command, sizeof(program->command));
     } else {
         program_take_command(program);
@@ -121,15 +125,14 @@ static int shown_bytes(const char *selection) {
 }
 
 /* What is selected, and what is leased besides or instead: "off; +query for 42 s". */
-static void add_selection(struct spex_columns *columns, const struct spex_profile_process *told) {
+static void add_selection(struct spex_columns *columns, const struct program *program) {
+    const struct spex_profile_process *told = &program->told;
     const char *selection = told->selection[0] ? told->selection : "off", *leased = told->leased;
-    char lease[SELECTION_MAX + 64] = "", left[32];
+    char lease[SELECTION_MAX + LEASE_BYTES + 16] = "";
     int bytes = shown_bytes(selection), leased_bytes = shown_bytes(leased);
     if (told->lease_seconds > 0)
         snprintf(lease, sizeof(lease), "; %.*s%s for %s", leased_bytes, leased,
-                 leased[leased_bytes] ? "…" : "",
-                 spex_quantity_text(told->lease_seconds, told->lease_seconds / 50, "s", left,
-                                    sizeof(left)));
+                 leased[leased_bytes] ? "…" : "", program->lease);
     spex_columns_add(columns, "%.*s%s%s", bytes, selection, selection[bytes] ? "…" : "", lease);
 }
 
@@ -145,7 +148,7 @@ static void print_programs(const struct program *programs, size_t count) {
         if (!programs[p].answers) {
             spex_columns_add(&columns, "(does not answer)");
         } else {
-            add_selection(&columns, told);
+            add_selection(&columns, &programs[p]);
             spex_columns_add(&columns, "%u", told->sites);
             spex_columns_add(&columns, "%u", told->sites_on);
             spex_columns_add(&columns, "%.1f", told->seconds);

@@ -19,7 +19,6 @@
 #include "observe/workers.h"
 #include "site/selection/selection.h"
 #include "text/number.h"
-#include "text/quantity.h"
 #include "text/variables.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
@@ -222,11 +221,10 @@ static int leave_for_later(const struct change *change) {
 }
 
 /* Ends the line. */
-static void print_lease(const struct spex_profile_process *told) {
-    char text[32];
-    if (told->lease_seconds > 0)
-        printf("; leased for %s", spex_quantity_text(told->lease_seconds, told->lease_seconds / 50,
-                                                     "s", text, sizeof(text)));
+static void print_lease(const struct spex_profile *profile) {
+    char text[64];
+    if (profile->process.lease_seconds > 0)
+        printf("; leased for %s", spex_profile_lease_text(profile, text, sizeof(text)));
     putchar('\n');
 }
 
@@ -246,7 +244,7 @@ static int print_selected(pid_t process, const struct change *change,
         return leaves(change) ? spex_complain(SPEX_EXIT_FAILED, "%s", error.text) : SPEX_EXIT_OK;
     }
     printf("%d of %u probe sites are on", on, sites_loaded(&reader->profile));
-    print_lease(&reader->profile.process);
+    print_lease(&reader->profile);
     int status = warned && !anything_matches(change->text, &reader->profile) ? SPEX_EXIT_FAILED
                                                                              : SPEX_EXIT_OK;
     int left =

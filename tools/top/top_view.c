@@ -174,7 +174,7 @@ static void view_fill_figures(struct spex_top_view *view, enum spex_top_span spa
 /* What the program is, and how many of its probe sites are on. */
 static void head_first_line(char *line, const struct spex_profile *now) {
     const struct spex_profile_process *process = &now->process;
-    char since[64] = "nothing collected yet", lease[64] = "", left[32];
+    char since[64] = "nothing collected yet", lease[96] = "", left[64];
     unsigned loaded = 0;
     for (size_t s = 0; s < now->site_count; s++)
         loaded += now->sites[s].loaded != 0;
@@ -182,8 +182,7 @@ static void head_first_line(char *line, const struct spex_profile *now) {
         snprintf(since, sizeof(since), "collecting for %.1f s", process->seconds);
     if (process->lease_seconds > 0)
         snprintf(lease, sizeof(lease), ", leased for %s",
-                 spex_quantity_text(process->lease_seconds, process->lease_seconds / 50, "s", left,
-                                    sizeof(left)));
+                 spex_profile_lease_text(now, left, sizeof(left)));
     snprintf(line, SPEX_TOP_HEAD_BYTES, "%s %u   %s   %u of %u probe sites on%s", process->command,
              process->process_id, since, process->sites_on, loaded, lease);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The two forms of a change: as text for a line, and as a JSON object. Ratios are printed as
- * factors ("x 1.034"), differences with their sign. */
+ * factors ("x 1.034"), differences with their sign. Where trials do not differ, as in counts that are
+ * always the same, there is no interval. */
 #include "explore/report/change_text.h"
 
 #include <math.h>
@@ -14,7 +15,10 @@ void spex_change_text(const struct spex_change *change, const char *unit, char *
     double margin = change->known ? (change->high - change->low) / 2 : NAN;
     unit = change->ratio ? "" : unit;
     spex_quantity_text(change->value, margin, unit, value, sizeof(value));
-    spex_range_text(change->low, change->high, unit, interval, sizeof(interval));
+    if (change->high > change->low)
+        spex_range_text(change->low, change->high, unit, interval, sizeof(interval));
+    else
+        snprintf(interval, sizeof(interval), "the same each time");
     snprintf(text, size, "%s%s%s%s%s",
              change->ratio        ? "x "
              : change->value >= 0 ? "+"
