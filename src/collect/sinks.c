@@ -32,6 +32,10 @@ void spex_sinks_add(struct spex_sink *sink) {
     pthread_mutex_unlock(&sinks_lock);
 }
 
+bool spex_sinks_any(void) {
+    return next_of(&sinks);
+}
+
 uint64_t spex_sinks_undelivered(void) {
     return spex_load_relaxed(&undelivered_records);
 }

@@ -58,6 +58,8 @@ void spex_sinks_dump(const struct spex_stream_dump *dump);
 /* Returns whether somebody waits for records at a sink that is not broken. */
 bool spex_sinks_prompt(void);
 
+bool spex_sinks_any(void);
+
 /* Removes and finishes all sinks. No collector runs any more. */
 void spex_sinks_finish(void);
 

@@ -36,11 +36,18 @@ static bool may_be_replaced(const struct spex_connection *connection, uint64_t n
                (spex_connection_busy(connection) ? STUCK_PLACE_NS : SILENT_PLACE_NS);
 }
 
+static struct spex_connection *place_make(struct spex_control *c) {
+    struct spex_connection *connection = &c->connections[c->places];
+    connection->socket = connection->passed = SPEX_NO_DESCRIPTOR;
+    connection->text = c->texts[c->places++];
+    return connection;
+}
+
 /* The client that has been silent the longest loses its place, so a client that is being served
  * keeps it. */
 struct spex_connection *spex_clients_place(struct spex_control *c, uint64_t now) {
     struct spex_connection *silent = NULL;
-    for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++) {
+    for (int i = 0; i < c->places; i++) {
         struct spex_connection *connection = &c->connections[i];
         if (!spex_connection_there(connection))
             return connection;
@@ -48,13 +55,13 @@ struct spex_connection *spex_clients_place(struct spex_control *c, uint64_t now)
             (!silent || connection->active_ns < silent->active_ns))
             silent = connection;
     }
-    return silent;
+    return c->places < SPEX_CONTROL_CONNECTIONS ? place_make(c) : silent;
 }
 
 /* Returns whether all places belong to subscribers, so that waiting for one does not help. */
 static bool subscribed_out(const struct spex_control *c) {
     int stay = 0;
-    for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)
+    for (int i = 0; i < c->places; i++)
         stay += c->connections[i].ours || c->connections[i].reports;
     return stay == SPEX_CONTROL_CONNECTIONS;
 }

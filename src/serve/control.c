@@ -125,14 +125,14 @@ static int poll_prepare(const struct spex_control *c, uint64_t now, struct pollf
         return WOKEN + 1;
     fds[DOOR] = (struct pollfd){.fd = spex_clients_door_open(c, now) ? c->door.socket.number : -1,
                                 .events = POLLIN};
-    for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++) {
+    for (int i = 0; i < c->places; i++) {
         const struct spex_connection *connection = &c->connections[i];
         fds[FIRST + i] = (struct pollfd){
             .fd = connection->waits ? -1 : connection->socket.number,
             .events = connection->reply.next ? POLLOUT : POLLIN,
         };
     }
-    return POLL_COUNT;
+    return FIRST + c->places;
 }
 
 static void make_sooner(uint64_t *when, uint64_t other) {
@@ -150,7 +150,7 @@ static uint64_t next_time(const struct spex_control *c, uint64_t now) {
         when = now + MS;
     if (c->has_door && !spex_clients_door_open(c, now))
         make_sooner(&when, c->rest_ns);
-    for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++) {
+    for (int i = 0; i < c->places; i++) {
         const struct spex_connection *connection = &c->connections[i];
         if (!spex_connection_there(connection))
             continue;
@@ -169,20 +169,24 @@ static int timeout_ms(uint64_t when, uint64_t now) {
     return when <= now ? 0 : (int)((when - now) / MS) + 1;
 }
 
-/* One round after poll. The lock was free while the thread slept, so another thread may have closed
- * or replaced a connection: events count only for the descriptor that was polled. */
+/* The lock was free while the thread slept, so another thread may have added, closed or replaced a
+ * connection: events count only for the descriptor that was polled. */
+static short events_of(const struct spex_control *c, int place, const struct pollfd *fds,
+                       int count) {
+    bool polled =
+        FIRST + place < count && fds[FIRST + place].fd == c->connections[place].socket.number;
+    return polled ? fds[FIRST + place].revents : 0;
+}
+
+/* One round after poll. */
 static void serve_all(struct spex_control *c, const struct pollfd *fds, int count) {
     uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
     wake_answer(c);
     spex_leases_pass();
-    if (count == POLL_COUNT) {
-        for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)
+    if (count > DOOR) {
+        for (int i = 0; i < c->places; i++)
             if (spex_connection_there(&c->connections[i]))
-                connection_serve(c, &c->connections[i],
-                                 fds[FIRST + i].fd == c->connections[i].socket.number
-                                     ? fds[FIRST + i].revents
-                                     : 0,
-                                 now);
+                connection_serve(c, &c->connections[i], events_of(c, i, fds, count), now);
         if (c->has_door && (fds[DOOR].revents || !spex_descriptor_is_ours(&c->door.socket)))
             spex_clients_let_in(c, now);
         spex_clients_look_after_door(c, now);
@@ -209,7 +213,7 @@ static void wait_for(struct pollfd *fds, int count, int timeout_ms) {
  * be sent. */
 static bool reports_send_last(struct spex_control *c, struct pollfd fds[POLL_COUNT]) {
     bool more = false;
-    for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++) {
+    for (int i = 0; i < c->places; i++) {
         struct spex_connection *connection = &c->connections[i];
         fds[i] = (struct pollfd){.fd = -1};
         if (!spex_connection_there(connection))
@@ -236,8 +240,8 @@ static void control_finish(struct spex_control *c) {
     struct pollfd fds[POLL_COUNT];
     uint64_t until = spex_clock_ns(CLOCK_MONOTONIC) + FINAL_NS;
     while (reports_send_last(c, fds) && spex_clock_ns(CLOCK_MONOTONIC) < until)
-        wait_for(fds, SPEX_CONTROL_CONNECTIONS, 10);
-    for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)
+        wait_for(fds, c->places, 10);
+    for (int i = 0; i < c->places; i++)
         spex_connection_close(&c->connections[i]);
     wake_close(c);
     allowance_earn(c, spex_clock_ns(CLOCK_MONOTONIC));
@@ -308,10 +312,6 @@ static int control_make(const struct spex_control_requests *requests) {
     control->requests = requests;
     control->waking = control->woken = control->door.socket = control->handover =
         SPEX_NO_DESCRIPTOR;
-    for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++) {
-        control->connections[i].socket = control->connections[i].passed = SPEX_NO_DESCRIPTOR;
-        control->connections[i].text = control->texts[i];
-    }
     return 0;
 }
 
@@ -459,7 +459,7 @@ void spex_control_stop(void) {
 }
 
 static bool anybody_connected(const struct spex_control *c) {
-    for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)
+    for (int i = 0; i < c->places; i++)
         if (spex_connection_there(&c->connections[i]))
             return true;
     return false;
@@ -487,7 +487,7 @@ void spex_control_fork_parent(void) {
  * removing its file. */
 void spex_control_fork_child(void) {
     if (control) {
-        for (int i = 0; i < SPEX_CONTROL_CONNECTIONS; i++)
+        for (int i = 0; i < control->places; i++)
             spex_connection_close(&control->connections[i]);
         if (control->has_door)
             spex_listening_socket_abandon(&control->door);

@@ -164,10 +164,16 @@ int spex_set_for(const char *probes, double seconds) {
     return told ? set(probes, (struct spex_lease){.ms = (uint32_t)(seconds * 1e3)}) : -EINVAL;
 }
 
+/* Where a process ends in which no probe has ever been on, its socket alone has to go: what is
+ * looked at costs the program pages. */
+static bool leave(void) {
+    return !spex_rings_count() && !spex_sinks_any() && !spex_life.output && spex_control_leave();
+}
+
 static void stop(bool at_exit) {
     int before = errno;
     pthread_mutex_lock(&spex_life.lock);
-    if (spex_life.started)
+    if (spex_life.started && !(at_exit && leave()))
         stop_locked(at_exit);
     pthread_mutex_unlock(&spex_life.lock);
     errno = before;

@@ -121,12 +121,9 @@ static int bind_to(int socket, const struct sockaddr_un *address) {
 
 int spex_control_bind_at(int socket, int directory, const char *path, const char *name) {
     struct sockaddr_un address;
-    int err = address_at(directory, name, &address);
-    err = err ? err : bind_to(socket, &address);
-    if (err != -ENOENT)
-        return err;
-    /* There is no /proc. */
-    err = address_of(path, name, &address);
+    int err = address_of(path, name, &address);
+    if (err)
+        err = address_at(directory, name, &address);
     return err ? err : bind_to(socket, &address);
 }
 
