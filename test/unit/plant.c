@@ -1,35 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE
 #include "plant.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-#include <spex/probe.h>
-#include <spex/spex.h>
 
 #include "../check.h"
-#include "base/clock.h"
 #include "chance.h"
-#include "collect/collector.h"
-#include "collect/metrics.h"
 #include "collect/sleep.h"
-#include "probe/executions.h"
-#include "probe/gap.h"
-#include "probe/regions.h"
-#include "rate/controller.h"
-#include "rate/experiment.h"
-#include "ring/probe_type.h"
-#include "ring/rings.h"
-#include "site/cost.h"
-#include "site/probe_state.h"
-#include "site/registry.h"
-
+#include "plant_state.h"
 #include "policies/rate/rates.h"
-
-#define TICKS_PER_SECOND 2.5e9
+#include "rate/controller.h"
 
 /* Steps of the simulation: rates are as at their begin, and no ring gets more than so much
  * fuller. */
@@ -38,19 +19,15 @@
 
 /* As the library's, when nothing is said. */
 #define RING_RECORDS  8192.0
-#define ALARM_RECORDS 4096.0
-#define LOOK_RECORDS  128.0
 #define BATCH_RECORDS 256.0
 
 /* As in src/collect/collector.c. */
 #define CPU_PASSES  16
 #define CPU_RECORDS 4096.0
 
-/* What the collector takes, in seconds: a pass with nothing to read, a record, counting a probe's
- * executions. */
+/* What the collector takes, in seconds: a pass with nothing to read, a record. */
 #define PASS_SECONDS   3e-6
 #define RECORD_SECONDS 25e-9
-#define COUNT_SECONDS  20e-9
 
 /* From being woken to running. */
 #define WAKE_SECONDS 60e-6
@@ -58,34 +35,7 @@
 /* What happened is noted a thousand times a second. */
 #define NOTES_PER_SECOND 1000.0
 
-static struct {
-    struct plant_options options;
-    struct spex_site_info infos[PLANT_PROBES_MAX + 1]; /* the region's is behind the probes' */
-    uint32_t periods[PLANT_PROBES_MAX];                /* 1 or more, or SPEX_SITE_HELD */
-    uint32_t tried[PLANT_PROBES_MAX]; /* the same in an experiment; 0: there is none */
-    double executions[PLANT_PROBES_MAX];
-    double told_of[PLANT_PROBES_MAX];   /* executions as its records in the region tell them */
-    double passes, calls;               /* as the region's calls tell them; and these */
-    double uncounted[PLANT_PROBES_MAX]; /* executions while it was off */
-    double on[PLANT_PROBES_MAX];        /* seconds for which it was on */
-    struct spex_held_executions told[PLANT_PROBES_MAX];
-    double produced, taken;
-    double ring;    /* records in each CPU's */
-    double alarm;   /* at so many */
-    double seconds; /* now */
-    double used;    /* CPU seconds of the program */
-    double probing; /* those that probes took */
-    double collector, collector_noted;
-    uint64_t random;
-    /* In each note what was spent so far, and the period of each probe. */
-    double *spent;
-    uint32_t *noted;
-    size_t notes_count;
-} plant;
-
-static double ticks(double seconds) {
-    return seconds * TICKS_PER_SECOND;
-}
+struct plant plant;
 
 static double uniform(void) {
     return chance_uniform(&plant.random);
@@ -100,25 +50,13 @@ static double rate_of(unsigned probe, double seconds) {
     return plant.options.rate(plant.options.scenario, probe, seconds) * running(seconds);
 }
 
-static uint32_t period_of(unsigned probe) {
-    return plant.tried[probe] ? plant.tried[probe] : plant.periods[probe];
-}
-
 static double part_recorded(unsigned probe) {
     return 1.0 / period_of(probe);
-}
-
-static bool is_on(unsigned probe) {
-    return period_of(probe) != SPEX_SITE_HELD;
 }
 
 static double record_ns(unsigned probe) {
     bool drawn = plant.options.drawn_ns > 0 && period_of(probe) > 1;
     return drawn ? plant.options.drawn_ns : plant.options.record_ns;
-}
-
-static bool has_region(void) {
-    return plant.options.passes > 0;
 }
 
 /* The region is on while one of its probes is, which all have the same period. */
@@ -366,146 +304,4 @@ double plant_demand(double seconds, bool records) {
         sum += rate_of(p, seconds) *
                (plant.options.skip_ns * 1e-9 + (records ? plant_record_seconds() : 0));
     return sum;
-}
-
-/* What the controller asks. */
-
-static uint64_t ns(double seconds) {
-    return (uint64_t)(seconds * 1e9);
-}
-
-uint64_t spex_clock_ns(clockid_t clock) {
-    if (clock == CLOCK_PROCESS_CPUTIME_ID)
-        return ns(plant.used + plant.collector);
-    return clock == CLOCK_MONOTONIC ? ns(plant.seconds) + plant.options.seed : ns(plant.collector);
-}
-
-void spex_threads_choose(struct spex_thread_set *set, struct spex_random *random) {
-    (void)random;
-    set->of = plant.options.threads ? plant.options.threads : 1;
-    set->count = set->of < SPEX_THREADS_CHOSEN ? set->of : SPEX_THREADS_CHOSEN;
-}
-
-void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *cpu_ns, uint64_t *threads) {
-    *cpu_ns = ns(plant.used * set->count / set->of);
-    *threads = set->count;
-}
-
-uint64_t spex_threads_executions_of(const struct spex_thread_set *set, uint32_t site) {
-    return (uint64_t)(plant.executions[site] * set->count / set->of);
-}
-
-uint64_t spex_collectors_cpu_ns(void) {
-    return ns(plant.collector_noted);
-}
-
-double spex_metrics_tick_rate(void) {
-    return plant.seconds > 2e-3 ? TICKS_PER_SECOND : 0;
-}
-
-struct spex_metrics_totals spex_metrics_totals(unsigned type_ring) {
-    if (type_ring != spex_probe_type_ring(SPEX_LAT))
-        return (struct spex_metrics_totals){0};
-    return (struct spex_metrics_totals){.produced = (uint64_t)plant.produced,
-                                        .records = (uint64_t)plant.taken};
-}
-
-void spex_metrics_executions(uint64_t *counts) {
-    double inside = 0;
-    for (unsigned p = 0; p < plant.options.probes; p++) {
-        counts[p] = has_region() ? 0 : (uint64_t)plant.executions[p];
-        inside += plant.executions[p];
-    }
-    if (has_region())
-        counts[plant.options.probes] = (uint64_t)inside;
-    plant.collector += plant.options.probes * plant.options.cpus * COUNT_SECONDS;
-}
-
-static double calibrated_ticks(double true_ns) {
-    double dearer = plant.options.dearer > 0 ? plant.options.dearer : 1;
-    return ticks(true_ns / dearer * 1e-9);
-}
-
-int spex_cost_get(uint32_t type, struct spex_cost *cost) {
-    (void)type;
-    *cost = (struct spex_cost){.skip = calibrated_ticks(plant.options.skip_ns),
-                               .record = calibrated_ticks(plant.options.record_ns)};
-    return 0;
-}
-
-double spex_metrics_in_regions(uint32_t first) {
-    return has_region() ? plant.told_of[first] : 0;
-}
-
-struct spex_region_passes spex_region_passes(uint32_t site) {
-    (void)site;
-    return (struct spex_region_passes){plant.passes, (uint32_t)plant.calls};
-}
-
-struct spex_region_cost spex_cost_region(void) {
-    return (struct spex_region_cost){.pass = calibrated_ticks(plant.options.region_ns),
-                                     .execution = calibrated_ticks(plant.options.skip_ns),
-                                     .call = calibrated_ticks(plant.options.call_ns)};
-}
-
-uint32_t spex_probe_group(uint32_t index) {
-    return index <= plant.options.probes && has_region() ? plant.options.probes : SPEX_MAX_SITES;
-}
-
-double spex_cost_drawn(uint32_t type) {
-    (void)type;
-    return calibrated_ticks(plant.options.drawn_ns);
-}
-
-uint32_t spex_sites_on(void) {
-    uint32_t on = 0;
-    for (unsigned p = 0; p < plant.options.probes; p++)
-        on += is_on(p);
-    return on;
-}
-
-uint32_t spex_sites_count(void) {
-    return plant.options.probes + has_region();
-}
-
-const struct spex_site_info *spex_site_info(uint32_t index) {
-    return &plant.infos[index];
-}
-
-uint32_t spex_profile_next_probe(uint32_t index) {
-    return index < plant.options.probes ? index : spex_sites_count();
-}
-
-struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
-    (void)until;
-    return (struct spex_probe_state){.sites = 1,
-                                     .sites_on = is_on(first),
-                                     .selected = 1,
-                                     .used = true,
-                                     .on_ticks = (uint64_t)ticks(plant.on[first]),
-                                     .held_ticks =
-                                         (uint64_t)ticks(plant.seconds - plant.on[first])};
-}
-
-static void throttle(uint32_t first, uint32_t period) {
-    bool shortened = period > SPEX_GAP_PERIOD_MAX && period != SPEX_SITE_HELD;
-    uint32_t now = shortened ? SPEX_GAP_PERIOD_MAX : period ? period : 1;
-    plant.tried[first] = spex_experiment_running() && now != plant.periods[first] ? now : 0;
-    if (!plant.tried[first])
-        plant.periods[first] = now;
-}
-
-/* All probes of a region together. */
-void spex_probe_throttle(uint32_t first, uint32_t period) {
-    unsigned from = has_region() ? 0 : first, to = has_region() ? plant.options.probes : first + 1;
-    for (unsigned p = from; p < to; p++)
-        throttle(p, period);
-}
-
-/* Producers look now and then. */
-void spex_rings_alarm_at(unsigned type_ring, double records) {
-    if (type_ring != spex_probe_type_ring(SPEX_LAT))
-        return;
-    double looked = (floor(records / LOOK_RECORDS) + 1) * LOOK_RECORDS;
-    plant.alarm = looked < ALARM_RECORDS ? looked : ALARM_RECORDS;
 }

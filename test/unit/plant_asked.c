@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* What the controller asks of the simulated process, and does to it. */
+#include <math.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "collect/collector.h"
+#include "collect/metrics.h"
+#include "plant_state.h"
+#include "probe/executions.h"
+#include "probe/gap.h"
+#include "probe/regions.h"
+#include "rate/experiment.h"
+#include "ring/probe_type.h"
+#include "ring/rings.h"
+#include "site/cost.h"
+#include "site/probe_state.h"
+
+/* As the library's, when nothing is said. */
+#define LOOK_RECORDS 128.0
+
+/* CPU seconds of the collector for counting a probe's executions. */
+#define COUNT_SECONDS 20e-9
+
+static uint64_t ns(double seconds) {
+    return (uint64_t)(seconds * 1e9);
+}
+
+uint64_t spex_clock_ns(clockid_t clock) {
+    if (clock == CLOCK_PROCESS_CPUTIME_ID)
+        return ns(plant.used + plant.collector);
+    return clock == CLOCK_MONOTONIC ? ns(plant.seconds) + plant.options.seed : ns(plant.collector);
+}
+
+void spex_threads_choose(struct spex_thread_set *set, struct spex_random *random) {
+    (void)random;
+    set->of = plant.options.threads ? plant.options.threads : 1;
+    set->count = set->of < SPEX_THREADS_CHOSEN ? set->of : SPEX_THREADS_CHOSEN;
+}
+
+void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *cpu_ns, uint64_t *threads) {
+    *cpu_ns = ns(plant.used * set->count / set->of);
+    *threads = set->count;
+}
+
+uint64_t spex_threads_executions_of(const struct spex_thread_set *set, uint32_t site) {
+    return (uint64_t)(plant.executions[site] * set->count / set->of);
+}
+
+uint64_t spex_collectors_cpu_ns(void) {
+    return ns(plant.collector_noted);
+}
+
+double spex_metrics_tick_rate(void) {
+    return plant.seconds > 2e-3 ? TICKS_PER_SECOND : 0;
+}
+
+struct spex_metrics_totals spex_metrics_totals(unsigned type_ring) {
+    if (type_ring != spex_probe_type_ring(SPEX_LAT))
+        return (struct spex_metrics_totals){0};
+    return (struct spex_metrics_totals){.produced = (uint64_t)plant.produced,
+                                        .records = (uint64_t)plant.taken};
+}
+
+void spex_metrics_executions(uint64_t *counts) {
+    double inside = 0;
+    for (unsigned p = 0; p < plant.options.probes; p++) {
+        counts[p] = has_region() ? 0 : (uint64_t)plant.executions[p];
+        inside += plant.executions[p];
+    }
+    if (has_region())
+        counts[plant.options.probes] = (uint64_t)inside;
+    plant.collector += plant.options.probes * plant.options.cpus * COUNT_SECONDS;
+}
+
+static double calibrated_ticks(double true_ns) {
+    double dearer = plant.options.dearer > 0 ? plant.options.dearer : 1;
+    return ticks(true_ns / dearer * 1e-9);
+}
+
+int spex_cost_get(uint32_t type, struct spex_cost *cost) {
+    (void)type;
+    *cost = (struct spex_cost){.skip = calibrated_ticks(plant.options.skip_ns),
+                               .record = calibrated_ticks(plant.options.record_ns)};
+    return 0;
+}
+
+double spex_metrics_in_regions(uint32_t first) {
+    return has_region() ? plant.told_of[first] : 0;
+}
+
+struct spex_region_passes spex_region_passes(uint32_t site) {
+    (void)site;
+    return (struct spex_region_passes){plant.passes, (uint32_t)plant.calls};
+}
+
+struct spex_region_cost spex_cost_region(void) {
+    return (struct spex_region_cost){.pass = calibrated_ticks(plant.options.region_ns),
+                                     .execution = calibrated_ticks(plant.options.skip_ns),
+                                     .call = calibrated_ticks(plant.options.call_ns)};
+}
+
+uint32_t spex_probe_group(uint32_t index) {
+    return index <= plant.options.probes && has_region() ? plant.options.probes : SPEX_MAX_SITES;
+}
+
+double spex_cost_drawn(uint32_t type) {
+    (void)type;
+    return calibrated_ticks(plant.options.drawn_ns);
+}
+
+uint32_t spex_sites_on(void) {
+    uint32_t on = 0;
+    for (unsigned p = 0; p < plant.options.probes; p++)
+        on += is_on(p);
+    return on;
+}
+
+uint32_t spex_sites_count(void) {
+    return plant.options.probes + has_region();
+}
+
+const struct spex_site_info *spex_site_info(uint32_t index) {
+    return &plant.infos[index];
+}
+
+uint32_t spex_profile_next_probe(uint32_t index) {
+    return index < plant.options.probes ? index : spex_sites_count();
+}
+
+struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
+    (void)until;
+    return (struct spex_probe_state){.sites = 1,
+                                     .sites_on = is_on(first),
+                                     .selected = 1,
+                                     .used = true,
+                                     .on_ticks = (uint64_t)ticks(plant.on[first]),
+                                     .held_ticks =
+                                         (uint64_t)ticks(plant.seconds - plant.on[first])};
+}
+
+static void throttle(uint32_t first, uint32_t period) {
+    bool shortened = period > SPEX_GAP_PERIOD_MAX && period != SPEX_SITE_HELD;
+    uint32_t now = shortened ? SPEX_GAP_PERIOD_MAX : period ? period : 1;
+    plant.tried[first] = spex_experiment_running() && now != plant.periods[first] ? now : 0;
+    if (!plant.tried[first])
+        plant.periods[first] = now;
+}
+
+/* All probes of a region together. */
+void spex_probe_throttle(uint32_t first, uint32_t period) {
+    unsigned from = has_region() ? 0 : first, to = has_region() ? plant.options.probes : first + 1;
+    for (unsigned p = from; p < to; p++)
+        throttle(p, period);
+}
+
+/* Producers look now and then. */
+void spex_rings_alarm_at(unsigned type_ring, double records) {
+    if (type_ring != spex_probe_type_ring(SPEX_LAT))
+        return;
+    double looked = (floor(records / LOOK_RECORDS) + 1) * LOOK_RECORDS;
+    plant.alarm = looked < ALARM_RECORDS ? looked : ALARM_RECORDS;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* The state of the simulated process (plant.h): plant.c moves it on, plant_asked.c tells the
+ * controller of it. */
+#ifndef SPEX_TEST_PLANT_STATE_H
+#define SPEX_TEST_PLANT_STATE_H
+
+#include "plant.h"
+#include "site/registry.h"
+
+#define TICKS_PER_SECOND 2.5e9
+
+/* The ring's alarm, when the library is told nothing. */
+#define ALARM_RECORDS 4096.0
+
+struct plant {
+    struct plant_options options;
+    struct spex_site_info infos[PLANT_PROBES_MAX + 1]; /* the region's is behind the probes' */
+    uint32_t periods[PLANT_PROBES_MAX];                /* 1 or more, or SPEX_SITE_HELD */
+    uint32_t tried[PLANT_PROBES_MAX]; /* the same in an experiment; 0: there is none */
+    double executions[PLANT_PROBES_MAX];
+    double told_of[PLANT_PROBES_MAX];   /* executions as its records in the region tell them */
+    double passes, calls;               /* as the region's calls tell them; and these */
+    double uncounted[PLANT_PROBES_MAX]; /* executions while it was off */
+    double on[PLANT_PROBES_MAX];        /* seconds for which it was on */
+    struct spex_held_executions told[PLANT_PROBES_MAX];
+    double produced, taken;
+    double ring;    /* records in each CPU's */
+    double alarm;   /* at so many */
+    double seconds; /* now */
+    double used;    /* CPU seconds of the program */
+    double probing; /* those that probes took */
+    double collector, collector_noted;
+    uint64_t random;
+    /* In each note what was spent so far, and the period of each probe. */
+    double *spent;
+    uint32_t *noted;
+    size_t notes_count;
+};
+
+extern struct plant plant;
+
+static inline double ticks(double seconds) {
+    return seconds * TICKS_PER_SECOND;
+}
+
+static inline uint32_t period_of(unsigned probe) {
+    return plant.tried[probe] ? plant.tried[probe] : plant.periods[probe];
+}
+
+static inline bool is_on(unsigned probe) {
+    return period_of(probe) != SPEX_SITE_HELD;
+}
+
+static inline bool has_region(void) {
+    return plant.options.passes > 0;
+}
+
+#endif
