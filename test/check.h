@@ -13,6 +13,14 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
+/* A function whose probes are as many sites as its source has, at every level of optimisation: it is
+ * neither inlined nor, as gcc does it for constants that it is called with, copied. */
+#ifdef __clang__
+#define COMPILED_ONCE __attribute__((noinline, used))
+#else
+#define COMPILED_ONCE __attribute__((noipa, used))
+#endif
+
 /* A bijection that spreads its argument over all 64 bits (the finaliser of MurmurHash3). */
 static inline uint64_t mix(uint64_t x) {
     x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;

@@ -15,7 +15,7 @@ enum { WORK = 95 };
 
 SPEX_PROBE_NAME(WORK, "program.work");
 
-__attribute__((noinline)) static void work(unsigned executions) {
+COMPILED_ONCE static void work(unsigned executions) {
     for (unsigned i = 0; i < executions; i++) {
         LAT_PROBE_BEGIN(WORK, 1);
         __asm__ volatile("" ::: "memory");

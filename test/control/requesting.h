@@ -7,7 +7,7 @@ enum { WORK = 90, FLICKER, PLACES = 16 };
 
 SPEX_PROBE_NAME(WORK, "request.work");
 
-__attribute__((noinline, used)) static void work(unsigned executions) {
+COMPILED_ONCE static void work(unsigned executions) {
     for (unsigned i = 0; i < executions; i++) {
         LAT_PROBE_BEGIN(WORK, 1);
         __asm__ volatile("" ::: "memory");

@@ -211,14 +211,14 @@ enum { EARLY = 93, LATE };
 SPEX_PROBE_NAME(EARLY, "early");
 SPEX_PROBE_NAME(LATE, "late");
 
-__attribute__((noinline)) static void execute_early(unsigned executions) {
+COMPILED_ONCE static void execute_early(unsigned executions) {
     for (unsigned i = 0; i < executions; i++) {
         LAT_PROBE_BEGIN(EARLY, 1);
         LAT_PROBE_END(EARLY);
     }
 }
 
-__attribute__((noinline)) static void execute_late(unsigned executions) {
+COMPILED_ONCE static void execute_late(unsigned executions) {
     for (unsigned i = 0; i < executions; i++) {
         LAT_PROBE_BEGIN(LATE, 1);
         LAT_PROBE_END(LATE);

@@ -31,7 +31,7 @@ struct got {
     bool over;
 };
 
-__attribute__((noinline)) static void work(uint64_t first, uint64_t executions) {
+COMPILED_ONCE static void work(uint64_t first, uint64_t executions) {
     for (uint64_t i = first; i < first + executions; i++) {
         KERNEL_PROBE_BEGIN(OUTER, 1);
         KERNEL_PROBE_BEGIN(INNER, 1, i);

@@ -23,7 +23,7 @@ static struct spex_feed *feed;
 static struct spex_selection selection;
 
 /* So that there are sites. */
-__attribute__((noinline)) static void probes(void) {
+COMPILED_ONCE static void probes(void) {
     CNT_PROBE_BEGIN(WANTED, 1);
     CNT_PROBE_END(WANTED);
     CNT_PROBE_BEGIN(OTHER, 1);

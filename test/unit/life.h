@@ -19,7 +19,7 @@ enum { RECORDERS = 4, FORKS = 40 };
 
 SPEX_PROBE_NAME(WORK, "life.work");
 
-__attribute__((noinline, used)) static void work(unsigned times) {
+COMPILED_ONCE static void work(unsigned times) {
     while (times-- > 0) {
         CNT_PROBE_BEGIN(WORK, 1);
         CNT_PROBE_END(WORK);

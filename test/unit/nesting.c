@@ -37,7 +37,7 @@ static int stop(void **state) {
 
 /* Takes longer than what the probes are said to cost, which is more than they do: an execution
  * costs no more than the time around it. */
-__attribute__((noinline)) static void within(unsigned times) {
+COMPILED_ONCE static void within(unsigned times) {
     for (unsigned i = 0; i < times; i++) {
         for (volatile int work = 0; work < 20; work++)
             continue;
@@ -47,7 +47,7 @@ __attribute__((noinline)) static void within(unsigned times) {
     }
 }
 
-__attribute__((noinline)) static void outer(unsigned times) {
+COMPILED_ONCE static void outer(unsigned times) {
     LAT_PROBE_BEGIN(OUTER, 1);
     within(times);
     LAT_PROBE_END(OUTER);
@@ -127,7 +127,7 @@ static void kernels_contain_all_that_is_within(void **state) {
 }
 
 /* An outer execution contains two of its own. */
-__attribute__((noinline)) static void twice(unsigned depth) {
+COMPILED_ONCE static void twice(unsigned depth) {
     LAT_PROBE_BEGIN(TWICE, 1);
     if (depth > WITHIN - 2) {
         twice(depth - 1);
@@ -159,7 +159,7 @@ static void recursion(void **state) {
 
 static jmp_buf before_outer;
 
-__attribute__((noinline)) static void left(unsigned times) {
+COMPILED_ONCE static void left(unsigned times) {
     LAT_PROBE_BEGIN(OUTER, 1);
     within(times);
     if (times)

@@ -26,22 +26,22 @@ static struct {
     bool captured;
 } seen;
 
-__attribute__((noinline, used)) static void execute(void) {
+COMPILED_ONCE static void execute(void) {
     CNT_PROBE_BEGIN(COUNTED_ID, 1);
     CNT_PROBE_END(COUNTED_ID);
 }
 
-__attribute__((noinline, used)) static void around(void (*inside)(void)) {
+COMPILED_ONCE static void around(void (*inside)(void)) {
     CNT_PROBE_BEGIN(COUNTED_ID, 1);
     inside();
     CNT_PROBE_END(COUNTED_ID);
 }
 
-__attribute__((noinline, used)) static void number(uint64_t execution) {
+COMPILED_ONCE static void number(uint64_t execution) {
     SNAPSHOT_PROBE(NUMBERED_ID, 1, execution);
 }
 
-__attribute__((noinline, used)) static void number_other(uint64_t execution) {
+COMPILED_ONCE static void number_other(uint64_t execution) {
     SNAPSHOT_PROBE(OTHER_ID, 1, execution);
 }
 

@@ -104,7 +104,7 @@ static void until_looks(uint32_t looks) {
         assert_false(is_too_late(&begin));
 }
 
-__attribute__((noinline)) static void inner(void) {
+COMPILED_ONCE static void inner(void) {
     KERNEL_PROBE_BEGIN(INNER, 1);
     __asm__ volatile("" ::: "memory");
     KERNEL_PROBE_END(INNER);
@@ -114,7 +114,7 @@ static void nothing(void *user) {
     (void)user;
 }
 
-__attribute__((noinline)) static void outer(uint64_t n, void (*work)(void *), void *user) {
+COMPILED_ONCE static void outer(uint64_t n, void (*work)(void *), void *user) {
     KERNEL_PROBE_BEGIN(OUTER, 1, n + 1, n);
     work(user);
     KERNEL_PROBE_END(OUTER);
@@ -235,7 +235,7 @@ static void what_takes_long_is_looked_at(void **state) {
     assert_true(seen.records[OUTER] > 0);
 }
 
-__attribute__((noinline)) static void alone(void (*work)(void *), void *user) {
+COMPILED_ONCE static void alone(void (*work)(void *), void *user) {
     KERNEL_PROBE_BEGIN(ALONE, 1);
     work(user);
     KERNEL_PROBE_END(ALONE);
@@ -310,7 +310,7 @@ static void without_a_model_there_are_so_many_a_second(void **state) {
     assert_true(seen.weights[INNER] > seen.records[INNER]);
 }
 
-__attribute__((noinline)) static void is_left(uint64_t n) {
+COMPILED_ONCE static void is_left(uint64_t n) {
     KERNEL_PROBE_BEGIN(OUTER, 1, 0, n);
     assert_int_equal(depth(), 1);
     if (n)
@@ -405,7 +405,7 @@ static void forks_are_survived(void **state) {
     spex_stop();
 }
 
-__attribute__((noinline)) static void often(void) {
+COMPILED_ONCE static void often(void) {
     KERNEL_PROBE_BEGIN(OFTEN, 1);
     __asm__ volatile("" ::: "memory");
     KERNEL_PROBE_END(OFTEN);

@@ -138,7 +138,7 @@ static inline int start(const char *probes, unsigned collectors, unsigned batch)
     return spex_start(&options);
 }
 
-__attribute__((noinline, used)) static void execute(uint64_t thread, uint64_t sequence) {
+COMPILED_ONCE static void execute(uint64_t thread, uint64_t sequence) {
     LAT_PROBE_BEGIN(FIRST, 1);
     LAT_PROBE_END(FIRST);
     SNAPSHOT_PROBE(SECOND, 1, thread, sequence, mix(thread << 32 | sequence));

@@ -64,7 +64,7 @@ static struct spex_watch_options options(void) {
 }
 
 /* So that there are the site and its context. */
-__attribute__((noinline)) static void work(uint64_t rows) {
+COMPILED_ONCE static void work(uint64_t rows) {
     KERNEL_PROBE_BEGIN(WORK, 1, rows);
     context = spex_context;
     KERNEL_PROBE_END(WORK);
