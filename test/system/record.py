@@ -139,34 +139,52 @@ class Files(Recorded):
         self.assertGreater(len(sizes), 4)
         self.assertLessEqual(max(sizes), 65536)
 
+    def stats(self, *part):
+        return subprocess.run([SPEX, "stats", self.path("t"), *part], capture_output=True, text=True, check=False)
+
+    def executions(self, *part):
+        (process,) = json.loads(self.stats(*part, "--json").stdout)["processes"]
+        return sum(probe["count"] for probe in process["probes"])
+
+    def between_records(self, low, high):
+        """A time before and after which there are some: a program that gets no processor makes none for a while."""
+        while True:
+            cut = (low + high) / 2
+            before = self.executions("--from", "%f" % low, "--to", "%f" % cut)
+            if before and self.executions("--from", "%f" % cut):
+                return cut
+            low, high = (low, cut) if before else (cut, high)
+
     def test_the_newest_are_kept(self):
-        result = self.run_it("--keep", "1M", "--", "recorded", "exact", "150000")
-        records, lost = self.told(result.stderr)
-        self.assertEqual(records + lost, 300000)
+        process = self.start("--keep", "1M", "--", "recorded", "endless")
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        first = wait_for(lambda: glob.glob(self.path("t/*/cpu_*_0")))
+        wait_for(lambda: not all(map(os.path.exists, first)))
+        output, said = process.communicate()
+        made = int(re.fullmatch("made ([0-9]+)\n", output)[1])
+        records, lost = self.told(said)
+        self.assertEqual(records + lost, made)
         self.assertLessEqual(traces.size(self.path("t")), 1 << 20)
         self.assertGreater(traces.size(self.path("t")), 1 << 18)
-        self.assertIn("older ones, ", result.stderr)
+        self.assertIn("older ones, ", said)
         kept, _ = traces.count(self.path("t"))
         self.assertGreater(kept, 0)
         self.assertLess(kept, records)
         # Whoever reads the trace is told since when it is complete.
-        run = lambda *part: subprocess.run([SPEX, "stats", self.path("t"), *part], capture_output=True, text=True,
-                                           check=False)
-        stats = lambda *part: run(*part).stderr
+        whole = self.stats()
         since = re.fullmatch(r"spex: stats: records before ([\d.]+) s are missing: older files of the trace were removed\n",
-                             stats())
-        self.assertGreater(float(since[1]), 0)
+                             whole.stderr)[1]
+        self.assertGreater(float(since), 0)
         # Executions are those of the whole time.
-        (process,) = json.loads(run("--json").stdout)["processes"]
-        self.assertEqual(process["probes"][0]["count"], 300000)
-        after = "%f" % (float(since[1]) + 0.001)
-        self.assertEqual(stats("--from", after), "")
+        self.assertEqual(self.executions(), made)
+        after = "%f" % self.between_records(float(since), json.loads(self.stats("--json").stdout)["to"])
+        self.assertEqual(self.stats("--from", after).stderr, "")
         # A comparison is of the time in which the records are: as if nothing had been before.
-        compared = lambda *part: [line.split() for line in run(*part).stdout.splitlines()]
-        whole, rest = compared("--against", after + ".."), compared("--from", since[1], "--against", after + "..")
+        compared = lambda *part: [line.split() for line in self.stats(*part).stdout.splitlines()]
+        whole, rest = compared("--against", after + ".."), compared("--from", since, "--against", after + "..")
         self.assertEqual([line[0] for line in whole], [line[0] for line in rest])
-        self.assertIn("stats: that part is compared from then on\n", stats("--against", after + ".."))
-        removed = run("--to", "%f" % (float(since[1]) / 2), "--against", after + "..")
+        self.assertIn("stats: that part is compared from then on\n", self.stats("--against", after + "..").stderr)
+        removed = self.stats("--to", "%f" % (float(since) / 2), "--against", after + "..")
         self.assertEqual((removed.returncode, removed.stdout), (1, ""))
         self.assertIn("stats: that part has no records to compare\n", removed.stderr)
 
