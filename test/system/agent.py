@@ -5,6 +5,7 @@
     agent.py SPEX LIVE STALLED [--kills COUNT]
 """
 
+import itertools
 import json
 import os
 import shutil
@@ -13,12 +14,11 @@ import subprocess
 import sys
 import unittest
 
-from running import Programs
+from running import Programs, beside as load_tests
 
 SPEX = LIVE = STALLED = None
 KILLS = 4  # at the same place each; 100 by hand
-# Other tests may run programs of theirs: those of this test have a name of their own.
-NAME = "live-%d" % os.getpid()
+tests = itertools.count()
 
 POLICY = """<profiling-spec name="shop">
   <instrumentation-map>%s</instrumentation-map>
@@ -35,7 +35,9 @@ WANTED = "+1:lat,2:tpt,3:cnt@20"
 class Commands(Programs):
     def setUp(self):
         super().setUp()
-        self.program = shutil.copy(LIVE, self.path(NAME))
+        # Other tests may run programs of theirs: those of this one have a name of their own.
+        self.name = "live-%d%c" % (os.getpid(), ord("a") + next(tests))
+        self.program = shutil.copy(LIVE, self.path(self.name))
 
     def start(self, *before, program=None, **options):
         return super().start(*before, program=program or self.program, **options)
@@ -47,7 +49,7 @@ class Commands(Programs):
 
     def agent(self, *arguments, lease="60", policy=None):
         """Started, with its first line read."""
-        agent = subprocess.Popen([SPEX, "agent", "--policy", policy or self.policy(), "--json", "--lease", lease, NAME, *arguments],
+        agent = subprocess.Popen([SPEX, "agent", "--policy", policy or self.policy(), "--json", "--lease", lease, self.name, *arguments],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment())
         self.addCleanup(agent.communicate)
         self.addCleanup(agent.kill)
@@ -59,7 +61,7 @@ class Commands(Programs):
 
     def mode(self, agent, process):
         event = self.event(agent)
-        self.assertEqual((event["event"], event["pid"], event["program"]), ("mode", process.pid, NAME))
+        self.assertEqual((event["event"], event["pid"], event["program"]), ("mode", process.pid, self.name))
         return event["mode"], event["on"], event["wanted"], event["why"]
 
     def end(self, agent, status=0):
@@ -96,9 +98,9 @@ class Agent(Commands):
         self.addCleanup(agent.kill)
         self.assertEqual([agent.stdout.readline() for _ in range(2)],
                          ["policy shop: leases of 10 s, at most 100 % of the time of each process\n",
-                          "process %d (%s): full, 3 of 3 probes on\n" % (process.pid, NAME)])
+                          "process %d (%s): full, 3 of 3 probes on\n" % (process.pid, self.name)])
         self.say(process, "end")
-        self.assertEqual(agent.stdout.readline(), "process %d (%s): gone\n" % (process.pid, NAME))
+        self.assertEqual(agent.stdout.readline(), "process %d (%s): gone\n" % (process.pid, self.name))
         agent.send_signal(signal.SIGINT)
         self.assertEqual(agent.communicate()[0], "end: probes of 0 processes are off again\n")
 

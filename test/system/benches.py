@@ -13,6 +13,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
@@ -225,7 +226,7 @@ class Benches(unittest.TestCase):
         bench.wait()
         self.assertEqual(len(found), 2)
         while any(self.runs(child) for child in found):
-            pass
+            time.sleep(0.005)
 
     @staticmethod
     def runs(pid):

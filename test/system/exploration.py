@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SPEX, SUBJECT = map(os.path.abspath, sys.argv[1:3])
@@ -71,6 +72,14 @@ class Exploration(unittest.TestCase):
 
     def explore(self, text, program=None, policy="grid", **more):
         return self.spex(*self.command(text, program, policy), **more)
+
+    def until(self, condition, otherwise=None):
+        """Its value, when it holds. Between looks the exploration has the processor."""
+        limit = time.monotonic() + PATIENCE
+        while not (value := condition()):
+            self.assertLess(time.monotonic(), limit, otherwise)
+            time.sleep(0.02)
+        return value
 
     def report(self):
         result = self.spex("report", self.store, "--json")

@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 from exploration import Exploration, PATIENCE, SPEX, SUBJECT, WORK, space, subjects
@@ -235,9 +234,7 @@ class Commands(AgentExploration):
                      + command("teardown", 'echo teardown >> "$LOG"'))
         explorer = subprocess.Popen([SPEX, *self.command(text)], env=self.environment,
                                     stderr=subprocess.PIPE, text=True)
-        limit = time.monotonic() + PATIENCE
-        while not os.path.exists(self.log) or not self.logged():
-            self.assertLess(time.monotonic(), limit)
+        self.until(lambda: os.path.exists(self.log) and self.logged())
         explorer.send_signal(signal.SIGINT)
         _, told = explorer.communicate(timeout=PATIENCE)
         self.assertEqual(explorer.returncode, 130, told)
@@ -360,22 +357,19 @@ class Loads(AgentExploration):
                      rest=command("setup", "setsid sleep 1000 & true") + load("cpu", "1"))
         explorer = subprocess.Popen([SPEX, *self.command(text)], env=self.environment,
                                     stderr=subprocess.DEVNULL)
-        limit = time.monotonic() + PATIENCE
-        while not subjects(self.dir):
-            self.assertLess(time.monotonic(), limit)
+        self.until(lambda: subjects(self.dir))
         stress_ng, = (pid for pid, arguments in processes(self.dir).items()
                       if arguments[0] == b"stress-ng")
         self.assertGreaterEqual(len(group(stress_ng)), 2)
         explorer.kill()
         explorer.wait()
-        while group(stress_ng) or subjects(self.dir):
-            self.assertLess(time.monotonic(), limit, "the load or the program outlived its explorer")
+        self.until(lambda: not group(stress_ng) and not subjects(self.dir),
+                   "the load or the program outlived its explorer")
         self.assertTrue(any(b"sleep" in arguments for arguments in processes(self.dir).values()))
         explorer = subprocess.Popen([SPEX, *self.command(text)], env=self.environment,
                                     stderr=subprocess.DEVNULL)
-        while len(subjects(self.dir)) != 1 or \
-                sum(b"sleep" in arguments for arguments in processes(self.dir).values()) != 1:
-            self.assertLess(time.monotonic(), limit)
+        self.until(lambda: len(subjects(self.dir)) == 1 and
+                   sum(b"sleep" in arguments for arguments in processes(self.dir).values()) == 1)
         stress_ng, = (pid for pid, arguments in processes(self.dir).items()
                       if arguments[0] == b"stress-ng")
         explorer.send_signal(signal.SIGTERM)

@@ -87,9 +87,7 @@ class Interruption(Exploration):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         # The program is killed by the kernel, which may take a moment.
-        limit = time.monotonic() + PATIENCE
-        while subjects(self.dir):
-            self.assertLess(time.monotonic(), limit, "the program outlived its explorer")
+        self.until(lambda: not subjects(self.dir), "the program outlived its explorer")
         self.assert_goes_on(self.finished())
 
     def test_a_pause_fails_no_trial(self):
@@ -97,9 +95,7 @@ class Interruption(Exploration):
         with open(os.path.join(self.dir, "log"), "w", encoding="utf-8") as log:
             explorer = subprocess.Popen([SPEX, *self.command(text)], env=self.environment,
                                         stderr=log)
-        limit = time.monotonic() + PATIENCE
-        while not subjects(self.dir):
-            self.assertLess(time.monotonic(), limit)
+        self.until(lambda: subjects(self.dir))
         os.kill(explorer.pid, signal.SIGSTOP)
         # Longer than the duration, and than the program tries to send: the pause is the test.
         time.sleep(5)

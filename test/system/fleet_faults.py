@@ -14,7 +14,7 @@ import unittest
 import fleet_master
 import nats
 from fleet_master import Fleet, is_instrumented, modes
-from running import Programs
+from running import Beside, Programs
 
 USERS = """accounts { FLEET: { jetstream: enabled, users: [
   { user: master, password: m, permissions: { publish: ["spex.shop.>", "$JS.API.>", "$KV.spex_shop.>", "_INBOX.>"] } }
@@ -28,26 +28,26 @@ USERS = """accounts { FLEET: { jetstream: enabled, users: [
 
 
 class Faults(Fleet):
-    lease = "3"
+    # A master is heard of each second.
+    lease = "2"
 
     def led(self, count=2):
         """A fleet with one host, half of whose instances record the map."""
         self.processes = [self.instance() for _ in range(count)]
         self.first = self.master()
         self.only = self.agent("a", processes=self.processes)
-        return self.until(lambda s: is_instrumented(count // 2)(s) and s["recorded"] == 3)
+        return self.until_status(lambda s: is_instrumented(count // 2)(s) and s["recorded"] == 3)
 
     def sum_on(self):
-        return sum(self.sites_on(process) for process in self.processes)
+        programs = self.programs()
+        return sum(programs[process.pid]["sites_on"] for process in self.processes)
 
     def until_off(self):
-        while self.sum_on():
-            continue
+        self.until(lambda: self.sum_on() == 0)
 
     def until_on(self, instrumented=1):
         """The map at some, the probe of the response time at all."""
-        while self.sum_on() != 2 * instrumented + len(self.processes):
-            continue
+        self.until(lambda: self.sum_on() == 2 * instrumented + len(self.processes))
 
     def kill(self, command):
         command.kill()
@@ -57,7 +57,7 @@ class Faults(Fleet):
         before = modes(self.led(4))
         self.kill(self.first)
         self.master()
-        after = self.until(lambda s: s["count"] == 4 and s["recorded"] == 3)
+        after = self.until_status(lambda s: s["count"] == 4 and s["recorded"] == 3)
         self.assertEqual(modes(after), before)
         self.assertEqual({i["cause"] for i in after["instances"] if i["mode"] == "full"}, {"adopted"})
 
@@ -65,7 +65,7 @@ class Faults(Fleet):
         self.led()
         self.kill(self.first)
         self.until_off()
-        self.assertIn("nothing was heard of a master for 3 s", self.only.stderr.readline())
+        self.assertIn("nothing was heard of a master for %s s" % self.lease, self.only.stderr.readline())
         self.master()
         self.until_on()
 
@@ -73,11 +73,11 @@ class Faults(Fleet):
         self.led()
         self.kill(self.only)
         for process in self.processes:
-            self.assertLessEqual(self.programs()[process.pid].get("lease_seconds", 0), 3)
+            self.assertLessEqual(self.programs()[process.pid].get("lease_seconds", 0), float(self.lease))
         self.until_off()
-        self.until(lambda s: s["hosts"] == 0)
+        self.until_status(lambda s: s["hosts"] == 0)
         self.agent("a", processes=self.processes)
-        self.until(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
+        self.until_status(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
         self.until_on()
 
     def test_master_and_agent_that_are_killed(self):
@@ -85,7 +85,7 @@ class Faults(Fleet):
         self.kill(self.first)
         self.kill(self.only)
         for process in self.processes:
-            self.assertLessEqual(self.programs()[process.pid].get("lease_seconds", 0), 3)
+            self.assertLessEqual(self.programs()[process.pid].get("lease_seconds", 0), float(self.lease))
         self.until_off()
 
     def test_nats_that_is_killed(self):
@@ -93,7 +93,7 @@ class Faults(Fleet):
         self.server.kill()
         self.until_off()
         self.server.start()
-        self.until(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
+        self.until_status(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
         self.until_on()
 
     def test_nats_that_has_lost_all(self):
@@ -102,7 +102,7 @@ class Faults(Fleet):
         shutil.rmtree(os.path.join(self.server.folder, "store"))
         self.server.start()
         # Nothing tells the agent what to do until the master has made the bucket again.
-        self.until(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
+        self.until_status(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
         self.until_on()
 
     def test_nats_that_comes_last(self):
@@ -112,14 +112,14 @@ class Faults(Fleet):
         self.master(leads=False)
         self.assertEqual(self.sum_on(), 0)
         self.server.start()
-        self.until(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
+        self.until_status(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
         self.until_on()
 
     def test_two_agents_of_one_name(self):
         self.led()
         self.agent("a", processes=self.processes)
         self.assertIn("two agents have this name", self.first.stderr.readline())
-        self.until(lambda s: s["refused"] > 3 and s["count"] == 2)
+        self.until_status(lambda s: s["refused"] > 3 and s["count"] == 2)
 
 
 class Attacks(Faults):
@@ -142,7 +142,7 @@ class Attacks(Faults):
         for data in bad:
             self.flood(enemy, "$KV.spex_shop.host.a", data)
             self.flood(enemy, "$KV.spex_shop.policy", data)
-        status = self.until(lambda s: s["refused"] >= 20009)
+        status = self.until_status(lambda s: s["refused"] >= 20009)
         self.assertEqual((modes(status), status["hosts"]), (before, 1))
         self.until_on()
         self.assertEqual((self.first.poll(), self.only.poll()), (None, None))
@@ -165,8 +165,7 @@ class Attacks(Faults):
         self.addCleanup(enemy.close)
         # As another master's, with nothing in it; the agent obeys, and says which number it has.
         self.flood(enemy, "$KV.spex_shop.host.a", b'{"format":1,"number":7,"probes":[],"instances":[]}')
-        while self.sum_on() != 2:
-            continue
+        self.until(lambda: self.sum_on() == 2)
         self.until_on()
 
 
@@ -194,7 +193,7 @@ class Credentials(Faults):
         self.processes = [self.instance() for _ in range(2)]
         self.master()
         self.agent("a", where=self.login("agent:a"), processes=self.processes)
-        self.until(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
+        self.until_status(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
         self.until_on()
 
     def test_wrong_credentials(self):
@@ -232,7 +231,7 @@ class Clocks(Faults):
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment())
             self.addCleanup(running.wait)
             self.addCleanup(running.kill)
-        self.until(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
+        self.until_status(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
         self.until_on()
         running.kill()
         self.until_off()
@@ -240,10 +239,8 @@ class Clocks(Faults):
 
 def load_tests(loader, tests, pattern):
     """Each class has the tests of its own alone."""
-    suite = unittest.TestSuite()
-    for case in (Faults, Attacks, Credentials, Clocks):
-        suite.addTests(case(name) for name in sorted(vars(case)) if name.startswith("test_"))
-    return suite
+    return Beside(case(name) for case in (Faults, Attacks, Credentials, Clocks) for name in sorted(vars(case))
+                  if name.startswith("test_"))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import sys
 import unittest
 
 import nats
-from running import Programs
+from running import Programs, beside as load_tests
 
 SPEX = LIVE = None
 NAME = "live-%d" % os.getpid()
@@ -93,12 +93,9 @@ class Fleet(Programs):
         result = self.run_spex("fleet", "status", *self.where(), "--fleet", "shop", "--json")
         return json.loads(result.stdout) if result.returncode == 0 else None
 
-    def until(self, wanted, what=None):
+    def until_status(self, wanted, what=None):
         """Asks the master until its status is as wanted."""
-        while True:
-            status = (what or self.status)()
-            if status is not None and wanted(status):
-                return status
+        return self.until(lambda: (status := (what or self.status)()) and wanted(status) and status)
 
     def sites_on(self, process):
         return self.programs()[process.pid]["sites_on"]
@@ -123,17 +120,17 @@ class Master(Fleet):
         master = self.master()
         processes = [self.instance() for _ in range(4)]
         agents = [self.agent("a", processes=processes[:2]), self.agent("b", processes=processes[2:])]
-        status = self.until(lambda s: s["count"] == 4 and is_instrumented(2)(s) and s["recorded"] == 3)
+        status = self.until_status(lambda s: s["count"] == 4 and is_instrumented(2)(s) and s["recorded"] == 3)
         self.assertEqual((status["hosts"], status["covered"], status["map"], status["refused"]), (2, 3, 3, 0))
         self.assertEqual(sorted(modes(status)), sorted("%s/%d" % ("aabb"[p], processes[p].pid) for p in range(4)))
         # What is told is so: an instrumented one has the map, the others the probe of the response time alone.
-        status = self.until(lambda s: all(i["on"] == i["desired"] or i["mode"] == "none" for i in s["instances"]))
+        status = self.until_status(lambda s: all(i["on"] == i["desired"] or i["mode"] == "none" for i in s["instances"]))
         for process in processes:
             mode = modes(status)[next(name for name in modes(status) if name.endswith("/%d" % process.pid))]
             self.assertEqual(self.sites_on(process), 3 if mode == "full" else 1)
-        self.until(lambda s: all(i["response"] and i["throughput"] for i in s["instances"]))
+        self.until_status(lambda s: all(i["response"] and i["throughput"] for i in s["instances"]))
         # All instances do the same.
-        overlap = self.until(lambda s: s["overlap"])["overlap"]
+        overlap = self.until_status(lambda s: s["overlap"])["overlap"]
         self.assertEqual(overlap["instances"], 2)
         self.assertTrue(0.9 < overlap["low"] <= overlap["share"] <= overlap["high"] <= 1, overlap)
         self.end(master)
@@ -145,7 +142,7 @@ class Master(Fleet):
         self.master()
         process = self.instance()
         self.agent("a", processes=[process])
-        self.until(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
+        self.until_status(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
         result = self.run_spex("fleet", "why", "a/%d" % process.pid, *self.where(), "--fleet", "shop")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertRegex(result.stdout, r"^instance a/%d: full since \d+ s, before none \(1 changes\): inequality "
@@ -167,14 +164,13 @@ class Master(Fleet):
         first = self.master()
         process = self.instance()
         self.agent("a", processes=[process])
-        self.until(is_instrumented(1))
+        self.until_status(is_instrumented(1))
         self.end(first)
         self.master(policy=self.policy("20us"))
         # What the first one has switched on is adopted, and then reverted: there is no other instance to be added.
-        status = self.until(lambda s: s["count"] == 1 and is_instrumented(0)(s) and s["decisions"])
+        status = self.until_status(lambda s: s["count"] == 1 and is_instrumented(0)(s) and s["decisions"])
         self.assertIn(status["last"]["action"], ("revert", "stuck"))
-        while self.sites_on(process) != 1:
-            continue
+        self.until(lambda: self.sites_on(process) == 1)
 
     def test_the_hook_adds_instances(self):
         hook = self.path("hook")
@@ -183,7 +179,7 @@ class Master(Fleet):
         os.chmod(hook, 0o700)
         self.master("--hook", hook, policy=self.policy(more='<instances least="3"/>'))
         self.agent("a", processes=[self.instance()])
-        self.until(lambda s: s["count"] == 1 and s["master"]["hook"])
+        self.until_status(lambda s: s["count"] == 1 and s["master"]["hook"])
         with open(self.path("asked"), encoding="utf-8") as file:
             asked = [line.split() for line in file]
         self.assertEqual({line[0] for line in asked}, {"add"})
@@ -199,7 +195,7 @@ class Master(Fleet):
         processes = [self.instance() for _ in range(4)]
         self.agent("a", processes=processes)
         self.master("--hook", hook, policy=self.policy(more=cost))
-        self.until(lambda s: s["count"] == 2 and s["master"]["hook"] == hook + " has ended")
+        self.until_status(lambda s: s["count"] == 2 and s["master"]["hook"] == hook + " has ended")
         self.assertEqual(sum(process.poll() is None for process in processes), 2)
 
     def test_command_lines(self):

@@ -82,11 +82,11 @@ class Network(Faults):
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self.environment())
         self.addCleanup(agent.wait)
         self.addCleanup(agent.kill)
-        self.until(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
+        self.until_status(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
         self.ip("link", "set", self.ends[0], "down")
         self.until_off()
         self.ip("link", "set", self.ends[0], "up")
-        self.until(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
+        self.until_status(lambda s: is_instrumented(1)(s) and s["recorded"] == 3)
         self.until_on()
 
     def test_a_server_that_is_another_one(self):

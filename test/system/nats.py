@@ -5,6 +5,7 @@ import os
 import shutil
 import socket
 import subprocess
+import time
 
 
 # Debian has it where only root looks.
@@ -54,7 +55,7 @@ class Server:
                 with socket.create_connection((self.address, self.port)) as connection:
                     return connection.recv(4) == b"INFO"
             except ConnectionRefusedError:
-                continue
+                time.sleep(0.01)
         return False
 
     def kill(self):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Running programs with probes, and `spex` commands that reach them."""
 
+import concurrent.futures
 import json
 import os
 import re
@@ -69,6 +70,23 @@ def nobody_can_run(program):
 def can_become_nobody(program):
     """Whether the program can be run by AS_NOBODY."""
     return os.geteuid() == 0 and nobody_can_run(program)
+
+
+class Beside(unittest.TestSuite):
+    """Tests that run some at a time, since they wait more than they compute. Each has processes and a folder of its own."""
+
+    AT_A_TIME = 4
+
+    def run(self, result, debug=False):
+        with concurrent.futures.ThreadPoolExecutor(self.AT_A_TIME) as threads:
+            for run in [threads.submit(test.run, result) for test in self]:
+                run.result()
+        return result
+
+
+def beside(_loader, tests, _pattern):
+    """For a module's load_tests."""
+    return Beside(test for of_class in tests for test in of_class)
 
 
 class Programs(unittest.TestCase):
@@ -142,10 +160,13 @@ class Programs(unittest.TestCase):
         return {program["pid"]: program for program in listed}
 
     def until(self, condition):
-        """Its value, when it holds. Each look is a command, which takes what the program could use."""
-        while not (value := condition()):
-            time.sleep(0.02)
-        return value
+        """Its value, when it holds. Each look is a command, which takes what the program could use: half of the time at most."""
+        while True:
+            begin = time.monotonic()
+            value = condition()
+            if value:
+                return value
+            time.sleep(max(0.02, time.monotonic() - begin))
 
     def until_on(self, process, sites):
         self.until(lambda: self.programs()[process.pid]["sites_on"] == sites)

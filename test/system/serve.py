@@ -197,8 +197,7 @@ class Api(Server):
         for _ in range(2):
             self.next_event(streams[0], "programs")
         streams[1].gone.shutdown(socket.SHUT_RDWR)
-        while self.events().status != 200:
-            continue
+        self.until(lambda: self.events().status == 200)
 
     def test_signals_end_streams(self):
         self.next_event(self.events(), "programs")

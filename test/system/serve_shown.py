@@ -11,6 +11,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 import unittest
 
 import watch
@@ -44,8 +45,8 @@ class Materials(Server):
                                    env=self.environment(TMPDIR=self.dir), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        while self.run_spex("report", self.path("t.db")).returncode:
-            self.assertIn(process.poll(), (None, 0))
+        self.until(lambda: self.run_spex("report", self.path("t.db")).returncode == 0 or process.poll())
+        self.assertIn(process.poll(), (None, 0))
         return process
 
     def record(self, name, *arguments):
@@ -105,12 +106,12 @@ class Exploration(Materials):
         self.serve("--store", self.path("t.db"), whom=None)
         before = self.json("/api/exploration")
         self.assertTrue(before["running"])
-        while self.json("/api/exploration")["trials_finished"] < before["trials_finished"] + 3:
-            self.assertIsNone(process.poll())
+        self.until(lambda: process.poll() is not None or
+                   self.json("/api/exploration")["trials_finished"] >= before["trials_finished"] + 3)
+        self.assertIsNone(process.poll())
         process.send_signal(signal.SIGKILL)
         process.wait()
-        while self.json("/api/exploration")["running"]:
-            continue
+        self.until(lambda: not self.json("/api/exploration")["running"])
         self.assertGreater(self.json("/api/programs")["shown"]["exploration"], 1)
 
     def test_a_store_that_becomes_none(self):
@@ -119,8 +120,7 @@ class Exploration(Materials):
         self.json("/api/exploration")
         self.write("other", "no store\n" * 100)
         os.rename(self.path("other"), self.path("t.db"))
-        while (answer := self.ask("/api/exploration"))[0].status == 200:
-            continue
+        answer = self.until(lambda: (answer := self.ask("/api/exploration"))[0].status != 200 and answer)
         self.assertEqual(answer[0].status, 500)
         self.assertIn("is no store of spex", answer[1])
 
@@ -210,9 +210,9 @@ class Traces(Materials):
             connection.close()
         while (answer := self.ask("/api/trace?name=one&format=folded"))[0].status == 503:
             self.assertIn("too many traces are being exported", answer[1])
+            time.sleep(0.02)
         (folder,) = [name for name in os.listdir(self.dir) if name.startswith("spex-serve-")]
-        while os.listdir(self.path(folder)):
-            continue
+        self.until(lambda: not os.listdir(self.path(folder)))
         self.server.terminate()
         self.assertEqual(self.server.wait(), 0)
         self.assertFalse(os.path.exists(self.path(folder)))
@@ -229,14 +229,13 @@ class Anomalies(Materials):
         told = self.json("/api/models")
         self.assertEqual([model["path"] for model in told["models"]], ["request", "request/digest", "request/fetch"])
         self.assertEqual(told["models"][0]["parameters"], [{"name": "rows", "low": 200, "high": 4000}])
-        while not (told := self.json("/api/anomalies"))["watched"] or self.programs()[process.pid]["sites_on"] < 3:
-            continue
+        self.until_on(process, 3)
+        told = self.until(lambda: (told := self.json("/api/anomalies"))["watched"] and told)
         self.assertEqual([(one["pid"], one["watched"]) for one in told["watched"]], [(process.pid, True)])
         before = told["newest"]
         self.write("slow")
-        while not (found := [event for event in self.json("/api/anomalies?since=%d" % before)["events"]
-                             if event["kernel"] == "request/fetch" and event["event"] != "ends"]):
-            continue
+        found = self.until(lambda: [event for event in self.json("/api/anomalies?since=%d" % before)["events"]
+                                    if event["kernel"] == "request/fetch" and event["event"] != "ends"])
         self.assertEqual((found[0]["pid"], found[0]["parameters"]), (process.pid, {"rows": watch.ROWS}))
         self.assertGreater(found[0]["seconds"], found[0]["high_seconds"])
         self.assertNotEqual(found[0]["cause"], "")
@@ -253,22 +252,18 @@ class Anomalies(Materials):
     def test_what_cannot_be_watched_is_told(self):
         process = self.start()
         self.serve("--model", self.trained)
-        while not (watched := [one for one in self.json("/api/anomalies")["watched"] if not one["watched"]]):
-            continue
+        watched = self.until(lambda: [one for one in self.json("/api/anomalies")["watched"] if not one["watched"]])
         self.assertEqual((watched[0]["pid"], watched[0]["program"]), (process.pid, NAME))
         self.assertIn("has none of the kernels", watched[0]["why"])
         self.say(process, "end")
-        while self.json("/api/anomalies")["watched"]:
-            continue
+        self.until(lambda: not self.json("/api/anomalies")["watched"])
 
     def test_a_server_that_is_killed_leaves_nothing_on(self):
         process = self.stalled()
         self.serve("--model", self.trained, whom=str(process.pid))
-        while self.programs()[process.pid]["sites_on"] < 3:
-            continue
+        self.until_on(process, 3)
         self.server.kill()
-        while self.programs()[process.pid]["sites_on"]:
-            continue
+        self.until_on(process, 0)
 
 
 class Refused(Materials):

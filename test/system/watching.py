@@ -48,6 +48,7 @@ class Watched(unittest.TestCase):
             sites = self.sites(process)
             if sites and condition(sites):
                 return sites
+            time.sleep(0.02)
         self.fail(f"the condition was never met; at last: {sites}")
 
     def finish(self, process):

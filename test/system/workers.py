@@ -39,12 +39,10 @@ class Workers(Programs):
     def test_counts_are_added(self):
         workers = [self.worker() for _ in range(3)]
         self.set(self.name, "state")
-        while not all(self.count(worker.pid) > 100 for worker in workers):
-            continue
+        self.until(lambda: all(self.count(worker.pid) > 100 for worker in workers))
         self.set(self.name, "off")
         # Until all that was recorded is in the figures. Tables have four digits.
-        while abs(self.count(self.name) / sum(self.count(worker.pid) for worker in workers) - 1) > 1e-3:
-            continue
+        self.until(lambda: abs(self.count(self.name) / sum(self.count(worker.pid) for worker in workers) - 1) <= 1e-3)
 
     def test_workers_come_and_go(self):
         workers = [self.worker(), self.worker()]
