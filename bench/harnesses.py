@@ -59,11 +59,12 @@ def compile_program(build, folder):
     here = os.path.dirname(os.path.abspath(__file__))
     source, include = os.path.join(here, "harnesses.cc"), os.path.join(here, "..", "include")
     program = os.path.join(folder, "harnesses")
+    compiler = shlex.split(os.environ.get("CXX", "c++"))
     libraries = [os.path.join(build, "src", name) for name in ("libspex-bench.a", "libspex.a")]
     found = subprocess.run(["pkg-config", "--libs", "benchmark"], capture_output=True, text=True, check=False)
-    subprocess.run([*shlex.split(os.environ.get("CXX", "c++")), "-std=c++17", "-O2", *ALIGNED, "-I", include, "-I",
-                    os.path.join(build, "include"), "-o", program, source, *libraries, *found.stdout.split(), "-pthread", "-lm"],
-                   check=True)
+    subprocess.run([*compiler, "-std=c++17", "-O2", *ALIGNED, "-I", include, "-I", os.path.join(build, "include"), "-c",
+                    "-o", program + ".o", source], check=True)
+    subprocess.run([*compiler, "-o", program, program + ".o", *libraries, *found.stdout.split(), "-pthread", "-lm"], check=True)
     names = subprocess.run([program], check=True, capture_output=True, text=True).stdout.split()
     return os.path.abspath(program), names
 

@@ -7,11 +7,15 @@ enabled and with SPEX_DISABLE, by every compiler that is here. The usage files a
 ways that change where code and data go, and run: there must be a record of every execution. In some of
 them SPEX_SDT is on, and every site must have its USDT probes.
 
+What depends on compilers, headers and the library alone is not done again while these are what they were: the folder
+`headers` in TEST_CACHE has a file for each such check.
+
     headers.py SOURCE_ROOT LIBRARY
 """
 
 import collections
 import concurrent.futures
+import functools
 import itertools
 import os
 import platform
@@ -24,8 +28,9 @@ import tempfile
 import unittest
 
 ROOT, LIBRARY = sys.argv[1:3]
-sys.path.insert(0, os.path.join(ROOT, 'test'))
+sys.path[:0] = [os.path.join(ROOT, 'test'), os.path.join(ROOT, 'scripts')]
 import folder as tests_folder  # pylint: disable=wrong-import-position
+from stamps import Stamps, digest  # pylint: disable=wrong-import-position
 import usdt  # pylint: disable=wrong-import-position
 
 INCLUDE = os.path.join(ROOT, 'include')
@@ -94,6 +99,26 @@ SHORT_NAMES = ['%s_PROBE_%s' % (kind.upper(), end) for kind in TYPES if kind != 
 SHORT_NAMES += ['SNAPSHOT_PROBE', 'SET_PERFCNTR', 'SET_PERFCNTR_NAME']
 
 
+def everything():
+    """What all checks depend on: files of this checkout, compilers, and what they take from the machine."""
+    files = [os.path.join(folder, name) for top in (INCLUDE, HERE) for folder, _, names in os.walk(top) for name in names
+             if name.endswith(('.h', '.c', '.cpp', '.py'))]
+    files += [usdt.__file__, tests_folder.__file__, *filter(os.path.exists, ['/usr/include/sys/sdt.h'])]
+    tools = [run([tool, '--version']).stdout for tool in (*itertools.chain(*COMPILERS.values()), 'ld', 'ld.lld')
+             if shutil.which(tool)]
+    return '\0'.join([*(os.path.relpath(file, ROOT) + digest(file) for file in sorted(files)), *tools,
+                      os.confstr('CS_GNU_LIBC_VERSION'), platform.machine()])
+
+
+def once(check, *parts):
+    """Calls it, unless it is known that it finds nothing wrong."""
+    if STAMPS and STAMPS.text(*parts) is not None:
+        return
+    check()
+    if STAMPS:
+        STAMPS.note('', *parts)
+
+
 def run(command, **keywords):
     return subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           check=False, **keywords)
@@ -103,7 +128,8 @@ class Headers(unittest.TestCase):
     def each(self, check, *dimensions):
         """Calls it with each combination, JOBS at a time."""
         with concurrent.futures.ThreadPoolExecutor(JOBS) as executor:
-            calls = [(case, executor.submit(check, *case)) for case in itertools.product(*dimensions)]
+            calls = [(case, executor.submit(once, functools.partial(check, *case), self.id(), repr(case).replace(ROOT, '.')))
+                     for case in itertools.product(*dimensions)]
             for case, call in calls:
                 with self.subTest(case=case):
                     call.result()
@@ -419,12 +445,16 @@ class Usage(unittest.TestCase):
     def test_every_execution_makes_a_record_however_built(self):
         with tempfile.TemporaryDirectory() as folder, \
                 concurrent.futures.ThreadPoolExecutor(JOBS) as executor:
-            checks = [(build, executor.submit(build.check)) for build in builds(folder)]
+            checks = [(build, executor.submit(once, build.check, build.name, digest(LIBRARY))) for build in builds(folder)]
             for build, check in checks:
                 with self.subTest(build=build.name):
                     check.result()
             print('%d builds' % len(checks))
 
 
+STAMPS = None
 if __name__ == '__main__':
+    if os.environ.get('TEST_CACHE'):
+        STAMPS = Stamps(os.path.join(os.environ['TEST_CACHE'], 'headers'), everything())
+        STAMPS.expire()
     unittest.main(argv=sys.argv[:1])

@@ -11,7 +11,6 @@ such search, named by the hash of all that; it holds what was found.
 """
 
 import concurrent.futures
-import hashlib
 import os
 import pathlib
 import re
@@ -21,6 +20,9 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent.parent / 'scripts'))
+from stamps import Stamps  # pylint: disable=wrong-import-position
+
 COMPILE = ['-w', '-DSAFETY', '-DCOLLAPSE', '-DMEMLIM=1000']  # megabytes
 # Long searches are worth an optimised program. In mutants what is wrong is found among the first states.
 LEVELS = {True: '-O2', False: '-O0'}
@@ -98,13 +100,13 @@ def unreached(output):
     return re.findall(r'^\t(.*, state \d+, "(?!-end-).*)$', output, re.MULTILINE)
 
 
-def check(variant, stamps, common):
+def check(variant, stamps):
     """Whether it is as it should be, and a line of text."""
     name, definitions, right = variant
-    parts = [common, (HERE / (name + '.pml')).read_text(encoding='utf-8'), definitions]
-    stamp = stamps / hashlib.sha256('\0'.join(parts).encode()).hexdigest()
-    if stamp.exists():
-        return True, stamp.read_text(encoding='utf-8') + ', as before'
+    parts = [(HERE / (name + '.pml')).read_text(encoding='utf-8'), definitions]
+    before = stamps.text(*parts)
+    if before is not None:
+        return True, before + ', as before'
     output = search(name, definitions, right)
     wrong = judge(output, right)
     if wrong is None and definitions == MODELS[name][0][0] and unreached(output):
@@ -114,7 +116,7 @@ def check(variant, stamps, common):
         name, definitions, states.group(1) if states else 'no',
         wrong or ('right' if right else 'found wrong, as it should be'))
     if wrong is None:
-        stamp.write_text(line, encoding='utf-8')
+        stamps.note(line, *parts)
     return wrong is None, line
 
 
@@ -123,15 +125,15 @@ def main():
         print('SKIP: spin is not installed')
         return 77
     failed = 0
-    stamps = pathlib.Path(os.environ.get('TEST_CACHE') or sys.argv[1], 'searched')
-    stamps.mkdir(parents=True, exist_ok=True)
-    common = pathlib.Path(__file__).read_text(encoding='utf-8') + tools()
+    stamps = Stamps(os.path.join(os.environ.get('TEST_CACHE') or sys.argv[1], 'searched'),
+                    pathlib.Path(__file__).read_text(encoding='utf-8') + tools())
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-        searches = [pool.submit(check, variant, stamps, common) for variant in variants(sys.argv[2:] or MODELS)]
+        searches = [pool.submit(check, variant, stamps) for variant in variants(sys.argv[2:] or MODELS)]
         for done in searches:
             good, line = done.result()
             print(line, flush=True)
             failed += not good
+    stamps.expire()
     return 1 if failed else 0
 
 
