@@ -21,9 +21,9 @@ import time
 import unittest
 
 from launched import NOBODY, PATIENCE, RUNS, SKIP, SPEX, wait_for
-from recorders import EMULATED, Recorder, main, traces
+from recorders import BRIEF, EMULATED, Recorder, main, traces
 
-KILLS = 5 if EMULATED else 50
+KILLS = 10 if BRIEF else 50
 TOLD = re.compile(r"^spex: (\d+) records, (\d+) lost, .* in (\S+?)(; older ones, .* removed)?$", re.MULTILINE)
 
 

@@ -16,7 +16,7 @@ try:
 except ImportError as error:
     traces, MISSING = None, "python3-bt2 is not installed: %s" % error
 
-EMULATED = os.environ.get("TEST_EMULATED")
+EMULATED, BRIEF = os.environ.get("TEST_EMULATED"), os.environ.get("TEST_BRIEF")
 
 
 class Recorder(Runs):
