@@ -49,6 +49,7 @@ static void check_trials(struct bench *bench) {
         assert_true(trial->steady);
         assert_int_equal(trial->asked, 17);
         assert_int_equal(trial->told, 12);
+        assert_int_equal(trial->retried, expected[t].threads == 0);
         assert_int_equal(trial->records_used, 3);
         assert_int_equal(trial->records_lost, 12345678901);
         assert_true(trial->seconds == 0.1 + expected[t].objective);

@@ -88,6 +88,7 @@ static inline struct spex_trial trial_of(const struct spex_space *space, const s
     trial.steady = true;
     trial.asked = 17;
     trial.told = 12;
+    trial.retried = levels[0] == 0;
     trial.metrics = malloc(sizeof(metrics));
     assert_non_null(trial.metrics);
     memcpy(trial.metrics, metrics, sizeof(metrics));

@@ -85,10 +85,50 @@ static void test_since_nothing(void **state) {
     assert_int_equal(difference.rows[1].probe.records, 17);
 }
 
+static struct spex_values values_of(double spread) {
+    return (struct spex_values){
+        .weight = spread, .min = UINT64_MAX, .spread = {.sums = {.weights = spread}}};
+}
+
+/* The spread of losses, and of values, since a time at which the row had these. */
+static void assert_spread_since(const struct spex_values *values, const struct spex_values *losses,
+                                double of_values, double of_losses) {
+    static struct spex_profile_row then, later;
+    const struct spex_values values_now = values_of(12), losses_now = values_of(12);
+    then.probe.series = values != NULL;
+    then.values[0] = values;
+    then.losses[0] = losses;
+    later.probe.series = 1;
+    later.values[0] = &values_now;
+    later.losses[0] = of_losses >= 0 ? &losses_now : NULL;
+    assert_int_equal(spex_profile_since(&(struct spex_profile){.rows = &later, .row_count = 1},
+                                        &(struct spex_profile){.rows = &then, .row_count = 1},
+                                        &difference),
+                     0);
+    const struct spex_profile_row *row = &difference.rows[0];
+    assert_true(row->values[0]->spread.sums.weights == of_values);
+    assert_int_equal(row->losses[0] != NULL, of_losses >= 0);
+    if (row->losses[0])
+        assert_true(row->losses[0]->spread.sums.weights == of_losses);
+    spex_profile_free(&difference);
+}
+
+/* The first loss copies what all values have come to, so that what they had come to before is no
+ * part of a difference. */
+static void losses_spread_since_values_did(void **state) {
+    const struct spex_values five = values_of(5), three = values_of(3);
+    (void)state;
+    assert_spread_since(NULL, NULL, 12, 12);
+    assert_spread_since(&five, NULL, 7, 7);
+    assert_spread_since(&five, &three, 7, 9);
+    assert_spread_since(&five, NULL, 7, -1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_differences, teardown),
         cmocka_unit_test_teardown(test_since_nothing, teardown),
+        cmocka_unit_test(losses_spread_since_values_did),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

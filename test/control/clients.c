@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Who is let in, and after what no more are accepted for a while. */
+#include "listening.h"
+
+#include <sys/resource.h>
+#include <sys/un.h>
+
+#include "serve/clients.h"
+
+static const uint64_t now = 7;
+static struct spex_control *control;
+
+static int begin(void **state) {
+    struct spex_error error;
+    serving_begin(state);
+    control = calloc(1, sizeof(*control));
+    assert_non_null(control);
+    assert_int_equal(spex_listening_socket_open(&control->door, serving_directory, &error), 0);
+    control->has_door = control->wants_door = true;
+    return 0;
+}
+
+static int end(void **state) {
+    for (int p = 0; p < control->places; p++)
+        if (spex_connection_there(&control->connections[p]))
+            spex_connection_close(&control->connections[p]);
+    spex_listening_socket_close(&control->door);
+    free(control);
+    return serving_end(state);
+}
+
+static int call(void) {
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof(address.sun_path), "%.40s/%.40s", control->door.path,
+             control->door.name);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+static int connections(void) {
+    int there = 0;
+    for (int p = 0; p < control->places; p++)
+        there += spex_connection_there(&control->connections[p]);
+    return there;
+}
+
+static void all_who_wait_are_let_in_without_a_pause(void **state) {
+    (void)state;
+    spex_clients_let_in(control, now);
+    assert_int_equal(control->rest_ns, 0);
+    int fds[] = {call(), call(), call()};
+    spex_clients_let_in(control, now);
+    assert_int_equal(connections(), COUNT_OF(fds));
+    assert_in_range(control->places, COUNT_OF(fds), COUNT_OF(fds) + 1);
+    assert_int_equal(control->rest_ns, 0);
+    spex_clients_drop(control, &control->connections[1]);
+    assert_ptr_equal(spex_clients_place(control, now), &control->connections[1]);
+    for (size_t f = 0; f < COUNT_OF(fds); f++)
+        close(fds[f]);
+}
+
+/* Root may connect to anybody; here this process stands for another user. */
+static void another_user_is_no_reason_for_a_pause(void **state) {
+    (void)state;
+    SKIP_WITHOUT_ROOT();
+    int first = -1, second = -1;
+    assert_int_equal(chmod(serving_directory, 0711), 0);
+    char file[256];
+    snprintf(file, sizeof(file), "%.100s/%.100s", control->door.path, control->door.name);
+    assert_int_equal(chmod(file, 0666), 0);
+    assert_int_equal(seteuid(NOBODY), 0);
+    first = call();
+    assert_int_equal(seteuid(0), 0);
+    second = call();
+    spex_clients_let_in(control, now);
+    assert_int_equal(connections(), 1);
+    assert_int_equal(control->rest_ns, 0);
+    close(first);
+    close(second);
+}
+
+static void without_descriptors_accepting_pauses(void **state) {
+    struct rlimit before;
+    (void)state;
+    int waiting = call();
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    spex_clients_let_in(control, now);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(connections(), 0);
+    assert_int_equal(control->rest_ns, now + SPEX_CONTROL_REST_NS);
+    assert_false(spex_clients_door_open(control, now));
+    spex_clients_let_in(control, control->rest_ns);
+    assert_int_equal(connections(), 1);
+    close(waiting);
+}
+
+int main(void) {
+#define SERVED(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        SERVED(all_who_wait_are_let_in_without_a_pause),
+        SERVED(another_user_is_no_reason_for_a_pause),
+        SERVED(without_descriptors_accepting_pauses),
+    };
+    return cmocka_run_group_tests_name("clients", tests, NULL, NULL);
+}
