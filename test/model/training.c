@@ -71,6 +71,34 @@ static void kernels_have_models_by_their_paths(void **state) {
     spex_training_destroy(training);
 }
 
+/* Of each place the median, of an even number of times the mean of the two in the middle. */
+static void models_have_the_points_of_their_training(void **state) {
+    static const double times[] = {2, 10, 1, 11};
+    enum { PLACES = 2 * SPEX_MODEL_POINTS };
+    (void)state;
+    for (size_t places = 3; places <= PLACES; places += PLACES - 3) {
+        struct spex_training *training = make();
+        struct spex_trained *kernel = kernel_of(training, "main", n, 1);
+        struct spex_models models;
+        for (size_t p = 1; p <= places; p++)
+            for (size_t t = 0; t < (p % 2 ? 4 : 3); t++)
+                assert_int_equal(
+                    spex_trained_add(training, kernel, &(double){(double)p}, times[t], 5), 0);
+        fit(training, 0, &models);
+        const struct spex_kernel_model *made = &models.items[0];
+        assert_int_equal(made->point_count,
+                         places < SPEX_MODEL_POINTS ? places : SPEX_MODEL_POINTS);
+        for (size_t i = 0; i < made->point_count; i++) {
+            bool even = (size_t)made->points[i].values[0] % 2;
+            assert_true(made->points[i].seconds == (even ? 6 : 2));
+            assert_true(made->points[i].executions == (even ? 20 : 15));
+            assert_true(i == 0 || made->points[i].values[0] != made->points[i - 1].values[0]);
+        }
+        spex_models_free(&models);
+        spex_training_destroy(training);
+    }
+}
+
 static void a_kernel_keeps_its_parameters(void **state) {
     struct spex_training *training = make();
     struct spex_trained *kernel = kernel_of(training, "main", n, 1), *other;
@@ -236,6 +264,7 @@ static void there_are_not_more_kernels_than_may_be(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_have_models_by_their_paths),
+        cmocka_unit_test(models_have_the_points_of_their_training),
         cmocka_unit_test(a_kernel_keeps_its_parameters),
         cmocka_unit_test(the_frequent_do_not_crowd_out_the_rare),
         cmocka_unit_test(measurements_count_by_what_they_stand_for),

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "collect/collector.h"
 #include "collect/metrics.h"
+#include "rate/accounts.h"
 #include "rate/controller.h"
 #include "site/registry.h"
 
@@ -176,6 +177,52 @@ static void what_is_not_selected_is_forgotten(void **state) {
     assert_int_equal(spex_stop(), 0);
 }
 
+/* Of a probe of which nothing has been found, a record costs what one of its type does. */
+static void records_cost_what_is_calibrated(void **state) {
+    struct spex_cost cost;
+    (void)state;
+    assert_int_equal(start("100%"), 0);
+    work();
+    assert_int_equal(spex_cost_get(SPEX_LAT, &cost), 0);
+    spex_metrics_lock();
+    double factor = spex_accounts_record_factor(busy_site());
+    spex_metrics_unlock();
+    assert_true(factor == 1);
+    assert_int_equal(spex_stop(), 0);
+}
+
+static bool holds_slices(void) {
+    spex_metrics_lock();
+    bool holds = spex_controller_holds();
+    spex_metrics_unlock();
+    return holds;
+}
+
+/* Its lease ends by hand, and another one begins anew. */
+static void what_a_command_has_asked_for_ends(void **state) {
+    const struct spex_lease lease = {.ms = 60000, .holder = 7}, end = {.holder = 7};
+    (void)state;
+    assert_int_equal(start(NULL), 0);
+    for (int n = 0; n < 2; n++) {
+        assert_null(policy_now());
+        assert_int_equal(spex_controller_hold(&lease, 1e-6), 0);
+        work_until_held();
+        assert_non_null(policy_now());
+        spex_controller_renew(&end);
+        while (work(), policy_now())
+            continue;
+        struct seen seen = look();
+        assert_int_equal(seen.period, 1);
+        assert_null(seen.view.why);
+        assert_true(seen.totals.share <= 0);
+        assert_false(holds_slices());
+    }
+    assert_int_equal(spex_controller_hold(&lease, 1), 0);
+    while (work(), !look().view.why)
+        continue;
+    assert_int_equal(spex_stop(), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_policy_is_the_one_that_was_asked_for),
@@ -184,6 +231,8 @@ int main(void) {
         cmocka_unit_test(what_is_spent_at_once_is_accounted_for),
         cmocka_unit_test(what_is_selected_again_is_held_or_forgotten),
         cmocka_unit_test(what_is_not_selected_is_forgotten),
+        cmocka_unit_test(records_cost_what_is_calibrated),
+        cmocka_unit_test(what_a_command_has_asked_for_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

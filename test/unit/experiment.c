@@ -315,6 +315,16 @@ static void precise_sessions_are_enough(void **state) {
     spex_experiment_abort(world.now);
 }
 
+static void there_is_one_session_at_a_time(void **state) {
+    struct spex_finding finding;
+    (void)state;
+    begin(busy, 1);
+    assert_true(start(1, 0.05));
+    assert_false(start(1, 0.05));
+    assert_true(finish(&finding));
+    assert_int_equal(finding.count, 1);
+}
+
 /* Sessions become rare. */
 static void sessions_take_little_of_the_time(void **state) {
     double in_sessions = 0;
@@ -344,6 +354,7 @@ int main(void) {
         cmocka_unit_test(a_program_that_falls_asleep_ends_it),
         cmocka_unit_test(an_abort_leaves_all_on),
         cmocka_unit_test(precise_sessions_are_enough),
+        cmocka_unit_test(there_is_one_session_at_a_time),
         cmocka_unit_test(sessions_take_little_of_the_time),
     };
     return cmocka_run_group_tests(tests, enter, leave);

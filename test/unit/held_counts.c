@@ -145,6 +145,22 @@ static void the_first_slice_is_of_one_cpu(void **state) {
     assert_true(reading.count == 7 && reading.on == 3 && reading.held == 2);
 }
 
+/* What is passing goes on with the CPUs that the program has used on average, on or held off. */
+static void later_slices_are_of_the_mean_of_cpus(void **state) {
+    static const struct spex_slices_time passed = {.on = 3, .held = 1},
+                                         later = {.on = 4, .held = 4};
+    struct spex_slices slices = {.slices = 0};
+    (void)state;
+    spex_slices_pass(&slices, &(struct spex_slices_time){.on = 1}, 1);
+    spex_slices_pass(&slices, &passed, 2);
+    assert_true(slices.used.on == 1 + 2 * 2 && slices.used.held == 1 * 2);
+    struct spex_slices_reading reading = spex_slices_read(&slices, 7, &later);
+    double cpus = 7.0 / 4;
+    assert_true(reading.on == 5 + cpus && reading.held == 2 + 3 * cpus);
+    spex_slices_pass(&slices, &later, -1);
+    assert_true(slices.used.on == reading.on && slices.used.held == reading.held);
+}
+
 /* A hold-off is as long as its time between two slices. */
 static void hold_offs_have_their_lengths(void **state) {
     static const struct spex_speedup none = {1, 1, 1};
@@ -166,6 +182,7 @@ int main(void) {
         cmocka_unit_test(a_program_that_waits_for_the_processor_is_not_told_too_often),
         cmocka_unit_test(a_slow_moment_alone_tells_nothing),
         cmocka_unit_test(the_first_slice_is_of_one_cpu),
+        cmocka_unit_test(later_slices_are_of_the_mean_of_cpus),
         cmocka_unit_test(hold_offs_have_their_lengths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -380,6 +380,42 @@ static void what_is_no_time_is_not_the_slowest(void **state) {
     expect_slowest(0, 0);
 }
 
+/* What is told of a probe in a batch. */
+static void expect_told(uint16_t id, uint32_t type, uint64_t records, double count, unsigned series,
+                        double mean) {
+    size_t at = spex_tracer_find(tracer, id, type);
+    struct spex_metrics metrics;
+    struct spex_series got;
+    assert_true(at < spex_tracer_probes(tracer));
+    spex_tracer_metrics(tracer, at, &metrics);
+    assert_int_equal(metrics.records, records);
+    assert_true(metrics.count == count);
+    assert_int_equal(metrics.series, series);
+    if (series == 0)
+        return;
+    spex_tracer_series(tracer, at, 0, &got);
+    assert_true(got.mean == mean);
+}
+
+/* Of one number, but of two types; with two values and with one; and two that say nothing, one of
+ * which stands for no execution. */
+static void a_batch_of_unlike_records(void **state) {
+    struct spex_record records[] = {latency(1, 1, 10),     latency(1, 1, 70), snapshot(2, 1, 20, 3),
+                                    snapshot(2, 1, 40, 0), latency(3, 1, 10), latency(3, 0, 30)};
+    (void)state;
+    records[1].probe_type = SPEX_FLT;
+    records[3].field_count = 1;
+    records[4].marks = records[5].marks = SPEX_MARK_OPENING;
+    add(records, COUNT_OF(records));
+    expect_told(1, SPEX_LAT, 1, 1, 1, 10);
+    expect_told(1, SPEX_FLT, 1, 1, 1, 70);
+    expect_told(2, SPEX_SNAPSHOT, 2, 2, 2, 30);
+    expect_told(3, SPEX_LAT, 1, 1, 0, 0);
+    struct spex_series second;
+    spex_tracer_series(tracer, spex_tracer_find(tracer, 2, SPEX_SNAPSHOT), 1, &second);
+    assert_true(second.mean == 3);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -401,6 +437,7 @@ int main(void) {
         TEST(the_slowest_of_two_windows),
         TEST(what_is_no_time_is_not_the_slowest),
         TEST(first_and_last_by_time_not_by_arrival),
+        TEST(a_batch_of_unlike_records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,6 +177,19 @@ static void a_fork_leaves_it_behind(void **state) {
     assert_int_equal(account().judged, 1);
 }
 
+/* Also after another that has been refused. */
+static void who_watches_again_is_handed_each_record_once(void **state) {
+    struct spex_watch_options again = options();
+    (void)state;
+    for (int n = 0; n < 2; n++) {
+        assert_int_equal(spex_watch_start(&again, NULL, 0), -EBUSY);
+        assert_int_equal(spex_watch_stop(), 0);
+        assert_int_equal(spex_watch_start(&again, NULL, 0), 0);
+        hand_over(1);
+        assert_int_equal(account().judged, 1);
+    }
+}
+
 static void what_is_wrong_is_said(void **state) {
     char why[256];
     struct spex_watch_options wrong = options();
@@ -223,6 +236,7 @@ int main(void) {
         TEST(what_has_not_ended_is_not_judged),
         TEST(what_goes_on_is_told_at_the_stop),
         TEST(a_fork_leaves_it_behind),
+        TEST(who_watches_again_is_handed_each_record_once),
         TEST(what_is_wrong_is_said),
     };
     return cmocka_run_group_tests(tests, models_write, models_remove);
