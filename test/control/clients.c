@@ -97,12 +97,61 @@ static void without_descriptors_accepting_pauses(void **state) {
     close(waiting);
 }
 
+__attribute__((noinline, used)) static void work(void) {
+    CNT_PROBE_BEGIN(1, 1);
+    CNT_PROBE_END(1);
+}
+
+/* A socket like that of a command, which programs call. */
+static int command_listen(char *path, size_t size) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    snprintf(path, size, "%.60s/command", serving_directory);
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    return fd;
+}
+
+/* What is selected after that stays: each request is a round of the thread that has switched all
+ * off. */
+static void a_command_that_has_gone_takes_its_probes_along_once(void **state) {
+    struct spex_profile_reader reader = {0};
+    char path[100], out[128];
+    (void)state;
+    work();
+    int command = command_listen(path, sizeof(path));
+    snprintf(out, sizeof(out), "metrics:%s", path);
+    const struct spex_options options = {.size = sizeof(options),
+                                         .probes = "*",
+                                         .out = out,
+                                         .control = serving_directory,
+                                         .no_calibration = true};
+    assert_int_equal(spex_start(&options), 0);
+    int called = accept(command, NULL, NULL);
+    assert_true(called >= 0);
+    assert_int_equal(status_now().sites_on, 1);
+    assert_int_equal(unlink(path), 0);
+    close(command);
+    close(called);
+    WAIT_UNTIL(status_now().sites_on == 0);
+    assert_int_equal(spex_set("*"), 1);
+    int fd = caller_connect();
+    for (int round = 0; round < 3; round++)
+        assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, &reader), 0);
+    assert_int_equal(status_now().sites_on, 1);
+    spex_profile_reader_free(&reader);
+    close(fd);
+}
+
 int main(void) {
 #define SERVED(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
         SERVED(all_who_wait_are_let_in_without_a_pause),
         SERVED(another_user_is_no_reason_for_a_pause),
         SERVED(without_descriptors_accepting_pauses),
+        cmocka_unit_test_setup_teardown(a_command_that_has_gone_takes_its_probes_along_once,
+                                        serving_begin, serving_end),
     };
     return cmocka_run_group_tests_name("clients", tests, NULL, NULL);
 }
