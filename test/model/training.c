@@ -94,6 +94,8 @@ static void models_have_the_points_of_their_training(void **state) {
             assert_true(made->points[i].executions == (even ? 20 : 15));
             assert_true(i == 0 || made->points[i].values[0] != made->points[i - 1].values[0]);
         }
+        /* They come from all places alike. */
+        assert_true(made->points[made->point_count - 1].values[0] > (double)places - 3);
         spex_models_free(&models);
         spex_training_destroy(training);
     }
