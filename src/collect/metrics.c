@@ -246,6 +246,7 @@ static void fill_in_times(struct spex_profile_process *process) {
     uint64_t all_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - metrics.cpu_ns;
     process->ticks_per_second = spex_metrics_tick_rate();
     process->seconds = (double)(now.monotonic_ns - metrics.start.monotonic_ns) / 1e9;
+    process->began_ns = metrics.start.monotonic_ns;
     process->program_seconds = all_ns > spex_ns ? (double)(all_ns - spex_ns) / 1e9 : 0;
     process->collector_seconds = (double)spex_ns / 1e9;
 }

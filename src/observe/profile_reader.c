@@ -14,6 +14,7 @@
 #include "ring/probe_type.h"
 #include "text/printable.h"
 #include "wire/entry.h"
+#include "wire/profile_frames.h"
 
 /* Limits of a profile: at least as many as a program can have. One VALUES frame takes 50 KB here. */
 enum { TYPES_MAX = 64, SITES_MAX = 65536, ROWS_MAX = 65536, VALUES_MAX = 4096 * SPEX_MAX_FIELDS };
@@ -314,11 +315,8 @@ static int take_done(struct spex_profile_reader *reader, const char *text,
 /* Whether the frame has the length that its head says, and one entry where there can be only
  * one. */
 static bool frame_is_well_formed(const struct spex_control_frame *head, size_t bytes) {
-    uint64_t entries = (uint64_t)head->entry_bytes * head->count;
-    if (head->kind == SPEX_CONTROL_VALUES)
-        entries = head->entry_bytes + (uint64_t)head->count * sizeof(struct spex_control_bucket);
     bool one = head->kind == SPEX_CONTROL_PROCESS || head->kind == SPEX_CONTROL_PROBE;
-    return bytes == sizeof(*head) + entries && (!one || head->count == 1) &&
+    return bytes == spex_frame_bytes(head) && (!one || head->count == 1) &&
            (head->kind != SPEX_CONTROL_DONE || head->entry_bytes == 1);
 }
 

@@ -94,40 +94,39 @@ static int sites_add(struct spex_profile *sum, const struct spex_profile *more) 
     return 0;
 }
 
-/* The sums of units, by their distances from another origin. */
-static struct spex_variance_sums variance_sums_from(const struct spex_variance *spread,
-                                                    double origin) {
-    struct spex_variance_sums sums = spex_variance_sums(spread);
-    double by = spread->origin - origin;
-    sums.distances += by * (2 * sums.products + by * sums.weights);
-    sums.products += by * sums.weights;
-    return sums;
+void spex_variance_join(struct spex_variance *spread, double origin,
+                        struct spex_variance_sums sums) {
+    double by = origin - spread->origin;
+    spread->sums.distances += sums.distances + by * (2 * sums.products + by * sums.weights);
+    spread->sums.products += sums.products + by * sums.weights;
+    spread->sums.weights += sums.weights;
+    spread->sums.weights_all += sums.weights_all;
+    spread->sums.squares += sums.squares;
+    spread->sums.local += sums.local;
 }
 
 static void variance_add(struct spex_variance *spread, const struct spex_variance *more) {
-    struct spex_variance_sums added = variance_sums_from(more, spread->origin);
-    spread->sums.distances += added.distances;
-    spread->sums.products += added.products;
-    spread->sums.weights += added.weights;
-    spread->sums.weights_all += added.weights_all;
-    spread->sums.squares += added.squares;
-    spread->sums.local += added.local;
+    spex_variance_join(spread, more->origin, spex_variance_sums(more));
     for (unsigned row = 0; row < SPEX_VARIANCE_ROWS; row++)
         for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++)
             spread->rows[row][way] += more->rows[row][way];
 }
 
 /* The moments follow from the rule for joining two sets, as in spex_values_subtract. */
-static void values_add(struct spex_values *values, const struct spex_values *more) {
-    double weight = values->weight + more->weight, distance = more->mean - values->mean;
-    if (more->weight > 0) {
-        values->mean += distance * more->weight / weight;
-        values->squares +=
-            more->squares + distance * distance * values->weight * more->weight / weight;
-        values->weight = weight;
+void spex_values_join(struct spex_values *values, double weight, double mean, double squares,
+                      uint64_t min, uint64_t max) {
+    double all = values->weight + weight, distance = mean - values->mean;
+    if (weight > 0) {
+        values->mean += distance * weight / all;
+        values->squares += squares + distance * distance * values->weight * weight / all;
+        values->weight = all;
     }
-    values->min = more->min < values->min ? more->min : values->min;
-    values->max = more->max > values->max ? more->max : values->max;
+    values->min = min < values->min ? min : values->min;
+    values->max = max > values->max ? max : values->max;
+}
+
+static void values_add(struct spex_values *values, const struct spex_values *more) {
+    spex_values_join(values, more->weight, more->mean, more->squares, more->min, more->max);
     values->histogram.total += more->histogram.total;
     for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++)
         values->histogram.weights[b] += more->histogram.weights[b];
@@ -198,7 +197,7 @@ static void spans_add(struct spex_profile_probe *sum, const struct spex_profile_
 }
 
 /* Bounds of what was not counted are added, as they may be off in one direction in all. */
-static void probe_add(struct spex_profile_probe *sum, const struct spex_profile_probe *more) {
+void spex_profile_probe_add(struct spex_profile_probe *sum, const struct spex_profile_probe *more) {
     sampling_add(sum, more);
     spans_add(sum, more);
     sum->sites += more->sites;
@@ -226,7 +225,7 @@ static void probe_add(struct spex_profile_probe *sum, const struct spex_profile_
 
 static int row_add(struct spex_profile_row *row, const struct spex_profile_row *more) {
     int err = 0;
-    probe_add(&row->probe, &more->probe);
+    spex_profile_probe_add(&row->probe, &more->probe);
     for (unsigned s = 0; s < more->probe.series && s < SPEX_MAX_FIELDS && !err; s++) {
         err = losses_add(row, more, s);
         err = err ? err : place_add(&row->values[s], more->values[s]);

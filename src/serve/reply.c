@@ -11,16 +11,10 @@
 #include "serve/own_profile.h"
 #include "site/probe_state.h"
 #include "site/registry.h"
+#include "wire/profile_frames.h"
 
 /* Room for entries in a frame, behind its header. */
 #define ENTRIES_BYTES (SPEX_CONTROL_FRAME_BYTES - sizeof(struct spex_control_frame))
-
-_Static_assert(sizeof(struct spex_control_values) +
-                       SPEX_HISTOGRAM_BUCKETS * sizeof(struct spex_control_bucket) <=
-                   ENTRIES_BYTES,
-               "a histogram fits into a frame");
-_Static_assert(SPEX_VARIANCE_ROWS * sizeof(struct spex_control_spread) <= ENTRIES_BYTES,
-               "so do the rows of a spread");
 
 void spex_reply_done(struct spex_reply *reply, uint32_t number, int status) {
     *reply = (struct spex_reply){.number = number, .next = SPEX_CONTROL_DONE, .status = status};
@@ -30,25 +24,18 @@ void spex_reply_profile(struct spex_reply *reply, uint32_t number, bool final) {
     *reply = (struct spex_reply){.number = number, .next = SPEX_CONTROL_PROCESS, .final = final};
 }
 
-/* Writes the frame's header. `bytes`: what stands behind it already. Returns the frame's size. The
- * bytes of an entry are in the header, so that readers of other releases can skip members that they
- * do not know. */
+/* As spex_frame_finish, of the reply's number, status and flags. */
 static size_t finish_frame(char *frame, const struct spex_reply *reply, uint16_t kind,
-                           size_t entry_bytes, size_t count, size_t bytes) {
-    struct spex_control_frame header = {
-        .magic = SPEX_CONTROL_MAGIC,
-        .version = SPEX_CONTROL_VERSION,
-        .kind = kind,
-        .number = reply->number,
-        .entry_bytes = (uint32_t)entry_bytes,
-        .count = (uint32_t)count,
-    };
+                           size_t entry_bytes, size_t count) {
+    struct spex_control_frame head = {.kind = kind,
+                                      .number = reply->number,
+                                      .entry_bytes = (uint32_t)entry_bytes,
+                                      .count = (uint32_t)count};
     if (kind == SPEX_CONTROL_DONE) {
-        header.status = reply->status;
-        header.flags = reply->final ? SPEX_CONTROL_FINAL : 0;
+        head.status = reply->status;
+        head.flags = reply->final ? SPEX_CONTROL_FINAL : 0;
     }
-    memcpy(frame, &header, sizeof(header));
-    return sizeof(header) + bytes;
+    return spex_frame_finish(frame, &head);
 }
 
 static void next_kind(struct spex_reply *after, uint16_t kind) {
@@ -62,7 +49,7 @@ static size_t process_frame(struct spex_reply *after, char *frame) {
     spex_profile_process_now(&process);
     memcpy(frame + sizeof(struct spex_control_frame), &process, sizeof(process));
     next_kind(after, SPEX_CONTROL_TYPES);
-    return finish_frame(frame, after, SPEX_CONTROL_PROCESS, sizeof(process), 1, sizeof(process));
+    return finish_frame(frame, after, SPEX_CONTROL_PROCESS, sizeof(process), 1);
 }
 
 static size_t types_frame(struct spex_reply *after, char *frame) {
@@ -73,8 +60,7 @@ static size_t types_frame(struct spex_reply *after, char *frame) {
         memcpy(to + n * sizeof(type), &type, sizeof(type));
     }
     next_kind(after, SPEX_CONTROL_SITES);
-    return finish_frame(frame, after, SPEX_CONTROL_TYPES, sizeof(type), SPEX_PROFILE_TYPES,
-                        SPEX_PROFILE_TYPES * sizeof(type));
+    return finish_frame(frame, after, SPEX_CONTROL_TYPES, sizeof(type), SPEX_PROFILE_TYPES);
 }
 
 /* As many sites as fit into a frame; the next frame goes on with the rest. Sites of regions are no
@@ -92,8 +78,7 @@ static size_t sites_frame(struct spex_reply *after, char *frame) {
     }
     if (after->position == sites)
         next_kind(after, SPEX_CONTROL_PROBE);
-    return finish_frame(frame, after, SPEX_CONTROL_SITES, sizeof(site), count,
-                        count * sizeof(site));
+    return finish_frame(frame, after, SPEX_CONTROL_SITES, sizeof(site), count);
 }
 
 /* Returns 0 where no probe is left; the caller goes on with the next kind. */
@@ -110,37 +95,7 @@ static size_t probe_frame(struct spex_reply *after, char *frame) {
     memcpy(frame + sizeof(struct spex_control_frame), &row.probe, sizeof(row.probe));
     after->next = SPEX_CONTROL_VALUES;
     after->part = 0;
-    return finish_frame(frame, after, SPEX_CONTROL_PROBE, sizeof(row.probe), 1, sizeof(row.probe));
-}
-
-/* Writes one series: its sums, and the buckets of its histogram that are not empty. */
-static size_t values_write(const struct spex_values *values, unsigned series,
-                           const struct spex_reply *after, char *frame) {
-    struct spex_variance_sums sums = spex_variance_sums(&values->spread);
-    struct spex_control_values head = {.series = series,
-                                       .weight = values->weight,
-                                       .mean = values->mean,
-                                       .squares = values->squares,
-                                       .min = values->min,
-                                       .max = values->max,
-                                       .origin = values->spread.origin,
-                                       .distances = sums.distances,
-                                       .products = sums.products,
-                                       .weights = sums.weights,
-                                       .weights_all = sums.weights_all,
-                                       .squared = sums.squares,
-                                       .local = sums.local};
-    char *at = frame + sizeof(struct spex_control_frame);
-    size_t count = 0;
-    memcpy(at, &head, sizeof(head));
-    at += sizeof(head);
-    for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++) {
-        struct spex_control_bucket bucket = {b, values->histogram.weights[b]};
-        if (bucket.weight)
-            memcpy(at + count++ * sizeof(bucket), &bucket, sizeof(bucket));
-    }
-    return finish_frame(frame, after, SPEX_CONTROL_VALUES, sizeof(head), count,
-                        sizeof(head) + count * sizeof(struct spex_control_bucket));
+    return finish_frame(frame, after, SPEX_CONTROL_PROBE, sizeof(row.probe), 1);
 }
 
 /* The values in part number `part` of a row, whose number in frames is *series: each series has a
@@ -161,7 +116,7 @@ static size_t values_frame(struct spex_reply *after, char *frame) {
     spex_profile_probe_now(after->position, &row);
     if (after->part < 2u * row.probe.series) {
         const struct spex_values *values = part_of(&row, after->part, &series);
-        bytes = values ? values_write(values, series, after, frame) : 0;
+        bytes = values ? spex_frame_values(values, series, after->number, frame) : 0;
         after->next = SPEX_CONTROL_SPREAD;
     } else {
         after->next = SPEX_CONTROL_PROBE;
@@ -169,30 +124,6 @@ static size_t values_frame(struct spex_reply *after, char *frame) {
     }
     spex_metrics_unlock();
     return bytes;
-}
-
-static bool row_empty(const float *row) {
-    for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++)
-        if (row[way] != 0)
-            return false;
-    return true;
-}
-
-/* Rows that are all 0 are left out; 0: no row is left, and there is no frame. */
-static size_t spread_write(const struct spex_variance *spread, unsigned series,
-                           const struct spex_reply *after, char *frame) {
-    struct spex_control_spread entry = {.series = series};
-    char *at = frame + sizeof(struct spex_control_frame);
-    size_t count = 0;
-    for (entry.row = 0; entry.row < SPEX_VARIANCE_ROWS; entry.row++) {
-        if (row_empty(spread->rows[entry.row]))
-            continue;
-        memcpy(entry.ways, spread->rows[entry.row], sizeof(entry.ways));
-        memcpy(at + count++ * sizeof(entry), &entry, sizeof(entry));
-    }
-    return count ? finish_frame(frame, after, SPEX_CONTROL_SPREAD, sizeof(entry), count,
-                                count * sizeof(entry))
-                 : 0;
 }
 
 /* No frame where all rows are empty, since every execution was recorded. */
@@ -204,7 +135,7 @@ static size_t spread_frame(struct spex_reply *after, char *frame) {
     spex_profile_probe_now(after->position, &row);
     if (after->part < 2u * row.probe.series)
         values = part_of(&row, after->part, &series);
-    size_t bytes = values ? spread_write(&values->spread, series, after, frame) : 0;
+    size_t bytes = values ? spex_frame_spread(&values->spread, series, after->number, frame) : 0;
     spex_metrics_unlock();
     after->next = SPEX_CONTROL_VALUES;
     after->part++;
@@ -215,7 +146,7 @@ static size_t done_frame(struct spex_reply *after, char *frame) {
     size_t length = strlen(after->text);
     memcpy(frame + sizeof(struct spex_control_frame), after->text, length);
     after->next = 0;
-    return finish_frame(frame, after, SPEX_CONTROL_DONE, 1, length, length);
+    return finish_frame(frame, after, SPEX_CONTROL_DONE, 1, length);
 }
 
 /* A part that has nothing to say makes no frame, and the next part follows in the same call. */

@@ -13,7 +13,7 @@
 #include "observe/control_client.h"
 #include "text/number.h"
 #include "tools/agent/agent_output.h"
-#include "tools/agent/led.h"
+#include "tools/agent/led_profiles.h"
 #include "tools/attach/wanted.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
@@ -132,6 +132,8 @@ static int forget(struct agent *agent) {
             continue;
         if (!err && hosted->is_told)
             err = spex_agent_print_gone(hosted, agent->json);
+        if (!err && agent->led.link)
+            err = spex_led_gone(&agent->led, hosted);
         spex_held_lease_close(&hosted->lease, spex_deadline_in(0), &error);
         spex_hosted_free(hosted);
         agent->hosted[h] = agent->hosted[--agent->count];
@@ -196,6 +198,12 @@ static int report(struct agent *agent) {
     return agent->led.link ? spex_led_report(&agent->led, agent->hosted, agent->count) : 0;
 }
 
+static int tell(struct agent *agent) {
+    return agent->led.link
+               ? spex_led_profiles(&agent->led, agent->hosted, agent->count, &agent->feed)
+               : 0;
+}
+
 static int step(struct agent *agent) {
     int err = 0;
     for (size_t h = 0; !err && h < agent->count; h++)
@@ -232,6 +240,7 @@ static int run(struct agent *agent, int stop_fd) {
         err = err ? err : report(agent);
         uint64_t until_ns = spex_clock_ns(CLOCK_MONOTONIC) + TICK_MS * UINT64_C(1000000);
         err = err ? err : spex_worker_feed_take(&agent->feed, until_ns, false);
+        err = err ? err : tell(agent);
     }
     return err;
 }

@@ -30,6 +30,10 @@ struct spex_hosted {
     /* Under a master. */
     struct spex_hosted_response response;
     struct spex_held_lease lease;
+    /* The report whose profile a master was sent last, and when to send another one; seconds of
+     * CLOCK_MONOTONIC. */
+    uint64_t profiled_ns;
+    double profile_due;
     /* What was told last. */
     struct spex_hosted_state told;
     bool is_told;

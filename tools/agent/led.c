@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/whole_file.h"
 #include "text/printable.h"
 #include "tools/common/complain.h"
 
@@ -49,6 +50,18 @@ static int name_host(struct spex_led *led, const char *host, struct spex_error *
                      host ? host : led->host);
 }
 
+/* Without it a restart of the machine is told by the numbers of processes alone. */
+static void read_boot(struct spex_led *led) {
+    char *text = NULL;
+    size_t size = 0;
+    struct spex_error error;
+    if (spex_whole_file_read("/proc/sys/kernel/random/boot_id", SPEX_FILE_ANY, 1 << 20, &text,
+                             &size, &error) == 0)
+        snprintf(led->boot, sizeof(led->boot), "%.*s", (int)strcspn(text, "\n"), text);
+    spex_make_printable(led->boot);
+    free(text);
+}
+
 int spex_led_open(struct spex_led *led, const struct spex_link_options *options, const char *fleet,
                   const char *host, double patience, struct spex_error *error) {
     char prefix[SPEX_LINK_NAME_BYTES];
@@ -57,6 +70,8 @@ int spex_led_open(struct spex_led *led, const struct spex_link_options *options,
     led->connected = true;
     if (getrandom(&led->agent, sizeof(led->agent), 0) != (ssize_t)sizeof(led->agent))
         led->agent = (uint32_t)getpid();
+    led->random = led->agent;
+    read_boot(led);
     snprintf(led->bucket, sizeof(led->bucket), "spex_%s", fleet);
     snprintf(prefix, sizeof(prefix), "spex.%s.master", fleet);
     int err = name_host(led, host, error);

@@ -6,6 +6,7 @@
 
 #include "fleet/link/link.h"
 #include "fleet/message/message.h"
+#include "fleet/sums/profile_message.h"
 #include "tools/agent/hosted.h"
 
 struct spex_led {
@@ -14,6 +15,9 @@ struct spex_led {
     char host[SPEX_FLEET_NAME_BYTES];
     char bucket[SPEX_LINK_NAME_BYTES];
     uint32_t agent;
+    /* Of this machine; and of what chance decides. */
+    char boot[SPEX_FLEET_BOOT_BYTES];
+    uint64_t random;
     /* For how long the master may be silent before everything goes off. */
     double patience;
     struct spex_link_inbox *masters;
@@ -32,6 +36,8 @@ struct spex_led {
     /* What is to be told: a connection or a master that has come or gone, or what is wrong. */
     bool connected, led;
     struct spex_error told;
+    /* It was told that profiles of probes are too large. */
+    bool left_out;
 };
 
 /* Connects; `host` NULL: the system's name. 0 or a negative errno value with the reason. */

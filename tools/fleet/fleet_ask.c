@@ -15,50 +15,19 @@
 #include "tools/common/json.h"
 #include "tools/common/options.h"
 #include "tools/fleet/fleet.h"
+#include "tools/fleet/fleet_ask.h"
 
-/* For an answer; and how many parts a status may have. */
-enum { ANSWER_MS = 5000, PARTS_MOST = 1000 };
-
-struct ask {
-    struct spex_link_options options;
-    const char *fleet, *instance;
-    bool json;
-    struct spex_link *link;
-};
-
-/* One answer, or NULL after a message. */
-static json_t *ask_once(struct ask *ask, const char *what, const char *request) {
-    struct spex_link_message answer = {.data = NULL};
-    struct spex_error error = {""};
-    char subject[SPEX_LINK_NAME_BYTES];
-    json_error_t where;
-    snprintf(subject, sizeof(subject), "spex.%s.ask.%s", ask->fleet, what);
-    int err = spex_link_ask(ask->link, subject, request, ANSWER_MS, &answer, &error);
-    if (err == -ESRCH || err == -ETIMEDOUT)
-        spex_error_set(&error, "no master of fleet %s answers", ask->fleet);
-    if (err) {
-        spex_complain(0, "fleet: %s", error.text);
-        return NULL;
-    }
-    json_t *json = json_loadb(answer.data, answer.size, 0, &where);
-    spex_link_message_free(&answer);
-    const char *refused = json_string_value(json_object_get(json, "error"));
-    if (json_is_object(json) && !refused)
-        return json;
-    spex_error_set(&error, "%s", refused ? refused : "an answer of a master was expected");
-    spex_complain(0, "fleet: %s", error.text);
-    json_decref(json);
-    return NULL;
-}
+/* How many parts a status may have. */
+enum { PARTS_MOST = 1000 };
 
 /* All parts of a status as one; NULL after a message. */
-static json_t *ask_status(struct ask *ask) {
-    json_t *all = ask_once(ask, "status", "0");
+static json_t *ask_status(struct spex_fleet_ask *ask) {
+    json_t *all = spex_fleet_ask_once(ask, "status", "0");
     json_t *instances = json_object_get(all, "instances"), *next = json_object_get(all, "next");
     for (int p = 0; p < PARTS_MOST && json_is_integer(next); p++) {
         char from[24];
         snprintf(from, sizeof(from), "%lld", (long long)json_integer_value(next));
-        json_t *part = ask_once(ask, "status", from);
+        json_t *part = spex_fleet_ask_once(ask, "status", from);
         if (!part) {
             json_decref(all);
             return NULL;
@@ -69,6 +38,12 @@ static json_t *ask_status(struct ask *ask) {
         json_decref(part);
     }
     json_object_del(all, "next");
+    json_t *profile = all ? spex_fleet_ask_profile(ask, NULL) : NULL;
+    if (all && !profile) {
+        json_decref(all);
+        return NULL;
+    }
+    json_object_set_new(all, "profile", profile);
     return all;
 }
 
@@ -150,6 +125,7 @@ static void print_status(const json_t *json) {
                "probes on", "response", "throughput");
     for (size_t i = 0; i < json_array_size(instances); i++)
         print_instance(json_array_get(instances, i));
+    spex_fleet_print_profile(json_object_get(json, "profile"));
 }
 
 static void print_why(const json_t *json) {
@@ -163,23 +139,31 @@ static void print_why(const json_t *json) {
     print_decision("last", json_object_get(json, "last"));
 }
 
-static int ask_and_print(struct ask *ask) {
-    json_t *json = ask->instance ? ask_once(ask, "why", ask->instance) : ask_status(ask);
+static json_t *ask_for(struct spex_fleet_ask *ask) {
+    if (ask->why)
+        return spex_fleet_ask_once(ask, "why", ask->why);
+    return ask->instance ? spex_fleet_ask_profile(ask, ask->instance) : ask_status(ask);
+}
+
+static int ask_and_print(struct spex_fleet_ask *ask) {
+    json_t *json = ask_for(ask);
     if (!json)
         return SPEX_EXIT_FAILED;
     if (ask->json) {
         spex_json_print(json, stdout);
         return spex_fleet_flush(SPEX_EXIT_OK);
     }
-    if (ask->instance)
+    if (ask->why)
         print_why(json);
+    else if (ask->instance)
+        spex_fleet_print_profile(json);
     else
         print_status(json);
     json_decref(json);
     return spex_fleet_flush(SPEX_EXIT_OK);
 }
 
-static int run(struct ask *ask) {
+static int run(struct spex_fleet_ask *ask) {
     struct spex_error error = {""};
     ask->options.name = "spex fleet";
     int err = spex_link_open(&ask->options, &ask->link, &error);
@@ -191,16 +175,19 @@ static int run(struct ask *ask) {
     return status;
 }
 
-static int take(int argc, char **argv, const struct spex_syntax *syntax, struct ask *ask) {
+static int take(int argc, char **argv, const struct spex_syntax *syntax,
+                struct spex_fleet_ask *ask) {
     const struct spex_option known[] = {SPEX_LINK_OPTIONS(&ask->options),
                                         {"fleet", .text = &ask->fleet},
                                         {"json", .flag = &ask->json},
+                                        /* Of status alone: with NULL the table ends. */
+                                        {syntax->most ? NULL : "instance", .text = &ask->instance},
                                         {.name = NULL}};
     struct spex_operands operands;
     int status = spex_options_take(syntax, known, argc, argv, &operands);
     if (status)
         return status;
-    ask->instance = operands.count ? operands.list[0] : NULL;
+    ask->why = operands.count ? operands.list[0] : NULL;
     if (spex_link_missing(&ask->options))
         return spex_complain(SPEX_EXIT_USAGE, "%s: %s", syntax->command,
                              spex_link_missing(&ask->options));
@@ -213,7 +200,7 @@ static int take(int argc, char **argv, const struct spex_syntax *syntax, struct 
 int spex_fleet_status(int argc, char **argv) {
     static const struct spex_syntax syntax = {
         "fleet status", spex_fleet_usage, "no operand was expected", 0, 0, SPEX_OPTIONS_ANYWHERE};
-    struct ask ask = {.fleet = NULL};
+    struct spex_fleet_ask ask = {.fleet = NULL};
     return take(argc, argv, &syntax, &ask);
 }
 
@@ -221,6 +208,6 @@ int spex_fleet_why(int argc, char **argv) {
     static const struct spex_syntax syntax = {
         "fleet why", spex_fleet_usage,     "an instance, HOST/PROCESS, was expected", 1,
         1,           SPEX_OPTIONS_ANYWHERE};
-    struct ask ask = {.fleet = NULL};
+    struct spex_fleet_ask ask = {.fleet = NULL};
     return take(argc, argv, &syntax, &ask);
 }

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "fleet/link/link_options.h"
 #include "tools/common/complain.h"
 #include "tools/fleet/fleet.h"
+#include "tools/fleet/fleet_ask.h"
+
+/* For an answer. */
+enum { ANSWER_MS = 5000 };
 
 const char spex_fleet_usage[] =
     "usage: spex fleet check POLICY.xml [PROGRAM] [--json]\n"
     "       spex fleet simulate POLICY.xml [PROGRAM] --instances N [OPTIONS] [--json]\n"
     "       spex fleet master POLICY.xml --nats URL [--hook COMMAND] [--json]\n"
-    "       spex fleet status --fleet NAME --nats URL [--json]\n"
+    "       spex fleet status --fleet NAME --nats URL [--instance INSTANCE] [--json]\n"
     "       spex fleet why INSTANCE --fleet NAME --nats URL [--json]\n"
     "\n"
     "The policy of a fleet says which probes are wanted and what the service and its price must\n"
@@ -20,8 +25,10 @@ const char spex_fleet_usage[] =
     "\n"
     "master leads the fleet whose name is that of the policy: it takes what the agents of the\n"
     "hosts (spex agent --nats) report, decides, and tells them which probes are to be on. status\n"
-    "and why ask it for the fleet, and for the reasons of an instance, HOST/PROCESS.\n"
+    "and why ask it for the fleet, with what all instances have measured together, and for the\n"
+    "reasons of an instance, HOST/PROCESS.\n"
     "\n" SPEX_LINK_USAGE "  --fleet NAME         the fleet that is asked for\n"
+    "  --instance INSTANCE  what this one has measured, instead of all\n"
     "  --hook COMMAND       adds and removes instances: it is called with add N, or with remove\n"
     "                       and the instances; without it their number stays as it is\n"
     "\n"
@@ -58,4 +65,28 @@ int spex_fleet_flush(int status) {
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "the output cannot be written: %s", strerror(-err));
     return status;
+}
+
+json_t *spex_fleet_ask_once(struct spex_fleet_ask *ask, const char *what, const char *request) {
+    struct spex_link_message answer = {.data = NULL};
+    struct spex_error error = {""};
+    char subject[SPEX_LINK_NAME_BYTES];
+    json_error_t where;
+    snprintf(subject, sizeof(subject), "spex.%s.ask.%s", ask->fleet, what);
+    int err = spex_link_ask(ask->link, subject, request, ANSWER_MS, &answer, &error);
+    if (err == -ESRCH || err == -ETIMEDOUT)
+        spex_error_set(&error, "no master of fleet %s answers", ask->fleet);
+    if (err) {
+        spex_complain(0, "fleet: %s", error.text);
+        return NULL;
+    }
+    json_t *json = json_loadb(answer.data, answer.size, 0, &where);
+    spex_link_message_free(&answer);
+    const char *refused = json_string_value(json_object_get(json, "error"));
+    if (json_is_object(json) && !refused)
+        return json;
+    spex_error_set(&error, "%s", refused ? refused : "an answer of a master was expected");
+    spex_complain(0, "fleet: %s", error.text);
+    json_decref(json);
+    return NULL;
 }

@@ -26,6 +26,7 @@
 #include "tools/common/stop_signals.h"
 #include "tools/fleet/fleet.h"
 #include "tools/fleet/fleet_hook.h"
+#include "tools/fleet/fleet_told.h"
 
 /* How long requests are waited for in one turn of the loop. */
 enum { TICK_MS = 50 };
@@ -48,6 +49,7 @@ struct master {
     struct spex_link *link;
     struct spex_link_inbox *reports, *asks, *masters;
     struct spex_lead lead;
+    struct spex_fleet_told profiles;
     struct spex_fleet_hook hook;
     char bucket[SPEX_LINK_NAME_BYTES], id[24], host[SPEX_FLEET_NAME_BYTES];
     uint64_t begin_ns, connects;
@@ -113,6 +115,15 @@ static void take_reports(struct master *master) {
     }
 }
 
+/* 0 or -ENOMEM. */
+static int take_profiles(struct master *master) {
+    struct spex_error error;
+    int err = spex_fleet_told_take(&master->profiles, &master->lead, now_of(master), &error);
+    if (error.text[0])
+        complain_once(master, &error);
+    return err;
+}
+
 /* Of two that lead, the one with the greater number ends. */
 static int check_others(struct master *master) {
     struct spex_link_message message;
@@ -135,15 +146,17 @@ static json_t *about_me(const struct master *master) {
                      master->hook.last[0] ? spex_text_json(master->hook.last) : json_null());
 }
 
-/* "status FROM" or "why INSTANCE". */
+/* "status FROM", "why INSTANCE" or "profile FROM [INSTANCE]". */
 static json_t *answer_json(struct master *master, const struct spex_link_message *message) {
     json_t *json = NULL;
     if (strcmp(message->subject, "status") == 0)
         json = spex_lead_status(&master->lead, strtoul(message->data, NULL, 10));
     else if (strcmp(message->subject, "why") == 0)
         json = spex_lead_why(&master->lead, message->data);
+    else if (strcmp(message->subject, "profile") == 0)
+        json = spex_fleet_told_answer(&master->profiles, message->data);
     else
-        json = json_pack("{s:s}", "error", "status or why was expected");
+        json = json_pack("{s:s}", "error", "status, why or profile was expected");
     if (json) {
         json_object_set_new(json, "fleet", json_string(master->policy->name));
         json_object_set_new(json, "master", about_me(master));
@@ -329,6 +342,8 @@ static int run(struct master *master, int stop_fd) {
                         "the agents' leases are over");
         before = state;
         take_reports(master);
+        if (take_profiles(master) != 0)
+            return spex_complain(SPEX_EXIT_FAILED, "fleet master: out of memory");
         if (spex_fleet_hook_look(&master->hook, now_of(master)))
             say(master, "hook", master->hook.last);
         if (state)
@@ -354,12 +369,14 @@ static int run_linked(struct master *master, int stop_fd) {
     int err = listen_to(master, "report", REPORTS_MOST, &master->reports);
     err = err ? err : listen_to(master, "ask", ASKS_MOST, &master->asks);
     err = err ? err : listen_to(master, "master", ASKS_MOST, &master->masters);
+    err = err ? err : spex_fleet_told_open(&master->profiles, master->link, master->policy->name);
     int status =
         err ? spex_complain(SPEX_EXIT_FAILED, "fleet master: cannot listen: %s", strerror(-err))
             : run(master, stop_fd);
     spex_link_inbox_free(master->reports);
     spex_link_inbox_free(master->asks);
     spex_link_inbox_free(master->masters);
+    spex_fleet_told_close(&master->profiles);
     spex_link_close(master->link);
     return status;
 }

@@ -58,6 +58,12 @@ static size_t host_at(const struct spex_lead *lead, const char *name) {
     return low;
 }
 
+const struct spex_lead_host *spex_lead_host_find(const struct spex_lead *lead, const char *name) {
+    size_t at = host_at(lead, name);
+    bool known = at < lead->host_count && strcmp(lead->hosts[at].name, name) == 0;
+    return known ? &lead->hosts[at] : NULL;
+}
+
 /* A host of that name, maybe a new one. 0, -E2BIG or -ENOMEM. */
 static int host_of(struct spex_lead *lead, const char *name, struct spex_lead_host **host) {
     size_t at = host_at(lead, name);

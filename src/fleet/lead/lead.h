@@ -73,6 +73,9 @@ void spex_lead_free(struct spex_lead *lead);
 int spex_lead_take(struct spex_lead *lead, const char *name, struct spex_fleet_report *report,
                    double now);
 
+/* The host of a name; NULL: none has reported. */
+const struct spex_lead_host *spex_lead_host_find(const struct spex_lead *lead, const char *name);
+
 /* All hosts have just been heard: the master itself was cut off. */
 void spex_lead_forgive(struct spex_lead *lead, double now);
 

@@ -3,6 +3,8 @@
  * trusted: what is malformed or too much is refused with one line.
  *
  *   agent ──► spex.FLEET.report.HOST   a report a second: the programs of the host
+ *   agent ──► spex.FLEET.profile.HOST  what an instance has measured, each 10 s: frames of the
+ *                                      control socket (fleet/sums/profile_message.h)
  *   master ─► spex.FLEET.master.ID     a second: that it is there
  *   master ─► bucket spex_FLEET        key policy: the policy as XML
  *                                      key host.HOST: what is desired there, when it changes

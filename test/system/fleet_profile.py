@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a fleet has measured together, with a real NATS server: each instance counts once, also when it ends, when its agent
+starts again, and when others send what is malformed.
+
+    fleet_profile.py SPEX LIVE
+"""
+
+import json
+import os
+import re
+import signal
+import sys
+import unittest
+
+import fleet_master
+import nats
+from fleet_master import Fleet
+from running import Programs
+
+# All of the map at all instances.
+ALL = '<instances instrumented="100%"/>'
+
+
+def probe(profile, name, kind):
+    for row in profile["probes"]:
+        if (row["name"] or str(row["id"])) == name and row["type"] == kind:
+            return row
+    return None
+
+
+class Profile(Fleet):
+    def profile(self):
+        status = self.status()
+        return status and status["profile"]
+
+    def of_instance(self, name):
+        result = self.run_spex("fleet", "status", "--instance", name, *self.where(), "--fleet", "shop", "--json")
+        return json.loads(result.stdout) if result.returncode == 0 else None
+
+    def until_told(self, wanted):
+        return self.until_status(wanted, self.profile)
+
+    def instance_with_table(self, name):
+        return self.instance(self.environment(SPEX_OUT=self.path(name)))
+
+    def end_program(self, process, name):
+        """Returns the records that its own table tells of."""
+        process.communicate("end\n")
+        with open(self.path(name), encoding="utf-8") as file:
+            return int(re.search(r"(?m)records: (\d+) produced", file.read()).group(1))
+
+    def test_the_sum_is_that_of_all_instances(self):
+        self.master(policy=self.policy(more=ALL))
+        processes = [self.instance_with_table("table-%d" % number) for number in range(3)]
+        agents = [self.agent("a", processes=processes[:2]), self.agent("b", processes=processes[2:])]
+        self.until_told(lambda p: (probe(p, "query", "lat") or {}).get("instances") == 3
+                        and (probe(p, "query.parse", "tpt") or {}).get("instances") == 3)
+        # They end, each with a last report, and what they have told stays.
+        records = sum(self.end_program(process, "table-%d" % number) for number, process in enumerate(processes))
+        profile = self.until_told(lambda p: p["told"]["gone"] == 3)
+        told = profile["told"]
+        self.assertEqual([told[name] for name in ("instances", "refused", "returned", "no_room", "probes_left_out")], [0] * 5)
+        self.assertEqual(sum(row["records"] for row in profile["probes"]), records)
+        row = probe(profile, "query", "lat")
+        self.assertEqual(row["instances"], 3)
+        # Each execution is a record here: all of them are in the histogram, and quantiles are known.
+        values = row["values"][0]
+        self.assertTrue(0 < values["p50_low"] <= values["p50"] <= values["p50_high"] <= values["p90_high"], values)
+        self.assertTrue(row["rate_low"] <= row["rate"] <= row["rate_high"], row)
+        for agent in agents:
+            self.end(agent)
+        self.assertEqual(probe(self.profile(), "query", "lat")["count"], row["count"])
+
+    def test_an_agent_that_starts_again_counts_nothing_twice(self):
+        self.master(policy=self.policy(more=ALL))
+        processes = [self.instance() for _ in range(2)]
+        names = ["a/%d" % process.pid for process in processes]
+        self.until_told_by(self.agent("a", processes=processes), names)
+        self.until_told_by(self.agent("a", processes=processes), names)
+        for process in processes:
+            process.send_signal(signal.SIGSTOP)
+        # Both stand still: the sum is what each has told.
+        parts = [probe(self.of_instance(name), "query", "lat") for name in names]
+        row = probe(self.profile(), "query", "lat")
+        self.assertEqual(row["instances"], 2)
+        self.assertEqual(row["records"], sum(part["records"] for part in parts))
+        for process in processes:
+            process.send_signal(signal.SIGCONT)
+
+    def until_told_by(self, agent, names):
+        """Until each instance has told more than before, by this agent; then the agent is killed."""
+        before = {name: self.told_records(name) for name in names}
+        self.until(lambda: all(self.told_records(name) > before[name] for name in names))
+        agent.kill()
+        agent.communicate()
+
+    def told_records(self, name):
+        told = self.of_instance(name)
+        row = told and probe(told, "query", "lat")
+        return row["records"] if row else 0
+
+    def test_a_program_that_starts_spex_again_is_another_instance(self):
+        self.master(policy=self.policy(more=ALL))
+        process = self.instance()
+        self.agent("a", processes=[process])
+        first = self.until_told(lambda p: probe(p, "query", "lat"))
+        self.say(process, "stop")
+        self.say(process, "start")
+        second = self.until_told(lambda p: p["told"]["gone"] == 1 and p["told"]["instances"] == 1)
+        self.assertGreaterEqual(probe(second, "query", "lat")["records"], probe(first, "query", "lat")["records"])
+
+    def test_the_table(self):
+        self.master(policy=self.policy(more=ALL))
+        process = self.instance()
+        self.agent("a", processes=[process])
+        self.until_told(lambda p: probe(p, "query", "lat") and probe(p, "3", "cnt"))
+        table = self.run_spex("fleet", "status", *self.where(), "--fleet", "shop")
+        self.assertEqual((table.returncode, table.stderr), (0, ""))
+        self.assertRegex(table.stdout, r"(?m)^profile    of 1 instances and 0 that are over, [1-9]")
+        self.assertRegex(table.stdout, r"(?m)^query +lat +1 +\S.*  time +[0-9.]+ \S+s \(.* to .*s\)")
+        one = self.run_spex("fleet", "status", "--instance", "a/%d" % process.pid, *self.where(), "--fleet", "shop")
+        self.assertRegex(one.stdout, r"(?m)^query +lat +1 ")
+        wrong = self.run_spex("fleet", "status", "--instance", "a/1", *self.where(), "--fleet", "shop")
+        self.assertEqual((wrong.returncode, wrong.stdout), (1, ""))
+        self.assertIn("no such instance has told", wrong.stderr)
+
+    def test_what_others_send(self):
+        master = self.master(policy=self.policy(more=ALL))
+        process = self.instance()
+        self.agent("a", processes=[process])
+        self.until_told(lambda p: probe(p, "query", "lat"))
+        client = nats.Client(self.server)
+        for subject, data in [("a", b""), ("a", b"SXPF"), ("a", b"\0" * 64), ("b", b"SXPF\1\0" + b"\xff" * 100),
+                              ("b", b"x" * (1 << 20)), ("b\x1b[2J", b"SXPF")]:
+            client.send("spex.shop.profile." + subject, data)
+        self.assertTrue(client.ping())
+        profile = self.until_told(lambda p: p["told"]["refused"] == 6)
+        self.assertEqual(probe(profile, "query", "lat")["instances"], 1)
+        client.close()
+        errors = self.end(master)
+        self.assertTrue(all(line.isprintable() for line in errors.splitlines()), errors)
+        self.assertIn("was refused: ", errors)
+
+
+def load_tests(loader, tests, pattern):
+    """Not those of the class that Fleet is imported with."""
+    suite = unittest.TestSuite()
+    suite.addTests(Profile(name) for name in sorted(vars(Profile)) if name.startswith("test_"))
+    return suite
+
+
+if __name__ == "__main__":
+    fleet_master.SPEX, fleet_master.LIVE = map(os.path.abspath, sys.argv[1:3])
+    Programs.spex, Programs.live = fleet_master.SPEX, fleet_master.LIVE
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests to the master of a fleet. */
+#ifndef SPEX_TOOLS_FLEET_FLEET_ASK_H
+#define SPEX_TOOLS_FLEET_FLEET_ASK_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "fleet/link/link_options.h"
+
+struct spex_fleet_ask {
+    struct spex_link_options options;
+    /* `why`: the instance whose mode is to be explained; `instance`: whose profile is wanted alone;
+     * NULL: neither. */
+    const char *fleet, *why, *instance;
+    bool json;
+    struct spex_link *link;
+};
+
+/* One answer, an object without "error"; NULL after a message. */
+json_t *spex_fleet_ask_once(struct spex_fleet_ask *ask, const char *what, const char *request);
+
+/* What the fleet has measured, or with `instance` one of it: all parts of the answer as one. NULL
+ * after a message. */
+json_t *spex_fleet_ask_profile(struct spex_fleet_ask *ask, const char *instance);
+
+/* Prints that as a table. */
+void spex_fleet_print_profile(const json_t *profile);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/fleet/fleet_told.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "observe/profile_reader.h"
+#include "tools/common/json.h"
+#include "tools/common/profile_json.h"
+
+/* Messages that wait, and for how long they are taken in one turn. */
+enum { MESSAGES_MOST = 65536 };
+#define TAKE_NS UINT64_C(20000000)
+
+/* Probes of one answer: each has up to 4 KB. */
+enum { PROBES_MOST = 200 };
+
+int spex_fleet_told_open(struct spex_fleet_told *told, struct spex_link *link, const char *fleet) {
+    char prefix[SPEX_LINK_NAME_BYTES];
+    spex_fleet_sums_init(&told->sums);
+    snprintf(prefix, sizeof(prefix), "spex.%s.profile", fleet);
+    return spex_link_listen(link, prefix, MESSAGES_MOST, &told->inbox);
+}
+
+void spex_fleet_told_close(struct spex_fleet_told *told) {
+    spex_link_inbox_free(told->inbox);
+    spex_fleet_sums_free(&told->sums);
+}
+
+/* Whether another agent reports for the host. */
+static bool is_others(const struct spex_lead *lead, const char *host, uint32_t agent) {
+    const struct spex_lead_host *known = spex_lead_host_find(lead, host);
+    return known && known->report.agent != agent;
+}
+
+/* 0, -EINVAL with the reason, or -ENOMEM. */
+static int take_one(struct spex_fleet_told *told, const struct spex_lead *lead,
+                    const struct spex_link_message *message, double now, struct spex_error *error) {
+    struct spex_fleet_told_by by;
+    struct spex_profile profile = {.rows = NULL};
+    int err = spex_link_is_name(message->subject)
+                  ? spex_fleet_profile_read(message->data, message->size, &by, &profile, error)
+                  : spex_fail(error, -EINVAL, "a host's name was expected");
+    if (!err && is_others(lead, message->subject, by.agent))
+        err = spex_fail(error, -EINVAL, "another agent reports for it");
+    if (!err)
+        err = spex_fleet_sums_take(&told->sums, message->subject, &by, &profile, now);
+    spex_profile_free(&profile);
+    return err < 0 ? err : 0;
+}
+
+int spex_fleet_told_take(struct spex_fleet_told *told, const struct spex_lead *lead, double now,
+                         struct spex_error *error) {
+    struct spex_link_message message;
+    uint64_t until_ns = spex_clock_ns(CLOCK_MONOTONIC) + TAKE_NS;
+    int err = 0;
+    error->text[0] = '\0';
+    while (err != -ENOMEM && spex_clock_ns(CLOCK_MONOTONIC) < until_ns &&
+           spex_link_take(told->inbox, 0, &message)) {
+        struct spex_error why = {""};
+        err = take_one(told, lead, &message, now, &why);
+        if (err && err != -ENOMEM) {
+            told->refused++;
+            spex_error_set(error, "a profile of host %s was refused: %s", message.subject,
+                           why.text);
+        }
+        spex_link_message_free(&message);
+    }
+    return err == -ENOMEM ? err : spex_fleet_sums_age(&told->sums, now);
+}
+
+static json_t *number_or_null(double number, bool known) {
+    return known && isfinite(number) ? json_real(number) : json_null();
+}
+
+/* "rate" is that of an instance while the probe is on there, as the mean over them. */
+static json_t *probe_json(const struct spex_fleet_sum *sum) {
+    double low = 0, high = 0;
+    bool told = spex_told_rate(&sum->between, &low, &high);
+    json_t *json = spex_profile_row_json(&sum->profile, &sum->profile.rows[0]);
+    int err =
+        !json || json_object_set_new(json, "instances", json_integer((json_int_t)sum->instances));
+    err = err || json_object_set_new(json, "rate_low", number_or_null(low, told));
+    err = err || json_object_set_new(json, "rate_high", number_or_null(high, told));
+    return spex_json_unless(err, json);
+}
+
+/* Adds the probe, if there is anything of it. 0, or another number without memory. */
+static int add_probe(json_t *probes, const struct spex_fleet_sums *sums, size_t probe,
+                     const struct spex_fleet_told_instance *instance) {
+    struct spex_fleet_sum sum;
+    if (spex_fleet_sums_of(sums, probe, instance, &sum) != 0)
+        return -ENOMEM;
+    int err = sum.instances ? json_array_append_new(probes, probe_json(&sum)) : 0;
+    spex_profile_free(&sum.profile);
+    return err;
+}
+
+static json_t *count_json(uint64_t count) {
+    return json_integer((json_int_t)count);
+}
+
+static json_t *told_json(const struct spex_fleet_told *told) {
+    const struct spex_fleet_sums *sums = &told->sums;
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "messages",
+                     count_json(sums->messages), "refused", count_json(told->refused), "stale",
+                     count_json(sums->refused[SPEX_FLEET_STALE]), "returned",
+                     count_json(sums->refused[SPEX_FLEET_OVER]), "no_room",
+                     count_json(sums->refused[SPEX_FLEET_NO_ROOM]), "dropped",
+                     count_json(told->inbox ? spex_link_dropped(told->inbox) : 0),
+                     "probes_left_out", count_json(sums->probes_left_out), "instances",
+                     count_json(sums->count), "gone", count_json(sums->gone_count), "bytes",
+                     count_json(sums->bytes));
+}
+
+static json_t *answer_json(const struct spex_fleet_told *told, size_t from,
+                           const struct spex_fleet_told_instance *instance) {
+    size_t count = told->sums.probe_count, to = from;
+    json_t *probes = json_array();
+    int err = !probes;
+    for (; to < count && !err && json_array_size(probes) < PROBES_MOST; to++)
+        err = add_probe(probes, &told->sums, to, instance);
+    return spex_json_unless(err, json_pack("{s:o, s:o, s:o}", "probes", probes, "next",
+                                           to < count ? count_json(to) : json_null(), "told",
+                                           told_json(told)));
+}
+
+/* NULL: there is none of that name, "HOST/PROCESS". */
+static const struct spex_fleet_told_instance *instance_of(const struct spex_fleet_sums *sums,
+                                                          const char *name) {
+    char host[SPEX_FLEET_NAME_BYTES];
+    const char *slash = strchr(name, '/');
+    if (!slash || slash - name >= (int)sizeof(host))
+        return NULL;
+    snprintf(host, sizeof(host), "%.*s", (int)(slash - name), name);
+    return spex_fleet_sums_find(sums, host, (int32_t)strtol(slash + 1, NULL, 10));
+}
+
+json_t *spex_fleet_told_answer(const struct spex_fleet_told *told, const char *request) {
+    char *rest;
+    size_t from = strtoul(request, &rest, 10);
+    const struct spex_fleet_told_instance *instance =
+        *rest == ' ' ? instance_of(&told->sums, rest + 1) : NULL;
+    if (*rest == ' ' && !instance)
+        return json_pack("{s:s}", "error",
+                         "no such instance has told what it measures; spex fleet status lists "
+                         "instances");
+    return answer_json(told, from, instance);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* The profiles that agents send to the master: taken, summed, and answered for. */
+#ifndef SPEX_TOOLS_FLEET_FLEET_TOLD_H
+#define SPEX_TOOLS_FLEET_FLEET_TOLD_H
+
+#include <jansson.h>
+
+#include "fleet/lead/lead.h"
+#include "fleet/link/link.h"
+#include "fleet/sums/fleet_sums.h"
+
+struct spex_fleet_told {
+    struct spex_link_inbox *inbox;
+    struct spex_fleet_sums sums;
+    /* Malformed, or of an agent that is not the host's. */
+    uint64_t refused;
+};
+
+/* 0 or a negative errno value. */
+int spex_fleet_told_open(struct spex_fleet_told *told, struct spex_link *link, const char *fleet);
+void spex_fleet_told_close(struct spex_fleet_told *told);
+
+/* Takes what has come, for 20 ms at most. The last one that was refused is in `error`, which is
+ * empty otherwise. 0 or -ENOMEM. */
+int spex_fleet_told_take(struct spex_fleet_told *told, const struct spex_lead *lead, double now,
+                         struct spex_error *error);
+
+/* The answer to "FROM" or "FROM HOST/PROCESS": probes from that number on, as far as they fit into
+ * a message. */
+json_t *spex_fleet_told_answer(const struct spex_fleet_told *told, const char *request);
+
+#endif
