@@ -176,6 +176,35 @@ static int explorer_check_circumstances(struct spex_explorer *explorer, struct s
     return err;
 }
 
+/* The policy of a fleet's exploration sees no records: these stay where they were made. */
+static int explorer_check_elsewhere(const struct spex_explorer *explorer,
+                                    struct spex_error *error) {
+    if (!explorer->policy->process_records)
+        return 0;
+    return spex_fail(error, -EINVAL,
+                     "policy \"%s\" looks at records, which it cannot where trials run elsewhere",
+                     explorer->policy->name);
+}
+
+/* What trials need here: the loads, and CPUs of their own. */
+static int explorer_check_here(struct spex_explorer *explorer, struct spex_error *error) {
+    int err = spex_load_check(explorer->space->agent, error);
+    return err ? err : explorer_divide_cpus(explorer, error);
+}
+
+static int explorer_explore_here(struct spex_explorer *explorer, struct spex_error *error) {
+    int err = explorer_check_circumstances(explorer, error);
+    err = err ? err : explorer_replace_directory(explorer, error);
+    err = err ? err : explorer_start_runner(explorer, error);
+    return err ? err : spex_explorer_loop(explorer, error);
+}
+
+static int explorer_explore_elsewhere(struct spex_explorer *explorer, struct spex_error *error) {
+    int err = spex_explorer_open_elsewhere(explorer, error);
+    err = err ? err : spex_explorer_loop(explorer, error);
+    return err ? err : explorer->elsewhere->over(explorer->elsewhere->user, error);
+}
+
 /* Space, agent, policy and CPUs are checked before the store is opened, so that a wrong option
  * makes no store. What has been made is freed by spex_explore, also after an error. */
 static int explorer_run(struct spex_explorer *explorer, struct spex_error *error) {
@@ -185,31 +214,34 @@ static int explorer_run(struct spex_explorer *explorer, struct spex_error *error
         return err;
     spex_summary_init(&explorer->summary, &explorer->space->space);
     err = spex_agent_check_arguments(&explorer->space->space, options->argv, error);
-    err = err ? err : spex_load_check(explorer->space->agent, error);
     err = err ? err : explorer_find_policy(explorer, error);
     err = err ? err : explorer_start_policy(explorer, error);
-    err = err ? err : explorer_divide_cpus(explorer, error);
+    err = err                   ? err
+          : explorer->elsewhere ? explorer_check_elsewhere(explorer, error)
+                                : explorer_check_here(explorer, error);
     err = err ? err
               : spex_store_open(options->store, explorer->space, explorer->policy->name,
                                 options->argv, &explorer->store, error);
     err = err ? err : explorer_read_history(explorer, error);
-    err = err ? err : explorer_check_circumstances(explorer, error);
-    err = err ? err : explorer_replace_directory(explorer, error);
-    err = err ? err : explorer_start_runner(explorer, error);
-    return err ? err : spex_explorer_loop(explorer, error);
+    if (err)
+        return err;
+    return explorer->elsewhere ? explorer_explore_elsewhere(explorer, error)
+                               : explorer_explore_here(explorer, error);
 }
 
 /* The process adopts orphans of the explored programs, to be able to kill them, and lets go of that
  * at the end. The directory's name is removed from the store only if the directory could be
  * removed. */
-int spex_explore(const struct spex_explore_options *options, char *text, size_t size) {
+int spex_explore_elsewhere(const struct spex_explore_options *options,
+                           const struct spex_elsewhere *elsewhere, char *text, size_t size) {
     struct spex_error error = {""}, ignored;
     if (options->size != sizeof(*options) || !options->space || !options->store || !options->argv ||
         !options->argv[0]) {
         snprintf(text, size, "spex_explore: space, store and argv were expected");
         return -EINVAL;
     }
-    struct spex_explorer explorer = {.options = options, .begin = spex_instant_now()};
+    struct spex_explorer explorer = {
+        .options = options, .elsewhere = elsewhere, .begin = spex_instant_now()};
     int adopted_before = spex_leftovers_adopt();
     int err = explorer_run(&explorer, &error);
     spex_runner_destroy(explorer.runner);
@@ -231,4 +263,8 @@ int spex_explore(const struct spex_explore_options *options, char *text, size_t 
     if (err)
         snprintf(text, size, "%s", error.text);
     return err;
+}
+
+int spex_explore(const struct spex_explore_options *options, char *text, size_t size) {
+    return spex_explore_elsewhere(options, NULL, text, size);
 }

@@ -8,6 +8,7 @@
 #include <spex/policy.h>
 
 #include "base/clock.h"
+#include "explore/elsewhere.h"
 #include "explore/findings/ranking.h"
 #include "explore/policy_object.h"
 #include "explore/space/space.h"
@@ -25,12 +26,23 @@ struct spex_waiting {
     uint64_t asked;
     uint64_t told;
     uint64_t number; /* number of the failed trial that it repeats; 0 for none */
+    unsigned repeat; /* how often that trial is repeated, this time included */
     bool refused;    /* `refused` of that trial */
     struct spex_waiting *next;
 };
 
+/* A plan whose trial runs elsewhere. */
+struct spex_handed {
+    struct spex_unfinished plan;
+    unsigned repeat;
+};
+
 struct spex_explorer {
     const struct spex_explore_options *options;
+    const struct spex_elsewhere *elsewhere; /* NULL: trials run here */
+    struct spex_store_fleet fleet;
+    struct spex_handed handed[SPEX_CPU_PARTS_MAX];
+    size_t handed_count;
     struct spex_space_file *space;
     struct spex_shared_object object; /* object of a policy that is not built in */
     const struct spex_policy_ops *policy;
@@ -61,6 +73,19 @@ struct spex_explorer {
     char last_failure[512];
     struct spex_progress progress;
 };
+
+/* Runs trials, here or elsewhere, as the functions of the runner do; explorer_trials.c. */
+int spex_explorer_open_elsewhere(struct spex_explorer *explorer, struct spex_error *error);
+size_t spex_explorer_running(const struct spex_explorer *explorer);
+size_t spex_explorer_places(const struct spex_explorer *explorer);
+size_t spex_explorer_unfinished(const struct spex_explorer *explorer,
+                                struct spex_unfinished all[SPEX_CPU_PARTS_MAX]);
+int spex_explorer_start_trial(struct spex_explorer *explorer, const struct spex_plan *plan,
+                              const struct spex_waiting *as, struct spex_error *error);
+int spex_explorer_wait_trial(struct spex_explorer *explorer, struct spex_trial *trial,
+                             struct spex_error *error);
+/* The trial that was waited for last is in the store. */
+int spex_explorer_stored(const struct spex_explorer *explorer, struct spex_error *error);
 
 /* Asks the policy, runs and stores trials and tells the policy, until it has no more plans. 0;
  * -EINTR; or what went wrong. */

@@ -50,7 +50,7 @@ static void explorer_report_progress(struct spex_explorer *explorer) {
     progress->best_figure = explorer->best_figure;
     progress->best = explorer->best;
     progress->last_failure = progress->failed ? explorer->last_failure : NULL;
-    progress->running = spex_runner_running(explorer->runner) ? explorer->running : NULL;
+    progress->running = spex_explorer_running(explorer) ? explorer->running : NULL;
     progress->seconds_per_trial =
         run ? (double)(spex_clock_ns(CLOCK_MONOTONIC) - explorer->begin_ns) / 1e9 / (double)run : 0;
     if (explorer->policy->runs) {
@@ -182,6 +182,7 @@ static int explorer_tell_stored(struct spex_explorer *explorer, struct spex_erro
     const struct spex_waiting again = {.asked = trial->asked,
                                        .told = trial->told,
                                        .number = explorer->told,
+                                       .repeat = trial->retried + 1,
                                        .refused = trial->refused};
     return explorer_queue_plan(explorer, &plan, &again, error);
 }
@@ -224,12 +225,12 @@ static int explorer_replay(struct spex_explorer *explorer, struct spex_error *er
 
 /* Starts a plan in a free place of the runner. */
 static int explorer_start(struct spex_explorer *explorer, const struct spex_plan *plan,
-                          uint64_t asked, uint64_t told, struct spex_error *error) {
+                          const struct spex_waiting *as, struct spex_error *error) {
     if (!explorer->begin_ns)
         explorer->begin_ns = spex_clock_ns(CLOCK_MONOTONIC);
     spex_levels_text(&explorer->space->space, plan->levels, explorer->running,
                      sizeof(explorer->running));
-    int err = spex_runner_start(explorer->runner, plan, asked, told, error);
+    int err = spex_explorer_start_trial(explorer, plan, as, error);
     if (!err)
         explorer_report_progress(explorer);
     return err;
@@ -243,7 +244,7 @@ static int explorer_start_waiting(struct spex_explorer *explorer, struct spex_er
                                    .probes = waiting->probes,
                                    .duration_seconds = waiting->duration_seconds};
     explorer->waiting = waiting->next;
-    int err = explorer_start(explorer, &plan, waiting->asked, waiting->told, error);
+    int err = explorer_start(explorer, &plan, waiting, error);
     if (!waiting->number) {
         waiting_free(waiting);
         return err;
@@ -256,7 +257,7 @@ static int explorer_start_waiting(struct spex_explorer *explorer, struct spex_er
 /* Fills the places, first with waiting plans, then with new ones. After -EAGAIN the policy is not
  * asked again before it is told a trial: a replay asks once for each trial with `refused`. */
 static int explorer_fill_places(struct spex_explorer *explorer, struct spex_error *error) {
-    while (spex_runner_running(explorer->runner) < spex_runner_places(explorer->runner)) {
+    while (spex_explorer_running(explorer) < spex_explorer_places(explorer)) {
         struct spex_plan plan;
         int got = 1;
         if (explorer->waiting)
@@ -265,7 +266,9 @@ static int explorer_fill_places(struct spex_explorer *explorer, struct spex_erro
                  (got = explorer_ask(explorer, &plan, error)) == -EAGAIN)
             return 0;
         else if (got > 0)
-            got = explorer_start(explorer, &plan, explorer->asked, explorer->told, error);
+            got = explorer_start(
+                explorer, &plan,
+                &(struct spex_waiting){.asked = explorer->asked, .told = explorer->told}, error);
         else if (got == 0)
             explorer->exhausted = true;
         if (got < 0)
@@ -274,14 +277,15 @@ static int explorer_fill_places(struct spex_explorer *explorer, struct spex_erro
     return 0;
 }
 
-/* Removes the repetition with this `asked` from the list: the number of the failed trial, and its
- * `refused`; 0 when the trial repeats none. */
-static uint64_t explorer_take_again(struct spex_explorer *explorer, uint64_t asked, bool *refused) {
+/* Removes the repetition with this `asked` from the list: the number of the failed trial, whose
+ * `refused` and `retried` the trial gets; 0 when the trial repeats none. */
+static uint64_t explorer_take_again(struct spex_explorer *explorer, struct spex_trial *trial) {
     for (struct spex_waiting **at = &explorer->again; *at; at = &(*at)->next)
-        if ((*at)->asked == asked) {
+        if ((*at)->asked == trial->asked) {
             struct spex_waiting *found = *at;
             uint64_t number = found->number;
-            *refused = found->refused;
+            trial->refused = found->refused;
+            trial->retried = found->repeat;
             *at = found->next;
             waiting_free(found);
             return number;
@@ -295,11 +299,11 @@ static int explorer_finish(struct spex_explorer *explorer, struct spex_trial *tr
                            struct spex_error *error) {
     struct spex_unfinished unfinished[SPEX_CPU_PARTS_MAX];
     trial->refused = explorer->refused;
-    uint64_t number = explorer_take_again(explorer, trial->asked, &trial->refused);
-    size_t count = spex_runner_unfinished(explorer->runner, unfinished);
-    trial->retried = number != 0;
+    uint64_t number = explorer_take_again(explorer, trial);
+    size_t count = spex_explorer_unfinished(explorer, unfinished);
     int err = spex_store_put(explorer->store, number ? number : explorer->told + 1,
                              &explorer->space->space, trial, unfinished, count, error);
+    err = err ? err : spex_explorer_stored(explorer, error);
     if (!err && !number)
         explorer_tell(explorer, trial, trial->ok);
     return err ? err : explorer_count_trial(explorer, trial, error);
@@ -310,8 +314,8 @@ static int explorer_finish(struct spex_explorer *explorer, struct spex_trial *tr
 static int explorer_run_trials(struct spex_explorer *explorer, struct spex_error *error) {
     struct spex_trial trial = {.levels = NULL};
     int err = explorer_fill_places(explorer, error);
-    while (!err && spex_runner_running(explorer->runner)) {
-        err = spex_runner_wait(explorer->runner, &trial, error);
+    while (!err && spex_explorer_running(explorer)) {
+        err = spex_explorer_wait_trial(explorer, &trial, error);
         err = err ? err : explorer_finish(explorer, &trial, error);
         spex_trial_free(&trial);
         err = err ? err : explorer_fill_places(explorer, error);

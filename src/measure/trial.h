@@ -59,8 +59,8 @@ struct spex_trial {
     /* The policy was asked for one more plan before it was told of this trial, and wanted to be
      * told first. */
     bool refused;
-    /* The trial repeats a failed one, of which the policy has been told. */
-    bool retried;
+    /* How often it was repeated after it had failed: the policy has been told the failure. */
+    unsigned retried;
 
     /* The program's usage. */
     struct spex_usage usage;

@@ -126,6 +126,17 @@ static size_t machines(struct spex_store *store) {
     return found;
 }
 
+static bool is_mixed(struct spex_store *store, size_t first) {
+    struct spex_circumstances *all;
+    struct spex_error why;
+    size_t count;
+    assert_int_equal(spex_store_machines(store, &all, &count, &why), 0);
+    /* In the order of their first trials: 6.1 of a, 6.1 of b, 6.2. */
+    bool mixed = spex_circumstances_mixed(all, first);
+    spex_store_machines_free(&all, &count);
+    return mixed;
+}
+
 static struct spex_store *new_store(struct spex_space_file **file) {
     static char *const program[] = {(char *)(uintptr_t) "p", NULL};
     *file = space_of("<space name='s'><parameter name='a' type='integer' min='1' max='4'/>"
@@ -154,6 +165,8 @@ static void in_the_store(void **state) {
     assert_int_equal(begin(store, "6.2", "a", true, &why), 0);
     assert_int_equal(machines(store), 3);
     assert_int_equal(begin(store, "6.1", "a", false, &why), -EEXIST); /* it is mixed now */
+    assert_true(is_mixed(store, 3));
+    assert_false(is_mixed(store, 2)); /* hosts of one class */
     spex_store_close(store);
     spex_space_free(file);
 }

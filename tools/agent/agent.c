@@ -13,6 +13,7 @@
 #include "observe/control_client.h"
 #include "text/number.h"
 #include "tools/agent/agent_output.h"
+#include "tools/agent/explore_agent.h"
 #include "tools/agent/led_profiles.h"
 #include "tools/attach/wanted.h"
 #include "tools/common/command.h"
@@ -23,12 +24,16 @@
 static const char agent_usage[] =
     "usage: spex agent --policy FILE.xml [--lease SECONDS] [--json] [PID… | NAME…]\n"
     "       spex agent --nats URL --fleet NAME [OPTIONS] [PID… | NAME…]\n"
+    "       spex agent --nats URL --fleet NAME --explore SPACE.xml -- PROGRAM [ARGUMENT…]\n"
     "\n"
     "Switches on what the policy of a fleet wants in the programs of this host that spex can\n"
     "control, and follows those that come and go: all, or these. Runs until a signal ends it, and\n"
     "then switches that off again. Where it is killed, the programs do so when the lease is over.\n"
     "With --nats a master says what is to be on (spex fleet master), and has the policy; when\n"
     "nothing is heard of it for the time of a lease, nothing is on.\n"
+    "With --explore the agent switches nothing on: it runs trials of this space and program, and "
+    "of\n"
+    "no other ones, one at a time, for a `spex explore --nats` with the same space and arguments.\n"
     "\n"
     "  --policy FILE        the policy; docs/fleet.md describes it\n"
     "  --lease SECONDS      probes stay on for so long without the agent; the default is 10, and "
@@ -37,10 +42,11 @@ static const char agent_usage[] =
     "  --json               a JSON object for each change instead of a line\n"
     "  --fleet NAME         the fleet, by the name of its policy\n"
     "  --host NAME          what the master calls this host; the host's own name without it\n"
+    "  --explore SPACE.xml  run trials of this space\n"
     "\n" SPEX_LINK_USAGE;
 
 static const struct spex_syntax agent_syntax = {
-    "agent", agent_usage, "processes or names were expected", 0, 1000, SPEX_OPTIONS_ANYWHERE};
+    "agent", agent_usage, "processes or names were expected", 0, 1000, SPEX_OPTIONS_PROGRAM};
 
 /* From one report of a program to the next, and how often answers to leases are looked for. */
 enum { INTERVAL_MS = 1000, TICK_MS = 100 };
@@ -55,6 +61,9 @@ struct agent {
     struct spex_wanted wanted;
     struct spex_link_options options;
     const char *fleet, *host;
+    /* The space whose trials it runs, with this program; NULL: it runs none. */
+    const char *space;
+    char *const *program;
     /* Under a master, whose policy it is; else of the file. */
     struct spex_led led;
     struct spex_fleet_policy *policy;
@@ -70,7 +79,11 @@ struct agent {
 /* There is a policy or a master, and what belongs to that. */
 static int agent_check(const struct agent *agent) {
     const char *wrong = NULL;
-    if (!agent->path == !agent->options.url)
+    if (!agent->space != !agent->program)
+        wrong = "--explore SPACE.xml and \"-- PROGRAM\" were expected together";
+    else if (agent->space && (!agent->options.url || agent->wanted.count))
+        wrong = "--explore was expected with --nats, and without processes";
+    else if (!agent->path == !agent->options.url)
         wrong = agent->path ? "--policy or --nats was expected, not both"
                             : "--policy was expected, or --nats";
     else if (agent->options.url)
@@ -90,6 +103,7 @@ static int agent_parse(int argc, char **argv, struct agent *agent) {
         {"json", .flag = &agent->json},
         {"fleet", .text = &agent->fleet},
         {"host", .text = &agent->host},
+        {"explore", .text = &agent->space},
         SPEX_LINK_OPTIONS(&agent->options),
         {.name = NULL},
     };
@@ -97,10 +111,11 @@ static int agent_parse(int argc, char **argv, struct agent *agent) {
     int status = spex_options_take(&agent_syntax, known, argc, argv, &operands);
     if (status)
         return status;
+    agent->wanted = (struct spex_wanted){operands.list, (size_t)operands.count};
+    agent->program = *operands.program ? operands.program : NULL;
     status = agent_check(agent);
     if (status)
         return status;
-    agent->wanted = (struct spex_wanted){operands.list, (size_t)operands.count};
     return spex_wanted_check("agent", &agent->wanted);
 }
 
@@ -314,5 +329,8 @@ static int run_and_end(struct agent *agent) {
 int spex_command_agent(int argc, char **argv) {
     struct agent agent = {.lease = SPEX_HELD_LEASE_MS / 1e3};
     int status = agent_parse(argc, argv, &agent);
+    if (!status && agent.space)
+        return spex_explore_agent(&agent.options, agent.fleet, agent.host, agent.space,
+                                  agent.program, agent.json);
     return status ? status : run_and_end(&agent);
 }

@@ -9,6 +9,9 @@
 
 #include <spex/explore.h>
 
+#include "explore/elsewhere.h"
+#include "fleet/link/link_options.h"
+#include "fleet/trials/trial_master.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
@@ -30,6 +33,14 @@ static const char explore_usage[] =
     "  --mixed          go on in FILE.db on another machine or kernel or with another build\n"
     "  --retry-failed   run those trials again that are in FILE.db as failed\n"
     "\n"
+    "With --nats the trials run on other hosts: where `spex agent --explore` allows this space "
+    "and\n"
+    "program. All are of one class of machines, since others' results are not comparable.\n"
+    "\n"
+    "  --fleet NAME         the fleet whose agents run them\n"
+    "  --class CLASS        the class of machines, where agents of several are there\n"
+    "  --jobs N             at most N trials at a time; without it, as many as there are "
+    "agents\n" SPEX_LINK_USAGE "\n"
     "PROGRAM must have been built with spex. Each time it finds its configuration in the file\n"
     "named by SPEX_CONFIG, and {NAME} in an argument is the value of that parameter. Ctrl-C\n"
     "ends the exploration; what is finished stays.\n";
@@ -39,6 +50,8 @@ static const struct spex_syntax explore_syntax = {
 
 struct request {
     struct spex_explore_options options;
+    /* Trials on other hosts, where there is a URL. */
+    struct spex_trial_master_options elsewhere;
     struct spex_progress_bar bar;
     /* The last progress, for the final message. Its texts are valid during the call only. */
     struct spex_progress last;
@@ -49,6 +62,20 @@ static void take_progress(void *user, const struct spex_progress *progress) {
     struct request *request = user;
     request->last = *progress;
     spex_progress_bar_show(&request->bar, progress);
+}
+
+/* What belongs to trials on other hosts, and what does not. NULL: all is well. */
+static const char *explore_wrong(const struct request *request) {
+    const struct spex_trial_master_options *elsewhere = &request->elsewhere;
+    if (!elsewhere->link.url)
+        return elsewhere->fleet || elsewhere->class || elsewhere->link.credentials
+                   ? "--fleet, --class and --credentials were expected with --nats alone"
+                   : NULL;
+    if (!elsewhere->fleet || !spex_link_is_name(elsewhere->fleet))
+        return "--fleet with the name of a fleet was expected";
+    if (request->options.mixed || request->options.share_cpus)
+        return "--mixed and --share-cpus were expected without --nats alone";
+    return spex_link_missing(&elsewhere->link);
 }
 
 /* Fills in the options; the texts are those of argv. An exit status. */
@@ -62,6 +89,9 @@ static int explore_parse(int argc, char **argv, struct request *request) {
         {"share-cpus", .flag = &options->share_cpus},
         {"mixed", .flag = &options->mixed},
         {"retry-failed", .flag = &options->retry_failed},
+        {"fleet", .text = &request->elsewhere.fleet},
+        {"class", .text = &request->elsewhere.class},
+        SPEX_LINK_OPTIONS(&request->elsewhere.link),
         {.name = NULL},
     };
     struct spex_operands operands;
@@ -72,6 +102,9 @@ static int explore_parse(int argc, char **argv, struct request *request) {
         return spex_complain(SPEX_EXIT_USAGE, "explore: --store FILE.db was expected");
     if (!*operands.program)
         return spex_complain(SPEX_EXIT_USAGE, "explore: \"-- PROGRAM\" was expected");
+    const char *wrong = explore_wrong(request);
+    if (wrong)
+        return spex_complain(SPEX_EXIT_USAGE, "explore: %s", wrong);
     options->jobs = (unsigned)jobs;
     options->space = operands.list[0];
     options->argv = operands.program;
@@ -104,6 +137,28 @@ static int explore_finish(const struct request *request, int err, const char *wh
     return SPEX_EXIT_OK;
 }
 
+static void tell(const char *line) {
+    spex_complain(0, "%s", line);
+}
+
+static int explore(struct request *request, char *why, size_t size) {
+    struct spex_trial_master *master = NULL;
+    struct spex_error error = {""};
+    if (!request->elsewhere.link.url)
+        return spex_explore(&request->options, why, size);
+    request->elsewhere.tell = tell;
+    request->elsewhere.link.name = "spex explore";
+    int err = spex_trial_master_open(&request->elsewhere, &master, &error);
+    if (err) {
+        snprintf(why, size, "%s", error.text);
+        return err;
+    }
+    const struct spex_elsewhere elsewhere = spex_trial_master_elsewhere(master);
+    err = spex_explore_elsewhere(&request->options, &elsewhere, why, size);
+    spex_trial_master_close(master);
+    return err;
+}
+
 /* Signals end the exploration through a descriptor that it polls. */
 int spex_command_explore(int argc, char **argv) {
     struct request request = {.options = {.size = sizeof(request.options)}};
@@ -117,7 +172,7 @@ int spex_command_explore(int argc, char **argv) {
     spex_progress_bar_init(&request.bar, stderr);
     request.options.progress = take_progress;
     request.options.user = &request;
-    int err = spex_explore(&request.options, why, sizeof(why));
+    int err = explore(&request, why, sizeof(why));
     spex_progress_bar_end(&request.bar);
     close(request.options.stop_fd);
     return explore_finish(&request, err, why);

@@ -52,7 +52,8 @@ static void print_comparable(const struct both *both, FILE *out) {
         fprintf(out, "machine    another %s: A %s\n           %*s B %s\n",
                 spex_circumstance_names[on], both->a->machines[0].texts[on],
                 (int)strlen(spex_circumstance_names[on]) + 9, "", both->b->machines[0].texts[on]);
-    if (both->a->machine_count > 1 || both->b->machine_count > 1)
+    if (spex_circumstances_mixed(both->a->machines, both->a->machine_count) ||
+        spex_circumstances_mixed(both->b->machines, both->b->machine_count))
         fputs("           and one of the stores is mixed: its trials ran on different ones\n", out);
     fprintf(out,
             "trials     A %zu over %zu configurations, B %zu over %zu; %zu have a result in both\n",

@@ -344,6 +344,8 @@ static void write_circumstances(const struct spex_study *study, FILE *out) {
     for (size_t m = 0; m < study->machine_count; m++)
         for (size_t c = 0; c < SPEX_ON_COUNT; c++)
             write_row(out, spex_circumstance_names[c], study->machines[m].texts[c]);
+    if (spex_circumstances_mixed(study->machines, study->machine_count))
+        write_row(out, "classes", "several, ranked as if they were one");
     snprintf(text, sizeof(text), "%" PRIu64 " used, %" PRIu64 " lost", findings->records_used,
              findings->records_lost);
     write_row(out, "records", text);

@@ -247,6 +247,9 @@ static void set_findings(const struct spex_study *study, json_t *report) {
     json_object_set_new(report, "failures", failures_json(findings));
     json_object_set_new(report, "machines",
                         spex_json_machines(study->machines, study->machine_count));
+    json_object_set_new(
+        report, "mixed",
+        json_boolean(spex_circumstances_mixed(study->machines, study->machine_count)));
 }
 
 /* An array, unless somebody else has written the store. */

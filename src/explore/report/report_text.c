@@ -70,6 +70,12 @@ static void print_machines(const struct spex_study *study, FILE *out) {
         }
         fputc('\n', out);
     }
+    if (spex_circumstances_mixed(study->machines, study->machine_count))
+        fputs(
+            "           which are of several classes: results are ranked as if they were of one\n",
+            out);
+    else if (study->machine_count > 1)
+        fputs("           which are of one class\n", out);
 }
 
 /* Prints what was explored, how many trials there are, and what limits their meaning. */

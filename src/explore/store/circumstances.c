@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 
 #include "explore/store/build_id.h"
 #include "text/printable.h"
+#include "text/text_hash.h"
 
 const char *const spex_circumstance_names[SPEX_ON_COUNT] = {
     [SPEX_ON_HOST] = "host", [SPEX_ON_KERNEL] = "kernel", [SPEX_ON_CPU] = "cpu",
@@ -151,4 +153,18 @@ size_t spex_circumstances_differ(const struct spex_circumstances *a,
     while (c < SPEX_ON_COUNT && same_or_unknown(a->texts[c], b->texts[c]))
         c++;
     return c;
+}
+
+bool spex_circumstances_mixed(const struct spex_circumstances *machines, size_t count) {
+    for (size_t m = 1; m < count; m++)
+        if (spex_circumstances_differ(&machines[0], &machines[m]) != SPEX_ON_COUNT)
+            return true;
+    return false;
+}
+
+void spex_circumstances_class(const struct spex_circumstances *of, char name[SPEX_CLASS_BYTES]) {
+    uint64_t hash = SPEX_TEXT_HASH_BEGIN;
+    for (size_t c = SPEX_ON_KERNEL; c < SPEX_ON_COUNT; c++)
+        hash = spex_text_hash(hash, of->texts[c]);
+    snprintf(name, SPEX_CLASS_BYTES, "%016" PRIx64, hash);
 }

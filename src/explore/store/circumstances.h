@@ -36,4 +36,12 @@ void spex_circumstances_free(struct spex_circumstances *circumstances);
 size_t spex_circumstances_differ(const struct spex_circumstances *a,
                                  const struct spex_circumstances *b);
 
+/* Whether these are of several classes: machines differ in more than the host's name. */
+bool spex_circumstances_mixed(const struct spex_circumstances *machines, size_t count);
+
+/* The name of their class. Machines of one class have all in common but the host's name: their
+ * results are comparable. */
+enum { SPEX_CLASS_BYTES = 17 };
+void spex_circumstances_class(const struct spex_circumstances *of, char name[SPEX_CLASS_BYTES]);
+
 #endif

@@ -6,6 +6,8 @@
  *     machine      one row a machine, kernel, build of the program and version of spex
  *     trial        one row a finished trial, in the order in which they finished
  *     plan         one row a plan of the policy that was under way while another trial finished
+ *     fleet        one row, if a fleet has run trials: its name for the exploration, and the class
+ *                  of machines
  *     trial_value  the configuration: one row a trial and parameter
  *     trial_measured  the criteria: one row a trial that succeeded and criterion, with its standard
  *                  error
@@ -58,6 +60,17 @@ int spex_store_directory(struct spex_store *store, char **directory, struct spex
 int spex_store_set_directory(struct spex_store *store, const char *directory,
                              struct spex_error *error);
 
+/* What a fleet knows the exploration by, and the class of the machines that run its trials; empty:
+ * the store has none. */
+struct spex_store_fleet {
+    char exploration[SPEX_CLASS_BYTES];
+    char class[SPEX_CLASS_BYTES];
+};
+int spex_store_fleet(struct spex_store *store, struct spex_store_fleet *fleet,
+                     struct spex_error *error);
+int spex_store_set_fleet(struct spex_store *store, const struct spex_store_fleet *fleet,
+                         struct spex_error *error);
+
 /* Whether an exploration writes to this store now. */
 bool spex_store_is_written(const char *path);
 
@@ -80,6 +93,10 @@ int spex_store_trials(struct spex_store *store, const struct spex_space *space,
 int spex_store_put(struct spex_store *store, uint64_t number, const struct spex_space *space,
                    const struct spex_trial *trial, const struct spex_unfinished *unfinished,
                    size_t unfinished_count, struct spex_error *error);
+
+/* Stores a plan before it is given to another process: a later exploration makes the same one. */
+int spex_store_put_plan(struct spex_store *store, const struct spex_unfinished *plan,
+                        struct spex_error *error);
 
 /* All plans that were under way when a trial was stored, by number; to be freed. */
 int spex_store_unfinished(struct spex_store *store, struct spex_unfinished **unfinished,

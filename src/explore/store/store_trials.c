@@ -54,7 +54,7 @@ static int insert_trial(struct spex_store *store, sqlite3_int64 number,
     sqlite3_bind_int64(statement, 3, (sqlite3_int64)trial->told);
     sqlite3_bind_int64(statement, 4, store->machine);
     sqlite3_bind_int(statement, 5, trial->refused);
-    sqlite3_bind_int(statement, 6, trial->retried);
+    sqlite3_bind_int64(statement, 6, trial->retried);
     sqlite3_bind_text(statement, 7, trial->status, -1, SQLITE_STATIC);
     sqlite3_bind_int64(statement, 8, (sqlite3_int64)trial->records_used);
     sqlite3_bind_int64(statement, 9, (sqlite3_int64)trial->records_lost);
@@ -153,6 +153,11 @@ static int insert_plans(struct spex_store *store, const struct spex_unfinished *
         err = spex_store_put_row(store, statement, error);
     }
     return err;
+}
+
+int spex_store_put_plan(struct spex_store *store, const struct spex_unfinished *plan,
+                        struct spex_error *error) {
+    return insert_plans(store, plan, 1, error);
 }
 
 /* Synchronises the trial to disk unless another one was within the last second: a power failure
@@ -254,7 +259,7 @@ static int reading_load_trial(const struct reading *reading, struct spex_trial *
     sqlite3_int64 number = sqlite3_column_int64(reading->rows, 0);
     trial->asked = (uint64_t)sqlite3_column_int64(reading->rows, 1);
     trial->told = (uint64_t)sqlite3_column_int64(reading->rows, 2);
-    trial->retried = sqlite3_column_int(reading->rows, 3) != 0;
+    trial->retried = (unsigned)sqlite3_column_int(reading->rows, 3);
     trial->status = spex_store_text(reading->rows, 4);
     if (!trial->status)
         return spex_fail(error, -ENOMEM, "out of memory");

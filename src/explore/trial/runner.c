@@ -182,11 +182,13 @@ void spex_runner_destroy(struct spex_runner *runner) {
 }
 
 void spex_runner_lock(struct spex_runner *runner) {
-    pthread_mutex_lock(&runner->policy);
+    if (runner)
+        pthread_mutex_lock(&runner->policy);
 }
 
 void spex_runner_unlock(struct spex_runner *runner) {
-    pthread_mutex_unlock(&runner->policy);
+    if (runner)
+        pthread_mutex_unlock(&runner->policy);
 }
 
 size_t spex_runner_running(const struct spex_runner *runner) {
@@ -230,6 +232,10 @@ size_t spex_runner_unfinished(const struct spex_runner *runner, struct spex_unfi
             all[count++] = (struct spex_unfinished){.asked = runner->places[p].asked,
                                                     .told = runner->places[p].told};
     return count;
+}
+
+int spex_runner_finished_fd(const struct spex_runner *runner) {
+    return runner->done;
 }
 
 /* A running place whose trial has ended, or NULL. */

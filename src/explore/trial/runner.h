@@ -19,7 +19,8 @@ int spex_runner_create(const struct spex_trial_setup *setup, const struct spex_c
 /* Ends the trials under way; their results are lost. */
 void spex_runner_destroy(struct spex_runner *runner);
 
-/* To be held in every call of the policy, since the trials' threads call its stop_run. */
+/* To be held in every call of the policy, since the trials' threads call its stop_run. NULL: there
+ * are no such threads. */
 void spex_runner_lock(struct spex_runner *runner);
 void spex_runner_unlock(struct spex_runner *runner);
 
@@ -34,6 +35,9 @@ int spex_runner_start(struct spex_runner *runner, const struct spex_plan *plan, 
 /* Fills all[], which has room for as many as there are places, with the plans under way. Returns
  * how many. */
 size_t spex_runner_unfinished(const struct spex_runner *runner, struct spex_unfinished *all);
+
+/* Readable when a trial has finished: then spex_runner_wait does not wait. */
+int spex_runner_finished_fd(const struct spex_runner *runner);
 
 /* Waits until a trial has finished, and returns 0 with the trial, which the caller frees. When
  * stop_fd becomes readable or a trial has an error, all trials are ended. Calls then return the

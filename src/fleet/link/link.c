@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <nats/nats.h>
-
+#include "fleet/link/link_parts.h"
 #include "fleet/link/server.h"
 
 /* Milliseconds for connecting, and for an answer of JetStream. */
@@ -21,20 +20,6 @@ enum { RECONNECT_MS = 500, PING_MS = 5000, PINGS_OUT = 2 };
 
 /* Bytes that wait in an inbox: more are dropped. */
 enum { INBOX_BYTES = 64 << 20 };
-
-struct spex_link {
-    natsConnection *connection;
-    natsOptions *options;
-    jsCtx *stream;
-    /* The bucket that was used last. */
-    kvStore *store;
-    char bucket[SPEX_LINK_NAME_BYTES];
-    /* What the threads of the library tell. */
-    pthread_mutex_t lock;
-    uint64_t connects;
-    /* The last thing that the server has not permitted. */
-    char denied[256];
-};
 
 struct spex_link_inbox {
     natsSubscription *subscription;
@@ -173,7 +158,7 @@ uint64_t spex_link_connects(const struct spex_link *link) {
     return connects;
 }
 
-static int err_of(natsStatus status) {
+int spex_link_err_of(natsStatus status) {
     switch (status) {
     case NATS_OK:
         return 0;
@@ -195,10 +180,9 @@ static int err_of(natsStatus status) {
     }
 }
 
-/* What the server does not permit, it tells beside the request, which is then not answered. */
-static int explain(struct spex_link *link, natsStatus status, const char *what,
-                   struct spex_error *error) {
-    int err = err_of(status);
+int spex_link_explain(struct spex_link *link, natsStatus status, const char *what,
+                      struct spex_error *error) {
+    int err = spex_link_err_of(status);
     if (!err)
         return 0;
     pthread_mutex_lock(&link->lock);
@@ -217,7 +201,7 @@ int spex_link_send(struct spex_link *link, const char *subject, const void *data
         return 0;
     if (size > SPEX_LINK_BYTES)
         return -E2BIG;
-    return err_of(natsConnection_Publish(link->connection, subject, data, (int)size));
+    return spex_link_err_of(natsConnection_Publish(link->connection, subject, data, (int)size));
 }
 
 int spex_link_listen(struct spex_link *link, const char *prefix, int most,
@@ -236,7 +220,7 @@ int spex_link_listen(struct spex_link *link, const char *prefix, int most,
         spex_link_inbox_free(opened);
     else
         *inbox = opened;
-    return err_of(status);
+    return spex_link_err_of(status);
 }
 
 void spex_link_inbox_free(struct spex_link_inbox *inbox) {
@@ -251,9 +235,8 @@ uint64_t spex_link_dropped(const struct spex_link_inbox *inbox) {
     return (uint64_t)dropped;
 }
 
-/* Copies what has come; false: no memory, or more than is ever sent. */
-static bool copy(const char *subject, const char *reply, const void *data, int size,
-                 struct spex_link_message *message) {
+bool spex_link_copy(const char *subject, const char *reply, const void *data, int size,
+                    struct spex_link_message *message) {
     *message = (struct spex_link_message){.size = (size_t)size};
     if (size < 0 || size > SPEX_LINK_BYTES || strlen(subject) >= sizeof(message->subject) ||
         (reply && strlen(reply) >= sizeof(message->reply)))
@@ -274,8 +257,8 @@ int spex_link_take(struct spex_link_inbox *inbox, int timeout_ms,
     natsMsg *got = NULL;
     bool good = false;
     while (!good && natsSubscription_NextMsg(&got, inbox->subscription, timeout_ms) == NATS_OK) {
-        good = copy(natsMsg_GetSubject(got) + inbox->prefix, natsMsg_GetReply(got),
-                    natsMsg_GetData(got), natsMsg_GetDataLength(got), message);
+        good = spex_link_copy(natsMsg_GetSubject(got) + inbox->prefix, natsMsg_GetReply(got),
+                              natsMsg_GetData(got), natsMsg_GetDataLength(got), message);
         natsMsg_Destroy(got);
     }
     return good;
@@ -292,8 +275,8 @@ int spex_link_ask(struct spex_link *link, const char *subject, const char *reque
     natsStatus status =
         natsConnection_RequestString(&got, link->connection, subject, request, timeout_ms);
     if (status != NATS_OK)
-        return explain(link, status, subject, error);
-    bool good = copy("", NULL, natsMsg_GetData(got), natsMsg_GetDataLength(got), answer);
+        return spex_link_explain(link, status, subject, error);
+    bool good = spex_link_copy("", NULL, natsMsg_GetData(got), natsMsg_GetDataLength(got), answer);
     natsMsg_Destroy(got);
     return good ? 0 : spex_fail(error, -EPROTO, "%s: the answer is too large", subject);
 }
@@ -319,7 +302,7 @@ static int done(struct spex_link *link, natsStatus status, const char *bucket, c
         return 0;
     forget_store(link);
     snprintf(what, sizeof(what), "%s of bucket %s", key, bucket);
-    return explain(link, status, what, error);
+    return spex_link_explain(link, status, what, error);
 }
 
 int spex_link_bucket_make(struct spex_link *link, const char *bucket, struct spex_error *error) {
@@ -356,8 +339,8 @@ int spex_link_delete(struct spex_link *link, const char *bucket, const char *key
 
 static bool copy_entry(kvEntry *entry, struct spex_link_message *message) {
     bool gone = kvEntry_Operation(entry) != kvOp_Put;
-    bool good = copy(kvEntry_Key(entry), NULL, gone ? NULL : kvEntry_Value(entry),
-                     gone ? 0 : kvEntry_ValueLen(entry), message);
+    bool good = spex_link_copy(kvEntry_Key(entry), NULL, gone ? NULL : kvEntry_Value(entry),
+                               gone ? 0 : kvEntry_ValueLen(entry), message);
     if (good && gone)
         spex_link_message_free(message);
     return good;

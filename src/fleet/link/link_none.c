@@ -2,6 +2,7 @@
 /* In the place of link.c where spex is built without libnats: no connection can be opened, so that
  * nothing else here is ever called. */
 #include "fleet/link/link.h"
+#include "fleet/link/queue.h"
 
 #if !SPEX_WITH_NATS
 
@@ -100,6 +101,54 @@ void spex_link_watch_free(struct spex_link_watch *watch) {
 int spex_link_watch_take(struct spex_link_watch *watch, struct spex_link_message *message) {
     (void)watch, (void)message;
     return 0;
+}
+
+int spex_queue_stream(struct spex_link *link, const char *stream, const char *prefix,
+                      struct spex_error *error) {
+    (void)stream, (void)prefix;
+    return spex_link_state(link, error);
+}
+
+int spex_queue_make(struct spex_link *link, const char *stream, const char *name,
+                    const char *filter, int patience, struct spex_error *error) {
+    (void)stream, (void)name, (void)filter, (void)patience;
+    return spex_link_state(link, error);
+}
+
+int spex_queue_delete(struct spex_link *link, const char *stream, const char *name,
+                      struct spex_error *error) {
+    (void)stream, (void)name;
+    return spex_link_state(link, error);
+}
+
+int spex_queue_put(struct spex_link *link, const char *subject, const char *data, bool once,
+                   struct spex_error *error) {
+    (void)subject, (void)data, (void)once;
+    return spex_link_state(link, error);
+}
+
+int spex_queue_open(struct spex_link *link, const char *stream, const char *name,
+                    struct spex_queue **queue, struct spex_error *error) {
+    (void)stream, (void)name, (void)queue;
+    return spex_link_state(link, error);
+}
+
+void spex_queue_close(struct spex_queue *queue) {
+    (void)queue;
+}
+
+int spex_queue_take(struct spex_queue *queue, int timeout_ms, struct spex_queue_job *job) {
+    (void)queue, (void)timeout_ms, (void)job;
+    return -ENOENT;
+}
+
+void spex_queue_keep(const struct spex_queue_job *job) {
+    (void)job;
+}
+
+int spex_queue_end(struct spex_queue_job *job, enum spex_queue_end how) {
+    (void)job, (void)how;
+    return -ENOSYS;
 }
 
 #endif
