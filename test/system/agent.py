@@ -8,7 +8,6 @@
 import itertools
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -37,7 +36,7 @@ class Commands(Programs):
         super().setUp()
         # Other tests may run programs of theirs: those of this one have a name of their own.
         self.name = "live-%d%c" % (os.getpid(), ord("a") + next(tests))
-        self.program = shutil.copy(LIVE, self.path(self.name))
+        self.program = self.copied(LIVE, self.name)
 
     def start(self, *before, program=None, **options):
         return super().start(*before, program=program or self.program, **options)

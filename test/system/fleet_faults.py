@@ -173,7 +173,7 @@ class Attacks(Faults):
 class Credentials(Faults):
     def setUp(self):
         Programs.setUp(self)
-        self.program = shutil.copy(fleet_master.LIVE, self.path(fleet_master.NAME))
+        self.program = self.copied(fleet_master.LIVE, fleet_master.NAME)
         self.server = self.nats(USERS)
 
     def login(self, text, mode=0o600):

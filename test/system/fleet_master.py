@@ -8,7 +8,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -39,7 +38,7 @@ class Fleet(Programs):
 
     def setUp(self):
         super().setUp()
-        self.program = shutil.copy(LIVE, self.path(NAME))
+        self.program = self.copied(LIVE, NAME)
         self.server = self.nats()
 
     def nats(self, options=""):

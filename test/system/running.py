@@ -102,6 +102,11 @@ class Programs(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.dir, name)
 
+    def copied(self, program, name):
+        """By another process: what a thread starts meanwhile would have the copy open for writing, so that it could not run."""
+        subprocess.run(["cp", program, self.path(name)], check=True)
+        return self.path(name)
+
     def train(self, program, count):
         """Models of its kernels, by their file and as they are shown."""
         with open(self.path("plan.xml"), "w", encoding="utf-8") as file:
