@@ -87,6 +87,10 @@ static int peer_check(int fd, int directory, const struct spex_process_place *pl
  * accept. */
 static int connect_at(int fd, int place, const char *name, int timeout_ms) {
     const struct timeval limit = {timeout_ms / 1000, timeout_ms % 1000 * 1000}, ever = {0};
+    if (!timeout_ms) {
+        int err = spex_control_connect_at(fd, place, name);
+        return err == -EAGAIN ? -ETIMEDOUT : err;
+    }
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
     int err = spex_control_connect_at(fd, place, name);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &ever, sizeof(ever));
@@ -132,6 +136,15 @@ static int worse_error(int one, int other) {
     return other;
 }
 
+/* Whether the directories of this user are those of one before. Most processes are of one user, and
+ * a chosen directory is of none. */
+static bool is_tried(const struct spex_process_place *place, int user) {
+    for (int u = 0; u < user; u++)
+        if (place->chosen || place->users[u] == place->users[user])
+            return true;
+    return false;
+}
+
 /* Tries each directory below `root`. A timeout ends the search, since each other directory
  * would cost as much time. */
 static int connect_below(const struct spex_process_place *place, const char *root, int timeout_ms,
@@ -140,7 +153,9 @@ static int connect_below(const struct spex_process_place *place, const char *roo
     int err = -ENOENT;
     for (int u = 0; u < SPEX_PLACE_USERS; u++)
         for (unsigned n = 0;
-             spex_control_directory(n, place->chosen, place->runtime, place->users[u], path); n++) {
+             !is_tried(place, u) &&
+             spex_control_directory(n, place->chosen, place->runtime, place->users[u], path);
+             n++) {
             snprintf(whole, sizeof(whole), "%s%s", root, path);
             int fd = connect_in(whole, place, timeout_ms, in);
             if (fd >= 0 || fd == -ETIMEDOUT)
@@ -148,6 +163,14 @@ static int connect_below(const struct spex_process_place *place, const char *roo
             err = worse_error(err, fd);
         }
     return err;
+}
+
+/* A program that writes its title over its environment, as nginx does, does not show which directory
+ * was chosen for it: it may be the one that was chosen for this command. */
+static int connect_chosen(const struct spex_process_place *place, int timeout_ms, int *in) {
+    const char *chosen = getenv("SPEX_CONTROL");
+    return chosen && chosen[0] == '/' && !place->chosen ? connect_in(chosen, place, timeout_ms, in)
+                                                        : -ENOENT;
 }
 
 /* /proc/PID/root cannot be entered by other users. A process in our own mount namespace is
@@ -159,7 +182,9 @@ static int connect_to(const struct spex_process_place *place, int timeout_ms, in
     if (fd >= 0 || fd == -ETIMEDOUT)
         return fd;
     int other = connect_below(place, "", timeout_ms, in);
-    return other >= 0 ? other : worse_error(fd, other);
+    if (other == -ENOENT)
+        other = connect_chosen(place, timeout_ms, in);
+    return other >= 0 || other == -ETIMEDOUT ? other : worse_error(fd, other);
 }
 
 /* Whether this process lacks what it needs to look, so that nothing is known of the other. */

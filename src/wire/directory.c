@@ -47,6 +47,7 @@ static uid_t user_outside(uid_t user) {
 bool spex_control_directory(unsigned n, const char *chosen, const char *runtime, uid_t user,
                             char *path) {
     const size_t size = SPEX_CONTROL_PATH_BYTES;
+    uid_t outside;
     if (chosen)
         return n == 0 && (size_t)snprintf(path, size, "%s", chosen) < size;
     if (!runtime || runtime[0] != '/')
@@ -66,9 +67,9 @@ bool spex_control_directory(unsigned n, const char *chosen, const char *runtime,
         return true;
     case 4:
     case 5:
-        snprintf(path, size, "%s/spex-%u", n == 4 ? "/tmp" : "/dev/shm",
-                 (unsigned)user_outside(user));
-        return user_outside(user) != user;
+        outside = user_outside(user);
+        snprintf(path, size, "%s/spex-%u", n == 4 ? "/tmp" : "/dev/shm", (unsigned)outside);
+        return outside != user;
     default:
         return false;
     }

@@ -105,6 +105,30 @@ static void a_process_is_found_by_its_number(void **state) {
     assert_string_equal(error.text, expected);
 }
 
+/* Attempts to connect. */
+static unsigned connects;
+
+int __real_spex_control_connect_at(int fd, int directory, const char *name);
+int __wrap_spex_control_connect_at(int fd, int directory, const char *name);
+
+int __wrap_spex_control_connect_at(int fd, int directory, const char *name) {
+    connects++;
+    return __real_spex_control_connect_at(fd, directory, name);
+}
+
+/* Whoever looks for programs tries all processes: by two names in one directory, which it looks for
+ * below the root of the process and below its own, however many users the process may have. */
+static void no_place_is_tried_twice(void **state) {
+    struct program program;
+    struct spex_error error;
+    (void)state;
+    program_start(&program, "idle");
+    connects = 0;
+    assert_int_equal(spex_client_connect(program.process, 0, &error), -ENOENT);
+    assert_in_range(connects, 1, 4);
+    program_end(&program);
+}
+
 static void it_is_said_why_a_process_cannot_be_called(void **state) {
     struct program program;
     pid_t told;
@@ -281,6 +305,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_process_is_found_by_its_number),
         cmocka_unit_test(a_stream_is_given_or_refused),
         cmocka_unit_test(an_answer_is_waited_for_until_the_deadline),
+        cmocka_unit_test(no_place_is_tried_twice),
         cmocka_unit_test(it_is_said_why_a_process_cannot_be_called),
         cmocka_unit_test(who_pretends_to_be_another_is_not_believed),
         cmocka_unit_test(a_socket_of_another_user_is_not_believed),

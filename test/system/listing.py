@@ -79,6 +79,15 @@ class Listing(Programs):
         self.say(process, "title")
         self.assertEqual(self.programs()[process.pid]["command"], "live")
 
+    def test_a_program_that_overwrites_its_environment_is_found(self):
+        """It does not show where its socket is: where those are that the command knows."""
+        process = self.start()
+        self.say(process, "room")
+        with open("/proc/%d/environ" % process.pid, "rb") as file:
+            self.assertNotIn(b"SPEX", file.read())
+        self.assertIn(process.pid, self.programs())
+        self.set(process.pid, "query")
+
     def test_libraries_that_come_later_obey_what_was_said_before(self):
         process = self.start(environment=self.environment(LIVE_PLUGIN=PLUGIN))
         self.set(process.pid, "plugin*:lat@7,nothing", status=1)

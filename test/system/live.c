@@ -8,6 +8,7 @@
  *     load   loads the library in LIVE_PLUGIN and executes its probes
  *     unload unloads it
  *     title  overwrites its arguments, as setproctitle does
+ *     room   overwrites its environment, too, as nginx does to have room for a title
  *     crash  ends without a word to spex
  *     end    ends, as at the end of the input */
 #define _GNU_SOURCE
@@ -74,6 +75,9 @@ static void obey(const char *line, char **argv) {
         dlclose(plugin);
     if (strcmp(line, "title\n") == 0)
         memset(argv[0], 's', strlen(argv[0]));
+    if (strcmp(line, "room\n") == 0)
+        for (char **variable = environ; *variable; variable++)
+            memset(*variable, 0, strlen(*variable));
     if (strcmp(line, "crash\n") == 0)
         raise(SIGKILL);
 }
