@@ -288,7 +288,7 @@ static int take_variance(struct spex_profile_reader *reader, const char *entries
 }
 
 /* The last frame of an answer: its text and status. A profile that has come before it is
- * complete now, and is sorted for bsearch. */
+ * complete now, and is sorted for spex_profile_row_of. */
 static int take_done(struct spex_profile_reader *reader, const char *text,
                      const struct spex_control_frame *head) {
     size_t length = head->count < sizeof(reader->text) ? head->count : sizeof(reader->text) - 1;
@@ -366,14 +366,6 @@ int spex_profile_reader_take(struct spex_profile_reader *reader, const char *fra
     if (err == -ENOMEM)
         return spex_fail(error, -ENOMEM, "out of memory");
     return err < 0 ? fail_malformed(error) : err;
-}
-
-/* The row of the same probe, by bsearch; NULL when there is none. */
-static const struct spex_profile_row *row_of(const struct spex_profile *profile,
-                                             const struct spex_profile_row *like) {
-    return profile->row_count ? bsearch(like, profile->rows, profile->row_count, sizeof(*like),
-                                        spex_profile_row_order)
-                              : NULL;
 }
 
 /* Replaces *values, if there are any, by a copy from which `before`, which may be NULL, is
@@ -489,7 +481,8 @@ int spex_profile_since(const struct spex_profile *now, const struct spex_profile
     for (size_t r = 0; !err && r < now->row_count; r++) {
         struct spex_profile_row *row = &difference->rows[difference->row_count];
         *row = now->rows[r];
-        err = row_subtract(row, row_of(before, row));
+        err = row_subtract(row,
+                           spex_profile_row_of(before, row->probe.probe_id, row->probe.probe_type));
         difference->row_count++;
     }
     if (err)

@@ -210,14 +210,12 @@ double spex_figures_divide(const struct spex_profile *profile, const struct spex
     const struct correction correction = correction_of(profile, &row->probe);
     size_t range = 0;
     memset(weights, 0, (count + 1) * sizeof(*weights));
-    for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++) {
-        uint64_t weight = values->histogram.weights[b];
-        if (!weight)
-            continue;
+    for (unsigned b = spex_histogram_next(&values->histogram, 0); b < SPEX_HISTOGRAM_BUCKETS;
+         b = spex_histogram_next(&values->histogram, b + 1)) {
         double value = corrected(&correction, spex_histogram_value(b));
         while (range < count && value > bounds[range])
             range++;
-        weights[range] += (double)weight;
+        weights[range] += (double)values->histogram.weights[b];
     }
     double sum = values->weight * corrected(&correction, values->mean);
     free(room);

@@ -23,6 +23,23 @@ int spex_profile_row_order(const void *a, const void *b) {
     return (one->probe_type > other->probe_type) - (one->probe_type < other->probe_type);
 }
 
+const struct spex_profile_row *spex_profile_row_of(const struct spex_profile *profile,
+                                                   uint16_t probe_id, uint32_t probe_type) {
+    size_t low = 0, high = profile->row_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct spex_profile_probe *probe = &profile->rows[middle].probe;
+        if (probe->probe_id == probe_id && probe->probe_type == probe_type)
+            return &profile->rows[middle];
+        if (probe->probe_id < probe_id ||
+            (probe->probe_id == probe_id && probe->probe_type < probe_type))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
 bool spex_profile_rows_mixed(const struct spex_profile *profile) {
     for (size_t r = 1; r < profile->row_count; r++)
         if (strcmp(profile->rows[r].probe.provider, profile->rows[0].probe.provider) != 0)

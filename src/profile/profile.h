@@ -279,6 +279,10 @@ static inline double spex_profile_off(const struct spex_profile_probe *probe) {
 /* The order of rows, by number and then type: for qsort and bsearch. */
 int spex_profile_row_order(const void *a, const void *b);
 
+/* The row of a probe, of rows in that order; NULL: there is none. */
+const struct spex_profile_row *spex_profile_row_of(const struct spex_profile *profile,
+                                                   uint16_t probe_id, uint32_t probe_type);
+
 /* The first entry of a type, which holds its costs; NULL: there is none. */
 const struct spex_profile_type *spex_profile_type_of(const struct spex_profile *profile,
                                                      uint32_t probe_type);

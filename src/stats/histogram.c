@@ -24,9 +24,8 @@ double spex_histogram_quantile(const struct spex_histogram *histogram, double q)
     double wanted = q * (double)histogram->total;
     double below = 0;
     unsigned last = 0;
-    for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++) {
-        if (!histogram->weights[b])
-            continue;
+    for (unsigned b = spex_histogram_next(histogram, 0); b < SPEX_HISTOGRAM_BUCKETS;
+         b = spex_histogram_next(histogram, b + 1)) {
         last = b;
         below += (double)histogram->weights[b];
         if (below >= wanted)

@@ -31,6 +31,22 @@ static inline void spex_histogram_add(struct spex_histogram *histogram, uint64_t
     histogram->total += weight;
 }
 
+/* The first bucket from `bucket` on that is not empty; SPEX_HISTOGRAM_BUCKETS: there is none. Most
+ * are empty, and are passed in groups. */
+static inline unsigned spex_histogram_next(const struct spex_histogram *histogram,
+                                           unsigned bucket) {
+    enum { GROUP = 8 };
+    _Static_assert(SPEX_HISTOGRAM_BUCKETS % GROUP == 0, "the last group is whole");
+    while (bucket < SPEX_HISTOGRAM_BUCKETS && !histogram->weights[bucket]) {
+        const uint64_t *group = &histogram->weights[bucket - bucket % GROUP];
+        uint64_t any = 0;
+        for (unsigned b = 0; b < GROUP; b++)
+            any |= group[b];
+        bucket += any ? 1 : GROUP - bucket % GROUP;
+    }
+    return bucket;
+}
+
 /* Sets the least and the greatest value of a bucket. */
 void spex_histogram_bounds(unsigned bucket, double *low, double *high);
 

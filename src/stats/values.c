@@ -15,9 +15,8 @@ void spex_values_clear(struct spex_values *values) {
  * empty. */
 static void extremes_from_histogram(struct spex_values *values) {
     uint64_t low = UINT64_MAX, high = 0;
-    for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++) {
-        if (!values->histogram.weights[b])
-            continue;
+    for (unsigned b = spex_histogram_next(&values->histogram, 0); b < SPEX_HISTOGRAM_BUCKETS;
+         b = spex_histogram_next(&values->histogram, b + 1)) {
         if (low == UINT64_MAX)
             low = (uint64_t)spex_histogram_value(b);
         high = (uint64_t)spex_histogram_value(b);

@@ -23,10 +23,10 @@ size_t spex_frame_finish(char *frame, struct spex_control_frame *head) {
 
 static size_t write_buckets(const struct spex_histogram *histogram, char *at) {
     size_t count = 0;
-    for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++) {
+    for (unsigned b = spex_histogram_next(histogram, 0); b < SPEX_HISTOGRAM_BUCKETS;
+         b = spex_histogram_next(histogram, b + 1)) {
         struct spex_control_bucket bucket = {b, histogram->weights[b]};
-        if (bucket.weight)
-            memcpy(at + count++ * sizeof(bucket), &bucket, sizeof(bucket));
+        memcpy(at + count++ * sizeof(bucket), &bucket, sizeof(bucket));
     }
     return count;
 }

@@ -116,8 +116,28 @@ static void an_empty_histogram_is_zero(void **state) {
     free(histogram);
 }
 
+/* Wherever the weights are, as at both ends of a group of buckets. */
+static void no_bucket_is_passed_over(void **state) {
+    static struct spex_histogram histogram;
+    const unsigned steps[] = {1, 7, 8, 9, 63, 64, 65, 1000, SPEX_HISTOGRAM_BUCKETS - 1};
+    (void)state;
+    assert_int_equal(spex_histogram_next(&histogram, 0), SPEX_HISTOGRAM_BUCKETS);
+    for (size_t s = 0; s < sizeof(steps) / sizeof(steps[0]); s++) {
+        histogram = (struct spex_histogram){.total = 0};
+        for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b += steps[s])
+            histogram.weights[b] = UINT64_MAX;
+        unsigned found = 0;
+        for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b += steps[s], found++) {
+            found = spex_histogram_next(&histogram, found);
+            assert_int_equal(found, b);
+        }
+        assert_int_equal(spex_histogram_next(&histogram, found), SPEX_HISTOGRAM_BUCKETS);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_bucket_is_passed_over),
         cmocka_unit_test(quantiles_are_close),
         cmocka_unit_test(a_single_value_is_every_quantile),
         cmocka_unit_test(an_empty_histogram_is_zero),

@@ -56,16 +56,6 @@ static bool entry_is_same(const struct entry *one, const struct entry *other) {
     return order_by_place(one, other) == 0 && one->site->detail == other->site->detail;
 }
 
-/* The figures of the probe of a site; NULL when it was never on. */
-static const struct spex_profile_row *site_row(const struct spex_profile *profile,
-                                               const struct spex_profile_site *site) {
-    for (size_t r = 0; r < profile->row_count; r++)
-        if (profile->rows[r].probe.probe_id == site->probe_id &&
-            profile->rows[r].probe.probe_type == site->probe_type)
-            return &profile->rows[r];
-    return NULL;
-}
-
 /* The costs of a PERFCNTR depend on its counter. */
 static const struct spex_profile_type *site_type(const struct spex_profile *profile,
                                                  const struct spex_profile_site *site) {
@@ -85,11 +75,12 @@ static struct entry *make_entries(const struct spex_profile *profile, size_t *co
     for (size_t s = 0; entries && s < profile->site_count; s++) {
         const struct spex_profile_site *site = &profile->sites[s];
         if (site->loaded)
-            entries[all++] = (struct entry){.site = site,
-                                            .row = site_row(profile, site),
-                                            .type = site_type(profile, site),
-                                            .copies = 1,
-                                            .on = site->period != 0};
+            entries[all++] = (struct entry){
+                .site = site,
+                .row = spex_profile_row_of(profile, site->probe_id, site->probe_type),
+                .type = site_type(profile, site),
+                .copies = 1,
+                .on = site->period != 0};
     }
     if (entries)
         qsort(entries, all, sizeof(*entries), order_by_place);

@@ -162,9 +162,7 @@ static const struct spex_profile_probe *same_row(const struct spex_profile *prof
                                                  const struct spex_profile_row *row) {
     static const struct spex_profile_probe none;
     const struct spex_profile_row *found =
-        profile->row_count
-            ? bsearch(row, profile->rows, profile->row_count, sizeof(*row), spex_profile_row_order)
-            : NULL;
+        spex_profile_row_of(profile, row->probe.probe_id, row->probe.probe_type);
     return found ? &found->probe : &none;
 }
 

@@ -202,9 +202,7 @@ static void variances_add(struct spex_profile *profile, const struct spex_profil
     for (size_t r = 0; r < profile->row_count; r++) {
         const struct spex_profile_row *row = &profile->rows[r];
         const struct spex_profile_row *before =
-            begin->row_count
-                ? bsearch(row, begin->rows, begin->row_count, sizeof(*row), spex_profile_row_order)
-                : NULL;
+            spex_profile_row_of(begin, row->probe.probe_id, row->probe.probe_type);
         profile->rows[r].probe.count_variance +=
             of_end[r] + (before ? of_begin[before - begin->rows] : 0);
     }
