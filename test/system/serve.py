@@ -189,6 +189,61 @@ class Api(Server):
         while self.next_event(stream, "programs")["programs"][0]["processes"]:
             continue
 
+    def query_of(self, figures):
+        """How often the probe was executed, of these figures."""
+        return sum(probe["count"] for probe in figures["probes"] if probe["name"] == "query")
+
+    def test_intervals_are_whole_whoever_else_asks(self):
+        """What others have asked for between two events is in the next one, too."""
+        self.serve_and_wait()
+        path = "/api/probes?process=%d" % self.process.pid
+        stream = self.events("?process=%d" % self.process.pid)
+        self.next_event(stream, "interval")
+        self.set(self.process.pid, "query")
+        while self.query_of(self.json(path)["figures"]) < 5000:
+            self.assertEqual(self.ask("/metrics")[0].status, 200)
+        self.set(self.process.pid, "off")
+        told = [self.query_of(self.next_event(stream, "interval")["figures"])]
+        while told[-1] or not any(told):
+            told.append(self.query_of(self.next_event(stream, "interval")["figures"]))
+        self.assertEqual(sum(told), self.query_of(self.json(path)["figures"]))
+
+    def test_a_process_that_is_silent_tells_no_interval_twice(self):
+        self.set(self.process.pid, "query")
+        self.serve_and_wait()
+        stream = self.events("?process=%d" % self.process.pid)
+        before = self.next_event(stream, "interval")
+        self.process.send_signal(signal.SIGSTOP)
+        self.addCleanup(self.process.send_signal, signal.SIGCONT)
+        while self.next_event(stream, "programs")["programs"][0]["processes"][0]["answers"]:
+            continue
+        lines = [stream.readline() for _ in range(6)]
+        self.assertEqual(lines[::3], [b"event: programs\n"] * 2)
+        self.process.send_signal(signal.SIGCONT)
+        after = self.next_event(stream, "interval")
+        self.assertGreater(after["figures"]["seconds"], before["figures"]["seconds"] / 2)
+
+    def test_intervals_have_leases(self):
+        self.serve_and_wait()
+        stream = self.events("?process=%d" % self.process.pid)
+        self.next_event(stream, "interval")
+        self.assertEqual(self.post({"process": self.process.pid, "probes": "query", "for": 600})[0].status, 200)
+        self.set(self.process.pid, "+state")
+        while len(probes := self.next_event(stream, "interval")["figures"]["probes"]) < 2:
+            continue
+        leases = {probe["name"]: probe.get("lease_seconds") for probe in probes}
+        self.assertTrue(0 < leases["query"] <= 600, leases)
+        self.assertIsNone(leases["state"])
+
+    def test_probes_right_after_switching(self):
+        """The server has asked the program a moment ago: what it knows is of before."""
+        self.serve_and_wait()
+        path = "/api/probes?process=%d" % self.process.pid
+        for probes, on in [("query,state", 2), ("off", 0)] * 5:
+            self.json("/api/programs")
+            self.assertEqual(self.post({"process": self.process.pid, "probes": probes})[0].status, 200)
+            self.assertEqual(sum(site["on"] for site in self.json(path)["sites"]["sites"]), on)
+
     def test_few_clients_get_events(self):
         streams = [self.events() for _ in range(8)]
         for stream in streams:
@@ -278,7 +333,9 @@ class Refused(Server):
                      b"POST /metrics HTTP/1.1\r\n" + host + b"Content-Length: -1\r\n\r\n",
                      b"POST /metrics HTTP/1.1\r\n" + host + b"Content-Length: 99999999999999999999\r\n\r\n",
                      b"POST /metrics HTTP/1.1\r\n" + host + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
-                     b"GET /metrics HTTP/1.1\r\nHost: localhost\x1b[31m\r\n\r\n", b"\xff" * 5000]:
+                     b"GET /metrics HTTP/1.1\r\nHost: localhost\x1b[31m\r\n\r\n", b"\xff" * 5000,
+                     b"GET /metrics HTTP/1.1\r\n" + host + b" evil.example\r\n\r\n",
+                     b"GET /metrics HTTP/1.1\r\nHost: 127.1\r\n\r\n", b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1.nip.io\r\n\r\n"]:
             with self.subTest(data=data[:60]):
                 with socket.create_connection(("127.0.0.1", self.port)) as client:
                     answer = b""

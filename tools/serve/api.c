@@ -16,11 +16,11 @@
 
 static json_t *process_json(const struct spex_program_process *process) {
     const struct spex_sums *sums = &process->sums;
-    return json_pack("{s:I, s:b, s:f, s:I, s:I, s:f, s:f}", "pid",
+    return json_pack("{s:I, s:b, s:f, s:f, s:I, s:I, s:f, s:f}", "pid",
                      (json_int_t)process->caller.process, "answers", !process->silent, "seconds",
-                     process->seconds, "sites", (json_int_t)sums->sites, "sites_on",
-                     (json_int_t)sums->sites_on, "budget", sums->budget, "overhead_seconds",
-                     sums->totals[SPEX_SUMS_BUDGET_SPENT]);
+                     process->seconds, "cpu_seconds", sums->totals[SPEX_SUMS_CPU], "sites",
+                     (json_int_t)sums->sites, "sites_on", (json_int_t)sums->sites_on, "budget",
+                     sums->budget, "overhead_seconds", sums->totals[SPEX_SUMS_BUDGET_SPENT]);
 }
 
 static json_t *program_json(const struct spex_programs *programs,
@@ -54,17 +54,19 @@ enum { BUCKETS_PER_DECADE = 10, BUCKET_BOUNDS = 10 * BUCKETS_PER_DECADE + 1 };
 
 #define FIRST_BOUND 1e-8
 
+static void bounds_make(double *bounds, double ticks_per_second) {
+    for (size_t b = 0; b < BUCKET_BOUNDS; b++)
+        bounds[b] = FIRST_BOUND * pow(10, (double)b / BUCKETS_PER_DECADE) * ticks_per_second;
+}
+
 /* NULL also where no time is known. */
 static json_t *histogram_json(const struct spex_profile *profile,
-                              const struct spex_profile_row *row) {
-    double bounds[BUCKET_BOUNDS], counts[BUCKET_BOUNDS + 1];
+                              const struct spex_profile_row *row, const double *bounds) {
+    double counts[BUCKET_BOUNDS + 1];
     size_t first = 0, end = BUCKET_BOUNDS + 1;
     if (!spex_probe_type_ticks(row->probe.probe_type) || !row->probe.series ||
         profile->process.ticks_per_second <= 0)
         return NULL;
-    for (size_t b = 0; b < BUCKET_BOUNDS; b++)
-        bounds[b] = FIRST_BOUND * pow(10, (double)b / BUCKETS_PER_DECADE) *
-                    profile->process.ticks_per_second;
     spex_figures_divide(profile, row, 0, bounds, BUCKET_BOUNDS, counts);
     while (first < end && counts[first] <= 0)
         first++;
@@ -78,13 +80,32 @@ static json_t *histogram_json(const struct spex_profile *profile,
                             json_pack("{s:I, s:o}", "first", (json_int_t)first, "counts", list));
 }
 
+/* Adds to probes with leases, of a report with the same rows, how long the last of them lasts. */
+static int add_leases(json_t *probes, const struct spex_profile *latest) {
+    int err = 0;
+    for (size_t s = 0; !err && s < latest->site_count; s++) {
+        const struct spex_profile_site *site = &latest->sites[s];
+        const struct spex_profile_row *row =
+            site->lease_ms ? spex_profile_row_of(latest, site->probe_id, site->probe_type) : NULL;
+        if (!row)
+            continue;
+        json_t *probe = json_array_get(probes, (size_t)(row - latest->rows));
+        double known = json_real_value(json_object_get(probe, "lease_seconds"));
+        err = json_object_set_new(probe, "lease_seconds",
+                                  json_real(fmax(known, site->lease_ms / 1e3)));
+    }
+    return err;
+}
+
 /* Adds to each probe of an interval what is of that time alone, and how it is now. */
 static int add_present(json_t *figures, const struct spex_profile *profile) {
     json_t *probes = json_object_get(figures, "probes");
+    double bounds[BUCKET_BOUNDS];
     int err = !probes;
+    bounds_make(bounds, profile->process.ticks_per_second);
     for (size_t r = 0; !err && r < profile->row_count; r++) {
         const struct spex_profile_row *row = &profile->rows[r];
-        json_t *histogram = histogram_json(profile, row);
+        json_t *histogram = histogram_json(profile, row, bounds);
         json_t *more = json_pack("{s:I, s:s, s:f, s:o}", "sites_on",
                                  (json_int_t)row->probe.sites_on, "why", row->probe.why,
                                  "overhead_seconds", spex_profile_row_cost(profile, &row->probe),
@@ -111,14 +132,15 @@ static json_t *figures_json(const struct spex_program_process *process,
 json_t *spex_api_interval_json(const struct spex_program_process *process) {
     struct spex_profile difference, none = {.types = NULL};
     const struct spex_profile *before = &process->before;
-    if (!process->latest.types || !before->types)
+    if (!process->latest.types || !before->types || process->told)
         return NULL;
     if (process->latest.process.seconds < before->process.seconds)
         before = &none;
     if (spex_profile_since(&process->latest, before, &difference) != 0)
         return NULL;
-    json_t *json = figures_json(process, &difference);
-    int err = !json || add_present(json_object_get(json, "figures"), &difference);
+    json_t *json = figures_json(process, &difference), *told = json_object_get(json, "figures");
+    int err = !json || add_present(told, &difference) ||
+              add_leases(json_object_get(told, "probes"), &process->latest);
     spex_profile_free(&difference);
     return spex_json_unless(err, json);
 }

@@ -58,6 +58,8 @@ static int begin(struct spex_request *request, pid_t process) {
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_more, client, end);
     if (!response)
         return -ENOMEM;
+    if (!spex_events_watch(&server->events, process))
+        spex_programs_begin(&server->programs, process);
     *client = (struct spex_events_client){
         .connection = request->connection, .server = server, .process = process};
     spex_http_send(request, MHD_HTTP_OK, "text/event-stream; charset=utf-8", response);
@@ -83,13 +85,13 @@ bool spex_events_watch(const struct spex_events *events, pid_t process) {
     return false;
 }
 
-/* An event with a name and JSON, which it releases. Empty where memory is short. */
+/* An event with a name and JSON, which it releases. Empty where memory is short. As one text, JSON
+ * is written in a fraction of the time that its parts take through a stream. */
 static void write_event(FILE *out, const char *name, json_t *json) {
-    if (!json)
-        return;
-    fprintf(out, "event: %s\ndata: ", name);
-    json_dumpf(json, out, SPEX_HTTP_JSON);
-    fputs("\n\n", out);
+    char *text = json ? json_dumps(json, SPEX_HTTP_JSON) : NULL;
+    if (text)
+        fprintf(out, "event: %s\ndata: %s\n\n", name, text);
+    free(text);
     json_decref(json);
 }
 
@@ -121,6 +123,7 @@ static void hand_out(struct spex_server *server) {
         spex_http_note_answer(client->connection);
         MHD_resume_connection(client->connection);
     }
+    spex_programs_told(&server->programs);
 }
 
 bool spex_events_anybody(const struct spex_events *events) {

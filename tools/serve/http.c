@@ -221,7 +221,7 @@ static bool needs_round(struct spex_request *request) {
     if (request->route->needs == SPEX_ROUTE_REPORT && request->rounds && !lacks)
         return false;
     if (lacks)
-        programs->over_ns = 0;
+        spex_programs_expire(programs);
     return request->rounds++ < most && spex_programs_ask(programs, now_ns());
 }
 

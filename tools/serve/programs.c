@@ -5,6 +5,7 @@
 #include "tools/serve/programs.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +22,10 @@
 #define ALL_NS    (30 * 1000 * MS)
 #define ALL_SHARE 300
 enum { TRIES = 3 };
+
+/* Processes that are tried before clients have their turn again: each costs some fifty system
+ * calls. */
+enum { STEP = 128 };
 
 /* A round waits so long for answers. Figures are new for a while, so that many who ask at once cost
  * programs no more than one. */
@@ -139,31 +144,53 @@ static void process_follow(struct spex_programs *programs, pid_t pid, uint64_t n
 static enum spex_process_look is_to_be_tried(void *user, pid_t process) {
     struct spex_programs *programs = user;
     uint8_t *tries = &programs->tries[(unsigned)process % SPEX_PROGRAMS_TRIES];
-    if (*tries == TRIES || spex_programs_find(programs, process))
+    if (process <= programs->look_from || !programs->look_left || *tries == TRIES ||
+        spex_programs_find(programs, process))
         return SPEX_PROCESS_LEAVE;
     ++*tries;
+    programs->look_left--;
+    programs->look_at = process;
     return spex_wanted_has(programs->wanted, process) ? SPEX_PROCESS_TRY : SPEX_PROCESS_LEAVE;
+}
+
+/* The first pass is one step, so that the first answer has all programs. */
+static void pass_begin(struct spex_programs *programs, uint64_t now_ns) {
+    programs->look_left = programs->all_ns ? STEP : UINT_MAX;
+    if (programs->look_from)
+        return;
+    programs->look_all = now_ns >= programs->all_ns;
+    if (programs->look_all)
+        memset(programs->tries, 0, sizeof(programs->tries));
+    programs_forget(programs, now_ns);
+    programs->processes_left_out = 0;
+    programs->look_cpu_ns = 0;
+}
+
+/* Where there was more to try, the next step is due at once. /proc has processes in the order of
+ * their numbers. */
+static void step_end(struct spex_programs *programs, uint64_t now_ns) {
+    programs->look_from = programs->look_left ? 0 : programs->look_at;
+    if (programs->look_from)
+        return;
+    uint64_t pause_ns = programs->look_cpu_ns * ALL_SHARE;
+    programs->look_ns = now_ns + LOOK_NS;
+    if (programs->look_all)
+        programs->all_ns = now_ns + (pause_ns > ALL_NS ? pause_ns : ALL_NS);
 }
 
 void spex_programs_look(struct spex_programs *programs, uint64_t now_ns) {
     pid_t *found;
     if (!programs->wanted || now_ns < programs->look_ns)
         return;
-    bool all = now_ns >= programs->all_ns;
-    if (all)
-        memset(programs->tries, 0, sizeof(programs->tries));
-    programs_forget(programs, now_ns);
-    programs->processes_left_out = 0;
+    pass_begin(programs, now_ns);
     uint64_t cpu_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     long count = spex_processes_list_where(is_to_be_tried, programs, &found);
     for (long p = 0; p < count; p++)
         process_follow(programs, found[p], now_ns);
     if (count >= 0)
         free(found);
-    cpu_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-    programs->look_ns = now_ns + LOOK_NS;
-    if (all)
-        programs->all_ns = now_ns + (cpu_ns * ALL_SHARE > ALL_NS ? cpu_ns * ALL_SHARE : ALL_NS);
+    programs->look_cpu_ns += spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+    step_end(programs, now_ns);
 }
 
 /* Whether the round waits for the process. */
@@ -233,22 +260,44 @@ static void process_join(struct spex_programs *programs, struct spex_program_pro
         process->program->processes++;
 }
 
-/* Keeps the report in the place of the last one, which becomes the one before, where somebody
- * watches. */
+void spex_programs_expire(struct spex_programs *programs) {
+    programs->over_ns = 0;
+}
+
+void spex_programs_told(struct spex_programs *programs) {
+    for (size_t p = 0; p < programs->process_count; p++)
+        programs->processes[p]->told = programs->processes[p]->latest.types != NULL;
+}
+
+static void process_forget(struct spex_program_process *process) {
+    spex_profile_free(&process->before);
+    spex_profile_free(&process->latest);
+    process->told = false;
+}
+
+void spex_programs_begin(struct spex_programs *programs, pid_t process) {
+    struct spex_program_process *found = spex_programs_find(programs, process);
+    if (found)
+        process_forget(found);
+}
+
+/* Keeps the report in the place of the last one where somebody watches. That one becomes the one
+ * before if an event was made of it: between two events others may have asked, too. */
 static void process_keep(const struct spex_programs *programs,
                          struct spex_program_process *process) {
     struct spex_profile_reader *reader = &process->caller.reader;
     bool watched =
         programs->is_watched && programs->is_watched(programs->user, process->caller.process);
-    spex_profile_free(&process->before);
-    process->before = process->latest;
+    struct spex_profile *over = process->told ? &process->before : &process->latest;
+    spex_profile_free(over);
+    if (process->told)
+        process->before = process->latest;
+    process->told = false;
     process->latest = reader->profile;
     reader->profile = (struct spex_profile){.types = NULL};
     reader->complete = false;
-    if (watched)
-        return;
-    spex_profile_free(&process->before);
-    spex_profile_free(&process->latest);
+    if (!watched)
+        process_forget(process);
 }
 
 /* Takes a report. Where the collection has begun anew, counters go on from what there was. */

@@ -24,8 +24,10 @@ struct spex_program_process {
     /* By the name that it gives itself; NULL: it has not answered yet. */
     struct spex_program *program;
     struct spex_sums sums;
-    /* The last two reports; empty where nobody watches. */
+    /* The last report, and the one of the last event; empty where nobody watches. */
     struct spex_profile latest, before;
+    /* An event was made of the last report. */
+    bool told;
     /* Of the last report: seconds since the collection began. */
     double seconds;
     /* When it was asked; 0: it has answered. */
@@ -54,14 +56,21 @@ struct spex_programs {
     struct spex_program *programs[SPEX_PROGRAMS_NAMES];
     size_t program_count;
     size_t processes_left_out;
-    /* When new processes are looked for again, and when all are. */
+    /* When new processes are looked for again, and when all are. A pass over them is made in steps,
+     * of which one has ended at look_from; 0: none is under way. */
     uint64_t look_ns, all_ns;
+    pid_t look_from;
+    /* Processes that this step may still try, and the last one that it has tried. */
+    unsigned look_left;
+    pid_t look_at;
+    /* The pass is over all, and has taken so much CPU time. */
+    bool look_all;
+    uint64_t look_cpu_ns;
     /* How often processes were tried lately, by the last digits of their numbers. */
     uint8_t tries[SPEX_PROGRAMS_TRIES];
     /* A round is under way until then; 0: none is. When the last one was over. */
     uint64_t round_ns, over_ns;
-    /* Whether the last two reports of a process are kept, for who wants more than sums. NULL: of none
-     * are they. */
+    /* Whether reports of a process are kept, for who wants more than sums. NULL: of none are they. */
     bool (*is_watched)(void *user, pid_t process);
     void *user;
 };
@@ -74,6 +83,15 @@ void spex_programs_look(struct spex_programs *programs, uint64_t now_ns);
 /* Begins a round, unless one is under way. Figures that are younger than 50 ms are no reason for
  * one. Returns whether a round is under way. */
 bool spex_programs_ask(struct spex_programs *programs, uint64_t now_ns);
+
+/* What processes have told before is old, however short ago that was: something was changed. */
+void spex_programs_expire(struct spex_programs *programs);
+
+/* Events were made of the last reports: the next ones are of the time since then. */
+void spex_programs_told(struct spex_programs *programs);
+
+/* Forgets the reports of a process, of which nobody has had events. */
+void spex_programs_begin(struct spex_programs *programs, pid_t process);
 
 /* Sets descriptors to poll, one for each process. Returns when spex_programs_take is to be called
  * at the latest; UINT64_MAX: only where a descriptor is readable. */

@@ -185,6 +185,7 @@ static unsigned status_of(const struct spex_switch *by) {
 
 static enum MHD_Result answer(struct spex_request *request) {
     const struct spex_switch *by = &request->server->by;
+    spex_programs_expire(&request->server->programs);
     json_t *list = json_array();
     int err = !list;
     for (size_t t = 0; !err && t < by->count; t++)

@@ -59,7 +59,7 @@ function draw(made, write, scale, series) {
     legend: { show: series.length > 2, data: series.filter(one => one.type === "line").map(one => one.name),
       textStyle: text, top: 0, itemWidth: 32 },
     xAxis: { ...axis, type: "time", min: newest - 120 * second, max: newest, splitLine: { show: false },
-      axisLabel: { ...text, formatter: clock, hideOverlap: true } },
+      axisLabel: { ...text, formatter: clock, hideOverlap: true, alignMinLabel: "left", alignMaxLabel: "right" } },
     yAxis: { ...axis, ...scale, axisLabel: { ...text, formatter: write } },
     series });
 }

@@ -28,6 +28,14 @@ export function tile(name, value, note) {
   return made;
 }
 
+// A tile of several parts, none of which is broken where there is room for it.
+export function listTile(name, parts, note) {
+  const made = tile(name, "", note);
+  made.classList.add("list");
+  made.querySelector("dd").append(...parts.flatMap(part => [element("span", part), " "]));
+  return made;
+}
+
 // A row whose first cell is its heading. A cell is a text, a [figure, interval], or an element; kinds are their classes, or one
 // for all.
 export function row(heading, cells, kinds) {

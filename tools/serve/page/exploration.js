@@ -3,13 +3,13 @@
 
 import { chart, common, style } from "./charts.js";
 import { number, percent, range, seconds } from "./data.js";
-import { byId, fillSelect, fillTable, row, say, tile } from "./elements.js";
+import { byId, fillSelect, fillTable, listTile, row, say, tile } from "./elements.js";
 
-let report = null, redraws = null;
+let report = null, redraws = null, panelChosen = false;
 
 const colors = () => style("--heat").split(",").map(color => color.trim());
-const configured = config => Object.entries(config).filter(([, value]) => value !== null)
-  .map(([name, value]) => `${name}=${value}`).join(" ");
+const settings = config => Object.entries(config).filter(([, value]) => value !== null).map(([name, value]) => `${name}=${value}`);
+const configured = config => settings(config).join(" ");
 
 // A value of the first objective.
 function objective(value) {
@@ -108,7 +108,7 @@ function sayBest() {
   const others = ties.length > 1 ? `${ties.length} are as good as far as the trials can tell` : "";
   byId("best").replaceChildren(
     tile(`Best ${metric} of ${probe}`, objective(best.estimate), [range(...best.interval, objective), goal].filter(Boolean).join("; ")),
-    tile("Configuration", configured(best.config), [others, kept ? "" : "no configuration keeps all limits"].filter(Boolean).join("; ")),
+    listTile("Configuration", settings(best.config), [others, kept ? "" : "no configuration keeps all limits"].filter(Boolean).join("; ")),
     tile("Trials", number(report.trials_finished), `${seconds(report.seconds)} measured`),
     tile("Chance to be the best", percent(best.chance), `${best.trials} of its trials`));
 }
@@ -122,6 +122,12 @@ export function redraw() {
   for (const one of report?.best && redraws ? redraws : []) one();
 }
 
+// Until another one is chosen, the panel is that of the best.
+function showBestPanel() {
+  const at = report.heat_map?.panels.findIndex(({ best }) => best !== null) ?? -1;
+  if (!panelChosen && at >= 0) byId("panel").value = String(at);
+}
+
 export function show(told) {
   report = told;
   say(byId("space"), report.space);
@@ -132,10 +138,11 @@ export function show(told) {
   byId("map-figure").hidden = !report.heat_map;
   byId("effects-figure").hidden = !shares().length;
   fillSelect("panel", (report.heat_map?.panels ?? []).map(({ title }) => title));
+  showBestPanel();
   byId("panel-label").hidden = !(report.heat_map?.panels.length > 1);
   fillTables();
   redraws ??= makeCharts();
   redraw();
 }
 
-byId("panel").addEventListener("change", () => { fillTables(); redraw(); });
+byId("panel").addEventListener("change", () => { panelChosen = true; fillTables(); redraw(); });

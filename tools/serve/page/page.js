@@ -4,15 +4,15 @@
 
 import * as data from "./data.js";
 import * as charts from "./charts.js";
-import { byId, element, say, tile, withInterval } from "./elements.js";
+import { byId, element, listTile, say, tile, withInterval } from "./elements.js";
 import * as beside from "./beside.js";
 
 const { amount, number, percent, range, seconds } = data;
-const keptPoints = 120, tableRows = 30, retryMost = 5000, refreshAfter = 5000;
+const keptPoints = 120, tableRows = 30, retryMost = 5000, refreshLeast = 5000, refreshMost = 60000;
 
 // Of the process that is followed: its probes by key, and what was told last.
 const shown = { process: 0, program: "", programs: [], probes: new Map(), providers: new Set(), ordered: false,
-  charted: "", lost: 0, known: 0, sitesOn: -1, canChange: false, interval: null };
+  charted: "", lost: 0, known: 0, sites: -1, sitesOn: -1, canChange: false, interval: null };
 let stop = new AbortController();
 
 function sayState(text, live = false) {
@@ -42,7 +42,7 @@ const sight = new IntersectionObserver(entries => {
 function probeOf(about) {
   const key = keyOf(about);
   if (!shown.probes.has(key)) {
-    shown.probes.set(key, { key, about, points: [], figures: null, lease: 0, on: false, period: 0, sampling: null,
+    shown.probes.set(key, { key, about, points: [], figures: null, leaseEnd: 0, on: false, period: 0, sampling: null,
       row: makeRow(key) });
     shown.providers.add(about.provider);
     shown.ordered = false;
@@ -58,21 +58,23 @@ function stateOf(probe) {
 }
 
 function whyOf(probe) {
-  const left = probe.lease - (Date.now() - shown.known) / 1000;
-  const lease = probe.lease > 0 && left > 0 ? `leased for ${Math.ceil(left)} s` : "";
+  const left = (probe.leaseEnd - Date.now()) / 1000;
+  const lease = left > 0 ? `leased for ${Math.ceil(left)} s` : "";
   return [probe.figures?.why, lease].filter(Boolean).join("; ") || (probe.on ? "as selected" : "");
 }
 
+const leaseEndOf = ({ lease_seconds: left }, time) => (left ? time + 1000 * left : 0);
+
 // Several places of a probe are one row: it is on where one of them is.
 function takeSites(told) {
-  for (const probe of shown.probes.values()) Object.assign(probe, { on: false, period: 0, lease: 0 });
+  const time = Date.now();
+  for (const probe of shown.probes.values()) Object.assign(probe, { on: false, period: 0, leaseEnd: 0 });
   for (const site of told.sites.sites) {
     const probe = probeOf(site);
-    probe.lease = Math.max(probe.lease, site.lease_seconds ?? 0);
+    probe.leaseEnd = Math.max(probe.leaseEnd, leaseEndOf(site, time));
     if (!site.on || (probe.on && probe.period <= site.period)) continue;
     Object.assign(probe, { on: true, period: site.period, sampling: site.sampling });
   }
-  shown.known = Date.now();
 }
 
 async function refreshSites(process = shown.process) {
@@ -109,11 +111,21 @@ function takeInterval(interval) {
   shown.lost += interval.figures.records.lost;
   for (const figures of length > 0 ? interval.figures.probes : []) {
     const probe = probeOf(figures);
-    Object.assign(probe, { figures, on: figures.sites_on > 0, period: figures.period, sampling: figures.sampling });
+    Object.assign(probe, { figures, on: figures.sites_on > 0, period: figures.period, sampling: figures.sampling,
+      leaseEnd: leaseEndOf(figures, time) });
     probe.points.push(pointOf(figures, length, time));
     while (probe.points[0].time < time - keptPoints * 1000 || probe.points.length > keptPoints) probe.points.shift();
   }
   render();
+}
+
+// Intervals have all of the probes that are or were on. Others are asked for when there may be new ones.
+function lookForSites({ sites, sites_on: sitesOn }) {
+  const since = Date.now() - shown.known;
+  const due = sites !== shown.sites || (sitesOn !== shown.sitesOn && since > refreshLeast) || since > refreshMost;
+  if (!due) return;
+  Object.assign(shown, { sites, sitesOn });
+  refreshSites();
 }
 
 function takePrograms(told) {
@@ -125,8 +137,7 @@ function takePrograms(told) {
   listProcesses();
   const process = shown.programs.flatMap(program => program.processes).find(({ pid }) => pid === shown.process);
   if (!process) return followAnother();
-  if (process.sites_on !== shown.sitesOn || Date.now() - shown.known > refreshAfter) refreshSites();
-  shown.sitesOn = process.sites_on;
+  lookForSites(process);
   sayState(process.answers ? "Live" : "The process does not answer", process.answers);
 }
 
@@ -135,11 +146,14 @@ function showNoProgram() {
   sayState("Live", true);
 }
 
+// The busiest one first, or else the newest: the first one of many is often a parent that does nothing.
+const byWork = (one, other) => other.cpu_seconds - one.cpu_seconds || other.pid - one.pid;
+
 // A worker that was replaced is followed by another one of its program.
 function followAnother() {
   const program = shown.programs.find(({ name }) => name === shown.program) ?? shown.programs[0];
   byId("token-form").hidden = true;
-  if (program) return choose(program.processes[0].pid);
+  if (program) return choose([...program.processes].sort(byWork)[0].pid);
   sayState(shown.process ? "The process has ended; waiting for another one" : "Waiting for a program", false);
 }
 
@@ -150,7 +164,7 @@ function renderTiles({ figures, budget, budget_seconds, budget_spent, selection,
   const { records } = figures, length = figures.seconds || 1;
   byId("tiles").replaceChildren(
     tile("Probes on", `${on} of ${probes.length}`, selection ? `selected: ${selection}` : "nothing is selected"),
-    ...(leased ? [tile("Leased", leased, `for ${seconds(Math.ceil(lease_seconds))}`)] : []),
+    ...(leased ? [listTile("Leased", leased.split(/(?<=,)/), `for ${seconds(Math.ceil(lease_seconds))}`)] : []),
     tile("Records", `${number(records.produced / length)}/s`, `${number(records.consumed / length)}/s in the figures`),
     tile("Lost records", number(records.lost), `${number(shown.lost)} since this page follows the process`),
     tile("Overhead", percent(figures.overhead_seconds / figures.program_seconds), "believed, of the program's CPU time"),
@@ -326,7 +340,7 @@ function askForToken() {
 
 function choose(process) {
   shown.program = shown.programs.find(program => program.processes.some(({ pid }) => pid === process))?.name ?? shown.program;
-  Object.assign(shown, { process, probes: new Map(), providers: new Set(), interval: null, lost: 0, sitesOn: -1, charted: "" });
+  Object.assign(shown, { process, probes: new Map(), providers: new Set(), interval: null, lost: 0, sites: -1, charted: "" });
   byId("process").value = String(process);
   sight.disconnect();
   byId("table").tBodies[0].replaceChildren();
