@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Measures `spex serve`: how long a scrape of many programs takes, and how much CPU time it takes of a processor to
-tell a client of a program's probes once a second. Where chromium, chromium-driver and python3-selenium are installed also
-what the page takes of a processor in the browser, and how long after a report it shows what has changed.
+tell a client of a program's probes once a second; and what the program takes while nobody looks, `spex top` does, and
+the page does. Where chromium, chromium-driver and python3-selenium are installed also what the page takes of a processor
+in the browser, and how long after a report it shows what has changed.
 
 usage: serve.py [--json] [--programs N] [--scrapes N] [--seconds N] BUILD
 """
@@ -27,6 +28,7 @@ except ImportError:
 PROBES, THREADS = 200, 8
 SCRAPE_LIMIT, CPU_LIMIT, BROWSER_LIMIT, SHOWN_LIMIT = 0.1, 0.02, 0.05, 0.3
 CHANGES = 20
+ROUNDS = 6
 # Heights of the window: of a laptop, where most charts are below, and of one that shows all.
 LAPTOP, TALL = 800, 1800
 
@@ -38,6 +40,24 @@ new MutationObserver(() => changes.push([Date.now() / 1000, cell.textContent]))
   .observe(cell, { childList: true, characterData: true, subtree: true });
 return document.querySelector("#table tbody tr th").textContent;
 """
+
+
+def lacking():
+    """What is missing for a browser; None: nothing."""
+    if not webdriver:
+        return "python3-selenium (for %s)" % sys.executable
+    return next((package for package, command in (("chromium", "chromium"), ("chromium-driver", "chromedriver"))
+                 if not shutil.which(command)), None)
+
+
+def open_browser():
+    """The browser, and the process of its driver, which has started it."""
+    options = webdriver.ChromeOptions()
+    for argument in ["headless=new", "disable-gpu", "disable-dev-shm-usage", *(["no-sandbox"] if os.geteuid() == 0 else [])]:
+        options.add_argument("--" + argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    service = Service(shutil.which("chromedriver"))
+    return webdriver.Chrome(service=service, options=options), service.process
 
 
 class Bench:
@@ -115,6 +135,60 @@ class Bench:
         return {"probes": PROBES, "threads": THREADS, "seconds": seconds, "events": self.options.seconds,
                 "bytes_per_event": size / self.options.seconds, "cpu_share": cpu / seconds, "limit_share": CPU_LIMIT}
 
+    def threads_cpu(self, process):
+        """To the nanosecond."""
+        folder, nanoseconds = "/proc/%d/task" % process.pid, 0
+        for thread in os.listdir(folder):
+            with open(os.path.join(folder, thread, "schedstat"), encoding="utf-8") as file:
+                nanoseconds += int(file.read().split()[0])
+        return nanoseconds / 1e9
+
+    def observed(self):
+        """What a program takes of a CPU, by who looks at it, in rounds of all ways in turn."""
+        program, _ = self.start([self.many, str(THREADS), "10"], "*")
+        _, connection = self.serve([program])
+
+        def nobody():
+            return (lambda: None), (lambda: None)
+
+        def top():
+            process = subprocess.Popen([self.spex, "top", "-b", str(program.pid)], env=self.environment, stdout=subprocess.PIPE)
+
+            def end():
+                process.terminate()
+                process.communicate()
+
+            def table():
+                while not process.stdout.readline().startswith(b"probe"):
+                    continue
+            return table, end
+
+        def page():
+            connection.request("GET", "/api/events?process=%d" % program.pid)
+            stream = connection.getresponse()
+
+            def interval():
+                while stream.readline() != b"event: interval\n":
+                    continue
+            return interval, connection.close
+
+        shares = {way: [] for way in (nobody, top, page)}
+        for _ in range(ROUNDS):
+            for way, found in shares.items():
+                report, end = way()
+                report()
+                begin, cpu = time.monotonic(), self.threads_cpu(program)
+                while time.monotonic() < begin + self.options.seconds / 4:
+                    report()
+                    if way is nobody:
+                        time.sleep(1)
+                found.append((self.threads_cpu(program) - cpu) / (time.monotonic() - begin))
+                end()
+        self.end()
+        ratios = [one / other for one, other in zip(shares[page], shares[top])]
+        return {"probes": PROBES, "threads": THREADS, "rounds": ROUNDS,
+                **{"cpu_share_" + way.__name__: statistics.median(found) for way, found in shares.items()},
+                "ratio": statistics.median(ratios), "ratio_least": min(ratios), "ratio_most": max(ratios)}
 
     def tree_cpu(self, root):
         """Of this process and all below it."""
@@ -161,20 +235,16 @@ class Bench:
         return [one / seconds for one in cpu]
 
     def page(self):
-        if not webdriver or not shutil.which("chromium") or not shutil.which("chromedriver"):
+        if lacking():
             return None
         program, _ = self.start([self.many, str(THREADS), "10"], "*")
         server, connection = self.serve([program])
-        options = webdriver.ChromeOptions()
-        for argument in ["headless=new", "disable-gpu", "disable-dev-shm-usage", *(["no-sandbox"] if os.geteuid() == 0 else [])]:
-            options.add_argument("--" + argument)
-        service = Service(shutil.which("chromedriver"))
-        browser = webdriver.Chrome(service=service, options=options)
+        browser, driver = open_browser()
         try:
             browser.get("http://127.0.0.1:%d/" % connection.port)
             while browser.execute_script("return document.querySelectorAll('#table tbody tr').length") < PROBES:
                 time.sleep(0.1)
-            shares = [self.share(browser, height, service.process.pid, server.pid) for height in (LAPTOP, TALL)]
+            shares = [self.share(browser, height, driver.pid, server.pid) for height in (LAPTOP, TALL)]
             connection.close()  # it was idle
             connection.request("GET", "/api/events?process=%d" % program.pid)
             times = self.shown(browser, connection.getresponse(), program)
@@ -198,7 +268,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options, folder)
         try:
-            result = {"scrape": bench.scrapes(), "events": bench.events(), "page": bench.page()}
+            result = {"scrape": bench.scrapes(), "events": bench.events(), "observed": bench.observed(), "page": bench.page()}
         finally:
             bench.end()
     if options.json:
@@ -211,9 +281,13 @@ def main():
         scrape["cpu_seconds"] * 1e3))
     print("%d probes, %d threads, an event a second: %.2f %% of a CPU, asked below %.0f %%" % (
         PROBES, THREADS, events["cpu_share"] * 100, CPU_LIMIT * 100))
-    page = result["page"]
+    observed, page = result["observed"], result["page"]
+    print("such a program takes %.2f %% of a CPU while nobody looks, %.2f %% with spex top, %.2f %% with the page: "
+          "%.2f times as much as with spex top (%d rounds: %.2f to %.2f)" % (
+              *(observed["cpu_share_" + way] * 100 for way in ("nobody", "top", "page")), observed["ratio"], observed["rounds"],
+              observed["ratio_least"], observed["ratio_most"]))
     if not page:
-        print("the page: chromium, chromium-driver or python3-selenium is not there")
+        print("the page: there is no %s" % lacking())
         return
     print("the page of %d probes: %.1f %% of a CPU in the browser, asked below %.0f %%; %.1f %% with all charts in sight; "
           "%.2f %% in the server" % (PROBES, page["browser_cpu_share"] * 100, BROWSER_LIMIT * 100,
