@@ -18,12 +18,28 @@ import subprocess
 import sys
 import unittest
 
-from running import PARENT, Programs
+from running import LISTENING, PARENT, Programs
 from serving import NAME, TOKEN, Server
 
 PLACES = 64
 # echarts.min.js of the package echarts 6.1.0 of npm.
 ECHARTS = "b66b25aeb4df84e33199dc21694014d336d222cbd9deb0e5a7c14bd6aa0d0fd0"
+
+
+# A program of 5000 probes, which has no places for them.
+MANY = """
+def answer(connection):
+    while request := connection.recv(65536):
+        def send(kind, entry, count=1):
+            number, = struct.unpack_from("=I", request, 8)
+            head = struct.pack("=IHHIIIiII", 0x43505853, 2, kind, number, len(entry) or 1, count, 0, 0, 0)
+            connection.send(head + entry)
+        send(16, b"\\0" * 112 + b"many".ljust(64, b"\\0"))
+        send(17, struct.pack("=I", 2).ljust(344, b"\\0"))
+        for number in range(5000):
+            send(19, struct.pack("=IH", 2, number).ljust(552, b"\\0"))
+        send(21, b"", 0)
+"""
 
 
 class Api(Server):
@@ -258,6 +274,20 @@ class Api(Server):
         self.next_event(self.events(), "programs")
         self.server.terminate()
         self.assertEqual(self.server.wait(), 0)
+
+
+class Many(Server):
+    def test_a_program_of_very_many_probes(self):
+        """It says so, and what is told of it is bounded."""
+        program = Programs.start(self, sys.executable, "-c", program=LISTENING + MANY + "\nserve_all()")
+        self.addCleanup(program.kill)
+        self.serve(whom=str(program.pid))
+        path = "/api/probes?process=%d" % program.pid
+        while (answer := self.ask(path))[0].status in (404, 504):
+            continue
+        told = json.loads(answer[1])
+        self.assertEqual((len(told["figures"]["probes"]), told["probes_left_out"]), (4096, 904))
+        self.assertEqual((len(told["sites"]["sites"]), told["sites_left_out"]), (0, 0))
 
 
 class Workers(Server):

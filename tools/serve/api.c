@@ -80,6 +80,18 @@ static json_t *histogram_json(const struct spex_profile *profile,
                             json_pack("{s:I, s:o}", "first", (json_int_t)first, "counts", list));
 }
 
+/* Probes and sites of a process that are told. JSON of all that a program may have, or say that it
+ * has, would hold up other clients for seconds. */
+enum { TOLD_MAX = 4096 };
+
+/* The beginning of a profile, which owns nothing. */
+static struct spex_profile part_told(const struct spex_profile *profile) {
+    struct spex_profile part = *profile;
+    part.row_count = part.row_count < TOLD_MAX ? part.row_count : TOLD_MAX;
+    part.site_count = part.site_count < TOLD_MAX ? part.site_count : TOLD_MAX;
+    return part;
+}
+
 /* Adds to probes with leases, of a report with the same rows, how long the last of them lasts. */
 static int add_leases(json_t *probes, const struct spex_profile *latest) {
     int err = 0;
@@ -87,9 +99,9 @@ static int add_leases(json_t *probes, const struct spex_profile *latest) {
         const struct spex_profile_site *site = &latest->sites[s];
         const struct spex_profile_row *row =
             site->lease_ms ? spex_profile_row_of(latest, site->probe_id, site->probe_type) : NULL;
-        if (!row)
+        json_t *probe = row ? json_array_get(probes, (size_t)(row - latest->rows)) : NULL;
+        if (!probe)
             continue;
-        json_t *probe = json_array_get(probes, (size_t)(row - latest->rows));
         double known = json_real_value(json_object_get(probe, "lease_seconds"));
         err = json_object_set_new(probe, "lease_seconds",
                                   json_real(fmax(known, site->lease_ms / 1e3)));
@@ -120,11 +132,15 @@ static int add_present(json_t *figures, const struct spex_profile *profile) {
 static json_t *figures_json(const struct spex_program_process *process,
                             const struct spex_profile *figures) {
     const struct spex_profile_process *now = &process->latest.process;
+    const size_t rows = process->latest.row_count, sites = process->latest.site_count;
     json_t *json =
-        json_pack("{s:s, s:I, s:s, s:f, s:f, s:f, s:o}", "program", now->command, "pid",
+        json_pack("{s:s, s:I, s:s, s:f, s:f, s:f, s:I, s:I, s:o}", "program", now->command, "pid",
                   (json_int_t)process->caller.process, "selection", now->selection, "budget",
                   now->budget, "budget_seconds", figures->process.budget_seconds, "budget_spent",
-                  figures->process.budget_spent, "figures", spex_profile_json(figures));
+                  figures->process.budget_spent, "probes_left_out",
+                  (json_int_t)(rows > TOLD_MAX ? rows - TOLD_MAX : 0), "sites_left_out",
+                  (json_int_t)(sites > TOLD_MAX ? sites - TOLD_MAX : 0), "figures",
+                  spex_profile_json(figures));
     spex_lease_json(json, now);
     return json;
 }
@@ -136,7 +152,8 @@ json_t *spex_api_interval_json(const struct spex_program_process *process) {
         return NULL;
     if (process->latest.process.seconds < before->process.seconds)
         before = &none;
-    if (spex_profile_since(&process->latest, before, &difference) != 0)
+    const struct spex_profile latest = part_told(&process->latest);
+    if (spex_profile_since(&latest, before, &difference) != 0)
         return NULL;
     json_t *json = figures_json(process, &difference), *told = json_object_get(json, "figures");
     int err = !json || add_present(told, &difference) ||
@@ -160,8 +177,9 @@ enum MHD_Result spex_api_probes(struct spex_request *request) {
         return spex_http_refuse(request, MHD_HTTP_NOT_FOUND, "that process is not followed");
     if (!process->latest.types)
         return spex_http_refuse(request, MHD_HTTP_GATEWAY_TIMEOUT, "the process does not answer");
-    json_t *json = figures_json(process, &process->latest);
-    json_t *sites = spex_live_list_json(&process->latest);
+    const struct spex_profile latest = part_told(&process->latest);
+    json_t *json = figures_json(process, &latest);
+    json_t *sites = spex_live_list_json(&latest);
     int err = !json || !sites || json_object_set_new(json, "sites", sites);
     return spex_http_json(request, MHD_HTTP_OK, spex_json_unless(err, json));
 }

@@ -159,11 +159,12 @@ function followAnother() {
 
 // Drawing
 
-function renderTiles({ figures, budget, budget_seconds, budget_spent, selection, leased, lease_seconds }) {
+function renderTiles({ figures, budget, budget_seconds, budget_spent, selection, leased, lease_seconds, probes_left_out: left }) {
   const probes = [...shown.probes.values()], on = probes.filter(probe => probe.on).length;
   const { records } = figures, length = figures.seconds || 1;
   byId("tiles").replaceChildren(
-    tile("Probes on", `${on} of ${probes.length}`, selection ? `selected: ${selection}` : "nothing is selected"),
+    tile("Probes on", `${on} of ${probes.length}`,
+      (selection ? `selected: ${selection}` : "nothing is selected") + (left ? `; ${left} more are not shown` : "")),
     ...(leased ? [listTile("Leased", leased.split(/(?<=,)/), `for ${seconds(Math.ceil(lease_seconds))}`)] : []),
     tile("Records", `${number(records.produced / length)}/s`, `${number(records.consumed / length)}/s in the figures`),
     tile("Lost records", number(records.lost), `${number(shown.lost)} since this page follows the process`),
