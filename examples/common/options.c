@@ -70,6 +70,9 @@ static void take(const struct option_row *row, const char *text) {
     case OPTION_SECONDS:
         *(double *)row->value = seconds(row, text);
         break;
+    case OPTION_TEXT:
+        *(const char **)row->value = text;
+        break;
     }
 }
 
@@ -91,6 +94,9 @@ static void help_row(const struct option_row *row) {
         break;
     case OPTION_SECONDS:
         printf("  --%-16s %s (%g)\n", row->name, row->help, *(double *)row->value);
+        break;
+    case OPTION_TEXT:
+        printf("  --%-16s %s (%s)\n", row->name, row->help, *(const char **)row->value);
         break;
     }
 }

@@ -12,6 +12,7 @@ enum option_kind {
     OPTION_BOOLEAN,     /* bool: yes or no, true or false, on or off, 1 or 0 */
     OPTION_CHOICE,      /* unsigned: index of one of the choices, which NULL ends */
     OPTION_SECONDS,     /* double, of 0 to 86400 */
+    OPTION_TEXT,        /* const char *: any */
 };
 
 /* `value` holds the default before. */
