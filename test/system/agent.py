@@ -83,7 +83,8 @@ class Agent(Commands):
         self.assertEqual(self.mode(agent, process), ("full", 3, 3, None))
         listed = self.programs()[process.pid]
         self.assertEqual((listed["selection"], listed["leased"], listed["sites_on"]), ("off", WANTED, 3))
-        self.assertTrue(0 < listed["lease_seconds"] <= 60)
+        # A part of the lease is left for what it takes until the program has heard of it and has ended it.
+        self.assertTrue(0 < listed["lease_seconds"] <= 0.95 * 60)
         self.end(agent)
         listed = self.programs()[process.pid]
         self.assertEqual((listed["selection"], listed["sites_on"]), ("off", 0))
@@ -187,7 +188,7 @@ class Agent(Commands):
             self.assertEqual(self.mode(agent, process)[0], "full")
             self.kill(agent)
             listed = self.programs()[process.pid]
-            self.assertLessEqual(listed.get("lease_seconds", 0), 1)
+            self.assertLessEqual(listed.get("lease_seconds", 0), 0.95)
             self.until_on(process, 0)
             self.assertEqual(self.selected(process), "off")
 

@@ -51,6 +51,10 @@ static const struct spex_syntax agent_syntax = {
 /* From one report of a program to the next, and how often answers to leases are looked for. */
 enum { INTERVAL_MS = 1000, TICK_MS = 100 };
 
+/* What a program is asked for, as a part of the lease: it hears of a renewal, and ends what is over,
+ * a little later. So it ends within one lease of the agent's end. */
+#define LEASE_ASKED 0.95
+
 /* For all programs together to end the leases. */
 #define END_SECONDS 10.0
 
@@ -161,7 +165,7 @@ static int add(struct agent *agent, pid_t process) {
     if (!grown)
         return -ENOMEM;
     agent->hosted = grown;
-    spex_hosted_open(&grown[agent->count++], process, (uint32_t)(agent->lease * 1e3));
+    spex_hosted_open(&grown[agent->count++], process, (uint32_t)(LEASE_ASKED * agent->lease * 1e3));
     return 0;
 }
 

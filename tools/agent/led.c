@@ -15,10 +15,14 @@
 #include "text/printable.h"
 #include "tools/common/complain.h"
 
-/* Between reports, and between looks at what may have escaped a watch. */
-#define REPORT_SECONDS 1.0
-#define WATCH_SECONDS  30.0
-#define RETRY_SECONDS  1.0
+/* Programs tell something new once a second, and a report follows on that: what waits here for its
+ * turn is answered later. At least and at most between two reports. */
+#define REPORT_LEAST 0.85
+#define REPORT_MOST  1.1
+
+/* Between looks at what may have escaped a watch. */
+#define WATCH_SECONDS 30.0
+#define RETRY_SECONDS 1.0
 
 /* Messages of masters that wait. */
 enum { MASTERS_MOST = 64 };
@@ -280,14 +284,34 @@ static int report_item(const struct spex_hosted *hosted, struct spex_fleet_repor
     return report_probes(hosted, report, item);
 }
 
+/* Whether each instance has told something since the last report. */
+static bool all_new(const struct spex_led *led, const struct spex_hosted *hosted, size_t count) {
+    bool any = false;
+    for (size_t h = 0; h < count; h++) {
+        if (!is_instance(&hosted[h]))
+            continue;
+        any = true;
+        if (hosted[h].heard_ns <= led->reported_ns)
+            return false;
+    }
+    return any;
+}
+
+static bool is_due(const struct spex_led *led, const struct spex_hosted *hosted, size_t count,
+                   double now) {
+    double since = now - led->reported;
+    return since >= REPORT_MOST || (since >= REPORT_LEAST && all_new(led, hosted, count));
+}
+
 int spex_led_report(struct spex_led *led, const struct spex_hosted *hosted, size_t count) {
     struct spex_fleet_report report = {.agent = led->agent, .desired = led->desired.number};
     char subject[SPEX_LINK_NAME_BYTES];
     double now = now_seconds();
     int err = 0;
-    if (now - led->reported < REPORT_SECONDS || !led->policy)
+    if (!led->policy || !is_due(led, hosted, count, now))
         return 0;
     led->reported = now;
+    led->reported_ns = spex_clock_ns(CLOCK_MONOTONIC);
     report.items = calloc(count + 1, sizeof(*report.items));
     if (!report.items)
         return -ENOMEM;

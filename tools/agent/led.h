@@ -27,6 +27,8 @@ struct spex_led {
     /* Seconds, CLOCK_BOOTTIME: when the master was heard, the watches were made or tried, and a
      * report was sent last. */
     double heard, watched, reported;
+    /* The last of these by the clock of what programs have told. */
+    uint64_t reported_ns;
     /* NULL: it is not known yet. `changed`: since the last look at it. */
     struct spex_fleet_policy *policy;
     char *text;
@@ -52,7 +54,8 @@ int spex_led_step(struct spex_led *led, struct spex_error *error);
 /* What is wanted of a process. */
 struct spex_hosted_wish spex_led_wish(const struct spex_led *led, const struct spex_hosted *hosted);
 
-/* Sends a report of these processes once a second. 0 or -ENOMEM. */
+/* Sends a report of these processes about once a second, when all have told something new. 0 or
+ * -ENOMEM. */
 int spex_led_report(struct spex_led *led, const struct spex_hosted *hosted, size_t count);
 
 #endif
