@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* Many agents of a fleet in one process, for crowd.py: each has a connection to NATS of its own,
+ * and speaks with the master as `spex agent` does, by the same code. What a program would tell is
+ * made up: response times of queues, and what probes cost.
+ *
+ *     agents NATS-URL FLEET AGENTS INSTANCES PROBES
+ *
+ * Prints a line when all are led, and ends when its input does. */
+#include <err.h>
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "ring/probe_type.h"
+#include "tools/agent/led.h"
+
+enum { TICK_MS = 100 };
+
+/* Seconds of an instance for a request, a second, and what a probe that is on takes of its time. */
+#define SERVICE    0.005
+#define THROUGHPUT 60.0
+#define PROBE_COST 0.00005
+
+struct crowd {
+    struct spex_led *agents;
+    struct spex_hosted *instances; /* of each agent, one after another */
+    size_t count, each, probes;
+    struct spex_random random;
+};
+
+/* The first one is of the response time, and not of the map. */
+static void fill_probes(struct spex_hosted_probes *probes, size_t count) {
+    probes->items = calloc(count + 1, sizeof(*probes->items));
+    if (!probes->items)
+        err(1, "probes");
+    probes->count = count + 1;
+    for (size_t p = 0; p <= count; p++) {
+        struct spex_hosted_probe *probe = &probes->items[p];
+        *probe = (struct spex_hosted_probe){.probe_id = (uint16_t)p,
+                                            .type = SPEX_LAT,
+                                            .there = true,
+                                            .mapped = p > 0,
+                                            .response = p == 0,
+                                            .on = true};
+        snprintf(probe->text, sizeof(probe->text), "shop/handler_of_page_%zu:lat", p);
+    }
+}
+
+static void fill(struct crowd *crowd) {
+    for (size_t i = 0; i < crowd->count * crowd->each; i++) {
+        struct spex_hosted *hosted = &crowd->instances[i];
+        hosted->process = (pid_t)(1000 + i);
+        hosted->loaded_ns = 1 + i;
+        snprintf(hosted->command, sizeof(hosted->command), "shop");
+        hosted->lease.state = SPEX_HELD;
+        fill_probes(&hosted->probes, crowd->probes);
+    }
+}
+
+static void open_all(struct crowd *crowd, const char *url, const char *fleet) {
+    const struct spex_link_options options = {.url = url, .name = "spex agent"};
+    for (size_t a = 0; a < crowd->count; a++) {
+        struct spex_error error = {""};
+        char host[32];
+        snprintf(host, sizeof(host), "host-%zu", a);
+        if (spex_led_open(&crowd->agents[a], &options, fleet, host, 10, &error) != 0)
+            errx(1, "agent %zu: %s", a, error.text);
+    }
+}
+
+/* From 0 to 1. */
+static double unit(struct crowd *crowd) {
+    return (double)(spex_random_next(&crowd->random) >> 11) * 0x1p-53;
+}
+
+/* A report of a program, once a second. */
+static void tell(struct crowd *crowd, struct spex_hosted *hosted, uint64_t now_ns) {
+    double on = 0;
+    for (size_t p = 1; p < hosted->probes.count; p++) {
+        struct spex_hosted_probe *probe = &hosted->probes.items[p];
+        bool is_on = spex_hosted_probe_is_on(probe);
+        probe->share = is_on ? PROBE_COST * (0.9 + 0.2 * unit(crowd)) : 0;
+        probe->rate = is_on ? THROUGHPUT * (0.9 + 0.2 * unit(crowd)) : -1;
+        on += probe->share;
+    }
+    double service = SERVICE * (1 + on);
+    hosted->response.throughput = THROUGHPUT * (0.95 + 0.1 * unit(crowd));
+    hosted->response.response = service / (1 - hosted->response.throughput * service);
+    hosted->heard_ns = now_ns;
+}
+
+static bool step(struct crowd *crowd, size_t a) {
+    struct spex_led *led = &crowd->agents[a];
+    struct spex_error error = {""};
+    uint64_t now_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    int taken = spex_led_step(led, &error);
+    if (taken < 0)
+        errx(1, "agent %zu: %s", a, error.text);
+    for (size_t i = a * crowd->each; i < (a + 1) * crowd->each; i++) {
+        struct spex_hosted *hosted = &crowd->instances[i];
+        const struct spex_hosted_wish wish = spex_led_wish(led, hosted);
+        if (taken)
+            spex_hosted_probes_wish(&hosted->probes, &wish);
+        if (now_ns - hosted->heard_ns >= UINT64_C(1000000000))
+            tell(crowd, hosted, now_ns);
+    }
+    if (spex_led_report(led, &crowd->instances[a * crowd->each], crowd->each) != 0)
+        errx(1, "agent %zu: out of memory", a);
+    return led->led;
+}
+
+/* The agents' turns are spread over a tick, as those of machines would be. */
+static void run(struct crowd *crowd) {
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    bool told = false;
+    while (poll(&input, 1, 0) == 0) {
+        uint64_t begin_ns = spex_clock_ns(CLOCK_MONOTONIC);
+        size_t led = 0;
+        for (size_t a = 0; a < crowd->count; a++) {
+            led += step(crowd, a);
+            uint64_t due_ns = begin_ns + TICK_MS * UINT64_C(1000000) * (a + 1) / crowd->count;
+            uint64_t now_ns = spex_clock_ns(CLOCK_MONOTONIC);
+            if (now_ns < due_ns)
+                usleep((useconds_t)((due_ns - now_ns) / 1000));
+        }
+        if (led == crowd->count && !told) {
+            printf("led\n");
+            fflush(stdout);
+            told = true;
+        }
+    }
+}
+
+static size_t number(const char *text, size_t most) {
+    char *end;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*end || !value || value > most)
+        errx(2, "a number from 1 to %zu was expected, not %s", most, text);
+    return value;
+}
+
+int main(int argc, char **argv) {
+    struct crowd crowd = {.count = 0};
+    if (argc != 6)
+        errx(2, "usage: agents NATS-URL FLEET AGENTS INSTANCES PROBES");
+    crowd.count = number(argv[3], 2000);
+    crowd.each = number(argv[4], SPEX_FLEET_HOST_INSTANCES_MAX);
+    crowd.probes = number(argv[5], SPEX_FLEET_PROBES_MAX - 1);
+    crowd.agents = calloc(crowd.count, sizeof(*crowd.agents));
+    crowd.instances = calloc(crowd.count * crowd.each, sizeof(*crowd.instances));
+    if (!crowd.agents || !crowd.instances)
+        err(1, "agents");
+    spex_random_seed(&crowd.random, 1, 0);
+    fill(&crowd);
+    open_all(&crowd, argv[1], argv[2]);
+    run(&crowd);
+    for (size_t a = 0; a < crowd.count; a++)
+        spex_led_close(&crowd.agents[a]);
+    return 0;
+}
