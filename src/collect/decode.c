@@ -60,6 +60,11 @@ static uint32_t share_of_losses(const struct spex_ring *from, unsigned ring, siz
     return (uint32_t)share;
 }
 
+static struct spex_packed_probe probe_of(uint32_t site) {
+    const struct spex_site_info *info = spex_site_info(site);
+    return (struct spex_packed_probe){info->probe_id, info->values, info->probe_type};
+}
+
 /* The records of a ring have the CPU of the ring; those of the shared ring have it in their last
  * word. */
 size_t spex_decode_ring(unsigned ring, struct spex_record *records, size_t max, uint64_t *scratch) {
@@ -68,13 +73,16 @@ size_t spex_decode_ring(unsigned ring, struct spex_record *records, size_t max, 
     unsigned cpu = ring / SPEX_PROBE_TYPES;
     bool shared = cpu == spex_rings.cpus;
     spex_sites_count(); /* S1: the infos of all sites whose records we have just read */
+    struct spex_packed_probe probe = {0};
+    uint32_t last = UINT32_MAX;
     for (size_t i = 0; i < count; i++) {
         const uint64_t *words = scratch + i * from.record_words;
-        const struct spex_site_info *info = spex_site_info(spex_packed_site(words[1]));
-        spex_record_unpack(
-            words, shared ? (unsigned)words[from.record_words - 1] : cpu,
-            (struct spex_packed_probe){info->probe_id, info->values, info->probe_type},
-            &records[i]);
+        uint32_t site = spex_packed_site(words[1]);
+        if (site != last)
+            probe = probe_of(site);
+        last = site;
+        spex_record_unpack(words, shared ? (unsigned)words[from.record_words - 1] : cpu, probe,
+                           &records[i]);
     }
     if (count)
         records[0].lost = share_of_losses(&from, ring, count, &records[0].gap);

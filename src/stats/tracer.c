@@ -12,6 +12,9 @@
 #include "base/service_thread.h"
 #include "ring/probe_type.h"
 
+/* Records of a run, which is read several times: as many as stay in the nearest cache. */
+enum { RUN_MOST = 256 };
+
 struct probe {
     struct spex_metrics metrics;
     struct spex_values *values[SPEX_MAX_FIELDS];
@@ -319,6 +322,14 @@ static bool is_same_run(const struct spex_record *one, const struct spex_record 
            has_no_values(one) == has_no_values(other);
 }
 
+/* Whether nothing that divides runs differs: mostly so, and quickly seen. */
+static bool is_like(const struct spex_record *one, const struct spex_record *other) {
+    return ((one->probe_type ^ other->probe_type) | (one->weight ^ other->weight) |
+            (uint32_t)(one->probe_id ^ other->probe_id) |
+            (uint32_t)(one->field_count ^ other->field_count) |
+            (uint32_t)(one->marks ^ other->marks)) == 0;
+}
+
 /* Divides the batch into runs. All of it is scaled by the same factor for lost records. */
 int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count) {
     size_t begin = 0;
@@ -331,7 +342,9 @@ int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *record
         batch.stretch = tracer->stretch;
     }
     for (size_t end = 1; end <= count; end++) {
-        if (end < count && is_same_run(&records[end], &records[begin]))
+        if (end < count && end - begin < RUN_MOST &&
+            (is_like(&records[end], &records[begin]) ||
+             is_same_run(&records[end], &records[begin])))
             continue;
         int err = run_add(tracer, records + begin, end - begin, &batch);
         if (err)

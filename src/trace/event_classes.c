@@ -45,28 +45,6 @@ int spex_event_classes_sites(struct spex_event_classes *classes,
     return 0;
 }
 
-static uint16_t values_of(const struct spex_record *record) {
-    return (uint16_t)(record->field_count - spex_probe_type_first_value(record->probe_type));
-}
-
-/* NULL: there is none yet. */
-static struct spex_event_class *class_find(const struct spex_event_classes *classes,
-                                           const struct spex_record *record) {
-    uint32_t next = classes->by_probe ? classes->by_probe[record->probe_id] : 0;
-    for (uint16_t values = values_of(record); next; next = classes->classes[next - 1].next) {
-        struct spex_event_class *class = &classes->classes[next - 1];
-        if (class->event.probe_type == record->probe_type && class->event.values == values)
-            return class;
-    }
-    return NULL;
-}
-
-int32_t spex_event_find(const struct spex_event_classes *classes, const struct spex_record *record,
-                        unsigned layout) {
-    const struct spex_event_class *class = class_find(classes, record);
-    return class ? (int32_t) class->ids[layout] - 1 : -1;
-}
-
 static int class_add(struct spex_event_classes *classes, const struct spex_record *record) {
     if (classes->count == SPEX_TRACE_CLASSES_MAX)
         return -EOVERFLOW;
@@ -82,7 +60,7 @@ static int class_add(struct spex_event_classes *classes, const struct spex_recor
     all[classes->count] = (struct spex_event_class){
         .event = {.class = classes->count,
                   .probe_id = record->probe_id,
-                  .values = values_of(record),
+                  .values = spex_event_values(record),
                   .probe_type = record->probe_type},
         .next = *first,
     };
@@ -92,7 +70,7 @@ static int class_add(struct spex_event_classes *classes, const struct spex_recor
 
 int32_t spex_event_add(struct spex_event_classes *classes, const struct spex_record *record,
                        unsigned layout) {
-    int err = class_find(classes, record) ? 0 : class_add(classes, record);
+    int err = spex_event_class_find(classes, record) ? 0 : class_add(classes, record);
     if (!err && classes->event_count == SPEX_TRACE_EVENTS_MAX)
         err = -EOVERFLOW;
     if (err)
@@ -101,7 +79,7 @@ int32_t spex_event_add(struct spex_event_classes *classes, const struct spex_rec
         realloc(classes->events, (classes->event_count + 1) * sizeof(*events));
     if (!events)
         return -ENOMEM;
-    struct spex_event_class *class = class_find(classes, record);
+    struct spex_event_class *class = spex_event_class_find(classes, record);
     classes->events = events;
     events[classes->event_count] = class->event;
     events[classes->event_count].id = classes->event_count;

@@ -11,6 +11,7 @@
 
 #include <spex/record.h>
 
+#include "ring/probe_type.h"
 #include "trace/trace_format.h"
 
 /* All zero: none. */
@@ -39,9 +40,29 @@ void spex_event_classes_free(struct spex_event_classes *classes);
 int spex_event_classes_sites(struct spex_event_classes *classes,
                              const struct spex_stream_site *sites, size_t count);
 
+static inline uint16_t spex_event_values(const struct spex_record *record) {
+    return (uint16_t)(record->field_count - spex_probe_type_first_value(record->probe_type));
+}
+
+/* The class of a record; NULL: there is none yet. */
+static inline struct spex_event_class *spex_event_class_find(
+    const struct spex_event_classes *classes, const struct spex_record *record) {
+    uint32_t next = classes->by_probe ? classes->by_probe[record->probe_id] : 0;
+    for (uint16_t values = spex_event_values(record); next;
+         next = classes->classes[next - 1].next) {
+        struct spex_event_class *class = &classes->classes[next - 1];
+        if (class->event.probe_type == record->probe_type && class->event.values == values)
+            return class;
+    }
+    return NULL;
+}
+
 /* Returns the id of a record's event with this layout; -1: there is none yet. */
-int32_t spex_event_find(const struct spex_event_classes *classes, const struct spex_record *record,
-                        unsigned layout);
+static inline int32_t spex_event_find(const struct spex_event_classes *classes,
+                                      const struct spex_record *record, unsigned layout) {
+    const struct spex_event_class *class = spex_event_class_find(classes, record);
+    return class ? (int32_t) class->ids[layout] - 1 : -1;
+}
 
 /* Makes it, and its class. Returns the id, or -ENOMEM, -EOVERFLOW: there are too many. */
 int32_t spex_event_add(struct spex_event_classes *classes, const struct spex_record *record,

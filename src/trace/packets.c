@@ -12,11 +12,14 @@
 
 /* HEAD_BYTES_MAX: of an event's tag and time. PARTS_MAX: of what follows but for the values.
  * BEYOND: bytes behind an event that change with it. */
-enum { HEAD_BYTES_MAX = 12, PARTS_MAX = 14, BEYOND = 7 };
+enum {
+    HEAD_BYTES_MAX = 12,
+    PARTS_MAX = 14,
+    BEYOND = 7,
+    EVENT_BYTES_MAX = HEAD_BYTES_MAX + PARTS_MAX + 8 * SPEX_MAX_FIELDS,
+};
 
-_Static_assert(sizeof(struct spex_trace_packet) + HEAD_BYTES_MAX + PARTS_MAX +
-                       8 * SPEX_MAX_FIELDS <=
-                   SPEX_TRACE_PACKET_BYTES,
+_Static_assert(sizeof(struct spex_trace_packet) + EVENT_BYTES_MAX <= SPEX_TRACE_PACKET_BYTES,
                "any event fits into a packet");
 
 int spex_packets_open(struct spex_packets *packets, size_t room, const uint8_t *uuid,
@@ -167,22 +170,57 @@ bool spex_packets_ready(struct spex_packets *packets, const struct spex_record *
     return true;
 }
 
-void spex_packets_add(struct spex_packets *packets, uint32_t id, unsigned layout,
-                      const struct spex_record *record, uint64_t lost) {
-    uint8_t *packet = packets->bytes + packets->closed, *at = packet + packets->used;
-    enum spex_trace_time time = time_of(record->timestamp - packets->last, id);
+/* Writes an event behind one at the time `last`. `first`: its first value is this field. */
+static inline uint8_t *put_event(uint8_t *at, uint64_t last, uint32_t id, unsigned layout,
+                                 const struct spex_record *record, unsigned first, uint64_t lost) {
+    enum spex_trace_time time = time_of(record->timestamp - last, id);
     at = put(at, spex_trace_tag(time, id),
              time == SPEX_TRACE_TIME_64 ? SPEX_TRACE_LONG_TAG_BYTES : SPEX_TRACE_TAG_BYTES);
     at = put(at, record->timestamp, spex_trace_time_bytes(time));
     if (layout & SPEX_LAYOUT_THREAD)
         at = put(at, record->thread_id, 4);
     at = put_more(at, layout & SPEX_LAYOUT_MORE_MASK, record, lost);
-    at = put_values(at, layout, record, spex_probe_type_first_value(record->probe_type));
-    packets->used = (size_t)(at - packet);
+    return put_values(at, layout, record, first);
+}
+
+void spex_packets_add(struct spex_packets *packets, uint32_t id, unsigned layout,
+                      const struct spex_record *record, uint64_t lost) {
+    uint8_t *packet = packets->bytes + packets->closed;
+    uint8_t *end = put_event(packet + packets->used, packets->last, id, layout, record,
+                             spex_probe_type_first_value(record->probe_type), lost);
+    packets->used = (size_t)(end - packet);
     packets->last = record->timestamp;
     packets->discarded += lost;
     packets->lost += lost;
     packets->events++;
+}
+
+/* Whether a record is of the same class as another, and next to no losses. */
+static inline bool is_alike(const struct spex_record *record, const struct spex_record *other) {
+    return record->probe_id == other->probe_id && record->probe_type == other->probe_type &&
+           record->field_count == other->field_count && !(record->lost | record->gap);
+}
+
+size_t spex_packets_add_run(struct spex_packets *packets, const struct spex_record *records,
+                            size_t count, const uint32_t *ids) {
+    const unsigned first = spex_probe_type_first_value(records->probe_type);
+    uint8_t *packet = packets->bytes + packets->closed, *at = packet + packets->used;
+    const uint8_t *room = packet + SPEX_TRACE_PACKET_BYTES - EVENT_BYTES_MAX;
+    uint64_t last = packets->last;
+    size_t r = 0;
+    for (; packets->used && r < count && at <= room && is_alike(&records[r], records); r++) {
+        unsigned layout = layout_of(&records[r], first, 0);
+        if (records[r].thread_id != packets->thread)
+            layout |= SPEX_LAYOUT_THREAD;
+        if (!ids[layout])
+            break;
+        at = put_event(at, last, ids[layout] - 1, layout, &records[r], first, 0);
+        last = records[r].timestamp;
+    }
+    packets->used = (size_t)(at - packet);
+    packets->last = last;
+    packets->events += r;
+    return r;
 }
 
 void spex_packets_taken(struct spex_packets *packets) {

@@ -52,6 +52,8 @@ struct spex_trace {
     struct spex_trace_file journal;
     /* By CPU; NULL: no record of it has come. The last is of late records. */
     struct spex_trace_stream *streams[CPUS_MAX + 1];
+    /* CPUs up to the last that has a stream. */
+    size_t cpus;
     size_t waiting;
     /* Times of CLOCK_MONOTONIC. */
     uint64_t stored_ns, rotated_ns, clock_ns, begin_ns;
@@ -258,6 +260,13 @@ static int record_store(struct spex_trace *trace, struct spex_trace_stream *stre
     return 0;
 }
 
+/* Adds what of the first records needs nothing but a place in the packet. Returns how many. */
+static size_t run_store(const struct spex_trace *trace, struct spex_trace_stream *stream,
+                        const struct spex_record *records, size_t count) {
+    const struct spex_event_class *class = spex_event_class_find(&trace->classes, records);
+    return class ? spex_packets_add_run(&stream->packets, records, count, class->ids) : 0;
+}
+
 /* The stream of a CPU, made for its first record; NULL: there is no memory. */
 static struct spex_trace_stream *stream_of(struct spex_trace *trace, size_t cpu) {
     cpu = cpu < CPUS_MAX ? cpu : CPUS_MAX;
@@ -273,6 +282,8 @@ static struct spex_trace_stream *stream_of(struct spex_trace *trace, size_t cpu)
         return NULL;
     }
     trace->streams[cpu] = stream;
+    if (cpu < CPUS_MAX && cpu >= trace->cpus)
+        trace->cpus = cpu + 1;
     return stream;
 }
 
@@ -300,8 +311,9 @@ static int stream_drain(struct spex_trace *trace, struct spex_trace_stream *stre
     }
     size_t count = spex_waiting_until(&stream->waiting, until), r = 0;
     while (r < count && !err) {
-        err = record_store(trace, stream, &stream->waiting.records[r]);
-        r += !err;
+        size_t run = run_store(trace, stream, &stream->waiting.records[r], count - r);
+        err = run ? 0 : record_store(trace, stream, &stream->waiting.records[r]);
+        r += run + (!run && !err);
     }
     spex_waiting_drop(&stream->waiting, r);
     trace->waiting -= r;
@@ -310,10 +322,11 @@ static int stream_drain(struct spex_trace *trace, struct spex_trace_stream *stre
 
 /* Late records wait until `late_until`. */
 static void streams_drain(struct spex_trace *trace, uint64_t until, uint64_t late_until) {
-    for (size_t s = 0; s <= CPUS_MAX && !trace->err; s++)
+    for (size_t s = 0; s < trace->cpus && !trace->err; s++)
         if (trace->streams[s])
-            trace_fail(trace,
-                       stream_drain(trace, trace->streams[s], s < CPUS_MAX ? until : late_until));
+            trace_fail(trace, stream_drain(trace, trace->streams[s], until));
+    if (trace->streams[CPUS_MAX] && !trace->err)
+        trace_fail(trace, stream_drain(trace, trace->streams[CPUS_MAX], late_until));
 }
 
 static void streams_store(struct spex_trace *trace, bool rotate) {
