@@ -65,10 +65,10 @@ static uint32_t drawn[GAPS];
 static unsigned drawn_next;
 static uint64_t *words, random_state = 1, sum;
 
-static bool sink_records(struct spex_sink *sink, const struct spex_record *records, size_t count) {
+static bool sink_records(struct spex_sink *sink, const struct spex_batch *batch) {
     (void)sink;
-    for (size_t r = 0; r < count && times_count < RECORDS_MOST; r++)
-        times[times_count++] = records[r].timestamp;
+    for (size_t r = 0; r < batch->count && times_count < RECORDS_MOST; r++)
+        times[times_count++] = batch->records[r].timestamp;
     return true;
 }
 

@@ -15,12 +15,11 @@ struct capture {
     void *context;
 };
 
-static inline bool capture_records(struct spex_sink *sink, const struct spex_record *records,
-                                   size_t count) {
+static inline bool capture_records(struct spex_sink *sink, const struct spex_batch *batch) {
     struct capture *capture = (struct capture *)sink;
     pthread_mutex_lock(&capture->lock);
-    for (size_t i = 0; i < count; i++)
-        capture->see(&records[i], capture->context);
+    for (size_t i = 0; i < batch->count; i++)
+        capture->see(&batch->records[i], capture->context);
     pthread_mutex_unlock(&capture->lock);
     return true;
 }

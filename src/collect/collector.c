@@ -34,6 +34,9 @@
 #define CPU_PASSES  16
 #define CPU_RECORDS 4096
 
+/* With a backlog the sinks are told of one pass in so many. */
+#define UNTOLD_PASSES 4
+
 /* Held for reading during a pass, and for writing during a fork, so that a fork comes between
  * passes. A collector may allocate in a pass, and not every allocator works in the child after a
  * fork in the middle of that (AddressSanitizer's before gcc 14 does not). */
@@ -54,6 +57,8 @@ struct collector {
     uint64_t cpu_ns;
     unsigned passes;
     size_t taken;
+    /* Passes since the sinks were told of one. */
+    unsigned untold;
 };
 
 static struct {
@@ -108,6 +113,16 @@ static unsigned own_ring(const struct collector *self, unsigned ring) {
     return ring;
 }
 
+static void batch_hand(const struct collector *self, const struct spex_ring *ring, unsigned cpu,
+                       size_t count) {
+    const struct spex_batch batch = {.records = self->records,
+                                     .count = count,
+                                     .words = self->scratch,
+                                     .record_words = ring->record_words,
+                                     .cpu = cpu < spex_rings.cpus ? cpu : SPEX_STREAM_NO_CPU};
+    spex_sinks_records(&batch);
+}
+
 /* Takes one batch from a ring, and lowers *watermark where records are left in it. */
 static void ring_visit(struct collector *self, unsigned r, struct pass_result *result,
                        uint64_t *watermark) {
@@ -115,7 +130,7 @@ static void ring_visit(struct collector *self, unsigned r, struct pass_result *r
     double fill = spex_ring_fill(&ring);
     size_t count = spex_decode_ring(r, self->records, collectors.batch, self->scratch);
     if (count > 0)
-        spex_sinks_records(self->records, count);
+        batch_hand(self, &ring, r / SPEX_PROBE_TYPES, count);
     uint64_t until = handed_over(self, &ring, count, *watermark);
     if (until < *watermark)
         *watermark = until;
@@ -130,7 +145,8 @@ static size_t chores_of(const struct collector *self) {
     return self->number == 0 ? collectors.chore_count : 0;
 }
 
-/* Visits each of this collector's rings once, reports the watermark, and runs the chores. */
+/* Visits each of this collector's rings once, reports the watermark, and runs the chores. A report is
+ * a packet of its own in a stream. */
 static struct pass_result collector_pass(struct collector *self) {
     struct pass_result result = {0, false, 0};
     uint64_t watermark = spex_ticks();
@@ -138,7 +154,10 @@ static struct pass_result collector_pass(struct collector *self) {
         ring_visit(self, r, &result, &watermark);
     if (watermark > self->watermark)
         self->watermark = watermark;
-    spex_sinks_pass(self->number, self->watermark);
+    if (!result.backlog || ++self->untold == UNTOLD_PASSES) {
+        spex_sinks_pass(self->number, self->watermark);
+        self->untold = 0;
+    }
     for (size_t c = 0; c < chores_of(self); c++)
         collectors.chores[c].pass();
     return result;

@@ -55,12 +55,11 @@ static void window_now(void) {
 }
 
 /* Collectors. A batch that the tracer has no memory for counts as undelivered. */
-static bool metrics_take_records(struct spex_sink *sink, const struct spex_record *records,
-                                 size_t count) {
+static bool metrics_take_records(struct spex_sink *sink, const struct spex_batch *batch) {
     (void)sink;
     pthread_mutex_lock(&metrics.lock);
     window_now();
-    int err = spex_tracer_add(metrics.tracer, records, count);
+    int err = spex_tracer_add(metrics.tracer, batch->records, batch->count);
     pthread_mutex_unlock(&metrics.lock);
     return err == 0;
 }

@@ -41,11 +41,11 @@ uint64_t spex_sinks_undelivered(void) {
 }
 
 /* A broken sink stays in the list until spex_sinks_finish(), so that its records are counted. */
-void spex_sinks_records(const struct spex_record *records, size_t count) {
+void spex_sinks_records(const struct spex_batch *batch) {
     for (struct spex_sink *sink = next_of(&sinks); sink; sink = next_of(&sink->node)) {
-        if (spex_load_relaxed(&sink->broken) || !sink->records(sink, records, count)) {
+        if (spex_load_relaxed(&sink->broken) || !sink->records(sink, batch)) {
             spex_store_relaxed(&sink->broken, true);
-            spex_fetch_add_relaxed(&undelivered_records, count);
+            spex_fetch_add_relaxed(&undelivered_records, batch->count);
         }
     }
 }

@@ -13,14 +13,25 @@
 
 #include "wire/stream_format.h"
 
+/* Records from one ring, oldest first. */
+struct spex_batch {
+    const struct spex_record *records;
+    size_t count;
+    /* The same as they lie in the ring (ring/record_layout.h), each of so many words, and the CPU of
+     * the ring; SPEX_STREAM_NO_CPU: the shared ring. */
+    const uint64_t *words;
+    uint32_t record_words;
+    uint32_t cpu;
+};
+
 struct spex_sink {
     struct cds_list_head node;
 
-    /* A batch from one ring, oldest first. Any collector thread, several at once. False: the batch
-     * was not taken, and the sink gets no more: it is marked as broken. */
-    bool (*records)(struct spex_sink *sink, const struct spex_record *records, size_t count);
+    /* Any collector thread, several at once. False: the batch was not taken, and the sink gets no
+     * more: it is marked as broken. */
+    bool (*records)(struct spex_sink *sink, const struct spex_batch *batch);
 
-    /* After each pass of a collector: every record on its rings made before `watermark` (ticks) has
+    /* After a pass of a collector, the last one before it sleeps included: every record on its rings made before `watermark` (ticks) has
      * been handed over or is lost, except for those whose threads were suspended between the
      * timestamp and the ring. The watermark of a collector never falls. False as above.
      * Optional. */
@@ -47,7 +58,7 @@ void spex_sinks_add(struct spex_sink *sink);
 
 /* Hands a batch to every sink. Records that a sink does not take count as undelivered.
  * Collectors. */
-void spex_sinks_records(const struct spex_record *records, size_t count);
+void spex_sinks_records(const struct spex_batch *batch);
 
 /* Reports a collector's watermark to every sink. */
 void spex_sinks_pass(unsigned collector, uint64_t watermark);

@@ -127,10 +127,9 @@ static enum sent packet_send(struct stream *stream, const struct msghdr *message
     return stream->attached && (err == EAGAIN || err == ENOBUFS || err == ENOMEM) ? FULL : BROKEN;
 }
 
-/* Fills in the header, with the counts of the moment, and sends it with `header->count` entries
- * behind it. */
-static enum sent frame_send(struct stream *stream, struct spex_stream_header *header,
-                            const void *entries, size_t entry_bytes) {
+/* Fills in the header, with the counts of the moment, and sends it and the two parts behind it. */
+static enum sent parts_send(struct stream *stream, struct spex_stream_header *header,
+                            const struct iovec behind[2]) {
     if (!spex_descriptor_is_ours(&stream->socket))
         return BROKEN;
     struct spex_ring_counts counts = spex_rings_totals();
@@ -143,15 +142,24 @@ static enum sent frame_send(struct stream *stream, struct spex_stream_header *he
     header->consumed = counts.consumed;
     header->lost = counts.lost + spex_threads_unrecorded() + stream->dropped;
 
-    struct iovec parts[2] = {
-        {.iov_base = header, .iov_len = sizeof(*header)},
-        {.iov_base = (void *)(uintptr_t)entries, .iov_len = header->count * entry_bytes},
-    };
-    struct msghdr message = {.msg_iov = parts, .msg_iovlen = header->count ? 2 : 1};
+    struct iovec parts[3] = {
+        {.iov_base = header, .iov_len = sizeof(*header)}, behind[0], behind[1]};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = header->count ? 3 : 1};
     union spex_passed_descriptor rings;
     if (header->kind == SPEX_STREAM_RINGS)
         spex_descriptor_pass(&message, &rings, spex_rings_file().number);
     return packet_send(stream, &message);
+}
+
+static struct iovec part_of(const void *bytes, size_t length) {
+    return (struct iovec){.iov_base = (void *)(uintptr_t)bytes, .iov_len = length};
+}
+
+/* A frame of `header->count` entries. */
+static enum sent frame_send(struct stream *stream, struct spex_stream_header *header,
+                            const void *entries, size_t entry_bytes) {
+    const struct iovec behind[2] = {part_of(entries, header->count * entry_bytes)};
+    return parts_send(stream, header, behind);
 }
 
 /* Tells where the rings are, which the reader can read when the process has died. */
@@ -186,15 +194,14 @@ static enum sent sites_send(struct stream *stream) {
     }
 }
 
-/* Sends the contexts that the records refer to and that have not been sent, in as many frames as
+/* Sends the contexts that the records, which are of one type, refer to and that have not been sent, in as many frames as
  * are needed. */
 static enum sent contexts_send(struct stream *stream, const struct spex_record *records,
                                size_t count) {
     struct spex_stream_header header = {.kind = SPEX_STREAM_CONTEXTS};
-    for (size_t r = 0; r < count; r++) {
-        if (records[r].probe_type == SPEX_KERNEL)
-            header.count = spex_told_contexts(&stream->told, records[r].fields[1], stream->contexts,
-                                              header.count, CONTEXTS_MAX);
+    for (size_t r = 0; r < count && records[0].probe_type == SPEX_KERNEL; r++) {
+        header.count = spex_told_contexts(&stream->told, records[r].fields[1], stream->contexts,
+                                          header.count, CONTEXTS_MAX);
         bool last = r + 1 == count;
         if (header.count <= (last ? 0 : CONTEXTS_SOME))
             continue;
@@ -232,34 +239,48 @@ static bool is_wanted(const struct stream *stream, const struct spex_record *rec
            (stream->socket.number >= 0 && (stream->types & records->probe_type));
 }
 
-/* Sends a batch after its sites and contexts. *records and *count are what is left to send
+/* Sends `count` records of a batch from number `first` on. */
+static enum sent packed_send(struct stream *stream, const struct spex_batch *batch, size_t first,
+                             size_t count) {
+    const struct spex_record *record = &batch->records[first];
+    struct spex_stream_header header = {.kind = SPEX_STREAM_PACKED, .count = (uint32_t)count};
+    const struct spex_stream_packed packed = {.cpu = batch->cpu,
+                                              .probe_type = record->probe_type,
+                                              .words = batch->record_words,
+                                              .lost = record->lost,
+                                              .gap = record->gap};
+    const uint64_t *words = batch->words + first * batch->record_words;
+    const struct iovec behind[2] = {
+        part_of(&packed, sizeof(packed)),
+        part_of(words, count * batch->record_words * sizeof(*words)),
+    };
+    return parts_send(stream, &header, behind);
+}
+
+/* Sends a batch after its sites and contexts. *left: how many records are left to send
  * afterwards. */
-static enum sent records_send(struct stream *stream, const struct spex_record **records,
-                              size_t *count) {
-    const size_t most = SPEX_STREAM_ENTRIES_MAX(struct spex_record);
+static enum sent batch_send(struct stream *stream, const struct spex_batch *batch, size_t *left) {
+    const size_t most = SPEX_STREAM_PACKED_MAX(batch->record_words);
     enum sent sent = sites_send(stream);
+    *left = batch->count;
     if (sent == SENT)
-        sent = contexts_send(stream, *records, *count);
-    while (sent == SENT && *count > 0) {
-        size_t some = *count < most ? *count : most;
-        struct spex_stream_header header = {.kind = SPEX_STREAM_RECORDS, .count = (uint32_t)some};
-        sent = frame_send(stream, &header, *records, sizeof(**records));
-        if (sent != SENT)
-            break;
-        *records += some;
-        *count -= some;
+        sent = contexts_send(stream, batch->records, batch->count);
+    while (sent == SENT && *left > 0) {
+        size_t some = *left < most ? *left : most;
+        sent = packed_send(stream, batch, batch->count - *left, some);
+        *left -= sent == SENT ? some : 0;
     }
     return sent;
 }
 
 /* A failed send breaks the stream of SPEX_OUT. An attached stream stays in the list of sinks for
  * its next reader. */
-static bool stream_records(struct spex_sink *sink, const struct spex_record *records,
-                           size_t count) {
+static bool stream_records(struct spex_sink *sink, const struct spex_batch *batch) {
     struct stream *stream = (struct stream *)sink; /* sink is the first member */
+    size_t left = 0;
     pthread_mutex_lock(&stream->lock);
-    enum sent sent = is_wanted(stream, records) ? records_send(stream, &records, &count) : SENT;
-    bool goes_on = stream_goes_on(stream, sent, count);
+    enum sent sent = is_wanted(stream, batch->records) ? batch_send(stream, batch, &left) : SENT;
+    bool goes_on = stream_goes_on(stream, sent, left);
     pthread_mutex_unlock(&stream->lock);
     return goes_on;
 }

@@ -116,14 +116,14 @@ static void contexts_tell(struct own_trace *own, const struct spex_record *recor
     }
 }
 
-static bool trace_records(struct spex_sink *sink, const struct spex_record *records, size_t count) {
+static bool trace_records(struct spex_sink *sink, const struct spex_batch *batch) {
     struct own_trace *own = (struct own_trace *)sink; /* sink is the first member */
     pthread_mutex_lock(&own->lock);
     sites_tell(own);
-    contexts_tell(own, records, count);
-    if (records[0].lost)
+    contexts_tell(own, batch->records, batch->count);
+    if (batch->records[0].lost)
         losses_tell(own, false);
-    spex_trace_records(own->trace, records, count);
+    spex_trace_records(own->trace, batch->records, batch->count);
     error_tell(own);
     pthread_mutex_unlock(&own->lock);
     return true;

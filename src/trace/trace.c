@@ -339,6 +339,11 @@ static void streams_store(struct spex_trace *trace, bool rotate) {
     }
 }
 
+struct spex_record *spex_trace_room(struct spex_trace *trace, uint32_t cpu, size_t count) {
+    struct spex_trace_stream *stream = trace->err ? NULL : stream_of(trace, cpu);
+    return stream ? spex_waiting_room(&stream->waiting, count) : NULL;
+}
+
 void spex_trace_records(struct spex_trace *trace, const struct spex_record *records, size_t count) {
     if (count == 0)
         return;

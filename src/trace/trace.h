@@ -46,6 +46,10 @@ void spex_trace_sites(struct spex_trace *trace, const struct spex_stream_site *s
 void spex_trace_contexts(struct spex_trace *trace, const struct spex_stream_context *contexts,
                          size_t count);
 
+/* Where the next batch, of this CPU's ring, can be made, so that it is not copied: nothing else of
+ * the trace may be called before it is added. NULL: nowhere. */
+struct spex_record *spex_trace_room(struct spex_trace *trace, uint32_t cpu, size_t count);
+
 /* A batch of one ring. Its records are sound: their types, CPUs and counts of fields. */
 void spex_trace_records(struct spex_trace *trace, const struct spex_record *records, size_t count);
 

@@ -53,6 +53,10 @@ static void batch_merge(struct spex_record *all, size_t end, size_t batch) {
             all[to - 1] = apart[--batch];
 }
 
+struct spex_record *spex_waiting_room(struct spex_waiting *waiting, size_t count) {
+    return waiting_grow(waiting, count) ? NULL : waiting->records + waiting->count;
+}
+
 int spex_waiting_add(struct spex_waiting *waiting, const struct spex_record *records,
                      size_t count) {
     if (count == 0)
@@ -60,7 +64,8 @@ int spex_waiting_add(struct spex_waiting *waiting, const struct spex_record *rec
     if (waiting_grow(waiting, count))
         return -ENOMEM;
     struct spex_record *batch = waiting->records + waiting->count;
-    memcpy(batch, records, count * sizeof(*records));
+    if (records != batch)
+        memcpy(batch, records, count * sizeof(*records));
     batch_sort(batch, count);
     if (waiting->count && batch[0].timestamp < batch[-1].timestamp)
         batch_merge(waiting->records, waiting->count, count);

@@ -18,7 +18,10 @@ struct spex_waiting {
 
 void spex_waiting_free(struct spex_waiting *waiting);
 
-/* Copies records to their places. 0 or -ENOMEM. */
+/* Where the next batch can be put before it is added, so that it is not copied; NULL: no memory. */
+struct spex_record *spex_waiting_room(struct spex_waiting *waiting, size_t count);
+
+/* Adds records at their places. 0 or -ENOMEM. */
 int spex_waiting_add(struct spex_waiting *waiting, const struct spex_record *records, size_t count);
 
 /* How many of the first were made before `until`. */

@@ -91,13 +91,13 @@ static void feed_put(struct spex_feed *feed, const struct spex_record *record) {
 
 /* Always true: what has no room is counted as dropped, and the sink must not be marked as
  * broken. */
-static bool sink_records(struct spex_sink *sink, const struct spex_record *records, size_t count) {
+static bool sink_records(struct spex_sink *sink, const struct spex_batch *batch) {
     (void)sink;
     feed_lock();
     struct spex_feed *feed = feed_outlet.feed;
-    for (size_t r = 0; r < count && feed && feed->open; r++)
-        if (feed_wants(feed, &records[r]))
-            feed_put(feed, &records[r]);
+    for (size_t r = 0; r < batch->count && feed && feed->open; r++)
+        if (feed_wants(feed, &batch->records[r]))
+            feed_put(feed, &batch->records[r]);
     feed_unlock();
     return true;
 }

@@ -86,12 +86,12 @@ static void anomaly_report(void *user, enum spex_anomaly_event event,
 
 /* Several collectors may call this at once; the lock serialises them. Always true: a batch that was
  * not judged is counted in `missed`, and the sink must not be marked as broken for it. */
-static bool sink_records(struct spex_sink *sink, const struct spex_record *records, size_t count) {
+static bool sink_records(struct spex_sink *sink, const struct spex_batch *batch) {
     (void)sink;
     pthread_mutex_lock(&watch_outlet.lock);
     struct watching *now = watch_outlet.now;
-    if (now && !now->over && spex_record_judge_take(now->judge, records, count))
-        now->missed += count;
+    if (now && !now->over && spex_record_judge_take(now->judge, batch->records, batch->count))
+        now->missed += batch->count;
     pthread_mutex_unlock(&watch_outlet.lock);
     return true;
 }

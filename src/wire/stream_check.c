@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ring/probe_type.h"
+#include "ring/record_layout.h"
 #include "text/printable.h"
 
 static size_t site_bytes(uint16_t version) {
@@ -37,10 +38,33 @@ static long entry_bytes(const struct spex_stream_header *header) {
     }
 }
 
+/* Checks what a frame of packed records has before them. Returns the bytes of a record, or -1. */
+static long packed_bytes(const char *frame, size_t length) {
+    const struct spex_stream_packed *packed = spex_stream_entries(frame);
+    if (length < sizeof(struct spex_stream_header) + sizeof(*packed) ||
+        !spex_probe_type_valid(packed->probe_type))
+        return -1;
+    bool shared = packed->cpu == SPEX_STREAM_NO_CPU;
+    uint32_t least = SPEX_HEADER_WORDS + shared;
+    bool sound = (shared || packed->cpu <= UINT16_MAX) && packed->words >= least &&
+                 packed->words <= least + SPEX_MAX_FIELDS;
+    return sound ? (long)(packed->words * sizeof(uint64_t)) : -1;
+}
+
+/* Whether a frame is as long as its header says, which has entries where its kind has any. The
+ * product is of 64 bits and cannot overflow. */
+static bool is_whole(const char *frame, const struct spex_stream_header *header, size_t length) {
+    bool packed = header->kind == SPEX_STREAM_PACKED;
+    long entry = packed ? packed_bytes(frame, length) : entry_bytes(header);
+    size_t before = sizeof(*header) + (packed ? sizeof(struct spex_stream_packed) : 0);
+    return entry >= 0 && (entry ? header->count > 0 : !header->count) &&
+           length == before + (uint64_t)header->count * (uint64_t)entry;
+}
+
 /* Checks a header: magic and version, length, and order (HELLO first, the same number of collectors
- * in all frames). The product is of 64 bits and cannot overflow. */
-static int check_header(const struct spex_stream_header *header, size_t length, uint32_t collectors,
-                        struct spex_error *error) {
+ * in all frames). */
+static int check_header(const char *frame, const struct spex_stream_header *header, size_t length,
+                        uint32_t collectors, struct spex_error *error) {
     if (length < sizeof(*header) || header->magic != SPEX_STREAM_MAGIC)
         return spex_fail(error, -EPROTO, "the program's stream is not spex's");
     if (header->version < SPEX_STREAM_OLDEST || header->version > SPEX_STREAM_VERSION)
@@ -48,10 +72,7 @@ static int check_header(const struct spex_stream_header *header, size_t length, 
                          "the program's spex speaks stream version %u, this one %u: build both "
                          "with the same release",
                          header->version, SPEX_STREAM_VERSION);
-    long entry = entry_bytes(header);
-    bool counted = entry == 0 ? header->count == 0 : header->count > 0;
-    if (entry < 0 || !counted ||
-        length != sizeof(*header) + (uint64_t)header->count * (uint64_t)entry)
+    if (!is_whole(frame, header, length))
         return spex_fail(error, -EPROTO, "the program's stream holds a malformed frame");
     if ((header->kind == SPEX_STREAM_HELLO) != (collectors == 0) || header->collectors < 1 ||
         header->collectors > SPEX_MAX_COLLECTORS ||
@@ -81,17 +102,17 @@ int spex_stream_check(const char *frame, size_t length, struct spex_stream_heade
     uint32_t collectors = header->collectors;
     memset(header, 0, sizeof(*header));
     memcpy(header, frame, length < sizeof(*header) ? length : sizeof(*header));
-    int err = check_header(header, length, collectors, error);
+    int err = check_header(frame, header, length, collectors, error);
     if (err)
         return err;
     const struct spex_record *records = spex_stream_entries(frame);
     const struct spex_stream_context *contexts = spex_stream_entries(frame);
-    for (uint32_t e = 0; e < header->count; e++) {
-        if (header->kind == SPEX_STREAM_RECORDS && !record_is_sound(&records[e]))
+    for (uint32_t r = 0; header->kind == SPEX_STREAM_RECORDS && r < header->count; r++)
+        if (!record_is_sound(&records[r]))
             return spex_fail(error, -EPROTO, "the program's stream holds a malformed record");
-        if (header->kind == SPEX_STREAM_CONTEXTS && !context_is_sound(&contexts[e]))
+    for (uint32_t c = 0; header->kind == SPEX_STREAM_CONTEXTS && c < header->count; c++)
+        if (!context_is_sound(&contexts[c]))
             return spex_fail(error, -EPROTO, "the program's stream holds a malformed context");
-    }
     return 0;
 }
 

@@ -3,7 +3,7 @@
  * SOCK_SEQPACKET socket, host byte order (both ends are on one machine). The program has connected
  * (SPEX_OUT=unix:PATH), or the command, to its control socket.
  *
- *   program ──► HELLO, RINGS, SITES…, then CONTEXTS, RECORDS, PASS and DUMP in any order, END ──► command
+ *   program ──► HELLO, RINGS, SITES…, then CONTEXTS, PACKED, PASS and DUMP in any order, END ──► command
  *
  * A frame is its header and, right behind it, `count` entries of the kind's type. */
 #ifndef SPEX_WIRE_STREAM_FORMAT_H
@@ -15,7 +15,7 @@
 #include <spex/record.h>
 
 #define SPEX_STREAM_MAGIC       0x58455053u /* "SPEX" */
-#define SPEX_STREAM_VERSION     4
+#define SPEX_STREAM_VERSION     5
 #define SPEX_STREAM_OLDEST      2 /* the oldest version that is read */
 #define SPEX_STREAM_FRAME_BYTES 65536
 
@@ -25,17 +25,20 @@
 enum spex_stream_kind {
     SPEX_STREAM_HELLO = 1, /* no entries; first, once */
     SPEX_STREAM_SITES,     /* struct spex_stream_site */
-    SPEX_STREAM_RECORDS,   /* struct spex_record, all from one ring, oldest first */
+    SPEX_STREAM_RECORDS,   /* struct spex_record, as programs before version 5 send them */
     SPEX_STREAM_PASS, /* no entries: collector `collector` has handed over all before `watermark` */
     SPEX_STREAM_END,  /* no entries: the program has stopped spex in an orderly way */
     SPEX_STREAM_CONTEXTS, /* struct spex_stream_context, before the first record in the context */
     /* struct spex_stream_dump, one: the program has called spex_dump. Only to commands that take
      * such frames: those that it has called (SPEX_OUT=record:PATH), and those that have said so
-     * (SPEX_CONTROL_STREAM_DUMPS). So the version stays. */
+     * (SPEX_CONTROL_STREAM_DUMPS). */
     SPEX_STREAM_DUMP,
     /* struct spex_stream_rings, one, with the descriptor of their file: only to the command that has
      * started the program to be recorded (SPEX_OUT=record:PATH). */
     SPEX_STREAM_RINGS,
+    /* struct spex_stream_packed, and records from one ring as they lie in it
+     * (ring/record_layout.h), oldest first */
+    SPEX_STREAM_PACKED,
 };
 
 struct spex_stream_header {
@@ -106,6 +109,25 @@ struct spex_stream_rings {
     uint32_t commit; /* enum spex_commit */
     uint32_t types;
 };
+
+#define SPEX_STREAM_NO_CPU UINT32_MAX
+
+/* What PACKED has between its header and its records. */
+struct spex_stream_packed {
+    uint32_t cpu; /* the ring's; SPEX_STREAM_NO_CPU: that of each record is its last word */
+    uint32_t probe_type;
+    uint32_t words; /* of each record */
+    uint32_t lost;  /* the first record's, as in struct spex_record */
+    uint32_t gap;   /* likewise */
+    uint32_t reserved;
+};
+
+/* Most records in a frame of them, each of so many words, of which there are two at least. */
+#define SPEX_STREAM_PACKED_MAX(words)                                                              \
+    ((SPEX_STREAM_FRAME_BYTES - sizeof(struct spex_stream_header) -                                \
+      sizeof(struct spex_stream_packed)) /                                                         \
+     ((words) * sizeof(uint64_t)))
+#define SPEX_STREAM_RECORDS_MAX SPEX_STREAM_PACKED_MAX(2)
 
 #define SPEX_STREAM_ENTRIES_MAX(type)                                                              \
     ((SPEX_STREAM_FRAME_BYTES - sizeof(struct spex_stream_header)) / sizeof(type))

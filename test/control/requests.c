@@ -126,10 +126,9 @@ static void a_profile_holds_what_was_recorded(void **state) {
 }
 
 /* As a stream whose reader has gone. */
-static bool take_nothing(struct spex_sink *sink, const struct spex_record *records, size_t count) {
+static bool take_nothing(struct spex_sink *sink, const struct spex_batch *batch) {
     (void)sink;
-    (void)records;
-    (void)count;
+    (void)batch;
     return false;
 }
 

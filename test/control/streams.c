@@ -8,7 +8,8 @@
 #include <spex/kernel.h>
 
 #include "wire/handover.h"
-#include "wire/stream_format.h"
+#include "wire/stream_check.h"
+#include "wire/stream_records.h"
 
 #include "../children.h"
 #include "../unit/messages.h"
@@ -21,7 +22,7 @@ SPEX_PROBE_NAME(COUNTED, "streams.counted");
 
 /* What one reader has got. */
 struct got {
-    uint64_t frames[SPEX_STREAM_CONTEXTS + 1];
+    uint64_t frames[SPEX_STREAM_PACKED + 1];
     uint64_t records;
     uint64_t contexts;
     uint64_t sites;
@@ -60,15 +61,24 @@ static int refused(const char *types, struct spex_error *error) {
 }
 
 static void frame_take(struct got *got, const char *packet, size_t length) {
+    static struct spex_stream_probes probes;
+    static struct spex_record room[SPEX_STREAM_RECORDS_MAX];
+    const struct spex_record *records;
+    struct spex_error error;
     struct spex_stream_header header;
     assert_true(length >= sizeof(header));
     memcpy(&header, packet, sizeof(header));
     assert_int_equal(header.magic, SPEX_STREAM_MAGIC);
-    assert_true(header.kind <= SPEX_STREAM_CONTEXTS);
+    assert_true(header.kind <= SPEX_STREAM_CONTEXTS || header.kind == SPEX_STREAM_PACKED);
     got->frames[header.kind]++;
     got->lost = header.lost;
-    const struct spex_record *records = (const void *)(packet + sizeof(header));
-    for (uint32_t r = 0; header.kind == SPEX_STREAM_RECORDS && r < header.count; r++) {
+    for (uint32_t s = 0; header.kind == SPEX_STREAM_SITES && s < header.count; s++) {
+        struct spex_stream_site site;
+        spex_stream_take_site(packet, s, &site);
+        spex_stream_probes_note(&probes, &site);
+    }
+    assert_int_equal(spex_stream_records(&probes, packet, room, &records, &error), 0);
+    for (uint32_t r = 0; records && r < header.count; r++) {
         got->records++;
         got->types |= records[r].probe_type;
         if (records[r].probe_id == INNER)
@@ -80,7 +90,7 @@ static void frame_take(struct got *got, const char *packet, size_t length) {
 
 /* What is there. */
 static void read_all(int fd, struct got *got) {
-    static char packet[SPEX_STREAM_FRAME_BYTES];
+    static _Alignas(uint64_t) char packet[SPEX_STREAM_FRAME_BYTES];
     ssize_t length;
     while ((length = recv(fd, packet, sizeof(packet), MSG_DONTWAIT)) > 0)
         frame_take(got, packet, (size_t)length);

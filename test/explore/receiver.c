@@ -40,6 +40,43 @@ static void order(void **state) {
     close_stream(&stream);
 }
 
+/* As they lie in rings: of a CPU, and in the shared ring, where each has a CPU. */
+static void packed_records(void **state) {
+    struct packed_frame frame = packed_frame(), shared = frame;
+    struct stream stream;
+    size_t count;
+    (void)state;
+    open_stream(&stream);
+    send_kind(&stream, SPEX_STREAM_HELLO);
+    send_packed_site(&stream, SPEX_LAT, 1);
+    send_packed(&stream, &frame);
+    shared.head.count = 1;
+    shared.packed.cpu = SPEX_STREAM_NO_CPU;
+    shared.packed.words = 4;
+    shared.words[0] = 30;
+    shared.words[1] = spex_pack(1, 1, PACKED_SITE, SPEX_MARK_UNAVAILABLE);
+    shared.words[3] = UINT16_MAX;
+    send_packed(&stream, &shared);
+    take(&stream);
+    const struct spex_record *records = spex_receiver_records(stream.receiver, true, &count);
+    assert_int_equal(count, 3);
+    for (size_t r = 0; r < count; r++) {
+        assert_int_equal(records[r].timestamp, 10 * (r + 1));
+        assert_int_equal(records[r].probe_id, 9);
+        assert_int_equal(records[r].probe_type, SPEX_LAT);
+        assert_int_equal(records[r].cpu_id, r < 2 ? 5 : UINT16_MAX);
+        assert_int_equal(records[r].thread_id, r < 2 ? PACKED_THREAD : 1);
+        assert_int_equal(records[r].weight, r == 1 ? 4 : 1);
+        assert_int_equal(records[r].lost, r == 1 ? 0 : 7);
+        assert_int_equal(records[r].gap, r == 1 ? 0 : 1);
+        assert_int_equal(records[r].field_count, r < 2 ? 1 : 0);
+    }
+    assert_int_equal(records[0].fields[0], 100);
+    assert_int_equal(records[1].fields[0], 200);
+    assert_int_equal(records[1].marks, SPEX_MARK_DRAWN);
+    close_stream(&stream);
+}
+
 static void end(void **state) {
     (void)state;
     struct stream stream;
@@ -309,6 +346,7 @@ static void bad_paths(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order),
+        cmocka_unit_test(packed_records),
         cmocka_unit_test(end),
         cmocka_unit_test(end_of_file),
         cmocka_unit_test(many),

@@ -33,14 +33,14 @@ static const struct damage damages[] = {
      false,
      {.magic = SPEX_STREAM_MAGIC, .kind = 1, .collectors = 2},
      0,
-     "stream version 0, this one 4"},
-    {"version 5",
+     "stream version 0, this one 5"},
+    {"version 6",
      true,
-     {.magic = SPEX_STREAM_MAGIC, .version = 5, .kind = 4, .collectors = 2},
+     {.magic = SPEX_STREAM_MAGIC, .version = 6, .kind = 4, .collectors = 2},
      0,
-     "stream version 5, this one 4"},
+     "stream version 6, this one 5"},
     {"kind 0", true, HEAD(.kind = 0), 0, "malformed frame"},
-    {"kind 9", true, HEAD(.kind = 9), 0, "malformed frame"},
+    {"kind 10", true, HEAD(.kind = 10), 0, "malformed frame"},
     {"kind 65535", true, HEAD(.kind = 65535), 0, "malformed frame"},
     {"HELLO with a count", false, HEAD(.kind = SPEX_STREAM_HELLO, .count = 1), 0, "malformed fr"},
     {"HELLO with a tail", false, HEAD(.kind = SPEX_STREAM_HELLO), 1, "malformed frame"},
@@ -185,6 +185,126 @@ static void damaged_records(void **state) {
     }
 }
 
+/* Changes of a frame that is taken as it is. */
+static void packed_damage(struct packed_frame *frame, unsigned number) {
+    switch (number) {
+    case 0:
+        frame->words[1] = spex_pack(1, PACKED_THREAD, PACKED_SITE + 1, 0); /* not told */
+        break;
+    case 1:
+        frame->packed.probe_type = SPEX_SNAPSHOT; /* the site's is another */
+        break;
+    case 2:
+        frame->words[4] = spex_pack(0, PACKED_THREAD, PACKED_SITE, 0); /* no weight */
+        break;
+    case 3:
+        frame->packed.words = 2; /* the site's value is not in it */
+        break;
+    case 4:
+        frame->packed.cpu = SPEX_STREAM_NO_CPU;
+        frame->packed.words = 4;
+        frame->head.count = 1;
+        frame->words[3] = UINT16_MAX + 1; /* the CPU */
+        break;
+    case 5:
+        frame->packed.cpu = SPEX_STREAM_NO_CPU; /* the value's word is the CPU's */
+        break;
+    default:
+        fail();
+    }
+}
+
+static void damaged_packed_records(void **state) {
+    (void)state;
+    for (unsigned number = 0; number < 6; number++) {
+        struct packed_frame frame = packed_frame();
+        struct spex_error why = {""};
+        struct stream stream;
+        open_stream(&stream);
+        send_kind(&stream, SPEX_STREAM_HELLO);
+        send_packed_site(&stream, SPEX_LAT, 1);
+        packed_damage(&frame, number);
+        send_packed(&stream, &frame);
+        assert_int_equal(spex_receiver_take(stream.receiver, &why), -EPROTO);
+        assert_string_equal(why.text, "the program's stream holds a malformed record");
+        EXPECT_NONE(&stream, true);
+        close_stream(&stream);
+    }
+}
+
+/* Sites that cannot be: their records are not taken for anything. */
+static void records_of_impossible_sites(void **state) {
+    static const struct spex_stream_site sites[] = {
+        {.index = PACKED_SITE, .probe_type = SPEX_LAT, .values = SPEX_MAX_FIELDS + 1},
+        {.index = PACKED_SITE, .probe_type = SPEX_LAT, .values = UINT32_MAX},
+        {.index = PACKED_SITE, .probe_type = SPEX_LAT | SPEX_CNT, .values = 1},
+        {.index = PACKED_SITE, .probe_type = 0, .values = 1},
+        {.index = PACKED_SITE + SPEX_MAX_SITES, .probe_type = SPEX_LAT, .values = 1},
+        {.index = UINT32_MAX, .probe_type = SPEX_LAT, .values = 1},
+    };
+    (void)state;
+    for (size_t s = 0; s < COUNT_OF(sites); s++) {
+        struct packed_frame frame = packed_frame();
+        struct spex_error why = {""};
+        struct stream stream;
+        open_stream(&stream);
+        send_kind(&stream, SPEX_STREAM_HELLO);
+        send_frame(&stream, header(SPEX_STREAM_SITES, 1), &sites[s], sizeof(sites[s]));
+        send_packed(&stream, &frame);
+        assert_int_equal(spex_receiver_take(stream.receiver, &why), -EPROTO);
+        EXPECT_NONE(&stream, true);
+        close_stream(&stream);
+    }
+}
+
+/* What stands before packed records. */
+static void damaged_packed_frames(void **state) {
+    static const struct {
+        const char *what;
+        uint32_t count;
+        struct spex_stream_packed packed;
+        size_t bytes;
+    } cases[] = {
+        {"no records", 0, {.probe_type = SPEX_LAT, .words = 3}, 0},
+        {"no words", 1, {.probe_type = SPEX_LAT}, 0},
+        {"one word", 1, {.probe_type = SPEX_LAT, .words = 1}, 8},
+        {"two words and a CPU's", 1, {SPEX_STREAM_NO_CPU, SPEX_CNT, .words = 2}, 16},
+        {"a word too many",
+         1,
+         {.probe_type = SPEX_LAT, .words = SPEX_MAX_FIELDS + 3},
+         8 * (SPEX_MAX_FIELDS + 3)},
+        {"words whose bytes are 0 in 32 bits", 1, {.probe_type = SPEX_LAT, .words = 1u << 29}, 0},
+        {"a count whose bytes are 0 in 32 bits", 1u << 28, {.probe_type = SPEX_CNT, .words = 2}, 0},
+        {"no type", 1, {.words = 3}, 24},
+        {"two types", 1, {.probe_type = SPEX_LAT | SPEX_TPT, .words = 3}, 24},
+        {"the type after the last", 1, {.probe_type = 1u << SPEX_PROBE_TYPES, .words = 3}, 24},
+        {"CPU 65536", 1, {.cpu = UINT16_MAX + 1, .probe_type = SPEX_LAT, .words = 3}, 24},
+        {"half a record", 1, {.probe_type = SPEX_LAT, .words = 3}, 12},
+        {"a record too few", 2, {.probe_type = SPEX_LAT, .words = 3}, 24},
+    };
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        struct packed_frame frame = {.head = header(SPEX_STREAM_PACKED, cases[c].count),
+                                     .packed = cases[c].packed};
+        struct stream stream;
+        open_stream(&stream);
+        send_kind(&stream, SPEX_STREAM_HELLO);
+        send_bytes(&stream, &frame, offsetof(struct packed_frame, words) + cases[c].bytes);
+        expect_refusal(&stream, cases[c].what, "malformed frame");
+        close_stream(&stream);
+    }
+    for (size_t length = sizeof(struct spex_stream_header);
+         length < offsetof(struct packed_frame, words); length++) {
+        struct packed_frame frame = packed_frame();
+        struct stream stream;
+        open_stream(&stream);
+        send_kind(&stream, SPEX_STREAM_HELLO);
+        send_bytes(&stream, &frame, length);
+        expect_refusal(&stream, "cut", "malformed frame");
+        close_stream(&stream);
+    }
+}
+
 /* Also such as would make a circle of the tree. */
 static void malformed_contexts(void **state) {
     static const struct spex_stream_context contexts[] = {
@@ -245,10 +365,12 @@ static void records_that_wait_are_limited(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(damaged_frames),     cmocka_unit_test(short_frames),
-        cmocka_unit_test(empty_packet),       cmocka_unit_test(frame_sizes),
-        cmocka_unit_test(damaged_records),    cmocka_unit_test(too_many_sites),
-        cmocka_unit_test(malformed_contexts), cmocka_unit_test(records_that_wait_are_limited),
+        cmocka_unit_test(damaged_frames),         cmocka_unit_test(short_frames),
+        cmocka_unit_test(empty_packet),           cmocka_unit_test(frame_sizes),
+        cmocka_unit_test(damaged_records),        cmocka_unit_test(too_many_sites),
+        cmocka_unit_test(malformed_contexts),     cmocka_unit_test(records_that_wait_are_limited),
+        cmocka_unit_test(damaged_packed_records), cmocka_unit_test(records_of_impossible_sites),
+        cmocka_unit_test(damaged_packed_frames),
     };
     return cmocka_run_group_tests_name("receiver_damage", tests, scratch_enter, scratch_leave);
 }

@@ -4,6 +4,7 @@
 #define SPEX_TEST_RECEIVER_STREAM_H
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -11,6 +12,7 @@
 #include "base/clock.h"
 
 #include "explore/trial/receiver.h"
+#include "ring/record_layout.h"
 #include "scratch.h"
 
 #define PATH "records"
@@ -107,6 +109,36 @@ static inline void send_records(const struct stream *stream, size_t count,
         records[r] = record(timestamps[r]);
     send_frame(stream, header(SPEX_STREAM_RECORDS, (uint32_t)count), records,
                count * sizeof(*records));
+}
+
+/* Records as they lie in a ring, of LATs unless the test changes that: three words, and a fourth for
+ * the CPU in the shared ring. */
+struct packed_frame {
+    struct spex_stream_header head;
+    struct spex_stream_packed packed;
+    uint64_t words[16];
+};
+
+enum { PACKED_SITE = 3, PACKED_THREAD = 77 };
+
+static inline struct packed_frame packed_frame(void) {
+    return (struct packed_frame){
+        .head = header(SPEX_STREAM_PACKED, 2),
+        .packed = {.cpu = 5, .probe_type = SPEX_LAT, .words = 3, .lost = 7, .gap = 1},
+        .words = {10, spex_pack(1, PACKED_THREAD, PACKED_SITE, 0), 100, 20,
+                  spex_pack(4, PACKED_THREAD, PACKED_SITE, SPEX_MARK_DRAWN), 200}};
+}
+
+static inline void send_packed(const struct stream *stream, const struct packed_frame *frame) {
+    send_bytes(stream, frame,
+               offsetof(struct packed_frame, words) +
+                   (size_t)frame->head.count * frame->packed.words * sizeof(uint64_t));
+}
+
+static inline void send_packed_site(const struct stream *stream, uint16_t type, uint32_t values) {
+    const struct spex_stream_site site = {
+        .index = PACKED_SITE, .probe_id = 9, .probe_type = type, .values = values};
+    send_frame(stream, header(SPEX_STREAM_SITES, 1), &site, sizeof(site));
 }
 
 #define SEND_RECORDS(stream, ...)                                                                  \

@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct spex_receiver *receiver;
     struct spex_error why = {""};
     const uint8_t *packet;
-    size_t length, in = size / sizeof(struct spex_record), out = 0;
+    size_t length, in = size / (2 * sizeof(uint64_t)), out = 0;
     int program = connect_program(&receiver), err = 0;
     while (!err && packet_next(&data, &size, &packet, &length)) {
         if (send(program, packet, length, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
@@ -113,10 +113,21 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
         {.timestamp = 20, .probe_type = SPEX_SNAPSHOT, .weight = 1, .field_count = 6},
     };
     static const struct spex_stream_site sites[2] = {
-        {.probe_id = 7, .probe_type = SPEX_LAT, .name = "query"}, {.probe_id = 8, .probe_type = 1}};
+        {.probe_id = 7, .probe_type = SPEX_LAT, .name = "query", .values = 1},
+        {.index = 1, .probe_id = 8, .probe_type = SPEX_CNT}};
     static const struct spex_stream_context contexts[2] = {{.number = 2, .parent = 1, .kernel = 7},
                                                            {.number = 3, .parent = 2, .kernel = 8}};
     static const struct spex_stream_dump dump = {.ticks = 50, .why = "slow"};
+    static const struct {
+        struct spex_stream_packed packed;
+        uint64_t words[6];
+    } lats = {{.cpu = 1, .probe_type = SPEX_LAT, .words = 3},
+              {45, 1ull << 40, 5, 46, 1ull << 40, 6}};
+    static const struct {
+        struct spex_stream_packed packed;
+        uint64_t words[3];
+    } shared = {{SPEX_STREAM_NO_CPU, SPEX_CNT, 3, .lost = 2, .gap = 1},
+                {47, 2ull << 40 | 1 << 6, 0}};
     static const struct {
         struct spex_stream_header header;
         const void *entries;
@@ -129,6 +140,8 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
         {{.kind = SPEX_STREAM_PASS, .watermark = 25}, NULL, 0},
         {{.kind = SPEX_STREAM_PASS, .watermark = 35, .collector = 1}, NULL, 0},
         {{.kind = SPEX_STREAM_RECORDS, .count = 1, .collector = 1}, records, sizeof(records[0])},
+        {{.kind = SPEX_STREAM_PACKED, .count = 2}, &lats, sizeof(lats)},
+        {{.kind = SPEX_STREAM_PACKED, .count = 1}, &shared, sizeof(shared)},
         {{.kind = SPEX_STREAM_DUMP, .count = 1}, &dump, sizeof(dump)},
         {{.kind = SPEX_STREAM_END, .lost = 3}, NULL, 0},
     };

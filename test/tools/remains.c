@@ -27,6 +27,8 @@ static void take(void *user, const struct spex_record *records, uint32_t count) 
             taken.records[taken.count++] = records[r];
 }
 
+static struct spex_stream_probes probes;
+
 /* Rings in a file, as the process has them. */
 struct dead {
     int file;
@@ -48,9 +50,9 @@ static struct spex_remains *dead_open(const struct dead *dead, uint64_t consumed
     const struct spex_stream_header header = {.consumed = consumed};
     const struct spex_stream_site site = {
         .index = SITE, .probe_id = 9, .probe_type = SPEX_LAT, .values = 1};
-    struct spex_remains *remains = spex_remains_open(&header, &rings, dup(dead->file));
+    struct spex_remains *remains = spex_remains_open(&header, &rings, dup(dead->file), &probes);
     assert_non_null(remains);
-    spex_remains_site(remains, &site);
+    spex_stream_probes_note(&probes, &site);
     return remains;
 }
 
@@ -78,11 +80,9 @@ static void collect(const struct dead *dead, struct spex_remains *remains, size_
     struct spex_ring ring =
         spex_rings_at(&dead->rings, SPEX_PROBE_TYPES + (unsigned)__builtin_ctz(SPEX_LAT));
     uint64_t words[RECORDS * SPEX_RECORD_WORDS_MAX];
-    struct spex_record records[RECORDS] = {{0}};
+    const struct spex_stream_packed from = {.cpu = 1, .probe_type = SPEX_LAT};
     assert_int_equal(spex_ring_read(&ring, words, count), count);
-    for (size_t s = 0; s < sent; s++)
-        records[s] = (struct spex_record){.probe_type = SPEX_LAT, .cpu_id = 1};
-    spex_remains_received(remains, records, sent);
+    spex_remains_received(remains, &from, (uint32_t)sent);
 }
 
 static void check_taken(uint64_t first, size_t count) {
@@ -166,9 +166,9 @@ static void other_rings_are_refused(void **state) {
     wrong[4].types--;
     wrong[5].records = 0;
     for (size_t w = 0; w < COUNT_OF(wrong); w++)
-        assert_null(spex_remains_open(&header, &wrong[w], dup(dead.file)));
+        assert_null(spex_remains_open(&header, &wrong[w], dup(dead.file), &probes));
     assert_int_equal(ftruncate(dead.file, 4096), 0);
-    assert_null(spex_remains_open(&header, &good, dup(dead.file)));
+    assert_null(spex_remains_open(&header, &good, dup(dead.file), &probes));
     dead_end(&dead, NULL);
 }
 

@@ -54,7 +54,7 @@ static struct spex_record record(uint64_t timestamp, uint16_t id) {
 
 static void hand_over(uint64_t timestamp, uint16_t id) {
     const struct spex_record made = record(timestamp, id);
-    spex_sinks_records(&made, 1);
+    spex_sinks_records(&(struct spex_batch){.records = &made, .count = 1});
 }
 
 /* When the real collector has been round. */
@@ -125,7 +125,7 @@ static void what_has_no_room_is_counted(void **state) {
     for (unsigned b = 0; b < ROOM / BATCH + 1; b++) {
         for (unsigned r = 0; r < BATCH; r++)
             batch[r] = record(b * BATCH + r + 1, WANTED);
-        spex_sinks_records(batch, BATCH);
+        spex_sinks_records(&(struct spex_batch){.records = batch, .count = BATCH});
     }
     const struct spex_record *records = take(&count);
     assert_int_equal(count, ROOM);

@@ -17,7 +17,8 @@
 #include <spex/spex.h>
 
 #include "../check.h"
-#include "wire/stream_format.h"
+#include "wire/stream_check.h"
+#include "wire/stream_records.h"
 
 enum { FIRST = 31, SECOND, PLUGIN = 21 };
 enum { INNER = 901, CHAINS = 300 };
@@ -43,6 +44,7 @@ static struct {
     int listener;
     int frames_wanted; /* the receiver goes away after so many */
     pthread_t thread;
+    uint32_t collectors;
     struct frame *frames;
     size_t count;
 } receiver;
@@ -76,12 +78,13 @@ static inline int teardown(void **state) {
     return 0;
 }
 
+/* What its sites have told. */
+static struct spex_stream_probes received_probes;
+
 static inline size_t entry_bytes(const struct spex_stream_header *header) {
     switch (header->kind) {
     case SPEX_STREAM_SITES:
         return sizeof(struct spex_stream_site);
-    case SPEX_STREAM_RECORDS:
-        return sizeof(struct spex_record);
     case SPEX_STREAM_CONTEXTS:
         return sizeof(struct spex_stream_context);
     default:
@@ -89,24 +92,38 @@ static inline size_t entry_bytes(const struct spex_stream_header *header) {
     }
 }
 
+/* The entries of a frame of records, as the command has them. */
+static inline void *records_of(const char *packet, uint32_t count) {
+    static struct spex_record room[SPEX_STREAM_RECORDS_MAX];
+    const struct spex_record *records;
+    struct spex_error error;
+    if (spex_stream_records(&received_probes, packet, room, &records, &error))
+        abort();
+    void *copy = malloc(count * sizeof(*records));
+    return copy ? memcpy(copy, records, count * sizeof(*records)) : NULL;
+}
+
 static inline void frame_keep(const char *packet, size_t length) {
-    struct frame frame = {0};
-    if (length < sizeof(frame.header))
+    struct frame frame = {.header = {.collectors = receiver.collectors}};
+    struct spex_error error;
+    if (spex_stream_check(packet, length, &frame.header, &error))
         abort();
-    memcpy(&frame.header, packet, sizeof(frame.header));
+    receiver.collectors = frame.header.collectors;
     size_t bytes = frame.header.count * entry_bytes(&frame.header);
-    if (length != sizeof(frame.header) + bytes)
-        abort();
-    frame.entries = malloc(bytes + 1);
+    frame.entries = frame.header.kind == SPEX_STREAM_PACKED ? records_of(packet, frame.header.count)
+                                                            : malloc(bytes + 1);
     receiver.frames = realloc(receiver.frames, (receiver.count + 1) * sizeof(*receiver.frames));
     if (!receiver.frames || !frame.entries)
         abort();
-    memcpy(frame.entries, packet + sizeof(frame.header), bytes);
+    if (frame.header.kind != SPEX_STREAM_PACKED)
+        memcpy(frame.entries, packet + sizeof(frame.header), bytes);
+    for (uint32_t s = 0; frame.header.kind == SPEX_STREAM_SITES && s < frame.header.count; s++)
+        spex_stream_probes_note(&received_probes, &frame.sites[s]);
     receiver.frames[receiver.count++] = frame;
 }
 
 static inline void *receiver_run(void *arg) {
-    static char packet[SPEX_STREAM_FRAME_BYTES + 1];
+    static _Alignas(uint64_t) char packet[SPEX_STREAM_FRAME_BYTES + 1];
     int connection = accept(receiver.listener, NULL, NULL);
     (void)arg;
     for (int f = 0; f < receiver.frames_wanted; f++) {
@@ -120,6 +137,8 @@ static inline void *receiver_run(void *arg) {
 }
 
 static inline void receiver_start(int frames_wanted) {
+    receiver.collectors = 0;
+    received_probes = (struct spex_stream_probes){{{0}}};
     receiver.frames_wanted = frames_wanted;
     assert_int_equal(pthread_create(&receiver.thread, NULL, receiver_run, NULL), 0);
 }
@@ -192,7 +211,7 @@ static inline uint64_t for_each_record(void (*see)(size_t frame,
     uint64_t count = 0;
     for (size_t f = 0; f < receiver.count; f++)
         for (uint32_t r = 0; r < receiver.frames[f].header.count; r++)
-            if (receiver.frames[f].header.kind == SPEX_STREAM_RECORDS) {
+            if (receiver.frames[f].header.kind == SPEX_STREAM_PACKED) {
                 see(f, &receiver.frames[f].records[r]);
                 count++;
             }

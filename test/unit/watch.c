@@ -102,7 +102,7 @@ static void hand_over_weighing(double times, uint32_t weight) {
         .probe_id = WORK,
         .field_count = SPEX_KERNEL_VALUES + 1,
         .fields = {(uint64_t)(times * noise * 1e-4 * ticks_per_second), context, 10}};
-    spex_sinks_records(&record, 1);
+    spex_sinks_records(&(struct spex_batch){.records = &record, .count = 1});
 }
 
 static void hand_over(double times) {

@@ -156,8 +156,8 @@ void spex_flown_ask(struct spex_flown *flown, const char *why) {
 }
 
 int spex_flown_take(struct spex_flight *flight, struct spex_flown *flown,
-                    const struct spex_stream_header *header, const char *frame, uint64_t watermark,
-                    uint64_t lost) {
+                    const struct spex_stream_header *header, const char *frame,
+                    const struct spex_record *records, uint64_t watermark, uint64_t lost) {
     struct spex_flight_entry entry = {
         .owner = flown->owner, .watermark = watermark, .lost = flown->lost = lost};
     struct spex_stream_dump request;
@@ -167,6 +167,7 @@ int spex_flown_take(struct spex_flight *flight, struct spex_flown *flown,
     case SPEX_STREAM_CONTEXTS:
         return contexts_keep(flown, frame, header->count);
     case SPEX_STREAM_RECORDS:
+    case SPEX_STREAM_PACKED:
         entry.count = header->count;
         flown->records += header->count;
         break;
@@ -182,8 +183,7 @@ int spex_flown_take(struct spex_flight *flight, struct spex_flown *flown,
     case SPEX_STREAM_RINGS:
         return 0;
     }
-    return spex_flight_memory_add(&flight->memory, &entry, spex_stream_entries(frame),
-                                  spex_clock_ns(CLOCK_MONOTONIC));
+    return spex_flight_memory_add(&flight->memory, &entry, records, spex_clock_ns(CLOCK_MONOTONIC));
 }
 
 void spex_flown_records(struct spex_flight *flight, struct spex_flown *flown,

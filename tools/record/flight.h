@@ -71,11 +71,11 @@ void spex_flight_close(struct spex_flight *flight);
 struct spex_flown *spex_flown_new(struct spex_flight *flight, const char *program, int process_id);
 void spex_flown_free(struct spex_flown *flown);
 
-/* Takes a frame, which is sound; `watermark`: as far as all collectors are, `lost`: records that
- * the process has lost. 0 or -ENOMEM. */
+/* Takes a frame, which is sound, and the records that it has; `watermark`: as far as all collectors
+ * are, `lost`: records that the process has lost. 0 or -ENOMEM. */
 int spex_flown_take(struct spex_flight *flight, struct spex_flown *flown,
-                    const struct spex_stream_header *header, const char *frame, uint64_t watermark,
-                    uint64_t lost);
+                    const struct spex_stream_header *header, const char *frame,
+                    const struct spex_record *records, uint64_t watermark, uint64_t lost);
 
 /* Takes records that have not come as a frame. */
 void spex_flown_records(struct spex_flight *flight, struct spex_flown *flown,

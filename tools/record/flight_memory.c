@@ -19,7 +19,8 @@ struct spex_flight_chunk {
     char entries[];
 };
 
-_Static_assert(SPEX_STREAM_FRAME_BYTES + sizeof(struct spex_flight_entry) <=
+/* Records of a frame, unpacked, take at most this part of what the frame does: five words of two. */
+_Static_assert(SPEX_STREAM_FRAME_BYTES / 2 * 5 + sizeof(struct spex_flight_entry) <=
                    CHUNK_BYTES - sizeof(struct spex_flight_chunk),
                "a frame fits");
 _Static_assert(SPEX_FLIGHT_MEMORY_LEAST >= 4 * CHUNK_BYTES, "several chunks");
@@ -104,7 +105,7 @@ void spex_flight_memory_replay(const struct spex_flight_memory *memory, uint32_t
                                void (*take)(void *user, const struct spex_flight_entry *entry,
                                             const struct spex_record *records),
                                void *user) {
-    static struct spex_record records[SPEX_STREAM_ENTRIES_MAX(struct spex_record)];
+    static struct spex_record records[SPEX_STREAM_RECORDS_MAX];
     for (const struct spex_flight_chunk *chunk = memory->oldest; chunk; chunk = chunk->next) {
         const char *from = chunk->entries, *end = from + chunk->used;
         while (from < end) {

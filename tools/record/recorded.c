@@ -213,20 +213,20 @@ static void dump_note(struct spex_recorded *recorded, const char *frame) {
 
 /* Hands a frame to the trace. */
 static int trace_frame_take(struct spex_recorded *recorded, const struct spex_stream_header *header,
-                            const char *frame, uint64_t watermark, uint64_t lost,
-                            struct spex_error *error) {
+                            const char *frame, const struct spex_record *records,
+                            uint64_t watermark, uint64_t lost, struct spex_error *error) {
     int err = 0;
-    const void *entries = spex_stream_entries(frame);
     spex_trace_lost(recorded->trace, lost);
     switch ((enum spex_stream_kind)header->kind) {
     case SPEX_STREAM_SITES:
         err = sites_take(recorded, frame, header->count, error);
         break;
     case SPEX_STREAM_CONTEXTS:
-        spex_trace_contexts(recorded->trace, entries, header->count);
+        spex_trace_contexts(recorded->trace, spex_stream_entries(frame), header->count);
         break;
     case SPEX_STREAM_RECORDS:
-        spex_trace_records(recorded->trace, entries, header->count);
+    case SPEX_STREAM_PACKED:
+        spex_trace_records(recorded->trace, records, header->count);
         break;
     case SPEX_STREAM_PASS:
         spex_trace_pass(recorded->trace, watermark);
@@ -242,31 +242,53 @@ static int trace_frame_take(struct spex_recorded *recorded, const struct spex_st
     return err ? err : spex_trace_error(recorded->trace);
 }
 
-/* What is needed to read the rings of the process when it has died. Owns `file`, which may be -1. */
+/* What is needed to read the rings of the process when it has died; not of programs of former
+ * releases, whose frames do not tell the ring. Owns `file`, which may be -1. */
 static void remains_note(struct spex_recorded *recorded, const struct spex_stream_header *header,
                          const char *frame, int file) {
-    struct spex_stream_site site;
     struct spex_stream_rings rings;
-    if (header->kind == SPEX_STREAM_RINGS && file >= 0 && !recorded->remains) {
+    bool counted = header->version == SPEX_STREAM_VERSION;
+    if (header->kind == SPEX_STREAM_RINGS && counted && file >= 0 && !recorded->remains) {
         memcpy(&rings, spex_stream_entries(frame), sizeof(rings));
-        recorded->remains = spex_remains_open(header, &rings, file);
+        recorded->remains = spex_remains_open(header, &rings, file, &recorded->probes);
     } else if (file >= 0) {
         close(file);
     }
-    for (uint32_t s = 0; header->kind == SPEX_STREAM_SITES && s < header->count; s++) {
-        spex_stream_take_site(frame, s, &site);
-        spex_remains_site(recorded->remains, &site);
-    }
-    if (header->kind == SPEX_STREAM_RECORDS)
+    if (header->kind == SPEX_STREAM_PACKED)
         spex_remains_received(recorded->remains, spex_stream_entries(frame), header->count);
+}
+
+static void sites_note(struct spex_recorded *recorded, const char *frame, uint32_t count) {
+    for (uint32_t s = 0; s < count; s++) {
+        struct spex_stream_site site;
+        spex_stream_take_site(frame, s, &site);
+        spex_stream_probes_note(&recorded->probes, &site);
+    }
+}
+
+/* Where the records of a frame are unpacked: where they wait in the trace, if that is known. */
+static struct spex_record *room_of(struct spex_recorded *recorded,
+                                   const struct spex_stream_header *header, const char *frame) {
+    static struct spex_record other[SPEX_STREAM_RECORDS_MAX];
+    const struct spex_stream_packed *packed = spex_stream_entries(frame);
+    struct spex_record *room = NULL;
+    if (recorded->trace && header->kind == SPEX_STREAM_PACKED && packed->cpu != SPEX_STREAM_NO_CPU)
+        room = spex_trace_room(recorded->trace, packed->cpu, header->count);
+    return room ? room : other;
 }
 
 /* Owns `file`, the descriptor that came with the frame; -1: none. 0, or a negative errno value with
  * the reason. */
 static int stream_frame_take(struct spex_recording *recording, struct spex_recorded *recorded,
                              const char *frame, size_t length, int file, struct spex_error *error) {
+    const struct spex_record *records = NULL;
     struct spex_stream_header header = {.collectors = recorded->collectors};
     int err = spex_stream_check(frame, length, &header, error);
+    if (!err && header.kind == SPEX_STREAM_SITES)
+        sites_note(recorded, frame, header.count);
+    if (!err)
+        err = spex_stream_records(&recorded->probes, frame, room_of(recorded, &header, frame),
+                                  &records, error);
     if (!err && !recorded->trace && !recorded->flown)
         err = process_begin(recording, recorded, &header, error);
     if (err) {
@@ -278,11 +300,11 @@ static int stream_frame_take(struct spex_recording *recording, struct spex_recor
     uint64_t lost = spex_grown(recorded->lost_before, header.lost);
     uint64_t watermark = watermark_note(recorded, &header);
     recorded->complete |= header.kind == SPEX_STREAM_END;
-    recorded->received += header.kind == SPEX_STREAM_RECORDS ? header.count : 0;
+    recorded->received += records ? header.count : 0;
     if (recorded->flown)
-        return spex_flown_take(&recording->flight, recorded->flown, &header, frame, watermark,
-                               lost);
-    return trace_frame_take(recorded, &header, frame, watermark, lost, error);
+        return spex_flown_take(&recording->flight, recorded->flown, &header, frame, records,
+                               watermark, lost);
+    return trace_frame_take(recorded, &header, frame, records, watermark, lost, error);
 }
 
 /* After an error of the disk nothing more is recorded of any process; after one of the stream, no

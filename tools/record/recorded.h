@@ -10,7 +10,7 @@
 #include "observe/caller.h"
 #include "tools/record/flight.h"
 #include "trace/trace.h"
-#include "wire/stream_format.h"
+#include "wire/stream_records.h"
 
 struct spex_recorded {
     struct spex_recorded *next;
@@ -32,6 +32,8 @@ struct spex_recorded {
     uint64_t renewal_ns;
     /* The stream has come to an orderly end. */
     bool complete;
+    /* What the stream has told of its sites. */
+    struct spex_stream_probes probes;
     /* NULL: the process's rings are its own. */
     struct spex_remains *remains;
     /* Either of them, from the first frame on. */

@@ -36,8 +36,7 @@ struct spex_remains {
     bool again;
     /* Records that were none of this collection's. */
     uint64_t before;
-    /* By index; of type 0 where it is not known. */
-    struct spex_packed_probe sites[SPEX_MAX_SITES];
+    const struct spex_stream_probes *probes;
     uint64_t received_all;
     /* By ring. */
     uint64_t received[];
@@ -51,7 +50,8 @@ static bool rings_are_known(const struct spex_stream_rings *rings) {
 }
 
 struct spex_remains *spex_remains_open(const struct spex_stream_header *header,
-                                       const struct spex_stream_rings *rings, int file) {
+                                       const struct spex_stream_rings *rings, int file,
+                                       const struct spex_stream_probes *probes) {
     size_t all = ((size_t)rings->cpus + 1) * SPEX_PROBE_TYPES;
     struct spex_remains *remains = NULL;
     struct stat is = {.st_size = 0};
@@ -67,6 +67,7 @@ struct spex_remains *spex_remains_open(const struct spex_stream_header *header,
         return NULL;
     }
     remains->file = file;
+    remains->probes = probes;
     remains->again = header->consumed > 0;
     remains->before = header->consumed + header->lost;
     return remains;
@@ -78,26 +79,13 @@ void spex_remains_free(struct spex_remains *remains) {
     free(remains);
 }
 
-void spex_remains_site(struct spex_remains *remains, const struct spex_stream_site *site) {
-    if (remains && site->index < SPEX_MAX_SITES && spex_probe_type_valid(site->probe_type) &&
-        spex_probe_type_first_value(site->probe_type) + site->values <= SPEX_MAX_FIELDS)
-        remains->sites[site->index] =
-            (struct spex_packed_probe){site->probe_id, (uint8_t)site->values, site->probe_type};
-}
-
-/* Those of the shared ring have the number of a CPU, too, so these are taken for the CPU's. Then
- * fewer records seem to be missing there than are, and some are lost that could be read. */
-static size_t ring_of(const struct spex_rings *rings, const struct spex_record *record) {
-    unsigned cpu = record->cpu_id < rings->cpus ? record->cpu_id : rings->cpus;
-    return (size_t)cpu * SPEX_PROBE_TYPES + spex_probe_type_ring(record->probe_type);
-}
-
-void spex_remains_received(struct spex_remains *remains, const struct spex_record *records,
-                           size_t count) {
+void spex_remains_received(struct spex_remains *remains, const struct spex_stream_packed *from,
+                           uint32_t count) {
     if (!remains)
         return;
-    for (size_t r = 0; r < count; r++)
-        remains->received[ring_of(&remains->rings, &records[r])]++;
+    unsigned cpu = from->cpu < remains->rings.cpus ? from->cpu : remains->rings.cpus;
+    unsigned ring = cpu * SPEX_PROBE_TYPES + spex_probe_type_ring(from->probe_type);
+    remains->received[ring] += count;
     remains->received_all += count;
 }
 
@@ -142,7 +130,7 @@ static uint32_t batch_take(const struct spex_remains *remains, size_t number,
     bool shared = cpu == remains->rings.cpus;
     uint32_t type = spex_probe_type_of_ring(number % SPEX_PROBE_TYPES), taken = 0;
     for (size_t c = 0; c < count; c++, words += ring->record_words) {
-        struct spex_packed_probe probe = remains->sites[spex_packed_site(words[1])];
+        struct spex_packed_probe probe = remains->probes->of[spex_packed_site(words[1])];
         if (probe.probe_type == type)
             spex_record_unpack(words, shared ? (unsigned)words[ring->record_words - 1] : cpu, probe,
                                &records[taken++]);

@@ -8,20 +8,21 @@
 
 #include <spex/record.h>
 
-#include "wire/stream_format.h"
+#include "wire/stream_records.h"
 
 struct spex_remains;
 
 /* Owns the descriptor. `header` and `rings` are those of the frame. NULL: they are not of rings as
- * this command knows them, or there is no memory. */
+ * this command knows them, or there is no memory. `probes`: what the stream tells of its sites, as
+ * long as there are remains. */
 struct spex_remains *spex_remains_open(const struct spex_stream_header *header,
-                                       const struct spex_stream_rings *rings, int file);
+                                       const struct spex_stream_rings *rings, int file,
+                                       const struct spex_stream_probes *probes);
 void spex_remains_free(struct spex_remains *remains);
 
-/* What has come over the stream; `remains` may be NULL. */
-void spex_remains_site(struct spex_remains *remains, const struct spex_stream_site *site);
-void spex_remains_received(struct spex_remains *remains, const struct spex_record *records,
-                           size_t count);
+/* So many records have come over the stream, from one ring; `remains` may be NULL. */
+void spex_remains_received(struct spex_remains *remains, const struct spex_stream_packed *from,
+                           uint32_t count);
 
 enum { SPEX_REMAINS_BATCH = 512 };
 

@@ -22,6 +22,7 @@
 #include "site/provider.h"
 #include "wire/handover.h"
 #include "wire/stream_check.h"
+#include "wire/stream_records.h"
 
 /* A frame that is received so much later than it was sent shows that this process was held up; most
  * sites of a stream. */
@@ -45,8 +46,11 @@ struct spex_receiver {
     struct spex_context_node *contexts; /* by number; NULL: none told */
     struct spex_stream_site *sites;
     size_t site_count;
+    struct spex_stream_probes probes;
     struct spex_in_order records;
     char *frame; /* buffer of SPEX_STREAM_FRAME_BYTES */
+    /* Room for the records of a frame. */
+    struct spex_record unpacked[SPEX_STREAM_RECORDS_MAX];
 };
 
 /* Returns the listening socket, non-blocking. The path's directory is private, which keeps other
@@ -166,8 +170,12 @@ static int receiver_accept(struct spex_receiver *receiver, struct spex_error *er
 static int receiver_take_records(struct spex_receiver *receiver,
                                  const struct spex_stream_header *header,
                                  struct spex_error *error) {
-    int err =
-        spex_in_order_add(&receiver->records, spex_stream_entries(receiver->frame), header->count);
+    const struct spex_record *records;
+    int err = spex_stream_records(&receiver->probes, receiver->frame, receiver->unpacked, &records,
+                                  error);
+    if (err)
+        return err;
+    err = spex_in_order_add(&receiver->records, records, header->count);
     if (err == -E2BIG)
         return spex_fail(error, -EPROTO,
                          "the program's stream does not tell up to when its records are complete");
@@ -183,8 +191,11 @@ static int receiver_take_sites(struct spex_receiver *receiver,
     if (!all)
         return spex_fail(error, -ENOMEM, "out of memory");
     receiver->sites = all;
-    for (uint32_t s = 0; s < header->count; s++)
-        spex_stream_take_site(receiver->frame, s, &all[receiver->site_count++]);
+    for (uint32_t s = 0; s < header->count; s++) {
+        struct spex_stream_site *site = &all[receiver->site_count++];
+        spex_stream_take_site(receiver->frame, s, site);
+        spex_stream_probes_note(&receiver->probes, site);
+    }
     return 0;
 }
 
@@ -222,6 +233,7 @@ static int receiver_take_frame(struct spex_receiver *receiver, size_t length,
     case SPEX_STREAM_SITES:
         return receiver_take_sites(receiver, &header, error);
     case SPEX_STREAM_RECORDS:
+    case SPEX_STREAM_PACKED:
         return receiver_take_records(receiver, &header, error);
     case SPEX_STREAM_CONTEXTS:
         return receiver_take_contexts(receiver, &header, error);
