@@ -125,6 +125,47 @@ class Profile(Fleet):
         self.assertEqual((wrong.returncode, wrong.stdout), (1, ""))
         self.assertIn("no such instance has told", wrong.stderr)
 
+    def history(self, *options):
+        result = self.run_spex("fleet", "history", self.path("fleet.db"), "--json", *options)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return json.loads(result.stdout)
+
+    def test_a_history_is_kept(self):
+        store = ["--store", self.path("fleet.db"), "--every", "1"]
+        process = self.instance()
+        first = self.master(*store, policy=self.policy(more=ALL))
+        self.agent("a", processes=[process])
+        self.until_told(lambda p: probe(p, "query", "lat"))
+        self.end(first)
+        # A further master compares with its own first snapshot: what the instance had told before counts once.
+        before = self.history()
+        second = self.master(*store, policy=self.policy(more=ALL))
+        begin = self.until_told(lambda p: probe(p, "query", "lat"))
+        end = self.until_told(lambda p: probe(p, "query", "lat")["records"] > probe(begin, "query", "lat")["records"])
+        self.end(second)
+        after = self.history()
+        row, last = probe(after, "query", "lat"), probe(end, "query", "lat")
+        self.assertGreaterEqual(row["records"], probe(before, "query", "lat")["records"])
+        self.assertGreaterEqual(last["records"] * 2, row["records"])
+        self.assertTrue(row["values"][0]["p50_low"] <= row["values"][0]["p50"] <= row["values"][0]["p50_high"])
+        self.assertEqual(self.history("--to", "2020-01-01"), {"probes": []})
+        self.assertEqual(self.history("--from", "2020-01-01"), after)
+
+    def test_histories_that_are_none(self):
+        with open(self.path("text"), "w", encoding="utf-8") as file:
+            file.write("no database" * 1000)
+        policy = self.policy()
+        for arguments, pattern in [
+                (["history", self.path("nothing")], "nothing: unable to open"),
+                (["history", self.path("text")], "text: file is not a database"),
+                (["history", self.path("text"), "--from", "soon"], "--from: a time such as"),
+                (["master", policy, *self.where(), "--store", self.path("text")], "--store .*text: file is not a database")]:
+            with self.subTest(arguments=arguments):
+                result = self.run_spex("fleet", *arguments)
+                self.assertIn(result.returncode, (1, 2))
+                self.assertEqual(result.stdout, "")
+                self.assertRegex(result.stderr, "^spex: .*" + pattern)
+
     def test_what_others_send(self):
         master = self.master(policy=self.policy(more=ALL))
         process = self.instance()

@@ -25,7 +25,8 @@ json_t *spex_fleet_ask_once(struct spex_fleet_ask *ask, const char *what, const 
  * after a message. */
 json_t *spex_fleet_ask_profile(struct spex_fleet_ask *ask, const char *instance);
 
-/* Prints that as a table. */
+/* Prints that as a table, or the probes alone. */
 void spex_fleet_print_profile(const json_t *profile);
+void spex_fleet_print_probes(const json_t *probes);
 
 #endif

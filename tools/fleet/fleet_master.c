@@ -41,7 +41,8 @@ enum { REPORTS_MOST = 65536, ASKS_MOST = 1024, POLICY_BYTES = 1 << 20 };
 
 struct master {
     struct spex_link_options options;
-    const char *path;
+    const char *path, *store;
+    double every;
     bool json;
     struct spex_fleet_policy *policy;
     char *text;
@@ -120,6 +121,8 @@ static int take_profiles(struct master *master) {
     struct spex_error error;
     int err = spex_fleet_told_take(&master->profiles, &master->lead, now_of(master), &error);
     if (error.text[0])
+        complain_once(master, &error);
+    if (!err && spex_fleet_told_write(&master->profiles, now_of(master), &error) != 0)
         complain_once(master, &error);
     return err;
 }
@@ -372,7 +375,16 @@ static int run_linked(struct master *master, int stop_fd) {
     err = err ? err : spex_fleet_told_open(&master->profiles, master->link, master->policy->name);
     int status =
         err ? spex_complain(SPEX_EXIT_FAILED, "fleet master: cannot listen: %s", strerror(-err))
-            : run(master, stop_fd);
+            : SPEX_EXIT_OK;
+    if (!err && master->store &&
+        spex_fleet_told_keep(&master->profiles, master->store, master->policy->name, master->every,
+                             &error) != 0)
+        status = spex_complain(SPEX_EXIT_FAILED, "fleet master: --store %s", error.text);
+    status = status ? status : run(master, stop_fd);
+    /* What has come since the last snapshot. */
+    master->profiles.due = 0;
+    if (spex_fleet_told_write(&master->profiles, 0, &error) != 0)
+        status = spex_complain(SPEX_EXIT_FAILED, "fleet master: --store %s", error.text);
     spex_link_inbox_free(master->reports);
     spex_link_inbox_free(master->asks);
     spex_link_inbox_free(master->masters);
@@ -431,9 +443,12 @@ static int read_policy(struct master *master) {
 int spex_fleet_master(int argc, char **argv) {
     static const struct spex_syntax syntax = {
         "fleet master", spex_fleet_usage, "a policy was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
-    struct master master = {.path = NULL};
+    struct master master = {.every = 300};
     const struct spex_option known[] = {SPEX_LINK_OPTIONS(&master.options),
                                         {"hook", .text = &master.hook.command},
+                                        {"store", .text = &master.store},
+                                        {"every", .number = &master.every, .range = {1, 86400},
+                                         .error = "1 to 86400 seconds were expected"},
                                         {"json", .flag = &master.json},
                                         {.name = NULL}};
     struct spex_operands operands;

@@ -114,18 +114,21 @@ static long long count_of(const json_t *json, const char *name) {
     return (long long)json_integer_value(json_object_get(json, name));
 }
 
-void spex_fleet_print_profile(const json_t *profile) {
-    const json_t *probes = json_object_get(profile, "probes"),
-                 *told = json_object_get(profile, "told");
+void spex_fleet_print_probes(const json_t *probes) {
     bool mixed = is_mixed(probes);
-    printf("\nprofile    of %lld instances and %lld that are over, %lld messages; refused %lld, "
-           "dropped %lld, no room for %lld; counted before %lld; no room for %lld probes\n",
-           count_of(told, "instances"), count_of(told, "gone"), count_of(told, "messages"),
-           count_of(told, "refused"), count_of(told, "dropped"), count_of(told, "no_room"),
-           count_of(told, "returned"), count_of(told, "probes_left_out"));
     if (json_array_size(probes))
         printf("%-24s %-8s %9s %8s %6s  %-30s  %-6s  %-30s  %-30s  %s\n", "probe", "type",
                "instances", "count", "lost", "each, a second (95 %)", "value", "p50", "p90", "p99");
     for (size_t p = 0; p < json_array_size(probes); p++)
         print_probe(json_array_get(probes, p), mixed);
+}
+
+void spex_fleet_print_profile(const json_t *profile) {
+    const json_t *told = json_object_get(profile, "told");
+    printf("\nprofile    of %lld instances and %lld that are over, %lld messages; refused %lld, "
+           "dropped %lld, no room for %lld; counted before %lld; no room for %lld probes\n",
+           count_of(told, "instances"), count_of(told, "gone"), count_of(told, "messages"),
+           count_of(told, "refused"), count_of(told, "dropped"), count_of(told, "no_room"),
+           count_of(told, "returned"), count_of(told, "probes_left_out"));
+    spex_fleet_print_probes(json_object_get(profile, "probes"));
 }

@@ -16,6 +16,9 @@
 enum { MESSAGES_MOST = 65536 };
 #define TAKE_NS UINT64_C(20000000)
 
+/* When the first snapshot of a history is taken, at the latest. */
+#define FIRST_SECONDS 30.0
+
 /* Probes of one answer: each has up to 4 KB. */
 enum { PROBES_MOST = 200 };
 
@@ -28,7 +31,24 @@ int spex_fleet_told_open(struct spex_fleet_told *told, struct spex_link *link, c
 
 void spex_fleet_told_close(struct spex_fleet_told *told) {
     spex_link_inbox_free(told->inbox);
+    spex_fleet_store_close(told->store);
     spex_fleet_sums_free(&told->sums);
+}
+
+/* With the first snapshot all others are compared: all instances have told something then. */
+int spex_fleet_told_keep(struct spex_fleet_told *told, const char *path, const char *fleet,
+                         double every, struct spex_error *error) {
+    told->every = every;
+    told->due = fmin(FIRST_SECONDS, every);
+    return spex_fleet_store_open(path, fleet, &told->store, error);
+}
+
+int spex_fleet_told_write(struct spex_fleet_told *told, double now, struct spex_error *error) {
+    if (!told->store || now < told->due)
+        return 0;
+    told->due = now + told->every;
+    double time = (double)spex_clock_ns(CLOCK_REALTIME) / 1e9;
+    return spex_fleet_store_write(told->store, time, &told->sums, error);
 }
 
 /* Whether another agent reports for the host. */

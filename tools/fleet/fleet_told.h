@@ -8,10 +8,14 @@
 #include "fleet/lead/lead.h"
 #include "fleet/link/link.h"
 #include "fleet/sums/fleet_sums.h"
+#include "tools/fleet/fleet_store.h"
 
 struct spex_fleet_told {
     struct spex_link_inbox *inbox;
     struct spex_fleet_sums sums;
+    /* The history; NULL: none is kept. When a snapshot is due, and between two. */
+    struct spex_fleet_store *store;
+    double due, every;
     /* Malformed, or of an agent that is not the host's. */
     uint64_t refused;
 };
@@ -24,6 +28,14 @@ void spex_fleet_told_close(struct spex_fleet_told *told);
  * empty otherwise. 0 or -ENOMEM. */
 int spex_fleet_told_take(struct spex_fleet_told *told, const struct spex_lead *lead, double now,
                          struct spex_error *error);
+
+/* Keeps a history in the file, with a snapshot each `every` seconds. 0; or -EINVAL with the reason. */
+int spex_fleet_told_keep(struct spex_fleet_told *told, const char *path, const char *fleet,
+                         double every, struct spex_error *error);
+
+/* Writes a snapshot where one is due, at the time `now`. 0, or a negative errno value with the
+ * reason; then it is tried again. */
+int spex_fleet_told_write(struct spex_fleet_told *told, double now, struct spex_error *error);
 
 /* The answer to "FROM" or "FROM HOST/PROCESS": probes from that number on, as far as they fit into
  * a message. */
