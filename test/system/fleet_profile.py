@@ -6,6 +6,7 @@ starts again, and when others send what is malformed.
     fleet_profile.py SPEX LIVE
 """
 
+import http.client
 import json
 import os
 import re
@@ -130,6 +131,15 @@ class Profile(Fleet):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         return json.loads(result.stdout)
 
+    def served(self, path):
+        serve = self.command("serve", "--fleet", self.path("fleet.db"), "--listen", "127.0.0.1:0")
+        connection = http.client.HTTPConnection(serve.stdout.readline().strip()[len("http://"):].strip("/"))
+        connection.request("GET", path)
+        told = json.loads(connection.getresponse().read())
+        connection.close()
+        self.end(serve)
+        return told
+
     def test_a_history_is_kept(self):
         store = ["--store", self.path("fleet.db"), "--every", "1"]
         process = self.instance()
@@ -150,6 +160,8 @@ class Profile(Fleet):
         self.assertTrue(row["values"][0]["p50_low"] <= row["values"][0]["p50"] <= row["values"][0]["p50_high"])
         self.assertEqual(self.history("--to", "2020-01-01"), {"probes": []})
         self.assertEqual(self.history("--from", "2020-01-01"), after)
+        self.assertEqual(self.served("/api/fleet"), after)
+        self.assertEqual(self.served("/api/programs")["follows"], False)
 
     def test_histories_that_are_none(self):
         with open(self.path("text"), "w", encoding="utf-8") as file:

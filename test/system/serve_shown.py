@@ -94,11 +94,11 @@ class Exploration(Materials):
         self.assertEqual(len(told["heat_map"]["panels"]), 2)
         programs = self.json("/api/programs")
         self.assertEqual((programs["programs"], programs["follows"]), ([], False))
-        self.assertEqual(programs["shown"], {"exploration": 1, "models": None, "anomalies": None, "traces": False})
+        self.assertEqual(programs["shown"], {"exploration": 1, "models": None, "fleet": None, "anomalies": None, "traces": False})
         # A process of another name would be followed where no program is named.
         self.start()
         self.assertEqual(self.json("/api/programs")["programs"], [])
-        for path in "models", "anomalies", "traces", "trace?name=x&format=csv":
+        for path in "models", "fleet", "anomalies", "traces", "trace?name=x&format=csv":
             self.refused("/api/" + path, 404, "the server was started without")
 
     def test_one_that_is_in_progress(self):

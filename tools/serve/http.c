@@ -76,6 +76,7 @@ static const struct spex_route routes[] = {
     {"/api/probes", false, SPEX_ROUTE_REPORT, spex_api_probes, false},
     {"/api/events", false, SPEX_ROUTE_NOTHING, spex_api_events, false},
     {"/api/exploration", false, SPEX_ROUTE_NOTHING, spex_shown_exploration, false},
+    {"/api/fleet", false, SPEX_ROUTE_NOTHING, spex_shown_fleet, false},
     {"/api/models", false, SPEX_ROUTE_NOTHING, spex_shown_models, false},
     {"/api/anomalies", false, SPEX_ROUTE_NOTHING, spex_shown_anomalies, false},
     {"/api/traces", false, SPEX_ROUTE_NOTHING, spex_shown_traces, false},

@@ -14,7 +14,7 @@
 
 static const char serve_usage[] =
     "usage: spex serve [PID… | NAME… | --all] [--store FILE.db] [--trace DIR] [--model MODELS]\n"
-    "                  [--listen ADDRESS:PORT] [--token-file FILE]\n"
+    "                  [--fleet FILE.db] [--listen ADDRESS:PORT] [--token-file FILE]\n"
     "                  [--cert FILE --key FILE | --behind-proxy] [--host NAME]\n"
     "                  [--max-probes COUNT]\n"
     "\n"
@@ -30,6 +30,10 @@ static const char serve_usage[] =
     "  --trace DIR            the traces in this folder, to be downloaded in other formats; the "
     "same\n"
     "                         holds for programs\n"
+    "  --fleet FILE.db        what a fleet has measured, by the store of its master; the same "
+    "holds "
+    "for\n"
+    "                         programs\n"
     "  --model MODELS         the models of this file; programs are watched for executions that "
     "take\n"
     "                         longer than they say, as by spex watch\n"
@@ -71,6 +75,7 @@ static int serve_parse(int argc, char **argv, struct request *request) {
         {.name = "all", .flag = &request->all},
         {.name = "store", .text = &request->settings.shown.store},
         {.name = "trace", .text = &request->settings.shown.traces},
+        {.name = "fleet", .text = &request->settings.shown.fleet},
         {.name = "model", .text = &request->settings.shown.models},
         {.name = "listen", .text = &request->settings.listen},
         {.name = "token-file", .text = &request->settings.token_file},
@@ -93,7 +98,8 @@ static int serve_parse(int argc, char **argv, struct request *request) {
                              operands.list[0]);
     request->wanted = (struct spex_wanted){operands.list, (size_t)operands.count};
     request->follows = request->all || operands.count ||
-                       !(request->settings.shown.store || request->settings.shown.traces);
+                       !(request->settings.shown.store || request->settings.shown.traces ||
+                         request->settings.shown.fleet);
     status = models_check(request->settings.shown.models);
     return status ? status : spex_wanted_check("serve", &request->wanted);
 }

@@ -18,6 +18,7 @@
 /* The commands that tell of a file: its path is in place of PATH. A path may begin with "-". */
 enum { PATH = 4 };
 static const char *report[] = {"report", "--json", "--no-trials", "--", NULL, NULL};
+static const char *fleet[] = {"fleet", "history", "--json", "--", NULL, NULL};
 static const char *models[] = {"models", "--json", "--curves", "--", NULL, NULL};
 
 static int store_open(struct spex_shown *shown, const char *path, struct spex_error *error) {
@@ -46,6 +47,10 @@ int spex_shown_open(struct spex_shown *shown, const struct spex_shown_settings *
         models[PATH] = settings->models;
         shown->models = (struct spex_document){.path = settings->models, .arguments = models};
     }
+    if (settings->fleet) {
+        fleet[PATH] = settings->fleet;
+        shown->fleet = (struct spex_document){.path = settings->fleet, .arguments = fleet};
+    }
     int err = settings->store ? store_open(shown, settings->store, error) : 0;
     return err || !settings->traces ? err : traces_open(shown, settings->traces, error);
 }
@@ -55,6 +60,7 @@ void spex_shown_close(struct spex_shown *shown) {
     spex_downloads_close(shown);
     spex_document_free(&shown->exploration);
     spex_document_free(&shown->models);
+    spex_document_free(&shown->fleet);
     spex_watching_free(&shown->watching);
     if (shown->traces >= 0)
         close(shown->traces);
@@ -81,6 +87,7 @@ uint64_t spex_shown_run(struct spex_server *server, bool followed, uint64_t now_
     if (followed) {
         spex_document_look(&shown->exploration, &shown->children, now_ns);
         spex_document_look(&shown->models, &shown->children, now_ns);
+        spex_document_look(&shown->fleet, &shown->children, now_ns);
     }
     if (shown->watching.models)
         watch_processes(server, now_ns);
@@ -93,8 +100,9 @@ static json_t *version_json(const struct spex_document *document) {
 }
 
 json_t *spex_shown_json(const struct spex_shown *shown) {
-    return json_pack("{s:o, s:o, s:o, s:b}", "exploration", version_json(&shown->exploration),
-                     "models", version_json(&shown->models), "anomalies",
+    return json_pack("{s:o, s:o, s:o, s:o, s:b}", "exploration", version_json(&shown->exploration),
+                     "models", version_json(&shown->models), "fleet", version_json(&shown->fleet),
+                     "anomalies",
                      shown->watching.models ? json_integer(shown->watching.version) : json_null(),
                      "traces", shown->traces >= 0);
 }
@@ -120,6 +128,10 @@ static enum MHD_Result answer_document(struct spex_request *request,
 
 enum MHD_Result spex_shown_exploration(struct spex_request *request) {
     return answer_document(request, &request->server->shown.exploration);
+}
+
+enum MHD_Result spex_shown_fleet(struct spex_request *request) {
+    return answer_document(request, &request->server->shown.fleet);
 }
 
 enum MHD_Result spex_shown_models(struct spex_request *request) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the server shows beside programs that run: an exploration, models, anomalies, recorded traces.
+/* What the server shows beside programs that run: an exploration, models, anomalies, a fleet, recorded traces.
  * Other commands of spex tell all of it (commands/children.h). */
 #ifndef SPEX_TOOLS_SERVE_SHOWN_H
 #define SPEX_TOOLS_SERVE_SHOWN_H
@@ -42,7 +42,7 @@ struct spex_download {
 
 struct spex_shown {
     struct spex_children children;
-    struct spex_document exploration, models;
+    struct spex_document exploration, models, fleet;
     struct spex_watching watching;
     /* The folder of traces; -1: there is none. */
     int traces;
@@ -56,7 +56,7 @@ struct spex_shown {
 
 /* Paths; NULL: none. */
 struct spex_shown_settings {
-    const char *store, *traces, *models;
+    const char *store, *traces, *models, *fleet;
 };
 
 /* 0, or -EINVAL with the reason. To be closed in any case. */
@@ -72,6 +72,7 @@ json_t *spex_shown_json(const struct spex_shown *shown);
 
 /* For the routes. */
 enum MHD_Result spex_shown_exploration(struct spex_request *request);
+enum MHD_Result spex_shown_fleet(struct spex_request *request);
 enum MHD_Result spex_shown_models(struct spex_request *request);
 enum MHD_Result spex_shown_anomalies(struct spex_request *request);
 enum MHD_Result spex_shown_traces(struct spex_request *request);

@@ -5,6 +5,7 @@ import { clock } from "./charts.js";
 import * as data from "./data.js";
 import { byId, element, row, say } from "./elements.js";
 import * as exploration from "./exploration.js";
+import * as fleet from "./fleet.js";
 import * as models from "./models.js";
 
 const { bytes, number, range, seconds } = data;
@@ -97,7 +98,7 @@ function takeTraces({ traces, left_out: left, formats }) {
   byId("traces-table").tBodies[0].replaceChildren(...traces.map(traceRow));
 }
 
-const views = { anomalies: takeAnomalies, exploration: exploration.show, models: models.show, traces: takeTraces };
+const views = { anomalies: takeAnomalies, exploration: exploration.show, fleet: fleet.show, models: models.show, traces: takeTraces };
 
 // What the server has, by version; null: it shows none. Nothing is asked for while nobody looks.
 export function take(shown) {

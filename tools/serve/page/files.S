@@ -17,6 +17,7 @@ spex_page_\name\()_end:
     page_file elements, "elements.js"
     page_file beside, "beside.js"
     page_file exploration, "exploration.js"
+    page_file fleet, "fleet.js"
     page_file models, "models.js"
     page_file icon, "icon.svg"
     page_file echarts, "echarts.min.js.gz"

@@ -15,6 +15,7 @@ PAGE_FILE(charts);
 PAGE_FILE(elements);
 PAGE_FILE(beside);
 PAGE_FILE(exploration);
+PAGE_FILE(fleet);
 PAGE_FILE(models);
 PAGE_FILE(icon);
 PAGE_FILE(echarts);
@@ -33,6 +34,7 @@ static const struct spex_page_file files[] = {
     {"/elements.js", SCRIPT, BYTES(elements), false},
     {"/beside.js", SCRIPT, BYTES(beside), false},
     {"/exploration.js", SCRIPT, BYTES(exploration), false},
+    {"/fleet.js", SCRIPT, BYTES(fleet), false},
     {"/models.js", SCRIPT, BYTES(models), false},
     {"/icon.svg", "image/svg+xml", BYTES(icon), false},
     {"/echarts.js", SCRIPT, BYTES(echarts), true},
