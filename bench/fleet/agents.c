@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Many agents of a fleet in one process, for crowd.py: each has a connection to NATS of its own,
  * and speaks with the master as `spex agent` does, by the same code. What a program would tell is
- * made up: response times of queues, and what probes cost.
+ * made up: response times of queues, what probes cost, and the times of executions, which have a
+ * long tail and of which one in four is recorded.
  *
  *     agents NATS-URL FLEET AGENTS INSTANCES PROBES
  *
@@ -19,6 +20,7 @@
 #include "base/random.h"
 #include "ring/probe_type.h"
 #include "tools/agent/led.h"
+#include "tools/agent/led_profiles.h"
 
 enum { TICK_MS = 100 };
 
@@ -27,9 +29,16 @@ enum { TICK_MS = 100 };
 #define THROUGHPUT 60.0
 #define PROBE_COST 0.00005
 
+/* Executions of a probe that were recorded, each with a weight. */
+enum { RECORDS = 2000, WEIGHT = 4 };
+
 struct crowd {
     struct spex_led *agents;
     struct spex_hosted *instances; /* of each agent, one after another */
+    struct spex_worker *workers;   /* of each instance, with what it has measured */
+    struct spex_profile_type type;
+    struct spex_profile_row *rows;
+    struct spex_values values;
     size_t count, each, probes;
     struct spex_random random;
 };
@@ -52,7 +61,68 @@ static void fill_probes(struct spex_hosted_probes *probes, size_t count) {
     }
 }
 
+/* From 0 to 1. */
+static double unit(struct crowd *crowd) {
+    return (double)(spex_random_next(&crowd->random) >> 11) * 0x1p-53;
+}
+
+static void fill_values(struct crowd *crowd) {
+    struct spex_values *values = &crowd->values;
+    spex_values_clear(values);
+    for (unsigned r = 0; r < RECORDS; r++) {
+        uint64_t value = (uint64_t)(1e6 - 3e5 * log(1 - unit(crowd)));
+        spex_histogram_add(&values->histogram, value, WEIGHT);
+        spex_variance_single(&values->spread, value, WEIGHT, 1);
+        values->mean += ((double)value - values->mean) / (r + 1);
+    }
+    values->weight = (double)WEIGHT * RECORDS;
+    values->min = 1000000;
+    values->max = 4000000;
+}
+
+/* All instances have measured the same. */
+static void fill_rows(struct crowd *crowd) {
+    fill_values(crowd);
+    crowd->type =
+        (struct spex_profile_type){.probe_type = SPEX_LAT, .used = 1, .measured = 1, .empty = 30};
+    crowd->rows = calloc(crowd->probes, sizeof(*crowd->rows));
+    if (!crowd->rows)
+        err(1, "probes");
+    for (size_t p = 0; p < crowd->probes; p++)
+        crowd->rows[p] =
+            (struct spex_profile_row){.probe = {.probe_type = SPEX_LAT,
+                                                .probe_id = (uint16_t)(p + 1),
+                                                .declared = (uint32_t)p + 2,
+                                                .series = 1,
+                                                .period = WEIGHT,
+                                                .period_last = WEIGHT,
+                                                .kind = SPEX_SAMPLING_GEOMETRIC,
+                                                .on_seconds = 10,
+                                                .count = crowd->values.weight,
+                                                .weight = crowd->values.weight,
+                                                .weight_squares = (double)WEIGHT * WEIGHT * RECORDS,
+                                                .records = RECORDS},
+                                      .values = {&crowd->values}};
+}
+
+static void fill_worker(struct crowd *crowd, const struct spex_hosted *hosted,
+                        struct spex_worker *worker) {
+    *worker = (struct spex_worker){.process = hosted->process,
+                                   .has_now = true,
+                                   .now = {.process = {.process_id = (uint32_t)hosted->process,
+                                                       .loaded_ns = hosted->loaded_ns,
+                                                       .began_ns = 1,
+                                                       .ticks_per_second = 2e9,
+                                                       .seconds = 10,
+                                                       .threads = 8},
+                                           .types = &crowd->type,
+                                           .type_count = 1,
+                                           .rows = crowd->rows,
+                                           .row_count = crowd->probes}};
+}
+
 static void fill(struct crowd *crowd) {
+    fill_rows(crowd);
     for (size_t i = 0; i < crowd->count * crowd->each; i++) {
         struct spex_hosted *hosted = &crowd->instances[i];
         hosted->process = (pid_t)(1000 + i);
@@ -60,6 +130,7 @@ static void fill(struct crowd *crowd) {
         snprintf(hosted->command, sizeof(hosted->command), "shop");
         hosted->lease.state = SPEX_HELD;
         fill_probes(&hosted->probes, crowd->probes);
+        fill_worker(crowd, hosted, &crowd->workers[i]);
     }
 }
 
@@ -72,11 +143,6 @@ static void open_all(struct crowd *crowd, const char *url, const char *fleet) {
         if (spex_led_open(&crowd->agents[a], &options, fleet, host, 10, &error) != 0)
             errx(1, "agent %zu: %s", a, error.text);
     }
-}
-
-/* From 0 to 1. */
-static double unit(struct crowd *crowd) {
-    return (double)(spex_random_next(&crowd->random) >> 11) * 0x1p-53;
 }
 
 /* A report of a program, once a second. */
@@ -109,8 +175,12 @@ static bool step(struct crowd *crowd, size_t a) {
             spex_hosted_probes_wish(&hosted->probes, &wish);
         if (now_ns - hosted->heard_ns >= UINT64_C(1000000000))
             tell(crowd, hosted, now_ns);
+        crowd->workers[i].heard_ns = hosted->heard_ns;
     }
-    if (spex_led_report(led, &crowd->instances[a * crowd->each], crowd->each) != 0)
+    const struct spex_worker_feed feed = {.workers = &crowd->workers[a * crowd->each],
+                                          .count = crowd->each};
+    if (spex_led_report(led, &crowd->instances[a * crowd->each], crowd->each) != 0 ||
+        spex_led_profiles(led, &crowd->instances[a * crowd->each], crowd->each, &feed) != 0)
         errx(1, "agent %zu: out of memory", a);
     return led->led;
 }
@@ -146,7 +216,7 @@ static size_t number(const char *text, size_t most) {
 }
 
 int main(int argc, char **argv) {
-    struct crowd crowd = {.count = 0};
+    static struct crowd crowd;
     if (argc != 6)
         errx(2, "usage: agents NATS-URL FLEET AGENTS INSTANCES PROBES");
     crowd.count = number(argv[3], 2000);
@@ -154,7 +224,8 @@ int main(int argc, char **argv) {
     crowd.probes = number(argv[5], SPEX_FLEET_PROBES_MAX - 1);
     crowd.agents = calloc(crowd.count, sizeof(*crowd.agents));
     crowd.instances = calloc(crowd.count * crowd.each, sizeof(*crowd.instances));
-    if (!crowd.agents || !crowd.instances)
+    crowd.workers = calloc(crowd.count * crowd.each, sizeof(*crowd.workers));
+    if (!crowd.agents || !crowd.instances || !crowd.workers)
         err(1, "agents");
     spex_random_seed(&crowd.random, 1, 0);
     fill(&crowd);

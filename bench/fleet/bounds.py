@@ -6,7 +6,7 @@ of the machine as it needs for a report a second and host, those that came count
 INSTANCES = 10000
 EACH = (1, 8)  # instances a host
 # Defaults of nats-server, and what spex takes at most of one message, of hosts and of instances (src/fleet).
-CONNECTIONS, PAYLOAD, HOSTS, LED = 65536, 1 << 20, 20000, 100000
+CONNECTIONS, PAYLOAD, HOSTS, LED, PROFILES = 65536, 1 << 20, 20000, 100000, 512 << 20
 KEPT = ("master_memory", "server_memory", "status_bytes")  # the others are rates
 FIGURES = ("master_cpu", "server_cpu", "messages_in", "bytes_in", "master_memory", "server_memory", "status_bytes")
 
@@ -52,7 +52,7 @@ def print_bounds(crowd):
     report = crowds[2]["bytes_in"] / crowds[2]["messages_in"]
     largest = 2 * lines["bytes_in"][2]  # half of the instances report next to nothing
     print()
-    print(f"- **Processors come first.** The master is one thread, which mostly reads reports: one core is spent at "
+    print(f"- **Processors come first.** The master is one thread, which mostly reads reports and profiles: one core is spent at "
           f"{most(lines['master_cpu'], EACH[0], 1):,.0f} instances with a host each, and at {most(lines['master_cpu'], EACH[1], 1):,.0f} "
           f"with {EACH[1]} a host. Fewer probes in the map, or a smaller share of instances that record (`instrumented`), make "
           "reports smaller in proportion.")
@@ -62,4 +62,6 @@ def print_bounds(crowd):
     print(f"- A report has {PAYLOAD >> 20} MiB at most, NATS' default: about {PAYLOAD / largest:,.0f} instances on one host, if all of them record all {probes} probes.")
     print(f"- A server takes {CONNECTIONS:,} connections by default; a master {HOSTS:,} hosts and {LED:,} instances. The bucket has one key a host,")
     print("  written when what is desired there changes and not each second.")
-    print("- Memory bounds nothing of this. SQLite has no part in a decision: what is desired is in NATS.\n")
+    print(f"- The master keeps {PROFILES >> 20} MiB of profiles at most, here those of about "
+          f"{PROFILES / sum(lines['master_memory'][1:]):,.0f} instances. What has no room is counted (`no_room`).")
+    print("- SQLite has no part in a decision: what is desired is in NATS.\n")

@@ -57,9 +57,10 @@ class Crowd:
         self.parts.close()
 
     def settled(self):
-        """Every probe of the map is on somewhere, and what is desired is on, or there is no room for it."""
-        status = self.parts.status("crowd")
-        return status and status["count"] == self.agents * self.instances and status["recorded"] == status["covered"] > 0 and status
+        """Every probe of the map is on somewhere, what is desired is on, or there is no room for it, and all have told a profile."""
+        status, count = self.parts.status("crowd"), self.agents * self.instances
+        return status and status["count"] == count and status["recorded"] == status["covered"] > 0 and \
+            status["profile"]["told"]["instances"] == count and status
 
     def counted(self):
         told = json.loads(self.parts.get(self.monitor, "/varz"))
@@ -104,7 +105,8 @@ class Crowd:
                 "bytes_out": share["out_bytes"], "master_memory": parts.memory(self.master.pid),
                 "server_memory": parts.memory(self.parts.server.process.pid),
                 **self.ask_often(share["master"]), "instrumented": status["count"] - status["modes"]["none"], "covered": status["covered"],
-                "map": status["map"], "refused": status["refused"], "dropped": status["dropped"]}
+                "map": status["map"], "refused": status["refused"], "dropped": status["dropped"],
+                "profiles": status["profile"]["told"]}
 
 
 def measured(options, crowd):

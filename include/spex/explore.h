@@ -94,7 +94,8 @@ struct spex_report_options {
     const char *store;
     /* Where a report for people is written; NULL: none. */
     FILE *text;
-    /* Where the same report is written as JSON, with every trial unless `without_trials`; NULL: none. */
+    /* Where the same report is written as JSON, with every trial unless `without_trials`; NULL:
+     * none. */
     FILE *json;
     /* Where a table is written that has a row for each trial; NULL: none. */
     FILE *csv;

@@ -145,8 +145,8 @@ static size_t chores_of(const struct collector *self) {
     return self->number == 0 ? collectors.chore_count : 0;
 }
 
-/* Visits each of this collector's rings once, reports the watermark, and runs the chores. A report is
- * a packet of its own in a stream. */
+/* Visits each of this collector's rings once, reports the watermark, and runs the chores. A report
+ * is a packet of its own in a stream. */
 static struct pass_result collector_pass(struct collector *self) {
     struct pass_result result = {0, false, 0};
     uint64_t watermark = spex_ticks();

@@ -17,8 +17,8 @@
 struct spex_batch {
     const struct spex_record *records;
     size_t count;
-    /* The same as they lie in the ring (ring/record_layout.h), each of so many words, and the CPU of
-     * the ring; SPEX_STREAM_NO_CPU: the shared ring. */
+    /* The same as they lie in the ring (ring/record_layout.h), each of so many words, and the CPU
+     * of the ring; SPEX_STREAM_NO_CPU: the shared ring. */
     const uint64_t *words;
     uint32_t record_words;
     uint32_t cpu;
@@ -31,10 +31,10 @@ struct spex_sink {
      * more: it is marked as broken. */
     bool (*records)(struct spex_sink *sink, const struct spex_batch *batch);
 
-    /* After a pass of a collector, the last one before it sleeps included: every record on its rings made before `watermark` (ticks) has
-     * been handed over or is lost, except for those whose threads were suspended between the
-     * timestamp and the ring. The watermark of a collector never falls. False as above.
-     * Optional. */
+    /* After a pass of a collector, the last one before it sleeps included: every record on its
+     * rings made before `watermark` (ticks) has been handed over or is lost, except for those whose
+     * threads were suspended between the timestamp and the ring. The watermark of a collector never
+     * falls. False as above. Optional. */
     bool (*pass)(struct spex_sink *sink, unsigned collector, uint64_t watermark);
 
     /* The program has called spex_dump. The first collector's thread. Optional. */

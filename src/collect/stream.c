@@ -194,8 +194,8 @@ static enum sent sites_send(struct stream *stream) {
     }
 }
 
-/* Sends the contexts that the records, which are of one type, refer to and that have not been sent, in as many frames as
- * are needed. */
+/* Sends the contexts that the records, which are of one type, refer to and that have not been sent,
+ * in as many frames as are needed. */
 static enum sent contexts_send(struct stream *stream, const struct spex_record *records,
                                size_t count) {
     struct spex_stream_header header = {.kind = SPEX_STREAM_CONTEXTS};

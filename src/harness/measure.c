@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A repetition is some batches one after another, and its time that of the batches which take the
  * same time. Batches during which the system gave the CPU to another thread are left out, if enough
- * others are left, and else count without their wait for it: on a busy machine they take a multiple of
- * the time. Others are up to twice as
- * long while another processor of the same core works. The iterations of a batch follow from
- * shorter ones, as in Google Benchmark; where those told too few, a repetition is made again. */
+ * others are left, and else count without their wait for it: on a busy machine they take a multiple
+ * of the time. Others are up to twice as long while another processor of the same core works. The
+ * iterations of a batch follow from shorter ones, as in Google Benchmark; where those told too few,
+ * a repetition is made again. */
 #define _GNU_SOURCE
 #include "harness/measure.h"
 
@@ -256,8 +256,8 @@ static void swap(double *values, size_t a, size_t b) {
     values[b] = value;
 }
 
-/* Where a batch was preempted and has not waited by itself, what its real time is longer than its CPU
- * time was the wait for a processor. */
+/* Where a batch was preempted and has not waited by itself, what its real time is longer than its
+ * CPU time was the wait for a processor. */
 static void batches_add(struct batches *batches, const struct spex_bench_time *time,
                         double iterations, struct spex_bench_switches switches) {
     size_t last = batches->count++;
@@ -324,8 +324,8 @@ static bool is_too_short(const struct crew *crew, uint64_t iterations,
            *ns < LONG_ENOUGH * crew->manner->seconds * 1e9;
 }
 
-/* Measures with more iterations where it is too short: memory that is not in a cache yet, as of more
- * data than the first batches use, makes those batches long. 0 or a negative errno value. */
+/* Measures with more iterations where it is too short: memory that is not in a cache yet, as of
+ * more data than the first batches use, makes those batches long. 0 or a negative errno value. */
 static int crew_measure_first(struct crew *crew, uint64_t *iterations,
                               struct spex_bench_repetition *repetition) {
     double wanted_ns = crew->manner->seconds * 1e9 * PAUSED_MOST, ns;

@@ -18,8 +18,8 @@ struct spex_bench_manner {
     const struct spex_bench_events *events;
 };
 
-/* Sets what the clocks take: of a batch, and of an iteration where single ones are timed, the medians
- * of empty ones. */
+/* Sets what the clocks take: of a batch, and of an iteration where single ones are timed, the
+ * medians of empty ones. */
 void spex_bench_clock_measure(struct spex_bench_manner *manner);
 
 /* Measures. `*iterations`: those of a batch in each thread; 0: they are found. An error is in the

@@ -59,8 +59,8 @@ struct spex_bench_state {
     struct spex_bench_time begun;
     /* Before the last pause; of the whole batch when it has ended. */
     struct spex_bench_time spent;
-    /* How often the system has given the CPU to another thread, and the thread has waited by itself:
-     * before the batch, and within. */
+    /* How often the system has given the CPU to another thread, and the thread has waited by
+     * itself: before the batch, and within. */
     struct spex_bench_switches switches_before, switches;
     uint64_t single_begun, single_spent, singles_begun;
     uint64_t executed;

@@ -72,8 +72,8 @@ static bool used_has_fallen(const struct spex_cause_found *found, enum spex_used
     return (found->changed >> what & 1) && found->during.used[what] < found->before.used[what];
 }
 
-/* Whether most of the time that the thread is less on the CPU is spent neither there nor waiting for
- * one. */
+/* Whether most of the time that the thread is less on the CPU is spent neither there nor waiting
+ * for one. */
 static bool mostly_blocked(const struct spex_cause_found *found) {
     const double *before = found->before.used, *during = found->during.used;
     double waits = during[SPEX_USED_WAIT] - before[SPEX_USED_WAIT];

@@ -165,8 +165,8 @@ static int connect_below(const struct spex_process_place *place, const char *roo
     return err;
 }
 
-/* A program that writes its title over its environment, as nginx does, does not show which directory
- * was chosen for it: it may be the one that was chosen for this command. */
+/* A program that writes its title over its environment, as nginx does, does not show which
+ * directory was chosen for it: it may be the one that was chosen for this command. */
 static int connect_chosen(const struct spex_process_place *place, int timeout_ms, int *in) {
     const char *chosen = getenv("SPEX_CONTROL");
     return chosen && chosen[0] == '/' && !place->chosen ? connect_in(chosen, place, timeout_ms, in)

@@ -98,8 +98,8 @@ struct spex_client_selection {
 };
 
 /* Selects probes. `reader` has the answer: its status is how many sites are on. 0, or a negative
- * errno value as of spex_client_ask; -ENOSYS from a release that knows no leases, which has switched
- * nothing. */
+ * errno value as of spex_client_ask; -ENOSYS from a release that knows no leases, which has
+ * switched nothing. */
 int spex_client_select(pid_t process, const struct spex_client_selection *selection,
                        struct spex_profile_reader *reader, struct spex_deadline until,
                        struct spex_error *error);

@@ -16,7 +16,8 @@
 #include "wire/entry.h"
 #include "wire/profile_frames.h"
 
-/* Limits of a profile: at least as many as a program can have. One VALUES frame takes 50 KB here. */
+/* Limits of a profile: at least as many as a program can have. One VALUES frame takes 50 KB
+ * here. */
 enum { TYPES_MAX = 64, SITES_MAX = 65536, ROWS_MAX = 65536, VALUES_MAX = 4096 * SPEX_MAX_FIELDS };
 
 static int fail_malformed(struct spex_error *error) {
@@ -59,12 +60,22 @@ static bool is_amount(double value) {
     return value >= 0 && is_figure(value);
 }
 
+/* An array of so many elements has room for a power of two of them: it is not copied for each. */
+static size_t room_of(size_t count) {
+    size_t room = 1;
+    while (room < count)
+        room *= 2;
+    return count ? room : 0;
+}
+
 /* Makes room for `more` elements after `count`. -EPROTO when that is more than `most`. */
 static int array_grow(void **array, size_t count, size_t more, size_t most, size_t size) {
     if (count + more > most)
         return -EPROTO;
-    void *grown = realloc(*array, (count + more) * size);
-    if (!grown && count + more)
+    if (room_of(count) >= count + more)
+        return 0;
+    void *grown = realloc(*array, room_of(count + more) * size);
+    if (!grown)
         return -ENOMEM;
     *array = grown;
     return 0;

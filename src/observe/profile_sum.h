@@ -23,8 +23,8 @@ void spex_values_join(struct spex_values *values, double weight, double mean, do
 void spex_variance_join(struct spex_variance *spread, double origin,
                         struct spex_variance_sums sums);
 
-/* Makes a sum, or a difference of sums, one of a program that has run for `seconds`: no probe was on
- * for longer, so that rates are those of all processes together. */
+/* Makes a sum, or a difference of sums, one of a program that has run for `seconds`: no probe was
+ * on for longer, so that rates are those of all processes together. */
 void spex_profile_settle(struct spex_profile *sum, double seconds);
 
 #endif

@@ -47,7 +47,8 @@ void spex_worker_feed_open(struct spex_worker_feed *feed, const struct spex_work
 void spex_worker_feed_close(struct spex_worker_feed *feed);
 
 /* Finds processes that have come, and forgets those that are gone. To be called every interval:
- * /proc is read twice a second at most. 0, or a negative errno value as of spex_workers_find, with the reason. */
+ * /proc is read twice a second at most. 0, or a negative errno value as of spex_workers_find, with
+ * the reason. */
 int spex_worker_feed_look(struct spex_worker_feed *feed, struct spex_error *error);
 
 /* Takes the reports that come until `until_ns`, CLOCK_MONOTONIC; with `first` only until each

@@ -48,8 +48,8 @@ void spex_threads_add_executions(uint64_t *sums, uint32_t sites) {
     }
 }
 
-/* Reservoir sampling (Vitter, ACM TOMS 11:1, 1985, algorithm R): each thread is chosen with the same
- * probability, though their number is known only at the end. */
+/* Reservoir sampling (Vitter, ACM TOMS 11:1, 1985, algorithm R): each thread is chosen with the
+ * same probability, though their number is known only at the end. */
 void spex_threads_choose(struct spex_thread_set *set, struct spex_random *random) {
     set->count = set->of = 0;
     for (uint32_t t = 0; t < spex_threads_used(); t++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How often threads have executed sites, by their words and totals (sampler.h), and the CPU time that
- * they have used. `site` is an index. Any thread may call these functions. */
+/* How often threads have executed sites, by their words and totals (sampler.h), and the CPU time
+ * that they have used. `site` is an index. Any thread may call these functions. */
 #ifndef SPEX_PROBE_EXECUTIONS_H
 #define SPEX_PROBE_EXECUTIONS_H
 
@@ -16,8 +16,9 @@ struct spex_thread;
 /* Value of a countdown's `gap` while `gap`, `total` and the word are being changed. */
 #define SPEX_GAP_CHANGING UINT32_MAX
 
-/* Returns the executions that the word has counted since the last record; below 0: the gap is not the
- * word's. A countdown's generation is even, that of a word of 0 too, which has counted nothing. */
+/* Returns the executions that the word has counted since the last record; below 0: the gap is not
+ * the word's. A countdown's generation is even, that of a word of 0 too, which has counted
+ * nothing. */
 static inline int32_t spex_word_executions(uint32_t word, uint32_t gap) {
     uint32_t low = word & SPEX_CONTROL_PERIOD_MASK;
     bool counts_down = word && !(word >> SPEX_CONTROL_GENERATION_SHIFT & 1);

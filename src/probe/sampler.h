@@ -57,9 +57,10 @@ uint32_t spex_sampler_marks(const struct spex_countdown *countdown, uint32_t sit
                             uint32_t sampled);
 
 /* A pass through a region (spex/region.h) takes the countdown of the region's site. `weight`: the
- * executions up to which the pass takes the slow copy. Returns how many executions are left to the next record, the recorded one included; 0: an outer pass has the
- * countdown, and keeps it. The rest of the countdown decides which copy of the code a pass takes,
- * so executions of an inner pass that used it up would be recorded too often. */
+ * executions up to which the pass takes the slow copy. Returns how many executions are left to the
+ * next record, the recorded one included; 0: an outer pass has the countdown, and keeps it. The
+ * rest of the countdown decides which copy of the code a pass takes, so executions of an inner pass
+ * that used it up would be recorded too often. */
 uint32_t spex_sampler_enter(struct spex_thread *thread, uint32_t site, uint32_t generation,
                             uint32_t weight);
 

@@ -40,8 +40,8 @@
 /* Share of the former sums that is forgotten with each interval. */
 #define FORGOTTEN 0.25
 
-/* Seconds for which the same threads tell the progress where there are more than those. A session of
- * experiments is shorter. */
+/* Seconds for which the same threads tell the progress where there are more than those. A session
+ * of experiments is shorter. */
 #define CHOSEN_SECONDS 10.0
 
 /* A record that was measured to cost less than a skipped execution, by noise, adds nothing. */
@@ -217,8 +217,8 @@ double spex_accounts_part_chosen(void) {
     return set->count ? (double)set->count / set->of : 1;
 }
 
-/* Counts what the chosen threads have executed of each probe, by the index of its first site. Groups
- * are not counted: passes are known of all threads together. */
+/* Counts what the chosen threads have executed of each probe, by the index of its first site.
+ * Groups are not counted: passes are known of all threads together. */
 static void count_of_chosen(uint64_t *counts) {
     memset(counts, 0, spex_sites_count() * sizeof(*counts));
     for (uint32_t i = 0; i < spex_sites_count(); i++)

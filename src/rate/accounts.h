@@ -50,11 +50,12 @@ void spex_accounts_count_executions(double seconds);
 /* Counts what all probes and groups have executed so far. */
 void spex_accounts_count_all(void);
 
-/* Counts what the groups have executed, by the executions of spex_metrics_executions, and sets those
- * at the groups' indices. */
+/* Counts what the groups have executed, by the executions of spex_metrics_executions, and sets
+ * those at the groups' indices. */
 void spex_groups_count(uint64_t *executions);
 
-/* Returns what the group's executions without a record have cost since the last call, in seconds. */
+/* Returns what the group's executions without a record have cost since the last call, in
+ * seconds. */
 double spex_groups_spent(uint32_t group);
 
 /* The costs of a group as spex_accounts_calibrated_costs tells those of a probe. */
@@ -78,8 +79,9 @@ void spex_groups_expect(uint32_t group, double records, double factor, double sk
  * stand for, by the first `count` classes of a decision. */
 void spex_accounts_expect(size_t count);
 
-/* Chooses the threads that tell the program's progress: all while there are not too many, so that one
- * that has come is noticed, otherwise others from time to time. Returns whether these are all. */
+/* Chooses the threads that tell the program's progress: all while there are not too many, so that
+ * one that has come is noticed, otherwise others from time to time. Returns whether these are
+ * all. */
 bool spex_accounts_choose_threads(void);
 
 /* Returns the part of all threads that they are. */

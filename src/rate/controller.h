@@ -23,8 +23,9 @@ struct spex_controller_view {
 };
 
 /* A collection begins. `share` as in struct spex_budget; 0: nothing is controlled, unless somebody
- * holds a budget. `policy`, NULL: nothing is controlled at all, divides the budget, and stays valid until spex_controller_end(). To be called before the metrics begin.
- * Takes the metrics' lock. 0 or -ENOMEM. */
+ * holds a budget. `policy`, NULL: nothing is controlled at all, divides the budget, and stays valid
+ * until spex_controller_end(). To be called before the metrics begin. Takes the metrics' lock. 0 or
+ * -ENOMEM. */
 int spex_controller_begin(double share, const struct spex_rate_policy_ops *policy);
 
 /* Frees everything. No collector may run, and nobody may ask for views or totals any more. Also in
@@ -38,8 +39,8 @@ int spex_controller_hold(const struct spex_lease *lease, double share);
 /* Has what its holder holds last for so long from now on; 0: ends it. Takes the metrics' lock. */
 void spex_controller_renew(const struct spex_lease *lease);
 
-/* Takes CPU time that a thread has spent on a start or a selection from the budget, if there is one.
- * Takes the metrics' lock. */
+/* Takes CPU time that a thread has spent on a start or a selection from the budget, if there is
+ * one. Takes the metrics' lock. */
 void spex_controller_charge(uint64_t ns);
 
 /* Accounts, and decides if a decision is due. The first collector alone, after each pass. Takes the

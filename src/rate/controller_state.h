@@ -140,8 +140,8 @@ struct spex_controller {
     double next_weight;
     /* What the program had done at the last decision; `cpu_ns` 0: it is not known. */
     struct spex_progress progress;
-    /* The threads that tell it, which are chosen anew when there are more than those and the time is
-     * over; and what these have executed. */
+    /* The threads that tell it, which are chosen anew when there are more than those and the time
+     * is over; and what these have executed. */
     struct spex_thread_set threads;
     double chosen_until;
     uint64_t *chosen_executions;
@@ -287,8 +287,8 @@ static inline bool spex_controller_works(void) {
 /* Time that has been used up to now is in no account. */
 void spex_controller_read_clocks(void);
 
-/* Goes over to the budget that is to be kept now. The first collector, under the metrics' lock. 1: a
- * budget begins, long after the collection (spex_accounts_from_now); 0; or -ENOMEM: none is
+/* Goes over to the budget that is to be kept now. The first collector, under the metrics' lock. 1:
+ * a budget begins, long after the collection (spex_accounts_from_now); 0; or -ENOMEM: none is
  * kept. */
 int spex_controller_adapt(void);
 

@@ -188,8 +188,8 @@ static bool witness_is_coarse(const struct spex_subject *witness, double part) {
     return WITNESS_ROUNDING > PRECISION * session.share * witnessed;
 }
 
-/* Chooses a group with a witness, or, where that is another way or a better one, the dearest subject
- * alone. False: nothing is worth a session. */
+/* Chooses a group with a witness, or, where that is another way or a better one, the dearest
+ * subject alone. False: nothing is worth a session. */
 static bool session_choose(struct spex_subject *subjects, size_t count, double total, double part) {
     session.alone = false;
     bool found = session_choose_group(subjects, count, total, part);

@@ -257,8 +257,8 @@ static void probe_try_again(uint32_t first, struct spex_controlled *probe) {
     probe->why = "on for a slice of the time, as its executions alone cost more than the budget";
 }
 
-/* Sets the period for the records that the decision allows. A period that is nearly right stays. The
- * next time that the probe is held off, or polled, begins at the shortest again. */
+/* Sets the period for the records that the decision allows. A period that is nearly right stays.
+ * The next time that the probe is held off, or polled, begins at the shortest again. */
 static void probe_set_period(struct spex_controlled *probe, const struct spex_rate_class *class,
                              const struct spex_rate_decision *decision) {
     bool all = decision->frequency >= spex_rate_most(class);

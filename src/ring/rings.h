@@ -51,9 +51,9 @@ void spex_rings_unmap(struct spex_rings *rings);
  * call leaves them as they are, and writes a line when its parameters differ. */
 int spex_rings_init(size_t capacity, unsigned cpus, enum spex_commit commit);
 
-/* To be called before spex_rings_init: it puts the rings into a file without a name, which a process
- * that was given the descriptor can read after the end of this one. They stay private where the
- * system does not allow that, and where the process locks its memory. */
+/* To be called before spex_rings_init: it puts the rings into a file without a name, which a
+ * process that was given the descriptor can read after the end of this one. They stay private where
+ * the system does not allow that, and where the process locks its memory. */
 void spex_rings_share(void);
 
 /* The file of the rings; SPEX_NO_DESCRIPTOR: they are private. */

@@ -51,7 +51,8 @@ struct spex_control {
     /* Up to when the allowance was earned, and this thread's CPU time as of then. */
     uint64_t earned_ns;
     uint64_t cpu_ns;
-    /* Those that have been in use: the rest is not touched, which would cost a start their pages. */
+    /* Those that have been in use: the rest is not touched, which would cost a start their
+     * pages. */
     int places;
     struct spex_connection connections[SPEX_CONTROL_CONNECTIONS];
     /* Apart from the connections, so that a start touches few pages. */

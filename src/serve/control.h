@@ -20,7 +20,8 @@ struct spex_control_selection {
     /* Children of forks go on with their parent's probes from here on. */
     bool follow;
     struct spex_lease lease;
-    /* The share of the program's time that all probes may take while the lease holds; 0: as ever. */
+    /* The share of the program's time that all probes may take while the lease holds; 0: as
+     * ever. */
     double budget;
 };
 

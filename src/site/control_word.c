@@ -133,8 +133,8 @@ static bool counts_stay_valid(const struct spex_sampling *before, const struct s
             !sampling_counts_down(now));
 }
 
-/* A thread's count may be so old that the generations have wrapped round since. Its generation still
- * tells then which kind of count it is. */
+/* A thread's count may be so old that the generations have wrapped round since. Its generation
+ * still tells then which kind of count it is. */
 static bool generation_fits(uint32_t generation, const struct spex_sampling *sampling) {
     if (sampling_counts_down(sampling))
         return generation % 4 == 2 && generation <= SPEX_COUNTDOWN_GENERATION_MAX;

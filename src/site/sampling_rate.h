@@ -12,8 +12,8 @@
 #include "site/registry.h"
 #include "site/selection/sampling.h"
 
-/* Countdowns have every fourth generation, from 2 on (spex/site.h). Behind this one comes 2 again, so
- * that two successive ones have different slots. */
+/* Countdowns have every fourth generation, from 2 on (spex/site.h). Behind this one comes 2 again,
+ * so that two successive ones have different slots. */
 #define SPEX_COUNTDOWN_GENERATION_MAX 118u
 
 struct spex_sampling_rate {

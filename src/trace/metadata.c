@@ -18,9 +18,10 @@ static const char integers[] =
     "typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
     "typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n";
 
-/* Those of an event's header are of bits: a structure is aligned as its members are. The type of the
- * time and of the rest of the tag have the same name, as CTF's readers know it: the last one counts.
- */
+/* Those of an event's header are of bits: a structure is aligned as its members are. The type of
+ * the time and of the rest of the tag have the same name, as CTF's readers know it: the last one
+ * counts.
+ * */
 static const char layout[] =
     "typealias integer { size = 2; align = 1; signed = false; } := bits2_t;\n"
     "typealias integer { size = 14; align = 1; signed = false; } := bits14_t;\n"

@@ -45,8 +45,8 @@ void spex_packets_add(struct spex_packets *packets, uint32_t id, unsigned layout
                       const struct spex_record *record, uint64_t lost);
 
 /* Adds as many of the first records as are of one class, next to no losses, and fit into the packet
- * that is being made, if one is. `ids`: by layout, 1 + the id of the class's event; 0: none is known,
- * and the record is not added. Returns how many were added. */
+ * that is being made, if one is. `ids`: by layout, 1 + the id of the class's event; 0: none is
+ * known, and the record is not added. Returns how many were added. */
 size_t spex_packets_add_run(struct spex_packets *packets, const struct spex_record *records,
                             size_t count, const uint32_t *ids);
 

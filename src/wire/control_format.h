@@ -65,9 +65,9 @@ enum spex_control_kind {
     /* What was leased with the same number holds for `interval_ms` from now on, or, with 0, ends.
      * -ENOENT: nothing is leased with it, or no more. */
     SPEX_CONTROL_RENEW,
-    /* As STREAM, with the given end of a pair of sockets (handover.h): while it is open at the other
-     * end, children of forks go on with their parent's probes, send a connection over it, and stream
-     * over that. */
+    /* As STREAM, with the given end of a pair of sockets (handover.h): while it is open at the
+     * other end, children of forks go on with their parent's probes, send a connection over it, and
+     * stream over that. */
     SPEX_CONTROL_STREAM_FOLLOW,
     /* As LEASE, within a budget: "SHARE SELECTION", where all probes may take this share of the
      * program's time while the lease holds. Of the budgets that several clients hold, and of the

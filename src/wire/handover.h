@@ -30,8 +30,8 @@ void spex_handover_open(struct spex_handover *handover);
  * for packets. */
 int spex_handover_accept(struct spex_handover *handover);
 
-/* The socket of a message with one descriptor, made non-blocking; or -EPERM when it has none that is
- * a socket for packets. */
+/* The socket of a message with one descriptor, made non-blocking; or -EPERM when it has none that
+ * is a socket for packets. */
 int spex_handover_socket_of(struct msghdr *message);
 
 void spex_handover_close(struct spex_handover *handover);

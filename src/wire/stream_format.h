@@ -33,8 +33,8 @@ enum spex_stream_kind {
      * such frames: those that it has called (SPEX_OUT=record:PATH), and those that have said so
      * (SPEX_CONTROL_STREAM_DUMPS). */
     SPEX_STREAM_DUMP,
-    /* struct spex_stream_rings, one, with the descriptor of their file: only to the command that has
-     * started the program to be recorded (SPEX_OUT=record:PATH). */
+    /* struct spex_stream_rings, one, with the descriptor of their file: only to the command that
+     * has started the program to be recorded (SPEX_OUT=record:PATH). */
     SPEX_STREAM_RINGS,
     /* struct spex_stream_packed, and records from one ring as they lie in it
      * (ring/record_layout.h), oldest first */

@@ -61,8 +61,8 @@ __attribute__((format(printf, 3, 4))) void spex_xml_complain(struct spex_xml *xm
 
 #define spex_xml_fail(xml, element, ...) (spex_xml_complain((xml), (element), __VA_ARGS__), -EINVAL)
 
-/* Sets *value to the part that "2%" means: above 0, and 1 at most. It stays when the attribute is not
- * there. */
+/* Sets *value to the part that "2%" means: above 0, and 1 at most. It stays when the attribute is
+ * not there. */
 int spex_xml_part(struct spex_xml *xml, const xmlNode *element, const char *name, double *value);
 
 #endif

@@ -293,7 +293,7 @@ static void a_result_that_is_too_large_loses_its_metrics(void **unused) {
 static void signs_and_offers_are_read_as_they_were(void **unused) {
     (void)unused;
     const struct spex_trial_offer offer = {"00000000000000cc", {"00000000000000aa", ""}};
-    struct spex_trial_worker worker = {3, "00000000000000cc", machine_of("h", "6.1")}, heard;
+    struct spex_trial_worker worker = {3, "00000000000000cc", machine_of("h", "6.1")}, heard, none;
     struct spex_trial_offer read;
     struct spex_error error;
     char *text = spex_trial_offer_write(&offer);
@@ -304,10 +304,10 @@ static void signs_and_offers_are_read_as_they_were(void **unused) {
     assert_int_equal(spex_trial_worker_read(text, strlen(text), &heard, &error), 0);
     assert_int_equal(heard.id, 3);
     assert_string_equal(heard.machine.texts[SPEX_ON_KERNEL], "6.1");
-    assert_int_equal(spex_trial_worker_read("{}", 2, &heard, &error), -EINVAL);
+    assert_int_equal(spex_trial_worker_read("{}", 2, &none, &error), -EINVAL);
     free(text);
     spex_circumstances_free(&worker.machine);
-    heard.machine = (struct spex_circumstances){{NULL}};
+    spex_circumstances_free(&heard.machine);
 }
 
 static void workers_come_and_go(void **unused) {

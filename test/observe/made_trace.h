@@ -184,6 +184,17 @@ static inline void event_compact(struct made *made, unsigned class, unsigned ms,
     made_put(made, values, count * sizeof(*values));
 }
 
+/* With all of its time, which need not come after the last event's. */
+static inline void event_long(struct made *made, unsigned class, unsigned ms,
+                              const uint32_t *values, size_t count) {
+    const uint32_t number = spex_trace_tag(SPEX_TRACE_TIME_64, 2 * class), thread = 100 + ms;
+    const uint64_t ticks = MADE_AT(ms);
+    made_put(made, &number, sizeof(number));
+    made_put(made, &ticks, sizeof(ticks));
+    made_put(made, &thread, sizeof(thread));
+    made_put(made, values, count * sizeof(*values));
+}
+
 static inline void event_full(struct made *made, unsigned class, unsigned ms, uint32_t weight,
                               uint32_t lost, const uint64_t *values, size_t count) {
     const uint8_t marks[2] = {SPEX_MARK_DRAWN, lost != 0};

@@ -161,6 +161,10 @@ static void damaged_events_are_told(void **state) {
     event_compact(&stream, MADE_LAT, 401, &value, 1);
     packet_end(&stream, at, 0);
     expect_event_damaged(&stream, 1, "the event's time is behind its packet's end");
+    stream.count = behind;
+    event_long(&stream, MADE_LAT, 99, &value, 1);
+    packet_end(&stream, at, 0);
+    expect_event_damaged(&stream, 1, "the event's time is before the last one's");
     /* A file that becomes shorter behind its index. */
     stream.count = behind;
     packet_end(&stream, at, 0);

@@ -45,6 +45,7 @@ class Fleet(unittest.TestCase):
         told = self.bench("crowd", "--crowds", "3x2", "--probes", "5", "--seconds", "1")["crowds"]["3x2"]
         self.assertEqual((told["covered"], told["map"], told["refused"], told["dropped"]), (5, 5, 0, 0))
         self.assertGreater(told["messages_in"], 0)
+        self.assertEqual((told["profiles"]["instances"], told["profiles"]["refused"], told["profiles"]["no_room"]), (6, 0, 0))
 
     def test_killed(self):
         told = self.bench("killed", "--kills", "3", "--beside", "3")

@@ -51,8 +51,8 @@ static const struct spex_syntax agent_syntax = {
 /* From one report of a program to the next, and how often answers to leases are looked for. */
 enum { INTERVAL_MS = 1000, TICK_MS = 100 };
 
-/* What a program is asked for, as a part of the lease: it hears of a renewal, and ends what is over,
- * a little later. So it ends within one lease of the agent's end. */
+/* What a program is asked for, as a part of the lease: it hears of a renewal, and ends what is
+ * over, a little later. So it ends within one lease of the agent's end. */
 #define LEASE_ASKED 0.95
 
 /* For all programs together to end the leases. */

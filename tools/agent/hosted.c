@@ -41,8 +41,8 @@ static bool is_same(const char *one, const char *other) {
     return one && other ? strcmp(one, other) == 0 : one == other;
 }
 
-/* Has the lease hold what is to be on. Whoever has switched the probes off has the last word. Probes
- * would be in the table of another command, whose user has chosen its own. */
+/* Has the lease hold what is to be on. Whoever has switched the probes off has the last word.
+ * Probes would be in the table of another command, whose user has chosen its own. */
 static int hold(struct spex_hosted *hosted, const struct spex_fleet_policy *policy,
                 const struct spex_profile *profile) {
     char *text = NULL;

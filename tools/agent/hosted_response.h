@@ -14,7 +14,8 @@ struct spex_hosted_response {
     double response, throughput;
 };
 
-/* Takes a report, in which the probe of the response time has this number and type. 0 or -ENOMEM. */
+/* Takes a report, in which the probe of the response time has this number and type. 0 or
+ * -ENOMEM. */
 int spex_hosted_response_take(struct spex_hosted_response *response,
                               const struct spex_fleet_policy *policy,
                               const struct spex_profile *profile, uint16_t probe_id, uint32_t type);

@@ -46,8 +46,9 @@ json_t *spex_bench_output_read(const char *text, size_t length, const char *orig
 bool spex_bench_figure_is_time(const char *figure);
 
 /* Adds the values of a figure (other ones than times as they are) from the repetitions in an
- * output: each one, or their median. Percentiles, "p50" to "max", are those of all repetitions. 0; -EBADMSG: the output is of another kind;
- * -ENOENT: none of its benchmarks has the figure; -ENOMEM. */
+ * output: each one, or their median. Percentiles, "p50" to "max", are those of all repetitions. 0;
+ * -EBADMSG: the output is of another kind; -ENOENT: none of its benchmarks has the figure;
+ * -ENOMEM. */
 int spex_bench_results_add(struct spex_bench_results *results, unsigned side, json_t *output,
                            const char *figure, bool each, const char *origin,
                            struct spex_error *error);

@@ -29,7 +29,8 @@ void spex_fleet_told_close(struct spex_fleet_told *told);
 int spex_fleet_told_take(struct spex_fleet_told *told, const struct spex_lead *lead, double now,
                          struct spex_error *error);
 
-/* Keeps a history in the file, with a snapshot each `every` seconds. 0; or -EINVAL with the reason. */
+/* Keeps a history in the file, with a snapshot each `every` seconds. 0; or -EINVAL with the
+ * reason. */
 int spex_fleet_told_keep(struct spex_fleet_told *told, const char *path, const char *fleet,
                          double every, struct spex_error *error);
 

@@ -112,8 +112,8 @@ static long find_programs(struct program **programs) {
     return there < 0 ? there : count;
 }
 
-/* The bytes of a selection that are shown. A long one is cut at a character: bytes 10xxxxxx continue
- * a character in UTF-8. */
+/* The bytes of a selection that are shown. A long one is cut at a character: bytes 10xxxxxx
+ * continue a character in UTF-8. */
 static int shown_bytes(const char *selection) {
     size_t length = strlen(selection);
     if (length <= SELECTION_MAX)

@@ -19,7 +19,8 @@ struct spex_flight_chunk {
     char entries[];
 };
 
-/* Records of a frame, unpacked, take at most this part of what the frame does: five words of two. */
+/* Records of a frame, unpacked, take at most this part of what the frame does: five words of
+ * two. */
 _Static_assert(SPEX_STREAM_FRAME_BYTES / 2 * 5 + sizeof(struct spex_flight_entry) <=
                    CHUNK_BYTES - sizeof(struct spex_flight_chunk),
                "a frame fits");

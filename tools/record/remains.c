@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The file is copied before it is read, since a mapping of one that somebody shortens would end this
- * command. It must be one of memory, which has seals, so that reading does not wait. Where no record
- * was written it has holes, which are left out.
+/* The file is copied before it is read, since a mapping of one that somebody shortens would end
+ * this command. It must be one of memory, which has seals, so that reading does not wait. Where no
+ * record was written it has holes, which are left out.
  *
  * A batch that a collector had taken out of a ring, and not sent when it died, is still there where
  * nothing has overwritten it: as many records as were taken from this ring and have not come. */

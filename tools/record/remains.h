@@ -26,8 +26,8 @@ void spex_remains_received(struct spex_remains *remains, const struct spex_strea
 
 enum { SPEX_REMAINS_BATCH = 512 };
 
-/* Hands over what has not come, up to SPEX_REMAINS_BATCH records of one ring at a time, in the order
- * of the ring. Returns how many records of the process are in neither: they are lost. */
+/* Hands over what has not come, up to SPEX_REMAINS_BATCH records of one ring at a time, in the
+ * order of the ring. Returns how many records of the process are in neither: they are lost. */
 uint64_t spex_remains_take(struct spex_remains *remains,
                            void (*take)(void *user, const struct spex_record *records,
                                         uint32_t count),

@@ -95,9 +95,9 @@ static bool has_copies(const struct spex_listener *listener, const struct spex_c
 }
 
 /* The order of the conditions matters: a process that has stopped spex has reported everything,
- * whatever has become of it since. A process that connected again is shown by its later
- * connection. One that says nothing may be of another copy of spex in a process that has ended before
- * it was accepted. */
+ * whatever has become of it since. A process that connected again is shown by its later connection.
+ * One that says nothing may be of another copy of spex in a process that has ended before it was
+ * accepted. */
 static enum state connection_state(const struct spex_listener *listener, size_t c) {
     struct spex_caller *caller = listener->callers[c];
     const struct spex_caller *later = later_connection(listener, c);

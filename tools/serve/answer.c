@@ -26,7 +26,8 @@ void spex_http_note_answer(struct MHD_Connection *connection) {
     spex_pace_enter(spex_http_place(connection), SPEX_PACE_ANSWER, spex_clock_ns(CLOCK_MONOTONIC));
 }
 
-/* What browsers are told: the answer is no page that others may use, or that runs what it quotes. */
+/* What browsers are told: the answer is no page that others may use, or that runs what it
+ * quotes. */
 static const struct {
     const char *name, *value;
 } common_headers[] = {

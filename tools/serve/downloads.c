@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Exports of traces: `spex export` writes a file, which is sent when it is whole, so that a failure is
- * told as one. */
+/* Exports of traces: `spex export` writes a file, which is sent when it is whole, so that a failure
+ * is told as one. */
 #define _GNU_SOURCE
 #include "tools/serve/shown.h"
 

@@ -16,7 +16,8 @@
 /* Bytes that MHD asks for at once. */
 enum { BLOCK_BYTES = 16 * 1024 };
 
-/* For MHD: the next bytes of a stream. Returning 0 is allowed for a connection that is suspended. */
+/* For MHD: the next bytes of a stream. Returning 0 is allowed for a connection that is
+ * suspended. */
 static ssize_t read_more(void *user, uint64_t position, char *block, size_t most) {
     struct spex_events_client *client = user;
     (void)position;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* /api/events: server-sent events. Each client gets the newest state once a second; what it does not
- * take in time is left out, and not kept for it. */
+/* /api/events: server-sent events. Each client gets the newest state once a second; what it does
+ * not take in time is left out, and not kept for it. */
 #ifndef SPEX_TOOLS_SERVE_EVENTS_H
 #define SPEX_TOOLS_SERVE_EVENTS_H
 

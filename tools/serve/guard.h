@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Who may ask the server, by the headers of a request. A page of another site must not reach it
- * through the browser of a user who can: neither by a form or script of its own (Origin, token), nor
- * by a name of its own that suddenly has the server's address (DNS rebinding: Host). */
+ * through the browser of a user who can: neither by a form or script of its own (Origin, token),
+ * nor by a name of its own that suddenly has the server's address (DNS rebinding: Host). */
 #ifndef SPEX_TOOLS_SERVE_GUARD_H
 #define SPEX_TOOLS_SERVE_GUARD_H
 

@@ -195,7 +195,8 @@ static enum MHD_Result begin(struct spex_server *server, struct MHD_Connection *
     return spex_http_refuse(request, status, why);
 }
 
-/* A body that is longer than it was to be ends the connection: MHD takes no answer before its end. */
+/* A body that is longer than it was to be ends the connection: MHD takes no answer before its
+ * end. */
 static enum MHD_Result take_body(struct spex_request *request, const char *data, size_t bytes) {
     if (!request->route->changes || bytes > SPEX_HTTP_BODY_BYTES - request->body_bytes) {
         request->server->refused++;

@@ -66,7 +66,8 @@ struct family {
     const char *help;
 };
 
-/* Prometheus' format has the whole name of a counter here, OpenMetrics the name without "_total". */
+/* Prometheus' format has the whole name of a counter here, OpenMetrics the name without
+ * "_total". */
 static void write_head(const struct text *text, const struct family *family) {
     static const char *const kinds[] = {"counter", "gauge", "histogram", "summary"};
     const char *end = family->kind == COUNTER && !text->open ? "_total" : "";
@@ -90,8 +91,8 @@ static char *add_label(char *at, const char *name, const char *value) {
     return stpcpy(at, "\"");
 }
 
-/* A counter's whole numbers are written as such, up to where doubles hold each: they are most of the
- * text, and are written several times as fast. */
+/* A counter's whole numbers are written as such, up to where doubles hold each: they are most of
+ * the text, and are written several times as fast. */
 static void write_number(FILE *out, double value) {
     if (value >= 0 && value < 1e15 && value == (double)(uint64_t)value)
         fprintf(out, "%llu", (unsigned long long)value);
@@ -99,8 +100,8 @@ static void write_number(FILE *out, double value) {
         fprintf(out, "%.15g", value);
 }
 
-/* `{program="…",probe="…",type="…"`: the caller goes on with labels of its own, or "}". The provider
- * is told where it is not the program itself. */
+/* `{program="…",probe="…",type="…"`: the caller goes on with labels of its own, or "}". The
+ * provider is told where it is not the program itself. */
 static void make_labels(char labels[LABELS_BYTES], const struct spex_metrics_program *program,
                         const struct spex_sums_probe *probe) {
     char called[SPEX_PROBE_TEXT_BYTES];

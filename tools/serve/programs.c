@@ -16,8 +16,8 @@
 
 #define MS 1000000ull
 
-/* New processes are looked for so often. All others are tried every half a minute, TRIES times; where
- * there are so many that this takes a second of CPU time, more seldom. */
+/* New processes are looked for so often. All others are tried every half a minute, TRIES times;
+ * where there are so many that this takes a second of CPU time, more seldom. */
 #define LOOK_NS   (1000 * MS)
 #define ALL_NS    (30 * 1000 * MS)
 #define ALL_SHARE 300

@@ -70,7 +70,8 @@ struct spex_programs {
     uint8_t tries[SPEX_PROGRAMS_TRIES];
     /* A round is under way until then; 0: none is. When the last one was over. */
     uint64_t round_ns, over_ns;
-    /* Whether reports of a process are kept, for who wants more than sums. NULL: of none are they. */
+    /* Whether reports of a process are kept, for who wants more than sums. NULL: of none are
+     * they. */
     bool (*is_watched)(void *user, pid_t process);
     void *user;
 };

@@ -130,8 +130,8 @@ int spex_command_serve(int argc, char **argv) {
         return spex_complain(err == -EINVAL ? SPEX_EXIT_USAGE : SPEX_EXIT_FAILED, "serve: %s",
                              error.text);
     }
-    /* Reports are read into tens of kilobytes for each probe, and freed soon: what was freed is kept
-     * for the next one. Getting it from the system again takes most of the time otherwise. */
+    /* Reports are read into tens of kilobytes for each probe, and freed soon: what was freed is
+     * kept for the next one. Getting it from the system again takes most of the time otherwise. */
     mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
     mallopt(M_TOP_PAD, TOP_BYTES);
     int stop = spex_stop_signals_open();

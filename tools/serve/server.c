@@ -248,8 +248,8 @@ static int wait_ms(struct spex_server *server, uint64_t due_ns) {
     return wait;
 }
 
-/* The descriptors that are polled: of signals, of the daemon and of other commands, then one for each
- * process, and one for each that is being switched. */
+/* The descriptors that are polled: of signals, of the daemon and of other commands, then one for
+ * each process, and one for each that is being switched. */
 enum { STOP, DAEMON, CHILDREN, PROCESSES = CHILDREN + SPEX_CHILDREN_FDS };
 
 static uint64_t earlier(uint64_t one, uint64_t other) {

@@ -107,8 +107,8 @@ json_t *spex_shown_json(const struct spex_shown *shown) {
                      "traces", shown->traces >= 0);
 }
 
-/* A request that has come while it is read waits for that: it is asked again whenever the others that
- * wait are. */
+/* A request that has come while it is read waits for that: it is asked again whenever the others
+ * that wait are. */
 static enum MHD_Result answer_document(struct spex_request *request,
                                        struct spex_document *document) {
     if (!document->path)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the server shows beside programs that run: an exploration, models, anomalies, a fleet, recorded traces.
- * Other commands of spex tell all of it (commands/children.h). */
+/* What the server shows beside programs that run: an exploration, models, anomalies, a fleet,
+ * recorded traces. Other commands of spex tell all of it (commands/children.h). */
 #ifndef SPEX_TOOLS_SERVE_SHOWN_H
 #define SPEX_TOOLS_SERVE_SHOWN_H
 

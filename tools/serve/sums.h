@@ -51,8 +51,8 @@ struct spex_sums_probe {
     /* Of each series: values, each with the executions that it stands for, and their sum. */
     double weight[SPEX_MAX_FIELDS];
     double sum[SPEX_MAX_FIELDS];
-    /* Of the first series: values up to each bound, and all of them. Cumulative, so that the greater
-     * of two is also one. */
+    /* Of the first series: values up to each bound, and all of them. Cumulative, so that the
+     * greater of two is also one. */
     double buckets[SPEX_SUMS_BUCKETS];
     /* As `period`, of the present: of processes that answer. */
     struct spex_sums_slowest slowest;
@@ -92,8 +92,8 @@ int spex_sums_order(const struct spex_sums_probe *one, const struct spex_sums_pr
 /* Replaces `sums` by those of a profile, of `most` probes at most. 0 or -ENOMEM. */
 int spex_sums_of(struct spex_sums *sums, const struct spex_profile *profile, size_t most);
 
-/* Adds sums to others, which then have `most` probes at most. `gauges`: also what is of the present.
- * 0 or -ENOMEM. */
+/* Adds sums to others, which then have `most` probes at most. `gauges`: also what is of the
+ * present. 0 or -ENOMEM. */
 int spex_sums_add(struct spex_sums *to, const struct spex_sums *from, size_t most, bool gauges);
 
 /* Raises counters to those of `now`, and replaces gauges. Estimates may fall, counters that are

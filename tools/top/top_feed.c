@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The connection that has the reports. When it is lost, the feed searches: it connects again
- * every RETRY_MS until the process has ended or GIVE_UP_NS have passed without a report. A program that executes
- * another one keeps its process id, and its new program opens a new socket. */
+/* The connection that has the reports. When it is lost, the feed searches: it connects again every
+ * RETRY_MS until the process has ended or GIVE_UP_NS have passed without a report. A program that
+ * executes another one keeps its process id, and its new program opens a new socket. */
 #define _GNU_SOURCE
 #include "tools/top/top_feed.h"
 

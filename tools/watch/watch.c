@@ -134,8 +134,8 @@ static void watch_report_event(const struct watch *watch, const struct event *ev
     spex_watch_output_event(&watch->output, event->event, anomaly, &cause);
 }
 
-/* Has the recorder write what came before the anomaly. False: the program has not taken a request of
- * a moment ago yet. Watching goes on where it fails. */
+/* Has the recorder write what came before the anomaly. False: the program has not taken a request
+ * of a moment ago yet. Watching goes on where it fails. */
 static bool watch_dump(const struct watch *watch, const struct spex_anomaly *anomaly, bool again) {
     char why[160];
     struct spex_error error = {""};

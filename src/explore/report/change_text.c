@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The two forms of a change: as text for a line, and as a JSON object. Ratios are printed as
- * factors ("x 1.034"), differences with their sign. Where trials do not differ, as in counts that are
- * always the same, there is no interval. */
+ * factors ("x 1.034"), differences with their sign. Where trials do not differ, as in counts that
+ * are always the same, there is no interval. */
 #include "explore/report/change_text.h"
 
 #include <math.h>

@@ -74,8 +74,9 @@ int spex_store_set_fleet(struct spex_store *store, const struct spex_store_fleet
 /* Whether an exploration writes to this store now. */
 bool spex_store_is_written(const char *path);
 
-/* Where it is, the space's XML, the policy's name, and the program with its arguments as JSON, which may have
- * control characters when somebody else has written the store. Valid until the store is closed. */
+/* Where it is, the space's XML, the policy's name, and the program with its arguments as JSON,
+ * which may have control characters when somebody else has written the store. Valid until the store
+ * is closed. */
 const char *spex_store_path(const struct spex_store *store);
 const char *spex_store_space(const struct spex_store *store);
 const char *spex_store_policy(const struct spex_store *store);

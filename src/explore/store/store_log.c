@@ -70,8 +70,8 @@ static int files_check(const struct spex_store *store, struct spex_error *error)
     return err;
 }
 
-/* A writer that comes meanwhile tries again: see flock_soon. For readers that have read all: closing
- * the descriptor releases the locks that SQLite has on the file. */
+/* A writer that comes meanwhile tries again: see flock_soon. For readers that have read all:
+ * closing the descriptor releases the locks that SQLite has on the file. */
 bool spex_store_is_written(const char *path) {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool is = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;

@@ -33,8 +33,8 @@
 #define READINGS_MAX 20
 #define WAITS_MAX    2000
 
-/* Reads up to `size` bytes of /proc/PID/FILE. Returns how many: 0, too, for a process that has ended
- * or may not be looked at. */
+/* Reads up to `size` bytes of /proc/PID/FILE. Returns how many: 0, too, for a process that has
+ * ended or may not be looked at. */
 static size_t process_read(const char *pid, const char *file, char *bytes, size_t size) {
     char path[64];
     size_t length = 0;

@@ -87,7 +87,8 @@ static int set_options(struct spex_link *link, const struct spex_link_options *f
     return status == NATS_OK ? 0 : refused(from->url, status, error);
 }
 
-/* A server that is there and refuses is told from one that is not there: that one is tried again. */
+/* A server that is there and refuses is told from one that is not there: that one is tried
+ * again. */
 static natsStatus connect_now(struct spex_link *link) {
     natsStatus status = natsConnection_Connect(&link->connection, link->options);
     if (status == NATS_OK)

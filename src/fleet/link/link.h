@@ -64,7 +64,8 @@ int spex_link_listen(struct spex_link *link, const char *prefix, int most,
 void spex_link_inbox_free(struct spex_link_inbox *inbox);
 uint64_t spex_link_dropped(const struct spex_link_inbox *inbox);
 
-/* Takes the next message, for which it waits up to `timeout_ms`. 1, or 0: there is none. Free it. */
+/* Takes the next message, for which it waits up to `timeout_ms`. 1, or 0: there is none. Free
+ * it. */
 int spex_link_take(struct spex_link_inbox *inbox, int timeout_ms,
                    struct spex_link_message *message);
 void spex_link_message_free(struct spex_link_message *message);

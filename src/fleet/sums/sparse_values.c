@@ -95,7 +95,7 @@ struct spex_sparse_values *spex_sparse_values_of(const struct spex_values *value
         return NULL;
     *sparse = (struct spex_sparse_values){.weights = (uint64_t *)(sparse + 1)};
     sparse->ways = (float(*)[SPEX_VARIANCE_WAYS])(sparse->weights + buckets);
-    sparse->buckets = (uint16_t *)(sparse->ways + rows);
+    sparse->buckets = (uint16_t *)(void *)(sparse->ways + rows);
     sparse->rows = sparse->buckets + buckets;
     take_moments(sparse, values, factor);
     take_buckets(sparse, &values->histogram, factor);

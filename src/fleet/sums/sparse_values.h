@@ -21,8 +21,8 @@ struct spex_sparse_values {
     float (*ways)[SPEX_VARIANCE_WAYS];
 };
 
-/* The values, each times `factor`, by which another clock counts. With 1 they stay as they are; else
- * those of a bucket go where its middle goes. NULL: no memory. To be freed by free. */
+/* The values, each times `factor`, by which another clock counts. With 1 they stay as they are;
+ * else those of a bucket go where its middle goes. NULL: no memory. To be freed by free. */
 struct spex_sparse_values *spex_sparse_values_of(const struct spex_values *values, double factor);
 
 /* Bytes that they take. */

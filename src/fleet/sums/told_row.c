@@ -126,7 +126,8 @@ void spex_told_between_add(struct spex_told_between *sum, const struct spex_told
     sum->ss += more->ss;
 }
 
-/* A ratio of two sums over units that are instances (Cochran, Sampling Techniques, 3rd ed., 6.4). */
+/* A ratio of two sums over units that are instances (Cochran, Sampling Techniques, 3rd ed.,
+ * 6.4). */
 bool spex_told_rate(const struct spex_told_between *between, double *low, double *high) {
     double n = between->count, rate = between->e / between->s;
     if (n < 2)

@@ -44,7 +44,8 @@ int spex_told_row_add(struct spex_profile_row *sum, const struct spex_told_row *
 void spex_told_between_add(struct spex_told_between *sum, const struct spex_told_between *more);
 
 /* The mean of the executions a second of an instance while the probe was on, and the bounds of its
- * 95 % interval by what instances differ, as of a random sample of them. False: less than two tell. */
+ * 95 % interval by what instances differ, as of a random sample of them. False: less than two
+ * tell. */
 bool spex_told_rate(const struct spex_told_between *between, double *low, double *high);
 
 void spex_told_types_of(struct spex_told_types *told, const struct spex_profile *profile,

@@ -55,12 +55,11 @@ static double now_seconds(void) {
 
 __attribute__((format(printf, 2, 3))) static void tell(const struct spex_trial_master *master,
                                                        const char *format, ...) {
-    struct spex_error line;
+    struct spex_error line = {""}, printable = {""};
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(line.text, sizeof(line.text), format, arguments);
     va_end(arguments);
-    struct spex_error printable;
     spex_error_set(&printable, "%s", line.text);
     master->options->tell(printable.text);
 }
@@ -392,7 +391,7 @@ static int take_result(struct spex_trial_master *master, struct spex_trial_resul
     if (good == 1)
         return 1;
     if (good < 0 && good != -ENOMEM) {
-        struct spex_error line;
+        struct spex_error line = {""};
         spex_error_set(&line, "a result of %.60s is refused: %s", master->job.message.subject,
                        reason.text);
         tell_once(master, &line);

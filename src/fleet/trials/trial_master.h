@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Has the trials of an exploration run by the workers of a fleet, all of one class of machines: they
- * go into a work queue, and come back through another one. Whatever of it fails and starts again, a
- * trial is run until its result is in the store. One thread uses it. */
+/* Has the trials of an exploration run by the workers of a fleet, all of one class of machines:
+ * they go into a work queue, and come back through another one. Whatever of it fails and starts
+ * again, a trial is run until its result is in the store. One thread uses it. */
 #ifndef SPEX_FLEET_TRIALS_TRIAL_MASTER_H
 #define SPEX_FLEET_TRIALS_TRIAL_MASTER_H
 

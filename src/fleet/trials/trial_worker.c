@@ -238,7 +238,7 @@ static int take_task(struct worker *worker, struct spex_error *error) {
     }
     if (!err)
         return start_trial(worker, error);
-    struct spex_error line;
+    struct spex_error line = {""};
     spex_error_set(&line, "trial %.60s is refused: %s", message->subject, reason.text);
     tell_once(worker, &line);
     spex_queue_end(&worker->job, SPEX_QUEUE_DONE);

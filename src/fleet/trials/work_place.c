@@ -63,7 +63,8 @@ static int lock_place(struct spex_work_place *place, struct spex_error *error) {
     return err;
 }
 
-/* Its name is the same each time, so that whoever comes next cleans up after one that was killed. */
+/* Its name is the same each time, so that whoever comes next cleans up after one that was
+ * killed. */
 static int take_place(struct spex_work_place *place, struct spex_error *error) {
     const char *parent = secure_getenv("TMPDIR");
     char *whole = realpath(parent && *parent ? parent : "/tmp", NULL);

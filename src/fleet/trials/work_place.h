@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A host's place for trials: its directory, which one process has at a time, since two trials of one
- * host would disturb each other, and the runner. */
+/* A host's place for trials: its directory, which one process has at a time, since two trials of
+ * one host would disturb each other, and the runner. */
 #ifndef SPEX_FLEET_TRIALS_WORK_PLACE_H
 #define SPEX_FLEET_TRIALS_WORK_PLACE_H
 

@@ -108,8 +108,8 @@ static double tail_quantile(const struct spex_tail *tail, double probability) {
     return from + scale * steps;
 }
 
-/* The peak that has as many above it as the probability makes of all numbers, less the doubt of that
- * many; INFINITY: so few numbers do not tell. */
+/* The peak that has as many above it as the probability makes of all numbers, less the doubt of
+ * that many; INFINITY: so few numbers do not tell. */
 static double tail_observed(const struct spex_tail *tail, double probability) {
     double above = probability * tail->seen;
     above -= DOUBT * sqrt(above);

@@ -122,6 +122,7 @@ static uint32_t head_take(struct open_packet *open) {
 /* Finds out what the event at `at` is. False: there is none, or it is damaged. */
 static bool event_peek(struct open_packet *open, struct spex_recording_problems *problems) {
     uint32_t left = open->packet->bytes - open->at;
+    uint64_t before = open->now;
     if (!left)
         return false;
     uint32_t id = head_take(open);
@@ -135,6 +136,9 @@ static bool event_peek(struct open_packet *open, struct spex_recording_problems 
     open->length = open->head + spex_layout_bytes(open->layout, open->class->values);
     if (open->length > left)
         return rest_is_damaged(open, problems, "an event is cut off");
+    /* A time of 64 bits may be any, and others may run over. */
+    if (open->now < before)
+        return rest_is_damaged(open, problems, "the event's time is before the last one's");
     if (open->now > open->packet->end)
         return rest_is_damaged(open, problems, "the event's time is behind its packet's end");
     return true;

@@ -28,8 +28,8 @@ struct spex_packet_places {
 };
 
 /* Appends the packets of a file whose trace has this uuid. *discarded: as its last packet tells. A
- * file that cannot be read is a problem, unless it is gone. 0; or -ENOMEM, or a negative errno value
- * where there are too few descriptors, with the reason. */
+ * file that cannot be read is a problem, unless it is gone. 0; or -ENOMEM, or a negative errno
+ * value where there are too few descriptors, with the reason. */
 int spex_packets_index(const char *path, const uint8_t uuid[16], uint32_t file,
                        struct spex_packet_places *packets, uint64_t *discarded,
                        struct spex_recording_problems *problems, struct spex_error *error);

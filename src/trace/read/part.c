@@ -252,7 +252,8 @@ static int one_finish(struct spex_part *part, size_t process) {
         whole->ticks_per_second = part->trace->ticks_per_second;
     if (!(whole->seconds > 0))
         whole->seconds = seconds;
-    /* Profiles may be older than the records, and a flight recorder's dump has none of their end. */
+    /* Profiles may be older than the records, and a flight recorder's dump has none of their
+     * end. */
     uint64_t records = records_of(one);
     if (records > whole->consumed) {
         whole->consumed = records;

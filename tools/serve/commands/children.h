@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Other commands of spex, each a process of its own: what they read may be long, damaged or hostile,
- * and the server must neither wait for it nor end by it. Their output is bounded, and so is their
- * time. */
+/* Other commands of spex, each a process of its own: what they read may be long, damaged or
+ * hostile, and the server must neither wait for it nor end by it. Their output is bounded, and so
+ * is their time. */
 #ifndef SPEX_TOOLS_SERVE_COMMANDS_CHILDREN_H
 #define SPEX_TOOLS_SERVE_COMMANDS_CHILDREN_H
 
@@ -68,8 +68,8 @@ void spex_child_end(struct spex_child *child, uint64_t now_ns);
 /* The same, but its task hears nothing more. */
 void spex_child_stop(struct spex_child *child, uint64_t now_ns);
 
-/* Sets SPEX_CHILDREN_FDS descriptors to poll. Returns when spex_children_take is to be called at the
- * latest. */
+/* Sets SPEX_CHILDREN_FDS descriptors to poll. Returns when spex_children_take is to be called at
+ * the latest. */
 uint64_t spex_children_wait(const struct spex_children *children, struct pollfd *fds);
 void spex_children_take(struct spex_children *children, const struct pollfd *fds, uint64_t now_ns);
 

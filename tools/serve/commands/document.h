@@ -30,8 +30,8 @@ struct spex_document {
     /* It is being read. */
     struct spex_child *child;
     uint64_t began_ns, next_ns;
-    /* The text; NULL: there is none, and `why` says why. It changes with the version, which is 0 before
-     * the first. */
+    /* The text; NULL: there is none, and `why` says why. It changes with the version, which is 0
+     * before the first. */
     char *text;
     size_t bytes;
     char why[256];

@@ -28,8 +28,8 @@ struct spex_trace_list {
 };
 
 /* Lists the traces in the folder of this descriptor, the newest first: folders with `metadata`, or
- * with folders that have. Links are not followed. 0 or a negative errno value; `list` is to be freed
- * in any case. */
+ * with folders that have. Links are not followed. 0 or a negative errno value; `list` is to be
+ * freed in any case. */
 int spex_traces_list(int folder, struct spex_trace_list *list);
 void spex_traces_free(struct spex_trace_list *list);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Anomalies of the programs that are followed: a `spex watch` for each process tells of them, and the
- * newest are kept. */
+/* Anomalies of the programs that are followed: a `spex watch` for each process tells of them, and
+ * the newest are kept. */
 #ifndef SPEX_TOOLS_SERVE_COMMANDS_WATCHING_H
 #define SPEX_TOOLS_SERVE_COMMANDS_WATCHING_H
 
@@ -44,8 +44,8 @@ void spex_watching_process(struct spex_watching *watching, pid_t process, const 
                            uint64_t now_ns);
 void spex_watching_end(struct spex_watching *watching);
 
-/* {"newest": number, "watched": […], "left_out": count, "events": those behind number `since`}. NULL
- * where memory is short. */
+/* {"newest": number, "watched": […], "left_out": count, "events": those behind number `since`}.
+ * NULL where memory is short. */
 json_t *spex_watching_json(const struct spex_watching *watching, json_int_t since);
 
 void spex_watching_free(struct spex_watching *watching);
