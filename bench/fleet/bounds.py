@@ -5,8 +5,8 @@ of the machine as it needs for a report a second and host, those that came count
 
 INSTANCES = 10000
 EACH = (1, 8)  # instances a host
-# Defaults of nats-server, and what spex takes at most of one message, of hosts and of instances (src/fleet).
-CONNECTIONS, PAYLOAD, HOSTS, LED, PROFILES = 65536, 1 << 20, 20000, 100000, 512 << 20
+# Defaults of nats-server, and what spex takes at most of hosts, of instances and of their profiles (src/fleet).
+CONNECTIONS, HOSTS, LED, PROFILES = 65536, 20000, 100000, 512 << 20
 KEPT = ("master_memory", "server_memory", "status_bytes")  # the others are rates
 FIGURES = ("master_cpu", "server_cpu", "messages_in", "bytes_in", "master_memory", "server_memory", "status_bytes")
 
@@ -49,17 +49,13 @@ def print_bounds(crowd):
         cells = [f"{factor * at(lines[figure], INSTANCES / each, INSTANCES):,.{0 if figure != 'master_cpu' and figure != 'server_cpu' else 1}f}"
                  for each in EACH]
         print(f"| {name} | {factor * b:.{digits}g} | {factor * c:.{digits}g} | {' | '.join(cells)} |")
-    report = crowds[2]["bytes_in"] / crowds[2]["messages_in"]
-    largest = 2 * lines["bytes_in"][2]  # half of the instances report next to nothing
     print()
     print(f"- **Processors come first.** The master is one thread, which mostly reads reports and profiles: one core is spent at "
           f"{most(lines['master_cpu'], EACH[0], 1):,.0f} instances with a host each, and at {most(lines['master_cpu'], EACH[1], 1):,.0f} "
           f"with {EACH[1]} a host. Fewer probes in the map, or a smaller share of instances that record (`instrumented`), make "
           "reports smaller in proportion.")
-    print(f"- NATS takes a core at {most(lines['server_cpu'], EACH[0], 1):,.0f} instances with a host each, and more where it has them. Its messages are few and large "
-          f"({report / 1e3:.1f} kB in the mean with {crowds[2]['instances']} instances a host); a gigabit network carries the reports of "
-          f"{most(lines['bytes_in'], EACH[0], 125e6):,.0f} instances.")
-    print(f"- A report has {PAYLOAD >> 20} MiB at most, NATS' default: about {PAYLOAD / largest:,.0f} instances on one host, if all of them record all {probes} probes.")
+    print(f"- NATS takes a core at {most(lines['server_cpu'], EACH[0], 1):,.0f} instances with a host each, and more where it has them; a gigabit network carries what "
+          f"{most(lines['bytes_in'], EACH[0], 125e6):,.0f} instances tell. Profiles are most of it: one of each instance every 10 s.")
     print(f"- A server takes {CONNECTIONS:,} connections by default; a master {HOSTS:,} hosts and {LED:,} instances. The bucket has one key a host,")
     print("  written when what is desired there changes and not each second.")
     print(f"- The master keeps {PROFILES >> 20} MiB of profiles at most, here those of about "
