@@ -41,9 +41,4 @@ int spex_profile_reader_take(struct spex_profile_reader *reader, const char *fra
 /* Frees what a profile points to, and makes it empty. */
 void spex_profile_free(struct spex_profile *profile);
 
-/* Sets `difference` to what has happened between two profiles of one process. Free it. 0 or
- * -ENOMEM. */
-int spex_profile_since(const struct spex_profile *now, const struct spex_profile *before,
-                       struct spex_profile *difference);
-
 #endif

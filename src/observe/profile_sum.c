@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "observe/profile_reader.h"
+
 /* What makes a probe the same in two processes. */
 struct identity {
     const char *provider, *name;
@@ -18,8 +20,7 @@ static struct identity site_identity(const struct spex_profile_site *site) {
                              site->probe_id};
 }
 
-static struct identity row_identity(const struct spex_profile_row *row) {
-    const struct spex_profile_probe *probe = &row->probe;
+static struct identity probe_identity(const struct spex_profile_probe *probe) {
     return (struct identity){probe->provider, probe->name, probe->probe_type, probe->declared,
                              probe->probe_id};
 }
@@ -31,11 +32,17 @@ static bool same_number(const struct identity *a, const struct identity *b) {
            (id >= 0 || strcmp(a->name, b->name) == 0);
 }
 
+bool spex_profile_same_probe(const struct spex_profile_probe *one,
+                             const struct spex_profile_probe *other) {
+    const struct identity a = probe_identity(one), b = probe_identity(other);
+    return a.type == b.type && same_number(&a, &b);
+}
+
 /* Whether the number is that of another probe of the sum, or, with `like`, of this one. */
 static bool number_is(const struct spex_profile *sum, uint16_t number,
                       const struct identity *like) {
     for (size_t r = 0; r < sum->row_count; r++) {
-        struct identity other = row_identity(&sum->rows[r]);
+        struct identity other = probe_identity(&sum->rows[r].probe);
         if (other.number == number && (!like || same_number(&other, like)))
             return true;
     }
@@ -55,7 +62,7 @@ static int32_t number_of(const struct spex_profile *sum, const struct identity *
             return other.number;
     }
     for (size_t r = 0; r < sum->row_count; r++) {
-        struct identity other = row_identity(&sum->rows[r]);
+        struct identity other = probe_identity(&sum->rows[r].probe);
         if (same_number(&other, like))
             return other.number;
     }
@@ -238,9 +245,9 @@ static int row_add(struct spex_profile_row *row, const struct spex_profile_row *
 /* The row of the probe, or an empty one for it. There is room for one more. */
 static struct spex_profile_row *row_for(struct spex_profile *sum,
                                         const struct spex_profile_row *like) {
-    struct identity identity = row_identity(like);
+    struct identity identity = probe_identity(&like->probe);
     for (size_t r = 0; r < sum->row_count; r++) {
-        struct identity other = row_identity(&sum->rows[r]);
+        struct identity other = probe_identity(&sum->rows[r].probe);
         if (other.type == identity.type && same_number(&other, &identity))
             return &sum->rows[r];
     }
@@ -353,4 +360,126 @@ void spex_profile_settle(struct spex_profile *sum, double seconds) {
         probe->polled_seconds *= factor;
         probe->held_seconds *= factor;
     }
+}
+
+/* Replaces *values, if there are any, by a copy from which `before`, which may be NULL, is
+ * subtracted. 0 or -ENOMEM. */
+static int values_replace(const struct spex_values **values, const struct spex_values *before) {
+    struct spex_values *copy = *values ? malloc(sizeof(*copy)) : NULL;
+    if (copy) {
+        *copy = **values;
+        if (before)
+            spex_values_subtract(copy, before);
+    }
+    int err = *values && !copy ? -ENOMEM : 0;
+    *values = copy;
+    return err;
+}
+
+/* Replaces the losses as values_replace does. Their spread is that of all values, also of those
+ * before the first loss. */
+static int losses_replace(struct spex_profile_row *row, unsigned series,
+                          const struct spex_profile_row *before) {
+    int err = values_replace(&row->losses[series], before->losses[series]);
+    struct spex_values *losses = (struct spex_values *)(uintptr_t)row->losses[series];
+    if (losses && !before->losses[series] && before->values[series])
+        spex_variance_subtract(&losses->spread, &before->values[series]->spread);
+    return err;
+}
+
+/* Replaces the row's values and losses by what has been added since `before`. */
+static int row_values_replace(struct spex_profile_row *row, const struct spex_profile_row *before) {
+    int err = 0;
+    for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++) {
+        if (s >= row->probe.series)
+            row->values[s] = row->losses[s] = NULL;
+        int failed = values_replace(&row->values[s], before->values[s]);
+        err = err ? err : failed;
+        failed = losses_replace(row, s, before);
+        err = err ? err : failed;
+    }
+    return err;
+}
+
+/* Subtracts what `before`, which may be NULL, had of the probe. The row owns copies of its
+ * values afterwards. */
+static int row_subtract(struct spex_profile_row *row, const struct spex_profile_row *before) {
+    static const struct spex_profile_row none;
+    struct spex_profile_probe *probe = &row->probe;
+    int err = row_values_replace(row, before ? before : &none);
+    if (err || !before)
+        return err;
+    probe->on_seconds -= before->probe.on_seconds;
+    probe->polled_seconds -= before->probe.polled_seconds;
+    probe->held_seconds = fmax(probe->held_seconds - before->probe.held_seconds, 0);
+    probe->held_count = fmax(probe->held_count - before->probe.held_count, 0);
+    /* At least as great as the difference, which it would be if the two depended on each other. */
+    probe->uncounted = sqrt(fmax(pow(probe->uncounted, 2) - pow(before->probe.uncounted, 2), 0));
+    spex_occupancy_subtract(&probe->activity, &before->probe.activity);
+    probe->count -= before->probe.count;
+    probe->weight -= before->probe.weight;
+    probe->weight_squares -= before->probe.weight_squares;
+    probe->count_variance = fmax(probe->count_variance - before->probe.count_variance, 0);
+    /* The share of a probe in the losses of its ring is estimated, and may fall. */
+    probe->lost = fmax(probe->lost - before->probe.lost, 0);
+    probe->records -= before->probe.records;
+    probe->spans_abandoned = spex_grown(before->probe.spans_abandoned, probe->spans_abandoned);
+    probe->spans_refused = spex_grown(before->probe.spans_refused, probe->spans_refused);
+    probe->spans_unmatched = spex_grown(before->probe.spans_unmatched, probe->spans_unmatched);
+    for (unsigned m = 0; m < SPEX_MARKS; m++)
+        probe->marked[m] -= before->probe.marked[m];
+    /* The count may fall by the few executions under way when it was read. */
+    probe->count = fmax(probe->count, 0);
+    return 0;
+}
+
+/* The types are in the same order in both profiles; a type that is not is left as it is. */
+static void types_subtract(struct spex_profile *difference, const struct spex_profile *before) {
+    for (size_t t = 0; t < difference->type_count && t < before->type_count; t++) {
+        struct spex_profile_type *type = &difference->types[t];
+        if (type->probe_type != before->types[t].probe_type || type->pcid != before->types[t].pcid)
+            continue;
+        type->produced = spex_grown(before->types[t].produced, type->produced);
+        type->lost = spex_grown(before->types[t].lost, type->lost);
+    }
+}
+
+/* Counters that wrap or start again do not become negative: spex_grown. */
+static void process_subtract(struct spex_profile_process *now,
+                             const struct spex_profile_process *before) {
+    now->seconds -= before->seconds;
+    now->program_seconds -= before->program_seconds;
+    now->collector_seconds -= before->collector_seconds;
+    now->budget_seconds -= before->budget_seconds;
+    now->budget_spent -= before->budget_spent;
+    now->produced = spex_grown(before->produced, now->produced);
+    now->consumed = spex_grown(before->consumed, now->consumed);
+    now->lost = spex_grown(before->lost, now->lost);
+    now->undelivered = spex_grown(before->undelivered, now->undelivered);
+    now->unrecorded = spex_grown(before->unrecorded, now->unrecorded);
+}
+
+/* Rows that only the earlier profile has are left out: a probe that has gone has done nothing
+ * since. */
+int spex_profile_since(const struct spex_profile *now, const struct spex_profile *before,
+                       struct spex_profile *difference) {
+    *difference = (struct spex_profile){.process = now->process, .type_count = now->type_count};
+    difference->types = calloc(now->type_count + 1, sizeof(*difference->types));
+    difference->rows = calloc(now->row_count + 1, sizeof(*difference->rows));
+    int err = difference->types && difference->rows ? 0 : -ENOMEM;
+    process_subtract(&difference->process, &before->process);
+    if (!err && now->type_count)
+        memcpy(difference->types, now->types, now->type_count * sizeof(*now->types));
+    if (!err)
+        types_subtract(difference, before);
+    for (size_t r = 0; !err && r < now->row_count; r++) {
+        struct spex_profile_row *row = &difference->rows[difference->row_count];
+        *row = now->rows[r];
+        err = row_subtract(row,
+                           spex_profile_row_of(before, row->probe.probe_id, row->probe.probe_type));
+        difference->row_count++;
+    }
+    if (err)
+        spex_profile_free(difference);
+    return err;
 }

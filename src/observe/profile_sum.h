@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The sum of the profiles of several processes of one program. Histograms merge exactly: quantiles
+/* The sum of the profiles of several processes of one program, and what has happened between two
+ * profiles. Histograms merge exactly: quantiles
  * are those of all records put together. Executions, records and their weights are added, as are
  * the variances from which margins follow, since processes are sampled independently. */
 #ifndef SPEX_OBSERVE_PROFILE_SUM_H
 #define SPEX_OBSERVE_PROFILE_SUM_H
+
+#include <stdbool.h>
 
 #include "profile/profile.h"
 
@@ -22,6 +25,15 @@ void spex_values_join(struct spex_values *values, double weight, double mean, do
                       uint64_t min, uint64_t max);
 void spex_variance_join(struct spex_variance *spread, double origin,
                         struct spex_variance_sums sums);
+
+/* Sets `difference` to what has happened between two profiles of one process. Free it. 0 or
+ * -ENOMEM. */
+int spex_profile_since(const struct spex_profile *now, const struct spex_profile *before,
+                       struct spex_profile *difference);
+
+/* Returns whether they are of one probe, in whatever process. */
+bool spex_profile_same_probe(const struct spex_profile_probe *one,
+                             const struct spex_profile_probe *other);
 
 /* Makes a sum, or a difference of sums, one of a program that has run for `seconds`: no probe was
  * on for longer, so that rates are those of all processes together. */

@@ -9,6 +9,7 @@
 #include "collect/metrics.h"
 #include "kernels/frames.h"
 #include "kernels/sampling_plan.h"
+#include "observe/profile_sum.h"
 #include "profile/confidence.h"
 #include "profile/figures.h"
 #include "requesting.h"

@@ -2,6 +2,7 @@
 /* What the instances of a fleet have measured, summed: each record once, as if all had been put
  * together, whatever comes twice, late, in parts or not at all. */
 #include "../check.h"
+#include "../values_take.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,20 +23,6 @@ static uint64_t state = 1;
 static uint32_t draw(uint32_t below) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(state >> 33) % below;
-}
-
-/* A record that stands for one execution or several. */
-static void values_take(struct spex_values *values, uint64_t value, uint32_t weight) {
-    double distance = (double)value - values->mean;
-    values->weight += weight;
-    values->mean += distance * weight / values->weight;
-    values->squares += weight * distance * ((double)value - values->mean);
-    values->min = value < values->min ? value : values->min;
-    values->max = value > values->max ? value : values->max;
-    spex_histogram_add(&values->histogram, value, weight);
-    if (values->spread.origin <= 0)
-        values->spread.origin = (double)value;
-    spex_variance_single(&values->spread, value, weight, 1);
 }
 
 struct probe {

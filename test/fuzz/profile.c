@@ -7,6 +7,7 @@
 
 #include "fuzz.h"
 #include "observe/profile_reader.h"
+#include "observe/profile_sum.h"
 #include "packets.h"
 #include "profile/confidence.h"
 #include "profile/figures.h"

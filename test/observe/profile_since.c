@@ -4,6 +4,7 @@
 
 #include "../check.h"
 #include "observe/profile_reader.h"
+#include "observe/profile_sum.h"
 
 static struct spex_profile_type types_before[] = {
     {.probe_type = SPEX_CNT, .produced = 10}, {.probe_type = SPEX_LAT, .produced = 7, .lost = 2}};

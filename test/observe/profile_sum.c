@@ -7,24 +7,11 @@
 #include <string.h>
 
 #include "../check.h"
+#include "../values_take.h"
 #include "observe/profile_reader.h"
 #include "profile/figures.h"
 
 enum { PROCESSES = 5, RECORDS = 20000 };
-
-/* Values, as records that each stand for one execution or several. */
-static void values_take(struct spex_values *values, uint64_t value, uint32_t weight) {
-    double distance = (double)value - values->mean;
-    values->weight += weight;
-    values->mean += distance * weight / values->weight;
-    values->squares += weight * distance * ((double)value - values->mean);
-    values->min = value < values->min ? value : values->min;
-    values->max = value > values->max ? value : values->max;
-    spex_histogram_add(&values->histogram, value, weight);
-    if (values->spread.origin <= 0)
-        values->spread.origin = (double)value;
-    spex_variance_single(&values->spread, value, weight, 1);
-}
 
 /* The profile of a process with a LAT probe of that number. */
 static struct spex_profile profile_of(struct spex_profile_row *row, struct spex_values *values,

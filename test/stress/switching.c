@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "observe/control_client.h"
+#include "observe/profile_sum.h"
 #include "wire/directory.h"
 
 #include "../unit/places.h"

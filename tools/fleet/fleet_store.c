@@ -10,6 +10,7 @@
 #include <sqlite3.h>
 
 #include "observe/profile_reader.h"
+#include "observe/profile_sum.h"
 #include "profile/figures.h"
 #include "ring/probe_type.h"
 #include "site/provider.h"

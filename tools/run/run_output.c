@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "base/clock.h"
+#include "observe/profile_sum.h"
 #include "profile/table.h"
 #include "text/quantity.h"
 #include "tools/common/complain.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "observe/profile_sum.h"
 #include "profile/figures.h"
 #include "ring/probe_type.h"
 #include "tools/common/profile_json.h"

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "observe/control_client.h"
+#include "observe/profile_sum.h"
 
 /* A program that starts spex again after an exec does so soon. */
 #define RETRY_MS   100

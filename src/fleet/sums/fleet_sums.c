@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "observe/profile_reader.h"
+#include "observe/profile_sum.h"
 
 /* Clocks that differ by no more are taken for the same one, whose rate was measured twice. */
 #define SAME_CLOCK 0.001
@@ -68,22 +69,13 @@ static int note_over(struct spex_fleet_sums *sums, uint64_t id) {
     return 0;
 }
 
-static bool same_probe(const struct spex_profile_probe *one,
-                       const struct spex_profile_probe *other) {
-    int32_t id = spex_profile_id(one->probe_id, one->declared);
-    return one->probe_type == other->probe_type &&
-           id == spex_profile_id(other->probe_id, other->declared) &&
-           strcmp(one->provider, other->provider) == 0 &&
-           (id >= 0 || strcmp(one->name, other->name) == 0);
-}
-
 /* The number of the probe, which is looked for at `likely` first; -E2BIG or -ENOMEM. */
 static int number_of(struct spex_fleet_sums *sums, const struct spex_profile_probe *probe,
                      size_t likely) {
-    if (likely < sums->probe_count && same_probe(&sums->probes[likely], probe))
+    if (likely < sums->probe_count && spex_profile_same_probe(&sums->probes[likely], probe))
         return (int)likely;
     for (size_t p = 0; p < sums->probe_count; p++)
-        if (same_probe(&sums->probes[p], probe))
+        if (spex_profile_same_probe(&sums->probes[p], probe))
             return (int)p;
     if (sums->probe_count == SPEX_FLEET_PROBES_MAX)
         return -E2BIG;

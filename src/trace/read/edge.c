@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "observe/profile_sum.h"
+
 /* A collection that began at most so many seconds before the trace began with it. */
 #define SAME_BEGINNING 0.1
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "observe/profile_sum.h"
 #include "stats/tracer.h"
 #include "trace/read/batches.h"
 #include "trace/read/edge.h"
