@@ -97,15 +97,16 @@ class Watches(Programs):
         output, errors = watch.communicate(timeout=PATIENCE)
         lines = [json.loads(line) for line in output.splitlines()]
         self.assertEqual((watch.returncode, lines[-1]["event"]), (3, "account"), errors)
-        # One that other programs have begun before may have become this one.
+        # One that other programs have begun before may have become this one, or go on in it: the median
+        # may be theirs.
         found = {event: [line for line in lines[:-1] if line["event"] == event and line["kernel"] == "request/fetch" and
                          line["time"] + line["lasted_seconds"] > slow] for event in ("begins", "ends")}
-        self.assertTrue(found["ends"], output)
         self.assertIn("waits for I/O or a lock", [line["cause"] for lines in found.values() for line in lines], output)
-        longest = max(found["ends"], key=lambda line: line["executions"])
-        self.assertGreater(longest["executions"], 100, output)
-        self.assertTrue(longest["shift"], output)
-        self.assertGreater(longest["median_ratio"], 2, output)
+        shifts = [line for line in found["ends"] if line["shift"] and line["executions"] > 100]
+        self.assertTrue(shifts, output)
+        longest = max(shifts, key=lambda line: line["worst_ratio"])
+        self.assertGreater(longest["worst_ratio"], 10, output)
+        self.assertGreater(longest["median_ratio"], 1, output)
         self.assertEqual(longest["parameters"], {"rows": ROWS}, output)
         self.assertLess(longest["predicted_seconds"], longest["seconds"], output)
         self.assertTrue(longest["changes"], output)
