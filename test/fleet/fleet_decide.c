@@ -154,6 +154,83 @@ static void where_cost_binds_instrumentation_goes_first(void **unused) {
     spex_fleet_policy_free(policy);
 }
 
+/* Seconds of the step until instances are added; 99: they never are. Executions take 8 ms of an
+ * instance while it has little to do, and 10 ms when it has much, as caches do it: so what is
+ * known of service times says for long that (1) holds. */
+static int added_after_step(const struct spex_fleet_policy *policy, struct spex_fleet_map *map,
+                            struct spex_fleet_state *state, double from) {
+    struct spex_fleet_observation seen[10];
+    struct spex_fleet_decision d;
+    observe(seen, 10, 82);
+    for (int s = 0; s < 20; s++) {
+        const struct spex_fleet_observations all = {from + s, seen, 10};
+        assert_int_equal(spex_fleet_decide(policy, map, state, &all, &d), 0);
+        assert_true(d.revert == 0 && d.remove == 0);
+        if (d.add)
+            return s;
+    }
+    return 99;
+}
+
+/* Instances 1 to 10 under little load, until some are instrumented. Returns when that was. */
+static double instrumented_at(const struct spex_fleet_policy *policy, struct spex_fleet_map *map,
+                              struct spex_fleet_state *state) {
+    struct spex_fleet_observation seen[10];
+    struct spex_fleet_decision d = {.time = 0};
+    for (size_t i = 0; i < 10; i++)
+        seen[i] = (struct spex_fleet_observation){i + 1, 0.008 / (1 - 20 * 0.008), 20, 0, NULL};
+    for (int s = 0; s < 20 && !d.instrument; s++) {
+        const struct spex_fleet_observations all = {s, seen, 10};
+        assert_int_equal(spex_fleet_decide(policy, map, state, &all, &d), 0);
+    }
+    assert_true(d.instrument > 0);
+    return d.time;
+}
+
+/* A decision that has nothing to do with queues puts no answer off. */
+static void a_step_after_any_other_decision_is_answered_as_soon(void **unused) {
+    (void)unused;
+    struct spex_fleet_policy *policy = policy_with("");
+    struct spex_fleet_map map = map_of(2, 0.01);
+    struct spex_fleet_state state;
+    for (int later = 1; later < 8; later++) {
+        spex_fleet_state_init(&state);
+        double at = instrumented_at(policy, &map, &state);
+        assert_true(added_after_step(policy, &map, &state, at + later) <= 1);
+        spex_fleet_state_free(&state);
+    }
+    spex_fleet_policy_free(policy);
+}
+
+/* After an answer, response times have 5 s to fall: no further one follows on the same queues. */
+static void an_answer_has_time_to_be_seen(void **unused) {
+    (void)unused;
+    struct spex_fleet_policy *policy = policy_with("");
+    struct spex_fleet_map map = map_of(2, 0.01);
+    struct spex_fleet_state state;
+    struct spex_fleet_observation seen[64];
+    struct spex_fleet_decision d;
+    spex_fleet_state_init(&state);
+    double at = instrumented_at(policy, &map, &state) + 1;
+    at += added_after_step(policy, &map, &state, at);
+    size_t count = 10 + state.starting;
+    assert_true(count > 10 && count < 64);
+    /* All have come, and response times are as long as before; (1) holds with them. */
+    for (int s = 1; s <= 7; s++) {
+        observe(seen, count, 79);
+        for (size_t i = 0; i < count; i++)
+            seen[i].response = 0.051;
+        const struct spex_fleet_observations all = {at + s, seen, count};
+        assert_int_equal(spex_fleet_decide(policy, &map, &state, &all, &d), 0);
+        assert_true(d.capacity >= d.p_t);
+        assert_int_equal(d.add > 0, s == 6);
+        if (d.add)
+            break;
+    }
+    spex_fleet_state_free(&state);
+    spex_fleet_policy_free(policy);
+}
+
 static void too_dear_a_fleet_is_made_smaller(void **unused) {
     (void)unused;
     struct spex_fleet_policy *policy = policy_with("<cost an_instance_hour='1' at_most='7'/>");
@@ -314,6 +391,8 @@ int main(void) {
         cmocka_unit_test(what_a_lost_instance_recorded_is_recorded_again),
         cmocka_unit_test(without_a_bound_on_cost_instances_are_added),
         cmocka_unit_test(where_cost_binds_instrumentation_goes_first),
+        cmocka_unit_test(a_step_after_any_other_decision_is_answered_as_soon),
+        cmocka_unit_test(an_answer_has_time_to_be_seen),
         cmocka_unit_test(too_dear_a_fleet_is_made_smaller),
         cmocka_unit_test(nothing_is_known_of_silent_instances),
         cmocka_unit_test(invariants_hold_for_random_fleets),

@@ -61,7 +61,7 @@ void spex_fleet_state_init(struct spex_fleet_state *state) {
     *state = (struct spex_fleet_state){.service = NAN, .service_inst = NAN, .response = NAN};
     state->broken_since = state->room_since = state->idle_since = NAN;
     state->response_before = NAN;
-    state->acted = -INFINITY;
+    state->answered = -INFINITY;
 }
 
 void spex_fleet_state_free(struct spex_fleet_state *state) {
@@ -323,12 +323,12 @@ static bool is_broken(const struct step *step) {
     const struct spex_fleet_decision *d = step->decision;
     if (step->state->response < DRAINING * step->state->response_before &&
         d->response > step->policy->response.bound &&
-        !lasts(step->state->acted, step->now, QUEUE_SECONDS))
+        !lasts(step->state->answered, step->now, QUEUE_SECONDS))
         return false;
     if (d->capacity < d->p_t)
         return true;
     return d->response > step->policy->response.bound && !d->starting &&
-           lasts(step->state->acted, step->now, QUEUE_SECONDS);
+           lasts(step->state->answered, step->now, QUEUE_SECONDS);
 }
 
 /* What follows from (1). Instances that start are waited for before anything is added or removed
@@ -344,7 +344,10 @@ static bool decide_performance(const struct step *step) {
                    step->now);
     if (lasts(state->broken_since, step->now, BROKEN_SECONDS)) {
         answer_broken(step);
-        return d->action != SPEX_FLEET_STUCK;
+        if (d->action == SPEX_FLEET_STUCK)
+            return false;
+        state->answered = step->now;
+        return true;
     }
     if (broken)
         return false;
@@ -395,10 +398,8 @@ int spex_fleet_decide(const struct spex_fleet_policy *policy, const struct spex_
     spex_fleet_estimate(policy, state, observations);
     tell_counts(&step);
     spex_fleet_estimate_tell(policy, state, decision);
-    if (decide_cost(&step) || decide_performance(&step)) {
-        state->acted = step.now;
+    if (decide_cost(&step) || decide_performance(&step))
         state->broken_since = state->room_since = NAN;
-    }
     spex_fleet_spread_bound(map, state, step.now);
     spex_fleet_spread_repair(map, state, step.now);
     decision->covered = spex_fleet_spread_covered(map, state);

@@ -132,8 +132,8 @@ struct spex_fleet_state {
     /* The fleet's response time at this decision and at the one before, and its throughput. */
     double response, response_before, load;
     /* Since when (1) does not hold, holds with the margin, holds with twice the margin; NaN: it
-     * does not at present. When something was decided last. */
-    double broken_since, room_since, idle_since, acted;
+     * does not at present. When a broken (1) was answered last. */
+    double broken_since, room_since, idle_since, answered;
 };
 
 /* A state without instances. */
