@@ -13,7 +13,7 @@
 
 /* Descriptors are moved to the last quarter of the numbers that the process may have, but of at
  * most so many numbers, because the kernel's table of descriptors grows with the highest one. */
-#define NUMBERS_MAX 4096
+#define NUMBERS_MAX 1024
 
 int spex_descriptor_raise(int number) {
     struct rlimit numbers;

@@ -9,6 +9,7 @@
 #include <spex/atomic.h>
 
 #include "counters/ways.h"
+#include "text/at_start.h"
 
 enum { PLAN_WORDS = sizeof(struct spex_counter_plan) / sizeof(uint64_t), TRIES = 100 };
 
@@ -53,7 +54,7 @@ uint32_t spex_counter_plan_read(enum spex_counter counter, struct spex_counter_p
     return generation | 1;
 }
 
-static pthread_mutex_t counters_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t counters_lock SPEX_AT_START = PTHREAD_MUTEX_INITIALIZER;
 
 void spex_counters_lock(void) {
     pthread_mutex_lock(&counters_lock);

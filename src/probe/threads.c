@@ -19,6 +19,8 @@
 
 #include <spex/atomic.h>
 
+#include "text/at_start.h"
+
 static struct {
     /* By index. States below `used` are there. */
     struct spex_thread *states[SPEX_MAX_THREADS];
@@ -35,10 +37,13 @@ static struct {
     uint32_t refusals;
     /* Seed of the random generators of threads to come; 0 before one is set. */
     uint64_t seed;
-    /* The key whose destructor gives a thread's state back, or the error of making the key. */
-    pthread_key_t at_exit;
-    int key_error;
 } thread_pool;
+
+/* The key whose destructor gives a thread's state back, or the error of making the key. */
+static struct {
+    pthread_key_t at_exit;
+    int error;
+} thread_key SPEX_AT_START;
 
 /* A thread that ended so often gets no state again. The C library calls destructors in at most
  * PTHREAD_DESTRUCTOR_ITERATIONS rounds; a state taken in the last one would never be given back. */
@@ -122,8 +127,8 @@ static struct spex_thread *state_take(void) {
 /* Deletes the key, because a thread that ends after this code was unloaded must not call its
  * destructor. */
 void spex_threads_exit(void) {
-    if (!thread_pool.key_error)
-        pthread_key_delete(thread_pool.at_exit);
+    if (!thread_key.error)
+        pthread_key_delete(thread_key.at_exit);
 }
 
 /* Clears the executions that the thread has left without an END, which would count as going on for
@@ -160,14 +165,14 @@ static void thread_end(void *state) {
 /* Makes the key at load time, so that its number is low. The C library has memory for the first few
  * keys in every thread, and allocates for the others, which a probe must not. */
 __attribute__((constructor)) static void key_create(void) {
-    thread_pool.key_error = pthread_key_create(&thread_pool.at_exit, thread_end);
+    thread_key.error = pthread_key_create(&thread_key.at_exit, thread_end);
 }
 
 int spex_threads_init(void) {
     if (thread_pool.ready)
         return 0;
-    if (thread_pool.key_error)
-        return -thread_pool.key_error;
+    if (thread_key.error)
+        return -thread_key.error;
     spex_counters_init();
     if (!thread_pool.seed)
         thread_pool.seed = spex_ticks() ^ (uint64_t)getpid() << 32 ^ (uintptr_t)&thread_pool;
@@ -234,7 +239,7 @@ __attribute__((noinline)) static struct spex_thread *state_attach(void) {
         state_release(thread);
         return spex_thread_of(none);
     }
-    if (pthread_setspecific(thread_pool.at_exit, thread) != 0) {
+    if (pthread_setspecific(thread_key.at_exit, thread) != 0) {
         spex_executed = spex_none_executed;
         spex_threads_note_unrecorded();
         state_release(thread);
@@ -355,5 +360,5 @@ SPEX_COLD void spex_threads_fork_child(void) {
     thread_pool.seed ^= spex_ticks() ^ (uint64_t)getpid() << 32;
     spex_executed = spex_none_executed;
     if (thread_pool.ready)
-        pthread_setspecific(thread_pool.at_exit, NULL);
+        pthread_setspecific(thread_key.at_exit, NULL);
 }

@@ -7,6 +7,7 @@
 #include "serve/clients.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 
 /* Nanoseconds. */
 #define MS 1000000u
@@ -36,10 +37,23 @@ static bool may_be_replaced(const struct spex_connection *connection, uint64_t n
                (spex_connection_busy(connection) ? STUCK_PLACE_NS : SILENT_PLACE_NS);
 }
 
+/* Memory of the heap would make the C library set up a heap for the control thread. */
+static bool room_make(struct spex_control *c) {
+    void *room = c->room;
+    if (!room)
+        room = mmap(NULL, sizeof(*c->room), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                    0);
+    if (room != MAP_FAILED)
+        c->room = room;
+    return c->room;
+}
+
 static struct spex_connection *place_make(struct spex_control *c) {
+    if (!room_make(c))
+        return NULL;
     struct spex_connection *connection = &c->connections[c->places];
     connection->socket = connection->passed = SPEX_NO_DESCRIPTOR;
-    connection->text = c->texts[c->places++];
+    connection->text = c->room->texts[c->places++];
     return connection;
 }
 
@@ -110,7 +124,7 @@ static bool let_one_in(struct spex_control *c, uint64_t now) {
     if (socket < 0)
         return socket == -EPERM;
     if (away) {
-        spex_connection_turn_away(socket, c->buffer);
+        spex_connection_turn_away(socket, c->room->buffer);
         return true;
     }
     if (spex_connection_there(connection))

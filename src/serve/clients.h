@@ -43,19 +43,25 @@ struct spex_control {
     char *called;
     /* The socket inherited from that command; see spex_call_connect. */
     struct spex_descriptor handover;
-    struct spex_listening_socket door;
-    /* A pair of sockets: a byte sent to `waking` wakes the thread, which polls `woken`. */
+    /* A pair of sockets: a byte sent to `waking` wakes the thread, which polls `woken`. There is
+     * none in the thread's first wait at a listening socket. */
     struct spex_descriptor waking, woken;
     /* CPU time that the thread may use now; it pauses while this is negative. */
     int64_t allowance_ns;
     /* Up to when the allowance was earned, and this thread's CPU time as of then. */
     uint64_t earned_ns;
     uint64_t cpu_ns;
+    /* Mapped with the first of the places. */
+    struct spex_control_room *room;
     /* Those that have been in use: the rest is not touched, which would cost a start their
      * pages. */
     int places;
+    struct spex_listening_socket door;
     struct spex_connection connections[SPEX_CONTROL_CONNECTIONS];
-    /* Apart from the connections, so that a start touches few pages. */
+};
+
+/* What connections need beside their state. */
+struct spex_control_room {
     char texts[SPEX_CONTROL_CONNECTIONS][SPEX_CONTROL_TEXT_BYTES + 1];
     char buffer[SPEX_CONTROL_FRAME_BYTES];
 };
@@ -66,7 +72,7 @@ static inline bool spex_clients_door_open(const struct spex_control *control, ui
 }
 
 /* A place for one more: a free one, or that of the client that has been silent the longest.
- * NULL: there is none. */
+ * NULL: there is none, or no memory. */
 struct spex_connection *spex_clients_place(struct spex_control *control, uint64_t now);
 
 /* Closes a client's connection. When the command that this process called goes, probes go off. */

@@ -21,6 +21,7 @@
 #include "serve/clients.h"
 #include "serve/own_profile.h"
 #include "site/registry.h"
+#include "text/at_start.h"
 #include "wire/standing.h"
 
 /* Nanoseconds. */
@@ -35,9 +36,9 @@
 #define CPU_SHARE     4
 #define ALLOWANCE_MAX (100 * (int64_t)MS)
 
-static pthread_mutex_t control_lock = PTHREAD_MUTEX_INITIALIZER;
-/* Made at the first start, and never freed. */
-static struct spex_control *control;
+static pthread_mutex_t control_lock SPEX_AT_START = PTHREAD_MUTEX_INITIALIZER;
+/* NULL until the first start. */
+static struct spex_control *control SPEX_AT_START;
 
 static int wake_open(struct spex_control *c) {
     int pair[2];
@@ -53,15 +54,15 @@ static void wake_close(struct spex_control *c) {
     spex_descriptor_close(&c->woken);
 }
 
-/* Wakes the thread. Where the program has closed the sockets, the thread notices within
- * SPEX_CONTROL_LOOK_NS. */
+/* Wakes the thread. Where there are no sockets, or the program has closed them, the thread notices
+ * within SPEX_CONTROL_LOOK_NS. */
 static void control_wake(const struct spex_control *c) {
     if (spex_descriptor_is_ours(&c->waking))
         send(c->waking.number, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Empties the socket by which the thread was woken; opens a new pair when the program has closed
- * it. */
+/* Empties the socket by which the thread was woken; opens a pair when there is none yet, or the
+ * program has closed it. */
 static void wake_answer(struct spex_control *c) {
     char nothing[8];
     if (!spex_descriptor_is_ours(&c->woken) || !spex_descriptor_is_ours(&c->waking)) {
@@ -95,9 +96,9 @@ static void connection_serve(struct spex_control *c, struct spex_connection *con
     spex_connection_retry(connection, c->requests);
     spex_connection_report(connection, now, false);
     if (!spex_connection_busy(connection) && events)
-        end = spex_connection_read(connection, c->requests, c->buffer);
+        end = spex_connection_read(connection, c->requests, c->room->buffer);
     if (end != SPEX_CONNECTION_GONE && connection->reply.next)
-        end = spex_connection_write(connection, c->buffer);
+        end = spex_connection_write(connection, c->room->buffer);
     if (end == SPEX_CONNECTION_GONE && spex_call_again(connection, c->called, &c->handover))
         return;
     if (end == SPEX_CONNECTION_GONE || spex_clients_expired(connection, now))
@@ -224,7 +225,7 @@ static bool reports_send_last(struct spex_control *c, struct pollfd fds[POLL_COU
             spex_connection_report(connection, 0, true);
             connection->reports = false;
         }
-        if (spex_connection_write(connection, c->buffer) == SPEX_CONNECTION_GONE &&
+        if (spex_connection_write(connection, c->room->buffer) == SPEX_CONNECTION_GONE &&
             !spex_call_again(connection, c->called, &c->handover))
             spex_connection_close(connection);
         else if (connection->reply.next || connection->reports)
@@ -261,7 +262,7 @@ static void waiting_prepare(struct waiting *waiting, const struct spex_control *
 
 /* The thread's first wait, prepared by who starts it and holds the lock: a thread that waited for
  * the lock would cost the starting program two switches between threads. */
-static struct waiting first_wait;
+static struct waiting first_wait SPEX_AT_START;
 
 /* The thread's function. The lock is held except in poll, so that start, call and fork find the
  * state between two rounds. */
@@ -285,9 +286,10 @@ static void *control_run(void *arg) {
     return NULL;
 }
 
-/* The thread begins with a full allowance. The caller holds the lock. */
+/* The thread begins with a full allowance. The caller holds the lock. A listening socket ends the
+ * first wait by its shutdown, so that short programs need no pair of sockets. */
 static int thread_start(struct spex_control *c) {
-    int err = wake_open(c);
+    int err = c->has_door ? 0 : wake_open(c);
     if (err)
         return err;
     c->stopping = c->orphaned = false;
@@ -302,33 +304,30 @@ static int thread_start(struct spex_control *c) {
     return err;
 }
 
-/* Makes the state at the first call in the process. 0 or -ENOMEM. */
-static int control_make(const struct spex_control_requests *requests) {
+/* Makes the state at the first call in the process. */
+static void control_make(const struct spex_control_requests *requests) {
+    static struct spex_control state;
     if (control)
-        return 0;
-    control = calloc(1, sizeof(*control));
-    if (!control)
-        return -ENOMEM;
+        return;
+    control = &state;
     control->requests = requests;
     control->waking = control->woken = control->door.socket = control->handover =
         SPEX_NO_DESCRIPTOR;
-    return 0;
 }
 
 /* The socket is opened by the caller's thread, so that the caller gets the error. A thread that
  * runs already, for a command that was called, serves the socket, too. */
 static int start_locked(const struct spex_control_requests *requests, const char *chosen,
                         bool polled, struct spex_error *error) {
-    int err = control_make(requests);
-    if (err)
-        return spex_fail(error, err, "out of memory");
+    control_make(requests);
     free(control->chosen);
     control->chosen = chosen ? strdup(chosen) : NULL;
-    err = spex_listening_socket_open(&control->door, control->chosen, error);
+    int err = spex_listening_socket_open(&control->door, control->chosen, error);
     if (err)
         return err;
     control->has_door = control->wants_door = true;
     err = control->running || polled ? 0 : thread_start(control);
+    control_wake(control);
     if (err) {
         spex_error_set(error, "cannot start its thread: %s", strerror(-err));
         spex_listening_socket_close(&control->door);
@@ -386,8 +385,8 @@ int spex_control_poll_descriptor(void) {
 static int call_locked(const struct spex_control_requests *requests, const char *path,
                        const struct spex_descriptor *handover, uint32_t interval_ms,
                        struct spex_error *error) {
-    int err = control_make(requests);
-    int fd = err ? err : spex_call_connect(path, handover);
+    control_make(requests);
+    int err = 0, fd = spex_call_connect(path, handover);
     if (fd < 0)
         return spex_fail(error, fd, "cannot connect to %s: %s", path, strerror(-fd));
     struct spex_connection *connection =
@@ -420,7 +419,7 @@ int spex_control_call(const struct spex_control_requests *requests, const char *
     return err;
 }
 
-int spex_control_standing(char text[SPEX_CONTROL_TEXT_BYTES + 1]) {
+int spex_control_standing(char **text) {
     pthread_mutex_lock(&control_lock);
     int err = control && control->has_door
                   ? spex_standing_read(control->door.path, spex_profile_own_name(), text)
@@ -446,6 +445,8 @@ void spex_control_stop(void) {
     if (running) {
         c->stopping = true;
         control_wake(c);
+        if (c->waking.number < 0 && spex_descriptor_is_ours(&c->door.socket))
+            shutdown(c->door.socket.number, SHUT_RDWR);
     }
     if (c)
         door_close(c);

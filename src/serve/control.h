@@ -54,15 +54,16 @@ int spex_control_poll(void);
 int spex_control_poll_descriptor(void);
 
 /* Connects to the command that waits at the socket `path`, or by the inherited socket `handover`
- * (call.h), and sends it a report every `interval_ms`. Starts the thread if it does not run. When
- * the command goes, all probes go off. */
+ * (call.h), and sends it a report every `interval_ms`. Starts the thread if it does not run; in a
+ * thread's first wait at a listening socket it would wait for that, so this goes before
+ * spex_control_start. When the command goes, all probes go off. */
 int spex_control_call(const struct spex_control_requests *requests, const char *path,
                       const struct spex_descriptor *handover, uint32_t interval_ms,
                       struct spex_error *error);
 
 /* Reads the selection that stands for this program by its name (wire/standing.h), from the
- * directory of its listening socket. 0, or a negative errno value. */
-int spex_control_standing(char text[SPEX_CONTROL_TEXT_BYTES + 1]);
+ * directory of its listening socket. The caller frees *text. 0, or a negative errno value. */
+int spex_control_standing(char **text);
 
 /* Sends the last reports, closes all connections and joins the thread. Every site is off and every
  * record collected. Waits for slow readers, at most two seconds. */

@@ -28,6 +28,7 @@
 #include "site/cost.h"
 #include "site/probe_state.h"
 #include "site/registry.h"
+#include "text/at_start.h"
 #include "text/printable.h"
 
 /* Whether the byte continues a UTF-8 character. */
@@ -47,11 +48,11 @@ static void copy_text(char *to, size_t size, const char *from) {
 }
 
 /* When the library was loaded, CLOCK_MONOTONIC in ns. */
-static uint64_t loaded_ns;
+static uint64_t loaded_ns SPEX_AT_START;
 
 /* The program's name. Programs that set their title overwrite what program_invocation_short_name
  * points to. */
-static char command[SPEX_PROFILE_NAME_BYTES];
+static char command[SPEX_PROFILE_NAME_BYTES] SPEX_AT_START;
 
 __attribute__((constructor)) static void note_load(void) {
     copy_text(command, sizeof(command), program_invocation_short_name);

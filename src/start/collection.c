@@ -22,9 +22,10 @@
 #include "serve/own_trace.h"
 #include "site/registry.h"
 #include "start/life_state.h"
+#include "text/at_start.h"
 #include "text/message.h"
 
-struct spex_life spex_life = {.lock = PTHREAD_MUTEX_INITIALIZER};
+struct spex_life spex_life SPEX_AT_START = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Sets the pointers to NULL, since the structure is used again by the next start. */
 void spex_life_settings_free(void) {

@@ -26,6 +26,7 @@
 #include "site/selection/selection.h"
 #include "spans/open_spans.h"
 #include "start/life_state.h"
+#include "text/at_start.h"
 
 /* Longest time that a fork waits for spex's threads to be between passes: a sink that blocks must
  * not block the program. */
@@ -111,7 +112,7 @@ static void fork_child(void) {
 /* Handlers cannot be removed, so they are installed once and test themselves whether spex is
  * started. */
 int spex_fork_handle(void) {
-    static bool handled;
+    static bool handled SPEX_AT_START;
     int err = handled ? 0 : -pthread_atfork(fork_prepare, fork_parent, fork_child);
     handled |= !err;
     return err;

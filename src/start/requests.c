@@ -208,19 +208,18 @@ static void door_open(void) {
 void spex_life_control_start(void) {
     const char *command = spex_life_out_command();
     struct spex_error error;
+    int err = command ? spex_control_call(&spex_life_requests, command,
+                                          &spex_life.settings.handover, REPORT_INTERVAL_MS, &error)
+                      : 0;
+    if (err) {
+        spex_message("SPEX_OUT: %s; the probes stay off", error.text);
+        spex_life_out_give_up();
+    }
     door_open();
-    if (!command || spex_control_call(&spex_life_requests, command, &spex_life.settings.handover,
-                                      REPORT_INTERVAL_MS, &error) == 0)
-        return;
-    spex_message("SPEX_OUT: %s; the probes stay off", error.text);
-    spex_life_out_give_up();
 }
 
-void spex_life_select_standing(void) {
-    char text[SPEX_CONTROL_TEXT_BYTES + 1], answer[SPEX_CONTROL_ANSWER_BYTES] = "";
-    int err = spex_control_standing(text);
-    if (err == -ENOENT)
-        return;
+static void select_standing(const char *text, int err) {
+    char answer[SPEX_CONTROL_ANSWER_BYTES] = "";
     if (err)
         snprintf(answer, sizeof(answer), "%s", strerror(-err));
     else
@@ -229,6 +228,14 @@ void spex_life_select_standing(void) {
         spex_message("the selection of `spex set --follow`: %s", answer);
     else
         spex_life.settings.follow = true;
+}
+
+void spex_life_select_standing(void) {
+    char *text = NULL;
+    int err = spex_control_standing(&text);
+    if (err != -ENOENT)
+        select_standing(text, err);
+    free(text);
 }
 
 /* As spex_life_select_locked, for the selection that the process itself makes: an empty one never

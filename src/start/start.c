@@ -123,10 +123,11 @@ static int start_locked(const struct spex_options *options) {
         spex_life_control_start();
     spex_life.started = true;
     int on = err;
-    uint64_t before = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    if (!err && spex_life.settings.probes && !spex_life.out_given_up)
+    if (!err && spex_life.settings.probes && !spex_life.out_given_up) {
+        uint64_t before = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         on = spex_life_select_locked(spex_life.settings.probes, (struct spex_lease){0}, NULL, 0);
-    spex_controller_charge(spex_grown(begin, before));
+        spex_controller_charge(spex_grown(begin, before));
+    }
     if (on >= 0 || spex_life.out_given_up) {
         spex_life_select_standing();
         return 0;

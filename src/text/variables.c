@@ -13,6 +13,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "text/at_start.h"
 #include "text/message.h"
 
 /* Bytes of any name with its 0, and the largest distance of a name that is suggested. */
@@ -135,7 +136,7 @@ static void entry_check(const char *entry) {
 
 /* Nothing is said in set-user-ID programs, which read none of the variables. */
 void spex_variables_check(void) {
-    static bool checked;
+    static bool checked SPEX_AT_START;
     if (checked || getauxval(AT_SECURE))
         return;
     checked = true;

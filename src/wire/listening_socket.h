@@ -19,8 +19,8 @@ struct spex_listening_socket {
     /* Device and inode of the socket's file, to notice when another file has replaced it. */
     dev_t device;
     ino_t inode;
-    char path[SPEX_CONTROL_PATH_BYTES]; /* of its directory */
     char name[SPEX_CONTROL_NAME_BYTES];
+    char path[SPEX_CONTROL_PATH_BYTES]; /* of its directory */
 };
 
 /* XDG_RUNTIME_DIR; NULL when it does not belong to this user, as after a change of user that keeps

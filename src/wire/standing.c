@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,19 +56,31 @@ static bool is_missing(const char *directory, const char *name) {
     return access(path, F_OK) != 0 && errno == ENOENT;
 }
 
-int spex_standing_read(const char *directory, const char *program,
-                       char text[SPEX_CONTROL_TEXT_BYTES + 1]) {
+static int read_file(int directory, const char *name, char **text) {
+    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    int err = check_file(fd);
+    if (!err && !(*text = malloc(SPEX_CONTROL_TEXT_BYTES + 1)))
+        err = -ENOMEM;
+    err = err ? err : read_text(fd, *text);
+    if (err) {
+        free(*text);
+        *text = NULL;
+    }
+    close(fd);
+    return err;
+}
+
+int spex_standing_read(const char *directory, const char *program, char **text) {
     char name[FILE_BYTES];
+    *text = NULL;
     if (file_name(program, name) != 0 || is_missing(directory, name))
         return -ENOENT;
     int place = spex_control_directory_open(directory);
     if (place < 0)
         return place;
-    int fd = openat(place, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    int err = fd < 0 ? -errno : check_file(fd);
-    err = err ? err : read_text(fd, text);
-    if (fd >= 0)
-        close(fd);
+    int err = read_file(place, name, text);
     close(place);
     return err;
 }

@@ -6,10 +6,10 @@
 
 #include "wire/control_format.h"
 
-/* Reads the selection for `program`, whose sockets are in this directory. 0; -ENOENT: there is
- * none; -EPERM: the file is another user's; or another negative errno value. */
-int spex_standing_read(const char *directory, const char *program,
-                       char text[SPEX_CONTROL_TEXT_BYTES + 1]);
+/* Reads the selection for `program`, whose sockets are in this directory, into memory that the
+ * caller frees. 0; or, with *text NULL, -ENOENT: there is none; -EPERM: the file is another user's;
+ * or another negative errno value. */
+int spex_standing_read(const char *directory, const char *program, char **text);
 
 /* Replaces the selection for `program` in the directory behind a descriptor; NULL removes it. 0 or
  * a negative errno value. */

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "base/clock.h"
 #include "collect/metrics.h"
 #include "kernels/frames.h"
 #include "kernels/sampling_plan.h"
@@ -450,6 +451,38 @@ static void starts_and_stops_do_not_mind_requests(void **state) {
     assert_int_equal(now.produced, now.consumed + now.lost);
 }
 
+static unsigned waits_begun, waits_in_vain;
+
+int __real_poll(struct pollfd *fds, nfds_t count, int timeout);
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout);
+
+/* Notes the waits that last until their time is up. */
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout) {
+    uint64_t until_ns = spex_clock_ns(CLOCK_MONOTONIC) + (uint64_t)timeout * 1000000;
+    spex_fetch_add_relaxed(&waits_begun, fds != NULL);
+    int ready = __real_poll(fds, count, timeout);
+    spex_fetch_add_relaxed(&waits_in_vain,
+                           fds && timeout > 0 && spex_clock_ns(CLOCK_MONOTONIC) >= until_ns);
+    return ready;
+}
+
+/* The machine may stand still for the second that a wait lasts, now and then. */
+static void a_stop_ends_the_first_wait(void **state) {
+    (void)state;
+    spex_stop();
+    spex_store_relaxed(&waits_in_vain, 0);
+    int descriptors = serving_count("/proc/self/fd");
+    for (int n = 0; n < 20; n++) {
+        unsigned begun = spex_load_relaxed(&waits_begun);
+        assert_int_equal(serving_start(NULL), 0);
+        WAIT_UNTIL(spex_load_relaxed(&waits_begun) > begun);
+        assert_int_equal(serving_count("/proc/self/fd"), descriptors + 1);
+        spex_stop();
+    }
+    assert_int_equal(serving_count("/proc/self/fd"), descriptors);
+    assert_true(spex_load_relaxed(&waits_in_vain) < 5);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         SERVING_TEST(a_selection_is_made),
@@ -466,6 +499,7 @@ int main(void) {
         SERVING_TEST(the_last_report_comes_at_the_stop),
         SERVING_TEST(the_program_and_a_command_select_in_turn),
         SERVING_TEST(starts_and_stops_do_not_mind_requests),
+        SERVING_TEST(a_stop_ends_the_first_wait),
     };
     return cmocka_run_group_tests(tests, serving_begin, serving_end);
 }

@@ -25,7 +25,7 @@
 
 /* ---- descriptors ---- */
 
-/* In the last quarter of the numbers, of which no more than 4096 count; a low one where it is
+/* In the last quarter of the numbers, of which no more than 1024 count; a low one where it is
  * full. */
 static void descriptors_are_high(void **state) {
     struct rlimit before, limit;
@@ -47,7 +47,7 @@ static void descriptors_are_high(void **state) {
         limit.rlim_cur = 8192;
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
         int high = spex_descriptor_raise(open("/dev/null", O_RDONLY | O_CLOEXEC));
-        assert_int_equal(high, 3072);
+        assert_int_equal(high, 768);
         close(high);
     }
     limit.rlim_cur = 8;
