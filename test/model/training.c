@@ -234,6 +234,78 @@ static void short_kernels_can_be_left_out(void **state) {
     spex_training_destroy(training);
 }
 
+/* A kernel whose numbers no model can be reckoned of does not keep the others from theirs. */
+static void a_kernel_beyond_numbers_is_left_out(void **state) {
+    struct spex_training *training = make();
+    struct spex_models models;
+    (void)state;
+    for (int r = 1; r < 30; r++) {
+        double value = r, far = 1e30 * r;
+        spex_trained_add(training, kernel_of(training, "far", n, 1), &far, 1e-6, 1);
+        spex_trained_add(training, kernel_of(training, "near", n, 1), &value, 1e-6 * r, 1);
+    }
+    assert_int_equal(fit(training, 0, &models), 1);
+    assert_int_equal(models.count, 1);
+    assert_string_equal(models.items[0].path, "near");
+    spex_models_free(&models);
+    spex_training_destroy(training);
+}
+
+struct visited {
+    size_t count;
+    double weight, least, most;
+    uint32_t run;
+};
+
+static int visit(void *user, const struct spex_trained_row *row) {
+    struct visited *visited = user;
+    double value = row->parameters[0];
+    visited->least = visited->count ? fmin(visited->least, value) : value;
+    visited->most = fmax(visited->most, value);
+    visited->weight += row->weight;
+    visited->run = row->run;
+    visited->count++;
+    return visited->count == 1000 ? 7 : 0;
+}
+
+/* 3000 combinations, of which 1024 are kept, and some of these are visited: in any case they stand
+ * for all executions. */
+static void what_was_kept_stands_for_all_executions(void **state) {
+    struct spex_training *training = make();
+    struct spex_trained_about about;
+    (void)state;
+    spex_training_set_run(training, 9);
+    for (int r = 0; r < 3000; r++) {
+        double value = r, few = r % 10;
+        spex_trained_add(training, kernel_of(training, "many", n, 1), &value, 1e-6, 1 + r % 3);
+        spex_trained_add(training, kernel_of(training, "few", n, 1), &few, 1e-6, 2);
+    }
+    const struct spex_trained *few = spex_training_next(training, NULL, &about);
+    assert_string_equal(about.path, "few");
+    assert_string_equal(about.names[0], "n");
+    assert_int_equal(about.parameter_count, 1);
+    for (size_t most = 1; most < 900; most = 3 * most + 1) {
+        struct visited visited = {.count = 0};
+        assert_int_equal(spex_trained_visit(few, most, visit, &visited), 0);
+        assert_int_equal(visited.count, most < 640 ? most : 640);
+        assert_true(fabs(visited.weight - 6000) < 1e-6);
+        assert_int_equal(visited.run, 9);
+        assert_true(most < 100 || (visited.least < 1 && visited.most > 8));
+    }
+    const struct spex_trained *many = spex_training_next(training, "few", &about);
+    assert_string_equal(about.path, "many");
+    assert_true(fabs(about.executions - 6000) < 1e-6);
+    struct visited visited = {.count = 0};
+    assert_int_equal(spex_trained_visit(many, 500, visit, &visited), 0);
+    assert_int_equal(visited.count, 500);
+    assert_true(fabs(visited.weight - 6000) < 1e-6);
+    assert_int_equal(spex_trained_visit(many, 2000, visit, &visited), 7);
+    assert_null(spex_training_next(training, "many", &about));
+    assert_non_null(spex_training_next(training, "lacking", &about));
+    assert_true(spex_training_has(training, "many") && !spex_training_has(training, "man"));
+    spex_training_destroy(training);
+}
+
 static void there_may_be_no_parameter_and_no_measurement(void **state) {
     struct spex_training *training = make();
     struct spex_models models;
@@ -274,6 +346,8 @@ int main(void) {
         cmocka_unit_test(ranges_are_those_of_all_measurements),
         cmocka_unit_test(ranges_of_many_parameters),
         cmocka_unit_test(short_kernels_can_be_left_out),
+        cmocka_unit_test(a_kernel_beyond_numbers_is_left_out),
+        cmocka_unit_test(what_was_kept_stands_for_all_executions),
         cmocka_unit_test(there_may_be_no_parameter_and_no_measurement),
         cmocka_unit_test(there_are_not_more_kernels_than_may_be),
     };

@@ -19,7 +19,7 @@ from running import Beside, Programs
 USERS = """accounts { FLEET: { jetstream: enabled, users: [
   { user: master, password: m, permissions: { publish: ["spex.shop.>", "$JS.API.>", "$KV.spex_shop.>", "_INBOX.>"] } }
   { user: agent, password: a, permissions: {
-      publish: ["spex.shop.report.*", "spex.shop.profile.*", "$JS.API.STREAM.NAMES",
+      publish: ["spex.shop.report.*", "spex.shop.profile.*", "spex.shop.kernels.*", "$JS.API.STREAM.NAMES",
                 "$JS.API.STREAM.INFO.KV_spex_shop", "$JS.API.CONSUMER.CREATE.KV_spex_shop",
                 "$JS.API.CONSUMER.DELETE.KV_spex_shop.*", "$JS.FC.>"]
       subscribe: ["spex.shop.master.*", "_INBOX.>"] } }

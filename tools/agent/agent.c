@@ -14,6 +14,7 @@
 #include "text/number.h"
 #include "tools/agent/agent_output.h"
 #include "tools/agent/explore_agent.h"
+#include "tools/agent/led_kernels.h"
 #include "tools/agent/led_profiles.h"
 #include "tools/attach/wanted.h"
 #include "tools/common/command.h"
@@ -51,6 +52,9 @@ static const struct spex_syntax agent_syntax = {
 /* From one report of a program to the next, and how often answers to leases are looked for. */
 enum { INTERVAL_MS = 1000, TICK_MS = 100 };
 
+/* How often a stream of kernels' records is read, so that a program need not wait for that. */
+enum { STREAM_MS = 10 };
+
 /* What a program is asked for, as a part of the lease: it hears of a renewal, and ends what is
  * over, a little later. So it ends within one lease of the agent's end. */
 #define LEASE_ASKED 0.95
@@ -70,6 +74,7 @@ struct agent {
     char *const *program;
     /* Under a master, whose policy it is; else of the file. */
     struct spex_led led;
+    struct spex_led_kernels kernels;
     struct spex_fleet_policy *policy;
     struct spex_worker_feed feed;
     struct spex_hosted *hosted;
@@ -240,6 +245,29 @@ static void look(struct agent *agent) {
     agent->complained = err != 0;
 }
 
+static uint64_t now_ns(void) {
+    return spex_clock_ns(CLOCK_MONOTONIC);
+}
+
+static int sample(struct agent *agent) {
+    return agent->led.link ? spex_led_kernels_step(&agent->kernels, &agent->led, agent->hosted,
+                                                   agent->count, &agent->feed)
+                           : 0;
+}
+
+/* Takes what programs tell, for the time of a tick. */
+static int listen_to_programs(struct agent *agent) {
+    uint64_t until_ns = now_ns() + TICK_MS * UINT64_C(1000000);
+    int err = 0;
+    do {
+        uint64_t next_ns = now_ns() + STREAM_MS * UINT64_C(1000000);
+        bool soon = spex_led_kernels_busy(&agent->kernels) && next_ns < until_ns;
+        err = spex_worker_feed_take(&agent->feed, soon ? next_ns : until_ns, false);
+        err = err ? err : sample(agent);
+    } while (!err && now_ns() < until_ns);
+    return err;
+}
+
 static bool is_stopped(int stop_fd) {
     struct pollfd fd = {.fd = stop_fd, .events = POLLIN};
     return poll(&fd, 1, 0) != 0;
@@ -257,8 +285,7 @@ static int run(struct agent *agent, int stop_fd) {
         err = err ? err : take_reports(agent, wish);
         err = err ? err : step(agent);
         err = err ? err : report(agent);
-        uint64_t until_ns = spex_clock_ns(CLOCK_MONOTONIC) + TICK_MS * UINT64_C(1000000);
-        err = err ? err : spex_worker_feed_take(&agent->feed, until_ns, false);
+        err = err ? err : listen_to_programs(agent);
         err = err ? err : tell(agent);
     }
     return err;
@@ -304,6 +331,7 @@ static int begin(struct agent *agent) {
 }
 
 static void close_all(struct agent *agent) {
+    spex_led_kernels_close(&agent->kernels);
     if (agent->path)
         spex_fleet_policy_free(agent->policy);
     else

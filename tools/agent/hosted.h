@@ -34,6 +34,8 @@ struct spex_hosted {
      * CLOCK_MONOTONIC. */
     uint64_t profiled_ns;
     double profile_due;
+    /* When its kernels were sampled last, by the same clock; 0: they were not, or off since. */
+    double sampled;
     /* What was told last. */
     struct spex_hosted_state told;
     bool is_told;

@@ -11,9 +11,10 @@
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
-} commands[] = {{"check", spex_fleet_check},   {"history", spex_fleet_history},
-                {"master", spex_fleet_master}, {"simulate", spex_fleet_simulate},
-                {"status", spex_fleet_status}, {"why", spex_fleet_why}};
+} commands[] = {
+    {"check", spex_fleet_check},   {"history", spex_fleet_history},   {"master", spex_fleet_master},
+    {"models", spex_fleet_models}, {"simulate", spex_fleet_simulate}, {"status", spex_fleet_status},
+    {"why", spex_fleet_why}};
 
 int spex_command_fleet(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
@@ -26,7 +27,7 @@ int spex_command_fleet(int argc, char **argv) {
             return commands[c].run(argc - 1, argv + 1);
     fputs(spex_fleet_usage, stderr);
     return spex_complain(SPEX_EXIT_USAGE,
-                         "fleet: check, history, master, simulate, status or why was expected, not "
-                         "\"%s\"",
+                         "fleet: check, history, master, models, simulate, status or why was "
+                         "expected, not \"%s\"",
                          what);
 }

@@ -17,6 +17,7 @@ int spex_fleet_master(int argc, char **argv);
 int spex_fleet_status(int argc, char **argv);
 int spex_fleet_why(int argc, char **argv);
 int spex_fleet_history(int argc, char **argv);
+int spex_fleet_models(int argc, char **argv);
 
 /* Reads a policy: an exit status, after a message unless it is SPEX_EXIT_OK. */
 int spex_fleet_policy_argument(const char *path, struct spex_fleet_policy **policy);

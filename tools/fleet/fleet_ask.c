@@ -163,12 +163,18 @@ static int ask_and_print(struct spex_fleet_ask *ask) {
     return spex_fleet_flush(SPEX_EXIT_OK);
 }
 
-static int run(struct spex_fleet_ask *ask) {
+int spex_fleet_ask_master(const char *command, struct spex_fleet_ask *ask,
+                          int (*of)(struct spex_fleet_ask *ask)) {
     struct spex_error error = {""};
+    if (spex_link_missing(&ask->options))
+        return spex_complain(SPEX_EXIT_USAGE, "%s: %s", command, spex_link_missing(&ask->options));
+    if (!ask->fleet || !spex_link_is_name(ask->fleet))
+        return spex_complain(SPEX_EXIT_USAGE, "%s: --fleet with the name of a fleet was expected",
+                             command);
     ask->options.name = "spex fleet";
     int err = spex_link_open(&ask->options, &ask->link, &error);
     int state = err ? err : spex_link_state(ask->link, &error);
-    int status = state == 1 ? ask_and_print(ask)
+    int status = state == 1 ? of(ask)
                             : spex_complain(SPEX_EXIT_FAILED, "fleet: %s",
                                             state ? error.text : "NATS cannot be reached");
     spex_link_close(ask->link);
@@ -188,13 +194,7 @@ static int take(int argc, char **argv, const struct spex_syntax *syntax,
     if (status)
         return status;
     ask->why = operands.count ? operands.list[0] : NULL;
-    if (spex_link_missing(&ask->options))
-        return spex_complain(SPEX_EXIT_USAGE, "%s: %s", syntax->command,
-                             spex_link_missing(&ask->options));
-    if (!ask->fleet || !spex_link_is_name(ask->fleet))
-        return spex_complain(SPEX_EXIT_USAGE, "%s: --fleet with the name of a fleet was expected",
-                             syntax->command);
-    return run(ask);
+    return spex_fleet_ask_master(syntax->command, ask, ask_and_print);
 }
 
 int spex_fleet_status(int argc, char **argv) {

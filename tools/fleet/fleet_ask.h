@@ -18,6 +18,11 @@ struct spex_fleet_ask {
     struct spex_link *link;
 };
 
+/* Connects, and has the master asked. An exit status: that of `of`, or another one after a
+ * message. */
+int spex_fleet_ask_master(const char *command, struct spex_fleet_ask *ask,
+                          int (*of)(struct spex_fleet_ask *ask));
+
 /* One answer, an object without "error"; NULL after a message. */
 json_t *spex_fleet_ask_once(struct spex_fleet_ask *ask, const char *what, const char *request);
 

@@ -26,6 +26,7 @@
 #include "tools/common/stop_signals.h"
 #include "tools/fleet/fleet.h"
 #include "tools/fleet/fleet_hook.h"
+#include "tools/fleet/fleet_sampled.h"
 #include "tools/fleet/fleet_told.h"
 
 /* How long requests are waited for in one turn of the loop. */
@@ -51,6 +52,7 @@ struct master {
     struct spex_link_inbox *reports, *asks, *masters;
     struct spex_lead lead;
     struct spex_fleet_told profiles;
+    struct spex_fleet_sampled sampled;
     struct spex_fleet_hook hook;
     char bucket[SPEX_LINK_NAME_BYTES], id[24], host[SPEX_FLEET_NAME_BYTES];
     uint64_t begin_ns, connects;
@@ -116,13 +118,18 @@ static void take_reports(struct master *master) {
     }
 }
 
-/* 0 or -ENOMEM. */
+/* What programs have measured: their profiles, and samples of their kernels. 0 or -ENOMEM. */
 static int take_profiles(struct master *master) {
     struct spex_error error;
     int err = spex_fleet_told_take(&master->profiles, &master->lead, now_of(master), &error);
     if (error.text[0])
         complain_once(master, &error);
-    if (!err && spex_fleet_told_write(&master->profiles, now_of(master), &error) != 0)
+    err = err ? err
+              : spex_fleet_sampled_take(&master->sampled, &master->lead, now_of(master), &error);
+    if (error.text[0])
+        complain_once(master, &error);
+    if (!err && spex_fleet_told_write(&master->profiles, &master->sampled.kernels, now_of(master),
+                                      &error) != 0)
         complain_once(master, &error);
     return err;
 }
@@ -149,7 +156,7 @@ static json_t *about_me(const struct master *master) {
                      master->hook.last[0] ? spex_text_json(master->hook.last) : json_null());
 }
 
-/* "status FROM", "why INSTANCE" or "profile FROM [INSTANCE]". */
+/* "status FROM", "why INSTANCE", "profile FROM [INSTANCE]" or "models [CLASS [PATH]]". */
 static json_t *answer_json(struct master *master, const struct spex_link_message *message) {
     json_t *json = NULL;
     if (strcmp(message->subject, "status") == 0)
@@ -158,8 +165,10 @@ static json_t *answer_json(struct master *master, const struct spex_link_message
         json = spex_lead_why(&master->lead, message->data);
     else if (strcmp(message->subject, "profile") == 0)
         json = spex_fleet_told_answer(&master->profiles, message->data);
+    else if (strcmp(message->subject, "models") == 0)
+        json = spex_fleet_sampled_answer(&master->sampled, message->data);
     else
-        json = json_pack("{s:s}", "error", "status, why or profile was expected");
+        json = json_pack("{s:s}", "error", "status, why, profile or models was expected");
     if (json) {
         json_object_set_new(json, "fleet", json_string(master->policy->name));
         json_object_set_new(json, "master", about_me(master));
@@ -169,9 +178,11 @@ static json_t *answer_json(struct master *master, const struct spex_link_message
     return json;
 }
 
+/* Measurements of kernels are read back as they were. */
 static void answer(struct master *master, const struct spex_link_message *message) {
     json_t *json = message->reply[0] ? answer_json(master, message) : NULL;
-    char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
+    int digits = strcmp(message->subject, "models") == 0 ? 17 : 6;
+    char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(digits)) : NULL;
     if (text)
         spex_link_send(master->link, message->reply, text, strlen(text));
     free(text);
@@ -373,22 +384,24 @@ static int run_linked(struct master *master, int stop_fd) {
     err = err ? err : listen_to(master, "ask", ASKS_MOST, &master->asks);
     err = err ? err : listen_to(master, "master", ASKS_MOST, &master->masters);
     err = err ? err : spex_fleet_told_open(&master->profiles, master->link, master->policy->name);
+    err = err ? err : spex_fleet_sampled_open(&master->sampled, master->link, master->policy->name);
     int status =
         err ? spex_complain(SPEX_EXIT_FAILED, "fleet master: cannot listen: %s", strerror(-err))
             : SPEX_EXIT_OK;
     if (!err && master->store &&
-        spex_fleet_told_keep(&master->profiles, master->store, master->policy->name, master->every,
-                             &error) != 0)
+        spex_fleet_told_keep(&master->profiles, &master->sampled.kernels, master->store,
+                             master->policy->name, master->every, &error) != 0)
         status = spex_complain(SPEX_EXIT_FAILED, "fleet master: --store %s", error.text);
     status = status ? status : run(master, stop_fd);
     /* What has come since the last snapshot. */
     master->profiles.due = 0;
-    if (spex_fleet_told_write(&master->profiles, 0, &error) != 0)
+    if (spex_fleet_told_write(&master->profiles, &master->sampled.kernels, 0, &error) != 0)
         status = spex_complain(SPEX_EXIT_FAILED, "fleet master: --store %s", error.text);
     spex_link_inbox_free(master->reports);
     spex_link_inbox_free(master->asks);
     spex_link_inbox_free(master->masters);
     spex_fleet_told_close(&master->profiles);
+    spex_fleet_sampled_close(&master->sampled);
     spex_link_close(master->link);
     return status;
 }

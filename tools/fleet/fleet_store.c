@@ -25,11 +25,14 @@ static const char schema[] =
     "CREATE TABLE IF NOT EXISTS told(run INTEGER NOT NULL, probe TEXT NOT NULL,"
     " time REAL NOT NULL, instances INTEGER NOT NULL, count REAL NOT NULL,"
     " records INTEGER NOT NULL, lost REAL NOT NULL, seconds REAL NOT NULL, p50 REAL, p90 REAL,"
-    " p99 REAL, profile BLOB NOT NULL, PRIMARY KEY(run, probe, time)) WITHOUT ROWID;";
+    " p99 REAL, profile BLOB NOT NULL, PRIMARY KEY(run, probe, time)) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS kernel(fleet TEXT NOT NULL, class TEXT NOT NULL,"
+    " path TEXT NOT NULL, time REAL NOT NULL, sample TEXT NOT NULL,"
+    " PRIMARY KEY(fleet, class, path));";
 
 struct spex_fleet_store {
     sqlite3 *db;
-    char *path;
+    char *path, *fleet;
     sqlite3_int64 run;
     /* Records and executions of each probe in the last snapshot. */
     struct {
@@ -88,7 +91,9 @@ int spex_fleet_store_open(const char *path, const char *fleet, struct spex_fleet
     struct spex_fleet_store *opened = calloc(1, sizeof(*opened));
     int flags = fleet ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
     *store = NULL;
-    if (!opened || !(opened->path = strdup(path))) {
+    if (!opened || !(opened->path = strdup(path)) ||
+        !(opened->fleet = strdup(fleet ? fleet : ""))) {
+        free(opened ? opened->path : NULL);
         free(opened);
         return spex_fail(error, -ENOMEM, "out of memory");
     }
@@ -110,6 +115,7 @@ void spex_fleet_store_close(struct spex_fleet_store *store) {
         return;
     sqlite3_close(store->db);
     free(store->path);
+    free(store->fleet);
     free(store);
 }
 
@@ -222,12 +228,65 @@ static int write_all(struct spex_fleet_store *store, double time,
     return err;
 }
 
+static int write_kernel(struct spex_fleet_store *store, sqlite3_stmt *statement, double time,
+                        const struct spex_fleet_class *class, const json_t *json,
+                        struct spex_error *error) {
+    char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    if (!text)
+        return spex_fail(error, -ENOMEM, "out of memory");
+    sqlite3_reset(statement);
+    sqlite3_bind_text(statement, 1, store->fleet, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(statement, 2, class->name, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(statement, 3, spex_kernel_message_path(json), -1, SQLITE_TRANSIENT);
+    sqlite3_bind_double(statement, 4, time);
+    sqlite3_bind_text(statement, 5, text, -1, SQLITE_TRANSIENT);
+    free(text);
+    return sqlite3_step(statement) == SQLITE_DONE ? 0 : failed(store, error);
+}
+
+/* One kernel after the other. */
+static int write_class(struct spex_fleet_store *store, sqlite3_stmt *statement, double time,
+                       const struct spex_fleet_class *class, struct spex_error *error) {
+    json_t *json = spex_fleet_class_kernel_json(class, NULL);
+    int err = json ? 0 : spex_fail(error, -ENOMEM, "out of memory");
+    while (!err && !json_is_null(json)) {
+        err = write_kernel(store, statement, time, class, json, error);
+        json_t *next = spex_fleet_class_kernel_json(class, spex_kernel_message_path(json));
+        json_decref(json);
+        json = next;
+        if (!err && !json)
+            err = spex_fail(error, -ENOMEM, "out of memory");
+    }
+    json_decref(json);
+    return err;
+}
+
+static int write_kernels(struct spex_fleet_store *store, double time,
+                         struct spex_fleet_kernels *kernels, struct spex_error *error) {
+    sqlite3_stmt *statement = NULL;
+    int err = sqlite3_prepare_v2(store->db,
+                                 "INSERT OR REPLACE INTO kernel(fleet, class, path, time, sample) "
+                                 "VALUES(?,?,?,?,?)",
+                                 -1, &statement, NULL) == SQLITE_OK
+                  ? 0
+                  : failed(store, error);
+    for (size_t c = 0; c < kernels->class_count && !err; c++) {
+        if (kernels->classes[c].changed)
+            err = write_class(store, statement, time, &kernels->classes[c], error);
+        kernels->classes[c].changed &= err != 0;
+    }
+    sqlite3_finalize(statement);
+    return err;
+}
+
 int spex_fleet_store_write(struct spex_fleet_store *store, double time,
-                           const struct spex_fleet_sums *sums, struct spex_error *error) {
+                           const struct spex_fleet_sums *sums, struct spex_fleet_kernels *kernels,
+                           struct spex_error *error) {
     int err = execute(store, "BEGIN IMMEDIATE", error);
     if (err)
         return err;
     err = write_all(store, time, sums, error);
+    err = err ? err : write_kernels(store, time, kernels, error);
     err = err ? err : execute(store, "COMMIT", error);
     if (err) {
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
@@ -290,6 +349,39 @@ int spex_fleet_store_read(struct spex_fleet_store *store, double from, double to
     sqlite3_bind_double(statement, 2, to);
     while (!err && (status = sqlite3_step(statement)) == SQLITE_ROW)
         err = take_line(statement, sums, error);
+    if (!err && status != SQLITE_DONE)
+        err = failed(store, error);
+    sqlite3_finalize(statement);
+    return err;
+}
+
+/* Of a column, of which nothing is trusted. */
+static int take_kernel(sqlite3_stmt *statement, struct spex_fleet_kernels *kernels,
+                       struct spex_error *error) {
+    struct spex_kernel_message message;
+    const char *text = (const char *)sqlite3_column_text(statement, 0);
+    size_t size = (size_t)sqlite3_column_bytes(statement, 0);
+    int err = spex_kernel_message_read(text ? text : "", size, &message, error);
+    if (!err && spex_fleet_kernels_take(kernels, &message, true, 0) != 0)
+        err = spex_fail(error, -ENOMEM, "out of memory");
+    spex_kernel_message_free(&message);
+    return err;
+}
+
+int spex_fleet_store_read_kernels(struct spex_fleet_store *store, const char *fleet,
+                                  struct spex_fleet_kernels *kernels, struct spex_error *error) {
+    sqlite3_stmt *statement = NULL;
+    int status = sqlite3_prepare_v2(store->db,
+                                    "SELECT sample FROM kernel WHERE fleet = ?1 ORDER BY time DESC "
+                                    "LIMIT ?2",
+                                    -1, &statement, NULL);
+    int err = 0;
+    if (status != SQLITE_OK)
+        return failed(store, error);
+    sqlite3_bind_text(statement, 1, fleet, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_int(statement, 2, SPEX_FLEET_KERNELS_MAX);
+    while (!err && (status = sqlite3_step(statement)) == SQLITE_ROW)
+        err = take_kernel(statement, kernels, error);
     if (!err && status != SQLITE_DONE)
         err = failed(store, error);
     sqlite3_finalize(statement);

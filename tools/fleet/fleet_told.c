@@ -36,19 +36,22 @@ void spex_fleet_told_close(struct spex_fleet_told *told) {
 }
 
 /* With the first snapshot all others are compared: all instances have told something then. */
-int spex_fleet_told_keep(struct spex_fleet_told *told, const char *path, const char *fleet,
-                         double every, struct spex_error *error) {
+int spex_fleet_told_keep(struct spex_fleet_told *told, struct spex_fleet_kernels *kernels,
+                         const char *path, const char *fleet, double every,
+                         struct spex_error *error) {
     told->every = every;
     told->due = fmin(FIRST_SECONDS, every);
-    return spex_fleet_store_open(path, fleet, &told->store, error);
+    int err = spex_fleet_store_open(path, fleet, &told->store, error);
+    return err ? err : spex_fleet_store_read_kernels(told->store, fleet, kernels, error);
 }
 
-int spex_fleet_told_write(struct spex_fleet_told *told, double now, struct spex_error *error) {
+int spex_fleet_told_write(struct spex_fleet_told *told, struct spex_fleet_kernels *kernels,
+                          double now, struct spex_error *error) {
     if (!told->store || now < told->due)
         return 0;
     told->due = now + told->every;
     double time = (double)spex_clock_ns(CLOCK_REALTIME) / 1e9;
-    return spex_fleet_store_write(told->store, time, &told->sums, error);
+    return spex_fleet_store_write(told->store, time, &told->sums, kernels, error);
 }
 
 /* Whether another agent reports for the host. */

@@ -29,14 +29,16 @@ void spex_fleet_told_close(struct spex_fleet_told *told);
 int spex_fleet_told_take(struct spex_fleet_told *told, const struct spex_lead *lead, double now,
                          struct spex_error *error);
 
-/* Keeps a history in the file, with a snapshot each `every` seconds. 0; or -EINVAL with the
- * reason. */
-int spex_fleet_told_keep(struct spex_fleet_told *told, const char *path, const char *fleet,
-                         double every, struct spex_error *error);
+/* Keeps a history in the file, with a snapshot each `every` seconds, and goes on with the kernels
+ * that an earlier master has kept there. 0; or -EINVAL with the reason. */
+int spex_fleet_told_keep(struct spex_fleet_told *told, struct spex_fleet_kernels *kernels,
+                         const char *path, const char *fleet, double every,
+                         struct spex_error *error);
 
-/* Writes a snapshot where one is due, at the time `now`. 0, or a negative errno value with the
- * reason; then it is tried again. */
-int spex_fleet_told_write(struct spex_fleet_told *told, double now, struct spex_error *error);
+/* Writes a snapshot, and the kernels, where one is due, at the time `now`. 0, or a negative errno
+ * value with the reason; then it is tried again. */
+int spex_fleet_told_write(struct spex_fleet_told *told, struct spex_fleet_kernels *kernels,
+                          double now, struct spex_error *error);
 
 /* The answer to "FROM" or "FROM HOST/PROCESS": probes from that number on, as far as they fit into
  * a message. */

@@ -22,8 +22,10 @@
 
 void spex_train_tell_left_out(size_t kernels, double least_seconds) {
     if (kernels)
-        fprintf(stderr, "spex: %zu kernels that take less than %g s on average left out\n", kernels,
-                least_seconds);
+        fprintf(stderr,
+                "spex: %zu kernels left out: they take less than %g s on average, or their numbers "
+                "are too large or small for a model\n",
+                kernels, least_seconds);
 }
 
 /* What following a program takes. Counts are of records, but for `left_out_kernels`. */

@@ -242,6 +242,10 @@ void spex_training_next_run(struct spex_training *training) {
     training->run++;
 }
 
+void spex_training_set_run(struct spex_training *training, uint32_t run) {
+    training->run = run;
+}
+
 /* Row of a measurement that stands for one in `one_in` executions; SPEX_TRAINING_ROWS: it is not
  * kept. Each execution has the same chance (Chao, "A general purpose unequal probability sampling
  * plan", Biometrika 69(3), 1982). */
@@ -279,13 +283,67 @@ static size_t point_rows(const struct point *point) {
     return point->seen < SPEX_TRAINING_ROWS ? (size_t)point->seen : SPEX_TRAINING_ROWS;
 }
 
+const struct spex_trained *spex_training_next(const struct spex_training *training,
+                                              const char *after, struct spex_trained_about *about) {
+    size_t at = after ? kernel_position(training, after) : 0;
+    at += after && spex_training_has(training, after);
+    if (at == training->count)
+        return NULL;
+    const struct spex_trained *kernel = training->kernels[at];
+    *about = (struct spex_trained_about){kernel->path, (const char *const *)kernel->names,
+                                         kernel->parameter_count, kernel->executions};
+    return kernel;
+}
+
+bool spex_training_has(const struct spex_training *training, const char *path) {
+    size_t at = kernel_position(training, path);
+    return at < training->count && strcmp(training->kernels[at]->path, path) == 0;
+}
+
+static size_t kernel_rows(const struct spex_trained *kernel) {
+    size_t count = 0;
+    for (size_t p = 0; p < kernel->count; p++)
+        count += point_rows(&kernel->points[p]);
+    return count;
+}
+
+/* Of `count` rows, `most` are taken. */
+static bool is_taken(size_t at, size_t count, size_t most) {
+    return count <= most || at * most / count != (at + 1) * most / count;
+}
+
+/* Visits with the weight of each times `factor`; `visit` NULL: adds the weights up alone. */
+static int rows_visit(const struct spex_trained *kernel, size_t most, double factor, double *sum,
+                      int (*visit)(void *user, const struct spex_trained_row *row), void *user) {
+    size_t at = 0, count = kernel_rows(kernel);
+    int err = 0;
+    for (size_t p = 0; p < kernel->count; p++)
+        for (size_t r = 0; r < point_rows(&kernel->points[p]) && !err; r++, at++) {
+            const struct point *point = &kernel->points[p];
+            double weight = factor * point->weight / (double)point_rows(point);
+            if (!is_taken(at, count, most))
+                continue;
+            *sum += weight;
+            if (visit)
+                err = visit(user, &(struct spex_trained_row){point->runs[r], point->times[r],
+                                                             weight, point->values});
+        }
+    return err;
+}
+
+/* What is taken stands for what is not, and for combinations that were not kept. */
+int spex_trained_visit(const struct spex_trained *kernel, size_t most,
+                       int (*visit)(void *user, const struct spex_trained_row *row), void *user) {
+    double taken = 0, all = 0;
+    rows_visit(kernel, most, 1, &taken, NULL, NULL);
+    return taken > 0 ? rows_visit(kernel, most, kernel->executions / taken, &all, visit, user) : 0;
+}
+
 /* Copies the measurements of all points into arrays, which the caller frees in any case. The
  * arrays have room for one more, so that malloc never gets 0. */
 static int rows_make(const struct spex_trained *kernel, struct spex_measurements *measured,
                      double **parameters, double **times, uint32_t **runs) {
-    size_t count = 0, columns = kernel->parameter_count;
-    for (size_t p = 0; p < kernel->count; p++)
-        count += point_rows(&kernel->points[p]);
+    size_t count = kernel_rows(kernel), columns = kernel->parameter_count;
     *parameters = malloc((count * columns + 1) * sizeof(**parameters));
     *times = malloc((count + 1) * sizeof(**times));
     *runs = malloc((count + 1) * sizeof(**runs));
@@ -342,20 +400,27 @@ static int kernel_points(const struct spex_trained *kernel, struct spex_kernel_m
     return 0;
 }
 
-/* Fits the model of a kernel that has at least one point. */
-static int kernel_fit(const struct spex_trained *kernel, struct spex_kernel_model *out) {
+/* Fits the model of a kernel that has at least one point. As spex_fit. */
+static int kernel_fit(const struct spex_trained *kernel, struct spex_fit *fit) {
     struct spex_measurements measured;
-    struct spex_fit fit;
     double *parameters, *times;
     uint32_t *runs;
     int err = rows_make(kernel, &measured, &parameters, &times, &runs);
-    err = err ? err : spex_fit(&measured, &fit);
+    err = err ? err : spex_fit(&measured, fit);
     free(parameters);
     free(times);
     free(runs);
+    return err;
+}
+
+static int kernel_add(const struct spex_trained *kernel, const struct spex_fit *fit,
+                      struct spex_models *models) {
+    struct spex_kernel_model *out;
+    int err = spex_models_add(models, kernel->path, (const char *const *)kernel->names,
+                              kernel->parameter_count, &out);
     if (err)
         return err;
-    out->model = fit.model;
+    out->model = fit->model;
     out->executions = kernel->executions;
     out->least_seconds = kernel->least_seconds;
     kernel_ranges(kernel, out);
@@ -369,16 +434,16 @@ int spex_training_fit(const struct spex_training *training, double least_seconds
     *left_out = 0;
     for (size_t k = 0; k < training->count; k++) {
         const struct spex_trained *kernel = training->kernels[k];
-        struct spex_kernel_model *model;
+        struct spex_fit fit;
         if (kernel->count == 0)
             continue;
-        if (kernel->seconds < least_seconds * kernel->executions) {
+        bool is_short = kernel->seconds < least_seconds * kernel->executions;
+        int err = is_short ? -ERANGE : kernel_fit(kernel, &fit);
+        if (err == -ERANGE || err == -EINVAL) {
             ++*left_out;
             continue;
         }
-        int err = spex_models_add(models, kernel->path, (const char *const *)kernel->names,
-                                  kernel->parameter_count, &model);
-        err = err ? err : kernel_fit(kernel, model);
+        err = err ? err : kernel_add(kernel, &fit, models);
         if (err)
             return err;
     }

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* Samples of kernels' executions: told, taken by classes of machines within their limits, told on,
+ * and fitted. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fleet/kernels/fleet_kernels.h"
+
+#define TEXT(text) ((char *)(uintptr_t)(text))
+static struct spex_circumstances machine = {{TEXT("host"), TEXT("6.1"), TEXT("cpu"), TEXT("2"),
+                                             TEXT("8 GiB"), TEXT("build"), TEXT("0.1.0")}};
+
+/* What was sent. */
+struct sent {
+    char *texts[64];
+    size_t count;
+};
+
+static int keep(void *user, const char *text, size_t size) {
+    struct sent *sent = user;
+    assert_true(sent->count < 64 && size == strlen(text) && size <= SPEX_KERNEL_BYTES);
+    sent->texts[sent->count++] = strdup(text);
+    return 0;
+}
+
+static void sent_free(struct sent *sent) {
+    for (size_t t = 0; t < sent->count; t++)
+        free(sent->texts[t]);
+}
+
+/* A kernel that takes 1 µs a unit, with each number of units from `low` on so often. */
+static struct spex_training *trained(const char *path, int low, int high, int often) {
+    static const char *const names[] = {"units"};
+    struct spex_training *training;
+    struct spex_trained *kernel;
+    assert_int_equal(spex_training_create(&training, 1), 0);
+    assert_int_equal(spex_training_kernel(training, path, names, 1, &kernel), 0);
+    for (int o = 0; o < often; o++)
+        for (int units = low; units <= high; units++) {
+            double value = units;
+            assert_int_equal(
+                spex_trained_add(training, kernel, &value, units * (1 + 0.01 * (o % 3)) / 1e6, 2),
+                0);
+        }
+    return training;
+}
+
+static void send_all(const struct spex_training *training, size_t most, double factor,
+                     struct sent *sent) {
+    const struct spex_kernel_writer writer = {.agent = 5,
+                                              .machine = &machine,
+                                              .lost = 3,
+                                              .most = most,
+                                              .factor = factor,
+                                              .send = keep,
+                                              .user = sent};
+    assert_int_equal(spex_kernel_messages_write(&writer, training), 0);
+}
+
+static void take_all(struct spex_fleet_kernels *kernels, const struct sent *sent, double now) {
+    for (size_t t = 0; t < sent->count; t++) {
+        struct spex_kernel_message message;
+        struct spex_error error = {""};
+        assert_int_equal(
+            spex_kernel_message_read(sent->texts[t], strlen(sent->texts[t]), &message, &error), 0);
+        assert_int_equal(message.agent, 5);
+        assert_int_equal(spex_fleet_kernels_take(kernels, &message, false, now), 0);
+        spex_kernel_message_free(&message);
+    }
+}
+
+static struct spex_models fitted(const struct spex_training *training) {
+    struct spex_models models;
+    size_t left_out;
+    assert_int_equal(spex_training_fit(training, 0, &models, &left_out), 0);
+    assert_int_equal(left_out, 0);
+    return models;
+}
+
+/* Two ranges of a kernel, from two agents, give the model of both. */
+static void samples_become_the_model_of_all(void **unused) {
+    (void)unused;
+    struct spex_fleet_kernels kernels = {.class_count = 0};
+    struct spex_training *parts[] = {trained("a/b", 1, 40, 5), trained("a/b", 60, 100, 5)};
+    struct spex_training *whole = trained("a/b", 1, 100, 5);
+    for (int p = 0; p < 2; p++) {
+        struct sent sent = {.count = 0};
+        send_all(parts[p], 100, 2.5, &sent);
+        take_all(&kernels, &sent, p);
+        sent_free(&sent);
+        spex_training_destroy(parts[p]);
+    }
+    assert_int_equal(kernels.class_count, 1);
+    assert_int_equal(kernels.rows, 200);
+    assert_int_equal(kernels.lost, 6);
+    struct spex_models models = fitted(kernels.classes[0].training), same = fitted(whole);
+    assert_int_equal(models.count, 1);
+    /* 81 values 5 times with weight 2, of which the messages stand for 2.5 times as many. */
+    assert_true(fabs(models.items[0].executions - 81 * 5 * 2 * 2.5) < 1e-6);
+    assert_true(models.items[0].low[0] <= 1 && models.items[0].high[0] >= 100);
+    for (double units = 1; units <= 100; units += 33) {
+        struct spex_prediction wanted = spex_model_predict(&same.items[0].model, &units);
+        double value = spex_model_value(&models.items[0].model, &units);
+        assert_true(wanted.low <= value && value <= wanted.high);
+    }
+    spex_models_free(&models);
+    spex_models_free(&same);
+    spex_training_destroy(whole);
+    spex_fleet_kernels_free(&kernels);
+}
+
+/* What is told of a class becomes the same training again. */
+static void what_is_kept_is_taken_again(void **unused) {
+    (void)unused;
+    struct spex_fleet_kernels kernels = {.class_count = 0}, again = {.class_count = 0};
+    struct spex_training *training = trained("a", 1, 30, 4);
+    struct spex_kernel_message message;
+    struct spex_error error;
+    for (int m = 0; m < 3; m++) {
+        struct sent sent = {.count = 0};
+        send_all(training, 1000, 1, &sent);
+        take_all(&kernels, &sent, m);
+        sent_free(&sent);
+    }
+    json_t *json = spex_fleet_class_kernel_json(&kernels.classes[0], NULL);
+    assert_string_equal(spex_kernel_message_path(json), "a");
+    assert_int_equal(spex_kernel_message_take(json, &message, &error), 0);
+    assert_int_equal(spex_fleet_kernels_take(&again, &message, true, 0), 0);
+    json_t *end = spex_fleet_class_kernel_json(&kernels.classes[0], "a");
+    assert_true(json_is_null(end));
+    assert_int_equal(again.messages, 0);
+    assert_int_equal(again.classes[0].runs, 3);
+    struct spex_models one = fitted(kernels.classes[0].training);
+    struct spex_models other = fitted(again.classes[0].training);
+    assert_true(fabs(one.items[0].executions - other.items[0].executions) < 1e-6);
+    double units = 17;
+    assert_true(fabs(spex_model_value(&one.items[0].model, &units) -
+                     spex_model_value(&other.items[0].model, &units)) < 1e-12);
+    spex_kernel_message_free(&message);
+    json_decref(json);
+    json_decref(end);
+    spex_models_free(&one);
+    spex_models_free(&other);
+    spex_training_destroy(training);
+    spex_fleet_kernels_free(&kernels);
+    spex_fleet_kernels_free(&again);
+}
+
+static void take_of(struct spex_fleet_kernels *kernels, unsigned class, const char *path,
+                    double now) {
+    char build[16];
+    struct sent sent = {.count = 0};
+    struct spex_training *training = trained(path, 1, 2, 1);
+    snprintf(build, sizeof(build), "%u", class);
+    machine.texts[SPEX_ON_BUILD] = build;
+    send_all(training, 10, 1, &sent);
+    take_all(kernels, &sent, now);
+    machine.texts[SPEX_ON_BUILD] = TEXT("build");
+    sent_free(&sent);
+    spex_training_destroy(training);
+}
+
+/* A class that is silent gives its place to another one; one that is not does not. */
+static void classes_have_so_many_places(void **unused) {
+    (void)unused;
+    struct spex_fleet_kernels kernels = {.class_count = 0};
+    for (unsigned c = 0; c < SPEX_FLEET_CLASSES_MAX; c++)
+        take_of(&kernels, c, "a", c);
+    take_of(&kernels, 99, "a", 20);
+    assert_int_equal(kernels.class_count, SPEX_FLEET_CLASSES_MAX);
+    assert_int_equal(kernels.no_room, 2);
+    take_of(&kernels, 99, "a", SPEX_FLEET_CLASS_SECONDS);
+    assert_int_equal(kernels.no_room, 2);
+    assert_int_equal(kernels.class_count, SPEX_FLEET_CLASSES_MAX);
+    assert_int_equal(kernels.kernel_count, SPEX_FLEET_CLASSES_MAX);
+    bool first = false;
+    for (size_t c = 0; c < kernels.class_count; c++)
+        first |= strcmp(kernels.classes[c].machine.texts[SPEX_ON_BUILD], "0") == 0;
+    assert_false(first);
+    spex_fleet_kernels_free(&kernels);
+}
+
+static void kernels_have_so_many_places(void **unused) {
+    (void)unused;
+    struct spex_fleet_kernels kernels = {.class_count = 0};
+    char path[16];
+    for (int k = 0; k < SPEX_FLEET_KERNELS_MAX + 2; k++) {
+        snprintf(path, sizeof(path), "k%d", k);
+        take_of(&kernels, k % 2, path, 1);
+    }
+    assert_int_equal(kernels.kernel_count, SPEX_FLEET_KERNELS_MAX);
+    assert_int_equal(kernels.no_room, 4);
+    /* What is known has its place. */
+    take_of(&kernels, 0, "k0", 2);
+    assert_int_equal(kernels.no_room, 4);
+    /* The other class was silent: its kernels go. */
+    take_of(&kernels, 0, "new", 1 + SPEX_FLEET_CLASS_SECONDS);
+    assert_int_equal(kernels.class_count, 1);
+    assert_int_equal(kernels.kernel_count, SPEX_FLEET_KERNELS_MAX / 2 + 1);
+    spex_fleet_kernels_free(&kernels);
+}
+
+/* Of many kernels there are several messages, each within its limits; what the program has lost is
+ * in the first one. */
+static void many_kernels_take_several_messages(void **unused) {
+    (void)unused;
+    struct sent sent = {.count = 0};
+    struct spex_training *training = trained("first", 1, 1, 1);
+    struct spex_trained *kernel;
+    char path[16];
+    for (int k = 0; k < 40; k++) {
+        snprintf(path, sizeof(path), "k\x1b%d", k);
+        assert_int_equal(spex_training_kernel(training, path, NULL, 0, &kernel), 0);
+        assert_int_equal(spex_trained_add(training, kernel, NULL, 1e-6, 1), 0);
+    }
+    send_all(training, 10, 1, &sent);
+    assert_int_equal(sent.count, 3);
+    struct spex_fleet_kernels kernels = {.class_count = 0};
+    take_all(&kernels, &sent, 0);
+    assert_int_equal(kernels.kernel_count, 41);
+    assert_int_equal(kernels.lost, 3);
+    spex_fleet_kernels_free(&kernels);
+    sent_free(&sent);
+    spex_training_destroy(training);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_become_the_model_of_all),
+        cmocka_unit_test(what_is_kept_is_taken_again),
+        cmocka_unit_test(classes_have_so_many_places),
+        cmocka_unit_test(kernels_have_so_many_places),
+        cmocka_unit_test(many_kernels_take_several_messages),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
