@@ -16,14 +16,16 @@ SWAPS = {'<': '<=', '<=': '<', '>': '>=', '>=': '>', '==': '!=', '!=': '==', '&&
          '+=': '-=', '-=': '+=', '++': '--', '--': '++'}
 BINARY = set('+-*/%&|') | {'<', '>', '<<', '>>', '&&'}
 DECLARED = re.compile(r'^\s*(?:static |const |struct |unsigned |_Thread_local )*\w+ [^=(]*\[')
-CALL = re.compile(r'^( +)(?!return\b|else\b|if\b|case\b)(?:[a-z_]\w*(?:->|\.))*[a-z_]\w*\([^;{}]*\);', re.M)
+# Fences are orders of atomics, which test/mutants.py weakens.
+CALL = re.compile(r'^( +)(?!return\b|else\b|if\b|case\b|\w+_fence\b)(?:[a-z_]\w*(?:->|\.))*[a-z_]\w*\([^;{}]*\);', re.M)
 JUMP = re.compile(r'^( +)(?:break|continue|goto \w+);', re.M)
 RETURN = re.compile(r'^( +)return (?!0;)([^;{}]+);', re.M)
 ASSIGNMENT = re.compile(r'^ +[^\n=;{}()]*[\w\])] = (?![{0]|NULL)([^;{}]+);', re.M)
 DEFINED = re.compile(r'^#define \w+ +(\d+\.?\d*(?:[eE]-?\d+)?)$', re.M)
-# The smaller or greater of two: whichever is taken of equals, it is the same.
+# The smaller or greater of two: whichever is taken of equals, it is the same. So it is with a difference that is never below 0.
 EXTREME = re.compile(r'(?:return|[=(,?:])\s+([^\s;=?][^;=?]*?)\s+(<=?|>=?)\s+([^;?]+?)\s+\?\s+(?:\1\s+:\s+\3|\3\s+:\s+\1)[;,)]'
                      r'|if \(([^;()]+?) (<=?|>=?) ([^;]+?)\)\s+(?:\4 = \6|\6 = \4);')
+DIFFERENCE = re.compile(r'(?:return|[=(,?:])\s+([^\s;=?][^;=?]*?)\s+(>=?)\s+([^;?]+?)\s+\?\s+\1\s+-\s+\3\s+:\s+0[;,)]')
 CONDITION = re.compile(r'\b(?:if|while) \(')
 
 Mutant = collections.namedtuple('Mutant', 'file kind begin end text')
@@ -76,6 +78,7 @@ def places(file, text):
     previous = None
     code = []
     extremes = {match.start(group) for match in EXTREME.finditer(text) for group in (2, 5) if match.group(group)}
+    extremes |= {match.start(2) for match in DIFFERENCE.finditer(text)}
     for token in TOKEN.finditer(text):
         if token.lastgroup == 'skip':
             continue

@@ -339,6 +339,23 @@ static void heavy_tails_have_high_levels(void **state) {
     assert_true(level > 200 && level < 1000);
 }
 
+/* Of 100 numbers, fewer than the doubt allows are above the level; where fewer numbers are fitted
+ * than are to exceed it, it is not beyond the least of them. */
+static void levels_that_many_exceed_are_observed(void **state) {
+    static const struct {
+        double probability, least, most;
+    } levels[] = {{0.9, 10, 20}, {0.3, 70, 76}, {0.25, 75, 77}};
+    (void)state;
+    for (size_t l = 0; l < COUNT_OF(levels); l++) {
+        struct spex_tail tail;
+        spex_tail_init(&tail, levels[l].probability);
+        for (unsigned i = 1; i <= 100; i++)
+            spex_tail_add(&tail, i);
+        double level = spex_tail_level(&tail, levels[l].probability);
+        assert_true(level >= levels[l].least && level <= levels[l].most);
+    }
+}
+
 /* Delays as by a scheduler are five times as frequent as alarms; the others are a third as frequent,
  * and are found again and again. */
 static void what_recurs_seldom_is_found_each_time(void **state) {
@@ -374,6 +391,7 @@ int main(void) {
         cmocka_unit_test(silence_ends_an_anomaly),
         cmocka_unit_test(what_is_not_judged_is_counted),
         cmocka_unit_test(heavy_tails_have_high_levels),
+        cmocka_unit_test(levels_that_many_exceed_are_observed),
         cmocka_unit_test(what_recurs_seldom_is_found_each_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
