@@ -262,7 +262,8 @@ class Faults(Trials):
         late = self.until(first, "began")
         first.send_signal(signal.SIGSTOP)
         second = self.agent("b")
-        while self.until(second, "ended") != late:
+        # Then its result is in the queue, before that of the first one.
+        while self.until(second, "sent") != late:
             continue
         first.send_signal(signal.SIGCONT)
         self.assertEqual(self.until(first, "ended"), late)

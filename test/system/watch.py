@@ -90,7 +90,7 @@ class Watches(Programs):
         self.let_it_run(process, 5)
         slow = time.time()
         self.write("slow")
-        self.let_it_run(process, 2)
+        self.let_it_run(process, 3)
         os.unlink(self.path("slow"))
         self.let_it_run(process, 6)
         watch.send_signal(signal.SIGINT)
