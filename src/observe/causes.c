@@ -72,6 +72,14 @@ static bool used_has_fallen(const struct spex_cause_found *found, enum spex_used
     return (found->changed >> what & 1) && found->during.used[what] < found->before.used[what];
 }
 
+/* Whether the thread was less on the CPU though it ran and never gave it up: the kernel counts the
+ * time that a thread waits for a CPU when it gets one, so that what is missing is such a wait. */
+static bool is_pushed_aside(const struct spex_cause_found *found) {
+    const struct spex_thread_use *during = &found->during;
+    return used_has_fallen(found, SPEX_USED_CPU) && during->used[SPEX_USED_CPU] > 0 &&
+           (during->known >> SPEX_USED_VOLUNTARY & 1) && during->used[SPEX_USED_VOLUNTARY] == 0;
+}
+
 /* Whether most of the time that the thread is less on the CPU is spent neither there nor waiting
  * for one. */
 static bool mostly_blocked(const struct spex_cause_found *found) {
@@ -84,8 +92,9 @@ static bool mostly_blocked(const struct spex_cause_found *found) {
 /* The order of the rules matters: a thread that waits for a CPU or for a page is also less on
  * the CPU, so that the more specific causes come first. */
 static enum spex_cause cause_interpret(const struct spex_cause_found *found) {
-    if ((used_has_risen(found, SPEX_USED_WAIT) || used_has_risen(found, SPEX_USED_INVOLUNTARY)) &&
-        !mostly_blocked(found))
+    if (is_pushed_aside(found) ||
+        ((used_has_risen(found, SPEX_USED_WAIT) || used_has_risen(found, SPEX_USED_INVOLUNTARY)) &&
+         !mostly_blocked(found)))
         return SPEX_CAUSE_CPU_TAKEN;
     if (used_has_risen(found, SPEX_USED_MAJOR))
         return SPEX_CAUSE_PAGES_READ;

@@ -87,7 +87,7 @@ static struct tally tally_of(const struct kind *kind, const struct shape *shape,
         for (size_t r = 0; r < count; r++) {
             struct arrival arrival = kind->next(&source);
             double level = MICRO * shape->level((double)r / (double)count);
-            spex_batch_means_add(&means, (uint64_t)(arrival.value * level), 1,
+            spex_batch_means_add(&means, (uint64_t)fmax(arrival.value * level, 0), 1,
                                  arrival.time * level);
         }
         size_t batches =

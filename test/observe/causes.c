@@ -108,24 +108,37 @@ static void of_several_causes_one_is_told(void **state) {
     }
 }
 
-static enum spex_cause cause_of_shares(double cpu, double wait, double involuntary) {
+static enum spex_cause cause_of_shares(double cpu, double wait, double involuntary,
+                                       double voluntary) {
     const struct spex_thread_use before = {
         .seconds = 1, .known = ALL, .used = {[SPEX_USED_CPU] = 0.9, [SPEX_USED_WAIT] = 0.1}};
     struct spex_thread_use during = before;
     during.used[SPEX_USED_CPU] = cpu;
     during.used[SPEX_USED_WAIT] = wait;
     during.used[SPEX_USED_INVOLUNTARY] = involuntary;
+    during.used[SPEX_USED_VOLUNTARY] = voluntary;
     return spex_cause_of(&before, &during).cause;
 }
 
 /* A thread that waits for a disk while other programs run, too. */
 static void the_greater_part_of_the_time_tells(void **state) {
     (void)state;
-    assert_int_equal(cause_of_shares(0.06, 0.49, 0), SPEX_CAUSE_BLOCKED);
-    assert_int_equal(cause_of_shares(0.06, 0.53, 0), SPEX_CAUSE_CPU_TAKEN);
-    assert_int_equal(cause_of_shares(0.3, 0.1, 1000), SPEX_CAUSE_BLOCKED);
-    assert_int_equal(cause_of_shares(0.3, 0.7, 1000), SPEX_CAUSE_CPU_TAKEN);
-    assert_int_equal(cause_of_shares(0.9, 0.1, 1000), SPEX_CAUSE_CPU_TAKEN);
+    assert_int_equal(cause_of_shares(0.06, 0.49, 0, 1), SPEX_CAUSE_BLOCKED);
+    assert_int_equal(cause_of_shares(0.06, 0.53, 0, 1), SPEX_CAUSE_CPU_TAKEN);
+    assert_int_equal(cause_of_shares(0.3, 0.1, 1000, 1), SPEX_CAUSE_BLOCKED);
+    assert_int_equal(cause_of_shares(0.3, 0.7, 1000, 1), SPEX_CAUSE_CPU_TAKEN);
+    assert_int_equal(cause_of_shares(0.9, 0.1, 1000, 1), SPEX_CAUSE_CPU_TAKEN);
+}
+
+/* A wait for a CPU that is not over yet is not in the kernel's figure. A thread that has run has
+ * waited for nothing else unless it gave up the CPU; one that has not run may have waited for
+ * anything. */
+static void a_wait_that_is_not_over(void **state) {
+    (void)state;
+    assert_int_equal(cause_of_shares(0.06, 0.1, 0, 0), SPEX_CAUSE_CPU_TAKEN);
+    assert_int_equal(cause_of_shares(0.06, 0.49, 200, 0), SPEX_CAUSE_CPU_TAKEN);
+    assert_int_equal(cause_of_shares(0.06, 0.1, 0, 1), SPEX_CAUSE_BLOCKED);
+    assert_int_equal(cause_of_shares(0, 0.1, 0, 0), SPEX_CAUSE_BLOCKED);
 }
 
 /* ---- samples ---- */
@@ -246,6 +259,7 @@ int main(void) {
         cmocka_unit_test(what_is_no_cause),
         cmocka_unit_test(of_several_causes_one_is_told),
         cmocka_unit_test(the_greater_part_of_the_time_tells),
+        cmocka_unit_test(a_wait_that_is_not_over),
         cmocka_unit_test(a_thread_has_used_what_the_kernel_says),
         cmocka_unit_test(samples_around_an_interval),
     };

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A server of sorts, whose disk is slow while the file that STALL names is there. It waits for each
- * request, and so has a processor for one as soon as it comes: others that run on this machine take
- * little of the time of a request.
- *
+/* A server of sorts, whose disk is slow while the file that STALL names is there. *
  *     stalled ROWS REQUESTS
  *
- *     request(rows) ──┬── fetch(rows)     waits 10 ms when the disk is slow
+ *     request(rows) ──┬── fetch(rows)     waits 20 ms when the disk is slow
  *                     └── digest(rows)
  */
 #include <stdint.h>
@@ -34,7 +31,7 @@ static void work(unsigned steps) {
 }
 
 static void fetch(unsigned rows) {
-    const struct timespec slow = {.tv_nsec = 10000000};
+    const struct timespec slow = {.tv_nsec = 20000000};
     KERNEL_PROBE_BEGIN(FETCH, 1, rows);
     work(rows * 20);
     if (stall && access(stall, F_OK) == 0)
@@ -56,7 +53,6 @@ static void request(unsigned rows) {
 }
 
 int main(int argc, char **argv) {
-    const struct timespec pause = {.tv_nsec = 1000000};
     if (argc != 3)
         return 2;
     unsigned rows = (unsigned)strtoul(argv[1], NULL, 10);
@@ -65,10 +61,8 @@ int main(int argc, char **argv) {
     spex_start(NULL);
     puts("ready");
     fflush(stdout);
-    for (unsigned long r = 0; r < requests; r++) {
+    for (unsigned long r = 0; r < requests; r++)
         request(rows);
-        nanosleep(&pause, NULL);
-    }
     spex_stop();
     return 0;
 }

@@ -79,37 +79,47 @@ class Watches(Programs):
         begin = self.programs()[process.pid]["seconds"]
         self.until(lambda: self.programs()[process.pid]["seconds"] > begin + seconds)
 
+    def told(self):
+        """What a watch has written to the file "out", as far as its lines are whole."""
+        with open(self.path("out"), encoding="utf-8") as file:
+            return [json.loads(line) for line in file if line.endswith("\n")]
+
+    def is_usual(self, kernel):
+        """Whether no anomaly of it goes on."""
+        told = [line["event"] for line in self.told() if line.get("kernel") == kernel]
+        return not told or told[-1] == "ends"
+
     def test_a_slow_disk_is_found_and_the_selection_put_back(self):
         models = self.models()
         process = self.serve()
         self.set(process.pid, "request@1000000")
         before = self.selected(process)
-        watch = self.watch(process, models, "--alarms", "1e-6", "--json")
+        watch = self.watch(process, models, "--alarms", "1e-6", "--json", "-o", self.path("out"))
         # Enough to know what is usual.
         self.until(lambda: "kernel" in self.leased(process))
         self.let_it_run(process, 5)
+        # Other programs of the machine may have begun an anomaly, which would hold this one, too.
+        self.until(lambda: self.is_usual("request/fetch"))
         slow = time.time()
         self.write("slow")
-        self.let_it_run(process, 3)
+        self.let_it_run(process, 4)
         os.unlink(self.path("slow"))
         self.let_it_run(process, 6)
         watch.send_signal(signal.SIGINT)
-        output, errors = watch.communicate(timeout=PATIENCE)
-        lines = [json.loads(line) for line in output.splitlines()]
-        self.assertEqual((watch.returncode, lines[-1]["event"]), (3, "account"), errors)
-        # One that other programs have begun before may have become this one, or go on in it: the median
-        # may be theirs.
-        found = {event: [line for line in lines[:-1] if line["event"] == event and line["kernel"] == "request/fetch" and
-                         line["time"] + line["lasted_seconds"] > slow] for event in ("begins", "ends")}
-        self.assertIn("waits for I/O or a lock", [line["cause"] for lines in found.values() for line in lines], output)
-        shifts = [line for line in found["ends"] if line["shift"] and line["executions"] > 100]
-        self.assertTrue(shifts, output)
-        longest = max(shifts, key=lambda line: line["worst_ratio"])
-        self.assertGreater(longest["worst_ratio"], 10, output)
-        self.assertGreater(longest["median_ratio"], 1, output)
-        self.assertEqual(longest["parameters"], {"rows": ROWS}, output)
-        self.assertLess(longest["predicted_seconds"], longest["seconds"], output)
-        self.assertTrue(longest["changes"], output)
+        _, errors = watch.communicate(timeout=PATIENCE)
+        *lines, account = self.told()
+        self.assertEqual((watch.returncode, account["event"]), (3, "account"), errors)
+        found = [line for line in lines if line["kernel"] == "request/fetch" and line["time"] > slow - 1]
+        waits = [line for line in found if line["cause"] == "waits for I/O or a lock"]
+        self.assertTrue(waits and waits[0]["changes"], lines)
+        # It may go on as one that other programs make, whose times the median has then.
+        longest = max((line for line in found if line["event"] == "ends"), key=lambda line: line["worst_ratio"])
+        self.assertGreater(longest["executions"], 50, lines)
+        self.assertTrue(longest["shift"], lines)
+        self.assertGreater(longest["worst_ratio"], 100, lines)
+        self.assertGreater(longest["median_ratio"], 1, lines)
+        self.assertEqual(longest["parameters"], {"rows": ROWS}, lines)
+        self.assertLess(longest["predicted_seconds"], longest["seconds"], lines)
         self.assertEqual(self.selected(process), before)
 
     def test_nothing_is_found_where_nothing_happens(self):
