@@ -97,7 +97,7 @@ struct spex_options {
     unsigned collectors;
     /* Records a ring holds, a power of two of 2 to 2^24; 8192, for a trace 32768. */
     unsigned ring_records;
-    /* Records a collector takes at a time, 1 to 4096; 768. */
+    /* Records a collector takes at a time, 1 to 4096; 2000. */
     unsigned batch_records;
     /* CPUs with rings of their own; all that this machine can have. */
     unsigned ring_cpus;

@@ -34,8 +34,9 @@
 #define CPU_PASSES  16
 #define CPU_RECORDS 4096
 
-/* With a backlog the sinks are told of one pass in so many. */
-#define UNTOLD_PASSES 4
+/* Most records of a batch from an atomic ring, which gives its slots back as it is read: what of them
+ * has not been sent when the process is killed is lost. Other rings still have it. */
+#define ATOMIC_BATCH 768
 
 /* Held for reading during a pass, and for writing during a fork, so that a fork comes between
  * passes. A collector may allocate in a pass, and not every allocator works in the child after a
@@ -57,8 +58,6 @@ struct collector {
     uint64_t cpu_ns;
     unsigned passes;
     size_t taken;
-    /* Passes since the sinks were told of one. */
-    unsigned untold;
 };
 
 static struct {
@@ -85,13 +84,18 @@ struct pass_result {
     double fullest;
 };
 
+static unsigned batch_of(const struct spex_ring *ring) {
+    bool less = ring->commit == SPEX_COMMIT_ATOMIC && collectors.batch > ATOMIC_BATCH;
+    return less ? ATOMIC_BATCH : collectors.batch;
+}
+
 /* The time in ticks up to which all records of a ring have been handed over, after a visit at `now`
  * that took `count` records. Records may be left in the ring where the batch was full, or where a
  * record is still being written: then it is the time of the last record taken, or the former
  * watermark. */
 static uint64_t handed_over(const struct collector *self, const struct spex_ring *ring,
                             size_t count, uint64_t now) {
-    if (count < collectors.batch && !spex_ring_stuck(ring))
+    if (count < batch_of(ring) && !spex_ring_stuck(ring))
         return now;
     return count > 0 ? self->records[count - 1].timestamp : self->watermark;
 }
@@ -128,13 +132,13 @@ static void ring_visit(struct collector *self, unsigned r, struct pass_result *r
                        uint64_t *watermark) {
     struct spex_ring ring = spex_rings_at(&spex_rings, r);
     double fill = spex_ring_fill(&ring);
-    size_t count = spex_decode_ring(r, self->records, collectors.batch, self->scratch);
+    size_t count = spex_decode_ring(r, self->records, batch_of(&ring), self->scratch);
     if (count > 0)
         batch_hand(self, &ring, r / SPEX_PROBE_TYPES, count);
     uint64_t until = handed_over(self, &ring, count, *watermark);
     if (until < *watermark)
         *watermark = until;
-    result->backlog |= count == collectors.batch;
+    result->backlog |= count == batch_of(&ring);
     if (fill > result->fullest)
         result->fullest = fill;
     result->taken += count;
@@ -145,8 +149,7 @@ static size_t chores_of(const struct collector *self) {
     return self->number == 0 ? collectors.chore_count : 0;
 }
 
-/* Visits each of this collector's rings once, reports the watermark, and runs the chores. A report
- * is a packet of its own in a stream. */
+/* Visits each of this collector's rings once, reports the watermark, and runs the chores. */
 static struct pass_result collector_pass(struct collector *self) {
     struct pass_result result = {0, false, 0};
     uint64_t watermark = spex_ticks();
@@ -154,10 +157,7 @@ static struct pass_result collector_pass(struct collector *self) {
         ring_visit(self, r, &result, &watermark);
     if (watermark > self->watermark)
         self->watermark = watermark;
-    if (!result.backlog || ++self->untold == UNTOLD_PASSES) {
-        spex_sinks_pass(self->number, self->watermark);
-        self->untold = 0;
-    }
+    spex_sinks_pass(self->number, self->watermark);
     for (size_t c = 0; c < chores_of(self); c++)
         collectors.chores[c].pass();
     return result;

@@ -73,16 +73,15 @@ size_t spex_decode_ring(unsigned ring, struct spex_record *records, size_t max, 
     unsigned cpu = ring / SPEX_PROBE_TYPES;
     bool shared = cpu == spex_rings.cpus;
     spex_sites_count(); /* S1: the infos of all sites whose records we have just read */
-    struct spex_packed_probe probe = {0};
-    uint32_t last = UINT32_MAX;
+    struct spex_packed_kind kind = {.first = 0};
+    uint64_t last = 0;
     for (size_t i = 0; i < count; i++) {
         const uint64_t *words = scratch + i * from.record_words;
-        uint32_t site = spex_packed_site(words[1]);
-        if (site != last)
-            probe = probe_of(site);
-        last = site;
-        spex_record_unpack(words, shared ? (unsigned)words[from.record_words - 1] : cpu, probe,
-                           &records[i]);
+        if (words[1] != last || shared || i == 0)
+            kind = spex_packed_kind(words[1], shared ? (unsigned)words[from.record_words - 1] : cpu,
+                                    probe_of(spex_packed_site(words[1])));
+        last = words[1];
+        spex_record_unpack(words, &kind, &records[i]);
     }
     if (count)
         records[0].lost = share_of_losses(&from, ring, count, &records[0].gap);

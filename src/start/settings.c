@@ -28,9 +28,9 @@
 enum { RING_RECORDS_MAX = 1 << 24, BATCH_RECORDS_MAX = 4096 };
 
 /* What they are when absent. RING_RECORDS_KEPT: where all records are kept, so that millions a
- * second are not lost while another program has the processor. A batch fits into one frame of the
- * stream. */
-enum { RING_RECORDS = 8192, RING_RECORDS_KEPT = 32768, BATCH_RECORDS = 768 };
+ * second are not lost while another program has the processor. A batch of records with two
+ * values or less fits into one frame of the stream. */
+enum { RING_RECORDS = 8192, RING_RECORDS_KEPT = 32768, BATCH_RECORDS = 2000 };
 
 /* Whether all records go to a trace. */
 static bool keeps_records(const char *out) {

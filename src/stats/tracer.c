@@ -11,6 +11,7 @@
 
 #include "base/service_thread.h"
 #include "ring/probe_type.h"
+#include "ring/record_unpack.h"
 
 /* Records of a run, which is read several times: as many as stay in the nearest cache. */
 enum { RUN_MOST = 256 };
@@ -40,6 +41,17 @@ struct batch {
     double scale;
     /* Number of the stretch that the records belong to; 0: none were lost. */
     uint32_t stretch;
+};
+
+/* Records of one probe with the same number of fields, all with values or all without. */
+struct run {
+    const struct spex_record *records;
+    size_t count;
+    /* They have the same weight and marks. */
+    bool alike;
+    uint64_t first_ticks, last_ticks;
+    /* The greatest of the values that were added last. */
+    uint64_t most;
 };
 
 /* State of rounding: turns weights into whole ones whose sum stays within 1/2 of `scale` times the
@@ -137,44 +149,80 @@ static struct probe *probe_of(struct spex_tracer *tracer, const struct spex_reco
     return probe_insert(tracer, at, record);
 }
 
-/* Adds one field of a run of records, each with `scale` times its weight. The sums are over
- * distances from the mean so far: new values lie near it, so that the sums stay small and exact
- * (West's update, for many values at once). */
-static void values_add(struct spex_values *v, const struct spex_record *records, size_t count,
-                       unsigned field, double scale) {
-    const double mean = v->mean;
-    double weight = 0, distances = 0, squares = 0;
-    uint64_t min = v->min, max = v->max;
-    struct scaling scaling = {.scale = scale};
-    /* Unscaled weights have 32 bits, which convert to double in fewer instructions. */
-    const bool plain = scale == 1;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t value = records[i].fields[field];
-        uint64_t whole = plain ? records[i].weight : scaling_next(&scaling, records[i].weight);
-        double w = plain ? (double)records[i].weight : (double)whole;
-        double distance = (double)value - mean;
-        weight += w;
-        distances += w * distance;
-        squares += w * distance * distance;
-        min = value < min ? value : min;
-        max = value > max ? value : max;
-        spex_histogram_add(&v->histogram, value, whole);
-    }
-    v->min = min;
-    v->max = max;
-    v->weight += weight;
+/* Distances from the mean so far, extremes and weights of values that are added together: new values
+ * lie near the mean, so that the sums stay small and exact (West's update, for many values at
+ * once). */
+struct addition {
+    double weight, distances, squares;
+    uint64_t whole, min, max;
+};
+
+static inline void addition_add(struct addition *sum, struct spex_values *v, uint64_t value,
+                                double weight, uint64_t whole, double mean) {
+    double distance = (double)value - mean;
+    sum->weight += weight;
+    sum->distances += weight * distance;
+    sum->squares += weight * distance * distance;
+    sum->whole += whole;
+    sum->min = value < sum->min ? value : sum->min;
+    sum->max = value > sum->max ? value : sum->max;
+    v->histogram.weights[spex_histogram_bucket(value)] += whole;
+}
+
+static void addition_end(const struct addition *sum, struct spex_values *v) {
+    v->min = sum->min < v->min ? sum->min : v->min;
+    v->max = sum->max > v->max ? sum->max : v->max;
+    v->histogram.total += sum->whole;
+    v->weight += sum->weight;
     if (v->weight > 0) {
-        v->mean += distances / v->weight;
-        v->squares += squares - distances * distances / v->weight;
+        v->mean += sum->distances / v->weight;
+        v->squares += sum->squares - sum->distances * sum->distances / v->weight;
     }
+}
+
+static const struct addition no_addition = {.min = UINT64_MAX};
+
+/* Adds one field of a run. Weights have 32 bits, which convert to double in fewer instructions than
+ * 64. */
+static void values_add(struct spex_values *v, struct run *run, unsigned field) {
+    const struct spex_record *records = run->records;
+    const double mean = v->mean;
+    struct addition sum = no_addition;
+    if (run->alike) {
+        const uint32_t weight = records[0].weight;
+        for (size_t i = 0; i < run->count; i++)
+            addition_add(&sum, v, records[i].fields[field], 1, weight, mean);
+        sum.weight *= weight;
+        sum.distances *= weight;
+        sum.squares *= weight;
+    } else {
+        for (size_t i = 0; i < run->count; i++)
+            addition_add(&sum, v, records[i].fields[field], records[i].weight, records[i].weight,
+                         mean);
+    }
+    run->most = sum.max;
+    addition_end(&sum, v);
+}
+
+/* The same with `scale` times each weight. */
+static void scaled_values_add(struct spex_values *v, const struct run *run, unsigned field,
+                              double scale) {
+    const double mean = v->mean;
+    struct addition sum = no_addition;
+    struct scaling scaling = {.scale = scale};
+    for (size_t i = 0; i < run->count; i++) {
+        uint64_t whole = scaling_next(&scaling, run->records[i].weight);
+        addition_add(&sum, v, run->records[i].fields[field], (double)whole, whole, mean);
+    }
+    addition_end(&sum, v);
 }
 
 /* Counts marks, and adds executions in regions. An execution recorded with probability 1/w counts
  * as w; the variance of the count is estimated by the sum of w (w - 1) (Horvitz and Thompson, for a
  * Poisson sample). */
-static void marks_add(struct spex_metrics *metrics, const struct spex_record *records, size_t count,
-                      double scale) {
-    for (size_t i = 0; i < count; i++) {
+static void marks_add(struct spex_metrics *metrics, const struct run *run, double scale) {
+    const struct spex_record *records = run->records;
+    for (size_t i = 0; i < run->count; i++) {
         double weight = records[i].weight * scale;
         for (unsigned m = 0; m < SPEX_MARKS; m++)
             metrics->marked[m] += records[i].marks >> m & 1;
@@ -187,13 +235,13 @@ static void marks_add(struct spex_metrics *metrics, const struct spex_record *re
 
 /* Adds one field of a run to the sums for margins. `all`: every execution was recorded, so that
  * without a loss nothing was left to chance and there is nothing to add. */
-static void spread_add(struct spex_variance *spread, const struct spex_record *records,
-                       size_t count, unsigned field, const struct batch *batch, bool all) {
+static void spread_add(struct spex_variance *spread, const struct run *run, unsigned field,
+                       const struct batch *batch, bool all) {
     spex_variance_stretch(spread, batch->stretch, batch->scale);
     if (all && !batch->stretch)
         return;
-    for (size_t i = 0; i < count; i++) {
-        const struct spex_record *record = &records[i];
+    for (size_t i = 0; i < run->count; i++) {
+        const struct spex_record *record = &run->records[i];
         if (record->marks & SPEX_MARK_BURST)
             spex_variance_in_burst(spread, record->fields[field], record->weight, batch->scale,
                                    record->marks & SPEX_MARK_DRAWN);
@@ -214,11 +262,11 @@ static struct spex_values *values_create(double origin) {
 
 /* Adds one field of a run to the probe's values, and what the records stand for beside themselves
  * to its losses, whose spread is that of both. False: no memory. */
-static bool field_add(struct probe *probe, const struct spex_record *records, size_t count,
-                      unsigned field, unsigned series, const struct batch *batch, bool all) {
+static bool field_add(struct probe *probe, struct run *run, unsigned field, unsigned series,
+                      const struct batch *batch, bool all) {
     static const struct batch lossless = {.scale = 1};
     struct spex_values **values = &probe->values[series], **losses = &probe->losses[series];
-    double origin = (double)records[0].fields[field];
+    double origin = (double)run->records[0].fields[field];
     if (!*values && !(*values = values_create(origin)))
         return false;
     if (batch->stretch && !*losses) {
@@ -226,36 +274,33 @@ static bool field_add(struct probe *probe, const struct spex_record *records, si
             return false;
         (*losses)->spread = (*values)->spread;
     }
-    values_add(*values, records, count, field, 1);
-    spread_add(&(*values)->spread, records, count, field, &lossless, all);
+    values_add(*values, run, field);
+    spread_add(&(*values)->spread, run, field, &lossless, all);
     if (*losses)
-        spread_add(&(*losses)->spread, records, count, field, batch, all);
+        spread_add(&(*losses)->spread, run, field, batch, all);
     if (batch->stretch)
-        values_add(*losses, records, count, field, batch->scale - 1);
+        scaled_values_add(*losses, run, field, batch->scale - 1);
     return true;
 }
 
-/* Takes the slowest of a run into the probe's present window. */
-static void slowest_add(struct probe *probe, uint64_t window, const struct spex_record *records,
-                        size_t count, unsigned field) {
+/* Takes the slowest of a run, whose times have been added, into the probe's present window. */
+static void slowest_add(struct probe *probe, uint64_t window, const struct run *run,
+                        unsigned field) {
     if (probe->window != window) {
         probe->slowest_before =
             probe->window + 1 == window ? probe->slowest : (struct spex_slowest){0};
         probe->slowest = (struct spex_slowest){0};
         probe->window = window;
     }
-    const struct spex_record *slowest = NULL;
-    uint64_t most = probe->slowest.ticks;
-    for (size_t i = 0; i < count; i++)
-        if (records[i].fields[field] > most) {
-            slowest = &records[i];
-            most = slowest->fields[field];
-        }
-    if (slowest)
-        probe->slowest = (struct spex_slowest){.ticks = most,
-                                               .timestamp = slowest->timestamp,
-                                               .thread_id = slowest->thread_id,
-                                               .cpu_id = slowest->cpu_id};
+    if (run->most <= probe->slowest.ticks)
+        return;
+    const struct spex_record *slowest = run->records;
+    while (slowest->fields[field] != run->most)
+        slowest++;
+    probe->slowest = (struct spex_slowest){.ticks = run->most,
+                                           .timestamp = slowest->timestamp,
+                                           .thread_id = slowest->thread_id,
+                                           .cpu_id = slowest->cpu_id};
 }
 
 /* Whether the record only counts: its fields hold no values, or not all of them, or a time that
@@ -265,52 +310,66 @@ static bool has_no_values(const struct spex_record *record) {
     return ready || record->marks & SPEX_MARK_UNAVAILABLE || !record->weight;
 }
 
-/* Adds a run: records of one probe with the same number of fields, all with values or all
- * without. */
-static int run_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count,
-                   const struct batch *batch) {
-    struct probe *probe = probe_of(tracer, &records[0]);
+/* Weights of a run and their squares, of which one has 48 bits, so that the sum of a run does not
+ * overflow; and all marks. */
+struct run_sums {
+    uint64_t weight, squares;
+    uint32_t marks;
+};
+
+static struct run_sums run_sum(const struct run *run) {
+    struct run_sums sums = {0, 0, 0};
+    size_t read = run->alike ? 1 : run->count, times = run->alike ? run->count : 1;
+    for (size_t i = 0; i < read; i++) {
+        sums.weight += run->records[i].weight;
+        sums.squares += (uint64_t)run->records[i].weight * run->records[i].weight;
+        sums.marks |= run->records[i].marks;
+    }
+    return (struct run_sums){sums.weight * times, sums.squares * times, sums.marks};
+}
+
+/* Adds the values of a run. */
+static int fields_add(struct spex_tracer *tracer, struct probe *probe, struct run *run,
+                      const struct batch *batch, bool all) {
+    const struct spex_record *record = run->records;
+    /* A first field that holds the weight is counted elsewhere. */
+    unsigned skip = spex_probe_type_first_value(record->probe_type);
+    unsigned fields = spex_probe_type_measured(record->probe_type, record->field_count);
+    for (unsigned f = skip; f < fields; f++) {
+        if (!field_add(probe, run, f, f - skip, batch, all))
+            return -ENOMEM;
+        if (f == skip && spex_probe_type_ticks(record->probe_type))
+            slowest_add(probe, tracer->window, run, f);
+        if (probe->metrics.series < f - skip + 1)
+            probe->metrics.series = f - skip + 1;
+    }
+    return 0;
+}
+
+static int run_add(struct spex_tracer *tracer, struct run *run, const struct batch *batch) {
+    struct probe *probe = probe_of(tracer, run->records);
     if (!probe)
         return -ENOMEM;
     struct spex_metrics *metrics = &probe->metrics;
-    uint64_t weight = 0, squares = 0, first = metrics->first_ticks, last = metrics->last_ticks;
-    uint32_t marks = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct spex_record *record = &records[i];
-        weight += record->weight;
-        /* A square has 48 bits, and batches are small: the sum does not overflow. */
-        squares += (uint64_t)record->weight * record->weight;
-        marks |= record->marks;
-        first = record->timestamp < first ? record->timestamp : first;
-        last = record->timestamp > last ? record->timestamp : last;
-    }
-    metrics->first_ticks = first;
-    metrics->last_ticks = last;
-    metrics->records += records[0].weight ? count : 0;
-    metrics->count += (double)weight * batch->scale;
-    metrics->weight += (double)weight;
-    metrics->weight_squares += (double)squares;
+    const struct run_sums sums = run_sum(run);
+    if (run->first_ticks < metrics->first_ticks)
+        metrics->first_ticks = run->first_ticks;
+    if (run->last_ticks > metrics->last_ticks)
+        metrics->last_ticks = run->last_ticks;
+    metrics->records += run->records[0].weight ? run->count : 0;
+    metrics->count += (double)sums.weight * batch->scale;
+    metrics->weight += (double)sums.weight;
+    metrics->weight_squares += (double)sums.squares;
     struct spex_tracer_totals *totals =
-        &tracer->totals[spex_probe_type_ring(records[0].probe_type)];
-    totals->records += count;
-    totals->executions += (double)weight;
-    if (marks)
-        marks_add(metrics, records, count, batch->scale);
-    if (has_no_values(&records[0]))
+        &tracer->totals[spex_probe_type_ring(run->records[0].probe_type)];
+    totals->records += run->count;
+    totals->executions += (double)sums.weight;
+    if (sums.marks)
+        marks_add(metrics, run, batch->scale);
+    if (has_no_values(run->records))
         return 0;
-    /* A first field that holds the weight is counted above. */
-    unsigned skip = spex_probe_type_first_value(records[0].probe_type);
-    bool all = weight == count && !(marks & SPEX_MARK_BURST);
-    unsigned fields = spex_probe_type_measured(records[0].probe_type, records[0].field_count);
-    if (fields > skip && spex_probe_type_ticks(records[0].probe_type))
-        slowest_add(probe, tracer->window, records, count, skip);
-    for (unsigned f = skip; f < fields; f++) {
-        if (!field_add(probe, records, count, f, f - skip, batch, all))
-            return -ENOMEM;
-        if (metrics->series < f - skip + 1)
-            metrics->series = f - skip + 1;
-    }
-    return 0;
+    bool all = sums.weight == run->count && !(sums.marks & SPEX_MARK_BURST);
+    return fields_add(tracer, probe, run, batch, all);
 }
 
 /* Whether two records may be in one run: of one probe, with the same fields, both with or both
@@ -322,17 +381,26 @@ static bool is_same_run(const struct spex_record *one, const struct spex_record 
            has_no_values(one) == has_no_values(other);
 }
 
-/* Whether nothing that divides runs differs: mostly so, and quickly seen. */
-static bool is_like(const struct spex_record *one, const struct spex_record *other) {
-    return ((one->probe_type ^ other->probe_type) | (one->weight ^ other->weight) |
-            (uint32_t)(one->probe_id ^ other->probe_id) |
-            (uint32_t)(one->field_count ^ other->field_count) |
-            (uint32_t)(one->marks ^ other->marks)) == 0;
+/* The first records, of which there is one at least. */
+static struct run run_first(const struct spex_record *records, size_t count) {
+    uint64_t first = records[0].timestamp, last = first;
+    size_t r = 1;
+    bool alike = true;
+    for (; r < count && r < RUN_MOST; r++) {
+        const struct spex_record *record = &records[r];
+        if (!spex_record_is_like(record, record - 1)) {
+            if (!is_same_run(record, records))
+                break;
+            alike &= record->weight == records->weight && record->marks == records->marks;
+        }
+        first = record->timestamp < first ? record->timestamp : first;
+        last = record->timestamp > last ? record->timestamp : last;
+    }
+    return (struct run){records, r, alike, first, last, 0};
 }
 
 /* Divides the batch into runs. All of it is scaled by the same factor for lost records. */
 int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count) {
-    size_t begin = 0;
     struct batch batch = {.scale = 1};
     if (count && records[0].lost) {
         /* A batch next to a loss begins a stretch if the records were lost right before it; else it
@@ -341,15 +409,12 @@ int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *record
         tracer->stretch += records[0].gap || !tracer->stretch;
         batch.stretch = tracer->stretch;
     }
-    for (size_t end = 1; end <= count; end++) {
-        if (end < count && end - begin < RUN_MOST &&
-            (is_like(&records[end], &records[begin]) ||
-             is_same_run(&records[end], &records[begin])))
-            continue;
-        int err = run_add(tracer, records + begin, end - begin, &batch);
+    for (size_t at = 0; at < count;) {
+        struct run run = run_first(records + at, count - at);
+        int err = run_add(tracer, &run, &batch);
         if (err)
             return err;
-        begin = end;
+        at += run.count;
     }
     return 0;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ring/probe_type.h"
+#include "ring/record_unpack.h"
 
 /* HEAD_BYTES_MAX: of an event's tag and time. PARTS_MAX: of what follows but for the values.
  * BEYOND: bytes behind an event that change with it. */
@@ -95,14 +96,14 @@ static unsigned more_of(const struct spex_record *record, uint64_t lost) {
                                                               : SPEX_LAYOUT_DRAWN;
 }
 
-static unsigned layout_of(const struct spex_record *record, unsigned first, uint64_t lost) {
-    unsigned layout = more_of(record, lost);
-    if (first == record->field_count)
-        return layout;
+/* The part of the layout that the values decide, which are those from field `first` on. */
+static inline unsigned widths_of(const struct spex_record *record, unsigned first,
+                                 unsigned values) {
+    const uint64_t *value = &record->fields[first];
     uint64_t others = 0;
-    for (unsigned v = first + 1; v < record->field_count; v++)
-        others |= record->fields[v];
-    return layout | width_of(record->fields[first]) | width_of(others) * SPEX_LAYOUT_OTHERS;
+    for (unsigned v = 1; v < values; v++)
+        others |= value[v];
+    return values ? width_of(value[0]) | width_of(others) * SPEX_LAYOUT_OTHERS : 0;
 }
 
 static enum spex_trace_time time_of(uint64_t since, uint32_t id) {
@@ -131,14 +132,14 @@ static uint8_t *put_more(uint8_t *at, unsigned more, const struct spex_record *r
     return full ? put(at, record->gap, 1) : at;
 }
 
-static uint8_t *put_values(uint8_t *at, unsigned layout, const struct spex_record *record,
-                           unsigned first) {
-    if (first == record->field_count)
+static inline uint8_t *put_values(uint8_t *at, unsigned layout, const uint64_t *value,
+                                  unsigned values) {
+    if (!values)
         return at;
-    at = put(at, record->fields[first], 1u << (layout & SPEX_LAYOUT_WIDTH_MASK));
+    at = put(at, value[0], 1u << (layout & SPEX_LAYOUT_WIDTH_MASK));
     unsigned bytes = 1u << (layout / SPEX_LAYOUT_OTHERS & SPEX_LAYOUT_WIDTH_MASK);
-    for (unsigned v = first + 1; v < record->field_count; v++)
-        at = put(at, record->fields[v], bytes);
+    for (unsigned v = 1; v < values; v++)
+        at = put(at, value[v], bytes);
     return at;
 }
 
@@ -162,7 +163,8 @@ static bool packet_ready(struct spex_packets *packets, const struct spex_record 
 bool spex_packets_ready(struct spex_packets *packets, const struct spex_record *record,
                         uint64_t lost, unsigned *layout) {
     unsigned first = spex_probe_type_first_value(record->probe_type);
-    unsigned plain = layout_of(record, first, lost), values = record->field_count - first;
+    unsigned values = record->field_count - first;
+    unsigned plain = more_of(record, lost) | widths_of(record, first, values);
     size_t most = HEAD_BYTES_MAX + spex_layout_bytes(plain | SPEX_LAYOUT_THREAD, values);
     if (!packet_ready(packets, record, most, lost))
         return false;
@@ -170,24 +172,37 @@ bool spex_packets_ready(struct spex_packets *packets, const struct spex_record *
     return true;
 }
 
-/* Writes an event behind one at the time `last`. `first`: its first value is this field. */
+/* Writes the tag and the time of an event behind one at the time `last`. */
+static inline uint8_t *put_head(uint8_t *at, uint64_t last, uint32_t id, uint64_t ticks) {
+    enum spex_trace_time time = time_of(ticks - last, id);
+    uint32_t tag = spex_trace_tag(time, id);
+    unsigned bytes = spex_trace_time_bytes(time);
+    if (time == SPEX_TRACE_TIME_64)
+        return put(put(at, tag, SPEX_TRACE_LONG_TAG_BYTES), ticks, bytes);
+    /* Both at once, in the order of the bytes. */
+    uint64_t head = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+                        ? (uint64_t)tag << 8 * bytes | (ticks & ((UINT64_C(1) << 8 * bytes) - 1))
+                        : ticks << 8 * SPEX_TRACE_TAG_BYTES | tag;
+    return put(at, head, SPEX_TRACE_TAG_BYTES + bytes);
+}
+
+/* Writes an event, whose values are those from field `first` on. */
 static inline uint8_t *put_event(uint8_t *at, uint64_t last, uint32_t id, unsigned layout,
-                                 const struct spex_record *record, unsigned first, uint64_t lost) {
-    enum spex_trace_time time = time_of(record->timestamp - last, id);
-    at = put(at, spex_trace_tag(time, id),
-             time == SPEX_TRACE_TIME_64 ? SPEX_TRACE_LONG_TAG_BYTES : SPEX_TRACE_TAG_BYTES);
-    at = put(at, record->timestamp, spex_trace_time_bytes(time));
+                                 const struct spex_record *record, unsigned first, unsigned values,
+                                 uint64_t lost) {
+    at = put_head(at, last, id, record->timestamp);
     if (layout & SPEX_LAYOUT_THREAD)
         at = put(at, record->thread_id, 4);
     at = put_more(at, layout & SPEX_LAYOUT_MORE_MASK, record, lost);
-    return put_values(at, layout, record, first);
+    return put_values(at, layout, &record->fields[first], values);
 }
 
 void spex_packets_add(struct spex_packets *packets, uint32_t id, unsigned layout,
                       const struct spex_record *record, uint64_t lost) {
+    unsigned first = spex_probe_type_first_value(record->probe_type);
     uint8_t *packet = packets->bytes + packets->closed;
-    uint8_t *end = put_event(packet + packets->used, packets->last, id, layout, record,
-                             spex_probe_type_first_value(record->probe_type), lost);
+    uint8_t *end = put_event(packet + packets->used, packets->last, id, layout, record, first,
+                             record->field_count - first, lost);
     packets->used = (size_t)(end - packet);
     packets->last = record->timestamp;
     packets->discarded += lost;
@@ -201,26 +216,43 @@ static inline bool is_alike(const struct spex_record *record, const struct spex_
            record->field_count == other->field_count && !(record->lost | record->gap);
 }
 
-size_t spex_packets_add_run(struct spex_packets *packets, const struct spex_record *records,
-                            size_t count, const uint32_t *ids) {
-    const unsigned first = spex_probe_type_first_value(records->probe_type);
+/* `values`: how many each of the records has, from field `first` on. Inlined, so that the loops over
+ * one value vanish. */
+static inline size_t run_add(struct spex_packets *packets, const struct spex_record *records,
+                             size_t count, const uint32_t *ids, unsigned first, unsigned values) {
     uint8_t *packet = packets->bytes + packets->closed, *at = packet + packets->used;
     const uint8_t *room = packet + SPEX_TRACE_PACKET_BYTES - EVENT_BYTES_MAX;
     uint64_t last = packets->last;
+    unsigned kind = 0;
     size_t r = 0;
-    for (; packets->used && r < count && at <= room && is_alike(&records[r], records); r++) {
-        unsigned layout = layout_of(&records[r], first, 0);
-        if (records[r].thread_id != packets->thread)
-            layout |= SPEX_LAYOUT_THREAD;
+    for (; r < count && at <= room; r++) {
+        const struct spex_record *record = &records[r];
+        if (r == 0 || !spex_record_is_like(record, record - 1)) {
+            if (!is_alike(record, records))
+                break;
+            kind = more_of(record, 0);
+            kind |= record->thread_id == packets->thread ? 0 : SPEX_LAYOUT_THREAD;
+        }
+        unsigned layout = kind | widths_of(record, first, values);
         if (!ids[layout])
             break;
-        at = put_event(at, last, ids[layout] - 1, layout, &records[r], first, 0);
-        last = records[r].timestamp;
+        at = put_event(at, last, ids[layout] - 1, layout, record, first, values, 0);
+        last = record->timestamp;
     }
     packets->used = (size_t)(at - packet);
     packets->last = last;
     packets->events += r;
     return r;
+}
+
+size_t spex_packets_add_run(struct spex_packets *packets, const struct spex_record *records,
+                            size_t count, const uint32_t *ids) {
+    const unsigned first = spex_probe_type_first_value(records->probe_type);
+    const unsigned values = records->field_count - first;
+    if (!packets->used)
+        return 0;
+    return values == 1 ? run_add(packets, records, count, ids, first, 1)
+                       : run_add(packets, records, count, ids, first, values);
 }
 
 void spex_packets_taken(struct spex_packets *packets) {

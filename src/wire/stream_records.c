@@ -16,23 +16,34 @@ void spex_stream_probes_note(struct spex_stream_probes *probes,
             (struct spex_packed_probe){site->probe_id, (uint8_t)site->values, site->probe_type};
 }
 
-/* Unpacks all of a frame. False: there is one of an unknown site, without a weight, or with more
- * values than words. */
+/* Finds the kind of a record. False: it is of an unknown site, without a weight, or with more values
+ * than words. */
+static bool kind_find(const struct spex_stream_probes *probes,
+                      const struct spex_stream_packed *packed, const uint64_t *words,
+                      struct spex_packed_kind *kind) {
+    bool shared = packed->cpu == SPEX_STREAM_NO_CPU;
+    uint64_t cpu = shared ? words[packed->words - 1] : packed->cpu;
+    struct spex_packed_probe probe = probes->of[spex_packed_site(words[1])];
+    *kind = spex_packed_kind(words[1], (unsigned)cpu, probe);
+    return probe.probe_type == packed->probe_type &&
+           probe.values <= packed->words - SPEX_HEADER_WORDS - shared && cpu <= UINT16_MAX &&
+           (kind->head.weight || probe.probe_type == SPEX_KERNEL);
+}
+
+/* Unpacks all of a frame. False: there is a malformed record. */
 static bool records_unpack(const struct spex_stream_probes *probes,
                            const struct spex_stream_packed *packed, const uint64_t *words,
                            uint32_t count, struct spex_record *room) {
-    bool shared = packed->cpu == SPEX_STREAM_NO_CPU;
-    uint32_t values = packed->words - SPEX_HEADER_WORDS - shared;
-    bool sound = true;
+    const bool shared = packed->cpu == SPEX_STREAM_NO_CPU;
+    struct spex_packed_kind kind = {.first = 0};
+    uint64_t last = 0;
     for (uint32_t r = 0; r < count; r++, words += packed->words) {
-        struct spex_packed_probe probe = probes->of[spex_packed_site(words[1])];
-        if (probe.probe_type != packed->probe_type || probe.values > values)
+        if ((words[1] != last || shared || r == 0) && !kind_find(probes, packed, words, &kind))
             return false;
-        uint64_t cpu = shared ? words[packed->words - 1] : packed->cpu;
-        spex_record_unpack(words, (unsigned)cpu, probe, &room[r]);
-        sound &= cpu <= UINT16_MAX && (room[r].weight || probe.probe_type == SPEX_KERNEL);
+        last = words[1];
+        spex_record_unpack(words, &kind, &room[r]);
     }
-    return sound;
+    return true;
 }
 
 int spex_stream_records(const struct spex_stream_probes *probes, const char *frame,

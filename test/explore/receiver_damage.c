@@ -209,6 +209,13 @@ static void packed_damage(struct packed_frame *frame, unsigned number) {
     case 5:
         frame->packed.cpu = SPEX_STREAM_NO_CPU; /* the value's word is the CPU's */
         break;
+    case 6:
+        frame->packed.cpu = SPEX_STREAM_NO_CPU;
+        frame->packed.words = 4;
+        memmove(&frame->words[4], &frame->words[0], 3 * sizeof(frame->words[0]));
+        frame->words[3] = 1;
+        frame->words[7] = UINT16_MAX + 1; /* the CPU of one that differs in nothing else */
+        break;
     default:
         fail();
     }
@@ -216,7 +223,7 @@ static void packed_damage(struct packed_frame *frame, unsigned number) {
 
 static void damaged_packed_records(void **state) {
     (void)state;
-    for (unsigned number = 0; number < 6; number++) {
+    for (unsigned number = 0; number < 7; number++) {
         struct packed_frame frame = packed_frame();
         struct spex_error why = {""};
         struct stream stream;

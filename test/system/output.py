@@ -422,7 +422,7 @@ class Output(unittest.TestCase):
         if run('cramped').returncode == SKIP:
             self.skipTest("the sanitizer needs more itself")
         self.refused(errno.EAGAIN, 'cannot start 3 collector threads: ',
-                     'cramped', PROBES='*', RING_RECORDS='2', COLLECTORS='3', CONTROL='off')
+                     'cramped', PROBES='*', RING_RECORDS='2', BATCH_RECORDS='256', COLLECTORS='3', CONTROL='off')
 
     def test_little_memory_is_enough(self):
         result = run('limited', PROBES='*', OUT='-', RING_RECORDS='1024')

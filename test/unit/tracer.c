@@ -126,6 +126,38 @@ static void extremes(void **state) {
     assert_true(got.deviation == 0);
 }
 
+/* Of several threads, in batches that are longer than what is added at once; then one of another
+ * weight. */
+static void records_of_one_weight(void **state) {
+    static struct spex_record records[RECORDS];
+    uint64_t seed = 6;
+    struct spex_metrics metrics;
+    (void)state;
+    for (size_t i = 0; i < RECORDS; i++) {
+        records[i] = latency(3, 7, 1 + random_below(&seed, 1000));
+        records[i].marks = SPEX_MARK_DRAWN;
+        records[i].thread_id = 1 + i % 300 / 290;
+        records[i].timestamp = i + 1;
+    }
+    records[RECORDS - 1].weight = 8;
+    records[RECORDS / 2].fields[0] = 5000;
+    records[RECORDS / 2].thread_id = 9;
+    add(records, RECORDS);
+    spex_tracer_metrics(tracer, 0, &metrics);
+    assert_int_equal(metrics.records, RECORDS);
+    assert_true(metrics.count == 7 * RECORDS + 1);
+    assert_true(metrics.weight_squares == 49 * RECORDS + 15);
+    assert_int_equal(metrics.marked[__builtin_ctz(SPEX_MARK_DRAWN)], RECORDS);
+    assert_int_equal(metrics.first_ticks, 1);
+    assert_int_equal(metrics.last_ticks, RECORDS);
+    expect_series(records, RECORDS, 0);
+    struct spex_slowest slowest = spex_tracer_slowest(tracer, 0);
+    assert_int_equal(slowest.ticks, 5000);
+    assert_int_equal(slowest.thread_id, 9);
+    assert_int_equal(slowest.timestamp, RECORDS / 2 + 1);
+    assert_int_equal(spex_tracer_values(tracer, 0, 0)->histogram.total, 7 * RECORDS + 1);
+}
+
 /* Half a bucket beside the only value would be a value that never was. */
 static void quantiles_stay_between_least_and_greatest(void **state) {
     (void)state;
@@ -423,6 +455,7 @@ int main(void) {
         TEST(nothing_added_nothing_there),
         TEST(moments_are_those_of_the_weighted_values),
         TEST(a_weight_is_so_many_values),
+        TEST(records_of_one_weight),
         TEST(extremes),
         TEST(quantiles_stay_between_least_and_greatest),
         TEST(types_and_their_fields),

@@ -131,9 +131,10 @@ static uint32_t batch_take(const struct spex_remains *remains, size_t number,
     uint32_t type = spex_probe_type_of_ring(number % SPEX_PROBE_TYPES), taken = 0;
     for (size_t c = 0; c < count; c++, words += ring->record_words) {
         struct spex_packed_probe probe = remains->probes->of[spex_packed_site(words[1])];
+        struct spex_packed_kind kind = spex_packed_kind(
+            words[1], shared ? (unsigned)words[ring->record_words - 1] : cpu, probe);
         if (probe.probe_type == type)
-            spex_record_unpack(words, shared ? (unsigned)words[ring->record_words - 1] : cpu, probe,
-                               &records[taken++]);
+            spex_record_unpack(words, &kind, &records[taken++]);
     }
     return taken;
 }
