@@ -2,9 +2,10 @@
 /* Many agents of a fleet in one process, for crowd.py: each has a connection to NATS of its own,
  * and speaks with the master as `spex agent` does, by the same code. What a program would tell is
  * made up: response times of queues, what probes cost, and the times of executions, which have a
- * long tail and of which one in four is recorded.
+ * long tail and of which one in four is recorded. Of kernels each agent has a full turn of an
+ * instance each 5 s.
  *
- *     agents NATS-URL FLEET AGENTS INSTANCES PROBES
+ *     agents NATS-URL FLEET AGENTS INSTANCES PROBES KERNELS
  *
  * Prints a line when all are led, and ends when its input does. */
 #include <err.h>
@@ -18,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "fleet/kernels/kernel_message.h"
 #include "ring/probe_type.h"
 #include "tools/agent/led.h"
 #include "tools/agent/led_profiles.h"
@@ -32,8 +34,16 @@ enum { TICK_MS = 100 };
 /* Executions of a probe that were recorded, each with a weight. */
 enum { RECORDS = 2000, WEIGHT = 4 };
 
+/* Of each kernel, as a turn has it at most (tools/agent/led_kernels.c). */
+enum { KERNEL_ROWS = 256, KERNEL_SIZES = 16 };
+#define KERNEL_NS UINT64_C(5000000000)
+
 struct crowd {
     struct spex_led *agents;
+    /* When the kernels of each agent's instances are due. */
+    uint64_t *due_ns;
+    struct spex_training *kernels;
+    struct spex_circumstances machine;
     struct spex_hosted *instances; /* of each agent, one after another */
     struct spex_worker *workers;   /* of each instance, with what it has measured */
     struct spex_profile_type type;
@@ -134,6 +144,51 @@ static void fill(struct crowd *crowd) {
     }
 }
 
+/* All instances have executed the same. */
+static void fill_kernels(struct crowd *crowd, size_t count) {
+    static const char *const names[] = {"size"};
+    char path[48];
+    int error = spex_training_create(&crowd->kernels, 1);
+    error = error ? error : spex_circumstances_now("/proc/self/exe", &crowd->machine);
+    for (size_t k = 0; k < count && !error; k++) {
+        struct spex_trained *kernel;
+        snprintf(path, sizeof(path), "request/kernel_%zu", k);
+        error = spex_training_kernel(crowd->kernels, path, names, 1, &kernel);
+        for (size_t r = 0; r < KERNEL_ROWS && !error; r++) {
+            double size = (double)(1000 * (1 + r % KERNEL_SIZES));
+            error = spex_trained_add(crowd->kernels, kernel, &size,
+                                     1e-8 * size * (1 + 0.1 * unit(crowd)), 100);
+        }
+    }
+    if (error)
+        errx(1, "kernels: %s", strerror(-error));
+}
+
+static int send_kernels(void *user, const char *text, size_t size) {
+    const struct spex_led *led = user;
+    char subject[SPEX_LINK_NAME_BYTES];
+    snprintf(subject, sizeof(subject), "spex.%s.kernels.%s", led->fleet, led->host);
+    return spex_link_send(led->link, subject, text, size);
+}
+
+/* Agents have their turns at different times. */
+static void tell_kernels(struct crowd *crowd, size_t a, uint64_t now_ns) {
+    struct spex_led *led = &crowd->agents[a];
+    const struct spex_kernel_writer writer = {.agent = led->agent,
+                                              .machine = &crowd->machine,
+                                              .most = KERNEL_ROWS,
+                                              .factor = 1.5,
+                                              .send = send_kernels,
+                                              .user = led};
+    if (!crowd->due_ns[a])
+        crowd->due_ns[a] = now_ns + KERNEL_NS * a / crowd->count;
+    if (!led->led || now_ns < crowd->due_ns[a])
+        return;
+    crowd->due_ns[a] = now_ns + KERNEL_NS;
+    if (spex_kernel_messages_write(&writer, crowd->kernels) != 0)
+        errx(1, "agent %zu: the kernels cannot be sent", a);
+}
+
 static void open_all(struct crowd *crowd, const char *url, const char *fleet) {
     const struct spex_link_options options = {.url = url, .name = "spex agent"};
     for (size_t a = 0; a < crowd->count; a++) {
@@ -182,6 +237,7 @@ static bool step(struct crowd *crowd, size_t a) {
     if (spex_led_report(led, &crowd->instances[a * crowd->each], crowd->each) != 0 ||
         spex_led_profiles(led, &crowd->instances[a * crowd->each], crowd->each, &feed) != 0)
         errx(1, "agent %zu: out of memory", a);
+    tell_kernels(crowd, a, now_ns);
     return led->led;
 }
 
@@ -210,25 +266,27 @@ static void run(struct crowd *crowd) {
 static size_t number(const char *text, size_t most) {
     char *end;
     unsigned long long value = strtoull(text, &end, 10);
-    if (*end || !value || value > most)
-        errx(2, "a number from 1 to %zu was expected, not %s", most, text);
+    if (*end || value > most)
+        errx(2, "a number up to %zu was expected, not %s", most, text);
     return value;
 }
 
 int main(int argc, char **argv) {
     static struct crowd crowd;
-    if (argc != 6)
-        errx(2, "usage: agents NATS-URL FLEET AGENTS INSTANCES PROBES");
+    if (argc != 7)
+        errx(2, "usage: agents NATS-URL FLEET AGENTS INSTANCES PROBES KERNELS");
     crowd.count = number(argv[3], 2000);
     crowd.each = number(argv[4], SPEX_FLEET_HOST_INSTANCES_MAX);
     crowd.probes = number(argv[5], SPEX_FLEET_PROBES_MAX - 1);
     crowd.agents = calloc(crowd.count, sizeof(*crowd.agents));
     crowd.instances = calloc(crowd.count * crowd.each, sizeof(*crowd.instances));
     crowd.workers = calloc(crowd.count * crowd.each, sizeof(*crowd.workers));
-    if (!crowd.agents || !crowd.instances || !crowd.workers)
+    crowd.due_ns = calloc(crowd.count, sizeof(*crowd.due_ns));
+    if (!crowd.agents || !crowd.instances || !crowd.workers || !crowd.due_ns)
         err(1, "agents");
     spex_random_seed(&crowd.random, 1, 0);
     fill(&crowd);
+    fill_kernels(&crowd, number(argv[6], SPEX_TRAINING_KERNELS));
     open_all(&crowd, argv[1], argv[2]);
     run(&crowd);
     for (size_t a = 0; a < crowd.count; a++)

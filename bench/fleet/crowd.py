@@ -7,7 +7,7 @@ For each number of agents and instances: the CPU time of master and server as a 
 and bytes a second, as the server counts them; how long `spex fleet status` takes; and when what the master has desired was
 on everywhere. With 100 agents of 200 probes each the master is to take less than 10 % of a core, and status 100 ms.
 
-usage: crowd.py [--json] [--crowds AGENTSxINSTANCES…] [--probes N] [--seconds N] BUILD
+usage: crowd.py [--json] [--crowds AGENTSxINSTANCES…] [--probes N] [--kernels N] [--seconds N] BUILD
 """
 
 import argparse
@@ -29,8 +29,8 @@ SETTLED_SECONDS = 120
 
 
 class Crowd:
-    def __init__(self, build, agents, instances, probes):
-        self.agents, self.instances, self.probes = agents, instances, probes
+    def __init__(self, build, agents, instances, probes, kernels):
+        self.agents, self.instances, self.probes, self.kernels = agents, instances, probes, kernels
         self.parts = parts.Parts(build)
         try:
             self.start()
@@ -47,7 +47,7 @@ class Crowd:
         self.parts.until(lambda: any(event["event"] == "leads" for _, event in told.all()), "a master that leads")
         self.crowd = subprocess.Popen(
             [os.path.join(self.parts.build, "bench/fleet/fleet_agents"), server.url, "crowd", str(self.agents),
-             str(self.instances), str(self.probes)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+             str(self.instances), str(self.probes), str(self.kernels)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         if self.crowd.stdout.readline() != "led\n":
             raise RuntimeError("the agents have ended")
 
@@ -62,6 +62,10 @@ class Crowd:
         return status and status["count"] == count and status["recorded"] == status["covered"] > 0 and \
             status["profile"]["told"]["instances"] == count and status
 
+    def models(self):
+        """What the master was told of kernels."""
+        return json.loads(self.parts.run_spex("fleet", "models", *self.parts.where("crowd"), "--json").stdout)
+
     def counted(self):
         told = json.loads(self.parts.get(self.monitor, "/varz"))
         return {name: told[name] for name in ("in_msgs", "in_bytes", "out_msgs", "out_bytes", "mem")}
@@ -69,7 +73,7 @@ class Crowd:
     def now(self):
         return {"time": time.monotonic(), "master": parts.cpu_seconds(self.master.pid),
                 "server": parts.cpu_seconds(self.parts.server.process.pid), **self.counted(),
-                "reports": self.parts.status("crowd")["reports"]}
+                "reports": self.parts.status("crowd")["reports"], "rows": self.models()["rows"]}
 
     def ask(self):
         """Seconds that have passed, and those of a processor that the command has taken; the bytes that it prints."""
@@ -101,6 +105,7 @@ class Crowd:
         share = {name: (after[name] - before[name]) / passed for name in after if name != "time"}
         return {"agents": self.agents, "instances": self.instances, "probes": self.probes, "settled_seconds": settled,
                 "seconds": passed, "master_cpu": share["master"], "server_cpu": share["server"], "reports": share["reports"],
+                "kernels": self.models(), "kernel_rows": share["rows"],
                 "messages_in": share["in_msgs"], "bytes_in": share["in_bytes"], "messages_out": share["out_msgs"],
                 "bytes_out": share["out_bytes"], "master_memory": parts.memory(self.master.pid),
                 "server_memory": parts.memory(self.parts.server.process.pid),
@@ -111,7 +116,7 @@ class Crowd:
 
 def measured(options, crowd):
     agents, instances = map(int, crowd.split("x"))
-    one = Crowd(options.build, agents, instances, options.probes)
+    one = Crowd(options.build, agents, instances, options.probes, options.kernels)
     try:
         return one.measure(options.seconds)
     finally:
@@ -134,7 +139,7 @@ def print_one(one):
           f"{one['server_memory'] / 1e6:.1f} MB; {one['reports']:.0f} reports, {one['messages_in']:.0f} messages and {one['bytes_in'] / 1e3:.0f} kB/s; status "
           f"{1e3 * one['status_seconds']['median']:.1f} ms ({1e3 * one['status_seconds']['ci95'][0]:.1f} to "
           f"{1e3 * one['status_seconds']['ci95'][1]:.1f}), {1e3 * one['status_cpu']:.1f} ms of processors; {one['instrumented']} record {one['covered']} of {one['map']} probes "
-          f"after {one['settled_seconds']:.0f} s; {one['refused']} refused, {one['dropped']} dropped", flush=True)
+          f"after {one['settled_seconds']:.0f} s; {one['refused']} refused, {one['dropped']} dropped; {one['kernel_rows']:.0f} rows of kernels a second", flush=True)
 
 
 def main():
@@ -142,6 +147,7 @@ def main():
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--crowds", nargs="+", default=[LIMITED, "400x1", "100x8"])
     parser.add_argument("--probes", type=int, default=200)
+    parser.add_argument("--kernels", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("build")
     options = parser.parse_args()

@@ -17,8 +17,9 @@
 #define NEXT_SECONDS 5.0
 #define TURN_SECONDS 2.0
 
-/* A turn is over with so many records; and what is told of each kernel. */
-enum { RECORDS_MOST = 65536, ROWS_MOST = 256 };
+/* A turn is over with so many records; and what is told of each kernel, and of all, as long as that
+ * is one of each. */
+enum { RECORDS_MOST = 65536, ROWS_MOST = 256, ROWS_ALL = 1024 };
 
 /* How often is read what has come, before the other programs are looked after. */
 enum { TAKES_MOST = 16 };
@@ -150,13 +151,23 @@ static double factor_of(const struct spex_led_kernels *kernels, const struct spe
     return now > kernels->began ? (now - since) / (now - kernels->began) : 1;
 }
 
+/* The rows of each kernel that are told. */
+static size_t rows_each(const struct spex_training *training) {
+    struct spex_trained_about about;
+    size_t count = 0;
+    for (const char *path = NULL; spex_training_next(training, path, &about); path = about.path)
+        count++;
+    size_t each = count ? ROWS_ALL / count : ROWS_MOST;
+    return each > ROWS_MOST ? ROWS_MOST : each ? each : 1;
+}
+
 static int tell(struct spex_led_kernels *kernels, struct spex_led *led, struct spex_hosted *hosted,
                 double now) {
     const struct spex_kernel_writer writer = {
         .agent = led->agent,
         .machine = &kernels->machine,
         .lost = kernels->told ? spex_receiver_lost(kernels->receiver) - kernels->lost_before : 0,
-        .most = ROWS_MOST,
+        .most = rows_each(kernels->training),
         .factor = factor_of(kernels, hosted, now),
         .send = send_part,
         .user = led};
