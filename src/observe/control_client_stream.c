@@ -11,7 +11,7 @@
 #include "wire/stream_format.h"
 
 /* Whether the next frame, which stays in the socket, is of a stream. 1, 0, or an error of
- * waiting. */
+ * waiting. A call that does not wait is not interrupted. */
 static int next_is_stream(int socket, struct spex_error *error) {
     uint32_t magic = 0;
     int err = spex_client_wait(socket, spex_deadline_in(SPEX_CLIENT_ANSWER_MS / 1e3));
@@ -19,7 +19,7 @@ static int next_is_stream(int socket, struct spex_error *error) {
         return spex_fail(error, err, "ended by a signal before the program has answered");
     if (err)
         return spex_fail(error, err, "the program does not answer");
-    return recv(socket, &magic, sizeof(magic), MSG_PEEK) == sizeof(magic) &&
+    return recv(socket, &magic, sizeof(magic), MSG_PEEK | MSG_DONTWAIT) == sizeof(magic) &&
            magic == SPEX_STREAM_MAGIC;
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests over the control socket and their answers, also while spex starts and stops. */
+#include "../interrupted_calls.h"
+
 #include "serving.h"
 
 #include <math.h>
@@ -235,7 +237,7 @@ static void lose_records(void) {
     CPU_SET(sched_getcpu(), &one);
     assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
     spex_metrics_lock();
-    work(1000); /* the collector may have some of these in its hands */
+    work(5000); /* of which the collector may have a batch in its hands */
     execute_early(6);
     work(30000);
     execute_early(1);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Streams that commands ask a running program for: what comes over them, who is refused, and that
  * no reader, however it behaves, is anything to the program or to the others. */
+#include "../interrupted_calls.h"
+
 #include "serving.h"
 
 #include <sys/wait.h>

@@ -9,6 +9,7 @@
 
 #include "measure/figure/batch_means.h"
 #include "sources.h"
+#include "stats/histogram.h"
 
 #define MICRO 1e6
 
@@ -69,6 +70,49 @@ static void nothing(void **state) {
     spex_batch_means_add(&means, 107, 1, 1);
     assert_true(spex_batch_means_mean(&means).error > 0);
     assert_true(spex_batch_means_rate(&means).error > 0);
+    spex_batch_means_close(&means);
+}
+
+/* Batches of one record, none like its neighbours: Student's interval. A skewness that chance
+ * explains does not make it longer, a greater one does. */
+static void intervals_of_eight(void **state) {
+    static const struct {
+        uint64_t values[8];
+        double error; /* the standard error */
+        bool skewed;
+    } series[] = {
+        {{1000, 3000, 1000, 3000, 1000, 3000, 1000, 3000}, 377.9645, false},
+        {{1000, 3000, 1500, 3000, 1000, 3000, 1000, 3200}, 369.0903, false},
+        {{1000, 2000, 1000, 2600, 1000, 2000, 1100, 1900}, 220.9961, false},
+        {{1000, 1100, 1000, 1100, 9000, 1100, 1000, 1100}, 993.0113, true},
+    };
+    const double student = 2.364624, normal = 1.959964;
+    (void)state;
+    for (size_t s = 0; s < COUNT_OF(series); s++) {
+        struct spex_batch_means means = opened(1, false);
+        for (unsigned r = 0; r < 8; r++)
+            spex_batch_means_add(&means, series[s].values[r], 1, 1);
+        double error = spex_batch_means_mean(&means).error * normal / student;
+        if (series[s].skewed)
+            assert_true(error > 1.2 * series[s].error);
+        else
+            close_to(error, series[s].error, 1e-5);
+        spex_batch_means_close(&means);
+    }
+}
+
+/* A quantile is at most as far away as the greatest value in its bucket. */
+static void within_a_bucket(void **state) {
+    struct spex_batch_means means = opened(1, true);
+    double low, high;
+    (void)state;
+    spex_histogram_bounds(spex_histogram_bucket(1 << 20), &low, &high);
+    uint64_t least = (uint64_t)(low + 0.75 * (high - low)), most = (uint64_t)high - 1;
+    for (unsigned r = 0; r < 1000; r++)
+        spex_batch_means_add(&means, r % 2 ? least : most, 1, 1);
+    struct spex_measured median = spex_batch_means_quantile(&means, 0.5);
+    assert_true(median.value == (double)least);
+    close_to(median.error * 1.959964, (double)(most - least), 1e-5);
     spex_batch_means_close(&means);
 }
 
@@ -220,6 +264,8 @@ int main(void) {
     struct CMUnitTest tests[4 + COUNT_OF(kinds)] = {
         cmocka_unit_test(values),
         cmocka_unit_test(nothing),
+        cmocka_unit_test(intervals_of_eight),
+        cmocka_unit_test(within_a_bucket),
         cmocka_unit_test(constant),
         cmocka_unit_test(too_rare),
     };

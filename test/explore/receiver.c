@@ -6,6 +6,8 @@
 
 #include <spex/kernel.h>
 
+#include "../interrupted_calls.h"
+
 #include "explore/trial/receiver.h"
 #include "receiver_stream.h"
 #include "scratch.h"

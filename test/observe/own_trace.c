@@ -10,6 +10,8 @@
 #include <spex/probe.h>
 #include <spex/spex.h>
 
+#include "../interrupted_calls.h"
+
 #include "../unit/messages.h"
 #include "trace/read/part.h"
 #include "trace/read/recording.h"

@@ -3,6 +3,8 @@
  * parts; and what is no trace. */
 #include <errno.h>
 
+#include "../interrupted_calls.h"
+
 #include "recorded_trace.h"
 
 static void all_records_come_in_the_order_of_time(void **state) {

@@ -12,6 +12,8 @@
 #include <spex/kernel.h>
 #include <spex/spex.h>
 
+#include "../interrupted_calls.h"
+
 #include "../capture.h"
 #include "../check.h"
 #include "../status.h"
