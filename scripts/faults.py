@@ -26,6 +26,8 @@ DEFINED = re.compile(r'^#define \w+ +(\d+\.?\d*(?:[eE]-?\d+)?)$', re.M)
 EXTREME = re.compile(r'(?:return|[=(,?:])\s+([^\s;=?][^;=?]*?)\s+(<=?|>=?)\s+([^;?]+?)\s+\?\s+(?:\1\s+:\s+\3|\3\s+:\s+\1)[;,)]'
                      r'|if \(([^;()]+?) (<=?|>=?) ([^;]+?)\)\s+(?:\4 = \6|\6 = \4);')
 DIFFERENCE = re.compile(r'(?:return|[=(,?:])\s+([^\s;=?][^;=?]*?)\s+(>=?)\s+([^;?]+?)\s+\?\s+\1\s+-\s+\3\s+:\s+0[;,)]')
+# Of two that are known to differ, which one is greater.
+ORDER = re.compile(r'(?:if \()?([\w.>-]+) != ([\w.>-]+)(?:\)\s+return| \?) \(?\1 ([<>]) \2')
 CONDITION = re.compile(r'\b(?:if|while) \(')
 
 Mutant = collections.namedtuple('Mutant', 'file kind begin end text')
@@ -79,6 +81,7 @@ def places(file, text):
     code = []
     extremes = {match.start(group) for match in EXTREME.finditer(text) for group in (2, 5) if match.group(group)}
     extremes |= {match.start(2) for match in DIFFERENCE.finditer(text)}
+    extremes |= {match.start(3) for match in ORDER.finditer(text)}
     for token in TOKEN.finditer(text):
         if token.lastgroup == 'skip':
             continue

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../scarce_memory.h"
 #include "explore/trial/agent_filled.h"
 #include "spaces.h"
 
@@ -110,12 +111,31 @@ static void arguments_are_checked(void **state) {
     spex_space_free(file);
 }
 
+static int fills(void *user) {
+    static const size_t levels[] = {2, 1, 1};
+    struct spex_agent_filled filled;
+    struct spex_error why = {""};
+    int err = spex_agent_fill(user, arguments, levels, &filled, &why);
+    spex_agent_filled_free(&filled);
+    return err;
+}
+
+/* Each of its texts has memory of its own, and none is left out. */
+static void without_memory(void **state) {
+    struct spex_space_file *file = space_of(xml);
+    (void)state;
+    assert_int_equal(fills(file), 0);
+    assert_true(without_each_allocation(fills, file) > 20);
+    spex_space_free(file);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_that_applies),
         cmocka_unit_test(what_does_not_apply),
         cmocka_unit_test(a_program_that_does_not_apply),
         cmocka_unit_test(arguments_are_checked),
+        cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests_name("agent_filled", tests, NULL, NULL);
 }

@@ -71,6 +71,7 @@ static void a_panel_for_each_combination(void **state) {
             for (size_t d = 0; d < 2; d++)
                 expect_panel(script, (size_t[]){mode, c, d});
     expect_layout(script, 6, 2);
+    expect_once(script, "size 690,1510 ");
     assert_int_equal(times_in(script, "with image pixels"), 12);
     /* The ring marks the best in its panel alone, and its title names it. */
     expect_once(script, "with points pt 6");
@@ -111,6 +112,7 @@ static void places_without_a_result(void **state) {
         assert_true(v == 5 ? values[v][2] == 7 : isnan(values[v][2]));
     expect_once(script, ", '+' using (2):(1) every");
     expect_layout(script, 1, 1);
+    expect_once(script, "size 440,360 ");
     /* One mean alone: a range that is not empty and holds it. */
     double low, high;
     assert_int_equal(sscanf(after(script, "set cbrange ["), "%lf:%lf", &low, &high), 2);

@@ -132,6 +132,20 @@ static void settles(void **state) {
     spex_space_free(file);
 }
 
+/* Whichever of few it is, one that is allowed is found. */
+static void one_that_is_allowed_is_found(void **state) {
+    (void)state;
+    for (unsigned c = 0; c < 6; c++) {
+        char xml[512];
+        snprintf(xml, sizeof(xml),
+                 SPACE("<parameter name='a' type='integer' min='1' max='3'/>"
+                       "<parameter name='b' type='integer' min='1' max='2'/>"
+                       "<constraint require='$a = %u and $b = %u'/>"),
+                 1 + c / 2, 1 + c % 2);
+        spex_space_free(space_of(xml));
+    }
+}
+
 /* All of them: two spaces are told apart by this text. */
 static void conditions_as_text(void **state) {
     struct spex_space_file *file = space_of(conditional);
@@ -266,9 +280,13 @@ static void criteria(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values),   cmocka_unit_test(positions),
-        cmocka_unit_test(settles),  cmocka_unit_test(conditions_as_text),
-        cmocka_unit_test(identity), cmocka_unit_test(refused),
+        cmocka_unit_test(values),
+        cmocka_unit_test(positions),
+        cmocka_unit_test(settles),
+        cmocka_unit_test(one_that_is_allowed_is_found),
+        cmocka_unit_test(conditions_as_text),
+        cmocka_unit_test(identity),
+        cmocka_unit_test(refused),
         cmocka_unit_test(criteria),
     };
     return cmocka_run_group_tests_name("space_conditions", tests, NULL, NULL);
