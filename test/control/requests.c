@@ -320,6 +320,14 @@ static uint32_t first_site_of(uint16_t id) {
     abort();
 }
 
+static void sites_tell_the_ids_that_they_were_given(void **state) {
+    struct spex_profile_site site;
+    (void)state;
+    spex_profile_site_now(first_site_of(WORK), &site);
+    assert_int_equal(site.probe_id, WORK);
+    assert_int_equal(site.declared, WORK + 1);
+}
+
 /* What the budget holds off is not counted; the margin says so, for as long as it was selected. */
 static void margins_hold_what_was_not_counted(void **state) {
     struct spex_profile_reader reader = {0};
@@ -496,6 +504,7 @@ int main(void) {
         SERVING_TEST(margins_are_those_that_the_program_has),
         SERVING_TEST(losses_are_those_of_each_probe),
         SERVING_TEST(losses_are_those_of_an_interval),
+        SERVING_TEST(sites_tell_the_ids_that_they_were_given),
         SERVING_TEST(margins_hold_what_was_not_counted),
         SERVING_TEST(a_subscriber_may_ask_as_well),
         SERVING_TEST(the_last_report_comes_at_the_stop),
