@@ -198,7 +198,7 @@ class Agent(Commands):
         before = self.agent(lease="2")
         self.assertEqual(self.mode(before, process)[0], "full")
         self.kill(before)
-        agent = self.agent(lease="2")
+        agent = self.agent()
         self.assertEqual(self.mode(agent, process), ("full", 3, 3, None))
 
         def holds_alone():

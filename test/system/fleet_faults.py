@@ -5,6 +5,7 @@
     fleet_faults.py SPEX LIVE
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -160,13 +161,21 @@ class Attacks(Faults):
             pass
         self.until_on()
 
+    def until_mode(self, mode):
+        """The agent's next line that tells it of an instance."""
+        while json.loads(self.only.stdout.readline()).get("mode") != mode:
+            continue
+
     def test_what_is_desired_is_written_again(self):
         self.led()
+        self.until_mode("full")
         enemy = nats.Client(self.server)
         self.addCleanup(enemy.close)
-        # As another master's, with nothing in it; the agent obeys, and says which number it has.
+        # As another master's, with nothing in it: the agent leaves the probe of the response time alone on, and says
+        # which number it has.
         self.flood(enemy, "$KV.spex_shop.host.a", b'{"format":1,"number":7,"probes":[],"instances":[]}')
-        self.until(lambda: self.sum_on() == 2)
+        self.until_mode("partial")
+        self.until_mode("full")
         self.until_on()
 
 
