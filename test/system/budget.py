@@ -79,7 +79,8 @@ class Budget(Watched):
         self.finish(process)
 
     def test_a_probe_that_is_chosen_later_is_kept_within_it(self):
-        process = self.start(SPEX_PROBES="rare", SPEX_BUDGET=SHARE)
+        """A budget that it exceeds even where the program has a processor for a tenth of the time."""
+        process = self.start(SPEX_PROBES="rare", SPEX_BUDGET="0.02%")
         self.wait_for(process, lambda found: not found["busy"]["on"])
         self.run_spex("set", process.pid, "*", check=True)
         self.wait_for(process, lambda found: self.limited(found["busy"]))

@@ -161,13 +161,13 @@ static int row_read(const json_t *json, size_t at, struct spex_kernel_rows *rows
                 number_read(json_array_get(json, at + WEIGHT), WEIGHT_MOST, &row->weight) &&
                 row->weight > 0 &&
                 number_read(json_array_get(json, at + TIME), 1e21, &row->seconds);
-    row->run = (uint32_t)run;
     row->seconds /= PICOSECONDS;
     row->parameters = values;
     for (size_t p = 0; p < rows->parameter_count && good; p++)
         good = number_read(json_array_get(json, at + VALUES + p), SPEX_FIT_GREATEST, &values[p]);
     if (!good || !spex_fit_takes_time(row->seconds))
         return spex_fail(error, -EINVAL, "rows: a run, a weight, a time and values were expected");
+    row->run = (uint32_t)run;
     rows->count++;
     return 0;
 }
