@@ -8,7 +8,7 @@ examples/fleet behind HAProxy on loopback, load from wrk, a real master, agent a
   add     <cost> allows 8 instances. The usual map is on in half of 4. The step is more than they can serve: instances must
           be added, by the hook
 
-Each instance has one worker, which also waits for another machine with each page (0.8 and 2 ms), so that the processors
+Each instance has one worker, which also waits for another machine with each page (0.3 and 2 ms), so that the processors
 of this machine are not what bounds the fleet.
 
 Told are seconds from the step: until HAProxy's mean of the last 1,024 response times is above the target, until the master
@@ -152,7 +152,7 @@ class Step:
 class Cost(Step):
     """What it can serve with probes and without is measured before."""
 
-    units, most, share, response, options = parts.DETAILED, INSTANCES, 100, 0.015, ("--wait-us", "800")
+    units, most, share, response, options = parts.DETAILED, INSTANCES, 100, 0.015, ("--wait-us", "300")
 
     def calibrate(self):
         plain = self.parts.measure("mixed", 64, 2)["rate"]
