@@ -47,12 +47,11 @@ static json_t *ask_status(struct spex_fleet_ask *ask) {
     return all;
 }
 
-static long long count_of(const json_t *json, const char *name) {
+long long spex_fleet_count_of(const json_t *json, const char *name) {
     return (long long)json_integer_value(json_object_get(json, name));
 }
 
-/* A text of the answer, printable in `room`. */
-static const char *text_of(const json_t *json, const char *name, struct spex_error *room) {
+const char *spex_fleet_text_of(const json_t *json, const char *name, struct spex_error *room) {
     const char *text = json_string_value(json_object_get(json, name));
     spex_error_set(room, "%s", text ? text : "-");
     return room->text;
@@ -68,18 +67,21 @@ static const char *quantity_of(const json_t *json, const char *name, const char 
 static void print_instance(const json_t *json) {
     struct spex_error name, program, mode, cause, why;
     char response[32], throughput[32];
-    const char *reason = text_of(json, "why", &why);
+    const char *reason = spex_fleet_text_of(json, "why", &why);
     printf("%-24s %-16s %-8s %-8s %4lld of %-4lld %10s %10s  %s\n",
-           text_of(json, "instance", &name), text_of(json, "program", &program),
-           text_of(json, "mode", &mode), text_of(json, "cause", &cause), count_of(json, "on"),
-           count_of(json, "map"), quantity_of(json, "response", "s", response, sizeof(response)),
+           spex_fleet_text_of(json, "instance", &name),
+           spex_fleet_text_of(json, "program", &program), spex_fleet_text_of(json, "mode", &mode),
+           spex_fleet_text_of(json, "cause", &cause), spex_fleet_count_of(json, "on"),
+           spex_fleet_count_of(json, "map"),
+           quantity_of(json, "response", "s", response, sizeof(response)),
            quantity_of(json, "throughput", "/s", throughput, sizeof(throughput)),
            json_is_true(json_object_get(json, "leaving")) ? "leaving" : reason);
 }
 
 static void print_decision(const char *title, const json_t *json) {
     struct spex_error text;
-    printf("%-10s %s\n", title, json_is_object(json) ? text_of(json, "text", &text) : "none yet");
+    printf("%-10s %s\n", title,
+           json_is_object(json) ? spex_fleet_text_of(json, "text", &text) : "none yet");
 }
 
 static void print_overlap(const json_t *json) {
@@ -91,7 +93,7 @@ static void print_overlap(const json_t *json) {
                100 * json_number_value(json_object_get(overlap, "share")),
                100 * json_number_value(json_object_get(overlap, "low")),
                100 * json_number_value(json_object_get(overlap, "high")),
-               count_of(overlap, "instances"));
+               spex_fleet_count_of(overlap, "instances"));
     else
         puts("overlap    not known: two instances that record were expected");
 }
@@ -99,22 +101,25 @@ static void print_overlap(const json_t *json) {
 static void print_totals(const json_t *json) {
     struct spex_error text, host;
     const json_t *modes = json_object_get(json, "modes"), *me = json_object_get(json, "master");
-    printf("fleet      %s, led from %s (process %lld) for %.0f s\n", text_of(json, "fleet", &text),
-           text_of(me, "host", &host), count_of(me, "process"),
-           json_number_value(json_object_get(me, "seconds")));
+    printf("fleet      %s, led from %s (process %lld) for %.0f s\n",
+           spex_fleet_text_of(json, "fleet", &text), spex_fleet_text_of(me, "host", &host),
+           spex_fleet_count_of(me, "process"), json_number_value(json_object_get(me, "seconds")));
     printf("instances  %lld on %lld hosts: %lld none, %lld partial, %lld full\n",
-           count_of(json, "count"), count_of(json, "hosts"), count_of(modes, "none"),
-           count_of(modes, "partial"), count_of(modes, "full"));
-    printf("coverage   %lld of %lld probes decided, %lld on\n", count_of(json, "covered"),
-           count_of(json, "map"), count_of(json, "recorded"));
+           spex_fleet_count_of(json, "count"), spex_fleet_count_of(json, "hosts"),
+           spex_fleet_count_of(modes, "none"), spex_fleet_count_of(modes, "partial"),
+           spex_fleet_count_of(modes, "full"));
+    printf("coverage   %lld of %lld probes decided, %lld on\n",
+           spex_fleet_count_of(json, "covered"), spex_fleet_count_of(json, "map"),
+           spex_fleet_count_of(json, "recorded"));
     print_overlap(json);
     printf("reports    %lld; refused %lld, dropped %lld; no room for %lld probes, %lld instances\n",
-           count_of(json, "reports"), count_of(json, "refused"), count_of(json, "dropped"),
-           count_of(json, "probes_left_out"), count_of(json, "instances_left_out"));
+           spex_fleet_count_of(json, "reports"), spex_fleet_count_of(json, "refused"),
+           spex_fleet_count_of(json, "dropped"), spex_fleet_count_of(json, "probes_left_out"),
+           spex_fleet_count_of(json, "instances_left_out"));
     print_decision("now", json_object_get(json, "now"));
     print_decision("last", json_object_get(json, "last"));
     if (json_is_string(json_object_get(me, "hook")))
-        printf("hook       %s\n", text_of(me, "hook", &text));
+        printf("hook       %s\n", spex_fleet_text_of(me, "hook", &text));
 }
 
 static void print_status(const json_t *json) {
@@ -132,9 +137,9 @@ static void print_why(const json_t *json) {
     struct spex_error text;
     const json_t *instance = json_object_get(json, "instance");
     const char *why = json_string_value(json_object_get(instance, "why"));
-    puts(text_of(json, "text", &text));
+    puts(spex_fleet_text_of(json, "text", &text));
     if (why && *why)
-        printf("its agent: %s\n", text_of(instance, "why", &text));
+        printf("its agent: %s\n", spex_fleet_text_of(instance, "why", &text));
     print_decision("now", json_object_get(json, "now"));
     print_decision("last", json_object_get(json, "last"));
 }

@@ -34,4 +34,9 @@ json_t *spex_fleet_ask_profile(struct spex_fleet_ask *ask, const char *instance)
 void spex_fleet_print_profile(const json_t *profile);
 void spex_fleet_print_probes(const json_t *probes);
 
+/* A whole number of an answer, 0 where it is none; and a text, printable in `room`, "-" where it is
+ * none. */
+long long spex_fleet_count_of(const json_t *json, const char *name);
+const char *spex_fleet_text_of(const json_t *json, const char *name, struct spex_error *room);
+
 #endif

@@ -30,25 +30,15 @@ struct models {
     double least_seconds;
 };
 
-static long long count_of(const json_t *json, const char *name) {
-    return (long long)json_integer_value(json_object_get(json, name));
-}
-
-/* A text of the answer, printable in `room`. */
-static const char *text_of(const json_t *json, const char *name, struct spex_error *room) {
-    const char *text = json_string_value(json_object_get(json, name));
-    spex_error_set(room, "%s", text ? text : "-");
-    return room->text;
-}
-
 static void print_class(const json_t *class, FILE *out) {
     struct spex_error name, cpu, cpus, memory, kernel, build, spex;
     fprintf(out,
             "class %s: %lld kernels, %lld rows; %s, %s CPUs, %s, kernel %s, build %s, spex %s\n",
-            text_of(class, "class", &name), count_of(class, "kernels"), count_of(class, "rows"),
-            text_of(class, "cpu", &cpu), text_of(class, "cpus", &cpus),
-            text_of(class, "memory", &memory), text_of(class, "kernel", &kernel),
-            text_of(class, "build", &build), text_of(class, "spex", &spex));
+            spex_fleet_text_of(class, "class", &name), spex_fleet_count_of(class, "kernels"),
+            spex_fleet_count_of(class, "rows"), spex_fleet_text_of(class, "cpu", &cpu),
+            spex_fleet_text_of(class, "cpus", &cpus), spex_fleet_text_of(class, "memory", &memory),
+            spex_fleet_text_of(class, "kernel", &kernel),
+            spex_fleet_text_of(class, "build", &build), spex_fleet_text_of(class, "spex", &spex));
 }
 
 static void print_counts(const json_t *kernels, FILE *out) {
@@ -56,9 +46,10 @@ static void print_counts(const json_t *kernels, FILE *out) {
         out,
         "kernels    %lld messages, %lld rows; refused %lld, dropped %lld; no room for %lld rows, "
         "%lld of kernels with other parameters elsewhere; %lld records lost\n",
-        count_of(kernels, "messages"), count_of(kernels, "rows"), count_of(kernels, "refused"),
-        count_of(kernels, "dropped"), count_of(kernels, "no_room"), count_of(kernels, "differing"),
-        count_of(kernels, "lost"));
+        spex_fleet_count_of(kernels, "messages"), spex_fleet_count_of(kernels, "rows"),
+        spex_fleet_count_of(kernels, "refused"), spex_fleet_count_of(kernels, "dropped"),
+        spex_fleet_count_of(kernels, "no_room"), spex_fleet_count_of(kernels, "differing"),
+        spex_fleet_count_of(kernels, "lost"));
 }
 
 static void print_classes(const json_t *kernels, FILE *out) {
@@ -84,7 +75,8 @@ static int choose(const struct models *models, const json_t *kernels, char *name
                              count);
     }
     snprintf(name, size, "%.16s",
-             models->class ? models->class : text_of(json_array_get(classes, 0), "class", &text));
+             models->class ? models->class
+                           : spex_fleet_text_of(json_array_get(classes, 0), "class", &text));
     return SPEX_EXIT_OK;
 }
 

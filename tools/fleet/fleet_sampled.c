@@ -30,8 +30,7 @@ static int take_one(struct spex_fleet_sampled *sampled, const struct spex_lead *
     int err = spex_link_is_name(message->subject)
                   ? spex_kernel_message_read(message->data, message->size, &told, error)
                   : spex_fail(error, -EINVAL, "a host's name was expected");
-    const struct spex_lead_host *host = err ? NULL : spex_lead_host_find(lead, message->subject);
-    if (host && host->report.agent != told.agent)
+    if (!err && spex_lead_is_others(lead, message->subject, told.agent))
         err = spex_fail(error, -EINVAL, "another agent reports for it");
     err = err ? err : spex_fleet_kernels_take(&sampled->kernels, &told, false, now);
     spex_kernel_message_free(&told);

@@ -54,12 +54,6 @@ int spex_fleet_told_write(struct spex_fleet_told *told, struct spex_fleet_kernel
     return spex_fleet_store_write(told->store, time, &told->sums, kernels, error);
 }
 
-/* Whether another agent reports for the host. */
-static bool is_others(const struct spex_lead *lead, const char *host, uint32_t agent) {
-    const struct spex_lead_host *known = spex_lead_host_find(lead, host);
-    return known && known->report.agent != agent;
-}
-
 /* 0, -EINVAL with the reason, or -ENOMEM. */
 static int take_one(struct spex_fleet_told *told, const struct spex_lead *lead,
                     const struct spex_link_message *message, double now, struct spex_error *error) {
@@ -68,7 +62,7 @@ static int take_one(struct spex_fleet_told *told, const struct spex_lead *lead,
     int err = spex_link_is_name(message->subject)
                   ? spex_fleet_profile_read(message->data, message->size, &by, &profile, error)
                   : spex_fail(error, -EINVAL, "a host's name was expected");
-    if (!err && is_others(lead, message->subject, by.agent))
+    if (!err && spex_lead_is_others(lead, message->subject, by.agent))
         err = spex_fail(error, -EINVAL, "another agent reports for it");
     if (!err)
         err = spex_fleet_sums_take(&told->sums, message->subject, &by, &profile, now);

@@ -64,6 +64,11 @@ const struct spex_lead_host *spex_lead_host_find(const struct spex_lead *lead, c
     return known ? &lead->hosts[at] : NULL;
 }
 
+bool spex_lead_is_others(const struct spex_lead *lead, const char *name, uint32_t agent) {
+    const struct spex_lead_host *host = spex_lead_host_find(lead, name);
+    return host && host->report.agent != agent;
+}
+
 /* A host of that name, maybe a new one. 0, -E2BIG or -ENOMEM. */
 static int host_of(struct spex_lead *lead, const char *name, struct spex_lead_host **host) {
     size_t at = host_at(lead, name);

@@ -76,6 +76,9 @@ int spex_lead_take(struct spex_lead *lead, const char *name, struct spex_fleet_r
 /* The host of a name; NULL: none has reported. */
 const struct spex_lead_host *spex_lead_host_find(const struct spex_lead *lead, const char *name);
 
+/* Whether another agent reports for the host. */
+bool spex_lead_is_others(const struct spex_lead *lead, const char *name, uint32_t agent);
+
 /* All hosts have just been heard: the master itself was cut off. */
 void spex_lead_forgive(struct spex_lead *lead, double now);
 
