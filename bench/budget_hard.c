@@ -254,5 +254,5 @@ static void *crowd_prepare(void) {
 const struct budget_workload budget_bursts = {"bursts", number_prepare, bursts_work};
 const struct budget_workload budget_sites = {"sites", number_prepare, sites_work};
 const struct budget_workload budget_misses = {"misses", misses_prepare, misses_work};
-const struct budget_workload budget_threads = {"threads", turns_prepare, turns_work};
+const struct budget_workload budget_threads = {"threads", turns_prepare, turns_work, .bound = true};
 const struct budget_workload budget_crowded = {"crowded", crowd_prepare, crowd_work};

@@ -112,6 +112,8 @@ static void child_run(pid_t parent, struct budget_shared *shared,
     budget_clock_set(&shared->stopped_ns);
     if (setting->brief)
         raise(SIGSTOP);
+    if (workload->bound)
+        child_stay_on(setting->cpu);
     if (setting->probes)
         child_start_spex(setting);
     child_stay_on(setting->cpu);

@@ -4,6 +4,7 @@
 #ifndef SPEX_BENCH_BUDGET_WORKLOAD_H
 #define SPEX_BENCH_BUDGET_WORKLOAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct budget_workload {
@@ -13,6 +14,10 @@ struct budget_workload {
     /* Works for some microseconds, with a constant mix of operations in the long run. Returns how
      * many operations there were. */
     unsigned (*work)(void *state);
+    /* The whole process stays on the CPU, as by taskset(1), and not only what works. Where threads
+     * wait for one CPU and another is idle, each wake-up there, be it of another process, makes the
+     * kernel look for threads that could move: 1.4 ms of their time on Linux 6.18. */
+    bool bound;
 };
 
 extern const struct budget_workload budget_hash;

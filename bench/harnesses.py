@@ -138,7 +138,8 @@ class Runs:
         return {"google_short": centre([undisturbed(values[i:i + BATCHES]) - clock for i in range(0, count, BATCHES)])}
 
     def catch(self, function):
-        """A sample takes a thousand steps of its clock, whatever it is asked for: their number makes the time."""
+        """A sample takes a thousand steps of its clock, whatever it is asked for: their number makes the time. The duration that
+        it estimates may be 0."""
         def run(samples):
             command = [self.program, "catch", f"catch_{function}", "-r", "xml", "--benchmark-samples", str(samples),
                        "--benchmark-resamples", "1000", "--benchmark-warmup-time", "10"]
@@ -146,7 +147,9 @@ class Runs:
             (result,) = xml.etree.ElementTree.fromstring(out).iter("BenchmarkResults")
             return result
         if function not in self.samples:
-            self.samples[function] = max(100, round(self.seconds * 1e9 / (float(run(10).get("estimatedDuration")) / 10)))
+            short = run(10)
+            sample = float(short.find("mean").get("value")) * int(short.get("iterations"))
+            self.samples[function] = max(100, round(self.seconds * 1e9 / sample))
         mean = run(self.samples[function]).find("mean")
         return {"catch": tuple(float(mean.get(key)) for key in ("value", "lowerBound", "upperBound"))}
 

@@ -22,6 +22,10 @@ uint64_t spex_clock_ns(clockid_t clock) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+double spex_clock_seconds(clockid_t clock) {
+    return (double)spex_clock_ns(clock) / 1e9;
+}
+
 struct spex_instant spex_instant_now(void) {
     /* Takes the pair of readings that were closest together: a preemption between the two would
      * make the rate wrong. */

@@ -8,6 +8,8 @@
 
 /* Returns the time of a clock of the system in nanoseconds. */
 uint64_t spex_clock_ns(clockid_t clock);
+/* The same in seconds. */
+double spex_clock_seconds(clockid_t clock);
 
 /* One moment on both clocks. */
 struct spex_instant {

@@ -388,8 +388,9 @@ SPEX_COLD int spex_stream_open(const char *path, const struct spex_descriptor *h
     }
     stream->socket = spex_descriptor_of(fd);
     setsockopt(stream->socket.number, SOL_SOCKET, SO_SNDBUF, &(int){SEND_BYTES}, sizeof(int));
-    /* The command that started the program measures it, and ends it when it has enough. */
-    stream->sink.prompt = true;
+    /* The command that started the program measures it, and ends it when it has enough. A recorder
+     * keeps what comes. */
+    stream->sink.prompt = !dumps;
     struct spex_stream_header header = {.kind = SPEX_STREAM_HELLO};
     if (frame_send(stream, &header, NULL, 0) != SENT || rings_send(stream) != SENT ||
         sites_send(stream) != SENT) {

@@ -72,7 +72,7 @@ int spex_hosted_report(struct spex_hosted *hosted, const struct spex_fleet_polic
         return 0;
     hosted->heard_ns = worker->heard_ns;
     follow(hosted, profile);
-    double now = (double)spex_clock_ns(CLOCK_MONOTONIC) / 1e9;
+    double now = spex_clock_seconds(CLOCK_MONOTONIC);
     int err = spex_hosted_probes_take(&hosted->probes, policy, wish, profile, now);
     err = err || !wish ? err : take_response(hosted, policy, profile);
     return err ? err : hold(hosted, policy, profile);

@@ -27,11 +27,6 @@
 /* Messages of masters that wait. */
 enum { MASTERS_MOST = 64 };
 
-/* Also while the machine is suspended, as leases do. */
-static double now_seconds(void) {
-    return (double)spex_clock_ns(CLOCK_BOOTTIME) / 1e9;
-}
-
 static void complain_once(struct spex_led *led, const struct spex_error *error) {
     if (strcmp(led->told.text, error->text) != 0)
         spex_complain(0, "agent: %s", error->text);
@@ -184,7 +179,7 @@ static int take_values(struct spex_led *led) {
 }
 
 static bool is_led(const struct spex_led *led) {
-    return led->policy && now_seconds() - led->heard < led->patience;
+    return led->policy && spex_clock_seconds(CLOCK_BOOTTIME) - led->heard < led->patience;
 }
 
 static void take_masters(struct spex_led *led, double now) {
@@ -196,7 +191,7 @@ static void take_masters(struct spex_led *led, double now) {
 }
 
 int spex_led_step(struct spex_led *led, struct spex_error *error) {
-    double now = now_seconds();
+    double now = spex_clock_seconds(CLOCK_BOOTTIME);
     int state = spex_link_state(led->link, error);
     if (state < 0)
         return state;
@@ -306,7 +301,7 @@ static bool is_due(const struct spex_led *led, const struct spex_hosted *hosted,
 int spex_led_report(struct spex_led *led, const struct spex_hosted *hosted, size_t count) {
     struct spex_fleet_report report = {.agent = led->agent, .desired = led->desired.number};
     char subject[SPEX_LINK_NAME_BYTES];
-    double now = now_seconds();
+    double now = spex_clock_seconds(CLOCK_BOOTTIME);
     int err = 0;
     if (!led->policy || !is_due(led, hosted, count, now))
         return 0;

@@ -24,10 +24,6 @@ enum { RECORDS_MOST = 65536, ROWS_MOST = 256, ROWS_ALL = 1024 };
 /* How often is read what has come, before the other programs are looked after. */
 enum { TAKES_MOST = 16 };
 
-static double now_seconds(void) {
-    return (double)spex_clock_ns(CLOCK_MONOTONIC) / 1e9;
-}
-
 bool spex_led_kernels_busy(const struct spex_led_kernels *kernels) {
     return kernels->process != 0;
 }
@@ -202,7 +198,7 @@ static int go_on(struct spex_led_kernels *kernels, struct spex_led *led, struct 
 int spex_led_kernels_step(struct spex_led_kernels *kernels, struct spex_led *led,
                           struct spex_hosted *hosted, size_t count,
                           const struct spex_worker_feed *feed) {
-    double now = now_seconds();
+    double now = spex_clock_seconds(CLOCK_MONOTONIC);
     forget_times(hosted, count);
     if (spex_led_kernels_busy(kernels))
         return go_on(kernels, led, hosted_of(kernels, hosted, count), now);

@@ -85,7 +85,7 @@ static bool is_new(const struct spex_hosted *hosted, const struct spex_worker *w
 
 int spex_led_profiles(struct spex_led *led, struct spex_hosted *hosted, size_t count,
                       const struct spex_worker_feed *feed) {
-    double now = (double)spex_clock_ns(CLOCK_MONOTONIC) / 1e9;
+    double now = spex_clock_seconds(CLOCK_MONOTONIC);
     int err = 0;
     if (!led->led || !led->connected)
         return 0;

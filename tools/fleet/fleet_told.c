@@ -50,7 +50,7 @@ int spex_fleet_told_write(struct spex_fleet_told *told, struct spex_fleet_kernel
     if (!told->store || now < told->due)
         return 0;
     told->due = now + told->every;
-    double time = (double)spex_clock_ns(CLOCK_REALTIME) / 1e9;
+    double time = spex_clock_seconds(CLOCK_REALTIME);
     return spex_fleet_store_write(told->store, time, &told->sums, kernels, error);
 }
 

@@ -237,7 +237,7 @@ static double watch_begin(const struct watch *watch) {
     double begin = 0, narrowest = INFINITY;
     for (int r = 0; r < READINGS; r++) {
         double before = spex_attached_seconds(&watch->attached);
-        double now = (double)spex_clock_ns(CLOCK_REALTIME) / 1e9;
+        double now = spex_clock_seconds(CLOCK_REALTIME);
         double after = spex_attached_seconds(&watch->attached);
         if (after - before < narrowest)
             begin = now - (before + after) / 2;

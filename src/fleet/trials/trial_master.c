@@ -49,10 +49,6 @@ struct spex_trial_master {
     struct spex_error told;
 };
 
-static double now_seconds(void) {
-    return (double)spex_clock_ns(CLOCK_BOOTTIME) / 1e9;
-}
-
 __attribute__((format(printf, 2, 3))) static void tell(const struct spex_trial_master *master,
                                                        const char *format, ...) {
     struct spex_error line = {""}, printable = {""};
@@ -175,7 +171,7 @@ static bool is_stopped(const struct spex_trial_master *master, int timeout_ms) {
 
 /* 1: connected. 0: not now, after a short wait. -EINTR, or why it cannot go on. */
 static int step(struct spex_trial_master *master, struct spex_error *error) {
-    double now = now_seconds();
+    double now = spex_clock_seconds(CLOCK_BOOTTIME);
     if (is_stopped(master, 0))
         return spex_fail(error, -EINTR, "interrupted");
     int state = spex_link_state(master->link, error);
@@ -218,13 +214,13 @@ static int only_class(struct spex_trial_master *master, struct spex_error *error
 
 /* Waits for workers, as long as it takes. */
 static int choose_class(struct spex_trial_master *master, struct spex_error *error) {
-    double first = INFINITY, now = now_seconds();
+    double first = INFINITY, now = spex_clock_seconds(CLOCK_BOOTTIME);
     bool waits = false;
     while (now - first < CHOICE_SECONDS) {
         int state = step(master, error);
         if (state < 0)
             return state;
-        now = now_seconds();
+        now = spex_clock_seconds(CLOCK_BOOTTIME);
         if (!master->workers.count) {
             if (!waits)
                 tell(master, "no agent is there that may run this space and program: waiting");
@@ -311,7 +307,7 @@ static int make_queues(struct spex_trial_master *master, struct spex_error *erro
 /* 1: there are queues. 0: not now. */
 static int keep_queues(struct spex_trial_master *master, struct spex_error *error) {
     uint64_t connects = spex_link_connects(master->link);
-    double now = now_seconds();
+    double now = spex_clock_seconds(CLOCK_BOOTTIME);
     if (master->queue && connects == master->connects)
         return 1;
     if (now - master->tried < SPEX_SIGN_SECONDS)
@@ -332,7 +328,7 @@ static int keep_queues(struct spex_trial_master *master, struct spex_error *erro
 }
 
 static int send_trials(struct spex_trial_master *master, struct spex_error *error) {
-    double now = now_seconds();
+    double now = spex_clock_seconds(CLOCK_BOOTTIME);
     bool all = now - master->refreshed >= AGAIN_SECONDS;
     int err = spex_handed_trials_send(&master->handed, master->link, master->options->fleet,
                                       &master->offer.fleet, all, error);

@@ -51,10 +51,6 @@ struct worker {
     struct spex_error told;
 };
 
-static double now_seconds(void) {
-    return (double)spex_clock_ns(CLOCK_BOOTTIME) / 1e9;
-}
-
 static void tell_once(struct worker *worker, const struct spex_error *error) {
     if (strcmp(worker->told.text, error->text) != 0)
         worker->options->tell(error->text);
@@ -219,7 +215,7 @@ static int start_trial(struct worker *worker, struct spex_error *error) {
     int err = spex_runner_start(worker->place.runner, &worker->task.plan, worker->task.id.asked, 0,
                                 error);
     worker->runs = !err;
-    worker->kept = now_seconds();
+    worker->kept = spex_clock_seconds(CLOCK_BOOTTIME);
     if (!err)
         tell_trial(worker, "began", NULL);
     return err;
@@ -319,7 +315,7 @@ static int watch_trial(struct worker *worker, bool connected, double now,
 }
 
 static int step(struct worker *worker, struct spex_error *error) {
-    double now = now_seconds();
+    double now = spex_clock_seconds(CLOCK_BOOTTIME);
     int state = spex_link_state(worker->link, error);
     if (state < 0)
         return state;
