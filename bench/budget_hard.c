@@ -251,8 +251,13 @@ static void *crowd_prepare(void) {
     return crowd;
 }
 
-const struct budget_workload budget_bursts = {"bursts", number_prepare, bursts_work};
-const struct budget_workload budget_sites = {"sites", number_prepare, sites_work};
-const struct budget_workload budget_misses = {"misses", misses_prepare, misses_work};
-const struct budget_workload budget_threads = {"threads", turns_prepare, turns_work, .bound = true};
-const struct budget_workload budget_crowded = {"crowded", crowd_prepare, crowd_work};
+const struct budget_workload budget_bursts = {
+    .name = "bursts", .prepare = number_prepare, .work = bursts_work};
+const struct budget_workload budget_sites = {
+    .name = "sites", .prepare = number_prepare, .work = sites_work};
+const struct budget_workload budget_misses = {
+    .name = "misses", .prepare = misses_prepare, .work = misses_work};
+const struct budget_workload budget_threads = {
+    .name = "threads", .prepare = turns_prepare, .work = turns_work, .bound = true};
+const struct budget_workload budget_crowded = {
+    .name = "crowded", .prepare = crowd_prepare, .work = crowd_work};

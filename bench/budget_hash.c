@@ -108,4 +108,5 @@ static unsigned hash_work(void *state) {
     return REPETITIONS * (LOOKUPS + 1);
 }
 
-const struct budget_workload budget_hash = {"hash", hash_prepare, hash_work};
+const struct budget_workload budget_hash = {
+    .name = "hash", .prepare = hash_prepare, .work = hash_work};

@@ -100,4 +100,5 @@ static unsigned json_work(void *state) {
 #define BUDGET_NAME "json"
 #endif
 
-const struct budget_workload budget_json = {BUDGET_NAME, json_prepare, json_work};
+const struct budget_workload budget_json = {
+    .name = BUDGET_NAME, .prepare = json_prepare, .work = json_work};

@@ -89,4 +89,5 @@ static unsigned sqlite_work(void *state) {
     return POINTS + 1;
 }
 
-const struct budget_workload budget_sqlite = {"sqlite", sqlite_prepare, sqlite_work};
+const struct budget_workload budget_sqlite = {
+    .name = "sqlite", .prepare = sqlite_prepare, .work = sqlite_work};
