@@ -25,7 +25,7 @@ is as frequent as alarms may be is usual.
 
 usage: flight.py [--json] [--quick] [--tries N] [--every N] [--slow MS] [--flight SECONDS] [--alarms RATE]
                  [--causes NAMES] [--only causes|cost] [--tries-in FILE] BUILD FOLDER
-       flight.py --page JSON    the section of docs/performance.md, of what --json has written
+       flight.py --page JSON…   the section of docs/performance.md, of what --json has written, in one run or several
 """
 
 import argparse
@@ -289,8 +289,23 @@ def cost_measure(bench, rounds):
     return result
 
 
-def print_page(result):
-    cost = result["cost"]
+def print_causes(result):
+    print("\n## How surely a dump holds the cause (`bench/flight.py`)\n")
+    print(f"One request in {result['every']:,} is slow, by a cause that is planted, under `spex record --flight {result['flight']:g}s` and")
+    print(f"`spex watch --dump --alarms {result['alarms']:g}`. Inside: tries whose dump has the records of that request and of the step")
+    print("that the cause made slow, both as long as they took, and those of the 0.1 s before. Found: watch has told an anomaly that")
+    print("began with it. Marked: the mark of that dump names this anomaly. In brackets the 95 % interval (Wilson). Lost: records, in all")
+    print("of the time.\n")
+    print("| cause | took, ms | tries | inside | | found | marked | lost | limit |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
+    for cause, one in result["causes"].items():
+        low, high = one["ci95"]
+        print(f"| {CAUSES[cause]} | {1e3 * one['slow_seconds']:.1f} | {one['tries']} | {one['inside']} |"
+              f" {100 * low:.0f} to {100 * high:.0f} % | {one['found']} | {one['marked']} | {one['lost']:,} |"
+              f" inside at least {100 * INSIDE_LEAST:g} %: {'kept' if one['kept'] else '**not kept**'} |")
+
+
+def print_cost(cost):
     print("\n## What the flight recorder costs (`bench/flight.py`)\n")
     print(f"CPU time a request of {cost['request_ns'] / 1e3:.1f} µs, with a record of `kernel` and two of `lat` each, over that")
     print(f"where nothing records: median of {cost['rounds']} rounds, in brackets the 95 % interval. The program is")
@@ -306,10 +321,20 @@ def print_page(result):
               f" {cells[2]} | the thread, at most {100 * COST_MOST:g} %: {of['kept']} |")
 
 
+def print_page(paths):
+    result = {}
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            result.update(json.load(file))
+    if "causes" in result:
+        print_causes(result)
+    if "cost" in result:
+        print_cost(result["cost"])
+
+
 def main():
     if sys.argv[1:2] == ["--page"]:
-        with open(sys.argv[2], encoding="utf-8") as file:
-            print_page(json.load(file))
+        print_page(sys.argv[2:])
         return
     parser = argparse.ArgumentParser()
     parser.add_argument("--json", action="store_true")
