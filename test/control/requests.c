@@ -16,6 +16,7 @@
 #include "profile/confidence.h"
 #include "profile/figures.h"
 #include "requesting.h"
+#include "ring/rings.h"
 #include "serve/own_profile.h"
 #include "site/registry.h"
 
@@ -228,6 +229,25 @@ COMPILED_ONCE static void execute_late(unsigned executions) {
     }
 }
 
+/* How full the fullest ring is, 0 to 1. */
+static double fullest(void) {
+    double most = 0;
+    for (unsigned r = 0; r < spex_rings_count(); r++) {
+        struct spex_ring ring = spex_rings_at(&spex_rings, r);
+        most = fmax(most, spex_ring_fill(&ring));
+    }
+    return most;
+}
+
+/* 5000 of the 8192 records of a ring, and until the collector has a batch of them in its hands: one
+ * that got a processor only later would take others. It may have waited for the lock before, with
+ * empty hands: then it takes none. */
+static void work_until_collector_waits(void) {
+    work(5000);
+    for (int i = 0; i < 1000 && fullest() >= 0.6; i++)
+        poll(NULL, 0, 1);
+}
+
 /* Fills the ring of one CPU several times while the collector waits: of what was executed before,
  * the records are lost, and of what is executed at last, none. */
 static void lose_records(void) {
@@ -237,7 +257,7 @@ static void lose_records(void) {
     CPU_SET(sched_getcpu(), &one);
     assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
     spex_metrics_lock();
-    work(5000); /* of which the collector may have a batch in its hands */
+    work_until_collector_waits();
     execute_early(6);
     work(30000);
     execute_early(1);
