@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/student.h"
 #include "site/registry.h"
 
 /* A figure has four slices: on off off on, or off on on off, so that a slow trend cancels out. */
@@ -18,8 +19,9 @@ enum { SLICES = 4, FIGURES_LEAST = 8, GROUP_MAX = 16, SESSIONS_MOST = 8 };
 /* Figures of slices that make a finding. */
 enum { SLICED_LEAST = 4 };
 
-/* Executions of the witness that a slice must have. */
-#define WITNESSED_LEAST 30
+/* With a standard error above such a share of the factor there is a finding only of figures that
+ * belong to no other: chance would have many tries. */
+#define SLICED_PRECISE 0.15
 
 #define SLICE_SECONDS 0.01
 
@@ -57,6 +59,9 @@ enum { SLICED_LEAST = 4 };
 /* Standard deviation of the true cost around the calibrated cost before any session, as a multiple
  * of the calibrated cost. */
 #define GUESS 2.0
+
+/* Least standard error of a factor. */
+#define ERROR_LEAST 0.01
 
 /* Limits of a credible factor. */
 #define FACTOR_LEAST 0.5
@@ -367,13 +372,13 @@ static double known_factor(const struct known *known) {
 
 /* Makes the finding. False: more figures are needed. `*precise`: it is precise enough. */
 static bool session_conclude(struct spex_finding *finding, bool *precise) {
-    double mean, error, without = session.on_seconds - session.believed;
+    double mean, error;
     if (session.figure_count < FIGURES_LEAST)
         return false;
     trimmed_mean(session.figures, session.figure_count, &mean, &error);
     error = hypot(error, WITNESS_ROUNDING / session.witnessed_least);
     /* Both are additional time as a multiple of the time without the group. */
-    double measured = exp(mean) - 1, believed = without > 0 ? session.believed / without : 1;
+    double measured = exp(mean) - 1, believed = session.believed / session.on_seconds * exp(mean);
     if (!(believed > 0) || !(error > 0))
         return true;
     struct known known = known_joined(measured / believed, error / believed);
@@ -389,52 +394,67 @@ static bool session_conclude(struct spex_finding *finding, bool *precise) {
     return true;
 }
 
-/* The CPU time for an execution of the witness since the last call, as a logarithm; NAN: not
- * known. */
-static double sliced_time(const struct spex_sliced *sliced, uint32_t witness,
-                          const struct spex_progress *progress) {
+/* The part since the last call. */
+static struct spex_slice_part sliced_part(const struct spex_sliced *sliced,
+                                          const struct spex_subject *subject, uint32_t witness,
+                                          const struct spex_progress *progress) {
     uint64_t witnessed = progress->executions[witness] - sliced->witnessed;
+    uint64_t executed = progress->executions[subject->first] - sliced->executed;
     bool known = sliced->cpu_ns && witness == sliced->witness &&
-                 progress->threads == sliced->threads && witnessed >= WITNESSED_LEAST &&
+                 progress->threads == sliced->threads && witnessed >= SPEX_WITNESSED_LEAST &&
                  progress->cpu_ns > sliced->cpu_ns;
-    return known ? log((double)(progress->cpu_ns - sliced->cpu_ns) / 1e9 / (double)witnessed) : NAN;
+    double seconds = (double)(progress->cpu_ns - sliced->cpu_ns) / 1e9, of = (double)witnessed;
+    return (struct spex_slice_part){.time = known ? seconds / of : NAN,
+                                    .cost = known ? (double)executed * subject->cost / of : 0};
 }
 
-/* Adds the figure of a slice between two hold-offs. The mean of the costs is over as many slices as
- * that of the figures. */
-static void sliced_add(struct spex_sliced *sliced, double figure) {
-    sliced->figures[sliced->count++ % SPEX_FIGURES_MOST] = figure;
-    sliced->cost += (sliced->within_cost - sliced->cost) / fmin(sliced->count, SPEX_FIGURES_MOST);
-}
-
-/* Makes a finding of the last figures. False: there are too few. */
-static bool sliced_conclude(const struct spex_sliced *sliced, struct spex_finding *finding) {
-    double mean, error;
-    size_t count = sliced->count < SPEX_FIGURES_MOST ? sliced->count : SPEX_FIGURES_MOST;
-    if (count < SLICED_LEAST || !(sliced->cost > 0))
+/* Adds the figure of a dear part between two others, if all are known. */
+static bool sliced_add(struct spex_sliced *sliced, const struct spex_slice_part *after) {
+    const struct spex_slice_part *before = &sliced->before, *within = &sliced->within;
+    double longer = within->time - (before->time + after->time) / 2;
+    double dearer = within->cost - (before->cost + after->cost) / 2;
+    if (!isfinite(longer) || !(dearer > 0))
         return false;
-    trimmed_mean(sliced->figures, count, &mean, &error);
-    error = hypot(error, WITNESS_ROUNDING / WITNESSED_LEAST) / sliced->cost;
-    double weight = 1 / (error * error);
-    const struct known known = {.weight = weight, .sum = weight * (exp(mean) - 1) / sliced->cost};
-    *finding = (struct spex_finding){.count = 1, .factor = known_factor(&known), .error = error};
+    sliced->figures[sliced->count++ % SPEX_FIGURES_MOST] = longer / dearer;
     return true;
 }
 
+/* Makes a finding of the last figures, whose spread has the rounding of counts in it. False: they
+ * are too few, or tell little more than at the last finding. */
+static bool sliced_conclude(const struct spex_sliced *sliced, struct spex_finding *finding) {
+    double mean, error;
+    size_t count = sliced->count < SPEX_FIGURES_MOST ? sliced->count : SPEX_FIGURES_MOST;
+    if (count < SLICED_LEAST)
+        return false;
+    trimmed_mean(sliced->figures, count, &mean, &error);
+    error = fmax(error * spex_student_95((double)count - 1) / SPEX_NORMAL_95, ERROR_LEAST);
+    double weight = 1 / (error * error);
+    const struct known known = {.weight = weight, .sum = weight * mean};
+    *finding = (struct spex_finding){.count = 1, .factor = known_factor(&known), .error = error};
+    return error < SLICED_PRECISE * finding->factor || sliced->count % SPEX_FIGURES_MOST == 0;
+}
+
+/* Takes in the part that is over: after a cheap one there may be a figure. */
+static bool sliced_over(struct spex_sliced *sliced, enum spex_slice_over over,
+                        const struct spex_slice_part *part) {
+    bool added = false;
+    if (over == SPEX_SLICE_DEAR)
+        sliced->within = *part;
+    if (over == SPEX_SLICE_CHEAP) {
+        added = sliced_add(sliced, part);
+        sliced->before = *part;
+        sliced->within.time = NAN;
+    }
+    return added;
+}
+
 bool spex_experiment_sliced(struct spex_sliced *sliced, const struct spex_subject *subject,
-                            uint32_t witness, bool on, const struct spex_progress *progress,
-                            struct spex_finding *finding) {
-    double time = sliced_time(sliced, witness, progress);
-    double figure = sliced->within - (sliced->before + time) / 2;
-    double seconds = (double)(progress->cpu_ns - sliced->cpu_ns) / 1e9;
-    double cost = (double)(progress->executions[subject->first] - sliced->executed) * subject->cost;
-    bool added = on && sliced->within_cost > 0 && isfinite(figure);
-    if (added)
-        sliced_add(sliced, figure);
-    if (on)
-        sliced->before = time;
-    sliced->within = on ? NAN : time;
-    sliced->within_cost = on || cost >= seconds ? 0 : cost / (seconds - cost);
+                            uint32_t witness, enum spex_slice_over over,
+                            const struct spex_progress *progress, struct spex_finding *finding) {
+    const struct spex_slice_part part = sliced_part(sliced, subject, witness, progress);
+    if (witness != sliced->witness)
+        sliced->before.time = sliced->within.time = NAN;
+    bool added = sliced_over(sliced, over, &part);
     sliced->witness = witness;
     sliced->cpu_ns = progress->cpu_ns;
     sliced->threads = progress->threads;

@@ -10,7 +10,9 @@
  * be as many times what was calibrated.
  *
  * Of a probe that is in slices of the time these tell the same, without a session: the program is
- * slower in a slice than in the hold-offs before and after it.
+ * slower in a slice than in the hold-offs before and after it. Where no other probe can be the
+ * witness, every other slice has more records, and the program is slower in it than in the slices
+ * before and after it.
  *
  * Called by the first collector's thread alone. Times are in seconds of one clock of the caller. */
 #ifndef SPEX_RATE_EXPERIMENT_H
@@ -22,6 +24,9 @@
 
 /* Figures that a finding is made of, at most. */
 #define SPEX_FIGURES_MOST 20
+
+/* Executions of the witness that a part of a probe in slices must have. */
+#define SPEX_WITNESSED_LEAST 30
 
 /* A probe that may be in a session, or in slices. */
 struct spex_subject {
@@ -65,26 +70,40 @@ struct spex_progress {
     const uint64_t *executions; /* of each probe, by the index of its first site */
 };
 
+/* What a slice or a hold-off was like. */
+struct spex_slice_part {
+    /* CPU seconds for an execution of the witness; NAN: not known. */
+    double time;
+    /* What the probe costs of that by calibration. */
+    double cost;
+};
+
 /* Figures of a probe that is in slices. All zero: there are none. */
 struct spex_sliced {
     /* The witness, and the progress when the slice or the hold-off began; `cpu_ns` 0: it is not
      * known. */
     uint32_t witness;
     uint64_t cpu_ns, threads, witnessed, executed;
-    /* Logarithms of the CPU time for an execution of the witness: in the hold-off before the slice,
-     * and in the slice; NAN: not known. */
-    double before, within;
-    /* The calibrated cost over the time without it: in the slice, and on average of the figures. */
-    double within_cost, cost;
+    /* The last part that cost little, and the dear one after it. */
+    struct spex_slice_part before, within;
+    /* Slices without another witness, and whether the last of them makes many records. */
+    unsigned alone;
+    bool dense;
+    /* The last figures: how much longer the dear part took than its neighbours, as a multiple of
+     * what it should have by calibration. */
     unsigned count;
     double figures[SPEX_FIGURES_MOST];
 };
 
-/* A slice of `subject` begins (`on`), or ends. `witness`: a probe that has been on all the time.
- * True: there is a finding. */
+/* What has ended: a part in which the probe costs little, or one in which it costs much; or one
+ * that tells nothing. */
+enum spex_slice_over { SPEX_SLICE_CHEAP, SPEX_SLICE_DEAR, SPEX_SLICE_NEITHER };
+
+/* A slice of `subject` begins, or ends. `witness`: a probe that has been on in all parts that tell
+ * something. True: there is a finding. */
 bool spex_experiment_sliced(struct spex_sliced *sliced, const struct spex_subject *subject,
-                            uint32_t witness, bool on, const struct spex_progress *progress,
-                            struct spex_finding *finding);
+                            uint32_t witness, enum spex_slice_over over,
+                            const struct spex_progress *progress, struct spex_finding *finding);
 
 /* Ends a slice if it is over, and begins the next. True: the session is over, all its probes are
  * on, and *finding is the result; its `count` is 0 where there is none. */

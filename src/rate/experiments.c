@@ -35,17 +35,25 @@
 /* A session without a witness makes the period so many times as long. */
 #define SPARSER 4
 
+/* With a standard error below such a share of it a factor counts whole. */
+#define FINDING_PRECISE 0.1
+
+/* Of so many slices without a witness one makes many records, first and once a factor is known. */
+enum { DENSE_FIRST = 2, DENSE_KNOWN = 6 };
+
 /* With a smaller standard error a factor is known, be it 1. */
 #define FINDING_KNOWN 1.0
 
-/* Takes a factor over, where it differs surely from the one before. The first finding counts whole,
- * later ones with FINDING_WEIGHT. One that is precise enough ends the caution (accounts.c). */
+/* Takes a factor over, where it differs surely from the one before. The first finding and precise
+ * ones count whole, others with FINDING_WEIGHT. One that is precise enough ends the caution
+ * (accounts.c). */
 static void take_factor(struct spex_controlled *probe, const struct spex_finding *finding) {
     double before = spex_controlled_factor(probe), ratio = finding->factor / before;
     double change = finding->factor - before;
+    bool precise = finding->error < FINDING_PRECISE * finding->factor;
     bool sure = change > SURE_DEARER * finding->error || change < -SURE_CHEAPER * finding->error;
     if (sure && (ratio > FINDING_LEAST || ratio < 1 / FINDING_LEAST))
-        probe->factor = before + change * (probe->factor > 0 ? FINDING_WEIGHT : 1);
+        probe->factor = before + change * (precise || probe->factor <= 0 ? 1 : FINDING_WEIGHT);
     else if (probe->factor <= 0 && finding->error < FINDING_KNOWN)
         probe->factor = before;
     if (probe->factor > 0)
@@ -161,15 +169,35 @@ static size_t subjects_of(size_t count) {
     return subjects;
 }
 
+/* Whether a slice has enough executions of the witness, if there is one. Its weight is up to twice
+ * its frequency. */
+static bool slice_has_witness(const struct spex_controlled *probe) {
+    return spex_controller.next_weight * probe->slice >= 2 * SPEX_WITNESSED_LEAST;
+}
+
+/* What ends when a slice begins, or when it ends. */
+static enum spex_slice_over slice_over(const struct spex_controlled *probe, bool alone, bool on) {
+    if (!alone)
+        return on ? SPEX_SLICE_CHEAP : SPEX_SLICE_DEAR;
+    if (on)
+        return SPEX_SLICE_NEITHER;
+    return probe->sliced.dense ? SPEX_SLICE_DEAR : SPEX_SLICE_CHEAP;
+}
+
 void spex_experiments_slice(uint32_t first, bool on) {
     struct spex_controlled *probe = &spex_controller.probes[first];
     struct spex_subject subject;
     struct spex_finding finding;
-    if (spex_controller.next_weight <= 0 || !subject_of(first, &subject))
+    bool alone = !slice_has_witness(probe) && !spex_groups_is(first);
+    uint32_t witness = alone ? first : spex_controller.witness;
+    if (!subject_of(first, &subject))
         probe->sliced.cpu_ns = 0;
-    else if (spex_experiment_sliced(&probe->sliced, &subject, spex_controller.witness, on,
+    else if (spex_experiment_sliced(&probe->sliced, &subject, witness, slice_over(probe, alone, on),
                                     &spex_controller.progress, &finding))
         take_factor(probe, &finding);
+    if (on)
+        probe->sliced.dense =
+            alone && probe->sliced.alone++ % (probe->factor > 0 ? DENSE_KNOWN : DENSE_FIRST) == 1;
 }
 
 void spex_experiments_begin(size_t classes) {

@@ -88,11 +88,14 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
 #define PAUSE_SECONDS_MIN 0.002
 #define PAUSE_SECONDS_MAX 64.0
 
-/* Records of a probe in a slice cost such a share of what its executions cost. */
+/* Records of a probe in a slice cost such a share of what its executions cost; where the slice is to
+ * tell what records cost (experiment.h), the second. */
 #define SLICE_RECORDS_SHARE 0.1
+#define SLICE_RECORDS_DENSE 1.0
 
 /* Most records of a probe in a slice, so that its ring holds them. */
-#define SLICE_RECORDS_MOST 1000.0
+#define SLICE_RECORDS_MOST       1000.0
+#define SLICE_RECORDS_MOST_DENSE 4000.0
 
 /* The program is taken to keep so many CPUs busy at least, and to be slowed down by a probe by such
  * a share of its time at most. */
@@ -205,8 +208,10 @@ static double slice_plan(uint32_t first, struct spex_controlled *probe) {
     double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
     double skip, report;
     spex_accounts_careful_costs(first, &skip, &report);
-    double cost = probe->fresh * (skip + report / spex_controlled_period(probe));
-    probe->taken = spex_mode_cost(first, probe);
+    double records = probe->fresh / spex_controlled_period(probe);
+    double collected = probe->sliced.dense ? records * spex_controller.collecting.record : 0;
+    double cost = probe->fresh * skip + records * report + collected;
+    probe->taken = spex_mode_cost(first, probe) + collected;
     double allowed = slices_part(cost);
     probe->taken_mean = probe->frequency * execution_cost(first, probe);
     double last = probe->tried > 0 ? spex_controller.now - probe->tried : SLICE_SECONDS;
@@ -223,14 +228,19 @@ static double slice_plan(uint32_t first, struct spex_controlled *probe) {
     return fmin(fmax(pause, PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX);
 }
 
-/* Returns the period in a slice. */
-static uint32_t slice_period(uint32_t first, const struct spex_controlled *probe) {
-    double skip, report;
+/* Returns the period in a slice. One with many records is so short that its ring holds them. */
+static uint32_t slice_period(uint32_t first, struct spex_controlled *probe) {
+    double skip, report, share = SLICE_RECORDS_SHARE, most = SLICE_RECORDS_MOST;
     uint32_t period = period_whole(probe->frequency, SPEX_RECORDS_LEAST);
     if (!spex_accounts_probe_costs(first, &skip, &report) || skip <= 0)
         return period;
-    double dense = ceil(fmax(report / (SLICE_RECORDS_SHARE * skip),
-                             probe->frequency * probe->slice / SLICE_RECORDS_MOST));
+    if (probe->sliced.dense) {
+        share = SLICE_RECORDS_DENSE;
+        most = SLICE_RECORDS_MOST_DENSE;
+        double full = most * report / (share * skip) / fmax(probe->frequency, 1);
+        probe->slice = fmax(fmin(probe->slice, full), SLICE_SECONDS);
+    }
+    double dense = ceil(fmax(report / (share * skip), probe->frequency * probe->slice / most));
     return dense < period ? (uint32_t)fmax(dense, 1) : period;
 }
 
@@ -268,6 +278,8 @@ static void probe_set_period(struct spex_controlled *probe, const struct spex_ra
     probe->held.length = 0;
     probe->polled.length = 0;
     probe->tried = 0;
+    /* The slice goes on, with another period. */
+    probe->sliced.cpu_ns = 0;
     probe->why = decision->reason;
 }
 

@@ -173,17 +173,20 @@ static void the_start_is_in_the_budget(void **state) {
             }
 }
 
-/* By what the program does in slices and beside them. */
+/* By what the program does in slices and beside them; of a probe alone, by what it does in slices
+ * with many records and in those with few. */
 static void slices_tell_what_a_probe_costs(void **state) {
     static const double dearers[] = {0.7, 1, 3, 5, 8, 12};
     (void)state;
     for (size_t d = 0; d < COUNT_OF(dearers); d++)
-        for (uint64_t seed = 1; seed <= 3; seed++) {
-            run_dear(dearers[d], 2, 20, seed);
-            assert_true(plant_worst(0, 20, 1) < 1.5);
-            assert_true(plant_mean(2, 20) > 0.6);
-            assert_true(plant_mean(2, 20) < 1.06);
-        }
+        for (unsigned probes = 1; probes <= 2; probes++)
+            for (uint64_t seed = 1; seed <= 3; seed++) {
+                run_dear(dearers[d], probes, 20, seed);
+                assert_true(plant_worst(0, 1, 1) < 2);
+                assert_true(plant_worst(1, 20, 1) < 1.25);
+                assert_true(plant_mean(2, 20) > 0.8);
+                assert_true(plant_mean(2, 20) < 1.06);
+            }
 }
 
 /* Where clocks are read of some of its threads. */
