@@ -78,17 +78,23 @@ static inline void made_control(struct made *made, uint16_t kind, const void *en
     made_put(made, entry, bytes);
 }
 
-/* A profile with one probe. */
+/* The frames of a profile with one probe. */
+static inline void made_profile_frames(struct made *made,
+                                       const struct spex_profile_process *process,
+                                       const struct spex_profile_probe *probe) {
+    const struct spex_profile_type type = {
+        .probe_type = SPEX_LAT, .produced = process->produced, .lost = process->lost};
+    made_control(made, SPEX_CONTROL_PROCESS, process, sizeof(*process));
+    made_control(made, SPEX_CONTROL_TYPES, &type, sizeof(type));
+    made_control(made, SPEX_CONTROL_PROBE, probe, sizeof(*probe));
+}
+
 static inline void made_profile(struct made *made, uint64_t ticks,
                                 const struct spex_profile_process *process,
                                 const struct spex_profile_probe *probe) {
     static struct made frames;
-    const struct spex_profile_type type = {
-        .probe_type = SPEX_LAT, .produced = process->produced, .lost = process->lost};
     frames.count = 0;
-    made_control(&frames, SPEX_CONTROL_PROCESS, process, sizeof(*process));
-    made_control(&frames, SPEX_CONTROL_TYPES, &type, sizeof(type));
-    made_control(&frames, SPEX_CONTROL_PROBE, probe, sizeof(*probe));
+    made_profile_frames(&frames, process, probe);
     made_timed(made, SPEX_JOURNAL_PROFILE, ticks, frames.bytes, frames.count);
 }
 
