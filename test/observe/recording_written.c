@@ -296,7 +296,7 @@ static void expect_profile(const struct spex_recording_process *process, size_t 
     if (spex_journal_profile(&process->journal, number, &profile, &error) != 0)
         fail_msg("%s", error.text);
     assert_int_equal(profile.process.produced, produced);
-    assert_string_equal(profile.process.command, "the command");
+    assert_string_equal(profile.process.command, "a_program");
     assert_int_equal(profile.row_count, 1);
     assert_int_equal(profile.rows[0].probe.probe_id, 1);
     assert_true(profile.rows[0].probe.count == 5);
@@ -322,7 +322,7 @@ static void the_journal_is_read_as_it_was_written(void **state) {
     for (unsigned p = 0; p < 3; p++) {
         static struct made frames;
         const struct spex_profile_process process = {
-            .process_id = 1, .produced = p, .command = "the command"};
+            .process_id = 100, .produced = p, .command = "a_program"};
         const struct spex_profile_probe probe = {.probe_id = 1, .probe_type = SPEX_LAT, .count = 5};
         frames.count = 0;
         made_profile_frames(&frames, &process, &probe);
