@@ -143,37 +143,55 @@ double spex_mode_cost(uint32_t first, const struct spex_controlled *probe) {
     return probe->fresh * execution_cost(first, probe);
 }
 
-/* Returns how much faster the program executes the probe while that is held off. Its cost as
- * calibrated may be anything from nothing to twice as much, and is that of one thread at least. By
- * the mean frequency: in a slice the program may have had more of the CPUs than it has on
- * average. */
-static struct spex_speedup speedup_of(uint32_t first, const struct spex_controlled *probe) {
-    bool is_on = probe->selected && probe->held.until <= 0;
-    double taken = is_on ? probe->frequency * execution_cost(first, probe) : probe->taken_mean;
-    double cpus = fmax(spex_controller.cpus, CPUS_LEAST);
-    return (struct spex_speedup){1, 1 / (1 - fmin(taken / cpus, SLOWED_MOST)),
-                                 1 / (1 - fmin(2 * taken / fmin(cpus, 1), SLOWED_MOST))};
+/* CPUs that the program has used while the probe was on. Where it waits for them that is another
+ * number than on average. */
+static double cpus_while_on(const struct spex_slices *slices) {
+    bool known = slices->passed.on > 0 && slices->used.on > 0;
+    double cpus = known ? slices->used.on / slices->passed.on : spex_controller.cpus;
+    return fmax(cpus, CPUS_LEAST);
 }
 
-static void note_slice(uint32_t first, const struct spex_speedup *speedup) {
+/* The share of the program's CPU time that the probe takes while it is on. By executions in CPU
+ * time: the frequency is the highest lately. Those of a group are not counted well enough. */
+static double share_taken(uint32_t first, const struct spex_slices *slices,
+                          const struct spex_slices_reading *now) {
+    const struct spex_controlled *probe = &spex_controller.probes[first];
+    bool is_on = probe->selected && probe->held.until <= 0;
+    double taken = is_on ? probe->frequency * execution_cost(first, probe) : probe->taken_mean;
+    if (spex_groups_is(first) || !(now->on > 0) || !(probe->frequency > 0))
+        return taken / cpus_while_on(slices);
+    return now->count / now->on * spex_controller.tick_rate * taken / probe->frequency;
+}
+
+/* Returns how much faster the program executes the probe while that is held off. Its cost as
+ * calibrated may be anything from nothing to twice as much, and is that of one thread at least.
+ * `by`: the index by which is decided about the probe. */
+static struct spex_speedup speedup_of(uint32_t by, const struct spex_slices *slices,
+                                      const struct spex_slices_reading *now) {
+    double share = share_taken(by, slices, now), cpus = cpus_while_on(slices);
+    return (struct spex_speedup){1, 1 / (1 - fmin(share, SLOWED_MOST)),
+                                 1 / (1 - fmin(2 * share * fmax(cpus, 1), SLOWED_MOST))};
+}
+
+static void note_slice(uint32_t first, uint32_t by) {
     const struct spex_probe_state state = spex_probe_state(first, spex_ticks());
     const struct spex_slices_time passed = {(double)state.on_ticks, (double)state.held_ticks};
     struct spex_slices *slices = &spex_controller.probes[first].slices;
     double count = (double)spex_controller.executions[first] + spex_metrics_in_regions(first);
     const struct spex_slices_reading reading = spex_slices_read(slices, count, &passed);
-    spex_slices_note(slices, &reading, speedup);
+    const struct spex_speedup speedup = speedup_of(by, slices, &reading);
+    spex_slices_note(slices, &reading, &speedup);
 }
 
 void spex_modes_note_slice(uint32_t index) {
-    const struct spex_speedup speedup = speedup_of(index, &spex_controller.probes[index]);
     if (!spex_groups_is(index)) {
-        note_slice(index, &speedup);
+        note_slice(index, index);
         return;
     }
     for (uint32_t i = spex_profile_next_probe(0); i < spex_sites_count();
          i = spex_profile_next_probe(i + 1))
         if (spex_controlled_by(i) == index)
-            note_slice(i, &speedup);
+            note_slice(i, index);
 }
 
 /* Executions a tick on one CPU: no program executes a probe more often. Where slices do not tell
@@ -186,9 +204,9 @@ struct spex_held_executions spex_controller_held(uint32_t first, double count,
         return (struct spex_held_executions){0, -1};
     uint32_t by = spex_controlled_by(first);
     const struct spex_controlled *probe = &spex_controller.probes[by];
-    const struct spex_speedup speedup = speedup_of(by, probe);
     const struct spex_slices *slices = &spex_controller.probes[first].slices;
     const struct spex_slices_reading now = spex_slices_read(slices, count, passed);
+    const struct spex_speedup speedup = speedup_of(by, slices, &now);
     struct spex_held_executions held = spex_slices_estimate(slices, &now, &speedup);
     double weight = by != first && probe->last_period ? probe->last_period : 1;
     /* So many executions, or records in a region, may have been expected where there was none. */

@@ -122,10 +122,16 @@ static void executions_while_held_off_are_in_their_interval(void **state) {
 
 /* By CPU time, though the program has the processor more often in slices than between them. */
 static void a_program_that_waits_for_the_processor_is_not_told_too_often(void **state) {
-    static const struct hot hot = {.has = 0.3, .has_for = 0.003};
+    static const struct hot hots[] = {{.has = 0.3, .has_for = 0.003},
+                                      {.has = 0.3, .has_for = 0.02},
+                                      {.has = 0.15, .has_for = 0.003},
+                                      {.has = 0.1, .has_for = 0.005}};
     (void)state;
-    for (int region = 0; region < 2; region++)
-        assert_true(runs_of(hot, 4, region).count < 1.25);
+    assert_true(runs_of(hots[0], 4, true).count < 1.25);
+    for (size_t h = 0; h < COUNT_OF(hots); h++) {
+        const struct runs runs = runs_of(hots[h], 4, false);
+        assert_true(runs.count > 0.9 && runs.count < 1.1);
+    }
 }
 
 /* Which says nothing of the rest. */
