@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/* Exact figures of made inputs: of rankings, of shares of the variance, of effects. Other tests
+ * show that such figures are true as often as they say; these hold what is said of worlds that have
+ * something of everything, so that a change of any figure is one that was meant. Where one was
+ * meant, a failure prints the new figures. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explore/findings/effects.h"
+#include "explore/findings/findings.h"
+#include "explore/findings/ranking.h"
+#include "spaces.h"
+
+/* NaN is equal to NaN. */
+static bool agree(double found, double expected, double tolerance) {
+    return isnan(expected) ? isnan(found)
+                           : fabs(found - expected) <= tolerance * (1 + fabs(expected));
+}
+
+static void expect_figures(const char *name, const double *found, const double *expected,
+                           size_t count, double tolerance) {
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++)
+        wrong += !agree(found[i], expected[i], tolerance);
+    for (size_t i = 0; i < count && wrong; i++)
+        print_message("%.9g,%s", found[i], i % 6 == 5 ? "\n" : " ");
+    if (wrong)
+        fail_msg("%zu of %zu figures of %s are others", wrong, count, name);
+}
+
+/* ---- rankings ---- */
+
+enum { COUNT = 14 };
+
+/* How often one is the best may differ by a draw or two where rounding does. */
+static void expect_ranking(const char *name, const struct spex_ranking_input *inputs, size_t count,
+                           bool maximise, size_t best, const double (*expected)[6]) {
+    struct spex_ranking of[COUNT];
+    double found[COUNT][6], all = 0;
+    size_t leader;
+    assert_int_equal(spex_ranking_of(inputs, count, maximise, of, &leader), 0);
+    for (size_t c = 0; c < count; c++) {
+        const double figures[] = {of[c].estimate, of[c].margin, of[c].low,
+                                  of[c].high,     of[c].first,  of[c].tied};
+        memcpy(found[c], figures, sizeof(figures));
+        all += of[c].first;
+        if (fabs(of[c].first - expected[c][4]) <= 0.0015)
+            found[c][4] = expected[c][4];
+    }
+    expect_figures(name, found[0], expected[0], 6 * count, 1e-6);
+    assert_int_equal(leader, best);
+    assert_true(fabs(all - 1) < 1e-9);
+}
+
+/* Trials of ten configurations or more scatter differently, which is estimated; one has none. */
+static void ranking_of_rates(void **state) {
+    static const double expected[COUNT][6] = {
+        {100.903106, 4.11188134, 97.8381355, 106.255029, 0, 0},
+        {NAN, NAN, NAN, NAN, 0, 0},
+        {104.953355, 3.54194278, 102.053827, 109.251087, 0, 0},
+        {113.8906, 4.50718059, 108.409064, 119.938582, 0.4405, 1},
+        {108.677328, 5.53702163, 103.921237, 115.16755, 0.0225, 0},
+        {103.898445, 1.9044821, 102.314277, 106.188313, 0, 0},
+        {113.958713, 3.01170452, 110.333155, 118.1231, 0.343, 1},
+        {108.17728, 4.64514024, 104.2224, 113.67626, 0.0055, 0},
+        {NAN, NAN, NAN, NAN, 0, 0},
+        {113.23269, 2.58439139, 110.187765, 116.856635, 0.1255, 1},
+        {107.571976, 3.16010241, 104.889154, 111.33969, 0, 0},
+        {103.281663, 5.62027399, 99.0088488, 110.463884, 0, 0},
+        {111.945756, 3.40484618, 108.025844, 116.718612, 0.0615, 1},
+        {106.659616, 3.79797932, 103.494413, 111.21664, 0, 0}};
+    struct spex_ranking_input inputs[COUNT];
+    (void)state;
+    for (size_t c = 0; c < COUNT; c++) {
+        uint64_t trials = (c * 5 + 2) % 7;
+        double mean = 100 + (double)(c * 11 % 17), scatter = 1 + (double)(c * c % 5);
+        inputs[c] = (struct spex_ranking_input){
+            trials, mean, trials > 1 ? scatter * scatter * (double)(trials - 1) : 0, NAN};
+    }
+    expect_ranking("rates", inputs, COUNT, true, 6, expected);
+}
+
+/* Some are below 0, so differences count; of half of them the runs say too large an error, and the
+ * trials of one were disturbed. */
+static void ranking_of_differences(void **state) {
+    static const double expected[COUNT][6] = {
+        {-5.63013607, 1.30991774, -7.22904984, -4.41657021, 0.8375, 1},
+        {-0.767475442, 1.27696464, -2.24182475, 0.319095821, 0, 0},
+        {4.10907131, 1.32407957, 2.57533345, 5.23083786, 0, 0},
+        {-4.66791269, 1.2779939, -6.22916081, -3.48539851, 0.151, 1},
+        {0.214407834, 1.31593292, -1.30590028, 1.33326518, 0, 0},
+        {5.08122746, 1.36291876, 3.50150501, 6.23476323, 0, 0},
+        {-3.68249577, 1.30903539, -5.19091011, -2.56556608, 0.0115, 0},
+        {1.18284788, 1.27689117, -0.293264261, 2.26750825, 0, 0},
+        {6.05576194, 1.32482585, 4.51914346, 7.1761514, 0, 0},
+        {-2.71773662, 1.27733209, -4.19066318, -1.62900221, 0, 0},
+        {2.16167738, 1.31601439, 0.639286077, 3.27861573, 0, 0},
+        {7.03396195, 1.27843539, 5.550506, 8.11438949, 0, 0},
+        {-1.73474872, 1.30847435, -3.24448108, -0.620267524, 0, 0},
+        {3.13321046, 1.2771116, 1.65499402, 4.21621073, 0, 0}};
+    struct spex_ranking_input inputs[COUNT];
+    (void)state;
+    for (size_t c = 0; c < COUNT; c++)
+        inputs[c] =
+            (struct spex_ranking_input){3 + c % 2, (double)(c * 5 % 14) - 6,
+                                        c == 5 ? 40 : 1 + (double)(c % 3), c % 2 ? 1.3 : 0.5};
+    expect_ranking("differences", inputs, COUNT, false, 0, expected);
+}
+
+/* Times, of which runs say more than trials, less, and nothing; the least in one trial alone. */
+static void ranking_of_times(void **state) {
+    static const double expected[5][6] = {
+        {0.201717957, 0.013066286, 0.186556003, 0.213494216, 0, 0},
+        {0.101234459, 0.00696590106, 0.092278261, 0.10895535, 0.1, 1},
+        {0.093690081, 0.0161687142, 0.0742850433, 0.116545107, 0.7285, 1},
+        {0.30225145, 0.0407193857, 0.253736897, 0.338168945, 0, 0},
+        {0.116438257, 0.0445662132, 0.0703085757, 0.176206144, 0.1715, 1}};
+    static const struct spex_ranking_input inputs[] = {{4, 0.2, 0.0003, 0.01},
+                                                       {4, 0.1, 0.0001, 0.002},
+                                                       {1, 0.09, 0, NAN},
+                                                       {2, 0.3, 0.001, 0},
+                                                       {6, 0.105, 0.0002, 0.05}};
+    (void)state;
+    expect_ranking("times", inputs, COUNT_OF(inputs), false, 2, expected);
+}
+
+static void ranking_of_one_and_two(void **state) {
+    static const double one[1][6] = {{20, 2.78953229, 17.3120449, 23.1053006, 1, 1}},
+                        two[2][6] = {{20.7181548, 2.66972931, 18.0337765, 24.1278879, 0.391, 1},
+                                     {20.8746443, 2.98816994, 17.884146, 24.6717018, 0.609, 1}};
+    static const struct spex_ranking_input inputs[] = {{3, 20, 8, 0.5}, {2, 22, 2, 4}};
+    (void)state;
+    expect_ranking("one", inputs, 1, true, 0, one);
+    expect_ranking("two", inputs, 2, true, 1, two);
+}
+
+/* ---- shares of the variance ---- */
+
+static void shares_of(const struct spex_sensitivity_share *share, double *figures) {
+    figures[0] = share->value;
+    figures[1] = share->low;
+    figures[2] = share->high;
+}
+
+/* Parameters of one value, of few and of more than 16; one that applies to half of the space; and a
+ * constraint. */
+static const char shares_xml[] =
+    "<space name='s'><parameter name='a' type='integer' min='1' max='20'/>"
+    "<parameter name='on' type='boolean' default='true'/>"
+    "<parameter name='b' type='integer' min='1' max='7' default='1' when='$on'/>"
+    "<parameter name='c' type='categorical' values='x y z'/>"
+    "<parameter name='only' type='integer' values='5'/>"
+    "<constraint require=\"not($c = 'z' and $a &gt; 15)\"/>"
+    "<objective probe='q:tpt' metric='throughput' goal='maximise'/></space>";
+
+enum { SHARES_MAX = 450, PARAMETERS = 5 };
+
+struct shares {
+    struct spex_space_file *file;
+    size_t levels[SHARES_MAX][PARAMETERS];
+    struct spex_sensitivity_input inputs[SHARES_MAX];
+};
+
+/* Allowed configurations at random; a and b act together, c alone. Each sixth has no trial. */
+static void make_shares(struct shares *shares, size_t count, double least) {
+    uint64_t random = 7;
+    shares->file = space_of(shares_xml);
+    const struct spex_space *space = &shares->file->space;
+    for (size_t i = 0; i < count; i++) {
+        size_t *l = shares->levels[i];
+        do
+            for (size_t p = 0; p < PARAMETERS; p++)
+                l[p] = random_below(&random, space->parameters[p].count);
+        while (!spex_space_settle(space, l));
+        double together = ((double)l[0] - 9) * ((double)l[2] - 3);
+        double mean = least + 2 * (double)l[0] + (l[1] ? 3 * together : 10) + 20 * (double)l[3] +
+                      (double)random_below(&random, 10);
+        uint64_t trials = i % 6 == 5 ? 0 : 1 + i % 3;
+        shares->inputs[i] = (struct spex_sensitivity_input){
+            l, trials, trials ? mean : 0, trials > 1 ? 30.0 * (double)(1 + i % 4) : 0};
+    }
+}
+
+static void expect_shares(size_t count, double least, const double *expected) {
+    static struct shares shares;
+    struct spex_sensitivity of[PARAMETERS];
+    double found[PARAMETERS * 6];
+    make_shares(&shares, count, least);
+    assert_int_equal(spex_sensitivity_of(&shares.file->space, shares.inputs, count, of), 0);
+    for (size_t p = 0; p < PARAMETERS; p++) {
+        shares_of(&of[p].main, &found[6 * p]);
+        shares_of(&of[p].total, &found[6 * p + 3]);
+    }
+    expect_figures("shares", found, expected, COUNT_OF(found), 1e-4);
+    spex_space_free(shares.file);
+}
+
+static void shares_of_ratios(void **state) {
+    static const double expected[PARAMETERS * 6] = {0.11015065,
+                                                    0.00168722743,
+                                                    0.261642818,
+                                                    0.497994052,
+                                                    0.3114809,
+                                                    0.574620701,
+                                                    0.00323376628,
+                                                    7.32616747e-06,
+                                                    0.146710117,
+                                                    0.532158912,
+                                                    0.329087591,
+                                                    0.820485512,
+                                                    0.0343072816,
+                                                    0.00545285205,
+                                                    0.181407033,
+                                                    0.675155302,
+                                                    0.154589402,
+                                                    0.728043315,
+                                                    0.333937791,
+                                                    0.211884736,
+                                                    0.475361877,
+                                                    0.408418975,
+                                                    0.265471933,
+                                                    0.555322489,
+                                                    0,
+                                                    0,
+                                                    0,
+                                                    0,
+                                                    0,
+                                                    0};
+    (void)state;
+    expect_shares(48, 150, expected);
+}
+
+static void shares_of_differences(void **state) {
+    static const double expected[PARAMETERS * 6] = {0.0131781325,
+                                                    0.00146326115,
+                                                    0.171979871,
+                                                    0.372653494,
+                                                    0.112675188,
+                                                    0.506658906,
+                                                    0.161177181,
+                                                    0.00913748979,
+                                                    0.507713158,
+                                                    0.687391039,
+                                                    0.249846109,
+                                                    1,
+                                                    0.0288248683,
+                                                    0.00342294358,
+                                                    0.149738538,
+                                                    0.306423061,
+                                                    0.0116060949,
+                                                    0.558365945,
+                                                    0.477527953,
+                                                    0.126976508,
+                                                    0.572714822,
+                                                    0.571848238,
+                                                    0.236438741,
+                                                    0.700328343,
+                                                    0,
+                                                    0,
+                                                    0,
+                                                    0,
+                                                    0,
+                                                    0};
+    (void)state;
+    expect_shares(30, -60, expected);
+}
+
+/* Of more than 200 with trials, some are left out. */
+static void shares_of_many(void **state) {
+    static const double expected[PARAMETERS * 6] = {0.109577918,
+                                                    0.0999433902,
+                                                    0.119455314,
+                                                    0.600353868,
+                                                    0.563378402,
+                                                    0.625420087,
+                                                    0.000730106667,
+                                                    9.93281517e-05,
+                                                    0.00340778479,
+                                                    0.393867923,
+                                                    0.338062037,
+                                                    0.481690304,
+                                                    0.0160673211,
+                                                    0.00991743655,
+                                                    0.0217190832,
+                                                    0.629375311,
+                                                    0.59272791,
+                                                    0.709737869,
+                                                    0.172542115,
+                                                    0.145248671,
+                                                    0.248272756,
+                                                    0.233294389,
+                                                    0.190901689,
+                                                    0.305857847,
+                                                    0,
+                                                    0,
+                                                    0,
+                                                    0,
+                                                    0,
+                                                    0};
+    (void)state;
+    expect_shares(SHARES_MAX, 120, expected);
+}
+
+static void shares_of_pairs(void **state) {
+    static const double expected[] = {0.188530703, 0.0202568472, 0.191272937, 0, 0, 0, 0,
+                                      0,           0.0591885429};
+    static const size_t pairs[][2] = {{0, 2}, {0, 3}, {1, 2}};
+    static struct shares shares;
+    struct spex_sensitivity_share share;
+    double found[COUNT_OF(pairs) * 3];
+    (void)state;
+    make_shares(&shares, 48, 150);
+    for (size_t i = 0; i < COUNT_OF(pairs); i++) {
+        assert_int_equal(spex_sensitivity_pair(&shares.file->space, shares.inputs, 48, pairs[i][0],
+                                               pairs[i][1], &share),
+                         0);
+        shares_of(&share, &found[3 * i]);
+    }
+    expect_figures("pairs", found, expected, COUNT_OF(found), 1e-4);
+    spex_space_free(shares.file);
+}
+
+/* ---- effects ---- */
+
+static void add_means(struct spex_summary *summary, const struct shares *shares, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const struct spex_sensitivity_input *input = &shares->inputs[i];
+        struct spex_measured measured = {.value = input->mean, .error = NAN};
+        struct spex_trial trial = {.levels = (size_t *)(uintptr_t)input->levels,
+                                   .ok = input->trials > 0,
+                                   .status = (char *)(uintptr_t) "no luck",
+                                   .measured = &measured};
+        assert_int_equal(spex_summary_add(summary, &trial), 0);
+    }
+}
+
+/* Shares among what was tried, and of the model, of which the three strongest pairs are told. */
+static void effects_of_a_model(void **state) {
+    static const double expected[PARAMETERS * 2 + 9] = {0,           0.132636278,
+                                                        0,           6.20414907e-06,
+                                                        0.186213284, 0.00434205048,
+                                                        0.134879829, 0.223236931,
+                                                        NAN,         0,
+                                                        0.284409689, 0.140118793,
+                                                        0.309608636, 0.0623347644,
+                                                        0,           0.127622964,
+                                                        0,           0,
+                                                        0.075116823},
+                                                  pairs[] = {0, 2, 1, 2, 0, 1};
+    static struct shares shares;
+    struct spex_summary summary;
+    struct spex_effects of;
+    double found[PARAMETERS * 2 + 9], who[6];
+    (void)state;
+    make_shares(&shares, 60, 150);
+    spex_summary_init(&summary, &shares.file->space);
+    add_means(&summary, &shares, 60);
+    assert_int_equal(spex_effects_init(&of, &summary), 0);
+    assert_true(of.modelled);
+    assert_int_equal(of.interaction_count, 3);
+    for (size_t p = 0; p < PARAMETERS; p++) {
+        found[2 * p] = of.parameters[p].share;
+        found[2 * p + 1] = spex_effects_share(&of, p).value;
+    }
+    for (size_t i = 0; i < 3; i++) {
+        shares_of(&of.interactions[i].share, &found[2 * PARAMETERS + 3 * i]);
+        who[2 * i] = (double)of.interactions[i].a;
+        who[2 * i + 1] = (double)of.interactions[i].b;
+    }
+    expect_figures("pairs that are told", who, pairs, 6, 0);
+    expect_figures("effects", found, expected, COUNT_OF(found), 1e-4);
+    spex_effects_free(&of);
+    spex_summary_free(&summary);
+    spex_space_free(shares.file);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranking_of_rates),   cmocka_unit_test(ranking_of_differences),
+        cmocka_unit_test(ranking_of_times),   cmocka_unit_test(ranking_of_one_and_two),
+        cmocka_unit_test(shares_of_ratios),   cmocka_unit_test(shares_of_differences),
+        cmocka_unit_test(shares_of_many),     cmocka_unit_test(shares_of_pairs),
+        cmocka_unit_test(effects_of_a_model),
+    };
+    return cmocka_run_group_tests_name("figures", tests, NULL, NULL);
+}
