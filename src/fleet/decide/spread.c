@@ -154,7 +154,10 @@ size_t spex_fleet_spread_covered(const struct spex_fleet_map *map,
     return covered;
 }
 
+/* Of all probes that it gets at a time, it changes once. */
 static void note(struct spex_fleet_instance *instance, double now) {
+    if (instance->cause == SPEX_FLEET_CAUSE_COVER && instance->since == now)
+        return;
     instance->cause = SPEX_FLEET_CAUSE_COVER;
     instance->before = instance->mode;
     instance->since = now;
@@ -168,12 +171,10 @@ static bool fit_in(const struct spex_fleet_map *map, struct spex_fleet_state *st
         struct spex_fleet_instance *instance = &state->instances[i];
         if (instance->leaving || !instance->probe_count)
             continue;
-        enum spex_fleet_mode before = instance->mode;
         if (!take(map, state, instance, probe))
             continue;
         note(instance, now);
         settle_mode(map, instance);
-        instance->before = before;
         return true;
     }
     return false;
