@@ -40,14 +40,15 @@ static inline void spex_line_add_sums(struct spex_line_sums *sums,
     sums->yy += factor * more->yy;
 }
 
-/* Returns the line through at least three points. Where x is the same in all, its slope is 0. */
-static inline struct spex_line spex_line_fit(const struct spex_line_sums *sums) {
+/* Returns the line through at least three points, of those with a slope of at most `steepest`.
+ * Where x is the same in all, its slope is 0. */
+static inline struct spex_line spex_line_fit(const struct spex_line_sums *sums, double steepest) {
     double n = sums->count;
     double xx = sums->xx - sums->x * sums->x / n, xy = sums->xy - sums->x * sums->y / n;
     double yy = sums->yy - sums->y * sums->y / n;
-    struct spex_line line = {.slope = xx > SPEX_LINE_ROUNDING * sums->xx ? xy / xx : 0};
-    line.at_zero = (sums->y - line.slope * sums->x) / n;
-    line.deviation = sqrt(fmax(yy - line.slope * xy, 0) / (n - 2));
+    double slope = xx > SPEX_LINE_ROUNDING * sums->xx ? fmin(xy / xx, steepest) : 0;
+    struct spex_line line = {.slope = slope, .at_zero = (sums->y - slope * sums->x) / n};
+    line.deviation = sqrt(fmax(yy - 2 * slope * xy + slope * slope * xx, 0) / (n - 2));
     return line;
 }
 

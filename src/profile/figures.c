@@ -89,6 +89,10 @@ static void figures_take_off(struct spex_figures *figures, const struct spex_pro
 /* The fewest executions that tell what probes within them take. */
 #define NESTED_MIN 4
 
+/* Of two executions the longer one has no more of probes within than it is longer; else what is left
+ * of a long one could be less than what is left of a short one. */
+#define NESTED_SLOPE 1
+
 /* What a probe takes in a program, as a part of what it takes in calibration, is 1 give or take
  * this much in 95 % of cases: nothing where the program's own work goes on meanwhile, and twice
  * as much where its data are in no cache or each gap is drawn. */
@@ -115,7 +119,7 @@ static void figures_take_off_nested(struct spex_figures *figures,
                                     const struct spex_line_sums *sums) {
     if (sums->count < NESTED_MIN || sums->y <= 0)
         return;
-    const struct spex_line nested = spex_line_fit(sums);
+    const struct spex_line nested = spex_line_fit(sums, NESTED_SLOPE);
     figures->nested = nested_of(&nested, figures->mean);
     figures->nested_margin =
         hypot(SPEX_NORMAL_95 * nested.deviation / sqrt(sums->count), COST_ERROR * figures->nested);
@@ -187,7 +191,7 @@ static struct correction correction_of(const struct spex_profile *profile,
     correction.empty = type->empty;
     correction.nested = probe->nested.count >= NESTED_MIN && probe->nested.y > 0;
     if (correction.nested)
-        correction.line = spex_line_fit(&probe->nested);
+        correction.line = spex_line_fit(&probe->nested, NESTED_SLOPE);
     return correction;
 }
 

@@ -155,6 +155,23 @@ static void times_without_those_of_probes_within(void **state) {
         "outer lat: times are without what probes within take, on average 150 ns ±150 ns\n");
 }
 
+/* Of a few executions the longer one had more of probes within than it was longer: costs scatter. */
+static void long_times_stay_long_without_probes_within(void **state) {
+    struct spex_figures figures;
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        record(SPEX_LAT, 1, 1, 1000 + 100 * (uint64_t)i, 0, 0);
+    row(SPEX_LAT, 1, "outer");
+    type(SPEX_LAT, 0, true, true);
+    for (int i = 0; i < 4; i++)
+        spex_line_add(&rows[0].probe.nested, 1000 + i % 2 * 100, 500 + i % 2 * 300);
+    spex_figures_of(&profile, &rows[0], 0, &figures);
+    /* 650 of 1050 ticks on average, and of longer ones as much more as they are longer. */
+    assert_true(near(figures.mean, 400) && near(figures.max, 400));
+    for (int q = SPEX_FIGURES_P50; q <= SPEX_FIGURES_P999; q++)
+        assert_true(near(figures.quantiles[q].value, 400));
+}
+
 /* Executions were looked at, and no record has been taken yet, as when a program is killed. */
 static void probes_within_a_probe_without_records(void **state) {
     char *text = NULL;
@@ -301,6 +318,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(ends_of_a_sample_are_not_told, setup, teardown),
         cmocka_unit_test_setup_teardown(times_without_those_of_the_clock, setup, teardown),
         cmocka_unit_test_setup_teardown(times_without_those_of_probes_within, setup, teardown),
+        cmocka_unit_test_setup_teardown(long_times_stay_long_without_probes_within, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(probes_within_a_probe_without_records, setup, teardown),
         cmocka_unit_test_setup_teardown(what_it_costs, setup, teardown),
         cmocka_unit_test_setup_teardown(what_it_costs_is_a_part_of_the_time, setup, teardown),
