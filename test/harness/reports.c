@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: MIT */
+/* The reports of figures that are known: the whole table, CSV and JSON. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <spex/version.h>
+
+#include "harness/complexity.h"
+#include "made_report.h"
+
+static const char console_expected[] =
+    "warning: other programs are running: a load of 3.00 on 4 CPUs\n"
+    "warning: this virtual machine has no invariant time stamp counter: ticks are d"
+    "oubtful\n"
+    "benchmark        time     95 %      CPU  mean CPU  repeated   p50     p90     "
+    "p99   p99.9   max        bytes   items  per iteration\n"
+    "sort/n:10    150.0 ns   ±1.3 %   140 ns    141 ns         6                   "
+    "                                        faults=0 llc_misses=0 x,y=0\n"
+    "sort/n:20    200.0 ns     ±1 %   190 ns    191 ns         6                   "
+    "                                        faults=0 llc_misses=0 x,y=0\n"
+    "sort/n:40    300.0 ns  ±0.67 %   290 ns    291 ns         6                   "
+    "                                        faults=0 llc_misses=0 x,y=0\n"
+    "sort/n:80    500.0 ns   ±0.4 %   490 ns    491 ns         6                   "
+    "                                        faults=0 llc_misses=0 x,y=0\n"
+    "sort/n:160   900.0 ns  ±0.22 %   890 ns    891 ns         6                   "
+    "                                        faults=0 llc_misses=0 x,y=0\n"
+    "other \"x\\y\"    2.5 µs       ±?  1.75 µs   1.85 µs         2  2 ns  3.5 ns  "
+    "3.5 ns  3.5 ns  4 ns  1.526 GiB/s  48 M/s  faults=0.75 llc_misses=nan x,y=7 ow"
+    "n=2.5 steps=1.5\n"
+    "p50 to max are of single iterations, without the clock's own 20.5 ns\n"
+    "sort: time = 1e-07 + 5e-09·n s; linear, adjusted R² 1.0000, constant 100.0 ns "
+    "± 0.73 ns, term 5.000 ns ± 0.023 ns\n"
+    "skipped, once: not measured: no \"file\"\n"
+    "1 of 7 estimates are less precise than ±2 %: more time (--benchmark_max_time) "
+    "or a machine with less to do would be needed\n";
+
+static void test_console(void **state) {
+    static struct made made;
+    (void)state;
+    make(&made);
+    char *text = written(&made, spex_bench_report_console);
+    assert_string_equal(text, console_expected);
+    free(text);
+    /* Nothing is said of what there is not: doubts, estimates that are too wide, single iterations
+     * and models. */
+    made.machine.load[0] = 0;
+    made.machine.invariant_ticks = true;
+    made.settings.precision = 0.0134;
+    made.settings.singles = false;
+    made.sort.complexity = false;
+    made.events.count = 0;
+    made.instances.count = 1;
+    text = written(&made, spex_bench_report_console);
+    assert_string_equal(text, "benchmark      time    95 %     CPU  mean CPU  repeated\n"
+                              "sort/n:10  150.0 ns  ±1.3 %  140 ns    141 ns         6\n");
+    free(text);
+    made_free(&made);
+}
+
+static const char csv_expected[] =
+    "name,iterations,real_time,cpu_time,time_unit,bytes_per_second,items_per_second"
+    ",label,error_occurred,error_message,faults,llc_misses,\"x,y\"\n"
+    "sort/n:160,1000,898,888,ns,,,,,,0,0,0\n"
+    "sort/n:160,1001,901,891,ns,,,,,,0,0,0\n"
+    "sort/n:160,1002,900,890,ns,,,,,,0,0,0\n"
+    "sort/n:160,1003,902,892,ns,,,,,,0,0,0\n"
+    "sort/n:160,1004,899,889,ns,,,,,,0,0,0\n"
+    "sort/n:160,1005,900,890,ns,,,,,,0,0,0\n"
+    "\"other \"\"x\\y\"\"\",64,2000,1500,ns,2048000000,60000000,,,,0.25,3,7\n"
+    "\"other \"\"x\\y\"\"\",64,3000,2000,ns,1365333333.33,40000000,,,,1.25,,7\n"
+    "\"skipped, once\",,,,,,,,true,\"no \"\"file\"\"\"\n";
+
+static void test_csv(void **state) {
+    static struct made made;
+    (void)state;
+    make(&made);
+    made.instances = (struct spex_bench_instances){made.items + SIZES - 1, 3};
+    char *text = written(&made, spex_bench_report_csv);
+    assert_string_equal(text, csv_expected);
+    free(text);
+    made_free(&made);
+}
+
+static const char json_before_date[] = "{\n"
+                                       "  \"context\": {\n"
+                                       "    \"date\": \"";
+static const char json_after_date[] =
+    "\",\n"
+    "    \"host_name\": \"host \\\"a\\\"\",\n"
+    "    \"executable\": \"/bin/b\",\n"
+    "    \"num_cpus\": 4,\n"
+    "    \"mhz_per_cpu\": 2500.5,\n"
+    "    \"cpu_scaling_enabled\": false,\n"
+    "    \"caches\": [{\"type\": \"Data\", \"level\": 1, \"size\": 32768, \"num_sha"
+    "ring\": 2}, {\"type\": \"Unified\", \"level\": 2, \"size\": 1048576, \"num_sha"
+    "ring\": 8}],\n"
+    "    \"load_avg\": [3.00, 0.50, 0.25],\n"
+    "    \"library_version\": \"spex " SPEX_VERSION "\",\n"
+    "    \"library_build_type\": \"release\",\n"
+    "    \"json_schema_version\": 1,\n"
+    "    \"seed\": 12345,\n"
+    "    \"processes\": 2,\n"
+    "    \"ticks_per_second\": 2000000000,\n"
+    "    \"clock_ns\": 20.5,\n"
+    "    \"invariant_ticks\": false,\n"
+    "    \"virtual_machine\": true\n"
+    "  },\n";
+static const char json_rows[] = "  \"benchmarks\": [\n"
+                                "    {\n"
+                                "      \"name\": \"other \\\"x\\\\y\\\"\",\n"
+                                "      \"family_index\": 1,\n"
+                                "      \"per_family_instance_index\": 0,\n"
+                                "      \"run_name\": \"other \\\"x\\\\y\\\"\",\n"
+                                "      \"run_type\": \"iteration\",\n"
+                                "      \"repetitions\": 2,\n"
+                                "      \"threads\": 4,\n"
+                                "      \"repetition_index\": 0,\n"
+                                "      \"iterations\": 64,\n"
+                                "      \"real_time\": 2000,\n"
+                                "      \"cpu_time\": 1500,\n"
+                                "      \"time_unit\": \"ns\",\n"
+                                "      \"ticks\": 4000,\n"
+                                "      \"mean_real_time\": 2500,\n"
+                                "      \"mean_cpu_time\": 1600,\n"
+                                "      \"process\": 0,\n"
+                                "      \"bytes_per_second\": 2048000000,\n"
+                                "      \"items_per_second\": 60000000,\n"
+                                "      \"faults\": 0.25,\n"
+                                "      \"llc_misses\": 3,\n"
+                                "      \"x,y\": 7,\n"
+                                "      \"own\": 2.5,\n"
+                                "      \"steps\": 1.5\n"
+                                "    },\n"
+                                "    {\n"
+                                "      \"name\": \"other \\\"x\\\\y\\\"\",\n"
+                                "      \"family_index\": 1,\n"
+                                "      \"per_family_instance_index\": 0,\n"
+                                "      \"run_name\": \"other \\\"x\\\\y\\\"\",\n"
+                                "      \"run_type\": \"iteration\",\n"
+                                "      \"repetitions\": 2,\n"
+                                "      \"threads\": 4,\n"
+                                "      \"repetition_index\": 1,\n"
+                                "      \"iterations\": 64,\n"
+                                "      \"real_time\": 3000,\n"
+                                "      \"cpu_time\": 2000,\n"
+                                "      \"time_unit\": \"ns\",\n"
+                                "      \"ticks\": 6000,\n"
+                                "      \"mean_real_time\": 3500,\n"
+                                "      \"mean_cpu_time\": 2100,\n"
+                                "      \"process\": 1,\n"
+                                "      \"bytes_per_second\": 1365333333.33,\n"
+                                "      \"items_per_second\": 40000000,\n"
+                                "      \"faults\": 1.25,\n"
+                                "      \"x,y\": 7,\n"
+                                "      \"own\": 3,\n"
+                                "      \"steps\": 1.5\n"
+                                "    },\n"
+                                "    {\n"
+                                "      \"name\": \"other \\\"x\\\\y\\\"_mean\",\n"
+                                "      \"family_index\": 1,\n"
+                                "      \"per_family_instance_index\": 0,\n"
+                                "      \"run_name\": \"other \\\"x\\\\y\\\"\",\n"
+                                "      \"run_type\": \"aggregate\",\n"
+                                "      \"repetitions\": 2,\n"
+                                "      \"threads\": 4,\n"
+                                "      \"aggregate_name\": \"mean\",\n"
+                                "      \"aggregate_unit\": \"time\",\n"
+                                "      \"iterations\": 2,\n"
+                                "      \"real_time\": 2500,\n"
+                                "      \"cpu_time\": 1750,\n"
+                                "      \"time_unit\": \"ns\"\n"
+                                "    },\n"
+                                "    {\n"
+                                "      \"name\": \"other \\\"x\\\\y\\\"_median\",\n"
+                                "      \"family_index\": 1,\n"
+                                "      \"per_family_instance_index\": 0,\n"
+                                "      \"run_name\": \"other \\\"x\\\\y\\\"\",\n"
+                                "      \"run_type\": \"aggregate\",\n"
+                                "      \"repetitions\": 2,\n"
+                                "      \"threads\": 4,\n"
+                                "      \"aggregate_name\": \"median\",\n"
+                                "      \"aggregate_unit\": \"time\",\n"
+                                "      \"iterations\": 2,\n"
+                                "      \"real_time\": 2500,\n"
+                                "      \"cpu_time\": 1750,\n"
+                                "      \"time_unit\": \"ns\"\n"
+                                "    },\n"
+                                "    {\n"
+                                "      \"name\": \"other \\\"x\\\\y\\\"_stddev\",\n"
+                                "      \"family_index\": 1,\n"
+                                "      \"per_family_instance_index\": 0,\n"
+                                "      \"run_name\": \"other \\\"x\\\\y\\\"\",\n"
+                                "      \"run_type\": \"aggregate\",\n"
+                                "      \"repetitions\": 2,\n"
+                                "      \"threads\": 4,\n"
+                                "      \"aggregate_name\": \"stddev\",\n"
+                                "      \"aggregate_unit\": \"time\",\n"
+                                "      \"iterations\": 2,\n"
+                                "      \"real_time\": 707.106781187,\n"
+                                "      \"cpu_time\": 353.553390593,\n"
+                                "      \"time_unit\": \"ns\"\n"
+                                "    },\n"
+                                "    {\n"
+                                "      \"name\": \"other \\\"x\\\\y\\\"_cv\",\n"
+                                "      \"family_index\": 1,\n"
+                                "      \"per_family_instance_index\": 0,\n"
+                                "      \"run_name\": \"other \\\"x\\\\y\\\"\",\n"
+                                "      \"run_type\": \"aggregate\",\n"
+                                "      \"repetitions\": 2,\n"
+                                "      \"threads\": 4,\n"
+                                "      \"aggregate_name\": \"cv\",\n"
+                                "      \"aggregate_unit\": \"percentage\",\n"
+                                "      \"iterations\": 2,\n"
+                                "      \"real_time\": 0.282842712475,\n"
+                                "      \"cpu_time\": 0.20203050891,\n"
+                                "      \"time_unit\": \"ns\"\n"
+                                "    },\n"
+                                "    {\n"
+                                "      \"name\": \"other \\\"x\\\\y\\\"_estimate\",\n"
+                                "      \"family_index\": 1,\n"
+                                "      \"per_family_instance_index\": 0,\n"
+                                "      \"run_name\": \"other \\\"x\\\\y\\\"\",\n"
+                                "      \"run_type\": \"aggregate\",\n"
+                                "      \"repetitions\": 2,\n"
+                                "      \"threads\": 4,\n"
+                                "      \"aggregate_name\": \"estimate\",\n"
+                                "      \"aggregate_unit\": \"time\",\n"
+                                "      \"iterations\": 2,\n"
+                                "      \"real_time\": 2500,\n"
+                                "      \"cpu_time\": 1750,\n"
+                                "      \"time_unit\": \"ns\",\n"
+                                "      \"mean_real_time\": 3000,\n"
+                                "      \"mean_cpu_time\": 1850,\n"
+                                "      \"precise\": false,\n"
+                                "      \"p50\": 2,\n"
+                                "      \"p90\": 3.5,\n"
+                                "      \"p99\": 3.5,\n"
+                                "      \"p99.9\": 3.5,\n"
+                                "      \"max\": 4,\n"
+                                "      \"singles\": 7003\n"
+                                "    },\n"
+                                "    {\n"
+                                "      \"name\": \"skipped, once\",\n"
+                                "      \"family_index\": 2,\n"
+                                "      \"per_family_instance_index\": 0,\n"
+                                "      \"run_name\": \"skipped, once\",\n"
+                                "      \"run_type\": \"iteration\",\n"
+                                "      \"repetitions\": 0,\n"
+                                "      \"threads\": 1,\n"
+                                "      \"error_occurred\": true,\n"
+                                "      \"error_message\": \"no \\\"file\\\"\",\n"
+                                "      \"iterations\": 0,\n"
+                                "      \"real_time\": 0,\n"
+                                "      \"cpu_time\": 0,\n"
+                                "      \"time_unit\": \"ns\"\n"
+                                "    }\n"
+                                "  ]\n"
+                                "}\n";
+
+/* The date is now; returns its end. */
+static const char *date_expected(const char *text, time_t begun) {
+    struct tm date = {0};
+    char *end = strptime(text, "%Y-%m-%dT%H:%M:%S%z", &date);
+    assert_non_null(end);
+    long beyond = date.tm_gmtoff;
+    time_t at = timegm(&date) - beyond;
+    assert_true(at >= begun && at <= time(NULL));
+    return end;
+}
+
+static void test_json(void **state) {
+    static struct made made;
+    time_t begun = time(NULL);
+    (void)state;
+    make(&made);
+    made.instances = (struct spex_bench_instances){made.items + SIZES, 2};
+    char *text = written(&made, spex_bench_report_json);
+    assert_memory_equal(text, json_before_date, strlen(json_before_date));
+    const char *after = date_expected(text + strlen(json_before_date), begun);
+    assert_memory_equal(after, json_after_date, strlen(json_after_date));
+    assert_string_equal(after + strlen(json_after_date), json_rows);
+    free(text);
+    made_free(&made);
+}
+
+static const char json_first[] = "  \"benchmarks\": [\n"
+                                 "    {\n"
+                                 "      \"name\": \"sort/n:10_mean\",\n"
+                                 "      \"family_index\": 0,\n"
+                                 "      \"per_family_instance_index\": 0,\n"
+                                 "      \"run_name\": \"sort/n:10\",\n"
+                                 "      \"run_type\": \"aggregate\",\n"
+                                 "      \"repetitions\": 6,\n"
+                                 "      \"threads\": 1,\n"
+                                 "      \"aggregate_name\": \"mean\",\n"
+                                 "      \"aggregate_unit\": \"time\",\n"
+                                 "      \"iterations\": 6,\n"
+                                 "      \"real_time\": 150,\n"
+                                 "      \"cpu_time\": 140,\n"
+                                 "      \"time_unit\": \"ns\"\n"
+                                 "    },\n"
+                                 "    {\n"
+                                 "      \"name\": \"sort/n:10_median\",\n"
+                                 "      \"family_index\": 0,\n"
+                                 "      \"per_family_instance_index\": 0,\n"
+                                 "      \"run_name\": \"sort/n:10\",\n"
+                                 "      \"run_type\": \"aggregate\",\n"
+                                 "      \"repetitions\": 6,\n"
+                                 "      \"threads\": 1,\n"
+                                 "      \"aggregate_name\": \"median\",\n"
+                                 "      \"aggregate_unit\": \"time\",\n"
+                                 "      \"iterations\": 6,\n"
+                                 "      \"real_time\": 150,\n"
+                                 "      \"cpu_time\": 140,\n"
+                                 "      \"time_unit\": \"ns\"\n"
+                                 "    },\n"
+                                 "    {\n"
+                                 "      \"name\": \"sort/n:10_stddev\",\n"
+                                 "      \"family_index\": 0,\n"
+                                 "      \"per_family_instance_index\": 0,\n"
+                                 "      \"run_name\": \"sort/n:10\",\n"
+                                 "      \"run_type\": \"aggregate\",\n"
+                                 "      \"repetitions\": 6,\n"
+                                 "      \"threads\": 1,\n"
+                                 "      \"aggregate_name\": \"stddev\",\n"
+                                 "      \"aggregate_unit\": \"time\",\n"
+                                 "      \"iterations\": 6,\n"
+                                 "      \"real_time\": 1.41421356237,\n"
+                                 "      \"cpu_time\": 1.41421356237,\n"
+                                 "      \"time_unit\": \"ns\"\n"
+                                 "    },\n"
+                                 "    {\n"
+                                 "      \"name\": \"sort/n:10_cv\",\n"
+                                 "      \"family_index\": 0,\n"
+                                 "      \"per_family_instance_index\": 0,\n"
+                                 "      \"run_name\": \"sort/n:10\",\n"
+                                 "      \"run_type\": \"aggregate\",\n"
+                                 "      \"repetitions\": 6,\n"
+                                 "      \"threads\": 1,\n"
+                                 "      \"aggregate_name\": \"cv\",\n"
+                                 "      \"aggregate_unit\": \"percentage\",\n"
+                                 "      \"iterations\": 6,\n"
+                                 "      \"real_time\": 0.00942809041582,\n"
+                                 "      \"cpu_time\": 0.0101015254455,\n"
+                                 "      \"time_unit\": \"ns\"\n"
+                                 "    },\n"
+                                 "    {\n"
+                                 "      \"name\": \"sort/n:10_estimate\",\n"
+                                 "      \"family_index\": 0,\n"
+                                 "      \"per_family_instance_index\": 0,\n"
+                                 "      \"run_name\": \"sort/n:10\",\n"
+                                 "      \"run_type\": \"aggregate\",\n"
+                                 "      \"repetitions\": 6,\n"
+                                 "      \"threads\": 1,\n"
+                                 "      \"aggregate_name\": \"estimate\",\n"
+                                 "      \"aggregate_unit\": \"time\",\n"
+                                 "      \"iterations\": 6,\n"
+                                 "      \"real_time\": 150,\n"
+                                 "      \"cpu_time\": 140,\n"
+                                 "      \"time_unit\": \"ns\",\n"
+                                 "      \"real_time_low\": 148,\n"
+                                 "      \"real_time_high\": 152,\n"
+                                 "      \"mean_real_time\": 200.000498753,\n"
+                                 "      \"mean_cpu_time\": 141.000498753,\n"
+                                 "      \"precise\": true\n"
+                                 "    },\n";
+static const char json_last[] = "    {\n"
+                                "      \"name\": \"sort_BigO\",\n"
+                                "      \"run_name\": \"sort\",\n"
+                                "      \"run_type\": \"aggregate\",\n"
+                                "      \"aggregate_name\": \"BigO\",\n"
+                                "      \"time_unit\": \"ns\",\n"
+                                "      \"big_o\": \"linear\",\n"
+                                "      \"model_seconds\": \"1e-07 + 5e-09·n\",\n"
+                                "      \"adjusted_r2\": 1,\n"
+                                "      \"constant\": 100,\n"
+                                "      \"constant_interval\": [99.2669732995, 100.7330267],\n"
+                                "      \"term1\": 5,\n"
+                                "      \"term1_interval\": [4.97729652134, 5.02270347866]\n"
+                                "    }\n"
+                                "  ]\n"
+                                "}\n";
+
+static size_t occurrences(const char *text, const char *of) {
+    size_t count = 0;
+    while ((text = strstr(text, of))) {
+        count++;
+        text += strlen(of);
+    }
+    return count;
+}
+
+/* Without the single repetitions; a model of the family stands behind. */
+static void test_json_of_aggregates(void **state) {
+    static struct made made;
+    (void)state;
+    make(&made);
+    made.instances = (struct spex_bench_instances){made.items, SIZES};
+    made.report.aggregates_only = true;
+    char *text = written(&made, spex_bench_report_json);
+    const char *begin = strstr(text, "  \"benchmarks\"");
+    assert_non_null(begin);
+    assert_memory_equal(begin, json_first, strlen(json_first));
+    assert_true(strlen(begin) > strlen(json_last));
+    assert_string_equal(begin + strlen(begin) - strlen(json_last), json_last);
+    assert_int_equal(occurrences(begin, "\"name\""), 5 * SIZES + 1);
+    assert_int_equal(occurrences(begin, "\"precise\": true"), SIZES);
+    free(text);
+    made_free(&made);
+}
+
+static void assert_near(double value, double expected, double margin) {
+    assert_true(fabs(value - expected) <= margin);
+}
+
+/* A model is one of a family that asks for it, of its instances with as many threads as the first. */
+static void test_models(void **state) {
+    static struct made made;
+    struct spex_fit fit;
+    size_t next;
+    (void)state;
+    make(&made);
+    assert_int_equal(spex_bench_complexity(&made.instances, 0, &next, &fit), 0);
+    assert_int_equal(next, SIZES);
+    assert_int_equal(fit.model.class, SPEX_MODEL_LINEAR);
+    assert_near(fit.model.constant, 100e-9, 1e-12);
+    assert_near(fit.model.terms[0].coefficient, 5e-9, 1e-14);
+    assert_int_equal(spex_bench_complexity(&made.instances, 1, &next, &fit), 0);
+    assert_int_equal(next, SIZES);
+    assert_int_equal(spex_bench_complexity(&made.instances, SIZES, &next, &fit), -ENODATA);
+    assert_int_equal(next, SIZES + 1);
+    assert_int_equal(spex_bench_complexity(&made.instances, SIZES + 1, &next, &fit), -ENODATA);
+    assert_int_equal(next, INSTANCES);
+    made.items[2].threads = 2;
+    for (size_t r = 0; r < REPEATED; r++)
+        made.items[2].figures.repetitions[r].time.real_ns = 1e6;
+    assert_int_equal(spex_bench_complexity(&made.instances, 0, &next, &fit), 0);
+    assert_near(fit.model.terms[0].coefficient, 5e-9, 1e-14);
+    const struct spex_model none = {.freedom = 0}, ten = {.freedom = 10};
+    assert_true(isinf(spex_bench_complexity_margin(&none, 1)));
+    assert_near(spex_bench_complexity_margin(&ten, 2), 2 * 2.228, 0.001);
+    made_free(&made);
+}
+
+static void nothing(struct spex_bench_state *state) {
+    (void)state;
+}
+
+/* The last test, since what is registered stays. */
+static void test_without_optimisation(void **state) {
+    static struct made made;
+    (void)state;
+    spex_benchmark_add("optimised", nothing, 1);
+    assert_true(spex_bench_optimised());
+    spex_benchmark_add("not", nothing, 0);
+    assert_false(spex_bench_optimised());
+    make(&made);
+    char *text = written(&made, spex_bench_report_console);
+    assert_non_null(strstr(text, "\nwarning: the benchmarks are compiled without optimisation\n"));
+    free(text);
+    text = written(&made, spex_bench_report_json);
+    assert_non_null(strstr(text, "\"library_build_type\": \"debug\""));
+    free(text);
+    made_free(&made);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_console), cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_json),    cmocka_unit_test(test_json_of_aggregates),
+        cmocka_unit_test(test_models),  cmocka_unit_test(test_without_optimisation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
