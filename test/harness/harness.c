@@ -357,6 +357,10 @@ static void test_doubts(void **state) {
     machine = fit;
     machine.load[0] = 4;
     assert_int_equal(doubts_of(&machine, "a load of 4.00 on 4 CPUs"), 1);
+    machine.load[0] = 2;
+    assert_int_equal(doubts_of(&machine, ""), 0);
+    machine.load[0] = 2.01;
+    assert_int_equal(doubts_of(&machine, "a load of 2.01 on 4 CPUs"), 1);
     machine = fit;
     machine.cpus = 1;
     assert_int_equal(doubts_of(&machine, "there is one CPU"), 1);
