@@ -54,13 +54,16 @@ static void builds(void **state) {
     spex_circumstances_free(&missing);
 }
 
+/* A program of a segment of two notes. */
+struct notes {
+    Elf64_Ehdr header;
+    Elf64_Phdr segment;
+    char notes[64];
+};
+
 /* Notes are padded to 8 bytes in a segment of that alignment, to 4 in others. */
-static void build_of_notes(uint64_t alignment) {
-    struct {
-        Elf64_Ehdr header;
-        Elf64_Phdr segment;
-        char notes[64];
-    } file = {
+static struct notes program_of_notes(uint64_t alignment, Elf64_Nhdr build, const char *name) {
+    struct notes file = {
         .header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
                                EV_CURRENT},
                    .e_type = ET_EXEC,
@@ -74,24 +77,65 @@ static void build_of_notes(uint64_t alignment) {
                     .p_offset = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr),
                     .p_align = alignment},
     };
-    const Elf64_Nhdr first = {2, 4, 77}, build = {4, 3, NT_GNU_BUILD_ID};
+    const Elf64_Nhdr first = {2, 4, 77};
     size_t second = alignment == 8 ? 24 : 20;
     memcpy(file.notes, &first, sizeof(first));
     memcpy(file.notes + 12, "X\0\0\0abcd", 8);
     memcpy(file.notes + second, &build, sizeof(build));
-    memcpy(file.notes + second + 12, "GNU\0\x01\x9f\x10", 7);
+    memcpy(file.notes + second + 12, name, 4);
+    memcpy(file.notes + second + 16, "\x01\x9f\x10", 3);
     file.segment.p_filesz = second + 24;
-    scratch_write("notes", &file, sizeof(file));
+    return file;
+}
+
+/* NULL: it has none, so that its size tells. */
+static void expect_build(const struct notes *file, const char *build) {
     struct spex_circumstances now;
+    char size[32];
+    snprintf(size, sizeof(size), "%zu bytes of ", sizeof(*file));
+    scratch_write("notes", file, sizeof(*file));
     assert_int_equal(spex_circumstances_now("./notes", &now), 0);
-    assert_string_equal(now.texts[SPEX_ON_BUILD], "019f10");
+    if (build)
+        assert_string_equal(now.texts[SPEX_ON_BUILD], build);
+    else
+        assert_memory_equal(now.texts[SPEX_ON_BUILD], size, strlen(size));
     spex_circumstances_free(&now);
 }
 
 static void builds_by_the_second_note(void **state) {
+    static const Elf64_Nhdr build = {4, 3, NT_GNU_BUILD_ID}, longer = {4, 4, NT_GNU_BUILD_ID},
+                            empty = {4, 0, NT_GNU_BUILD_ID}, other = {4, 3, NT_GNU_ABI_TAG};
     (void)state;
-    build_of_notes(4);
-    build_of_notes(8);
+    for (uint64_t alignment = 4; alignment <= 8; alignment += 4) {
+        struct notes file = program_of_notes(alignment, build, "GNU");
+        expect_build(&file, "019f10");
+        file = program_of_notes(alignment, longer, "GNU");
+        expect_build(&file, "019f1000");
+        file = program_of_notes(alignment, empty, "GNU");
+        expect_build(&file, NULL);
+        file = program_of_notes(alignment, other, "GNU");
+        expect_build(&file, NULL);
+        file = program_of_notes(alignment, build, "GNX");
+        expect_build(&file, NULL);
+    }
+}
+
+/* Of another kind, behind the end of the file, or longer than it. */
+static void segments_without_notes(void **state) {
+    static const Elf64_Nhdr build = {4, 3, NT_GNU_BUILD_ID};
+    struct notes whole = program_of_notes(4, build, "GNU"), file = whole;
+    (void)state;
+    file.segment.p_type = PT_LOAD;
+    expect_build(&file, NULL);
+    file = whole;
+    file.segment.p_offset = sizeof(file) + 64;
+    expect_build(&file, NULL);
+    file = whole;
+    file.segment.p_filesz = 4 * sizeof(file);
+    expect_build(&file, NULL);
+    file = whole;
+    file.header.e_phnum = 0;
+    expect_build(&file, NULL);
 }
 
 static struct spex_circumstances made(const char *kernel, const char *host) {
@@ -195,6 +239,7 @@ int main(void) {
         cmocka_unit_test(of_this_process),
         cmocka_unit_test(builds),
         cmocka_unit_test(builds_by_the_second_note),
+        cmocka_unit_test(segments_without_notes),
         cmocka_unit_test(in_the_store),
         cmocka_unit_test(directory),
     };

@@ -33,13 +33,20 @@ static void expect_figures(const char *name, const double *found, const double *
 
 enum { COUNT = 14 };
 
-/* How often one is the best may differ by a draw or two where rounding does. */
+/* How often one is the best may differ by a draw or two where rounding does. What stands behind the
+ * inputs counts for nothing. */
 static void expect_ranking(const char *name, const struct spex_ranking_input *inputs, size_t count,
                            bool maximise, size_t best, const double (*expected)[6]) {
-    struct spex_ranking of[COUNT];
+    struct spex_ranking_input guarded[COUNT + 1];
+    struct spex_ranking of[COUNT + 1];
     double found[COUNT][6], all = 0;
     size_t leader;
-    assert_int_equal(spex_ranking_of(inputs, count, maximise, of, &leader), 0);
+    memcpy(guarded, inputs, count * sizeof(*inputs));
+    guarded[count] = (struct spex_ranking_input){9, -1000, 3, 1};
+    memset(&of[count], '#', sizeof(of[count]));
+    assert_int_equal(spex_ranking_of(guarded, count, maximise, of, &leader), 0);
+    for (size_t i = 0; i < sizeof(of[count]); i++)
+        assert_int_equal(((const char *)&of[count])[i], '#');
     for (size_t c = 0; c < count; c++) {
         const double figures[] = {of[c].estimate, of[c].margin, of[c].low,
                                   of[c].high,     of[c].first,  of[c].tied};
@@ -158,11 +165,12 @@ enum { SHARES_MAX = 450, PARAMETERS = 5 };
 
 struct shares {
     struct spex_space_file *file;
-    size_t levels[SHARES_MAX][PARAMETERS];
-    struct spex_sensitivity_input inputs[SHARES_MAX];
+    size_t levels[SHARES_MAX + 1][PARAMETERS];
+    struct spex_sensitivity_input inputs[SHARES_MAX + 1];
 };
 
-/* Allowed configurations at random; a and b act together, c alone. Each sixth has no trial. */
+/* Allowed configurations at random; a and b act together, c alone. Each sixth has no trial. What
+ * stands behind them counts for nothing. */
 static void make_shares(struct shares *shares, size_t count, double least) {
     uint64_t random = 7;
     shares->file = space_of(shares_xml);
@@ -180,6 +188,7 @@ static void make_shares(struct shares *shares, size_t count, double least) {
         shares->inputs[i] = (struct spex_sensitivity_input){
             l, trials, trials ? mean : 0, trials > 1 ? 30.0 * (double)(1 + i % 4) : 0};
     }
+    shares->inputs[count] = (struct spex_sensitivity_input){shares->levels[count], 3, -5000, 1000};
 }
 
 static void expect_shares(size_t count, double least, const double *expected) {
