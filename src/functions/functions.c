@@ -36,7 +36,7 @@ struct sites {
 
 /* Marks the ids of the program's own kernels. A function must not get such an id, since contexts
  * know a kernel by its id alone. */
-static void note_taken_ids(bool taken[UINT16_MAX + 1]) {
+static void note_taken_ids(bool *taken) {
     uint32_t count = spex_sites_count();
     for (uint32_t s = 0; s < count; s++)
         if (spex_site_info(s)->probe_type == SPEX_KERNEL)

@@ -374,6 +374,47 @@ static void times_are_those_of_the_wall_clock(void **state) {
     spex_recording_close(trace);
 }
 
+/* The uuid in a trace's metadata. */
+static void uuid_read(unsigned process, uint8_t uuid[SPEX_TRACE_UUID_BYTES]) {
+    char path[128], text[4096];
+    snprintf(path, sizeof(path), "%s/metadata", spex_trace_directory(written.traces[process]));
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    fclose(file);
+    const char *at = strstr(text, "uuid = \"");
+    assert_non_null(at);
+    at += strlen("uuid = \"");
+    for (unsigned b = 0; b < SPEX_TRACE_UUID_BYTES; b++, at += 2) {
+        at += *at == '-';
+        assert_int_equal(sscanf(at, "%2hhx", &uuid[b]), 1);
+    }
+    assert_int_equal(*at, '"');
+}
+
+/* Random ones of version 4, as RFC 4122 has them. */
+static void traces_have_uuids_of_their_own(void **state) {
+    enum { TRACES = 30, DIFFERENT = 3 };
+    static uint8_t uuids[TRACES][SPEX_TRACE_UUID_BYTES];
+    (void)state;
+    for (unsigned t = 0; t < TRACES; t++) {
+        write_begin(1, 0, 0);
+        uuid_read(0, uuids[t]);
+        write_end(1);
+        assert_int_equal(uuids[t][6] >> 4, 4);
+        assert_int_equal(uuids[t][8] >> 6, 2);
+    }
+    for (unsigned b = 0; b < SPEX_TRACE_UUID_BYTES; b++) {
+        unsigned different = 0;
+        bool seen[256] = {false};
+        for (unsigned t = 0; t < TRACES; t++) {
+            different += !seen[uuids[t][b]];
+            seen[uuids[t][b]] = true;
+        }
+        assert_true(different >= DIFFERENT);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FOLDER_TEST(all_is_read_as_it_was_written),
@@ -382,6 +423,7 @@ int main(void) {
         FOLDER_TEST(late_records_are_read_in_order),
         FOLDER_TEST(what_is_left_is_whole),
         FOLDER_TEST(the_journal_is_read_as_it_was_written),
+        FOLDER_TEST(traces_have_uuids_of_their_own),
         FOLDER_TEST(times_are_those_of_the_wall_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
