@@ -111,6 +111,8 @@ static int add_mode(struct spex_xml *xml, const xmlNode *element, struct spex_fl
     if (!err && policy->selection.count != before + 1)
         return spex_xml_fail(xml, element, "%s:%s is in a unit before", what,
                              spex_probe_type_name(type));
+    if (err == -ENOMEM)
+        return spex_fail(xml->error, err, "out of memory");
     return err ? spex_xml_fail(xml, element, "modes: %s", err == -EINVAL ? error.text : "too many")
                : 0;
 }
