@@ -21,7 +21,7 @@ struct spex_link_watch;
 enum { SPEX_LINK_BYTES = 1 << 20, SPEX_LINK_NAME_BYTES = 128 };
 
 struct spex_link_options {
-    /* "nats://HOST:PORT" or "tls://…", several separated by commas. */
+    /* "nats://HOST:PORT" or "tls://HOST:PORT". */
     const char *url;
     /* A file with "USER:PASSWORD", a token, or what `nsc generate creds` writes; NULL: none. */
     const char *credentials;
