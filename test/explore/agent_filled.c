@@ -5,6 +5,7 @@
 
 #include "../scarce_memory.h"
 #include "explore/trial/agent_filled.h"
+#include "explore/trial/trial_agent.h"
 #include "spaces.h"
 
 static const char xml[] =
@@ -129,6 +130,25 @@ static void without_memory(void **state) {
     spex_space_free(file);
 }
 
+/* Whatever runs around a program is waited for: the setup's output, and each load's with its end. */
+static void what_is_waited_for(void **state) {
+    enum { ALL = 1 + 2 * SPEX_AGENT_LOADS_MAX };
+    struct spex_trial_agent around = {.setup.output = 100};
+    struct pollfd fds[ALL + 1];
+    (void)state;
+    for (int l = 0; l < SPEX_AGENT_LOADS_MAX; l++) {
+        around.loads[l].output = 101 + 2 * l;
+        around.loads[l].pidfd = 102 + 2 * l;
+    }
+    memset(fds, 0, sizeof(fds));
+    spex_trial_agent_fds(&around, fds);
+    for (int f = 0; f < ALL; f++) {
+        assert_int_equal(fds[f].fd, 100 + f);
+        assert_int_equal(fds[f].events, POLLIN);
+    }
+    assert_int_equal(fds[ALL].fd, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_that_applies),
@@ -136,6 +156,7 @@ int main(void) {
         cmocka_unit_test(a_program_that_does_not_apply),
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(without_memory),
+        cmocka_unit_test(what_is_waited_for),
     };
     return cmocka_run_group_tests_name("agent_filled", tests, NULL, NULL);
 }

@@ -265,6 +265,8 @@ static void an_interruption_keeps_the_trials(void **state) {
     assert_string_equal(why, "interrupted");
     assert_int_equal(told.last.trials, 0);
     assert_string_equal(told.best, "(none)");
+    assert_int_equal(told.calls, 2); /* when the first begins, and at the end */
+    assert_string_equal(told.running, "(none)");
     close(options.stop_fd);
     read_study(0);
     close_study();

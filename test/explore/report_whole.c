@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "explore/compare/explain.h"
 #include "report_bench.h"
 
 static const char whole[] =
@@ -282,6 +283,31 @@ static void an_explanation(void **state) {
     expect_json("whole-explained.json", text);
 }
 
+/* An exploration may store more trials after a study was read: they count for nothing. */
+static void trials_that_came_later(void **state) {
+    struct spex_study study;
+    struct spex_quantities quantities;
+    struct spex_error why;
+    (void)state;
+    make_little("little.db", true);
+    must(spex_study_read(&study, "little.db", &why), &why);
+    assert_int_equal(study.trials.count, 4);
+    for (size_t count = 0; count <= 4; count++) {
+        uint64_t expected = count < 2 ? count : count < 4 ? 2 : 3; /* one of them failed */
+        study.trials.count = count;
+        must(spex_quantities_read(&quantities, &study, study.store, &why), &why);
+        assert_int_equal(quantities.count > 0, count > 0);
+        for (size_t q = 0; q < quantities.count; q++) {
+            uint64_t trials = 0;
+            for (size_t g = 0; g < study.summary.count; g++)
+                trials += quantities.items[q].samples[g].trials;
+            assert_int_equal(trials, expected);
+        }
+        spex_quantities_free(&quantities);
+    }
+    spex_study_free(&study);
+}
+
 /* Commas and quotes, and values that are not there. */
 static void a_table(void **state) {
     (void)state;
@@ -302,9 +328,9 @@ static void a_table(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_report),  cmocka_unit_test(reports_of_little),
-        cmocka_unit_test(a_report_of_two), cmocka_unit_test(an_explanation),
-        cmocka_unit_test(a_table),
+        cmocka_unit_test(a_whole_report),         cmocka_unit_test(reports_of_little),
+        cmocka_unit_test(a_report_of_two),        cmocka_unit_test(an_explanation),
+        cmocka_unit_test(trials_that_came_later), cmocka_unit_test(a_table),
     };
     return cmocka_run_group_tests_name("report_whole", tests, scratch_enter, scratch_leave);
 }
