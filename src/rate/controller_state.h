@@ -81,8 +81,9 @@ struct spex_controlled {
     double since;
     /* When its last slice began; 0: it is not in slices. */
     double tried;
-    /* Planned length of the next slice, or of the one under way. */
-    double slice;
+    /* Planned length of the next slice, or of the one under way; and how many times as long slices
+     * were as planned, at most lately: the collector waits for a processor. 0 stands for 1. */
+    double slice, longer;
     /* Seconds a second that its executions and all records that are wanted of it cost. */
     double demand;
     /* Seconds a second that it cost when it was last on, then and by its mean frequency; and what

@@ -41,6 +41,10 @@
 /* Of so many slices without a witness one makes many records, first and once a factor is known. */
 enum { DENSE_FIRST = 2, DENSE_KNOWN = 6 };
 
+/* Slices that are compared without a witness lie further apart than a slice and its hold-offs: what
+ * other programs do meanwhile makes the error greater than the figures' spread. */
+#define ALONE_ERROR 2.0
+
 /* With a smaller standard error a factor is known, be it 1. */
 #define FINDING_KNOWN 1.0
 
@@ -193,8 +197,10 @@ void spex_experiments_slice(uint32_t first, bool on) {
     if (!subject_of(first, &subject))
         probe->sliced.cpu_ns = 0;
     else if (spex_experiment_sliced(&probe->sliced, &subject, witness, slice_over(probe, alone, on),
-                                    &spex_controller.progress, &finding))
+                                    &spex_controller.progress, &finding)) {
+        finding.error *= alone ? ALONE_ERROR : 1;
         take_factor(probe, &finding);
+    }
     if (on)
         probe->sliced.dense =
             alone && probe->sliced.alone++ % (probe->factor > 0 ? DENSE_KNOWN : DENSE_FIRST) == 1;

@@ -88,12 +88,15 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
 #define PAUSE_SECONDS_MIN 0.002
 #define PAUSE_SECONDS_MAX 64.0
 
-/* Records of a probe in a slice cost such a share of what its executions cost; where the slice is to
- * tell what records cost (experiment.h), the second. */
+/* Records of a probe in a slice cost such a share of what its executions cost; where the slice is
+ * to tell what records cost (experiment.h), the second. */
 #define SLICE_RECORDS_SHARE 0.1
 #define SLICE_RECORDS_DENSE 1.0
 
-/* Most records of a probe in a slice, so that its ring holds them. */
+/* Most records of a probe in a slice, so that its ring holds them, in one that is as much longer
+ * than planned as the longest lately. Of how much longer that was, such a share is forgotten with
+ * each. */
+#define LONGER_FORGOTTEN         0.2
 #define SLICE_RECORDS_MOST       1000.0
 #define SLICE_RECORDS_MOST_DENSE 4000.0
 
@@ -218,6 +221,12 @@ struct spex_held_executions spex_controller_held(uint32_t first, double count,
     return held;
 }
 
+/* Notes how long the slice was that is over: longer ones at once, shorter ones by and by. */
+static void slice_note_length(struct spex_controlled *probe, double seconds) {
+    double longer = probe->slice > 0 ? seconds / probe->slice : 1;
+    probe->longer = fmax(longer, probe->longer + (longer - probe->longer) * LONGER_FORGOTTEN);
+}
+
 /* Sets the length of the next slice and returns the time until it begins. That is random, so that
  * slices do not fall into step with the program, and on average such that the slice that is over
  * costs what slices may; where that is for want of knowledge, until there is no more caution. A
@@ -233,6 +242,7 @@ static double slice_plan(uint32_t first, struct spex_controlled *probe) {
     double allowed = slices_part(cost);
     probe->taken_mean = probe->frequency * execution_cost(first, probe);
     double last = probe->tried > 0 ? spex_controller.now - probe->tried : SLICE_SECONDS;
+    slice_note_length(probe, last);
     double dearer = fmax(cost / allowed - 1, PAUSE_SECONDS_MIN);
     double likely = fmax(probe->taken / allowed - 1, PAUSE_SECONDS_MIN);
     double even = (double)(spex_random_next(&spex_controller.random) >> 11) * 0x1p-53;
@@ -258,7 +268,8 @@ static uint32_t slice_period(uint32_t first, struct spex_controlled *probe) {
         double full = most * report / (share * skip) / fmax(probe->frequency, 1);
         probe->slice = fmax(fmin(probe->slice, full), SLICE_SECONDS);
     }
-    double dense = ceil(fmax(report / (share * skip), probe->frequency * probe->slice / most));
+    double executions = probe->frequency * probe->slice * fmax(probe->longer, 1);
+    double dense = ceil(fmax(report / (share * skip), executions / most));
     return dense < period ? (uint32_t)fmax(dense, 1) : period;
 }
 

@@ -209,6 +209,34 @@ static void slices_of_a_thousand_threads_tell_it(void **state) {
     assert_true(plant_mean(2, 20) < 1.06);
 }
 
+/* The period in slices, on average of the time from 1 s on that they take. */
+static double period_in_slices(double late) {
+    static const struct busy_and_rare rates = {4e7, 0};
+    const struct plant_options options = {.share = 0.02,
+                                          .cpus = 1,
+                                          .probes = 1,
+                                          .skip_ns = 2,
+                                          .record_ns = 20,
+                                          .late = late,
+                                          .seconds = 5,
+                                          .rate = busy_and_rare_rate,
+                                          .scenario = &rates};
+    double sum = 0, on = 0;
+    plant_run(&options);
+    for (double t = 1; t < 5; t += 1e-3) {
+        uint32_t period = plant_period(0, t);
+        sum += period == SPEX_SITE_HELD ? 0 : period;
+        on += period != SPEX_SITE_HELD;
+    }
+    return sum / on;
+}
+
+/* Its ring could not hold what it would record else, and what is lost costs as much. */
+static void a_collector_that_is_late_makes_fewer_records(void **state) {
+    (void)state;
+    assert_true(period_in_slices(0.04) > 4 * period_in_slices(0));
+}
+
 /* Of many probes that are selected one alone executes. All are held off at first, as the start of
  * spex is paid back. */
 static double only_the_last_rate(const void *context, unsigned probe, double seconds) {
@@ -345,6 +373,7 @@ int main(void) {
         cmocka_unit_test(the_start_is_in_the_budget),
         cmocka_unit_test(slices_tell_what_a_probe_costs),
         cmocka_unit_test(slices_of_a_thousand_threads_tell_it),
+        cmocka_unit_test(a_collector_that_is_late_makes_fewer_records),
         cmocka_unit_test(probes_that_do_not_execute_take_no_part),
         cmocka_unit_test(caution_has_an_end),
         cmocka_unit_test(a_finding_ends_caution),
