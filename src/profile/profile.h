@@ -68,7 +68,7 @@ struct spex_profile_process {
      * (spex_profile_lease_text). */
     char leased[SPEX_PROFILE_TEXT_BYTES];
     double lease_seconds;
-    /* When the collection began, CLOCK_MONOTONIC: with loaded_ns it tells collections apart. 0:
+    /* When the collection began, CLOCK_MONOTONIC_RAW: with loaded_ns it tells collections apart. 0:
      * none goes on, or an older release does not tell. */
     uint64_t began_ns;
 };
