@@ -257,6 +257,37 @@ static void a_page(void **state) {
     free(text);
 }
 
+/* Ties, a front that is not sure, reasons; without what a model of the space says. */
+static void a_page_of_everything(void **state) {
+    (void)state;
+    make_many("many.db", 1.2);
+    char *text = page_of("many.db");
+    char *effects = strstr(text, "<h2>What matters"), *pictures = strstr(text, "<h2>Pictures");
+    assert_true(effects && pictures);
+    memmove(effects, pictures, strlen(pictures) + 1);
+    expect_file("many.html", text);
+    free(text);
+}
+
+static void a_page_of_what_exceeds_the_limit(void **state) {
+    (void)state;
+    make_few("few.db", 0.05);
+    char *text = page_of("few.db");
+    expect_file("limit.html", text);
+    free(text);
+}
+
+static void a_page_of_failures(void **state) {
+    struct making making;
+    (void)state;
+    begin(&making, "failed.db", few);
+    put(&making, (size_t[]){1, 1}, (struct outcome){.reason = "no luck"});
+    end(&making);
+    char *text = page_of("failed.db");
+    expect_file("failed.html", text);
+    free(text);
+}
+
 static size_t times_in(const char *text, const char *part) {
     size_t count = 0;
     for (const char *at = text; (at = strstr(at, part)); at++)
@@ -308,6 +339,9 @@ int main(void) {
         cmocka_unit_test(nobody_keeps_the_limit),
         cmocka_unit_test(explanations),
         cmocka_unit_test(a_page),
+        cmocka_unit_test(a_page_of_everything),
+        cmocka_unit_test(a_page_of_what_exceeds_the_limit),
+        cmocka_unit_test(a_page_of_failures),
         cmocka_unit_test(a_page_of_many),
     };
     return cmocka_run_group_tests_name("report_texts", tests, scratch_enter, scratch_leave);
