@@ -14,6 +14,7 @@
 #include "counters/event.h"
 #include "counters/plan.h"
 #include "counters/prepare.h"
+#include "counters/way_trial.h"
 #include "messages.h"
 
 enum { TRIES_MAX = 16 };
@@ -49,6 +50,21 @@ int __wrap_spex_event_open(struct spex_event *event, const struct spex_counter_p
     tries[try_count++].user_only = plan->codes[0].exclude & SPEX_EXCLUDE_KERNEL;
     *step = "perf_event_open";
     return way == SPEX_WAY_RUSAGE ? __real_spex_event_open(event, plan, way, step) : refusal;
+}
+
+/* What a read takes in the two ways of hardware counters, where the machine has them. */
+static uint64_t instruction_cost, call_cost;
+
+uint64_t __wrap_spex_way_try(struct spex_way_trial *trial, enum spex_way way, int *err);
+uint64_t __real_spex_way_try(struct spex_way_trial *trial, enum spex_way way, int *err);
+
+uint64_t __wrap_spex_way_try(struct spex_way_trial *trial, enum spex_way way, int *err) {
+    uint64_t cost = way == SPEX_WAY_RDPMC ? instruction_cost : way == SPEX_WAY_READ ? call_cost : 0;
+    if (!instruction_cost && !call_cost)
+        return __real_spex_way_try(trial, way, err);
+    *err = cost ? 0 : -ENODATA;
+    snprintf(trial->why, sizeof(trial->why), "why");
+    return cost;
 }
 
 static const char *prepared(enum spex_counter counter, const char *list, int err, int result) {
@@ -139,6 +155,38 @@ static void what_is_in_user_mode_already(void **state) {
                                  : (t < 2 ? SPEX_WAY_RDPMC : SPEX_WAY_READ),
                        user_only || t % 2);
     }
+}
+
+/* The cheaper one of the instruction and the system call; the instruction where they are alike. */
+static void the_cheaper_way_is_used(void **state) {
+    static const struct {
+        uint64_t instruction, call, cost;
+        const char *text;
+    } cases[] = {
+        {30, 900, 30, " by the processor's instruction"},
+        {900, 30, 30, " by read() on the event"},
+        {50, 50, 50, " by the processor's instruction"},
+        {0, 70, 70, " by read() on the event; not by the processor's instruction: why"},
+        {70, 0, 70, " by the processor's instruction; not by read() on the event: why"},
+    };
+    const struct spex_choice choice = {
+        .events = 1, .codes = {{.type = 1, .config = 2}}, .text = "an event"};
+    char text[400], expected[400];
+    (void)state;
+    spex_perfcntr_replace(1, &choice);
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        const enum spex_counter counter = (enum spex_counter)(SPEX_COUNTER_PERFCNTR + 1);
+        instruction_cost = cases[c].instruction;
+        call_cost = cases[c].call;
+        assert_int_equal(spex_counters_allow("none"), 0);
+        assert_int_equal(spex_counters_allow(NULL), 0);
+        assert_int_equal(spex_counters_prepare(counter), 0);
+        assert_int_equal(spex_counter_cost(counter), cases[c].cost);
+        spex_counters_describe(counter, text, sizeof(text));
+        snprintf(expected, sizeof(expected), "performance counter 1: an event%s", cases[c].text);
+        assert_string_equal(text, expected);
+    }
+    instruction_cost = call_cost = 0;
 }
 
 #if defined(__x86_64__)
@@ -309,6 +357,7 @@ static void the_processor_here(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_cheaper_way_is_used),
 #if defined(__x86_64__)
         cmocka_unit_test(events_by_code),
         cmocka_unit_test(events_of_the_cache),

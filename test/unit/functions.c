@@ -322,6 +322,10 @@ static void names_are_those_that_people_know(void **state) {
         {"_ZN5storeltERKS_", "store.operator<"},
         {"_ZN5storeptEv", "store.operator->"},
         {"_ZN5store4scanEi.cold", "store.scan"},
+        {"_ZN5store3boxclIiEEvT_", "store.box.operator()"},
+        {"_ZN5storelsERKi", "store.operator<<"},
+        {"_ZN5storecvbEv", "store.operator_bool"},
+        {"_Z3fooI3barE3barv", "foo"},
         {"_Zbroken", "_Zbroken"},
         {"_start", "_start"},
     };

@@ -126,6 +126,32 @@ static void an_index_is_not_used_for_something_else(void **state) {
     spex_module_unregister(before);
 }
 
+/* What lies behind a module's names is another's. */
+static void names_end_where_the_module_says(void **state) {
+    static const struct spex_probe_name more[] = {
+        {FIRST_ID, "module.first"}, {FIRST_ID + 1, "beyond"}, {0, SPEX_PROVIDER_MARK "beyond"}};
+    struct spex_site sites[2];
+    (void)state;
+    for (unsigned count = 0; count <= COUNT_OF(more); count++) {
+        module_make(sites, 2);
+        sites[0].line += 10 * count; /* sites that have not been there */
+        sites[1].line += 10 * count;
+        spex_module_register(sites, sites + 2, more, more + count);
+        const struct spex_site_info *first = spex_site_info(sites[0].index),
+                                    *second = spex_site_info(sites[1].index);
+        if (count > 0)
+            assert_string_equal(first->name, "module.first");
+        else
+            assert_null(first->name);
+        if (count > 1)
+            assert_string_equal(second->name, "beyond");
+        else
+            assert_null(second->name);
+        assert_string_equal(first->provider, count > 2 ? "beyond" : "unit-registry");
+        spex_module_unregister(sites);
+    }
+}
+
 /* Each of a library's translation units registers all of its sites. */
 static void a_site_with_too_many_values_stays_off_alone(void **state) {
     struct spex_site sites[3];
@@ -394,6 +420,7 @@ int main(void) {
         cmocka_unit_test(a_library_loaded_again_has_its_former_indices),
         cmocka_unit_test(two_libraries_at_a_time_have_different_indices),
         cmocka_unit_test(an_index_is_not_used_for_something_else),
+        cmocka_unit_test(names_end_where_the_module_says),
         cmocka_unit_test(a_site_with_too_many_values_stays_off_alone),
         cmocka_unit_test(a_probe_is_on_while_one_of_its_sites_is),
         cmocka_unit_test(providers_have_ids_of_their_own),

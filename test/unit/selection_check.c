@@ -103,7 +103,10 @@ static void much_is_cut(void **state) {
         sprintf(probes + strlen(probes), ",%u", 1000 + i);
     assert_int_equal(unmatched(probes, text, sizeof(text)), MANY);
     assert_non_null(strstr(text, "no probe matches \"1000\", \"1001\""));
-    assert_non_null(strstr(text, " more (yet); there are: 200:snapshot, "));
+    const char *rest = strstr(text, " more (yet); there are: 200:snapshot, ");
+    assert_non_null(rest);
+    /* Items have the first half of the line, but for one of them and the number of the others. */
+    assert_in_range(rest - text, sizeof(text) / 2 - 120, sizeof(text) / 2);
     spex_module_unregister(sites);
 }
 
