@@ -59,9 +59,14 @@ static int listen_as_nobody(void) {
                : 1;
 }
 
-/* Or not: an idle one has not started spex. */
+/* Or not: an idle one has not started spex. One that hides has chosen its directory itself, so that its
+ * environment as of its start does not tell it. */
 static int serve(const char *what) {
     char byte;
+    if (strcmp(what, "hide") == 0 && setenv("SPEX_CONTROL", getenv("TEST_HIDDEN"), 1) != 0)
+        return 1;
+    if (strcmp(what, "hide") == 0)
+        what = "serve";
     if (strcmp(what, "nobody") == 0 && listen_as_nobody() != 0)
         return 1;
     if ((strcmp(what, "serve") == 0 && serving_start(NULL) != 0) || write(1, "", 1) != 1)
@@ -143,6 +148,39 @@ static void it_is_said_why_a_process_cannot_be_called(void **state) {
     setenv("SPEX_CONTROL", serving_directory, 1);
     assert_int_equal(profile_of(program.process, &told, &error), -ENOENT);
     assert_non_null(strstr(error.text, "SPEX_CONTROL=off"));
+    program_end(&program);
+}
+
+/* It is looked for where the command itself would be, in a directory alone. */
+static void a_process_that_hides_is_found_by_the_command_s_directory(void **state) {
+    struct program program;
+    struct spex_error error;
+    char expected[256];
+    pid_t told;
+    (void)state;
+    setenv("TEST_HIDDEN", serving_directory, 1);
+    unsetenv("SPEX_CONTROL");
+    program_start(&program, "hide");
+    int without = profile_of(program.process, &told, &error);
+    snprintf(
+        expected, sizeof(expected),
+        "process %d (control-client) has no control socket: it was not built with spex, or has "
+        "not called spex_start itself, as a child of a fork has to",
+        (int)program.process);
+    setenv("SPEX_CONTROL", serving_directory + 1, 1);
+    int relative = spex_client_connect(program.process, 0, &error);
+    setenv("SPEX_CONTROL", serving_directory, 1);
+    assert_int_equal(without, -ENOENT);
+    assert_string_equal(error.text, expected);
+    assert_int_equal(relative, -ENOENT);
+    assert_int_equal(profile_of(program.process, &told, &error), 0);
+    assert_int_equal(told, program.process);
+    int directory = spex_client_directory(program.process, 1000, &error);
+    struct stat one, other;
+    assert_true(directory >= 0 && fstat(directory, &one) == 0);
+    assert_int_equal(stat(serving_directory, &other), 0);
+    assert_true(one.st_dev == other.st_dev && one.st_ino == other.st_ino);
+    close(directory);
     program_end(&program);
 }
 
@@ -307,6 +345,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(an_answer_is_waited_for_until_the_deadline),
         cmocka_unit_test(no_place_is_tried_twice),
         cmocka_unit_test(it_is_said_why_a_process_cannot_be_called),
+        cmocka_unit_test(a_process_that_hides_is_found_by_the_command_s_directory),
         cmocka_unit_test(who_pretends_to_be_another_is_not_believed),
         cmocka_unit_test(a_socket_of_another_user_is_not_believed),
         cmocka_unit_test(a_stopped_process_does_not_hold_up_its_callers),
