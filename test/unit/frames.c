@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* When executions of kernels make records and get frames: in virtual time, in which each look at
+ * the clock takes what the test says. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../check.h"
+#include "probe/recording.h"
+
+static uint64_t ticks_now, ticks_each;
+
+static uint64_t virtual_ticks(void) {
+    return ticks_now += ticks_each;
+}
+
+#define random_below random_of_thread /* check.h has another one */
+#define spex_ticks   virtual_ticks
+#include "kernels/frames.c"
+#undef spex_ticks
+#undef random_below
+
+enum { CONTEXT = 5, INNER = 6, SECOND = 1000000000 };
+
+static struct spex_thread *thread;
+static struct spex_sampling_plan *plan;
+static const struct spex_site site = {.index = 9, .detail = 2};
+static const struct spex_planned planned = {.seconds = 0.01, .parameters = 2};
+static const struct spex_planned short_one = {.seconds = 1e-6};
+
+static int setup(void **state) {
+    (void)state;
+    thread = calloc(1, sizeof(*thread));
+    plan = calloc(1, sizeof(*plan));
+    if (!thread || !plan || !(thread->samples = calloc(1, sizeof(*thread->samples))))
+        return -1;
+    spex_random_seed(&thread->random, 1, 0);
+    ticks_now = UINT64_C(1) << 40;
+    ticks_each = 0;
+    plan->samples = 10;
+    plan->ticks_per_second = SECOND;
+    plan->shortest = SECOND / 10000;
+    plan->number = 3;
+    plan->coarse_shift = 10;
+    plan->stretch = 1;
+    plan->nodes[CONTEXT] = &planned;
+    plan->nodes[INNER] = &short_one;
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    free(thread->samples);
+    free(thread);
+    free(plan);
+    return 0;
+}
+
+static const uint64_t parameters[] = {70, 80};
+
+static bool inner_is_recorded(void) {
+    uint64_t begin = execution_begin(plan, thread, &site, INNER, parameters);
+    assert_true(begin == 0 || begin == ticks_now);
+    return begin;
+}
+
+static uint64_t outer_begins(void) {
+    uint64_t begin = execution_begin(plan, thread, &site, CONTEXT, parameters);
+    assert_true(begin == (ticks_now | FRAMED));
+    return begin & ~FRAMED;
+}
+
+/* Gaps between records are half an interval to one and a half, and the interval on average. */
+static void expect_gaps(uint64_t interval, uint64_t step) {
+    double sum = 0, least = INFINITY, most = 0;
+    uint64_t last = 0;
+    unsigned records = 0;
+    while (records < 2000) {
+        ticks_now += step;
+        if (!inner_is_recorded())
+            continue;
+        if (records++) {
+            double gap = (double)(ticks_now - last);
+            sum += gap;
+            least = fmin(least, gap);
+            most = fmax(most, gap);
+        }
+        last = ticks_now;
+    }
+    double of = (double)interval, slack = (double)step + 1024;
+    assert_true(least >= of / 2 - slack && least < of * 0.52 + slack);
+    assert_true(most <= of * 1.5 + slack && most > of * 1.48 - slack);
+    assert_true(fabs(sum / (records - 1) - of) < of * 0.03 + slack);
+}
+
+static void without_a_frame_records_are_so_many_a_second(void **state) {
+    (void)state;
+    expect_gaps(SECOND / 10, SECOND / 5000);
+    plan->stretch = 3;
+    expect_gaps(SECOND / 10 * 3, SECOND / 5000);
+    /* A due time of long ago, which the coarse clock has gone round since, is reached. */
+    ticks_now += UINT64_C(1) << (32 + 10);
+    ticks_now -= SECOND / 2;
+    assert_true(inner_is_recorded());
+    ticks_now += SECOND;
+    assert_true(inner_is_recorded());
+    assert_false(inner_is_recorded());
+}
+
+static void within_a_frame_its_interval_counts(void **state) {
+    (void)state;
+    outer_begins();
+    for (int i = 0; i < 100; i++) /* so that it is not rare */
+        inner_is_recorded();
+    expect_gaps(SECOND / 1000, SECOND / 100000);
+    plan->stretch = 2;
+    expect_gaps(SECOND / 500, SECOND / 100000);
+}
+
+/* In a frame that follows one with many executions, the first record is at any place of the first
+ * interval. */
+static void the_first_record_of_a_frame_is_at_any_place(void **state) {
+    enum { FRAMES = 400, INTERVAL = SECOND / 1000, STEP = INTERVAL / 100 };
+    unsigned in_quarter[4] = {0};
+    (void)state;
+    for (int f = 0; f <= FRAMES; f++) {
+        ticks_now += SECOND;
+        uint64_t begin = outer_begins();
+        bool recorded = false;
+        for (int i = 0; i < 150; i++, ticks_now += STEP)
+            if (inner_is_recorded() && !recorded && f) {
+                uint64_t place = (ticks_now - begin) * 4 / INTERVAL;
+                recorded = true;
+                in_quarter[place < 4 ? place : 3]++;
+            }
+        assert_true(recorded || !f);
+        frame_pop(thread->samples, begin);
+        assert_int_equal(thread->samples->nodes[INNER].here, 150);
+    }
+    for (int q = 0; q < 4; q++)
+        assert_in_range(in_quarter[q], FRAMES / 4 - 45, FRAMES / 4 + 45);
+}
+
+/* Where a frame has few executions, each is recorded by chance: 10 in a frame. */
+static void rare_executions_are_recorded_by_chance(void **state) {
+    enum { FRAMES = 600 };
+    static const unsigned each[] = {1, 10, 14, 20};
+    (void)state;
+    for (size_t e = 0; e < COUNT_OF(each); e++) {
+        unsigned records = 0;
+        for (int f = 0; f < FRAMES + 2; f++) {
+            ticks_now += SECOND;
+            uint64_t begin = outer_begins();
+            for (unsigned i = 0; i < each[e]; i++)
+                records += inner_is_recorded() && f > 1;
+            frame_pop(thread->samples, begin);
+        }
+        double chance = fmin(10.0 / each[e], 1), all = (double)FRAMES * each[e];
+        assert_true(fabs(records - chance * all) <= 5 * sqrt(all * chance * (1 - chance)));
+    }
+}
+
+static void so_few_executions_are_rare(void **state) {
+    (void)state;
+    struct spex_samples_node node = {.frame = 1, .before = 20, .here = 20};
+    assert_true(node_is_rare(plan, &node));
+    node.here = 21;
+    assert_false(node_is_rare(plan, &node));
+    node = (struct spex_samples_node){.frame = 1, .before = 21, .here = 2};
+    assert_false(node_is_rare(plan, &node));
+    node = (struct spex_samples_node){.frame = 0, .before = 2, .here = 2};
+    assert_false(node_is_rare(plan, &node));
+    plan->samples = 0.01;
+    node = (struct spex_samples_node){.frame = 1, .before = 1, .here = 1};
+    assert_true(node_is_rare(plan, &node));
+    node.here = 2;
+    assert_false(node_is_rare(plan, &node));
+}
+
+static void a_frame_holds_what_is_looked_at(void **state) {
+    struct spex_samples_frame frame;
+    (void)state;
+    assert_false(spex_samples_frame_read(thread, 0, &frame));
+    int32_t calls = spex_kernel_sampler_calls();
+    uint64_t begin = outer_begins();
+    assert_int_equal(spex_kernel_sampler_calls(), calls + 1);
+    assert_true(spex_samples_frame_read(thread, 0, &frame));
+    assert_false(spex_samples_frame_read(thread, 1, &frame));
+    assert_true(frame.begin == begin);
+    assert_int_equal(frame.interval, SECOND / 1000);
+    assert_int_equal(spex_frame_context(&frame), CONTEXT);
+    assert_int_equal(spex_frame_site(&frame), 9);
+    assert_memory_equal(frame.parameters, parameters, sizeof(parameters));
+    assert_int_equal(thread->samples->frames[0].number, 1);
+    thread->samples->frames[0].begin = 0;
+    assert_false(spex_samples_frame_read(thread, 0, &frame));
+    struct spex_thread without = {.samples = NULL};
+    assert_false(spex_samples_frame_read(&without, 0, &frame));
+}
+
+/* The numbers of frames go round, without 0. */
+static void frames_are_popped_with_those_above(void **state) {
+    struct spex_samples *samples = thread->samples;
+    (void)state;
+    samples->last = UINT32_MAX - 1;
+    for (unsigned f = 0; f < SPEX_SAMPLES_FRAMES; f++) {
+        assert_ptr_equal(frame_top(samples), f ? &samples->frames[f - 1] : NULL);
+        assert_true(frame_push(samples, &site, CONTEXT, 100 + f, 7, parameters));
+        assert_int_equal(samples->frames[f].number, f ? f : UINT32_MAX);
+    }
+    assert_false(frame_push(samples, &site, CONTEXT, 99, 7, parameters));
+    assert_int_equal(samples->depth, SPEX_SAMPLES_FRAMES);
+    frame_pop(samples, 99);
+    assert_int_equal(samples->depth, SPEX_SAMPLES_FRAMES);
+    frame_pop(samples, 102);
+    assert_int_equal(samples->depth, 2);
+    frame_pop(samples, 100);
+    assert_int_equal(samples->depth, 0);
+}
+
+/* Too short, with too few parameters, or within itself. */
+static void some_executions_get_no_frame(void **state) {
+    struct spex_site less = site;
+    (void)state;
+    less.detail = 1;
+    assert_false(execution_gets_frame(plan, thread->samples, &site, INNER, 1, parameters));
+    assert_false(execution_gets_frame(plan, thread->samples, &less, CONTEXT, 1, parameters));
+    assert_false(execution_gets_frame(plan, thread->samples, &site, CONTEXT + 2, 1, parameters));
+    assert_int_equal(thread->samples->depth, 0);
+    assert_true(execution_gets_frame(plan, thread->samples, &site, CONTEXT, 1, parameters));
+    assert_true(context_has_frame(thread->samples, CONTEXT));
+    assert_false(context_has_frame(thread->samples, INNER));
+    assert_false(execution_gets_frame(plan, thread->samples, &site, CONTEXT, 1, parameters));
+    plan->nodes[INNER] = &planned;
+    assert_true(execution_gets_frame(plan, thread->samples, &site, INNER, 1, parameters));
+    assert_true(context_has_frame(thread->samples, CONTEXT));
+    assert_false(execution_gets_frame(plan, thread->samples, &site, CONTEXT, 1, parameters));
+    assert_int_equal(thread->samples->depth, 2);
+}
+
+/* What belongs to a former plan's frequencies begins anew; executions are counted on. */
+static void another_plan_begins_anew(void **state) {
+    struct spex_samples_node *node = &thread->samples->nodes[INNER];
+    (void)state;
+    *node = (struct spex_samples_node){
+        .due = 7, .frame = 8, .since = 9, .executions = 10, .here = 11, .before = 12, .plan = 2};
+    assert_ptr_equal(node_for_plan(plan, thread, INNER), node);
+    assert_int_equal(node->due, (uint32_t)(ticks_now >> 10));
+    assert_int_equal(node->frame, 0);
+    assert_int_equal(node->since, 0);
+    assert_int_equal(node->here, 0);
+    assert_int_equal(node->plan, 3);
+    inner_is_recorded();
+    assert_int_equal(node->executions, 11);
+    assert_int_equal(node->since, 1);
+    node->due = 7;
+    node_for_plan(plan, thread, INNER);
+    assert_int_equal(node->due, 7);
+    assert_int_equal(node->since, 1);
+}
+
+/* Contexts that are not known are asked for once. */
+static void what_is_not_known_is_asked_for(void **state) {
+    (void)state;
+    int32_t calls = spex_kernel_sampler_calls();
+    execution_begin(plan, thread, &site, 70, parameters);
+    assert_int_equal(spex_kernel_sampler_calls(), calls + 1);
+    assert_true(plan->asked[1] == UINT64_C(1) << 6);
+    execution_begin(plan, thread, &site, 70, parameters);
+    assert_int_equal(spex_kernel_sampler_calls(), calls + 1);
+}
+
+/* Each execution looks at the clock once, and each run twice; the first execution once more. */
+static void the_cost_of_an_execution_is_the_least(void **state) {
+    (void)state;
+    plan->nodes[0] = &short_one;
+    ticks_each = 40;
+    assert_true(fabs(spex_samples_execution_ticks(plan) - 40.04) < 1e-9);
+    assert_int_equal(thread->samples->nodes[0].executions, 0);
+    assert_true(ticks_now == (UINT64_C(1) << 40) + 40 * (5 * 1002 + 1));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(without_a_frame_records_are_so_many_a_second, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(within_a_frame_its_interval_counts, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_first_record_of_a_frame_is_at_any_place, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(rare_executions_are_recorded_by_chance, setup, teardown),
+        cmocka_unit_test_setup_teardown(so_few_executions_are_rare, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_frame_holds_what_is_looked_at, setup, teardown),
+        cmocka_unit_test_setup_teardown(frames_are_popped_with_those_above, setup, teardown),
+        cmocka_unit_test_setup_teardown(some_executions_get_no_frame, setup, teardown),
+        cmocka_unit_test_setup_teardown(another_plan_begins_anew, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_not_known_is_asked_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_cost_of_an_execution_is_the_least, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
