@@ -49,10 +49,100 @@ static void a_standing_selection_is_its_users(void **state) {
     close(place);
 }
 
+/* What is read of a file with this text; NULL: it is refused with `err`. */
+static void check_file(const char *text, size_t size, int err, const char *expected) {
+    char path[SPEX_CONTROL_PATH_BYTES], read[SPEX_CONTROL_TEXT_BYTES + 1] = "";
+    snprintf(path, sizeof(path), "%s/select-app", serving_directory);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_int_equal(write(fd, text, size), (ssize_t)size);
+    close(fd);
+    assert_int_equal(standing(read), err);
+    assert_string_equal(read, expected);
+}
+
+static void it_is_one_line(void **state) {
+    static char longest[SPEX_CONTROL_TEXT_BYTES + 1], line[SPEX_CONTROL_TEXT_BYTES + 1];
+    (void)state;
+    check_file("query\n", 6, 0, "query");
+    check_file("\n", 1, 0, "");
+    check_file("", 0, -EINVAL, "");
+    check_file("query", 5, -EINVAL, "");
+    check_file("query\nparse\n", 12, -EINVAL, "");
+    check_file("que\0ry\n", 7, -EINVAL, "");
+    check_file("query\n\0", 7, -EINVAL, "");
+    memset(longest, 'x', sizeof(longest));
+    longest[SPEX_CONTROL_TEXT_BYTES - 1] = '\n';
+    memcpy(line, longest, SPEX_CONTROL_TEXT_BYTES - 1);
+    check_file(longest, SPEX_CONTROL_TEXT_BYTES, 0, line);
+    check_file(longest, SPEX_CONTROL_TEXT_BYTES + 1, -E2BIG, "");
+}
+
+/* Whether a program of this name can have one, which is left behind by neither. */
+static int name_err(int place, const char *program) {
+    char *text = NULL;
+    int err = spex_standing_write(place, program, "query");
+    int read_err = spex_standing_read(serving_directory, program, &text);
+    assert_int_equal(read_err, err ? -ENOENT : 0);
+    assert_int_equal(text != NULL, !err);
+    free(text);
+    assert_int_equal(spex_standing_write(place, program, NULL), err);
+    assert_int_equal(serving_count(serving_directory), 0);
+    return err;
+}
+
+static void names_of_programs_are_plain(void **state) {
+    static const char *const good[] = {" ", "a b", "~", "app.so", "\xc3\xa4", "..", "-"};
+    static const char *const bad[] = {"", "a/b", "/", "a\n", "\x1f", "\x7f", "a\tb"};
+    int place = open(serving_directory, O_PATH | O_CLOEXEC);
+    char name[160] = "";
+    (void)state;
+    for (size_t n = 0; n < COUNT_OF(good); n++)
+        assert_int_equal(name_err(place, good[n]), 0);
+    for (size_t n = 0; n < COUNT_OF(bad); n++)
+        assert_int_equal(name_err(place, bad[n]), -EINVAL);
+    /* "select-" and up to 120 bytes. */
+    for (size_t bytes = 1; bytes <= 130; bytes++) {
+        name[bytes - 1] = 'x';
+        assert_int_equal(name_err(place, name), bytes <= 120 ? 0 : -EINVAL);
+    }
+    close(place);
+}
+
+/* Everyone can read what is in a directory that nobody else can enter. */
+static void it_is_written_as_a_whole(void **state) {
+    int place = open(serving_directory, O_PATH | O_CLOEXEC), file;
+    char path[SPEX_CONTROL_PATH_BYTES];
+    struct stat found;
+    mode_t before = umask(077);
+    (void)state;
+    assert_int_equal(spex_standing_write(place, "app", "query"), 0);
+    umask(before);
+    snprintf(path, sizeof(path), "%s/select-app", serving_directory);
+    assert_int_equal(stat(path, &found), 0);
+    assert_int_equal(found.st_mode, S_IFREG | 0644);
+    assert_int_equal(found.st_size, 6);
+    assert_int_equal(spex_standing_write(place, "app", NULL), 0);
+    assert_int_equal(spex_standing_write(place, "app", NULL), 0);
+    /* Where it cannot take its place, nothing is left of it; nor is what it was begun in touched. */
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(spex_standing_write(place, "app", "query"), -EISDIR);
+    assert_int_equal(serving_count(serving_directory), 1);
+    assert_int_equal(spex_standing_write(place, "app", NULL), -EISDIR);
+    assert_int_equal(rmdir(path), 0);
+    file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(spex_standing_write(file, "app", "query"), -ENOTDIR);
+    assert_int_equal(spex_standing_write(file, "app", NULL), -ENOTDIR);
+    close(file);
+    close(place);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_standing_selection_is_its_users, serving_begin,
                                         serving_end),
+        cmocka_unit_test_setup_teardown(it_is_one_line, serving_begin, serving_end),
+        cmocka_unit_test_setup_teardown(names_of_programs_are_plain, serving_begin, serving_end),
+        cmocka_unit_test_setup_teardown(it_is_written_as_a_whole, serving_begin, serving_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
