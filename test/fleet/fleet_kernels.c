@@ -232,6 +232,89 @@ static void many_kernels_take_several_messages(void **unused) {
     spex_training_destroy(training);
 }
 
+static int take_text(struct spex_fleet_kernels *kernels, const char *text, bool kept, double now) {
+    struct spex_kernel_message message;
+    struct spex_error error = {""};
+    assert_int_equal(spex_kernel_message_read(text, strlen(text), &message, &error), 0);
+    int err = spex_fleet_kernels_take(kernels, &message, kept, now);
+    spex_kernel_message_free(&message);
+    return err;
+}
+
+static void check_json(json_t *json, const char *expected) {
+    char *text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+    assert_string_equal(text, expected);
+    free(text);
+    json_decref(json);
+}
+
+#define MACHINE "\"machine\":[\"host\",\"6.1\",\"cpu\",\"2\",\"8 GiB\",\"build\",\"0.1.0\"]"
+#define KERNEL(path, parameters, rows)                                                             \
+    "{\"path\":\"" path "\",\"parameters\":[" parameters "],\"rows\":[" rows "]}"
+#define MESSAGE(lost, kernels)                                                                     \
+    "{\"format\":1,\"agent\":5," MACHINE ",\"lost\":" lost ",\"kernels\":[" kernels "]}"
+
+/* Each message is a run of its own, but those that are kept have theirs. */
+static void what_is_told_is_counted(void **unused) {
+    (void)unused;
+    struct spex_fleet_kernels kernels = {.class_count = 0};
+    assert_int_equal(
+        take_text(&kernels,
+                  MESSAGE("3", KERNEL("a", "\"n\"",
+                                      "0,1,1000,2,0,2.5,2000,4.5") "," KERNEL("b", "", "0,1,7")),
+                  false, 1),
+        0);
+    assert_int_equal(
+        take_text(&kernels, MESSAGE("4", KERNEL("a", "\"n\"", "9,1,3000,8")), false, 2), 0);
+    /* Another set of parameters. */
+    assert_int_equal(
+        take_text(&kernels, MESSAGE("0", KERNEL("a", "\"m\"", "0,1,1,1,0,1,2,2")), false, 3), 0);
+    assert_int_equal(take_text(&kernels, MESSAGE("1", KERNEL("c", "", "17,1,5")), true, 4), 0);
+    check_json(
+        spex_fleet_kernels_json(&kernels),
+        "{\"classes\":[{\"build\":\"build\",\"class\":\"8475d083e60abb8f\",\"cpu\":\"cpu\","
+        "\"cpus\":\"2\","
+        "\"kernel\":\"6.1\",\"kernels\":3,\"memory\":\"8 GiB\",\"rows\":5,\"spex\":\"0.1.0\"}"
+        "],\"differing\":2,\"lost\":8,\"messages\":3,\"no_room\":0,\"rows\":5}");
+    assert_true(kernels.classes[0].changed && kernels.classes[0].heard == 4);
+    assert_int_equal(kernels.classes[0].runs, 17);
+    assert_ptr_equal(spex_fleet_class_find(&kernels, kernels.classes[0].name), kernels.classes);
+    assert_null(spex_fleet_class_find(&kernels, "other"));
+    check_json(spex_fleet_class_kernel_json(&kernels.classes[0], NULL),
+               "{\"agent\":0,\"format\":1,\"kernels\":[{\"parameters\":[\"n\"],\"path\":\"a\","
+               "\"rows\":[1,1,1000,2,1,2.5,2000,4.5,2,1,3000,8]}],\"lost\":0,\"machine\":[\"host\","
+               "\"6.1\",\"cpu\",\"2\",\"8 GiB\",\"build\",\"0.1.0\"]}");
+    check_json(
+        spex_fleet_class_kernel_json(&kernels.classes[0], "a"),
+        "{\"agent\":0,\"format\":1,\"kernels\":[{\"parameters\":[],\"path\":\"b\",\"rows\":[1,1,7]}"
+        "],\"lost\":0,\"machine\":[\"host\",\"6.1\",\"cpu\",\"2\",\"8 GiB\",\"build\",\"0.1.0\"]}");
+    check_json(spex_fleet_class_kernel_json(&kernels.classes[0], "b"),
+               "{\"agent\":0,\"format\":1,\"kernels\":[{\"parameters\":[],\"path\":\"c\",\"rows\":["
+               "17,1,5]}],\"lost\":0,\"machine\":[\"host\",\"6.1\",\"cpu\",\"2\",\"8 "
+               "GiB\",\"build\",\"0.1.0\"]}");
+    check_json(spex_fleet_class_kernel_json(&kernels.classes[0], "c"), "null");
+    spex_fleet_kernels_free(&kernels);
+}
+
+/* For exactly so long it keeps its place, and no longer. */
+static void classes_keep_their_places_for_so_long(void **unused) {
+    (void)unused;
+    struct spex_fleet_kernels kernels = {.class_count = 0};
+    for (unsigned c = 0; c < SPEX_FLEET_CLASSES_MAX; c++)
+        take_of(&kernels, c, "a", 100 + c);
+    take_of(&kernels, 99, "a", 99 + SPEX_FLEET_CLASS_SECONDS);
+    assert_int_equal(kernels.no_room, 2);
+    take_of(&kernels, 99, "a", 100 + SPEX_FLEET_CLASS_SECONDS);
+    assert_int_equal(kernels.no_room, 2);
+    assert_int_equal(kernels.kernel_count, SPEX_FLEET_CLASSES_MAX);
+    /* That of the one that was silent longest. */
+    for (size_t c = 0; c < kernels.class_count; c++)
+        assert_string_not_equal(kernels.classes[c].machine.texts[SPEX_ON_BUILD], "0");
+    spex_fleet_kernels_free(&kernels);
+    assert_int_equal(kernels.class_count, 0);
+    assert_int_equal(kernels.kernel_count, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_become_the_model_of_all),
@@ -239,6 +322,8 @@ int main(void) {
         cmocka_unit_test(classes_have_so_many_places),
         cmocka_unit_test(kernels_have_so_many_places),
         cmocka_unit_test(many_kernels_take_several_messages),
+        cmocka_unit_test(what_is_told_is_counted),
+        cmocka_unit_test(classes_keep_their_places_for_so_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
