@@ -4,6 +4,7 @@
 #include "fleet/lead/overlap.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "../check.h"
 
@@ -101,12 +102,41 @@ static void what_is_not_known_is_not_told(void **unused) {
     assert_int_equal(spex_overlap_estimate(&rates, &overlap), 0);
 }
 
+/* The same rates give the same estimate: of few draws where there is much to draw, and of many. */
+static void estimates_are_the_same_each_time(void **unused) {
+    (void)unused;
+    enum { MANY = 30000 };
+    static float few[] = {10, 20, 30, -1, 12, -1, 33, 5, 9, 28, -1, 7};
+    static float many[MANY * 4];
+    const struct spex_overlap_rates all[] = {{few, 3, 4, 3},
+                                             {few, 3, 4, 10},
+                                             {few, 3, 4, 1000},
+                                             {few, 2, 4, 7},
+                                             {many, MANY, 4, MANY + 50}};
+    static const char *const expected[] = {
+        "1.000000 1.000000 1.000000", "0.969558 0.927656 0.995433", "0.963027 0.924084 0.999473",
+        "0.990288 0.976778 0.997249", "0.999956 0.999912 0.999988"};
+    for (size_t i = 0; i < COUNT_OF(many); i++)
+        many[i] = i % 7 ? (float)(1 + i % 5) : -1;
+    for (size_t r = 0; r < COUNT_OF(all); r++) {
+        char text[64];
+        struct spex_overlap overlap = {NAN, NAN, NAN};
+        assert_int_equal(spex_overlap_estimate(&all[r], &overlap), 1);
+        snprintf(text, sizeof(text), "%.6f %.6f %.6f", overlap.share, overlap.low, overlap.high);
+        assert_string_equal(text, expected[r]);
+    }
+    const struct spex_overlap_rates smaller = {few, 3, 4, 2};
+    struct spex_overlap overlap;
+    assert_int_equal(spex_overlap_estimate(&smaller, &overlap), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(intervals_hold_what_is_known),
         cmocka_unit_test(equal_instances_overlap_wholly),
         cmocka_unit_test(probes_may_be_divided_among_instances),
         cmocka_unit_test(what_is_not_known_is_not_told),
+        cmocka_unit_test(estimates_are_the_same_each_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
