@@ -15,8 +15,8 @@ static const char whole[] = "<space name='whole &amp; &apos;all&apos;'>"
                             "<limit probe='q:lat' metric='max' at_most='20ms'/>"
                             "<run threads='threads'/></space>";
 
-/* Three trials of each tenth configuration; throughput grows with threads up to 40, and latency with
- * the throughput; small sizes are slow, and large ones exceed the limit. */
+/* Three trials of each tenth configuration. Throughput grows with threads up to 40, and latency
+ * with the throughput; small sizes are slow, and large ones exceed the limit. */
 static void make_study(struct spex_study *study) {
     begin(study, whole);
     for (size_t t = 0; t < 3; t++)
