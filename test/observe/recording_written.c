@@ -154,13 +154,23 @@ static int by_time(const void *a, const void *b) {
     return (one->timestamp > other->timestamp) - (one->timestamp < other->timestamp);
 }
 
+/* The number that the next descriptor gets. */
+static int next_descriptor(void) {
+    int fd = dup(STDERR_FILENO);
+    close(fd);
+    return fd;
+}
+
+/* Opening leaves no descriptor open. */
 static struct spex_recording *recording_open(void) {
     struct spex_recording *trace;
     struct spex_error error = {""};
+    int descriptor = next_descriptor();
     if (spex_recording_open(folder, &trace, &error) != 0)
         fail_msg("%s", error.text);
     if (trace->problems.count)
         fail_msg("%s", trace->problems.kept[0].text);
+    assert_int_equal(next_descriptor(), descriptor);
     qsort(written.records, written.count, sizeof(*written.records), by_time);
     return trace;
 }
@@ -313,7 +323,8 @@ static void the_journal_is_read_as_it_was_written(void **state) {
          .provider = "lib",
          .parameters = "n, m",
          .values = 2}};
-    static const struct spex_stream_context contexts[] = {{2, 1, 5}, {3, 2, 5}, {7, 3, 5}};
+    static const struct spex_stream_context contexts[] = {
+        {2, 1, 5}, {3, 2, 5}, {7, 3, 5}, {SPEX_CONTEXTS_MAX, 7, 5}};
     struct spex_context_node node;
     (void)state;
     write_begin(1, 0, 0);
@@ -345,6 +356,8 @@ static void the_journal_is_read_as_it_was_written(void **state) {
         assert_int_equal(kernels.node(kernels.by, number, &node), is);
         assert_true(!is || (node.kernel == 5 && node.parent == (number == 7 ? 3 : number - 1)));
     }
+    assert_true(kernels.node(kernels.by, SPEX_CONTEXTS_MAX, &node) && node.parent == 7);
+    assert_false(kernels.node(kernels.by, SPEX_CONTEXTS_MAX + 1, &node));
     assert_int_equal(of->profile_count, 3);
     for (unsigned p = 0; p < 3; p++)
         expect_profile(process, p, p);

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* What a trace is written by, part for part: limits as people write them, records that wait in
+ * order against a sorted list, files within a bound, and the profiles that the journal gets. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <spex/ticks.h>
+
+#include "../check.h"
+#include "../observe/trace_folder.h"
+#include "trace/profiles.h"
+#include "trace/trace_disk.h"
+#include "trace/trace_format.h"
+#include "trace/trace_limits.h"
+#include "trace/waiting.h"
+
+/* ---- limits ---- */
+
+static void sizes_are_read(void **state) {
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } good[] = {{"1", 1},
+                {"12345", 12345},
+                {"1k", 1 << 10},
+                {"3K", 3 << 10},
+                {"64M", 64 << 20},
+                {"2G", UINT64_C(2) << 30},
+                {"5T", UINT64_C(5) << 40},
+                {"1048575T", UINT64_C(1048575) << 40},
+                {"1152921504606846975", (UINT64_C(1) << 60) - 1}};
+    static const char *const bad[] = {"",    "0",   "0M",  "M",  "1m",       "1g",
+                                      "1MB", "1 M", " 1",  "-1", "1048576T", "1152921504606846976",
+                                      "1P",  "+1",  "1.5G"};
+    uint64_t bytes;
+    (void)state;
+    for (size_t g = 0; g < COUNT_OF(good); g++) {
+        assert_true(spex_size_parse(good[g].text, &bytes));
+        assert_int_equal(bytes, good[g].bytes);
+    }
+    for (size_t b = 0; b < COUNT_OF(bad); b++)
+        if (spex_size_parse(bad[b], &bytes))
+            fail_msg("%s: %llu", bad[b], (unsigned long long)bytes);
+}
+
+static void seconds_are_read(void **state) {
+    static const char *const bad[] = {"",
+                                      "s",
+                                      "1",
+                                      "60",
+                                      "0s",
+                                      "0.9s",
+                                      "-1s",
+                                      "1ss",
+                                      "1 s",
+                                      "1ms",
+                                      "1S",
+                                      "xs",
+                                      "12345678901234567s"};
+    double seconds;
+    (void)state;
+    assert_true(spex_seconds_parse("1s", &seconds) && seconds == 1);
+    assert_true(spex_seconds_parse("60s", &seconds) && seconds == 60);
+    assert_true(spex_seconds_parse("1.5s", &seconds) && seconds == 1.5);
+    assert_true(spex_seconds_parse("100000000.00001s", &seconds) && seconds > 1e8); /* 16 bytes */
+    assert_false(spex_seconds_parse("100000000.000001s", &seconds));
+    for (size_t b = 0; b < COUNT_OF(bad); b++)
+        if (spex_seconds_parse(bad[b], &seconds))
+            fail_msg("%s: %g", bad[b], seconds);
+}
+
+static const char *take(const char *text, const char *folder_left,
+                        struct spex_trace_limits *limits) {
+    static char whole[64];
+    *limits = (struct spex_trace_limits){0};
+    snprintf(whole, sizeof(whole), "%s", text);
+    const char *wrong = spex_trace_limits_take(whole, limits);
+    assert_string_equal(whole, folder_left);
+    return wrong;
+}
+
+static void limits_stand_behind_the_folder(void **state) {
+    struct spex_trace_limits limits;
+    (void)state;
+    assert_null(take("a/folder", "a/folder", &limits));
+    assert_true(limits.keep == 0 && limits.rotate_bytes == 0 && limits.rotate_seconds == 0);
+    assert_null(take("f,keep=1M,rotate=64k", "f", &limits));
+    assert_int_equal(limits.keep, 1 << 20);
+    assert_int_equal(limits.rotate_bytes, 64 << 10);
+    assert_null(take("f,rotate=60s", "f", &limits));
+    assert_true(limits.keep == 0 && limits.rotate_bytes == 0 && limits.rotate_seconds == 60);
+    assert_string_equal(take("f,keep=1023k", "f", &limits),
+                        "keep: a size of 1M or more was expected, such as 1G");
+    assert_string_equal(take("f,keep=", "f", &limits),
+                        "keep: a size of 1M or more was expected, such as 1G");
+    assert_string_equal(take("f,rotate=0s", "f", &limits),
+                        "rotate: a size was expected, such as 64M, or seconds, such as 60s");
+    static const char *const others[] = {"f,", "f,kept=1M", "f,keep=1M,", "f,1M", "f,rotate"};
+    for (size_t o = 0; o < COUNT_OF(others); o++)
+        assert_string_equal(take(others[o], "f", &limits),
+                            "keep= or rotate= was expected behind the folder");
+}
+
+/* ---- what waits ---- */
+
+enum { WAITING_MOST = 20000, BATCH_MOST = 300 };
+
+static int by_time(const void *a, const void *b) {
+    const struct spex_record *one = a, *other = b;
+    return (one->timestamp > other->timestamp) - (one->timestamp < other->timestamp);
+}
+
+/* All of `model`, in order. */
+static void expect_waiting(const struct spex_waiting *waiting, struct spex_record *model,
+                           size_t count) {
+    assert_int_equal(waiting->count, count);
+    qsort(model, count, sizeof(*model), by_time);
+    for (size_t r = 0; r < count; r++) {
+        assert_int_equal(waiting->records[r].timestamp, model[r].timestamp);
+        assert_int_equal(waiting->records[r].fields[0], model[r].timestamp);
+    }
+}
+
+static void batches_wait_in_order(void **state) {
+    static struct spex_record model[WAITING_MOST], apart[BATCH_MOST];
+    struct spex_waiting waiting = {.count = 0};
+    size_t count = 0;
+    uint64_t seed = 1, time = 1000000;
+    (void)state;
+    for (unsigned round = 0; round < 300; round++) {
+        size_t more = random_below(&seed, round % 10 ? 20 : BATCH_MOST);
+        struct spex_record *batch = apart;
+        if (random_below(&seed, 2))
+            batch = spex_waiting_room(&waiting, more + 1);
+        uint64_t at = time - random_below(&seed, 100000);
+        for (size_t r = 0; r < more; r++) {
+            at += random_below(&seed, 1000);
+            uint64_t early = random_below(&seed, 10) ? 0 : random_below(&seed, 5000);
+            batch[r] = (struct spex_record){.timestamp = at - early, .fields = {at - early}};
+        }
+        assert_true(count + more <= WAITING_MOST);
+        memcpy(&model[count], batch, more * sizeof(*batch));
+        count += more;
+        assert_int_equal(spex_waiting_add(&waiting, batch, more), 0);
+        expect_waiting(&waiting, model, count);
+        time += random_below(&seed, 50000);
+        if (random_below(&seed, 3))
+            continue;
+        uint64_t until = count ? model[random_below(&seed, count)].timestamp : 5;
+        size_t before = 0;
+        while (before < count && model[before].timestamp < until)
+            before++;
+        assert_int_equal(spex_waiting_until(&waiting, until), before);
+        spex_waiting_drop(&waiting, before);
+        count -= before;
+        memmove(model, model + before, count * sizeof(*model));
+        expect_waiting(&waiting, model, count);
+    }
+    assert_int_equal(spex_waiting_until(&waiting, 0), 0);
+    assert_int_equal(spex_waiting_until(&waiting, UINT64_MAX), count);
+    spex_waiting_free(&waiting);
+    assert_true(!waiting.records && !waiting.count && !waiting.room);
+}
+
+/* ---- files ---- */
+
+static struct spex_trace_file file_in(const char *name) {
+    struct spex_trace_file file = {.path = NULL};
+    assert_true(asprintf(&file.path, "%s/%s", folder, name) > 0);
+    return file;
+}
+
+static void expect_file(const char *name, const char *text) {
+    struct spex_trace_file file = file_in(name);
+    char is[64];
+    FILE *from = fopen(file.path, "r");
+    assert_int_equal(from != NULL, text != NULL);
+    if (from) {
+        is[fread(is, 1, sizeof(is) - 1, from)] = '\0';
+        fclose(from);
+        assert_string_equal(is, text);
+    }
+    free(file.path);
+}
+
+static void files_grow_and_are_replaced(void **state) {
+    struct spex_trace_disk disk = {.keep = 0};
+    (void)state;
+    struct spex_trace_file file = file_in("grows"), other = file_in("grows");
+    assert_int_equal(spex_trace_file_append(&disk, &file, "one", 3), 0);
+    assert_int_equal(spex_trace_file_append(&disk, &file, " two", 4), 0);
+    assert_int_equal(file.bytes, 7);
+    assert_int_equal(disk.bytes, 7);
+    expect_file("grows", "one two");
+    /* Of another process of the same number. */
+    assert_int_equal(spex_trace_file_append(&disk, &other, "three", 5), -EEXIST);
+    assert_int_equal(disk.bytes, 7);
+    expect_file("grows", "one two");
+    free(other.path);
+    other = file_in("small");
+    assert_int_equal(spex_trace_file_replace(&disk, &other, "a text", 6), 0);
+    assert_int_equal(disk.bytes, 13);
+    assert_int_equal(spex_trace_file_replace(&disk, &other, "less", 4), 0);
+    assert_int_equal(other.bytes, 4);
+    assert_int_equal(disk.bytes, 11);
+    expect_file("small", "less");
+    expect_file(".small.new", NULL);
+    unlink(other.path);
+    assert_int_equal(mkdir(other.path, 0700), 0);
+    assert_int_equal(spex_trace_file_replace(&disk, &other, "more", 4), -EISDIR);
+    expect_file(".small.new", NULL);
+    assert_int_equal(disk.bytes, 11);
+    free(other.path);
+    other = file_in("absent/file");
+    assert_int_equal(spex_trace_file_append(&disk, &other, "x", 1), -ENOENT);
+    assert_int_equal(spex_trace_file_replace(&disk, &other, "x", 1), -ENOENT);
+    free(other.path);
+    spex_trace_file_leave(&disk, &file); /* where nothing is to be removed */
+    assert_null(file.path);
+    assert_int_equal(file.bytes, 0);
+    assert_int_equal(disk.left_count, 0);
+    spex_trace_disk_free(&disk);
+}
+
+/* The oldest go first, and no more of them than have to. */
+static void room_is_made(void **state) {
+    enum { FILES = 200, BYTES = 10 };
+    struct spex_trace_disk disk = {.keep = FILES * BYTES};
+    char name[32];
+    (void)state;
+    for (unsigned f = 0; f < FILES; f++) {
+        snprintf(name, sizeof(name), "file_%u", f);
+        struct spex_trace_file file = file_in(name);
+        assert_int_equal(spex_trace_file_append(&disk, &file, "0123456789", BYTES), 0);
+        spex_trace_file_leave(&disk, &file);
+    }
+    spex_trace_disk_make_room(&disk, 0);
+    assert_int_equal(disk.left_count, FILES);
+    assert_int_equal(disk.removed, 0);
+    spex_trace_disk_make_room(&disk, 1);
+    spex_trace_disk_make_room(&disk, BYTES);
+    assert_int_equal(disk.removed, BYTES);
+    spex_trace_disk_make_room(&disk, 5 * BYTES + 1);
+    assert_int_equal(disk.removed, 6 * BYTES);
+    assert_int_equal(disk.bytes, (FILES - 6) * BYTES);
+    assert_int_equal(disk.left_count, FILES - 6);
+    for (unsigned f = 0; f < FILES; f++) {
+        snprintf(name, sizeof(name), "file_%u", f);
+        expect_file(name, f < 6 ? NULL : "0123456789");
+    }
+    spex_trace_disk_make_room(&disk, 2 * FILES * BYTES); /* more than there is */
+    assert_int_equal(disk.left_count, 0);
+    assert_int_equal(disk.bytes, 0);
+    spex_trace_disk_free(&disk);
+}
+
+/* ---- profiles ---- */
+
+/* The more the journal takes of the room, the fewer: all in its first sixteenth, every second one
+ * in the next, every fourth one then. */
+static void profiles_become_fewer(void **state) {
+    enum { BYTES = 1000, KEEP = 16 * 10240 };
+    static char frames[BYTES];
+    struct spex_trace_profiles profiles = {.left_out = 0};
+    struct spex_trace_disk disk = {.keep = KEEP};
+    struct spex_trace_file journal = file_in("journal");
+    unsigned left_out = 0;
+    (void)state;
+    for (unsigned p = 0; p < 200; p++) {
+        unsigned part = (unsigned)(journal.bytes / (KEEP / 16));
+        uint64_t before = journal.bytes;
+        bool due = ++left_out >= 1u << part;
+        memset(frames, (int)p + 1, BYTES);
+        assert_int_equal(spex_trace_profiles_add(&profiles, &disk, &journal, frames, BYTES), due);
+        assert_int_equal(journal.bytes - before,
+                         due ? sizeof(struct spex_journal_header) + sizeof(uint64_t) + BYTES : 0);
+        left_out = due ? 0 : left_out;
+    }
+    assert_true(journal.bytes > KEEP / 16 * 3 && left_out > 0);
+    /* At the end comes the last one, with the time at which it was there. */
+    uint64_t before = journal.bytes, ticks, end = spex_ticks();
+    assert_int_equal(spex_trace_profiles_end(&profiles, &disk, &journal), 0);
+    assert_int_equal(spex_trace_profiles_end(&profiles, &disk, &journal), 0);
+    FILE *file = fopen(journal.path, "r");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, (long)before, SEEK_SET), 0);
+    struct spex_journal_header header;
+    assert_int_equal(fread(&header, sizeof(header), 1, file), 1);
+    assert_int_equal(header.kind, SPEX_JOURNAL_PROFILE);
+    assert_int_equal(header.count, sizeof(ticks) + BYTES);
+    assert_int_equal(header.entry_bytes, 1);
+    assert_int_equal(fread(&ticks, sizeof(ticks), 1, file), 1);
+    assert_true(ticks < end);
+    assert_int_equal(fread(frames, 1, sizeof(frames), file), BYTES);
+    assert_int_equal((uint8_t)frames[BYTES - 1], 200);
+    assert_int_equal(fgetc(file), EOF);
+    fclose(file);
+    spex_trace_profiles_free(&profiles);
+    free(journal.path);
+    spex_trace_disk_free(&disk);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_are_read),
+        cmocka_unit_test(seconds_are_read),
+        cmocka_unit_test(limits_stand_behind_the_folder),
+        cmocka_unit_test(batches_wait_in_order),
+        FOLDER_TEST(files_grow_and_are_replaced),
+        FOLDER_TEST(room_is_made),
+        FOLDER_TEST(profiles_become_fewer),
+    };
+    return cmocka_run_group_tests_name("trace_files", tests, NULL, NULL);
+}
