@@ -46,10 +46,78 @@ static void of_times_that_do_not_vary(void **state) {
     assert_int_equal(model.class, SPEX_MODEL_CONSTANT);
 }
 
+/* What does not depend on n is constant where it varies by 15 % at most. */
+static void constants_vary_little(void **state) {
+    double n[10], times[10];
+    (void)state;
+    for (int much = 0; much < 2; much++) {
+        for (int i = 0; i < 10; i++) {
+            n[i] = i + 1;
+            times[i] = 1 + ((i + i / 2) % 2 ? 1 : -1) * (much ? 0.151 : 0.149);
+        }
+        struct spex_model model = model_of(10, n, times);
+        assert_int_equal(model.term_count, 0);
+        assert_int_equal(model.class, much ? SPEX_MODEL_UNKNOWN : SPEX_MODEL_CONSTANT);
+    }
+}
+
+/* A term counts for the class if it grows by a hundredth of the greatest value. */
+static void what_grows_little_is_constant(void **state) {
+    double n[10], times[10];
+    (void)state;
+    for (int much = 0; much < 2; much++) {
+        for (int i = 0; i < 10; i++) {
+            n[i] = 1000 + i * (much ? 1.2 : 1);
+            times[i] = 5 * n[i];
+        }
+        struct spex_model model = model_of(10, n, times);
+        assert_int_equal(model.term_count, 1);
+        assert_int_equal(model.class, much ? SPEX_MODEL_LINEAR : SPEX_MODEL_CONSTANT);
+    }
+}
+
+/* Points of two measurements, by 10 % apart, and a line through most of them. */
+static void the_variances(void **state) {
+    enum { POINTS = 9 };
+    double n[2 * POINTS], times[2 * POINTS], sorted_middle = 0, within = 0, left = 0;
+    double gram[2][2] = {{0, 0}, {0, 0}};
+    (void)state;
+    for (int i = 0; i < 2 * POINTS; i++) {
+        n[i] = 1 + i / 2;
+        times[i] = (3 + 2 * n[i]) * (i % 2 ? 1.05 : 0.95) * (i / 2 % 3 == 1 ? 1.06 : 0.98);
+    }
+    struct spex_model model = model_of(2 * POINTS, n, times);
+    assert_int_equal(model.term_count, 1);
+    sorted_middle = (times[8] + times[9]) / 2; /* of means that grow */
+    double floor_squared = pow(0.005 * sorted_middle, 2);
+    for (int p = 0; p < POINTS; p++) {
+        double columns[SPEX_MODEL_COLUMNS_MAX], mean = (times[2 * p] + times[2 * p + 1]) / 2;
+        double weight = 1 / (mean * mean + floor_squared);
+        within += pow(times[2 * p] - times[2 * p + 1], 2) / 2 * weight / POINTS;
+        left += pow(mean - spex_model_value(&model, &n[2 * p]), 2) * weight;
+        spex_model_columns(&model, &n[2 * p], columns);
+        for (int a = 0; a < 2; a++)
+            for (int b = 0; b < 2; b++)
+                gram[a][b] += weight * columns[a] * columns[b];
+    }
+    double between = left / (POINTS - 2), mean_of = between > within / 2 ? between : within / 2;
+    double more = between > within / 2 ? between - within / 2 : 0;
+    assert_true(fabs(model.share / sqrt(within + more) - 1) < 1e-6);
+    assert_true(fabs(model.floor / (model.share * sqrt(floor_squared)) - 1) < 1e-6);
+    assert_true(model.freedom == 9);
+    double determinant = gram[0][0] * gram[1][1] - gram[0][1] * gram[1][0];
+    assert_true(fabs(model.covariance[0][0] * determinant / gram[1][1] / mean_of - 1) < 1e-6);
+    assert_true(fabs(model.covariance[1][1] * determinant / gram[0][0] / mean_of - 1) < 1e-6);
+    assert_true(fabs(model.covariance[0][1] * determinant / -gram[0][1] / mean_of - 1) < 1e-6);
+    assert_true(fabs(model.constant_error / sqrt(model.covariance[0][0]) - 1) < 1e-9);
+    assert_true(fabs(model.terms[0].error / sqrt(model.covariance[1][1]) - 1) < 1e-9);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_adjusted_r2),
-        cmocka_unit_test(of_times_that_do_not_vary),
+        cmocka_unit_test(the_adjusted_r2),       cmocka_unit_test(of_times_that_do_not_vary),
+        cmocka_unit_test(constants_vary_little), cmocka_unit_test(what_grows_little_is_constant),
+        cmocka_unit_test(the_variances),
     };
     return cmocka_run_group_tests_name("figures", tests, NULL, NULL);
 }

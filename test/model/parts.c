@@ -282,12 +282,25 @@ static void expect_score(struct spex_fit_workspace *workspace, struct spex_hypot
     expect_near(best.score, expected);
 }
 
+/* By Student's distribution: 1.24 %, and 0.00633 % beside a twin. */
+static void expect_sure(const struct spex_fit_workspace *workspace) {
+    for (size_t columns = 1; columns <= SPEX_MODEL_COLUMNS_MAX; columns++)
+        for (int noise = 0; noise < 2; noise++) {
+            double freedom = (double)workspace->problem->data.count - (double)columns +
+                             noise * workspace->problem->within_freedom;
+            expect_near(workspace->sure[noise][columns], spex_student_two_sided(0.0124, freedom));
+            expect_near(workspace->sure_beside_twin[noise][columns],
+                        spex_student_two_sided(6.33e-5, freedom));
+        }
+}
+
 /* All sums and products of a function of each parameter, and all sums of two of the first. */
 static void expect_scores(struct made *made, unsigned *possible, unsigned *impossible) {
     const struct spex_problem *problem = &made->problem;
     const struct spex_function *functions = spex_functions();
     struct spex_fit_workspace workspace;
     assert_int_equal(spex_fit_workspace_make(&workspace, problem), 0);
+    expect_sure(&workspace);
     for (size_t f = 0; f < SPEX_FUNCTIONS; f += 3)
         for (size_t g = 0; g < SPEX_FUNCTIONS; g += 3) {
             double product[POINTS_MAX],
@@ -406,8 +419,36 @@ static void candidates_are_the_best_in_slices(void **state) {
     }
 }
 
+/* Powers up to 3 in quarters and thirds, each without a logarithm, with one and with its square; and
+ * what they count as complexity. */
+static void functions_are_these(void **state) {
+    static const struct {
+        unsigned twelfths;
+        double complexities[3];
+    } powers[] = {
+        {0, {NAN, 0, 0.7}},  {3, {1.2, 2, 2.5}},    {4, {1.2, 2, 2.5}},  {6, {0.6, 1.2, 2.2}},
+        {8, {1, 2, 2.5}},    {9, {1, 2, 2.5}},      {12, {0, 0.6, 1.2}}, {15, {1, 2, 2.5}},
+        {16, {1.2, 2, 2.5}}, {18, {0.6, 1.2, 2.2}}, {20, {1, 2, 2.5}},   {21, {1.2, 2, 2.5}},
+        {24, {0, 0.6, 1.5}}, {27, {1.2, 2, 2.5}},   {28, {1.2, 2, 2.5}}, {30, {1, 1.5, 2.2}},
+        {32, {1.2, 2, 2.5}}, {33, {1.2, 2, 2.5}},   {36, {0, 1.2, 2}}};
+    const struct spex_function *functions = spex_functions();
+    unsigned found = 0;
+    (void)state;
+    for (size_t p = 0; p < COUNT_OF(powers); p++)
+        for (unsigned log = 0; log < 3; log++)
+            for (size_t f = 0; f < SPEX_FUNCTIONS; f++)
+                if (functions[f].exponents.twelfths == powers[p].twelfths &&
+                    functions[f].exponents.log == log) {
+                    found++;
+                    assert_true(functions[f].complexity == powers[p].complexities[log]);
+                    assert_true(f >= SPEX_FUNCTIONS_SIMPLE || functions[f].complexity <= 0.6);
+                }
+    assert_int_equal(found, SPEX_FUNCTIONS);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(functions_are_these),
         cmocka_unit_test(problems_are_weighted),
         cmocka_unit_test(least_squares),
         cmocka_unit_test(forms_have_their_scores),

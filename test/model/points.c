@@ -62,11 +62,33 @@ static void points_of_runs(void **state) {
     spex_points_free(&made);
 }
 
+/* The same in milliseconds, where one measurement is just no outlier: 8, 8, 8 and 10. */
+static void points_of_runs_at_the_limit(void **state) {
+    const double n[] = {5, 5, 5, 5}, times[] = {8e-3, 8e-3, 8e-3, 10e-3};
+    const uint32_t runs[] = {1, 2, 1, 2};
+    const struct spex_measurements measured = {1, COUNT_OF(n), n, times, runs};
+    struct spex_points made;
+    (void)state;
+    assert_int_equal(spex_points_make(&made, &measured), 0);
+    assert_int_equal(made.outliers, 0);
+    assert_true(fabs(made.variances[0] - 1e-6) < 1e-12);
+    /* By the runs 0.25e-6, which is what it is if measurements are independent. */
+    assert_true(fabs(made.rows[0] - 4) < 1e-9);
+    spex_points_free(&made);
+    const double scaled[] = {1e-3, 2e-3, 1e-3, 2.4e-3};
+    const struct spex_measurements of_scaled = {1, COUNT_OF(n), n, scaled,
+                                                (const uint32_t[]){8, 9, 8, 9}};
+    assert_int_equal(spex_points_make(&made, &of_scaled), 0);
+    assert_true(fabs(made.rows[0] - 1.52 / 3 / 0.36) < 1e-9);
+    spex_points_free(&made);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(left_out),
         cmocka_unit_test(points),
         cmocka_unit_test(points_of_runs),
+        cmocka_unit_test(points_of_runs_at_the_limit),
     };
     return cmocka_run_group_tests_name("points", tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "profile/figures.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../check.h"
@@ -320,11 +321,91 @@ static void losses_are_weighed_in_both(void **state) {
     row.losses[0] = NULL;
 }
 
+/* Of three rows and sites, any of which may be of another provider. */
+static void providers_are_mixed_where_one_differs(void **state) {
+    (void)state;
+    for (int other = -1; other < 3; other++) {
+        struct spex_profile_row rows[3] = {{.values = {NULL}}};
+        struct spex_profile_site sites[3] = {{.index = 0}};
+        const struct spex_profile of = {
+            .rows = rows, .row_count = 3, .sites = sites, .site_count = 3};
+        for (int i = 0; i < 3; i++) {
+            strcpy(rows[i].probe.provider, i == other ? "other" : "one");
+            strcpy(sites[i].provider, i == other ? "other" : "one");
+            rows[i].probe.cost_factor = i <= other ? 2.0F : 0;
+        }
+        assert_int_equal(spex_profile_rows_mixed(&of), other >= 0);
+        assert_int_equal(spex_profile_sites_mixed(&of), other >= 0);
+        assert_int_equal(spex_profile_measured(&of), other + 1);
+    }
+}
+
+static void rows_are_found_in_their_order(void **state) {
+    enum { FOUND = 20 };
+    static struct spex_profile_row rows[FOUND];
+    const struct spex_profile of = {.rows = rows, .row_count = FOUND};
+    (void)state;
+    for (unsigned r = 0; r < FOUND; r++)
+        rows[r].probe = (struct spex_profile_probe){.probe_id = (uint16_t)(3 * (r / 2)),
+                                                    .probe_type = r % 2 ? SPEX_TPT : SPEX_LAT};
+    qsort(rows, FOUND, sizeof(*rows), spex_profile_row_order);
+    for (unsigned r = 0; r < FOUND; r++) {
+        const struct spex_profile_probe *probe = &rows[r].probe;
+        assert_int_equal(probe->probe_id, 3 * (r / 2));
+        assert_int_equal(spex_profile_row_order(&rows[r], &rows[r]), 0);
+        for (unsigned later = r + 1; later < FOUND; later++) {
+            assert_true(spex_profile_row_order(&rows[r], &rows[later]) < 0);
+            assert_true(spex_profile_row_order(&rows[later], &rows[r]) > 0);
+        }
+        assert_ptr_equal(spex_profile_row_of(&of, probe->probe_id, probe->probe_type), &rows[r]);
+        assert_null(spex_profile_row_of(&of, (uint16_t)(probe->probe_id + 1), SPEX_LAT));
+        assert_null(spex_profile_row_of(&of, probe->probe_id, SPEX_CNT));
+        assert_null(spex_profile_row_of(&of, probe->probe_id, SPEX_SPAN));
+    }
+}
+
+/* Of 1000 executions 100 made a record and 20 records were lost: 880 were skipped. */
+static void a_row_costs_its_records_and_executions(void **state) {
+    struct spex_profile_type type = {
+        .probe_type = SPEX_LAT, .measured = 1, .skip = 5, .record = 60, .drawn = 90};
+    struct spex_profile_row one = {
+        .probe = {.probe_type = SPEX_LAT, .count = 1000, .records = 100, .lost = 20}};
+    struct spex_profile of = {.types = &type, .type_count = 1, .rows = &one, .row_count = 1};
+    (void)state;
+    assert_true(spex_profile_row_cost(&of, &one.probe) == 0);
+    assert_false(spex_profile_costs_known(&of));
+    of.process.ticks_per_second = 1e3;
+    assert_true(spex_profile_costs_known(&of));
+    expect_near(spex_profile_row_cost(&of, &one.probe), 0.88 * 5 + 0.12 * 60);
+    one.probe.cost_factor = 0.5F;
+    expect_near(spex_profile_cost(&of), 0.44 * 5 + 0.06 * 60);
+    of.process.program_seconds = 3;
+    expect_near(spex_profile_cost(&of), 3);
+    of.process.program_seconds = 30;
+    expect_near(spex_profile_cost(&of), 0.44 * 5 + 0.06 * 60);
+    one.probe.cost_factor = 0;
+    one.probe.kind = SPEX_SAMPLING_GEOMETRIC;
+    expect_near(spex_profile_row_cost(&of, &one.probe), 0.88 * 5 + 0.12 * 90);
+    one.probe.kind = SPEX_SAMPLING_BURSTY;
+    expect_near(spex_profile_row_cost(&of, &one.probe), 0.88 * 5 + 0.12 * 90);
+    type.drawn = 50;
+    one.probe.count = 100;
+    expect_near(spex_profile_row_cost(&of, &one.probe), 0.12 * 60);
+    type.measured = 0;
+    assert_true(spex_profile_row_cost(&of, &one.probe) == 0);
+    assert_false(spex_profile_costs_known(&of));
+    one.probe.records = 0;
+    assert_true(spex_profile_costs_known(&of));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_are_what_their_definitions_say),
         cmocka_unit_test(values_are_divided_as_they_are_told),
         cmocka_unit_test(losses_are_weighed_in_both),
+        cmocka_unit_test(providers_are_mixed_where_one_differs),
+        cmocka_unit_test(rows_are_found_in_their_order),
+        cmocka_unit_test(a_row_costs_its_records_and_executions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
