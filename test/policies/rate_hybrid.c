@@ -270,6 +270,10 @@ static void what_is_pinned_is_traced(void **state) {
     assert_string_equal(answer.decisions[1].reason, "pinned");
     assert_float_equal(answer.plan.probing_frequency, 50, 1e-9);
     assert_true(answer.plan.feasible);
+    assert_string_equal(answer.plan.reason, "of tracing and polling, the division that tells most "
+                                            "within the budget");
+    assert_int_equal(ask_combinations(), 1);
+    assert_true(combinations[0].traced[1]);
 }
 
 static void of_too_many_pins_the_least_weight_is_probed(void **state) {

@@ -270,6 +270,33 @@ static void what_is_not_known_is_asked_for(void **state) {
     assert_int_equal(spex_kernel_sampler_calls(), calls + 1);
 }
 
+static double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* It sleeps 30 ms, but not where it was called meanwhile, or where the time is past. */
+static void the_sampling_thread_rests_until_then(void **state) {
+    (void)state;
+    double begin = seconds_now();
+    spex_kernel_sampler_rest(ticks_now + SECOND / 1000 * 30, SECOND, spex_kernel_sampler_calls());
+    assert_true(seconds_now() - begin > 0.029);
+    assert_int_equal(sampler_wake.wakes_at, AWAKE);
+    int32_t seen = spex_kernel_sampler_calls();
+    spex_kernel_sampler_needed(ticks_now);
+    spex_kernel_sampler_rest(ticks_now + UINT64_C(900) * SECOND, SECOND / 1000.0, seen);
+    spex_kernel_sampler_rest(ticks_now, SECOND / 1e9, seen + 1);
+    spex_kernel_sampler_rest(ticks_now - 1, SECOND / 1e9, seen + 1);
+    /* A call wakes it only if it would sleep longer. */
+    sampler_wake.wakes_at = 1000;
+    spex_kernel_sampler_needed(1000);
+    assert_int_equal(sampler_wake.wakes_at, 1000);
+    spex_kernel_sampler_needed(999);
+    assert_int_equal(sampler_wake.wakes_at, AWAKE);
+    assert_int_equal(spex_kernel_sampler_calls(), seen + 3);
+}
+
 /* Each execution looks at the clock once, and each run twice; the first execution once more. */
 static void the_cost_of_an_execution_is_the_least(void **state) {
     (void)state;
@@ -294,6 +321,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(some_executions_get_no_frame, setup, teardown),
         cmocka_unit_test_setup_teardown(another_plan_begins_anew, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_not_known_is_asked_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_sampling_thread_rests_until_then, setup, teardown),
         cmocka_unit_test_setup_teardown(the_cost_of_an_execution_is_the_least, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

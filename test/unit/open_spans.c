@@ -85,6 +85,30 @@ static void it_has_what_was_put_in(void **state) {
     end();
 }
 
+/* Of keys with the same first bucket five stand there, and the others in many second ones, as long as
+ * these are emptier. */
+static void where_many_have_one_bucket_others_are_taken(void **state) {
+    enum { KEYS = 20, FIRST_HAS = 5 };
+    uint64_t keys[KEYS];
+    unsigned count = 0, used = 0;
+    (void)state;
+    begin();
+    for (uint64_t key = 0; count < KEYS; key++)
+        if ((spex_span_hash(PROBE, key) & (BUCKETS - 1)) == 3)
+            keys[count++] = key;
+    for (unsigned k = 0; k < KEYS; k++) {
+        assert_true(put(PROBE, keys[k]));
+        assert_true(spans.buckets[3].spilled <= k + 1 - (k < FIRST_HAS ? k + 1 : FIRST_HAS));
+        assert_true(k != FIRST_HAS || spans.buckets[3].spilled == 1);
+    }
+    for (unsigned b = 0; b < BUCKETS; b++)
+        used += b != 3 && spans.buckets[b].tags[0];
+    assert_true(used >= 5);
+    for (unsigned k = 0; k < KEYS; k++)
+        assert_true(take(PROBE, keys[k]));
+    end();
+}
+
 /* Fills it until it is full; returns how many keys from 0 on were tried. */
 static unsigned fill(bool *open) {
     unsigned key = 0, there = 0;
@@ -251,6 +275,7 @@ static void no_span_is_ended_twice(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_has_what_was_put_in),
+        cmocka_unit_test(where_many_have_one_bucket_others_are_taken),
         cmocka_unit_test(a_full_table_refuses_and_counts),
         cmocka_unit_test(old_spans_give_up_their_place),
         cmocka_unit_test(stale_spans_give_up_their_place),

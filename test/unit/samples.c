@@ -205,6 +205,26 @@ static void what_is_predicted_sets_the_interval(void **state) {
     spex_sampling_plan_destroy(plan);
 }
 
+/* Numbers are from 1 on; a coarse tick is 1 to 2 microseconds. */
+static void plans_are_told_apart(void **state) {
+    static const double rates[] = {1e9, 3.1e9, 1.024e9, 1e6, 24e6};
+    static const unsigned shifts[] = {10, 12, 10, 0, 5};
+    uint32_t before = 0;
+    (void)state;
+    for (size_t r = 0; r < COUNT_OF(rates); r++) {
+        struct spex_sampling_plan *plan;
+        struct spex_error why;
+        assert_int_equal(spex_sampling_plan_create(models_path, 10, rates[r], &plan, &why), 0);
+        assert_true(r == 0 ? plan->number > 0 : plan->number == before + 1);
+        before = plan->number;
+        assert_int_equal(plan->coarse_shift, shifts[r]);
+        assert_int_equal(plan->shortest, (uint64_t)(rates[r] / 1e4 + 0.5));
+        assert_true(plan->stretch == 1 && plan->samples == 10);
+        assert_true(plan->ticks_per_second == rates[r]);
+        spex_sampling_plan_destroy(plan);
+    }
+}
+
 static void samples_are_numbers(void **state) {
     double samples;
     (void)state;
@@ -451,6 +471,7 @@ static int remove_models(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_predicted_sets_the_interval),
+        cmocka_unit_test(plans_are_told_apart),
         cmocka_unit_test(samples_are_numbers),
         cmocka_unit_test(files_that_hold_no_models_are_refused),
         cmocka_unit_test(what_takes_long_is_looked_at),
