@@ -297,43 +297,6 @@ static void test_rounds_end(void **state) {
     }
 }
 
-/* Sets the options; returns what settings_take does. */
-static int taken(const char *option, struct spex_bench_settings *settings) {
-    char program[] = "program", text[128];
-    char *arguments[] = {program, text, NULL};
-    snprintf(text, sizeof(text), "%s", option);
-    return spex_bench_settings_take(settings, 2, arguments);
-}
-
-static void test_settings(void **state) {
-    (void)state;
-    static const char *const wrong[] = {"--benchmark_min_time=0",
-                                        "--benchmark_min_time=nan",
-                                        "--benchmark_min_time=x",
-                                        "--benchmark_repetitions=0",
-                                        "--benchmark_repetitions=1.5",
-                                        "--benchmark_processes=-1",
-                                        "--benchmark_format=xml",
-                                        "--benchmark_percentiles=2",
-                                        "--benchmark_seed=-1",
-                                        "--benchmark_filter=",
-                                        "--benchmark_nothing",
-                                        "operand",
-                                        "--benchmark_list_tests=perhaps",
-                                        "--benchmark_precision=-1%"};
-    struct spex_bench_settings settings;
-    for (size_t w = 0; w < COUNT_OF(wrong); w++)
-        assert_int_equal(taken(wrong[w], &settings), -EINVAL);
-    assert_int_equal(taken("--benchmark_min_time=0.25s", &settings), 0);
-    assert_true(settings.min_seconds == 0.25);
-    assert_int_equal(taken("--benchmark_precision=3%", &settings), 0);
-    assert_true(settings.precision == 0.03);
-    assert_int_equal(taken("--benchmark_list_tests=true", &settings), 0);
-    assert_true(settings.list);
-    assert_int_equal(taken("--benchmark_out_format=csv", &settings), 0);
-    assert_int_equal(settings.out_format, SPEX_BENCH_CSV);
-}
-
 /* Counts the doubts; there are none behind the last. */
 static size_t doubts_of(const struct spex_bench_machine *machine, const char *first) {
     char text[160];
@@ -386,7 +349,6 @@ int main(void) {
         cmocka_unit_test(test_rounds_are_shuffled),
         cmocka_unit_test(test_rounds_end),
         cmocka_unit_test(test_doubts),
-        cmocka_unit_test(test_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What programs of benchmarks take, refuse and print: options, registrations, outputs and exit
- * statuses. */
+/* What programs of benchmarks register, refuse and print, and how they and their processes end. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,171 +12,12 @@
 #include <spex/bench.h>
 
 #include "../check.h"
-#include "../unit/messages.h"
 #include "harness/registry.h"
-#include "harness/settings.h"
-
-static struct spex_bench_settings settings;
-
-static int taken(const char *option) {
-    char program[] = "program", text[128];
-    char *arguments[] = {program, text, NULL};
-    snprintf(text, sizeof(text), "%s", option);
-    return spex_bench_settings_take(&settings, 2, arguments);
-}
-
-/* Valid until the next call. */
-static const char *complaint(const char *option) {
-    messages_begin();
-    int err = taken(option);
-    const char *said = messages_end();
-    assert_int_equal(err, -EINVAL);
-    return said;
-}
-
-static void test_defaults(void **state) {
-    char program[] = "program";
-    char *arguments[] = {program, NULL};
-    (void)state;
-    assert_int_equal(spex_bench_settings_take(&settings, 1, arguments), 0);
-    assert_true(settings.seed < 1000000);
-    const struct spex_bench_settings expected = {.out_format = SPEX_BENCH_JSON,
-                                                 .min_seconds = 0.05,
-                                                 .max_seconds = 2,
-                                                 .precision = 0.01,
-                                                 .processes = 1,
-                                                 .seed = settings.seed,
-                                                 .interleave = true,
-                                                 .singles = true,
-                                                 .child = -1};
-    assert_memory_equal(&settings, &expected, sizeof(expected));
-}
-
-static void test_numbers(void **state) {
-    (void)state;
-    static const struct {
-        const char *option, *least, *most, *below, *above;
-        const double *seconds;
-        double from, to;
-    } cases[] = {
-        {"min_time", "0.0001", "3600", "0.00009", "3600.1s", &settings.min_seconds, 1e-4, 3600},
-        {"max_time", "0", "86400s", "-1", "86401", &settings.max_seconds, 0, 86400},
-        {"min_warmup_time", "0s", "3600", "-0.1", "3601", &settings.warmup_seconds, 0, 3600},
-        {"precision", "0", "100%", "-1", "100.1", &settings.precision, 0, 1},
-    };
-    for (size_t c = 0; c < COUNT_OF(cases); c++) {
-        const char *const texts[] = {cases[c].least, cases[c].most, cases[c].below, cases[c].above};
-        for (size_t t = 0; t < COUNT_OF(texts); t++) {
-            char option[64], expected[64];
-            snprintf(option, sizeof(option), "--benchmark_%s=%s", cases[c].option, texts[t]);
-            if (t < 2) {
-                assert_int_equal(taken(option), 0);
-                assert_true(*cases[c].seconds == (t ? cases[c].to : cases[c].from));
-                continue;
-            }
-            snprintf(expected, sizeof(expected), "spex: --benchmark_%s: a number of ",
-                     cases[c].option);
-            assert_ptr_equal(strstr(complaint(option), expected), complaint(option));
-        }
-    }
-    /* A unit is no number, and the other one's is none. */
-    complaint("--benchmark_min_time=s");
-    complaint("--benchmark_min_time=1%");
-    complaint("--benchmark_precision=1s");
-    complaint("--benchmark_min_time=0.100000000000000000000000000000000000");
-    assert_string_equal(
-        complaint("--benchmark_precision=x"),
-        "spex: --benchmark_precision: a number of 0 to 100 was expected, not \"x\"\n");
-}
-
-static void test_counts(void **state) {
-    (void)state;
-    assert_int_equal(taken("--benchmark_repetitions=100000"), 0);
-    assert_int_equal(settings.repetitions, 100000);
-    assert_int_equal(taken("--benchmark_repetitions=1"), 0);
-    assert_int_equal(settings.repetitions, 1);
-    assert_string_equal(
-        complaint("--benchmark_repetitions=100001"),
-        "spex: --benchmark_repetitions: a number of 1 to 100000 was expected, not \"100001\"\n");
-    assert_int_equal(taken("--benchmark_processes=10000"), 0);
-    assert_int_equal(settings.processes, 10000);
-    complaint("--benchmark_processes=0");
-    complaint("--benchmark_processes=10001");
-    assert_int_equal(taken("--benchmark_seed=1000000000000000"), 0);
-    assert_int_equal(settings.seed, 1000000000000000);
-    complaint("--benchmark_seed=1000000000000001");
-    assert_int_equal(taken("--benchmark_seed=0"), 0);
-    assert_int_equal(settings.seed, 0);
-    assert_int_equal(taken("--benchmark_child=7"), 0);
-    assert_int_equal(settings.child, 7);
-}
-
-static void test_texts(void **state) {
-    (void)state;
-    static const struct {
-        const char *option;
-        const char *const *to;
-    } cases[] = {{"--benchmark_filter=x", &settings.filter},
-                 {"--benchmark_perf_counters=x", &settings.counters},
-                 {"--benchmark_out=x", &settings.out},
-                 {"--benchmark_color=x", &settings.colour}};
-    for (size_t c = 0; c < COUNT_OF(cases); c++) {
-        char without[64];
-        assert_int_equal(taken(cases[c].option), 0);
-        assert_string_equal(*cases[c].to, "x");
-        snprintf(without, sizeof(without), "%.*s", (int)strlen(cases[c].option) - 1,
-                 cases[c].option);
-        assert_non_null(strstr(complaint(without), ": a text was expected, not \"\"\n"));
-    }
-    static const char *const formats[] = {"console", "json", "csv"};
-    for (int f = 0; f < 3; f++) {
-        char option[64];
-        snprintf(option, sizeof(option), "--benchmark_format=%s", formats[f]);
-        assert_int_equal(taken(option), 0);
-        assert_int_equal(settings.format, f);
-        assert_int_equal(settings.out_format, SPEX_BENCH_JSON);
-    }
-    assert_int_equal(taken("--benchmark_out_format=console"), 0);
-    assert_int_equal(settings.out_format, SPEX_BENCH_CONSOLE);
-    assert_string_equal(
-        complaint("--benchmark_out_format=xml"),
-        "spex: --benchmark_out_format: console, json or csv was expected, not \"xml\"\n");
-    assert_string_equal(complaint("operand"),
-                        "spex: no argument \"operand\" was expected; see --help\n");
-}
-
-static void test_switches(void **state) {
-    (void)state;
-    static const struct {
-        const char *option;
-        bool alone;
-        const bool *to;
-    } cases[] = {{"list_tests", true, &settings.list},
-                 {"percentiles", false, &settings.singles},
-                 {"enable_random_interleaving", false, &settings.interleave},
-                 {"report_aggregates_only", true, &settings.aggregates_only},
-                 {"display_aggregates_only", true, &settings.aggregates_only_displayed},
-                 {"counters_tabular", true, &settings.tabular}};
-    static const struct {
-        const char *text;
-        bool yes;
-    } values[] = {{"=true", true}, {"=false", false}, {"=1", true}, {"=0", false}, {"", true}};
-    for (size_t c = 0; c < COUNT_OF(cases); c++) {
-        char option[64];
-        for (size_t v = 0; v + !cases[c].alone < COUNT_OF(values); v++) {
-            snprintf(option, sizeof(option), "--benchmark_%s%s", cases[c].option, values[v].text);
-            assert_int_equal(taken(option), 0);
-            assert_int_equal(*cases[c].to, values[v].yes);
-        }
-        snprintf(option, sizeof(option), "--benchmark_%s=yes", cases[c].option);
-        assert_non_null(strstr(complaint(option), ": true or false was expected, not \"yes\"\n"));
-    }
-}
 
 /* What a child prints, and how it ends. */
 struct ended {
     int status;
-    char out[8192], err[1024];
+    char out[16384], err[1024];
 };
 
 static void read_back(FILE *file, char *text, size_t size) {
@@ -267,11 +108,11 @@ static void register_complexity(struct spex_benchmark *benchmark, bool beyond) {
     spex_benchmark_complexity(benchmark);
 }
 
-/* 65,536 instances with the three of the benchmarks below, or one more. */
+/* 65,536 instances with the four of the benchmarks below, or one more. */
 static void register_instances(struct spex_benchmark *benchmark, bool beyond) {
-    spex_benchmark_steps(benchmark, "a", 1, 13, 1);
-    spex_benchmark_steps(benchmark, "b", 1, 71, 1);
-    spex_benchmark_steps(benchmark, "c", 1, 71, 1);
+    spex_benchmark_steps(benchmark, "a", 1, 12, 1);
+    spex_benchmark_steps(benchmark, "b", 1, 43, 1);
+    spex_benchmark_steps(benchmark, "c", 1, 127, 1);
     if (beyond)
         spex_benchmark_add("one", nothing, 1);
     struct spex_bench_instances instances;
@@ -342,16 +183,21 @@ static int program_run(const void *of) {
     return spex_bench_main(count, line.arguments);
 }
 
-/* Runs the benchmarks below in a child, with an option or two. */
-static const struct ended *program(const char *first, const char *second) {
+/* Runs the benchmarks below in a child, with up to three options. */
+static const struct ended *program_with(const char *first, const char *second, const char *third) {
     static char texts[7][128] = {"program", "--benchmark_min_time=0.0002",
                                  "--benchmark_repetitions=2", "--benchmark_percentiles=false"};
-    struct command_line line = {{texts[0], texts[1], texts[2], texts[3], texts[4], texts[5]}};
-    snprintf(texts[4], sizeof(texts[4]), "%s", first);
-    snprintf(texts[5], sizeof(texts[5]), "%s", second ? second : "");
-    if (!second)
-        line.arguments[5] = NULL;
+    const char *const options[] = {first, second, third};
+    struct command_line line = {{texts[0], texts[1], texts[2], texts[3]}};
+    for (size_t o = 0; o < COUNT_OF(options) && options[o]; o++) {
+        snprintf(texts[4 + o], sizeof(texts[4 + o]), "%s", options[o]);
+        line.arguments[4 + o] = texts[4 + o];
+    }
     return in_child(program_run, &line);
+}
+
+static const struct ended *program(const char *first, const char *second) {
+    return program_with(first, second, NULL);
 }
 
 static void skipped(struct spex_bench_state *state) {
@@ -361,8 +207,18 @@ static void skipped(struct spex_bench_state *state) {
     }
 }
 
+/* Ends its process: by a signal, or with a status. */
+static void ends(struct spex_bench_state *state) {
+    const char *how = getenv("TEST_ENDS");
+    (void)state;
+    if (strcmp(how, "killed") == 0)
+        raise(SIGKILL);
+    _exit(atoi(how));
+}
+
 SPEX_BENCHMARK_NAMED("empty", nothing, SPEX_BENCH_STEPS("n", 1, 3, 2));
 SPEX_BENCHMARK_NAMED("left out", skipped);
+SPEX_BENCHMARK_NAMED("ends", ends);
 
 static size_t rows_of(const char *text, const char *begin) {
     size_t count = 0;
@@ -376,7 +232,7 @@ static size_t rows_of(const char *text, const char *begin) {
 static void test_exit_statuses(void **state) {
     (void)state;
     const struct ended *ended = program("--benchmark_list_tests", NULL);
-    assert_string_equal(ended->out, "empty/n:1\nempty/n:3\nleft out\n");
+    assert_string_equal(ended->out, "empty/n:1\nempty/n:3\nleft out\nends\n");
     assert_int_equal(ended->status, 0);
     ended = program("--benchmark_filter=no such", NULL);
     assert_string_equal(ended->err, "spex: there is no benchmark that matches no such\n");
@@ -430,12 +286,69 @@ static void test_outputs(void **state) {
         ended->err, "spex: /dev/full: the figures cannot be written: No space left on device\n");
 }
 
-int main(void) {
+static size_t occurrences(const char *text, const char *of) {
+    size_t count = 0;
+    while ((text = strstr(text, of))) {
+        count++;
+        text += strlen(of);
+    }
+    return count;
+}
+
+/* Each process of its own measures all, and the first one tells of what. */
+static void test_processes(void **state) {
+    (void)state;
+    const struct ended *ended = program_with("--benchmark_processes=3", "--benchmark_format=json",
+                                             "--benchmark_filter=empty/n:1");
+    assert_string_equal(ended->err, "");
+    assert_int_equal(ended->status, 0);
+    assert_int_equal(occurrences(ended->out, "\"run_type\": \"iteration\""), 6);
+    assert_int_equal(occurrences(ended->out, "\"repetitions\": 6,"), 6 + 5);
+    assert_int_equal(occurrences(ended->out, "\"processes\": 3,"), 1);
+    const char *at = ended->out;
+    for (int row = 0; row < 6; row++) {
+        char expected[32];
+        snprintf(expected, sizeof(expected), "\"process\": %d\n", row / 2);
+        at = strstr(at, "\"process\": ");
+        assert_non_null(at);
+        assert_int_equal(strncmp(at, expected, strlen(expected)), 0);
+        at++;
+    }
+    assert_int_equal(occurrences(ended->out, "\"singles\""), 0);
+    ended = program_with("--benchmark_processes=2", "--benchmark_format=csv",
+                         "--benchmark_filter=left out|empty");
+    assert_int_equal(ended->status, 1);
+    assert_int_equal(rows_of(ended->out, "empty/n:1,"), 4);
+    assert_int_equal(rows_of(ended->out, "empty/n:3,"), 4);
+    assert_int_equal(rows_of(ended->out, "left out,,,,,,,,true,skipped\n"), 1);
+}
+
+static void test_ends_of_processes(void **state) {
+    static const char begin[] = "spex: a process of the benchmarks";
+    static const struct {
+        const char *how, *said;
+    } cases[] = {{"killed", " was killed by signal 9\n"},
+                 {"5", " has exited with 5\n"},
+                 {"0", ": Bad message\n"}};
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        setenv("TEST_ENDS", cases[c].how, 1);
+        const struct ended *ended = program("--benchmark_processes=2", "--benchmark_filter=ends");
+        assert_int_equal(strncmp(ended->err, begin, strlen(begin)), 0);
+        assert_string_equal(ended->err + strlen(begin), cases[c].said);
+        assert_string_equal(ended->out, "");
+        assert_int_equal(ended->status, 1);
+    }
+}
+
+/* The processes of a program of benchmarks are this one again. */
+int main(int argc, char **argv) {
+    if (argc > 1)
+        return spex_bench_main(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),      cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_counts),        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_switches),      cmocka_unit_test(test_registrations),
-        cmocka_unit_test(test_exit_statuses), cmocka_unit_test(test_outputs),
+        cmocka_unit_test(test_registrations),     cmocka_unit_test(test_exit_statuses),
+        cmocka_unit_test(test_outputs),           cmocka_unit_test(test_processes),
+        cmocka_unit_test(test_ends_of_processes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
