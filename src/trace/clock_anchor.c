@@ -44,7 +44,10 @@ struct spex_trace_clock spex_trace_clock(struct spex_journal_clock first,
     uint64_t since = first.ticks / rate;
     uint64_t rest_ns = (uint64_t)((double)(first.ticks % rate) * SECOND_NS / (double)rate + 0.5);
     int64_t at_zero = (int64_t)first.realtime_ns - (int64_t)rest_ns;
-    clock.seconds = at_zero / SECOND_NS - (int64_t)since;
-    clock.ticks = (uint64_t)((double)(at_zero % SECOND_NS) * (double)rate / SECOND_NS + 0.5);
+    /* Of a wall clock that has not been set yet, 0 ticks may lie before its beginning. */
+    int64_t before = at_zero < 0;
+    uint64_t wall_ns = (uint64_t)(at_zero + before * SECOND_NS);
+    clock.seconds = (int64_t)(wall_ns / SECOND_NS) - before - (int64_t)since;
+    clock.ticks = (uint64_t)((double)(wall_ns % SECOND_NS) * (double)rate / SECOND_NS + 0.5);
     return clock;
 }

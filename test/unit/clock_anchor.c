@@ -33,6 +33,8 @@ static void the_clock_is_right_at_the_first_moment(void **state) {
                                            .realtime_ns = UINT64_C(1700000000) * SECOND_NS +
                                                           random_below(&seed, 1u << 30),
                                            .monotonic_ns = random_next(&seed) >> 4};
+        if (i % 7 == 0) /* a wall clock that has not been set */
+            first.realtime_ns = random_below(&seed, 1u << 30);
         unsigned seconds = 1 + i % 100;
         struct spex_journal_clock later = {.ticks = first.ticks + rate * seconds,
                                            .realtime_ns = random_next(&seed),
