@@ -2,6 +2,7 @@
 /* Whole reports as JSON, of stores that have something of everything, against what stands in
  * expected/; numbers may differ where rounding does. What was written instead is left in the file
  * that a failure names. */
+#include <errno.h>
 #include <math.h>
 
 #include <jansson.h>
@@ -283,6 +284,32 @@ static void an_explanation(void **state) {
     expect_json("whole-explained.json", text);
 }
 
+/* Which configurations a name may mean: up to three of them, in the order in which they ran. */
+static void names_of_several(void **state) {
+    static const struct {
+        const char *name, *why;
+    } cases[] = {
+        {"threads=1,mode=x,ratio=0.5",
+         "\"threads=1,mode=x,ratio=0.5\": 3 configurations have these values: threads=1 ratio=0.5 "
+         "fast=true page=4 KB mode=x; threads=1 ratio=0.5 fast=true page=64 KB mode=x; threads=1 "
+         "ratio=0.5 fast=false page=- mode=x"},
+        {"threads=1,mode=x,page=64",
+         "\"threads=1,mode=x,page=64\": 2 configurations have these values: threads=1 ratio=0.5 "
+         "fast=true page=64 KB mode=x; threads=1 ratio=1.5 fast=true page=64 KB mode=x"},
+        {"mode=x", "\"mode=x\": 18 configurations have these values: threads=1 ratio=0.5 fast=true "
+                   "page=4 KB mode=x; threads=1 ratio=1.5 fast=true page=4 KB mode=x; threads=1 "
+                   "ratio=0.5 fast=true page=64 KB mode=x; …"},
+    };
+    (void)state;
+    make_whole("whole.db");
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        struct spex_explain_options options = {
+            .size = sizeof(options), .store = "whole.db", .a = cases[c].name, .b = "best"};
+        assert_int_equal(spex_explain(&options, why_text, sizeof(why_text)), -EINVAL);
+        assert_string_equal(why_text, cases[c].why);
+    }
+}
+
 /* An exploration may store more trials after a study was read: they count for nothing. */
 static void trials_that_came_later(void **state) {
     struct spex_study study;
@@ -328,9 +355,13 @@ static void a_table(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_report),         cmocka_unit_test(reports_of_little),
-        cmocka_unit_test(a_report_of_two),        cmocka_unit_test(an_explanation),
-        cmocka_unit_test(trials_that_came_later), cmocka_unit_test(a_table),
+        cmocka_unit_test(a_whole_report),
+        cmocka_unit_test(reports_of_little),
+        cmocka_unit_test(a_report_of_two),
+        cmocka_unit_test(an_explanation),
+        cmocka_unit_test(trials_that_came_later),
+        cmocka_unit_test(names_of_several),
+        cmocka_unit_test(a_table),
     };
     return cmocka_run_group_tests_name("report_whole", tests, scratch_enter, scratch_leave);
 }

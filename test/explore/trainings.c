@@ -4,6 +4,20 @@
 #include "explore/train.h"
 #include "explored.h"
 
+enum { BARE = 9 };
+SPEX_PROBE_NAME(BARE, "bare");
+
+/* The program with a kernel that has no parameters. */
+static int be_bare(void) {
+    if (spex_start(NULL) != 0)
+        return 9;
+    for (unsigned r = 0; r < 20; r++) {
+        KERNEL_PROBE_BEGIN(BARE, 1);
+        KERNEL_PROBE_END(BARE);
+    }
+    return spex_stop();
+}
+
 static struct {
     unsigned calls;
     struct spex_train_progress last;
@@ -28,7 +42,7 @@ static int train(const char *plan, char *const *argv, int stop_fd, struct spex_e
     assert_int_equal(spex_training_create(&training, 1), 0);
     const struct spex_train_options options = {.plan = plan ? "space.xml" : NULL,
                                                .argv = argv,
-                                               .probes = "kernel",
+                                               .probes = "kernel,bare",
                                                .stop_fd = stop_fd,
                                                .progress = see_progress,
                                                .user = &told};
@@ -69,6 +83,28 @@ static void kernels_are_trained(void **state) {
     assert_string_equal(models.items[0].path, "kernel");
     assert_int_equal(models.items[0].executions, told.last.records);
     assert_int_equal(models.items[0].model.parameter_count, 1);
+    spex_models_free(&models);
+}
+
+/* A kernel without parameters has those of the run: numbers that vary and are not below 0. */
+static void parameters_of_the_run(void **state) {
+    static const char plan[] = "<space name='p'>" A(
+        "1 2 4") "<parameter name='below' type='integer' values='-1 2'/>"
+                 "<parameter name='zero' type='real' values='0 0.5'/>"
+                 "<parameter name='one' type='integer' values='3'/>"
+                 "<parameter name='mode' type='categorical' values='x y'/>"
+                 "<parameter name='flag' type='boolean'/><run trials_per_config='1'/></space>";
+    (void)state;
+    train_well(plan, PROGRAM("bare"));
+    assert_int_equal(told.last.done, 48);
+    struct spex_models models = models_of_training();
+    assert_int_equal(models.count, 1);
+    assert_string_equal(models.items[0].path, "bare");
+    assert_int_equal(models.items[0].model.parameter_count, 2);
+    assert_string_equal(models.items[0].names[0], "a");
+    assert_string_equal(models.items[0].names[1], "zero");
+    assert_true(models.items[0].low[0] == 1 && models.items[0].high[0] == 4);
+    assert_true(models.items[0].low[1] == 0 && models.items[0].high[1] == 0.5);
     spex_models_free(&models);
 }
 
@@ -120,12 +156,13 @@ static void an_interrupted_training(void **state) {
 
 int main(int argc, char **argv) {
     int status;
+    if (argc > 2 && strcmp(argv[1], "program") == 0 && strcmp(argv[2], "bare") == 0)
+        return be_bare();
     if (is_the_program(argc, argv, &status))
         return status;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_are_trained),
-        cmocka_unit_test(a_training_without_a_plan),
-        cmocka_unit_test(runs_that_fail),
+        cmocka_unit_test(kernels_are_trained),       cmocka_unit_test(parameters_of_the_run),
+        cmocka_unit_test(a_training_without_a_plan), cmocka_unit_test(runs_that_fail),
         cmocka_unit_test(an_interrupted_training),
     };
     return cmocka_run_group_tests_name("trainings", tests, explored_enter, explored_leave);
