@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What runs around an explored program: setup, teardown and loads. */
+#include "explore/trial/trial_agent.h"
 #include "explored.h"
 
 static char why[512];
@@ -120,6 +121,38 @@ static void processes_that_are_left(void **state) {
     assert_int_equal(kill((pid_t)atoi(pid), 0), -1);
 }
 
+/* Neither a program nor a load begins after a setup that was interrupted. */
+static void an_interrupted_setup(void **state) {
+    struct spex_space_file *file;
+    struct spex_error error = {""};
+    struct spex_trial_agent around;
+    struct spex_trial trial;
+    int pipes[2];
+    (void)state;
+    assert_int_equal(pipe(pipes), 0);
+    assert_int_equal(write(pipes[1], "x", 1), 1);
+    assert_int_equal(spex_space_parse("made",
+                                      SPACE(A("1"), SETUP("sleep 1000; true", "")
+                                                        TEARDOWN("echo over &gt;&gt; log", "")),
+                                      &file, &error),
+                     0);
+    assert_int_equal(spex_trial_init(&trial, &file->space, (size_t[]){0}), 0);
+    unlink("log");
+    const struct spex_launch base = {.config = "a-configuration.xml"};
+    assert_int_equal(spex_trial_agent_init(&around, file, PROGRAM("steady"), trial.levels, &base,
+                                           pipes[0], &error),
+                     0);
+    assert_int_equal(spex_trial_agent_begin(&around, scratch_path, &error), -EINTR);
+    assert_string_equal(error.text, "interrupted");
+    assert_int_equal(spex_trial_agent_end(&around, &trial), 0);
+    expect_log("over\n");
+    assert_null(trial.note);
+    close(pipes[0]);
+    close(pipes[1]);
+    spex_trial_free(&trial);
+    spex_space_free(file);
+}
+
 /* ---- loads ---- */
 
 static void need_stress_ng(void) {
@@ -213,6 +246,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_setup_that_fails),
         cmocka_unit_test(a_teardown_that_fails_is_a_note),
         cmocka_unit_test(processes_that_are_left),
+        cmocka_unit_test(an_interrupted_setup),
         cmocka_unit_test(loads_run_beside_the_program),
         cmocka_unit_test(loads_that_do_not_run),
         cmocka_unit_test(loads_that_cannot_be),
