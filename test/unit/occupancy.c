@@ -122,6 +122,35 @@ static void a_single_phase_tells_nothing(void **state) {
     assert_true(spex_occupancy_share_margin(&activity) < 0);
 }
 
+/* By the formulas of the papers, computed apart: looks that depend on each other or not, many or
+ * few, of shares near to 0 and 1. The members are looks, active, threads, thread_squares, pairs,
+ * active_pairs and thread_pairs; -1: nothing is known. */
+static void margins_are_those_of_the_papers(void **state) {
+    static const struct {
+        struct spex_occupancy activity;
+        double share, threads;
+    } cases[] = {
+        {{100, 50, 50, 50, 0, 0, 0}, 0.0997107, 0.0997107},
+        {{1000, 1, 1, 1, 0, 0, 0}, 0.00464256, 0.00464256},
+        {{400, 200, 600, 2400, 399, 150, 1300}, 0.0871727, 0.253116},
+        {{1000, 300, 900, 4000, 999, 200, 2200}, 0.0513404, 0.178017},
+        {{200, 4, 8, 20, 199, 2, 5}, 0.0686723, 0.0870675},
+        {{50, 50, 100, 200, 49, 49, 196}, 0.0713476, 0.142695},
+        {{60, 30, 30, 30, 59, 25, 25}, -1, -1},
+        {{40, 20, 200, 1600, 39, 10, 1000}, 0.155247, 1.57852},
+        {{10, 5, 5, 5, 0, 0, 0}, 0.263407, 0.377024},
+        {{100, 97, 300, 1000, 99, 95, 930}, 0.18023, 0.321345},
+    };
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        double share = spex_occupancy_share_margin(&cases[c].activity),
+               threads = spex_occupancy_threads_margin(&cases[c].activity);
+        if (fabs(share - cases[c].share) > 1e-4 * fabs(cases[c].share) ||
+            fabs(threads - cases[c].threads) > 1e-4 * fabs(cases[c].threads))
+            fail_msg("case %zu: %g and %g", c, share, threads);
+    }
+}
+
 enum { THREADS = 3, TRIALS = 2000 };
 
 /* Threads that are in and out for exponential times, by a clock whose unit is the mean time between
@@ -226,6 +255,7 @@ int main(void) {
         cmocka_unit_test(never_seen_is_not_never),
         cmocka_unit_test(what_cannot_be_is_nothing),
         cmocka_unit_test(a_single_phase_tells_nothing),
+        cmocka_unit_test(margins_are_those_of_the_papers),
         cmocka_unit_test(margins_hold_the_truth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
