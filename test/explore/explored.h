@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <spex/explore.h>
@@ -126,6 +127,13 @@ static inline void write_space(const char *xml) {
     assert_non_null(file);
     assert_true(fputs(xml, file) >= 0);
     assert_int_equal(fclose(file), 0);
+}
+
+/* Whether orphans become this process's children. */
+static inline int adopts_orphans(void) {
+    int adopts = -1;
+    prctl(PR_GET_CHILD_SUBREAPER, &adopts);
+    return adopts;
 }
 
 /* The directory of an exploration, or of a training, is gone. */

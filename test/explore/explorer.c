@@ -42,10 +42,14 @@ static struct spex_explore_options options_of(const char *xml, char *const *argv
                                          .user = &told};
 }
 
+/* No descriptor is left, however it ends. */
 static void explore_with(const struct spex_explore_options *options, int err) {
+    size_t descriptors = open_descriptors();
     int got = spex_explore(options, why, sizeof(why));
     if (got != err)
         fail_msg("%d: %s", got, why);
+    assert_int_equal(open_descriptors(), descriptors);
+    assert_int_equal(adopts_orphans(), 0);
     expect_nothing_left();
 }
 

@@ -246,6 +246,27 @@ static void usage(void **state) {
     }
 }
 
+/* Of programs that end, that have to be ended, that close their output, and that do not start. */
+static void no_descriptor_is_left(void **state) {
+    static const char *const scripts[] = {"exit 3", "echo here; sleep 1000; true",
+                                          "exec >&- 2>&-; sleep 1000; true"};
+    size_t descriptors = open_descriptors();
+    struct spex_program program;
+    struct spex_error why;
+    (void)state;
+    for (size_t s = 0; s < COUNT_OF(scripts); s++) {
+        launch(&program, scripts[s]);
+        assert_true(open_descriptors() > descriptors);
+        end(&program);
+        assert_int_equal(open_descriptors(), descriptors);
+    }
+    char *argv[] = {(char *)(uintptr_t) "/nowhere/program", NULL};
+    struct spex_launch what = usual;
+    what.argv = argv;
+    assert_int_not_equal(spex_program_launch(&program, &what, &why), 0);
+    assert_int_equal(open_descriptors(), descriptors);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ends),
@@ -260,6 +281,7 @@ int main(void) {
         cmocka_unit_test(usage),
         cmocka_unit_test(processors),
         cmocka_unit_test(no_processors),
+        cmocka_unit_test(no_descriptor_is_left),
     };
     return cmocka_run_group_tests_name("program", tests, setup, scratch_leave);
 }

@@ -3,6 +3,7 @@
 #ifndef SPEX_TEST_SCRATCH_H
 #define SPEX_TEST_SCRATCH_H
 
+#include <dirent.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,16 @@ static inline void scratch_write(const char *path, const void *bytes, size_t len
 
 static inline void scratch_text(const char *path, const char *text) {
     scratch_write(path, text, strlen(text));
+}
+
+static inline size_t open_descriptors(void) {
+    size_t count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    assert_non_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
 }
 
 /* Sends what is printed on standard error to a file; returns the old descriptor. */

@@ -2,21 +2,10 @@
 /* What a store leaves behind when it is closed: neither memory of SQLite's nor a descriptor,
  * whatever was done with it and whatever went wrong, as in a store that somebody has taken a table
  * out of. And what is read of the metrics of its trials. */
-#include <dirent.h>
 #include <errno.h>
 
 #include "explore/store/store_metrics.h"
 #include "store_bench.h"
-
-static size_t open_descriptors(void) {
-    size_t count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    assert_non_null(folder);
-    while (readdir(folder))
-        count++;
-    closedir(folder);
-    return count;
-}
 
 /* ---- everything that can be done with a store ---- */
 

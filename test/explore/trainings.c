@@ -46,7 +46,10 @@ static int train(const char *plan, char *const *argv, int stop_fd, struct spex_e
                                                .stop_fd = stop_fd,
                                                .progress = see_progress,
                                                .user = &told};
+    size_t descriptors = open_descriptors();
     int err = spex_train(&options, training, error);
+    assert_int_equal(open_descriptors(), descriptors);
+    assert_int_equal(adopts_orphans(), 0);
     expect_nothing_left();
     return err;
 }
