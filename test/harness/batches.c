@@ -306,6 +306,48 @@ static unsigned processors_in(const char *list) {
     return count;
 }
 
+/* Whether the first processor's line of /proc/cpuinfo with this label has the word; of a label alone
+ * whether there is such a line. */
+static bool processor_has(const char *label, const char *word) {
+    char *line = NULL, with[64];
+    size_t room = 0;
+    bool has = false, here = false;
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    snprintf(with, sizeof(with), " %s ", word);
+    while (file && !here && getline(&line, &room, file) > 0) {
+        here = strncmp(line, label, strlen(label)) == 0;
+        line[strcspn(line, "\n")] = ' ';
+        has = here && (!*word || strstr(line, with));
+    }
+    if (file)
+        fclose(file);
+    free(line);
+    return has;
+}
+
+static void test_processor(void **state) {
+    (void)state;
+    static struct spex_bench_machine machine;
+    double before[3], after[3];
+    char governor[64] = "";
+    assert_int_equal(getloadavg(before, 3), 3);
+    spex_bench_machine_find(&machine);
+    assert_int_equal(getloadavg(after, 3), 3);
+    for (int l = 0; l < 3; l++)
+        assert_true(machine.load[l] == before[l] || machine.load[l] == after[l]);
+    assert_int_equal(machine.mhz > 0, processor_has("cpu MHz", ""));
+    assert_int_equal(machine.virtual, processor_has("flags", "hypervisor"));
+#if defined(__x86_64__)
+    assert_int_equal(machine.invariant_ticks, processor_has("flags", "constant_tsc") &&
+                                                  processor_has("flags", "nonstop_tsc"));
+#endif
+    FILE *file = fopen("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "r");
+    bool told = file && fgets(governor, sizeof(governor), file);
+    if (file)
+        fclose(file);
+    assert_int_equal(machine.scaling, told && strcmp(governor, "performance\n") != 0);
+}
+
 /* As the system tells elsewhere. */
 static void test_machine(void **state) {
     (void)state;
@@ -348,6 +390,7 @@ int main(void) {
         cmocka_unit_test(test_single_iterations),
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_machine),
+        cmocka_unit_test(test_processor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
