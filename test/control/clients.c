@@ -7,6 +7,8 @@
 
 #include "serve/clients.h"
 
+#define MS UINT64_C(1000000)
+
 static const uint64_t now = 7;
 static struct spex_control *control;
 
@@ -58,6 +60,107 @@ static void all_who_wait_are_let_in_without_a_pause(void **state) {
     assert_ptr_equal(spex_clients_place(control, now), &control->connections[1]);
     for (size_t f = 0; f < COUNT_OF(fds); f++)
         close(fds[f]);
+}
+
+/* All places are taken, since 1 ms, 2 ms, … */
+static int *fill_places(void) {
+    static int fds[SPEX_CONTROL_CONNECTIONS];
+    for (int p = 0; p < SPEX_CONTROL_CONNECTIONS; p++)
+        fds[p] = call();
+    spex_clients_let_in(control, now);
+    assert_int_equal(connections(), SPEX_CONTROL_CONNECTIONS);
+    assert_int_equal(control->places, SPEX_CONTROL_CONNECTIONS);
+    for (int p = 0; p < SPEX_CONTROL_CONNECTIONS; p++)
+        control->connections[p].active_ns = (uint64_t)(p + 1) * MS;
+    return fds;
+}
+
+/* Who has been silent the longest makes room, after a while; who is being answered keeps the place
+ * for longer, and subscribers and the command that was called keep theirs. */
+static void who_is_silent_loses_his_place(void **state) {
+    const uint64_t silent = 200 * MS, stuck = 2000 * MS;
+    struct spex_connection *places = control->connections;
+    (void)state;
+    const int *fds = fill_places();
+    assert_null(spex_clients_place(control, 1 * MS + silent));
+    assert_ptr_equal(spex_clients_place(control, 1 * MS + silent + 1), &places[0]);
+    places[0].reports = true;
+    assert_null(spex_clients_place(control, 2 * MS + silent));
+    assert_ptr_equal(spex_clients_place(control, 2 * MS + silent + 1), &places[1]);
+    places[1].ours = true;
+    places[2].waits = true;
+    places[3].active_ns = 100 * MS;
+    assert_ptr_equal(spex_clients_place(control, 20 * MS + silent), &places[4]);
+    assert_ptr_equal(spex_clients_place(control, 3 * MS + stuck), &places[4]);
+    places[4].reports = true;
+    for (int p = 5; p < SPEX_CONTROL_CONNECTIONS; p++)
+        places[p].active_ns = 5000 * MS;
+    assert_ptr_equal(spex_clients_place(control, 3 * MS + stuck), &places[3]);
+    assert_ptr_equal(spex_clients_place(control, 3 * MS + stuck + 1), &places[2]);
+    /* A free one is taken before. */
+    spex_clients_drop(control, &places[9]);
+    assert_false(control->orphaned);
+    assert_ptr_equal(spex_clients_place(control, 3 * MS + stuck + 1), &places[9]);
+    spex_clients_drop(control, &places[1]);
+    assert_true(control->orphaned);
+    for (int p = 0; p < SPEX_CONTROL_CONNECTIONS; p++)
+        close(fds[p]);
+}
+
+/* Who comes takes the place of who is silent, waits for it for a while, or is told that there will
+ * be none. */
+static void who_comes_to_a_full_house(void **state) {
+    struct spex_profile_reader reader = {0};
+    (void)state;
+    const int *fds = fill_places();
+    int late = call();
+    spex_clients_let_in(control, 150 * MS);
+    assert_int_equal(control->rest_ns, 150 * MS + SPEX_CONTROL_REST_NS);
+    assert_false(spex_clients_door_open(control, control->rest_ns - 1));
+    assert_true(spex_clients_door_open(control, control->rest_ns));
+    spex_clients_let_in(control, 202 * MS);
+    assert_true(caller_is_dropped(fds[0]));
+    assert_int_equal(connections(), SPEX_CONTROL_CONNECTIONS);
+    int away = call();
+    for (int p = 0; p < SPEX_CONTROL_CONNECTIONS; p++)
+        control->connections[p].reports = true;
+    spex_clients_let_in(control, 500 * MS);
+    assert_int_equal(caller_receive(away, &reader), 1);
+    assert_int_equal(reader.status, -EBUSY);
+    assert_true(caller_is_dropped(away));
+    assert_int_equal(connections(), SPEX_CONTROL_CONNECTIONS);
+    spex_profile_reader_free(&reader);
+    for (int p = 0; p < SPEX_CONTROL_CONNECTIONS; p++)
+        close(fds[p]);
+    close(late);
+    close(away);
+}
+
+/* The socket is looked after each second: where it has gone, there is another. */
+static void the_door_is_opened_again(void **state) {
+    char file[256];
+    (void)state;
+    snprintf(file, sizeof(file), "%.100s/%.100s", control->door.path, control->door.name);
+    control->chosen = serving_directory;
+    spex_clients_look_after_door(control, 5);
+    assert_int_equal(control->look_ns, 5 + SPEX_CONTROL_LOOK_NS);
+    int first = control->door.socket.number;
+    assert_int_equal(unlink(file), 0);
+    spex_clients_look_after_door(control, 4 + SPEX_CONTROL_LOOK_NS);
+    assert_int_not_equal(access(file, F_OK), 0);
+    spex_clients_look_after_door(control, 5 + SPEX_CONTROL_LOOK_NS);
+    assert_int_equal(control->look_ns, 5 + 2 * SPEX_CONTROL_LOOK_NS);
+    assert_int_equal(access(file, F_OK), 0);
+    assert_true(control->has_door && first >= 0);
+    int fd = call();
+    spex_clients_let_in(control, now);
+    assert_int_equal(connections(), 1);
+    /* Who wants none gets none. */
+    control->wants_door = false;
+    assert_int_equal(unlink(file), 0);
+    spex_clients_look_after_door(control, UINT64_MAX / 2);
+    assert_int_not_equal(access(file, F_OK), 0);
+    close(fd);
 }
 
 /* Root may connect to anybody; here this process stands for another user. */
@@ -148,6 +251,9 @@ int main(void) {
 #define SERVED(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
         SERVED(all_who_wait_are_let_in_without_a_pause),
+        SERVED(who_is_silent_loses_his_place),
+        SERVED(who_comes_to_a_full_house),
+        SERVED(the_door_is_opened_again),
         SERVED(another_user_is_no_reason_for_a_pause),
         SERVED(without_descriptors_accepting_pauses),
         cmocka_unit_test_setup_teardown(a_command_that_has_gone_takes_its_probes_along_once,
