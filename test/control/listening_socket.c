@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "wire/listening_socket.h"
 
@@ -109,10 +110,11 @@ static void odd_places_are_refused(void **state) {
     close(open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
     memset(longer, '/', 9999);
     strcpy(longer + 9996, "tmp");
-    assert_true(open_in(link, &error) < 0);
-    assert_true(open_in(file, &error) < 0);
-    assert_true(open_in("/nowhere/at/all", &error) < 0);
-    assert_true(open_in("/dev/null", &error) < 0);
+    assert_int_equal(open_in(link, &error), -ENOTDIR);
+    assert_int_equal(open_in(file, &error), -ENOTDIR);
+    assert_int_equal(open_in("/nowhere/at/all", &error), -ENOENT);
+    assert_string_equal(error.text, "/nowhere/at/all: No such file or directory");
+    assert_int_equal(open_in("/dev/null", &error), -ENOTDIR);
     assert_int_equal(open_in(longer, &error), -ENAMETOOLONG);
     assert_int_equal(open_in("/tmp", &error), -EPERM);
     assert_string_equal(error.text, "/tmp: does not belong to this user alone; "
@@ -280,6 +282,31 @@ static void what_is_older_than_the_process_of_its_number_is_removed(void **state
     }
 }
 
+/* By seconds, of the same boot: left by the one before, and made by this one. */
+static void what_was_made_before_its_process_is_removed(void **state) {
+    static const int64_t before_s[] = {5, -5};
+    const pid_t others[] = {another_process(), another_process()};
+    struct spex_error error;
+    struct timespec now;
+    char names[2][64];
+    (void)state;
+    assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
+    for (int n = 0; n < 2; n++) {
+        const struct timespec made = {.tv_sec = now.tv_sec - before_s[n]};
+        const struct timespec both[2] = {made, made};
+        snprintf(names[n], sizeof(names[n]), "%d%s", (int)others[n], strchr(own_name(), '-'));
+        socket_in(names[n], SOCK_SEQPACKET, false);
+        assert_int_equal(utimensat(AT_FDCWD, in_directory(names[n]), both, 0), 0);
+    }
+    assert_int_equal(open_in(serving_directory, &error), 0);
+    assert_false(is_there(names[0]));
+    assert_true(is_there(names[1]));
+    for (int n = 0; n < 2; n++) {
+        kill(others[n], SIGKILL);
+        waitpid(others[n], NULL, 0);
+    }
+}
+
 static unsigned long namespace_of(const char *link) {
     const char *path = in_directory("namespace");
     assert_int_equal(symlink(link, path), 0);
@@ -345,6 +372,7 @@ int main(void) {
         TEST(paths_may_be_longer_than_an_address),
         TEST(what_others_left_is_removed_and_nothing_else),
         TEST(what_is_older_than_the_process_of_its_number_is_removed),
+        TEST(what_was_made_before_its_process_is_removed),
         TEST(a_namespace_has_its_number),
         TEST(its_own_old_socket_is_replaced),
         TEST(somebody_elses_socket_of_the_same_name_stays),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Samples of kernels' executions: told, taken by classes of machines within their limits, told on,
  * and fitted. */
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -315,6 +316,43 @@ static void classes_keep_their_places_for_so_long(void **unused) {
     assert_int_equal(kernels.kernel_count, 0);
 }
 
+static int refuse(void *user, const char *text, size_t size) {
+    assert_int_equal(strlen(text), size);
+    return ++*(int *)user == 2 ? -EPIPE : 0;
+}
+
+/* Another message is begun behind 1024 rows, whatever their parameters; what a message meets ends
+ * them. */
+static void messages_have_so_many_rows(void **unused) {
+    (void)unused;
+    static const char *const names[] = {"n", "m", "o"};
+    struct spex_training *training;
+    struct spex_trained *kernel;
+    struct sent sent = {.count = 0};
+    int calls = 0;
+    assert_int_equal(spex_training_create(&training, 1), 0);
+    for (int k = 0; k < 5; k++) {
+        char path[8];
+        snprintf(path, sizeof(path), "k%d", k);
+        assert_int_equal(spex_training_kernel(training, path, names, 3, &kernel), 0);
+        for (int r = 0; r < 400; r++) {
+            const double values[] = {r, r % 20, r % 3};
+            assert_int_equal(spex_trained_add(training, kernel, values, 1e-6 * (r + 1), 1), 0);
+        }
+    }
+    send_all(training, 512, 1, &sent);
+    assert_int_equal(sent.count, 2);
+    assert_non_null(strstr(sent.texts[0], "\"k2\""));
+    assert_null(strstr(sent.texts[0], "\"k3\""));
+    assert_non_null(strstr(sent.texts[1], "\"k3\""));
+    struct spex_kernel_writer writer = {
+        .machine = &machine, .most = 512, .factor = 1, .send = refuse, .user = &calls};
+    assert_int_equal(spex_kernel_messages_write(&writer, training), -EPIPE);
+    assert_int_equal(calls, 2);
+    sent_free(&sent);
+    spex_training_destroy(training);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_become_the_model_of_all),
@@ -323,6 +361,7 @@ int main(void) {
         cmocka_unit_test(kernels_have_so_many_places),
         cmocka_unit_test(many_kernels_take_several_messages),
         cmocka_unit_test(what_is_told_is_counted),
+        cmocka_unit_test(messages_have_so_many_rows),
         cmocka_unit_test(classes_keep_their_places_for_so_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,6 +182,22 @@ static void instances_are_found_by_name(void **unused) {
     assert_null(spex_lead_find(&lead, "h/4"));
 }
 
+/* Of a row of stuck decisions the first counts, and any other between them ends the row. */
+static void stuck_decisions_count_once(void **unused) {
+    (void)unused;
+    spex_fleet_policy_free(policy);
+    policy = policy_with("<throughput at_least='1000'/>");
+    spex_lead_init(&lead, policy, false, 1);
+    for (int s = 0; s < 10; s++) {
+        assert_int_equal(report("h", 1, 2, s, 0, NULL, 0), 0);
+        decide(s);
+        assert_int_equal(lead.decision.action, s ? SPEX_FLEET_STUCK : SPEX_FLEET_HOLD);
+        assert_int_equal(lead.decisions, s > 0);
+    }
+    assert_int_equal(lead.acted.action, SPEX_FLEET_STUCK);
+    assert_true(lead.acted.time == 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(half_of_the_instances_are_told_to_record, begin, end),
@@ -192,6 +208,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(two_agents_of_one_name, begin, end),
         cmocka_unit_test_setup_teardown(dear_probes_are_divided, begin, end),
         cmocka_unit_test_setup_teardown(instances_are_found_by_name, begin, end),
+        cmocka_unit_test_setup_teardown(stuck_decisions_count_once, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

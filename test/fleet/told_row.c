@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* What an instance has told of a probe: by which times it is compared with others, what another
+ * clock makes of it, and what says nothing. */
+#include "../check.h"
+#include "../values_take.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fleet/sums/fleet_sums.h"
+
+static struct spex_values values;
+
+/* 8 executions in 10 s, of which something was held for 3 s. */
+static struct spex_profile_row row_of(double held_count) {
+    spex_values_clear(&values);
+    values_take(&values, 1000, 4);
+    values_take(&values, 3000, 4);
+    return (struct spex_profile_row){
+        .probe = {.probe_type = SPEX_LAT,
+                  .series = 1,
+                  .records = 2,
+                  .count = 8,
+                  .weight = 8,
+                  .on_seconds = 10,
+                  .held_count = held_count,
+                  .held_seconds = 3,
+                  .nested = {.x = 2, .y = 3, .xx = 4, .xy = 6, .yy = 9},
+                  .slowest = {.ticks = 3000}},
+        .values = {&values}};
+}
+
+static void what_was_held_counts_where_some_was(void **unused) {
+    (void)unused;
+    for (int held = 0; held < 2; held++) {
+        const struct spex_profile_row row = row_of(held);
+        struct spex_told_row told;
+        assert_int_equal(spex_told_row_of(&told, 5, &row, 1), 0);
+        const struct spex_told_between *between = &told.between;
+        assert_int_equal(told.number, 5);
+        assert_int_equal(told.instances, 1);
+        assert_true(between->count == 1 && between->s == (held ? 13 : 10));
+        assert_true(between->ss == between->s * between->s);
+        assert_true(between->es == between->e * between->s);
+        assert_true(between->ee == between->e * between->e);
+        spex_told_row_free(&told);
+    }
+}
+
+/* Times are multiplied, products of two times twice; counts and values without ticks stay. */
+static void another_clock_changes_times_alone(void **unused) {
+    struct spex_profile_row row = row_of(0);
+    struct spex_told_row told;
+    (void)unused;
+    assert_int_equal(spex_told_row_of(&told, 0, &row, 2), 0);
+    assert_true(told.probe.nested.x == 4 && told.probe.nested.y == 6);
+    assert_true(told.probe.nested.xx == 16 && told.probe.nested.xy == 24 &&
+                told.probe.nested.yy == 36);
+    assert_int_equal(told.probe.slowest.ticks, 6000);
+    assert_true(told.probe.count == 8 && told.values[0]->mean == 4000);
+    assert_int_equal(told.values[0]->min, 2000);
+    assert_int_equal(told.values[0]->max, 6000);
+    spex_told_row_free(&told);
+    row.probe.slowest.ticks = UINT64_MAX;
+    assert_int_equal(spex_told_row_of(&told, 0, &row, 4), 0);
+    assert_int_equal(told.probe.slowest.ticks, UINT64_C(1) << 63);
+    spex_told_row_free(&told);
+    row.probe.probe_type = SPEX_SNAPSHOT;
+    assert_int_equal(spex_told_row_of(&told, 0, &row, 2), 0);
+    assert_true(told.values[0]->mean == 2000 && told.probe.nested.x == 2);
+    spex_told_row_free(&told);
+}
+
+/* Ratios of sums: 3 instances of 100, 110 and 90 executions a second. */
+static void rates_have_the_interval_of_a_ratio(void **unused) {
+    const double rates[] = {100, 110, 90};
+    struct spex_told_between sum = {0};
+    double low, high;
+    (void)unused;
+    for (size_t r = 0; r < COUNT_OF(rates); r++) {
+        const double e = 10 * rates[r], s = 10;
+        spex_told_between_add(&sum, &(struct spex_told_between){1, e, s, e * e, e * s, s * s});
+        assert_int_equal(spex_told_rate(&sum, &low, &high), r > 0);
+    }
+    /* The standard deviation is 10, so that of the mean is 10 / sqrt(3); t of 2 degrees. */
+    assert_true(fabs((low + high) / 2 - 100) < 1e-9);
+    assert_true(fabs((high - low) / 2 - 4.303 * 10 / sqrt(3)) < 0.01);
+    /* Rates are not below 0. */
+    sum = (struct spex_told_between){2, 10, 2, 100, 10, 2};
+    assert_true(spex_told_rate(&sum, &low, &high));
+    assert_true(low == 0 && high > 5);
+}
+
+static void without_a_clock_nothing_is_taken(void **unused) {
+    struct spex_profile_row row = row_of(0);
+    struct spex_profile profile = {.rows = &row, .row_count = 1};
+    struct spex_fleet_sums sums;
+    struct spex_fleet_told_by by = {.process = 1, .boot = "b"};
+    (void)unused;
+    spex_fleet_sums_init(&sums);
+    assert_int_equal(spex_fleet_sums_take(&sums, "h", &by, &profile, 0), SPEX_FLEET_STALE);
+    assert_int_equal(sums.count, 0);
+    assert_int_equal(sums.refused[SPEX_FLEET_STALE], 1);
+    assert_int_equal(sums.messages, 1);
+    profile.process.ticks_per_second = 1e9;
+    assert_int_equal(spex_fleet_sums_take(&sums, "h", &by, &profile, 0), SPEX_FLEET_TAKEN);
+    /* Clocks that differ by less than a thousandth are the same. */
+    by.process = 2;
+    profile.process.ticks_per_second = 1.0009e9;
+    assert_int_equal(spex_fleet_sums_take(&sums, "h", &by, &profile, 0), SPEX_FLEET_TAKEN);
+    by.process = 3;
+    profile.process.ticks_per_second = 1.002e9;
+    assert_int_equal(spex_fleet_sums_take(&sums, "h", &by, &profile, 0), SPEX_FLEET_TAKEN);
+    assert_true(sums.instances[0].rows[0].values[0]->mean == 2000);
+    assert_true(sums.instances[1].rows[0].values[0]->mean == 2000);
+    assert_true(fabs(sums.instances[2].rows[0].values[0]->mean - 2000 / 1.002) < 1e-6);
+    assert_int_equal(sums.messages, 4);
+    spex_fleet_sums_free(&sums);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_held_counts_where_some_was),
+        cmocka_unit_test(another_clock_changes_times_alone),
+        cmocka_unit_test(rates_have_the_interval_of_a_ratio),
+        cmocka_unit_test(without_a_clock_nothing_is_taken),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
