@@ -126,8 +126,10 @@ static void another_event(void **state) {
     expect_text(first_perfcntr, "perf::TASK-CLOCK");
     assert_false(spex_counter_ready(&mine, first_perfcntr));
     struct spex_reading stale;
+    memset(&stale, 0xff, sizeof(stale));
     spex_counter_read(&mine, first_perfcntr, &stale);
     assert_false(stale.available);
+    assert_true(!stale.values[0] && !stale.values[1] && !stale.enabled && !stale.running);
     struct spex_reading after = read_now(&mine, first_perfcntr);
     assert_true(after.available);
     assert_false(spex_counter_delta(&before, &after, values, &scaled));

@@ -127,6 +127,38 @@ static void any_room_will_do(void **state) {
     }
 }
 
+/* The first three are named, once each, and the others counted. */
+static void what_cannot_be_polled(void **state) {
+    static struct spex_site sites[7];
+    static const char *const ends[] = {"",
+                                       "10",
+                                       "10, 20",
+                                       "10, 20, query",
+                                       "10, 20, query and 1 more",
+                                       "10, 20, query and 2 more"};
+    static const uint16_t ids[] = {10, 20, 1, 30, 40};
+    struct spex_selection selection;
+    struct spex_error error;
+    char text[SPEX_SELECTION_CHECK_BYTES], expected[SPEX_SELECTION_CHECK_BYTES];
+    (void)state;
+    for (unsigned count = 0; count <= COUNT_OF(ids); count++) {
+        sites[0] = site_at(&sites[0], 50, SPEX_LAT); /* which can be polled */
+        for (unsigned i = 0; i < count; i++)
+            sites[1 + i] = site_at(&sites[1 + i], ids[i], SPEX_SNAPSHOT);
+        sites[1 + count] = site_at(&sites[1 + count], 10, SPEX_SNAPSHOT); /* once more */
+        enter(sites, 1 + count + (count > 0));
+        assert_int_equal(spex_selection_parse("*@poll", &selection, &error), 0);
+        strcpy(text, "nothing");
+        assert_int_equal(spex_selection_unpolled(&selection, text, sizeof(text)), count);
+        snprintf(expected, sizeof(expected), "%s%s",
+                 count ? "snapshots and spans cannot be polled, so they stay off: " : "nothing",
+                 ends[count]);
+        assert_string_equal(text, expected);
+        spex_selection_free(&selection);
+        spex_module_unregister(sites);
+    }
+}
+
 /* Where there are several providers, probes are told with theirs. */
 static void probes_of_several_providers(void **state) {
     static struct spex_site site, other;
@@ -148,6 +180,7 @@ int main(void) {
         cmocka_unit_test(items_are_told_with_what_there_is),
         cmocka_unit_test(much_is_cut),
         cmocka_unit_test(any_room_will_do),
+        cmocka_unit_test(what_cannot_be_polled),
         cmocka_unit_test(probes_of_several_providers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
