@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whole explorations: what is run, measured, stored and told, and how it goes on after an end. */
+#include "explore/trial/cpu_parts.h"
 #include "explore/trial/load.h"
 #include "explore/trial/program_run.h"
 #include "explored.h"
@@ -164,6 +165,42 @@ static void trials_at_a_time(void **state) {
     for (size_t l = 0; l < 6; l++)
         assert_true(seen[l]);
     close_study();
+}
+
+/* The line of a process's status that tells its processors. */
+static void read_processors(const char *path, char *line, size_t size) {
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    do
+        assert_non_null(fgets(line, (int)size, file));
+    while (strncmp(line, "Cpus_allowed_list", strlen("Cpus_allowed_list")) != 0);
+    fclose(file);
+}
+
+/* Of two trials at a time each has a part of the processors, where there are cores enough. */
+static void trials_at_a_time_on_processors(void **state) {
+    static char script[] = "cat /proc/self/status > status-{a}; exec \"$0\" program steady {a}";
+    struct spex_cpu_parts parts;
+    struct spex_error error;
+    char ours[256], theirs[256];
+    (void)state;
+    if (spex_cpu_parts_make(2, &parts, &error))
+        skip();
+    spex_cpu_parts_free(&parts);
+    unlink("trials.db");
+    struct spex_explore_options options =
+        options_of(SPACE(A("1 2 3 4"), RUN("")),
+                   (char *const[]){(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c", script,
+                                   self_path, NULL});
+    options.jobs = 2;
+    explore_with(&options, 0);
+    read_processors("/proc/self/status", ours, sizeof(ours));
+    for (int a = 1; a <= 4; a++) {
+        char path[32];
+        snprintf(path, sizeof(path), "status-%d", a);
+        read_processors(path, theirs, sizeof(theirs));
+        assert_string_not_equal(theirs, ours);
+    }
 }
 
 /* ---- programs that do not do what they should ---- */
@@ -419,6 +456,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(every_configuration_is_measured),
         cmocka_unit_test(the_metrics_are_stored),
         cmocka_unit_test(trials_at_a_time),
+        cmocka_unit_test(trials_at_a_time_on_processors),
         cmocka_unit_test(trials_that_fail),
         cmocka_unit_test(programs_without_a_record),
         cmocka_unit_test(the_duration_ends_a_run),
