@@ -307,6 +307,32 @@ static void users_are_numbered_as_in_the_namespace(void **state) {
     assert_int_equal(spex_process_place(process, &place), -ESRCH);
 }
 
+/* A process with a user of each kind. */
+static void be_three_users(void) {
+    if (setresuid(1001, 1002, 1003) != 0)
+        _exit(77);
+    for (;;)
+        pause();
+}
+
+static void all_users_of_a_process_are_told(void **state) {
+    static const uid_t expected[SPEX_PLACE_OWN_USERS] = {1002, 1001, 1003, 1002};
+    struct spex_process_place place;
+    pid_t process;
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    in_child(be_three_users, &process);
+    do {
+        assert_int_equal(spex_process_place(process, &place), 0);
+        spex_process_place_free(&place);
+    } while (place.users[0] == 0 && waitpid(process, NULL, WNOHANG) == 0);
+    kill(process, SIGKILL);
+    waitpid(process, NULL, 0);
+    for (int u = 0; u < SPEX_PLACE_OWN_USERS; u++)
+        assert_int_equal(place.users[u], expected[u]);
+}
+
 int main(void) {
     sigemptyset(&no_signals);
     const struct CMUnitTest tests[] = {
@@ -318,6 +344,7 @@ int main(void) {
         cmocka_unit_test(a_stop_stops_both),
         cmocka_unit_test(a_program_reports),
         cmocka_unit_test(users_are_numbered_as_in_the_namespace),
+        cmocka_unit_test(all_users_of_a_process_are_told),
     };
     return cmocka_run_group_tests_name("launched", tests, scratch_enter, scratch_leave);
 }
