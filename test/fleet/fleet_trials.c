@@ -324,6 +324,15 @@ static void workers_come_and_go(void **unused) {
     spex_worker_list_class_text(&list, list.items[0].class, text, sizeof(text));
     assert_non_null(strstr(text, ": kernel 6.1, cpu x"));
     assert_non_null(strstr(text, "; hosts a, b"));
+    /* Of less room it fills no more. */
+    for (size_t size = 1; size < strlen(text); size++) {
+        char cut[256];
+        memset(cut, '#', sizeof(cut));
+        spex_worker_list_class_text(&list, list.items[0].class, cut, size);
+        assert_int_equal(strlen(cut), size - 1);
+        assert_memory_equal(cut, text, size - 1);
+        assert_int_equal(cut[size], '#');
+    }
     spex_worker_list_forget(&list, 2);
     assert_int_equal(list.count, 2);
     spex_worker_list_free(&list);
