@@ -104,7 +104,8 @@ class Watches(Programs):
         self.write("slow")
         self.let_it_run(process, 4)
         os.unlink(self.path("slow"))
-        self.let_it_run(process, 6)
+        self.until(lambda: any(line["event"] == "ends" and line["kernel"] == "request/fetch" and line["time"] > slow
+                               for line in self.told()))
         watch.send_signal(signal.SIGINT)
         _, errors = watch.communicate(timeout=PATIENCE)
         *lines, account = self.told()
