@@ -164,7 +164,8 @@ static void pages_that_tell_nothing(void **state) {
         touch_pages();
         struct spex_reading end = reading_of(&event);
         assert_true(begin.available && end.available && begin.enabled > 0);
-        assert_in_range(end.values[0] - begin.values[0], PAGES, 2 * PAGES);
+        /* A sanitizer touches pages of its own. */
+        assert_in_range(end.values[0] - begin.values[0], PAGES, 16 * PAGES);
         event.pages[0] = mapped;
         released(&event);
     }
