@@ -130,7 +130,10 @@ def changed_lines(text, mutated):
 
 # Put before a source file. A file that all processes of a test map has the number of the mutant that is switched on,
 # then a byte for each number that has been reached: of mutants, and of source files whose objects are linked.
-SWITCH = r"""#include <asm/unistd.h>
+# A test may include several sources, so that what they share stands once.
+SWITCH = r"""#ifndef SPEX_MUTANTS
+#define SPEX_MUTANTS
+#include <asm/unistd.h>
 extern long syscall(long, ...);
 __attribute__((weak, visibility("hidden"))) unsigned char *spex_mutants;
 static inline void spex_mutant_reach(unsigned n)
@@ -145,7 +148,7 @@ __attribute__((unused)) static inline int spex_mutant(unsigned n)
     spex_mutant_reach(n);
     return __atomic_load_n((unsigned *)spex_mutants, __ATOMIC_RELAXED) == n;
 }
-__attribute__((constructor(101))) static void spex_mutants_map(void)
+static inline void spex_mutants_map(unsigned source)
 {
     if (!spex_mutants) {
         long fd = syscall(__NR_openat, -100, "@MAP@", 02000002, 0);
@@ -156,7 +159,12 @@ __attribute__((constructor(101))) static void spex_mutants_map(void)
             spex_mutants = (unsigned char *)at;
     }
     if (spex_mutants)
-        spex_mutant_reach(@NUMBER@);
+        spex_mutant_reach(source);
+}
+#endif
+__attribute__((constructor(101))) static void spex_mutants_map_@NUMBER@(void)
+{
+    spex_mutants_map(@NUMBER@);
 }
 """
 FIRST = 4  # bytes of the number before those of what is reached
