@@ -21,7 +21,7 @@ CALL = re.compile(r'^( +)(?!return\b|else\b|if\b|case\b|\w+_fence\b)(?:[a-z_]\w*
 JUMP = re.compile(r'^( +)(?:break|continue|goto \w+);', re.M)
 # What is 0 already is left as it is.
 RETURN = re.compile(r'^( +)return (?!(?:0|false|NULL);)([^;{}]+);', re.M)
-ASSIGNMENT = re.compile(r'^ +[^\n=;{}()]*[\w\])] = (?![{0]|NULL|false;)([^;{}]+);', re.M)
+ASSIGNMENT = re.compile(r'^ +[^\n=;{}()]*[\w\])] = (?![{0]|NULL|false;|.\\0.;)([^;{}]+);', re.M)
 DEFINED = re.compile(r'^#define \w+ +(\d+\.?\d*(?:[eE]-?\d+)?)$', re.M)
 # The smaller or greater of two: whichever is taken of equals, it is the same. So it is with a difference that is never below 0.
 EXTREME = re.compile(r'(?:return|[=(,?:])\s+([^\s;=?][^;=?]*?)\s+(<=?|>=?)\s+([^;?]+?)\s+\?\s+(?:\1\s+:\s+\3|\3\s+:\s+\1)[;,)]'
