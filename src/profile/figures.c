@@ -98,6 +98,14 @@ static void figures_take_off(struct spex_figures *figures, const struct spex_pro
  * as much where its data are in no cache or each gap is drawn. */
 #define COST_ERROR 1
 
+/* What probes within take, by the time of executions that were looked at. False: too few tell. */
+static bool nested_line(const struct spex_line_sums *sums, struct spex_line *line) {
+    if (sums->count < NESTED_MIN || sums->y <= 0)
+        return false;
+    *line = spex_line_fit(sums, NESTED_SLOPE);
+    return true;
+}
+
 /* What probes within an execution of this time take. */
 static double nested_of(const struct spex_line *line, double time) {
     return fmin(fmax(line->at_zero + line->slope * time, 0), time);
@@ -117,9 +125,9 @@ static void quantile_take_off(struct spex_quantile *quantile, const struct spex_
  * the time of these it follows for others, such as those of a loop that runs longer. */
 static void figures_take_off_nested(struct spex_figures *figures,
                                     const struct spex_line_sums *sums) {
-    if (sums->count < NESTED_MIN || sums->y <= 0)
+    struct spex_line nested;
+    if (!nested_line(sums, &nested))
         return;
-    const struct spex_line nested = spex_line_fit(sums, NESTED_SLOPE);
     figures->nested = nested_of(&nested, figures->mean);
     figures->nested_margin =
         hypot(SPEX_NORMAL_95 * nested.deviation / sqrt(sums->count), COST_ERROR * figures->nested);
@@ -189,9 +197,7 @@ static struct correction correction_of(const struct spex_profile *profile,
     if (!spex_probe_type_ticks(probe->probe_type) || !type || !type->measured)
         return correction;
     correction.empty = type->empty;
-    correction.nested = probe->nested.count >= NESTED_MIN && probe->nested.y > 0;
-    if (correction.nested)
-        correction.line = spex_line_fit(&probe->nested, NESTED_SLOPE);
+    correction.nested = nested_line(&probe->nested, &correction.line);
     return correction;
 }
 

@@ -93,12 +93,13 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
 #define SLICE_RECORDS_SHARE 0.1
 #define SLICE_RECORDS_DENSE 1.0
 
-/* Most records of a probe in a slice, so that its ring holds them, in one that is as much longer
- * than planned as the longest lately. Of how much longer that was, such a share is forgotten with
- * each. */
-#define LONGER_FORGOTTEN         0.2
+/* Most records of a probe in a slice, so that its ring holds them; the second where the slice is to
+ * tell what they cost. */
 #define SLICE_RECORDS_MOST       1000.0
 #define SLICE_RECORDS_MOST_DENSE 4000.0
+
+/* Of how much longer than planned slices were, such a share is forgotten with each shorter one. */
+#define LONGER_FORGOTTEN 0.2
 
 /* The program is taken to keep so many CPUs busy at least, and to be slowed down by a probe by such
  * a share of its time at most. */
@@ -176,6 +177,7 @@ static struct spex_speedup speedup_of(uint32_t by, const struct spex_slices *sli
                                  1 / (1 - fmin(2 * share * fmax(cpus, 1), SLOWED_MOST))};
 }
 
+/* Notes the slice of a probe that is decided about by the index `by`. */
 static void note_slice(uint32_t first, uint32_t by) {
     const struct spex_probe_state state = spex_probe_state(first, spex_ticks());
     const struct spex_slices_time passed = {(double)state.on_ticks, (double)state.held_ticks};
@@ -236,6 +238,7 @@ static double slice_plan(uint32_t first, struct spex_controlled *probe) {
     double skip, report;
     spex_accounts_careful_costs(first, &skip, &report);
     double records = probe->fresh / spex_controlled_period(probe);
+    /* Of few records that is in what SLICES_SHARE leaves. */
     double collected = probe->sliced.dense ? records * spex_controller.collecting.record : 0;
     double cost = probe->fresh * skip + records * report + collected;
     probe->taken = spex_mode_cost(first, probe) + collected;
