@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "rate/experiment.h"
+#include "rate/experiment/finding.h"
 
 /* Seconds for an execution without a record, and the additional seconds for a record, by
  * calibration. False, and both 0: not known, as is the length of a tick in the first

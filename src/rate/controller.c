@@ -28,7 +28,7 @@
 #include "rate/accounts.h"
 #include "rate/budget.h"
 #include "rate/controller_state.h"
-#include "rate/experiment.h"
+#include "rate/experiment/experiment.h"
 #include "rate/experiments.h"
 #include "rate/frequency.h"
 #include "rate/modes.h"

@@ -17,7 +17,7 @@
 #include "collect/metrics.h"
 #include "kernels/sampling_budget.h"
 #include "rate/controller.h"
-#include "rate/experiment.h"
+#include "rate/experiment/experiment.h"
 #include "rate/occupancy_sampler.h"
 #include "ring/doorbell.h"
 #include "ring/probe_type.h"

@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "probe/executions.h"
 #include "rate/budget.h"
-#include "rate/experiment.h"
+#include "rate/experiment/sliced.h"
 #include "rate/polling.h"
 #include "rate/slices.h"
 #include "site/probe_state.h"

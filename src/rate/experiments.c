@@ -8,6 +8,8 @@
 #include "collect/metrics.h"
 #include "rate/accounts.h"
 #include "rate/controller_state.h"
+#include "rate/experiment/experiment.h"
+#include "rate/experiment/sliced.h"
 #include "site/registry.h"
 
 /* Seconds' worth of tokens: a smaller debt is not urgent, since it evens out. */

@@ -11,7 +11,7 @@
 
 #include "../check.h"
 #include "probe/gap.h"
-#include "rate/experiment.h"
+#include "rate/experiment/experiment.h"
 #include "site/registry.h"
 #include "site/selection/selection.h"
 

@@ -13,7 +13,7 @@
 
 #include "../check.h"
 #include "base/random.h"
-#include "rate/experiment.h"
+#include "rate/experiment/experiment.h"
 #include "site/registry.h"
 #include "site/selection/selection.h"
 

@@ -10,7 +10,7 @@
 #include "probe/executions.h"
 #include "probe/gap.h"
 #include "probe/regions.h"
-#include "rate/experiment.h"
+#include "rate/experiment/experiment.h"
 #include "ring/probe_type.h"
 #include "ring/rings.h"
 #include "site/cost.h"

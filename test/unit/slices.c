@@ -11,7 +11,7 @@
 #include "../check.h"
 #include "base/random.h"
 #include "base/student.h"
-#include "rate/experiment.h"
+#include "rate/experiment/sliced.h"
 
 enum { HOLD_OFFS = 40, PARTS = 400, WITNESS = 3, OTHER_WITNESS = 4, SUBJECT = 1, INDICES = 5 };
 

@@ -3,25 +3,17 @@
  * on, over that with the group off, over four slices. A session makes figures until their
  * trimmed mean is precise enough, and joins it with the results of former sessions of the same
  * group, weighted by precision. */
-#include "rate/experiment.h"
+#include "rate/experiment/experiment.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
-#include "base/student.h"
 #include "site/registry.h"
 
 /* A figure has four slices: on off off on, or off on on off, so that a slow trend cancels out. */
 enum { SLICES = 4, FIGURES_LEAST = 8, GROUP_MAX = 16, SESSIONS_MOST = 8 };
-
-/* Figures of slices that make a finding. */
-enum { SLICED_LEAST = 4 };
-
-/* With a standard error above such a share of the factor there is a finding only of figures that
- * belong to no other: chance would have many tries. */
-#define SLICED_PRECISE 0.15
 
 #define SLICE_SECONDS 0.01
 
@@ -50,22 +42,8 @@ enum { SLICED_LEAST = 4 };
  * decide again. */
 #define CHANGE 3.0
 
-/* Share of the figures that is left out of the mean at each end. */
-#define TRIMMED 0.2
-
 /* Factor on the weight of former sessions with each further session. */
 #define KEPT 0.85
-
-/* Standard deviation of the true cost around the calibrated cost before any session, as a multiple
- * of the calibrated cost. */
-#define GUESS 2.0
-
-/* Least standard error of a factor. */
-#define ERROR_LEAST 0.01
-
-/* Limits of a credible factor. */
-#define FACTOR_LEAST 0.5
-#define FACTOR_MOST  50.0
 
 /* Results of sessions about a group, as multiples of the calibrated cost, weighted by precision. */
 struct known {
@@ -323,36 +301,6 @@ static void slice_end(double now, const struct spex_progress *progress) {
         note_belief(seconds, executions);
 }
 
-static int by_value(const void *a, const void *b) {
-    double one = *(const double *)a, other = *(const double *)b;
-    return (one > other) - (one < other);
-}
-
-/* The trimmed mean of the figures, and its standard error by their Winsorized variance, for which
- * the figures that are left out take the value of the outermost that is not (Tukey and McLaughlin,
- * Sankhya A 25, 1963). */
-static void trimmed_mean(const double *figures, size_t n, double *mean, double *error) {
-    double sorted[SPEX_FIGURES_MOST];
-    size_t out = (size_t)((double)n * TRIMMED), left = n - 2 * out;
-    memcpy(sorted, figures, n * sizeof(*sorted));
-    qsort(sorted, n, sizeof(*sorted), by_value);
-    double sum = 0, brought_in = 0, squares = 0;
-    for (size_t f = out; f < n - out; f++)
-        sum += sorted[f];
-    *mean = sum / (double)left;
-    for (size_t f = 0; f < n; f++) {
-        size_t at = f < out ? out : f >= n - out ? n - out - 1 : f;
-        brought_in += sorted[at];
-    }
-    brought_in /= (double)n;
-    for (size_t f = 0; f < n; f++) {
-        size_t at = f < out ? out : f >= n - out ? n - out - 1 : f;
-        squares += (sorted[at] - brought_in) * (sorted[at] - brought_in);
-    }
-    double deviation = sqrt(squares / (double)(n - 1));
-    *error = deviation / (((double)left / (double)n) * sqrt((double)n));
-}
-
 /* The results so far joined with this session's. */
 static struct known known_joined(double ratio, double error) {
     struct known known = session.known;
@@ -362,20 +310,12 @@ static struct known known_joined(double ratio, double error) {
     return known;
 }
 
-/* The estimate of the factor. The calibrated cost enters as a prior of mean 1 and deviation
- * GUESS. */
-static double known_factor(const struct known *known) {
-    const double guess = 1 / (GUESS * GUESS);
-    double factor = (known->sum + guess) / (known->weight + guess);
-    return factor < FACTOR_LEAST ? FACTOR_LEAST : factor > FACTOR_MOST ? FACTOR_MOST : factor;
-}
-
 /* Makes the finding. False: more figures are needed. `*precise`: it is precise enough. */
 static bool session_conclude(struct spex_finding *finding, bool *precise) {
     double mean, error;
     if (session.figure_count < FIGURES_LEAST)
         return false;
-    trimmed_mean(session.figures, session.figure_count, &mean, &error);
+    spex_finding_mean(session.figures, session.figure_count, &mean, &error);
     error = hypot(error, WITNESS_ROUNDING / session.witnessed_least);
     /* Both are additional time as a multiple of the time without the group. */
     double measured = exp(mean) - 1, believed = session.believed / session.on_seconds * exp(mean);
@@ -389,78 +329,9 @@ static bool session_conclude(struct spex_finding *finding, bool *precise) {
     session.known = known;
     *finding = (struct spex_finding){.firsts = session.firsts,
                                      .count = session.group_count,
-                                     .factor = known_factor(&known),
+                                     .factor = spex_finding_factor(known.weight, known.sum),
                                      .error = 1 / sqrt(known.weight)};
     return true;
-}
-
-/* The part since the last call. */
-static struct spex_slice_part sliced_part(const struct spex_sliced *sliced,
-                                          const struct spex_subject *subject, uint32_t witness,
-                                          const struct spex_progress *progress) {
-    uint64_t witnessed = progress->executions[witness] - sliced->witnessed;
-    uint64_t executed = progress->executions[subject->first] - sliced->executed;
-    bool known = sliced->cpu_ns && witness == sliced->witness &&
-                 progress->threads == sliced->threads && witnessed >= SPEX_WITNESSED_LEAST &&
-                 progress->cpu_ns > sliced->cpu_ns;
-    double seconds = (double)(progress->cpu_ns - sliced->cpu_ns) / 1e9, of = (double)witnessed;
-    return (struct spex_slice_part){.time = known ? seconds / of : NAN,
-                                    .cost = known ? (double)executed * subject->cost / of : 0};
-}
-
-/* Adds the figure of a dear part between two others, if all are known. */
-static bool sliced_add(struct spex_sliced *sliced, const struct spex_slice_part *after) {
-    const struct spex_slice_part *before = &sliced->before, *within = &sliced->within;
-    double longer = within->time - (before->time + after->time) / 2;
-    double dearer = within->cost - (before->cost + after->cost) / 2;
-    if (!isfinite(longer) || !(dearer > 0))
-        return false;
-    sliced->figures[sliced->count++ % SPEX_FIGURES_MOST] = longer / dearer;
-    return true;
-}
-
-/* Makes a finding of the last figures, whose spread has the rounding of counts in it. False: they
- * are too few, or tell little more than at the last finding. */
-static bool sliced_conclude(const struct spex_sliced *sliced, struct spex_finding *finding) {
-    double mean, error;
-    size_t count = sliced->count < SPEX_FIGURES_MOST ? sliced->count : SPEX_FIGURES_MOST;
-    if (count < SLICED_LEAST)
-        return false;
-    trimmed_mean(sliced->figures, count, &mean, &error);
-    error = fmax(error * spex_student_95((double)count - 1) / SPEX_NORMAL_95, ERROR_LEAST);
-    double weight = 1 / (error * error);
-    const struct known known = {.weight = weight, .sum = weight * mean};
-    *finding = (struct spex_finding){.count = 1, .factor = known_factor(&known), .error = error};
-    return error < SLICED_PRECISE * finding->factor || sliced->count % SPEX_FIGURES_MOST == 0;
-}
-
-/* Takes in the part that is over: after a cheap one there may be a figure. */
-static bool sliced_over(struct spex_sliced *sliced, enum spex_slice_over over,
-                        const struct spex_slice_part *part) {
-    bool added = false;
-    if (over == SPEX_SLICE_DEAR)
-        sliced->within = *part;
-    if (over == SPEX_SLICE_CHEAP) {
-        added = sliced_add(sliced, part);
-        sliced->before = *part;
-        sliced->within.time = NAN;
-    }
-    return added;
-}
-
-bool spex_experiment_sliced(struct spex_sliced *sliced, const struct spex_subject *subject,
-                            uint32_t witness, enum spex_slice_over over,
-                            const struct spex_progress *progress, struct spex_finding *finding) {
-    const struct spex_slice_part part = sliced_part(sliced, subject, witness, progress);
-    if (witness != sliced->witness)
-        sliced->before.time = sliced->within.time = NAN;
-    bool added = sliced_over(sliced, over, &part);
-    sliced->witness = witness;
-    sliced->cpu_ns = progress->cpu_ns;
-    sliced->threads = progress->threads;
-    sliced->witnessed = progress->executions[witness];
-    sliced->executed = progress->executions[subject->first];
-    return added && sliced_conclude(sliced, finding);
 }
 
 /* Sets the next session: after an imprecise one soon, up to SESSIONS_MOST times in a row. */

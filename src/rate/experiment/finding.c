@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "rate/experiment/finding.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Share of the figures that is left out of the mean at each end. */
+#define TRIMMED 0.2
+
+/* Standard deviation of the true cost around the calibrated cost before any session, as a multiple
+ * of the calibrated cost. */
+#define GUESS 2.0
+
+/* Limits of a credible factor. */
+#define FACTOR_LEAST 0.5
+#define FACTOR_MOST  50.0
+
+static int by_value(const void *a, const void *b) {
+    double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+void spex_finding_mean(const double *figures, size_t n, double *mean, double *error) {
+    double sorted[SPEX_FIGURES_MOST];
+    size_t out = (size_t)((double)n * TRIMMED), left = n - 2 * out;
+    memcpy(sorted, figures, n * sizeof(*sorted));
+    qsort(sorted, n, sizeof(*sorted), by_value);
+    double sum = 0, brought_in = 0, squares = 0;
+    for (size_t f = out; f < n - out; f++)
+        sum += sorted[f];
+    *mean = sum / (double)left;
+    for (size_t f = 0; f < n; f++) {
+        size_t at = f < out ? out : f >= n - out ? n - out - 1 : f;
+        brought_in += sorted[at];
+    }
+    brought_in /= (double)n;
+    for (size_t f = 0; f < n; f++) {
+        size_t at = f < out ? out : f >= n - out ? n - out - 1 : f;
+        squares += (sorted[at] - brought_in) * (sorted[at] - brought_in);
+    }
+    double deviation = sqrt(squares / (double)(n - 1));
+    *error = deviation / (((double)left / (double)n) * sqrt((double)n));
+}
+
+double spex_finding_factor(double weight, double sum) {
+    const double guess = 1 / (GUESS * GUESS);
+    double factor = (sum + guess) / (weight + guess);
+    return factor < FACTOR_LEAST ? FACTOR_LEAST : factor > FACTOR_MOST ? FACTOR_MOST : factor;
+}

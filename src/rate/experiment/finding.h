@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* What experiments are about, what they see of the program, and what they conclude from figures. */
+#ifndef SPEX_RATE_EXPERIMENT_FINDING_H
+#define SPEX_RATE_EXPERIMENT_FINDING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Figures that a finding is made of, at most. */
+#define SPEX_FIGURES_MOST 20
+
+/* A probe that may be in a session, or in slices. */
+struct spex_subject {
+    uint32_t first;  /* its first site */
+    uint32_t period; /* argument of spex_probe_throttle() while it is on */
+    double frequency;
+    /* Calibrated seconds an execution, the share of executions that make records included. */
+    double cost;
+    /* A longer period, and the cost with it, for a session without a witness; 0: there can be
+     * none. */
+    uint32_t sparse_period;
+    double sparse_cost;
+};
+
+/* The program's progress, for the next step: that of all its threads, or of some. */
+struct spex_progress {
+    double part;                /* of the threads; below 1, frequencies are of others, too */
+    uint64_t cpu_ns;            /* CPU time of the program's threads */
+    uint64_t threads;           /* changes when the set of threads changes */
+    const uint64_t *executions; /* of each probe, by the index of its first site */
+};
+
+/* What is found of a group of probes, or of one in slices. */
+struct spex_finding {
+    const uint32_t *firsts;
+    size_t count;
+    double factor; /* their cost as a multiple of the calibrated cost */
+    double error;  /* standard error of `factor` */
+};
+
+/* The trimmed mean of up to SPEX_FIGURES_MOST figures, and its standard error by their Winsorized
+ * variance, for which the figures that are left out take the value of the outermost that is not
+ * (Tukey and McLaughlin, Sankhya A 25, 1963). */
+void spex_finding_mean(const double *figures, size_t n, double *mean, double *error);
+
+/* The estimate of the factor by results that are weighted by precision: their weights and weighted
+ * values are summed up. The calibrated cost is a prior. */
+double spex_finding_factor(double weight, double sum);
+
+#endif
