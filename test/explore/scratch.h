@@ -3,7 +3,6 @@
 #ifndef SPEX_TEST_SCRATCH_H
 #define SPEX_TEST_SCRATCH_H
 
-#include <dirent.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "../check.h"
+#include "../open_descriptors.h"
 
 static char scratch_path[256];
 
@@ -45,16 +45,6 @@ static inline void scratch_write(const char *path, const void *bytes, size_t len
 
 static inline void scratch_text(const char *path, const char *text) {
     scratch_write(path, text, strlen(text));
-}
-
-static inline size_t open_descriptors(void) {
-    size_t count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    assert_non_null(folder);
-    while (readdir(folder))
-        count++;
-    closedir(folder);
-    return count;
 }
 
 /* Sends what is printed on standard error to a file; returns the old descriptor. */

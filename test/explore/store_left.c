@@ -91,18 +91,8 @@ static int do_trials(struct bench *bench) {
     return err;
 }
 
-static int take_nothing(void *user, size_t trial, const char *name, const char *unit,
-                        double value) {
-    (void)user;
-    (void)trial;
-    (void)name;
-    (void)unit;
-    (void)value;
-    return 0;
-}
-
 static int do_metrics(struct bench *bench) {
-    return spex_store_metrics(bench->store, take_nothing, NULL, &why);
+    return spex_store_metrics(bench->store, take_none, NULL, &why);
 }
 
 static int do_read(struct bench *bench) {

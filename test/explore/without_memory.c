@@ -84,15 +84,6 @@ static void configurations(void **state) {
     spex_space_free(file);
 }
 
-static int take_none(void *user, size_t trial, const char *name, const char *unit, double value) {
-    (void)user;
-    (void)trial;
-    (void)name;
-    (void)unit;
-    (void)value;
-    return 0;
-}
-
 /* A trial with all that one may have. */
 static int store_takes(struct spex_store *store, const struct spex_space *space, uint64_t number,
                        struct spex_error *why) {

@@ -13,6 +13,7 @@
 
 #include "../check.h"
 #include "harness/registry.h"
+#include "occurrences.h"
 
 /* What a child prints, and how it ends. */
 struct ended {
@@ -284,15 +285,6 @@ static void test_outputs(void **state) {
     assert_int_equal(ended->status, 1);
     assert_string_equal(
         ended->err, "spex: /dev/full: the figures cannot be written: No space left on device\n");
-}
-
-static size_t occurrences(const char *text, const char *of) {
-    size_t count = 0;
-    while ((text = strstr(text, of))) {
-        count++;
-        text += strlen(of);
-    }
-    return count;
 }
 
 /* Each process of its own measures all, and the first one tells of what. */

@@ -10,6 +10,7 @@
 
 #include "harness/complexity.h"
 #include "made_report.h"
+#include "occurrences.h"
 
 static const char console_expected[] =
     "warning: other programs are running: a load of 3.00 on 4 CPUs\n"
@@ -383,15 +384,6 @@ static const char json_last[] = "    {\n"
                                 "    }\n"
                                 "  ]\n"
                                 "}\n";
-
-static size_t occurrences(const char *text, const char *of) {
-    size_t count = 0;
-    while ((text = strstr(text, of))) {
-        count++;
-        text += strlen(of);
-    }
-    return count;
-}
 
 /* Without the single repetitions; a model of the family stands behind. */
 static void test_json_of_aggregates(void **state) {

@@ -17,8 +17,7 @@
 
 enum { PROBES = 4, STEPS_MAX = 100000, PERIOD = 20, SPARSE_PERIOD = 80 };
 
-static const char name_text[] = "experiment.c";
-static struct spex_site sites[PROBES];
+#include "counted_sites.h"
 
 /* What the program does for each of its operations, and what that truly takes. */
 struct program {
@@ -37,31 +36,6 @@ static struct {
     double now, cpu;
     double executions[SPEX_MAX_SITES];
 } world;
-
-static int enter(void **state) {
-    (void)state;
-    for (unsigned p = 0; p < PROBES; p++)
-        sites[p] =
-            (struct spex_site){.subsample = 1,
-                               .line = p,
-                               .probe_id = (uint16_t)(p + 1),
-                               .type_number = SPEX_TYPE_NUMBER_(SPEX_CNT),
-                               .file_offset = name_text - (const char *)&sites[p].file_offset};
-    spex_module_register(sites, sites + PROBES, NULL, NULL);
-    struct spex_selection selection;
-    struct spex_error error;
-    return spex_selection_parse("*", &selection, &error) || spex_sites_select(selection) != PROBES;
-}
-
-static int leave(void **state) {
-    (void)state;
-    spex_module_unregister(sites);
-    return 0;
-}
-
-static uint32_t first_of(unsigned p) {
-    return spex_site_info(sites[p].index)->probe;
-}
 
 static double normal(void) {
     double sum = 0; /* of twelve even ones, Irwin and Hall */

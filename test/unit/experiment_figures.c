@@ -2,6 +2,7 @@
 /* What experiments conclude, to the digit: slices have the lengths and counts that chance gives
  * them, and the finding is calculated a second time here. */
 #include "experiment_program.h"
+#include "trimmed.h"
 
 enum { FIGURES_LEAST = 8, SESSIONS = 12 };
 
@@ -9,33 +10,6 @@ enum { FIGURES_LEAST = 8, SESSIONS = 12 };
 struct result {
     double weight, sum;
 };
-
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* A fifth of the figures is left out at each end of the mean; the variance has the outermost figures
- * that are left in their places. */
-static void trimmed(const double *figures, size_t n, double *mean, double *error) {
-    double sorted[SPEX_FIGURES_MOST];
-    size_t out = n / 5, left = n - 2 * out;
-    memcpy(sorted, figures, n * sizeof(*sorted));
-    qsort(sorted, n, sizeof(*sorted), ascending);
-    *mean = 0;
-    for (size_t f = out; f < n - out; f++)
-        *mean += sorted[f] / (double)left;
-    for (size_t f = 0; f < out; f++) {
-        sorted[f] = sorted[out];
-        sorted[n - 1 - f] = sorted[n - 1 - out];
-    }
-    double sum = 0, squares = 0;
-    for (size_t f = 0; f < n; f++)
-        sum += sorted[f];
-    for (size_t f = 0; f < n; f++)
-        squares += pow(sorted[f] - sum / (double)n, 2);
-    *error = sqrt(squares / (double)(n - 1)) * sqrt((double)n) / (double)left;
-}
 
 static double factor_of(const struct result *known) {
     return fmin(fmax((known->sum + 0.25) / (known->weight + 0.25), 0.5), 50);

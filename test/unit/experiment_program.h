@@ -19,10 +19,10 @@
 
 enum { PROBES = 24, PERIOD = 20, SPARSE_PERIOD = 80 };
 
+#include "counted_sites.h"
+
 static const double SHARE = 0.05;
 
-static const char name_text[] = "experiment_program.h";
-static struct spex_site sites[PROBES];
 static struct spex_subject subjects[PROBES];
 
 static struct {
@@ -31,31 +31,6 @@ static struct {
     uint64_t cpu_ns, threads;
     uint64_t executions[SPEX_MAX_SITES];
 } program;
-
-static inline int enter(void **state) {
-    (void)state;
-    for (unsigned p = 0; p < PROBES; p++)
-        sites[p] =
-            (struct spex_site){.subsample = 1,
-                               .line = p,
-                               .probe_id = (uint16_t)(p + 1),
-                               .type_number = SPEX_TYPE_NUMBER_(SPEX_CNT),
-                               .file_offset = name_text - (const char *)&sites[p].file_offset};
-    spex_module_register(sites, sites + PROBES, NULL, NULL);
-    struct spex_selection selection;
-    struct spex_error error;
-    return spex_selection_parse("*", &selection, &error) || spex_sites_select(selection) != PROBES;
-}
-
-static inline int leave(void **state) {
-    (void)state;
-    spex_module_unregister(sites);
-    return 0;
-}
-
-static inline uint32_t first_of(unsigned p) {
-    return spex_site_info(sites[p].index)->probe;
-}
 
 static inline bool is_on(unsigned p) {
     return spex_probe_state(first_of(p), 0).sites_on;

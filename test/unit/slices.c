@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "base/student.h"
 #include "rate/experiment/sliced.h"
+#include "trimmed.h"
 
 enum { HOLD_OFFS = 40, PARTS = 400, WITNESS = 3, OTHER_WITNESS = 4, SUBJECT = 1, INDICES = 5 };
 
@@ -198,32 +199,6 @@ struct sliced {
 };
 
 static const struct spex_subject subject = {.first = SUBJECT, .cost = 50e-9};
-
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Without a fifth of the figures at each end, whose places in the variance the outermost that are
- * left take. */
-static void trimmed(const double *figures, size_t n, double *mean, double *error) {
-    double sorted[SPEX_FIGURES_MOST], sum = 0, squares = 0;
-    size_t out = n / 5, left = n - 2 * out;
-    memcpy(sorted, figures, n * sizeof(*sorted));
-    qsort(sorted, n, sizeof(*sorted), ascending);
-    *mean = 0;
-    for (size_t f = out; f < n - out; f++)
-        *mean += sorted[f] / (double)left;
-    for (size_t f = 0; f < out; f++) {
-        sorted[f] = sorted[out];
-        sorted[n - 1 - f] = sorted[n - 1 - out];
-    }
-    for (size_t f = 0; f < n; f++)
-        sum += sorted[f];
-    for (size_t f = 0; f < n; f++)
-        squares += square(sorted[f] - sum / (double)n);
-    *error = sqrt(squares / (double)(n - 1)) * sqrt((double)n) / (double)left;
-}
 
 /* Whether the last 20 figures make a finding. */
 static bool finding_of(const struct sliced *of, double *factor, double *error) {

@@ -2,7 +2,6 @@
 /* Threads that come and go by the thousand, each with a few executions of every type: every one is
  * recorded, and nothing of a thread stays behind. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "../check.h"
 #include "../children.h"
+#include "../open_descriptors.h"
 #include "../status.h"
 #include "places.h"
 #include "probe/threads.h"
@@ -54,16 +54,6 @@ static void threads_run(unsigned count) {
     }
 }
 
-static unsigned descriptors(void) {
-    unsigned count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    assert_non_null(folder);
-    while (readdir(folder))
-        count++;
-    closedir(folder);
-    return count;
-}
-
 static unsigned mappings(void) {
     unsigned count = 0;
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -90,10 +80,11 @@ static void threads_leave_nothing_behind(void **state) {
     assert_int_equal(pthread_key_create(&last_words, last_words_say), 0);
     assert_int_equal(places_start(&tally, 65536), 0);
     threads_run(AT_A_TIME * 10); /* the C library keeps some stacks */
-    unsigned descriptors_before = descriptors(), mappings_before = mappings();
+    size_t descriptors_before = open_descriptors();
+    unsigned mappings_before = mappings();
     long resident_before = resident();
     threads_run(threads_wanted());
-    assert_int_equal(descriptors(), descriptors_before);
+    assert_int_equal(open_descriptors(), descriptors_before);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     /* Stacks that the C library keeps, and arenas, are a few more or less. */
     assert_in_range(mappings(), 0, mappings_before + 2 * AT_A_TIME);
