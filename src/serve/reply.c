@@ -107,7 +107,9 @@ static const struct spex_values *part_of(const struct spex_profile_row *row, uns
     return part % 2 ? row->losses[s] : row->values[s];
 }
 
-/* The probe's values as they are now, which may be newer than its PROBE frame. */
+/* The probe's values as they are now, which may be newer than its PROBE frame. A part without
+ * values has no SPREAD frame either, though values may be there by then: the first loss comes at
+ * any time. */
 static size_t values_frame(struct spex_reply *after, char *frame) {
     struct spex_profile_row row;
     size_t bytes = 0;
@@ -116,8 +118,12 @@ static size_t values_frame(struct spex_reply *after, char *frame) {
     spex_profile_probe_now(after->position, &row);
     if (after->part < 2u * row.probe.series) {
         const struct spex_values *values = part_of(&row, after->part, &series);
-        bytes = values ? spex_frame_values(values, series, after->number, frame) : 0;
-        after->next = SPEX_CONTROL_SPREAD;
+        if (values) {
+            bytes = spex_frame_values(values, series, after->number, frame);
+            after->next = SPEX_CONTROL_SPREAD;
+        } else {
+            after->part++;
+        }
     } else {
         after->next = SPEX_CONTROL_PROBE;
         after->position++;

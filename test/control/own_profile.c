@@ -6,10 +6,13 @@
 #include "../unit/messages.h"
 #include "base/clock.h"
 #include "collect/metrics.h"
+#include "observe/profile_reader.h"
 #include "profile/profile.h"
 #include "ring/rings.h"
 #include "serve/own_profile.h"
+#include "serve/reply.h"
 #include "site/registry.h"
+#include "stats/values.h"
 
 enum { FIRST = 71, SECOND, SITES = 5, LONG_LINE = 1234, MADE = 300 };
 
@@ -222,6 +225,60 @@ static void figures_are_those_of_what_was_executed(void **state) {
     spex_stop();
 }
 
+/* Losses of each probe, as if they had come before look number `lost_before` at one. */
+static struct spex_values losses;
+static unsigned looks, lost_before = UINT32_MAX;
+
+void __real_spex_profile_probe_now(uint32_t index, struct spex_profile_row *row);
+void __wrap_spex_profile_probe_now(uint32_t index, struct spex_profile_row *row);
+
+void __wrap_spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
+    __real_spex_profile_probe_now(index, row);
+    if (looks++ >= lost_before && row->probe.series)
+        row->losses[0] = &losses;
+}
+
+/* The answer, frame by frame, is what a reader takes. Returns the rows that have losses. */
+static unsigned answer_is_taken(void) {
+    static char frame[SPEX_CONTROL_FRAME_BYTES];
+    struct spex_profile_reader reader = {0};
+    struct spex_error error = {""};
+    struct spex_reply reply, after;
+    unsigned lost = 0;
+    int taken = 0;
+    looks = 0;
+    spex_reply_profile(&reply, 1, false);
+    for (size_t bytes; (bytes = spex_reply_frame(&reply, &after, frame)) != 0; reply = after) {
+        taken = spex_profile_reader_take(&reader, frame, bytes, &error);
+        assert_string_equal(error.text, "");
+        assert_int_equal(taken, after.next == 0);
+    }
+    assert_int_equal(taken, 1);
+    for (size_t r = 0; r < reader.profile.row_count; r++)
+        lost += reader.profile.rows[r].losses[0] != NULL;
+    spex_profile_reader_free(&reader);
+    return lost;
+}
+
+/* The first loss of a probe comes between any two frames of an answer. */
+static void losses_that_come_meanwhile(void **state) {
+    unsigned rows = 2;
+    (void)state;
+    spex_values_clear(&losses);
+    assert_int_equal(serving_start("own.first@3,72"), 0);
+    first(MADE);
+    second(MADE);
+    wait_for(MADE / 3 + MADE);
+    for (lost_before = 0; rows > 0; lost_before++) {
+        unsigned now = answer_is_taken();
+        assert_true(now <= rows);
+        rows = now;
+    }
+    assert_true(lost_before > 4);
+    lost_before = UINT32_MAX;
+    spex_stop();
+}
+
 /* Selections that do not fit are told to be long. */
 static void long_selections(void **state) {
     char selection[SPEX_PROFILE_TEXT_BYTES + 32];
@@ -246,6 +303,7 @@ int main(void) {
         cmocka_unit_test(before_the_first_start),
         cmocka_unit_test(sites_are_as_in_the_source),
         cmocka_unit_test(figures_are_those_of_what_was_executed),
+        cmocka_unit_test(losses_that_come_meanwhile),
         cmocka_unit_test(long_selections),
     };
     return cmocka_run_group_tests(tests, serving_begin, serving_end);

@@ -41,11 +41,10 @@ class Faults(Fleet):
         return self.until_status(lambda s: is_instrumented(count // 2)(s) and s["recorded"] == 3)
 
     def sum_on(self):
-        programs = self.programs()
-        return sum(programs[process.pid]["sites_on"] for process in self.processes)
+        return sum(self.sites_on(process) for process in self.processes)
 
     def until_off(self):
-        self.until(lambda: self.sum_on() == 0)
+        self.until(lambda: not any(self.sites_on(process) for process in self.processes))
 
     def until_on(self, instrumented=1):
         """The map at some, the probe of the response time at all."""

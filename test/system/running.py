@@ -164,6 +164,10 @@ class Programs(unittest.TestCase):
         listed = json.loads(self.run_spex("list", "--json", **options).stdout)
         return {program["pid"]: program for program in listed}
 
+    def sites_on(self, process):
+        """-1 where the process has not answered, as where it has no processor to do so."""
+        return self.programs()[process.pid].get("sites_on", -1)
+
     def until(self, condition):
         """Its value, when it holds. Each look is a command, which takes what the program could use: half of the time at most."""
         while True:
@@ -174,7 +178,7 @@ class Programs(unittest.TestCase):
             time.sleep(max(0.02, time.monotonic() - begin))
 
     def until_on(self, process, sites):
-        self.until(lambda: self.programs()[process.pid]["sites_on"] == sites)
+        self.until(lambda: self.sites_on(process) == sites)
 
     def selected(self, process):
         return self.programs()[process.pid]["selection"]

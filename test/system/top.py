@@ -50,7 +50,7 @@ class Live(Programs):
 
     def wait_for_selection(self, terminal, sites_on):
         """Another process sees what was switched."""
-        terminal.wait_for(lambda _: self.programs()[self.program.pid]["sites_on"] == sites_on)
+        terminal.wait_for(lambda _: self.sites_on(self.program) == sites_on)
 
     def test_rows_of_all_probes(self):
         terminal = self.open()
