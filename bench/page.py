@@ -3,7 +3,7 @@
 """Makes docs/performance.md from the output of the benches.
 
 usage: page.py OVERHEAD.json FUNCTIONS.json REGIONS.json DRAIN.json BUDGET.json REACTION.json AGREEMENT.json MODELS.json STARTUP.json
-                FOOTPRINT.json WAITING.json RESTING.json RECORD.json EXPORT.json
+                FOOTPRINT.json WAITING.json RESTING.json RECORD.json EXPORT.json COLD.json
 """
 
 import json
@@ -139,6 +139,19 @@ def print_models(models):
     for what, name, factor, digits in (("a fit, ms, mean of all kernels", "fit_cases", 1e-6 / fits, 3),
                                        ("the large fit, ms", "fit_large", 1e-6, 2), ("a prediction, ticks", "predict", ticks, 1)):
         print(f"| {what} | {estimate_cells(rows[name], factor, digits)} |")
+
+
+def print_cold(cold):
+    print("## What probes cost between a program's own misses (`bench/cold`)\n")
+    print("A request is received, a file opened, an answer written, and memory read in between: nanoseconds of CPU time that it")
+    print(f"takes more with these probes on than with all off, in the same thread in turn: medians of {cold['rounds']} rounds. What a")
+    print("record takes in a loop of nothing else is above.\n")
+    print("| memory read | probes on | records | more, ns | 95 % interval | all off, ns |")
+    print("| --- | --- | ---: | ---: | ---: | ---: |")
+    for result in cold["results"]:
+        print(f"| {result['bytes'] >> 10} KiB | {result['probes']} | {result['records']} | {result['more_ns']:.0f} | "
+              f"{interval(result, 0)} | {result['plain_ns']:.0f} |")
+    print()
 
 
 def print_drain(drain):
@@ -313,11 +326,12 @@ def print_export(export):
 
 def main():
     overhead, functions, regions, drain, budget, reaction, agreement, models, startup, footprint, waiting, resting, \
-        record, export = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:15])
+        record, export, cold = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:16])
     print_head()
     print_overhead(overhead)
     print_functions(functions)
     print_regions(regions)
+    print_cold(cold)
     print_drain(drain)
     print_budget(budget)
     print_reaction(reaction)

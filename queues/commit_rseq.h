@@ -19,7 +19,11 @@
  *                               words of record h, or of a later one, which Y1 finds out
  *
  * A push that is restarted leaves reserve one ahead of commit: its slot's old record may be
- * overwritten in part, and is lost; the record that will be there counts once, when it commits. */
+ * overwritten in part, and is lost; the record that will be there counts once, when it commits.
+ *
+ * Behind the sequence a push asks the processor for the line of the next slot. Between two records
+ * the program fills the caches with its own data, and a store to a line that is in none of them
+ * holds up the program's next atomic instruction or system call (bench/cold.c measures it). */
 #ifndef SPEX_QUEUES_COMMIT_RSEQ_H
 #define SPEX_QUEUES_COMMIT_RSEQ_H
 

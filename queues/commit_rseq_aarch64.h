@@ -41,7 +41,10 @@
     "dmb ishst\n" /* X1 (Y1 in commit_rseq.c) */                                                   \
     "add %[ring], %[ring], #8\n" words                                                             \
     "stlr %[commit], [%[ring]]\n" /* X2 (Y2 in commit_rseq.c) */                                   \
-    "2: b 5f\n"                                                                                    \
+    "2: ldr %[index], [%[set], #%c[slot_bytes]]\n"                                                 \
+    "add %[slot], %[slot], %[index]\n"                                                             \
+    "prfm pstl1keep, [%[slot], #16]\n" /* where the next record of this ring ends or goes on */    \
+    "b 5f\n"                                                                                       \
     ".inst 0xd428bc00\n"                                                                           \
     "4: mov %[commit], #0\n"                                                                       \
     "sub %w[attempts], %w[attempts], #1\n"                                                         \

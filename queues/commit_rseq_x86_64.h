@@ -5,7 +5,10 @@
 #define SPEX_QUEUES_COMMIT_RSEQ_X86_64_H
 
 /* Kernel ABI: the sequence is [1, 2) and is left for 4, which the signature must precede (the bytes
- * are those of an instruction that nothing else uses). Words go to [slot]. */
+ * are those of an instruction that nothing else uses). Words go to [slot].
+ *
+ * PREFETCHW has no effect where its address is not mapped, as behind the last slot, and is no
+ * operation on processors that do not know it. */
 #define SPEX_RSEQ_PUSH_(words)                                                                     \
     ".pushsection __rseq_cs, \"aw\"\n"                                                             \
     ".balign 32\n"                                                                                 \
@@ -38,7 +41,8 @@
     "andq %c[mask](%[set]), %[index]\n"                                                            \
     "imulq %c[slot_bytes](%[set]), %[index]\n"                                                     \
     "addq %[index], %[slot]\n" words "movq %[commit], 8(%[ring])\n" /* X2 (Y2 in commit_rseq.c) */ \
-    "2:\n"                                                                                         \
+    "2: addq %c[slot_bytes](%[set]), %[slot]\n"                                                    \
+    "prefetchw 16(%[slot])\n"       /* where the next record of this ring ends or goes on */       \
     "5: movq $0, %%fs:8(%[area])\n" /* the library may be unloaded */
 
 #define SPEX_RSEQ_OUTPUTS_                                                                         \

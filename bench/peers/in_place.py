@@ -2,6 +2,7 @@
 """LevelDB's db_bench and nginx with the same points by spex, LTTng-UST and USDT, all on, and without: throughput, in slices
 in random order."""
 
+import collections
 import glob
 import os
 import random
@@ -38,11 +39,11 @@ FIGURES = {"rate": "time", "own_ns": "CPU time of the program's own thread", "cp
 QUARTER = 0.25
 
 MICROSECONDS = re.compile(r"^(\w+) +: +([0-9.]+) micros/op", re.M)
-LOST = re.compile(r"^spex: \d+ records, (\d+) lost, in ", re.M)
+RECORDS = re.compile(r"^spex: (\d+) records, (\d+) lost, in ", re.M)
 REQUESTS = re.compile(r"(\d+) requests in ")
 ANSWERS_WITHIN = 20
-# Of 24 bytes and more for each CPU; LTTng has 8 MiB.
-RING_RECORDS = 131072
+# Bytes of the least event of a trace by LTTng.
+EVENT_BYTES = 16
 
 CONFIG = """
 daemon off;
@@ -78,13 +79,15 @@ def build_all(build, folder):
 class Ways:
     """The ways in which a program can be measured; traces are removed again."""
 
-    def __init__(self, place, programs, program, missing, left_out):
-        self.place, self.programs, self.name = place, os.path.abspath(programs), program
+    def __init__(self, place, programs, kind, missing):
+        self.place, self.programs, self.name, self.settings = place, os.path.abspath(programs), kind.program, kind.settings
         self.missing, self.here, self.attached, self.lost = {}, [], None, {}
+        # By way.
+        self.operations, self.records = collections.Counter(), collections.Counter()
         for way, (built, how) in WAYS.items():
             try:
-                if way in left_out:
-                    raise Missing(left_out[way])
+                if way in kind.left_out:
+                    raise Missing(kind.left_out[way])
                 self.prepare(built, how, missing)
                 self.here.append(way)
             except Missing as why:
@@ -111,9 +114,10 @@ class Ways:
         more = {}
         if how == "spex":
             more = {"SPEX_PROBES": "*", "SPEX_OUT": "ctf:" + self.place.path("spex-" + self.name), "SPEX_FORKS": "follow",
-                    "SPEX_RING_RECORDS": str(RING_RECORDS)}
+                    **self.settings}
         elif how == "lttng":
-            more = self.place.lttng().environment
+            # Without this library LTTng records nothing of a child, such as nginx's worker.
+            more = {**self.place.lttng().environment, "LD_PRELOAD": "liblttng-ust-fork.so"}
         return self.path(built), clean_environment(**more)
 
     def carried_ns(self, way):
@@ -132,19 +136,31 @@ class Ways:
         finally:
             if lttng:
                 self.lost[way] = self.lost.get(way, 0) + lttng.stop(SESSION)
+                self.records[way] += bytes_of(folder) // EVENT_BYTES
                 shutil.rmtree(folder, ignore_errors=True)
+        self.operations[way] += one["operations"]
         one["cpu_ns"] += (self.carried_ns(way) - carried) / one["operations"]
         return one
 
     def tells(self, way, text):
         """What spex says at a program's end."""
-        for lost in LOST.findall(text):
+        for records, lost in RECORDS.findall(text):
+            self.records[way] += int(records)
             self.lost[way] = self.lost.get(way, 0) + int(lost)
 
     def end(self):
         if self.attached:
-            self.lost["USDT, attached"] = self.attached.end()[1]
-        return self.lost
+            self.records["USDT, attached"], self.lost["USDT, attached"] = self.attached.end()
+
+    def check(self):
+        """Each operation has events: where there are fewer, they were not on."""
+        for way in self.here:
+            if WAYS[way][1] and self.records[way] + self.lost.get(way, 0) < self.operations[way]:
+                raise OSError(f"{self.name}, {way}: {self.records[way]} records of {self.operations[way]} operations")
+
+
+def bytes_of(folder):
+    return sum(os.path.getsize(os.path.join(path, name)) for path, _, names in os.walk(folder) for name in names)
 
 
 class Database:
@@ -153,6 +169,8 @@ class Database:
     program, unit = "db_bench", "operation"
     # With dozens of events in an operation, each of which enters the kernel twice.
     left_out = {"USDT, attached": "a slice would take minutes"}
+    # Of 24 bytes and more for each CPU; LTTng has 8 MiB.
+    settings = {"SPEX_RING_RECORDS": "131072"}
 
     def __init__(self, ways, quick):
         self.ways = ways
@@ -182,7 +200,7 @@ class Server:
     """nginx with one worker, and wrk, which asks for a page as fast as it is answered."""
 
     program, unit = "nginx", "request"
-    left_out = {}
+    left_out, settings = {}, {}
 
     def __init__(self, ways, _quick):
         self.ways, self.processes, self.ports = ways, {}, {}
@@ -266,10 +284,11 @@ def figures_of(found):
 
 def row_of(found, way):
     """Its throughput, and by how much longer an operation takes than in plain."""
-    row = {"way": way, "rate": estimates.median(columns_of(found, "rate")[way])}
+    row = {"way": way, "rate": 1 / estimates.fastest(times_of(found, "rate")[way])}
     for figure in figures_of(found):
         times = times_of(found, figure)
-        row[figure + "_slowdown"] = estimates.combined([times[way], times["plain"]], lambda a, b: a / b - 1)
+        row[figure + "_slowdown"] = estimates.combined([times[way], times["plain"]], lambda a, b: a / b - 1,
+                                                        estimates.fastest)
     return row
 
 
@@ -284,14 +303,14 @@ def limits_of(found, program):
     made = []
     for figure in figures_of(found):
         times = times_of(found, figure)
-        estimate = estimates.combined([times["spex"], times["LTTng-UST"], times["plain"]], beyond)
+        estimate = estimates.combined([times["spex"], times["LTTng-UST"], times["plain"]], beyond, estimates.fastest)
         made.append(estimates.at_most(f"{program}: what spex adds to the {FIGURES[figure]} of an operation beyond a quarter of "
                                       "what LTTng-UST adds, as a share", estimate, 0))
     return made
 
 
 def measure_program(kind, place, programs, missing, rounds, quick, chance):
-    ways = Ways(place, programs, kind.program, missing, kind.left_out)
+    ways = Ways(place, programs, kind, missing)
     found = {way: [] for way in ways.here}
     measured = None
     try:
@@ -304,8 +323,9 @@ def measure_program(kind, place, programs, missing, rounds, quick, chance):
     finally:
         if measured:
             measured.end()
-        lost = ways.end()
-    return {"program": kind.program, "unit": kind.unit, "rounds": rounds, "missing": ways.missing, "lost": lost,
+        ways.end()
+    ways.check()
+    return {"program": kind.program, "unit": kind.unit, "rounds": rounds, "missing": ways.missing, "lost": ways.lost,
             "rows": [row_of(found, way) for way in ways.here],
             "limits": limits_of(found, kind.program)}
 

@@ -44,10 +44,11 @@ PLACES = """## In place
 LevelDB's `db_bench` (random writes, then random reads, in memory) and nginx (one worker, a small page, `wrk`) of Debian's
 sources, with the points of [bench/foreign](../bench/foreign)'s patches: as probes of spex, all recorded to a trace; as
 events of LTTng-UST with thread and process ids, all recorded; as USDT probes. Slices in random order. Of an operation, by how
-much longer it takes than in `plain`, by the medians of the same rounds: by the clock; where it is known, in CPU time of the
-thread that does it; in CPU time of all threads of the program, its start included, and of who carries the records.
-`plain, again` is a second measurement of the same program: as much the machine does by itself. A count of
-spex, which has one record, is one event; what has a begin and an end is two.
+much longer it takes than in `plain`, by the mean of the fastest quarter of each way's slices, since what else the machine
+does only adds to a time: by the clock; where it is known, in CPU time of the thread that does it; in CPU time of all threads
+of the program, its start included, and of who carries the records. That they have recorded is checked. `plain, again` is a
+second measurement of the same program: as much the machine does by itself. A count of spex, which has one record, is one
+event; what has a begin and an end is two.
 """
 
 
@@ -96,7 +97,7 @@ def show(result):
             slower = "; ".join(f"{text} {percent(row[figure + '_slowdown']['value'])} "
                                f"({span(row[figure + '_slowdown'], percent)})"
                                for figure, text in SLOWER.items() if figure + "_slowdown" in row)
-            print(f"{program['program']:10} {row['way']:22} {number(row['rate']['median'])} {program['unit']}s a second; more "
+            print(f"{program['program']:10} {row['way']:22} {number(row['rate'])} {program['unit']}s a second; more "
                   f"{slower}")
         for way, why in program["missing"].items():
             print(f"{program['program']:10} {way:22} not measured: {why}")
@@ -161,7 +162,7 @@ def print_programs(out, programs):
         kinds = [figure for figure in SLOWER if figure + "_slowdown" in program["rows"][0]]
         table(out, [("", LEFT), (program["unit"] + "s a second", RIGHT),
                     *[head for figure in kinds for head in ((SLOWER[figure], RIGHT), ("95 % interval", RIGHT))], ("lost", RIGHT)],
-              [[row["way"], number(row["rate"]["median"]),
+              [[row["way"], number(row["rate"]),
                 *[text for figure in kinds for text in (percent(row[figure + "_slowdown"]["value"]),
                                                         span(row[figure + "_slowdown"], percent))],
                 f"{program['lost'][row['way']]:,}" if row["way"] in program["lost"] else ""] for row in program["rows"]])

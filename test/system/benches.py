@@ -3,7 +3,7 @@
 """The benches run, count what they did and print what docs are made from.
 
 usage: benches.py OVERHEAD DRAIN RATES BUDGET REACTION REGIONS FUNCTIONS STARTUP CALIBRATION
-                  FOOTPRINT WAITING RESTING OBJECT BRIEF INTERCEPT MODELS
+                  FOOTPRINT WAITING RESTING OBJECT BRIEF INTERCEPT MODELS COLD
 """
 
 import contextlib
@@ -35,6 +35,7 @@ OBJECT = None
 BRIEF = None
 INTERCEPT = None
 MODELS = None
+COLD = None
 
 TYPES = ("CNT", "LAT", "TPT", "LLC", "FLT", "CTXSW", "PERFCNTR", "SNAPSHOT", "KERNEL", "SPAN")
 
@@ -126,6 +127,16 @@ class Benches(unittest.TestCase):
         self.assertEqual({(case["waits"], case["loop"]) for case in result["results"]},
                          {(way, loop) for way in ("polled", "thread") for loop in ("malloc", "putc", "no libc")})
         self.refuse(WAITING, "--rounds", "0")
+
+    def test_cold(self):
+        result = json.loads(output(COLD, "--json", "--rounds", "1"))
+        records = {"request": 1, "handle": 1, "open": 1, "connections": 1, "all": 4}
+        self.assertEqual([(case["bytes"] >> 10, case["probes"], case["records"]) for case in result["results"]],
+                         [(amount, probes, count) for amount in (256, 8192) for probes, count in records.items()])
+        for case in result["results"]:
+            self.assertGreater(case["plain_ns"], 0)
+        self.assertRegex(output(COLD, "--rounds", "1"), r" 8192 KiB, all +4 records: +-?[0-9.]+ ns ")
+        self.refuse(COLD, "--rounds", "0")
 
     def test_resting(self):
         result = json.loads(output(RESTING, "--json", "--rounds", "1"))
@@ -288,5 +299,5 @@ class Benches(unittest.TestCase):
 
 if __name__ == "__main__":
     (OVERHEAD, DRAIN, RATES, BUDGET, REACTION, REGIONS, FUNCTIONS, STARTUP, CALIBRATION, FOOTPRINT,
-     WAITING, RESTING, OBJECT, BRIEF, INTERCEPT, MODELS) = sys.argv[1:17]
-    unittest.main(argv=sys.argv[:1] + sys.argv[17:], verbosity=2)
+     WAITING, RESTING, OBJECT, BRIEF, INTERCEPT, MODELS, COLD) = sys.argv[1:18]
+    unittest.main(argv=sys.argv[:1] + sys.argv[18:], verbosity=2)
