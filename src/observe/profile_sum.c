@@ -81,9 +81,17 @@ static uint16_t number_in(const struct spex_profile *sum, const struct identity 
     return number;
 }
 
-/* Processes of one program have the same sites in the same order, and mostly the same numbers. */
+/* The declared id, said in so many words: the sum may give another number than that of an older
+ * release, which is its id. */
+static uint32_t declared_as(uint32_t declared, uint16_t number) {
+    return declared ? declared : number + UINT32_C(1);
+}
+
+/* Processes of one program have the same sites in the same order, and mostly the same numbers. The
+ * first ones keep theirs. */
 static int sites_add(struct spex_profile *sum, const struct spex_profile *more) {
-    size_t count = sum->site_count + more->site_count;
+    size_t before = sum->site_count, count = before + more->site_count;
+    bool first = !before && !sum->row_count;
     struct spex_profile_site *sites = realloc(sum->sites, (count + 1) * sizeof(*sites));
     if (!sites)
         return -ENOMEM;
@@ -91,13 +99,14 @@ static int sites_add(struct spex_profile *sum, const struct spex_profile *more) 
     for (size_t s = 0; s < more->site_count; s++) {
         struct spex_profile_site site = more->sites[s];
         struct identity identity = site_identity(&site);
-        struct identity first = s < sum->site_count ? site_identity(&sites[s]) : identity;
-        site.probe_id = s < sum->site_count && same_number(&first, &identity)
-                            ? first.number
-                            : number_in(sum, &identity);
-        sites[sum->site_count + s] = site;
+        struct identity like = s < before ? site_identity(&sites[s]) : identity;
+        site.declared = declared_as(site.declared, site.probe_id);
+        if (s < before && same_number(&like, &identity))
+            site.probe_id = like.number;
+        else if (!first)
+            site.probe_id = number_in(sum, &identity);
+        sites[sum->site_count++] = site;
     }
-    sum->site_count = count;
     return 0;
 }
 
@@ -256,8 +265,7 @@ static struct spex_profile_row *row_for(struct spex_profile *sum,
     *row = (struct spex_profile_row){
         .probe = {.probe_type = like->probe.probe_type,
                   .probe_id = number,
-                  .declared = like->probe.declared ? like->probe.declared
-                                                   : like->probe.probe_id + UINT32_C(1)}};
+                  .declared = declared_as(like->probe.declared, like->probe.probe_id)}};
     memcpy(row->probe.name, like->probe.name, sizeof(row->probe.name));
     memcpy(row->probe.provider, like->probe.provider, sizeof(row->probe.provider));
     memcpy(row->probe.why, like->probe.why, sizeof(row->probe.why));

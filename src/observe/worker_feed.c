@@ -68,12 +68,11 @@ static void worker_connect(struct spex_worker_feed *feed, struct spex_worker *wo
 /* Keeps what the process has done in its last report. 0 or -ENOMEM. */
 static int feed_bury(struct spex_worker_feed *feed, struct spex_worker *worker) {
     struct spex_profile *gone = &feed->gone;
-    int err = worker->has_now ? spex_profile_add(gone, &worker->now) : 0;
+    struct spex_profile done = worker->now;
+    done.site_count = 0;
+    int err = worker->has_now ? spex_profile_add(gone, &done) : 0;
     spex_profile_free(&worker->now);
     worker->has_now = false;
-    free(gone->sites);
-    gone->sites = NULL;
-    gone->site_count = 0;
     gone->process.sites = gone->process.sites_on = gone->process.sites_refused = 0;
     gone->process.threads = 0;
     gone->process.ring_bytes = 0;
