@@ -27,6 +27,11 @@ static int told(struct spex_link *link, natsStatus status, const char *what, con
     return spex_link_explain(link, status, text, error);
 }
 
+/* The client's status is that of any error where the stream is not there. */
+static natsStatus status_of(natsStatus status, jsErrCode code) {
+    return status != NATS_OK && code == JSStreamNotFoundErr ? NATS_NOT_FOUND : status;
+}
+
 /* A stream that is there already stays as it is. */
 int spex_queue_stream(struct spex_link *link, const char *stream, const char *prefix,
                       struct spex_error *error) {
@@ -54,6 +59,7 @@ int spex_queue_stream(struct spex_link *link, const char *stream, const char *pr
 int spex_queue_make(struct spex_link *link, const char *stream, const char *name,
                     const char *filter, int patience, struct spex_error *error) {
     jsConsumerConfig config;
+    jsErrCode code = 0;
     jsConsumerConfig_Init(&config);
     config.Durable = name;
     config.AckPolicy = js_AckExplicit;
@@ -62,14 +68,15 @@ int spex_queue_make(struct spex_link *link, const char *stream, const char *name
     config.MaxAckPending = SPEX_QUEUE_MESSAGES;
     config.MaxWaiting = SPEX_QUEUE_WAITING;
     config.FilterSubject = filter;
-    natsStatus status = js_AddConsumer(NULL, link->stream, stream, &config, NULL, NULL);
-    return told(link, status, "making queue", name, error);
+    natsStatus status = js_AddConsumer(NULL, link->stream, stream, &config, NULL, &code);
+    return told(link, status_of(status, code), "making queue", name, error);
 }
 
 int spex_queue_delete(struct spex_link *link, const char *stream, const char *name,
                       struct spex_error *error) {
-    natsStatus status = js_DeleteConsumer(link->stream, stream, name, NULL, NULL);
-    return told(link, status, "removing queue", name, error);
+    jsErrCode code = 0;
+    natsStatus status = js_DeleteConsumer(link->stream, stream, name, NULL, &code);
+    return told(link, status_of(status, code), "removing queue", name, error);
 }
 
 int spex_queue_put(struct spex_link *link, const char *subject, const char *data, bool once,
@@ -91,6 +98,7 @@ int spex_queue_open(struct spex_link *link, const char *stream, const char *name
                     struct spex_queue **queue, struct spex_error *error) {
     struct spex_queue *opened = calloc(1, sizeof(*opened));
     jsSubOptions options;
+    jsErrCode code = 0;
     *queue = NULL;
     if (!opened)
         return spex_fail(error, -ENOMEM, "out of memory");
@@ -99,12 +107,12 @@ int spex_queue_open(struct spex_link *link, const char *stream, const char *name
     options.Consumer = name;
     opened->link = link;
     natsStatus status =
-        js_PullSubscribe(&opened->subscription, link->stream, NULL, NULL, NULL, &options, NULL);
+        js_PullSubscribe(&opened->subscription, link->stream, NULL, NULL, NULL, &options, &code);
     if (status != NATS_OK)
         free(opened);
     else
         *queue = opened;
-    return told(link, status, "opening queue", name, error);
+    return told(link, status_of(status, code), "opening queue", name, error);
 }
 
 void spex_queue_close(struct spex_queue *queue) {
