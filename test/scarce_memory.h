@@ -76,12 +76,14 @@ static void scarce_release(const void *memory) {
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *memory, size_t size);
+void *__real_reallocarray(void *memory, size_t count, size_t size);
 void __real_free(void *memory);
 char *__real_strdup(const char *text);
 char *__real_strndup(const char *text, size_t length);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
+void *__wrap_reallocarray(void *memory, size_t count, size_t size);
 void __wrap_free(void *memory);
 char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t length);
@@ -100,6 +102,13 @@ void *__wrap_realloc(void *memory, size_t size) {
         return NULL;
     scarce_release(memory);
     return scarce_hold(__real_realloc(memory, size));
+}
+
+void *__wrap_reallocarray(void *memory, size_t count, size_t size) {
+    if (scarce_fails())
+        return NULL;
+    scarce_release(memory);
+    return scarce_hold(__real_reallocarray(memory, count, size));
 }
 
 void __wrap_free(void *memory) {

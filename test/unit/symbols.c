@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* Symbol tables of a made ELF file: each table at the end of the file and one step behind it, each
+ * field that must have one value, and what stays open when a file is refused. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../check.h"
+#include "../open_descriptors.h"
+#include "functions/symbols.h"
+
+enum { SECTIONS = 4, SYMBOLS = 4, TABLE = 1, NAMES = 2, SECOND = 3, BEYOND = 64 };
+
+/* `space`: zeros, into which a test moves a table. */
+struct image {
+    ElfW(Ehdr) header;
+    ElfW(Shdr) sections[SECTIONS];
+    ElfW(Sym) symbols[SYMBOLS];
+    char names[32];
+    char space[512];
+};
+
+static const char names[] = "\0needed\0defined\0more";
+enum { NEEDED = 1, DEFINED = 8, MORE = 16 };
+
+static int file = -1;
+
+static const char *path(void) {
+    static char text[64];
+    snprintf(text, sizeof(text), "/proc/self/fd/%d", file);
+    return text;
+}
+
+static struct image image_make(void) {
+    struct image image = {
+        .header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3,
+                               sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32, ELFDATA2LSB},
+                   .e_shoff = offsetof(struct image, sections),
+                   .e_shentsize = sizeof(ElfW(Shdr)),
+                   .e_shnum = SECTIONS},
+        .symbols = {{0},
+                    {.st_name = NEEDED, .st_shndx = SHN_UNDEF},
+                    {.st_name = DEFINED, .st_shndx = 1},
+                    {.st_name = MORE, .st_shndx = SHN_UNDEF}},
+    };
+    image.sections[TABLE] = image.sections[SECOND] =
+        (ElfW(Shdr)){.sh_type = SHT_DYNSYM,
+                     .sh_offset = offsetof(struct image, symbols),
+                     .sh_size = sizeof(image.symbols),
+                     .sh_link = NAMES,
+                     .sh_entsize = sizeof(ElfW(Sym))};
+    image.sections[SECOND].sh_size = sizeof(ElfW(Sym));
+    image.sections[NAMES] = (ElfW(Shdr)){.sh_type = SHT_STRTAB,
+                                         .sh_offset = offsetof(struct image, names),
+                                         .sh_size = sizeof(names)};
+    memcpy(image.names, names, sizeof(names));
+    return image;
+}
+
+static void image_write(const struct image *image, size_t bytes) {
+    assert_int_equal(ftruncate(file, 0), 0);
+    assert_int_equal(pwrite(file, image, bytes, 0), bytes);
+}
+
+/* Whether any of the file is mapped. */
+static bool is_mapped(void) {
+    char line[512];
+    bool mapped = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    assert_non_null(maps);
+    while (fgets(line, sizeof(line), maps))
+        mapped |= strstr(line, "made-symbols") != NULL;
+    fclose(maps);
+    return mapped;
+}
+
+static void expect_open(int expected, uint32_t type) {
+    struct spex_symbols symbols;
+    size_t before = open_descriptors();
+    assert_int_equal(spex_symbols_open(&symbols, path(), type), expected);
+    assert_int_equal(open_descriptors(), before);
+    assert_int_equal(is_mapped(), expected == 0);
+    if (expected == 0)
+        spex_symbols_close(&symbols);
+    assert_null(symbols.map);
+    assert_false(is_mapped());
+}
+
+static void expect_all(void) {
+    static const char *const expected[SYMBOLS] = {"", "needed", "defined", "more"};
+    struct spex_symbols symbols;
+    assert_int_equal(spex_symbols_open(&symbols, path(), SHT_DYNSYM), 0);
+    assert_int_equal(symbols.count, SYMBOLS);
+    assert_int_equal(symbols.names_bytes, sizeof(names));
+    for (size_t s = 0; s < SYMBOLS; s++)
+        assert_string_equal(spex_symbol_name(&symbols, &symbols.symbols[s]), expected[s]);
+    assert_true(spex_symbols_refer_to(&symbols, "needed"));
+    assert_true(spex_symbols_refer_to(&symbols, "more"));
+    assert_false(spex_symbols_refer_to(&symbols, "defined"));
+    assert_false(spex_symbols_refer_to(&symbols, "need"));
+    spex_symbols_close(&symbols);
+}
+
+static void the_first_table_of_the_type_is_read(void **state) {
+    struct image image = image_make();
+    (void)state;
+    image_write(&image, sizeof(image));
+    expect_all();
+    expect_open(-ENOENT, SHT_SYMTAB);
+    image.sections[TABLE].sh_type = SHT_SYMTAB;
+    image_write(&image, sizeof(image));
+    struct spex_symbols symbols;
+    assert_int_equal(spex_symbols_open(&symbols, path(), SHT_DYNSYM), 0);
+    assert_int_equal(symbols.count, 1);
+    spex_symbols_close(&symbols);
+}
+
+/* Nothing that is left of a table that is not there refers to anything. */
+static void names_end_where_their_table_ends(void **state) {
+    static const struct {
+        uint32_t at;
+        const char *name;
+    } cases[] = {{sizeof(names) - 1, ""}, {sizeof(names) - 2, "e"}, {sizeof(names), ""},
+                 {sizeof(names) + 1, ""}, {UINT32_MAX, ""},         {DEFINED + 2, "fined"}};
+    struct image image = image_make();
+    struct spex_symbols symbols;
+    (void)state;
+    memset(image.names + sizeof(names), 'x', sizeof(image.names) - sizeof(names));
+    image_write(&image, sizeof(image));
+    assert_int_equal(spex_symbols_open(&symbols, path(), SHT_DYNSYM), 0);
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        ElfW(Sym) symbol = {.st_name = cases[c].at};
+        assert_string_equal(spex_symbol_name(&symbols, &symbol), cases[c].name);
+    }
+    spex_symbols_close(&symbols);
+}
+
+/* Copies a part of the image to `at`, which may be partly beyond its end. */
+static void part_write(const struct image *image, const void *part, size_t bytes, size_t at) {
+    image_write(image, sizeof(*image));
+    size_t fits = at < sizeof(*image) ? sizeof(*image) - at : 0;
+    fits = fits < bytes ? fits : bytes;
+    assert_int_equal(pwrite(file, part, fits, (off_t)at), fits);
+}
+
+/* Places of each table: where it ends with the file, at each byte before, and at each behind. */
+static void tables_lie_within_the_file_and_where_they_can_be_read(void **state) {
+    (void)state;
+    for (unsigned table = 0; table < 3; table++) {
+        struct image base = image_make();
+        size_t bytes = table == 0   ? sizeof(base.sections)
+                       : table == 1 ? sizeof(base.symbols)
+                                    : sizeof(names);
+        size_t alignment = table == 0 ? _Alignof(ElfW(Shdr)) : table == 1 ? _Alignof(ElfW(Sym)) : 1;
+        for (size_t at = sizeof(base) - bytes - 16; at < sizeof(base) + BEYOND; at++) {
+            struct image image = base;
+            if (table == 0)
+                image.header.e_shoff = at;
+            else
+                image.sections[table].sh_offset = at;
+            part_write(&image,
+                       table == 0   ? (const void *)base.sections
+                       : table == 1 ? (const void *)base.symbols
+                                    : names,
+                       bytes, at);
+            bool sound = at + bytes <= sizeof(base) && at % alignment == 0;
+            if (sound)
+                expect_all();
+            else
+                expect_open(-ENOEXEC, SHT_DYNSYM);
+        }
+    }
+}
+
+#define FIELD(member, number, result)                                                              \
+    { offsetof(struct image, member), sizeof(((struct image *)0)->member), (number), (result) }
+
+static void fields_that_cannot_be_are_refused(void **state) {
+    static const struct {
+        size_t at, bytes;
+        uint64_t value;
+        int expected;
+    } cases[] = {
+        FIELD(header.e_ident[0], 0, -ENOEXEC),
+        FIELD(header.e_ident[SELFMAG - 1], 0, -ENOEXEC),
+        FIELD(header.e_ident[EI_CLASS], ELFCLASSNONE, -ENOEXEC),
+        FIELD(header.e_ident[EI_CLASS], sizeof(void *) == 8 ? ELFCLASS32 : ELFCLASS64, -ENOEXEC),
+        FIELD(header.e_ident[EI_DATA], ELFDATA2MSB, -ENOEXEC),
+        FIELD(header.e_shentsize, sizeof(ElfW(Shdr)) - 1, -ENOEXEC),
+        FIELD(header.e_shentsize, sizeof(ElfW(Shdr)) + 1, -ENOEXEC),
+        FIELD(header.e_shnum, 0, -ENOENT),
+        FIELD(header.e_shnum, 1, -ENOENT),
+        FIELD(header.e_shnum, 2, -ENOEXEC), /* the table of names is behind those */
+        FIELD(header.e_shnum, 3, 0),
+        FIELD(header.e_shnum, UINT16_MAX, -ENOEXEC),
+        FIELD(header.e_shoff, UINT64_MAX - 7, -ENOEXEC),
+        FIELD(sections[TABLE].sh_link, SECTIONS, -ENOEXEC),
+        FIELD(sections[TABLE].sh_link, UINT32_MAX, -ENOEXEC),
+        FIELD(sections[TABLE].sh_link, SECTIONS - 1, 0), /* a table that ends in a 0, too */
+        FIELD(sections[TABLE].sh_entsize, sizeof(ElfW(Sym)) - 1, -ENOEXEC),
+        FIELD(sections[TABLE].sh_entsize, sizeof(ElfW(Sym)) + 1, -ENOEXEC),
+        FIELD(sections[TABLE].sh_size, UINT64_MAX, -ENOEXEC),
+        FIELD(sections[TABLE].sh_offset, UINT64_MAX - 7, -ENOEXEC),
+        FIELD(sections[NAMES].sh_size, 0, -ENOEXEC),
+        FIELD(sections[NAMES].sh_size, 1, 0),
+        FIELD(sections[NAMES].sh_size, 2, -ENOEXEC), /* ends within a name */
+        FIELD(sections[NAMES].sh_size, sizeof(names) - 1, -ENOEXEC),
+        FIELD(sections[NAMES].sh_size, UINT64_MAX, -ENOEXEC),
+    };
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        struct image image = image_make();
+        memcpy((char *)&image + cases[c].at, &cases[c].value, cases[c].bytes);
+        image_write(&image, sizeof(image));
+        expect_open(cases[c].expected, SHT_DYNSYM);
+    }
+}
+
+static void a_file_is_a_header_long_at_least(void **state) {
+    struct image image = image_make();
+    (void)state;
+    image.header.e_shnum = 0;
+    image_write(&image, sizeof(image.header) - 1);
+    expect_open(-ENOEXEC, SHT_DYNSYM);
+    image.header.e_shoff = 0;
+    image_write(&image, sizeof(image.header));
+    expect_open(-ENOENT, SHT_DYNSYM);
+}
+
+/* A pipe that nobody writes to is not waited for. */
+static void what_is_no_file_is_refused(void **state) {
+    char folder[] = "/tmp/spex-symbols-XXXXXX", pipe_path[64];
+    struct spex_symbols symbols;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(pipe_path, sizeof(pipe_path), "%s/pipe", folder);
+    assert_int_equal(mkfifo(pipe_path, 0600), 0);
+    size_t before = open_descriptors();
+    assert_int_equal(spex_symbols_open(&symbols, pipe_path, SHT_DYNSYM), -ENOEXEC);
+    assert_int_equal(spex_symbols_open(&symbols, folder, SHT_DYNSYM), -ENOEXEC);
+    unlink(pipe_path);
+    assert_int_equal(spex_symbols_open(&symbols, pipe_path, SHT_DYNSYM), -ENOENT);
+    assert_int_equal(open_descriptors(), before);
+    assert_null(symbols.map);
+    rmdir(folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_table_of_the_type_is_read),
+        cmocka_unit_test(names_end_where_their_table_ends),
+        cmocka_unit_test(tables_lie_within_the_file_and_where_they_can_be_read),
+        cmocka_unit_test(fields_that_cannot_be_are_refused),
+        cmocka_unit_test(a_file_is_a_header_long_at_least),
+        cmocka_unit_test(what_is_no_file_is_refused),
+    };
+    file = memfd_create("made-symbols", MFD_CLOEXEC);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
