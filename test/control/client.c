@@ -7,7 +7,10 @@
 
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+
+#include "../open_descriptors.h"
 
 extern char **environ;
 
@@ -46,6 +49,14 @@ static void program_end(const struct program *program) {
     assert_int_equal(status, 0);
 }
 
+/* Of one that does not end well as the user, or below the root, that it has become. */
+static void program_kill(const struct program *program) {
+    assert_int_equal(kill(program->process, SIGKILL), 0);
+    assert_int_equal(waitpid(program->process, NULL, 0), program->process);
+    close(program->to);
+    close(program->from);
+}
+
 /* Listens under this process's name as another user, as if a process of that user had had this
  * number before. */
 static int listen_as_nobody(void) {
@@ -67,9 +78,17 @@ static int serve(const char *what) {
         return 1;
     if (strcmp(what, "hide") == 0)
         what = "serve";
+    if (strcmp(what, "jailed") == 0) {
+        if (chroot(getenv("TEST_HIDDEN")) != 0)
+            return 1;
+        what = "serve";
+    }
     if (strcmp(what, "nobody") == 0 && listen_as_nobody() != 0)
         return 1;
-    if ((strcmp(what, "serve") == 0 && serving_start(NULL) != 0) || write(1, "", 1) != 1)
+    bool humble = strcmp(what, "humble") == 0;
+    if ((strcmp(what, "serve") == 0 || humble) && serving_start(NULL) != 0)
+        return 1;
+    if ((humble && setresuid(NOBODY, NOBODY, NOBODY) != 0) || write(1, "", 1) != 1)
         return 1;
     return read(0, &byte, 1) == 0 ? 0 : 1;
 }
@@ -230,6 +249,104 @@ static void a_socket_of_another_user_is_not_believed(void **state) {
     program_end(&program);
 }
 
+/* It listens as root, as whom it began, which is no user of it any more. */
+static void a_process_that_is_not_root_any_more_is_believed(void **state) {
+    struct program program;
+    struct spex_error error;
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    program_start(&program, "humble");
+    int fd = spex_client_connect(program.process, 1000, &error);
+    program_kill(&program);
+    assert_true(fd >= 0);
+    close(fd);
+    serving_remove(serving_directory);
+    assert_int_equal(mkdir(serving_directory, 0700), 0);
+}
+
+/* Its directory is below its own root, where it has no /proc to tell the namespace of its number. */
+static void a_process_with_another_root_is_found(void **state) {
+    struct program program;
+    struct spex_error error;
+    pid_t told;
+    char inside[128];
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    snprintf(inside, sizeof(inside), "%s/inside", serving_directory);
+    assert_int_equal(mkdir(inside, 0700), 0);
+    setenv("TEST_HIDDEN", serving_directory, 1);
+    setenv("SPEX_CONTROL", "/inside", 1);
+    program_start(&program, "jailed");
+    setenv("SPEX_CONTROL", serving_directory, 1);
+    int listens = serving_count(inside);
+    int err = profile_of(program.process, &told, &error);
+    int directory = spex_client_directory(program.process, 1000, &error);
+    struct stat one, other;
+    assert_true(directory >= 0 && fstat(directory, &one) == 0 && stat(inside, &other) == 0);
+    close(directory);
+    program_kill(&program);
+    serving_remove(inside);
+    assert_int_equal(listens, 1);
+    assert_int_equal(err, 0);
+    assert_int_equal(told, program.process);
+    assert_true(one.st_dev == other.st_dev && one.st_ino == other.st_ino);
+}
+
+/* Has `left` more descriptors, at most. */
+static int connect_with(unsigned left, pid_t process, struct spex_error *error) {
+    struct rlimit before, few;
+    int filling[64], count = 0, first = dup(0);
+    assert_true(first >= 0);
+    close(first);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = (rlim_t)first + 8;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    while (count < 64 && (filling[count] = dup(0)) >= 0)
+        count++;
+    for (; left > 0 && count > 0; left--)
+        close(filling[--count]);
+    int fd = spex_client_connect(process, 1000, error);
+    if (fd < 0)
+        assert_int_equal(spex_client_has_socket(process), fd);
+    while (count > 0)
+        close(filling[--count]);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    return fd;
+}
+
+/* Nothing is said of the process then; and no descriptor is lost on any of the ways. */
+static void who_has_no_descriptors_does_not_know(void **state) {
+    struct program program;
+    struct spex_error error;
+    char expected[96];
+    (void)state;
+    size_t open = open_descriptors();
+    program_start(&program, "serve");
+    assert_int_equal(connect_with(0, program.process, &error), -EMFILE);
+    snprintf(expected, sizeof(expected), "process %d: Too many open files", (int)program.process);
+    assert_string_equal(error.text, expected);
+    assert_int_equal(connect_with(1, program.process, &error), -EMFILE);
+    snprintf(expected, sizeof(expected),
+             "process %d (control-client) cannot be reached: Too many open files",
+             (int)program.process);
+    assert_string_equal(error.text, expected);
+    int fd = connect_with(2, program.process, &error);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(spex_client_has_socket(program.process), 1);
+    program_end(&program);
+    assert_int_equal(spex_client_has_socket(program.process), 0);
+    program_start(&program, "idle");
+    assert_int_equal(spex_client_connect(program.process, 0, &error), -ENOENT);
+    assert_int_equal(spex_client_directory(program.process, 1000, &error), -ENOENT);
+    assert_int_equal(spex_client_has_socket(program.process), 0);
+    program_end(&program);
+    assert_int_equal(open_descriptors(), open);
+}
+
 /* Its queue is full of those who have called before and gone. */
 static void a_stopped_process_does_not_hold_up_its_callers(void **state) {
     struct program program;
@@ -348,6 +465,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_process_that_hides_is_found_by_the_command_s_directory),
         cmocka_unit_test(who_pretends_to_be_another_is_not_believed),
         cmocka_unit_test(a_socket_of_another_user_is_not_believed),
+        cmocka_unit_test(a_process_that_is_not_root_any_more_is_believed),
+        cmocka_unit_test(a_process_with_another_root_is_found),
+        cmocka_unit_test(who_has_no_descriptors_does_not_know),
         cmocka_unit_test(a_stopped_process_does_not_hold_up_its_callers),
         cmocka_unit_test(whoever_does_not_answer_takes_a_share_of_the_time),
     };

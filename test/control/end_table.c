@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "../open_descriptors.h"
 #include "../unit/messages.h"
 #include "serve/call.h"
 #include "serve/end_table.h"
@@ -129,6 +130,21 @@ static int reader;
 static char received[1 << 21];
 static size_t received_bytes;
 
+/* Also where the file gets the number of a stream that the program has closed. */
+static void nothing_stays_open(void **state) {
+    (void)state;
+    int input = dup(0);
+    close(0);
+    assert_string_equal(table_to(in_directory("zero")), "");
+    assert_int_equal(fcntl(0, F_GETFD), -1);
+    assert_int_equal(dup2(input, 0), 0);
+    close(input);
+    expect_tables(path, "", 1);
+    size_t open = open_descriptors();
+    assert_string_equal(table_to(path), "");
+    assert_int_equal(open_descriptors(), open);
+}
+
 static void *read_all(void *unused) {
     ssize_t got;
     while ((got = read(reader, received + received_bytes, 4096)) > 0)
@@ -222,6 +238,7 @@ int main(void) {
         cmocka_unit_test(files_are_emptied_once),
         cmocka_unit_test(standard_output),
         cmocka_unit_test(what_cannot_be_written_is_said),
+        cmocka_unit_test(nothing_stays_open),
         cmocka_unit_test(a_slow_reader_gets_the_table),
         cmocka_unit_test(calls_begin_with_early_reports),
         cmocka_unit_test(calls_are_made_again),

@@ -8,11 +8,13 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
+#include "../open_descriptors.h"
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "observe/caller.h"
 
 static int ours, theirs;
+static size_t descriptors;
 
 static int begin(void **state) {
     int ends[2];
@@ -21,11 +23,15 @@ static int begin(void **state) {
         return -1;
     ours = ends[0];
     theirs = ends[1];
+    descriptors = open_descriptors();
     return 0;
 }
 
+/* Nothing that a test has opened stays open. */
 static int end(void **state) {
     (void)state;
+    if (open_descriptors() != descriptors)
+        return -1;
     close(ours);
     close(theirs);
     return 0;

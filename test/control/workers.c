@@ -7,6 +7,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include "../open_descriptors.h"
 #include "base/clock.h"
 #include "observe/profile_sum.h"
 #include "observe/worker_feed.h"
@@ -24,6 +25,9 @@ COMPILED_ONCE static void execute(int executions) {
     }
 }
 
+/* A worker that is told this stops spex, and lives on. */
+enum { STOP = 255 };
+
 /* Executes as often as it is told, byte by byte, until its input ends. "idle" does without spex. */
 static int work(const char *what) {
     unsigned char executions;
@@ -33,7 +37,10 @@ static int work(const char *what) {
     if (write(1, "", 1) != 1)
         return 1;
     while (read(0, &executions, 1) == 1) {
-        execute(executions);
+        if (executions == STOP)
+            spex_stop();
+        else
+            execute(executions);
         if (write(1, "", 1) != 1)
             return 1;
     }
@@ -239,6 +246,61 @@ static void workers_come_and_go(void **state) {
     spex_worker_feed_close(&feed);
 }
 
+static void lose(struct spex_worker_feed *feed, size_t w) {
+    assert_int_equal(shutdown(feed->workers[w].socket, SHUT_RDWR), 0);
+    WAIT_UNTIL(spex_worker_feed_take(feed, spex_clock_ns(CLOCK_MONOTONIC) + 1000000, false) == 0 &&
+               feed->workers[w].socket < 0);
+}
+
+static uint64_t in_seconds(unsigned seconds) {
+    return spex_clock_ns(CLOCK_MONOTONIC) + seconds * UINT64_C(1000000000);
+}
+
+/* A connection that is lost is made again, and what has been done is not told twice. Of who lives on
+ * without spex it is given up after a while. */
+static void lost_connections_are_made_again(void **state) {
+    struct spex_worker_feed feed;
+    struct spex_error error;
+    (void)state;
+    size_t descriptors = open_descriptors();
+    start_all();
+    spex_worker_feed_open(&feed, &(struct spex_workers_of){.process = getpid()}, 50);
+    for (int w = 0; w < WORKERS; w++)
+        worker_execute(&workers[w], 10);
+    await_told(&feed, 30, WORKERS);
+    for (size_t w = 0; w < WORKERS; w++) {
+        lose(&feed, w);
+        assert_true(feed.workers[w].has_now && feed.workers[w].lost_ns <= in_seconds(0));
+        assert_true(told_by(&feed).executions == 30 + (double)w);
+        assert_int_equal(spex_worker_feed_look(&feed, &error), 0);
+        assert_true(feed.workers[w].socket >= 0);
+        worker_execute(&workers[w], 1);
+        await_told(&feed, 30 + (double)w + 1, WORKERS);
+    }
+    worker_execute(&workers[0], STOP);
+    WAIT_UNTIL(
+        spex_worker_feed_take(&feed, in_seconds(0) + 1000000, false) == 0 &&
+        feed.workers[0].socket + feed.workers[1].socket + feed.workers[2].socket > 0 &&
+        (feed.workers[0].socket < 0 || feed.workers[1].socket < 0 || feed.workers[2].socket < 0));
+    for (size_t w = 0; w < WORKERS; w++)
+        if (feed.workers[w].socket < 0)
+            feed.workers[w].lost_ns = 1;
+    feed.looked_ns = in_seconds(1000); /* nor is it found again */
+    assert_int_equal(spex_worker_feed_look(&feed, &error), 0);
+    assert_int_equal(feed.count, WORKERS - 1);
+    struct told told = told_by(&feed);
+    assert_true(told.executions == 33);
+    assert_int_equal(told.reporting, WORKERS - 1);
+    assert_int_equal(told.sites_on, WORKERS - 1);
+    spex_worker_feed_close(&feed);
+    for (int w = 1; w < WORKERS; w++)
+        worker_end(&workers[w]);
+    close(workers[0].to);
+    assert_int_equal(waitpid(workers[0].process, NULL, 0), workers[0].process);
+    close(workers[0].from);
+    assert_int_equal(open_descriptors(), descriptors);
+}
+
 int main(int argc, char **argv) {
     self = argv[0];
     if (argc > 1)
@@ -246,6 +308,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(workers_are_found),
         cmocka_unit_test(workers_come_and_go),
+        cmocka_unit_test(lost_connections_are_made_again),
     };
     return cmocka_run_group_tests(tests, serving_begin, serving_end);
 }

@@ -194,6 +194,7 @@ static void misspelt_variables(void **state) {
     static const char *const said[] = {
         "spex: SPEX_PROBE is no variable of spex's; did you mean SPEX_PROBES?\n",
         "spex: SPEX_BUGDET is no variable of spex's; did you mean SPEX_BUDGET?\n",
+        "spex: SPEX_PORBSE is no variable of spex's; did you mean SPEX_PROBES?\n",
         "spex: SPEX_probes is no variable of spex's; did you mean SPEX_PROBES?\n",
         "spex: SPEX_COMMITS is no variable of spex's; did you mean SPEX_COMMIT?\n",
         "spex: SPEX_SOMETHING_ELSE is no variable of spex's; there are: SPEX_PROBES, ",
@@ -202,6 +203,7 @@ static void misspelt_variables(void **state) {
     clearenv();
     setenv("SPEX_PROBE", "x", 1);
     setenv("SPEX_BUGDET", "x", 1);
+    setenv("SPEX_PORBSE", "x", 1);
     setenv("SPEX_probes", "x", 1);
     setenv("SPEX_COMMITS", "x", 1);
     setenv("SPEX_SOMETHING_ELSE", "x", 1);
