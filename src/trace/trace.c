@@ -197,10 +197,12 @@ void spex_trace_sites(struct spex_trace *trace, const struct spex_stream_site *s
                       size_t count) {
     if (trace->err)
         return;
-    trace_fail(trace, spex_event_classes_sites(&trace->classes, sites, count));
-    trace_fail(trace, journal_write(trace, SPEX_JOURNAL_SITES,
-                                    trace->classes.sites + trace->classes.site_count - count, count,
-                                    sizeof(*sites)));
+    int err = spex_event_classes_sites(&trace->classes, sites, count);
+    if (!err)
+        err = journal_write(trace, SPEX_JOURNAL_SITES,
+                            trace->classes.sites + trace->classes.site_count - count, count,
+                            sizeof(*sites));
+    trace_fail(trace, err);
 }
 
 void spex_trace_contexts(struct spex_trace *trace, const struct spex_stream_context *contexts,

@@ -11,6 +11,7 @@
 
 #include <spex/ticks.h>
 
+#include "../scarce_memory.h"
 #include "base/clock.h"
 #include "trace/read/recording.h"
 #include "trace/trace.h"
@@ -384,6 +385,49 @@ static void without_a_folder_there_is_no_trace(void **state) {
         error.text, "no trace can be written in /nonexistent/folder: No such file or directory");
 }
 
+/* Writes something of all that there is, each time to a new folder. Returns the first error. */
+static int write_all(void *user) {
+    static const struct spex_stream_site site = {.probe_id = 1, .probe_type = SPEX_LAT};
+    static const struct spex_stream_context context = {2, 1, 5};
+    static int process = 100;
+    const struct spex_trace_options options = {
+        .directory = folder, .program = "program", .process_id = process++, .disk = &disk};
+    struct spex_trace *trace;
+    struct spex_error error;
+    (void)user;
+    disk.keep = 1 << 20;
+    int err = spex_trace_open(&options, &trace, &error);
+    if (err)
+        return err;
+    spex_trace_sites(trace, &site, 1);
+    spex_trace_contexts(trace, &context, 1);
+    record_add(trace, 1, BEGIN + 5);
+    struct spex_record *room = spex_trace_room(trace, 2, 1);
+    if (room) {
+        *room = (struct spex_record){
+            .timestamp = BEGIN, .probe_type = SPEX_CNT, .cpu_id = 2, .field_count = 1};
+        spex_trace_records(trace, room, 1);
+    }
+    spex_trace_pass(trace, BEGIN + 6);
+    record_add(trace, 1, BEGIN);
+    monotonic_ns += SECOND_NS;
+    spex_trace_pass(trace, BEGIN + 6);
+    for (unsigned p = 0; p < 40; p++)
+        spex_trace_profile(trace, options.directory, 30);
+    spex_trace_mark(trace, 5, "a mark");
+    spex_trace_end(trace);
+    err = spex_trace_error(trace);
+    spex_trace_free(trace);
+    spex_trace_disk_free(&disk);
+    memset(&disk, 0, sizeof(disk));
+    return err;
+}
+
+static void without_memory_the_recording_ends(void **state) {
+    (void)state;
+    assert_true(without_each_allocation(write_all, NULL) > 30);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FOLDER_TEST(each_second_all_is_stored),
@@ -394,6 +438,7 @@ int main(void) {
         FOLDER_TEST(an_error_ends_the_recording),
         FOLDER_TEST(folders_have_the_programs_name),
         FOLDER_TEST(without_a_folder_there_is_no_trace),
+        FOLDER_TEST(without_memory_the_recording_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
