@@ -184,6 +184,112 @@ static void a_stop_stops_both(void **state) {
     assert_int_equal(WEXITSTATUS(status), 7);
 }
 
+/* In a child, which no test goes on in. */
+static void expect(bool holds) {
+    if (!holds)
+        _exit(98);
+}
+
+/* Lets another process send this one a signal. */
+static int signal_from_another(int number) {
+    pid_t receiver = getpid(), sender = fork();
+    if (sender == 0)
+        _exit(kill(receiver, number) != 0);
+    int status;
+    expect(waitpid(sender, &status, 0) == sender);
+    return status;
+}
+
+/* A program that counts the signals that reach it, and ends with their number at SIGTERM. */
+static const char counting[] =
+    "n=0; trap 'n=$((n+1)); : > counted' CONT USR1; trap 'exit $n' TERM; : > ready; "
+    "while :; do sleep 0.01; done";
+
+static void await_file(const char *name) {
+    while (access(name, F_OK) != 0)
+        poll(NULL, 0, 1);
+    unlink(name);
+}
+
+/* What a process that passes signals has in its mask. */
+static void expect_mask(const struct spex_passed_signals *signals, int kept) {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+    sigset_t now;
+    sigprocmask(SIG_BLOCK, NULL, &now);
+    for (int number = 1; number <= SIGSYS; number++) {
+        bool fault = number == SIGKILL || number == SIGSTOP;
+        for (size_t f = 0; f < COUNT_OF(faults); f++)
+            fault = fault || faults[f] == number;
+        expect(sigismember(&now, number) == !fault);
+        if (number != SIGKILL && number != SIGSTOP)
+            expect(sigismember(&signals->received, number) == (!fault && number != kept));
+        expect(sigismember(&signals->before, number) == (number == SIGHUP));
+    }
+}
+
+static bool is_pending(int number) {
+    sigset_t pending;
+    sigpending(&pending);
+    return sigismember(&pending, number);
+}
+
+/* In a child, which has one thread. The program gets what other processes send, and nothing of what
+ * this one sends to itself; SIGCONT only while it is stopped. */
+static void pass_some_signals(void) {
+    struct spex_passed_signals signals;
+    struct spex_launched program;
+    char *const argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c",
+                          (char *)(uintptr_t)counting, NULL};
+    siginfo_t info;
+    sigset_t hangup;
+    sigemptyset(&hangup);
+    sigaddset(&hangup, SIGHUP);
+    sigprocmask(SIG_SETMASK, &hangup, NULL);
+    signal(SIGCHLD, SIG_IGN);
+    unlink("ready");
+    unlink("counted");
+    expect(spex_passed_signals_open(&signals) == 0);
+    expect(signal(SIGCHLD, SIG_DFL) == SIG_DFL);
+    expect_mask(&signals, 0);
+    spex_passed_signals_keep(&signals, SIGUSR2);
+    expect_mask(&signals, SIGUSR2);
+    sigemptyset(&signals.before);
+    expect(spex_launch_program(&program, argv, no_variables, -1, &signals.before) == 0);
+    await_file("ready");
+    raise(SIGUSR1); /* of this process */
+    raise(SIGUSR2);
+    raise(SIGCONT);
+    spex_passed_signals_pass(&signals, &program);
+    expect(!is_pending(SIGUSR1));
+    expect(is_pending(SIGUSR2));
+    /* Of another one, while the program runs: it has the SIGCONT of its group already. */
+    expect(signal_from_another(SIGCONT) == 0);
+    spex_passed_signals_pass(&signals, &program);
+    expect(signal_from_another(SIGUSR1) == 0);
+    spex_passed_signals_pass(&signals, &program);
+    await_file("counted");
+    kill(program.process, SIGSTOP);
+    expect(waitid(P_PID, (id_t)program.process, &info, WSTOPPED | WNOWAIT) == 0);
+    expect(signal_from_another(SIGCONT) == 0);
+    spex_passed_signals_pass(&signals, &program);
+    await_file("counted");
+    expect(signal_from_another(SIGTERM) == 0);
+    spex_passed_signals_pass(&signals, &program);
+    while (!spex_launched_ended(&program))
+        poll(NULL, 0, 1);
+    close(program.pidfd);
+    expect(program.by_signal == 0);
+    _exit(program.status);
+}
+
+/* Of USR1 and CONT one each reach the program. */
+static void signals_are_passed_where_they_do_not_come_by_themselves(void **state) {
+    (void)state;
+    int status = in_child(pass_some_signals, NULL);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 2);
+}
+
 /* ---- reports ---- */
 
 enum { WORK = 96, EXECUTIONS = 25 };
@@ -227,7 +333,7 @@ static void take_until_closed(struct spex_caller *caller) {
 static void a_program_reports(void **state) {
     struct spex_listener listener;
     struct spex_error why = {""};
-    struct spex_caller *caller, *other;
+    struct spex_caller *caller, *other = NULL;
     pid_t process;
     (void)state;
     setenv("SPEX_CONTROL", scratch_path, 1);
@@ -342,6 +448,7 @@ int main(void) {
         cmocka_unit_test(a_command_dies_as_its_program),
         cmocka_unit_test(signals_reach_the_program),
         cmocka_unit_test(a_stop_stops_both),
+        cmocka_unit_test(signals_are_passed_where_they_do_not_come_by_themselves),
         cmocka_unit_test(a_program_reports),
         cmocka_unit_test(users_are_numbered_as_in_the_namespace),
         cmocka_unit_test(all_users_of_a_process_are_told),

@@ -294,8 +294,58 @@ static void series_come_in_order(void **state) {
     assert_int_equal(take_series(last, COUNT_OF(last)), -EPROTO);
 }
 
+/* All of a text's bytes are those that no text may have. */
+static void expect_text(const char *text, size_t size) {
+    assert_int_equal(strlen(text), size - 1);
+    assert_int_equal(strspn(text, "?"), size - 1);
+}
+
+#define EXPECT_TEXT(text) expect_text((text), sizeof(text))
+
+/* Of a release that lies: texts have an end, and are printable. */
+static void texts_end_and_can_be_shown(void **state) {
+    struct spex_profile_reader reader = {.status = 0};
+    struct spex_profile_process process = {.process_id = 1};
+    struct spex_profile_type type = {.probe_type = SPEX_LAT};
+    struct spex_profile_site site = {.probe_type = SPEX_LAT};
+    struct spex_profile_probe probe = {.probe_type = SPEX_LAT};
+    (void)state;
+    memset(process.command, 0xff, sizeof(process.command));
+    memset(process.selection, 0xff, sizeof(process.selection));
+    memset(process.rate_policy, 0xff, sizeof(process.rate_policy));
+    memset(process.leased, 0xff, sizeof(process.leased));
+    memset(type.text, 0xff, sizeof(type.text));
+    memset(site.name, 0xff, sizeof(site.name));
+    memset(site.file, 0xff, sizeof(site.file));
+    memset(site.parameters, 0xff, sizeof(site.parameters));
+    memset(site.provider, 0xff, sizeof(site.provider));
+    memset(probe.name, 0xff, sizeof(probe.name));
+    memset(probe.provider, 0xff, sizeof(probe.provider));
+    memset(probe.why, 0xff, sizeof(probe.why));
+    assert_int_equal(take(&reader, SPEX_CONTROL_PROCESS, &process, sizeof(process), 1), 0);
+    assert_int_equal(take(&reader, SPEX_CONTROL_TYPES, &type, sizeof(type), 1), 0);
+    assert_int_equal(take(&reader, SPEX_CONTROL_SITES, &site, sizeof(site), 1), 0);
+    assert_int_equal(take(&reader, SPEX_CONTROL_PROBE, &probe, sizeof(probe), 1), 0);
+    assert_int_equal(take(&reader, SPEX_CONTROL_DONE, NULL, 0, 0), 1);
+    const struct spex_profile *profile = &reader.profile;
+    EXPECT_TEXT(profile->process.command);
+    EXPECT_TEXT(profile->process.selection);
+    EXPECT_TEXT(profile->process.rate_policy);
+    EXPECT_TEXT(profile->process.leased);
+    EXPECT_TEXT(profile->types[0].text);
+    EXPECT_TEXT(profile->sites[0].name);
+    EXPECT_TEXT(profile->sites[0].file);
+    EXPECT_TEXT(profile->sites[0].parameters);
+    EXPECT_TEXT(profile->sites[0].provider);
+    EXPECT_TEXT(profile->rows[0].probe.name);
+    EXPECT_TEXT(profile->rows[0].probe.provider);
+    EXPECT_TEXT(profile->rows[0].probe.why);
+    spex_profile_reader_free(&reader);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_end_and_can_be_shown),
         cmocka_unit_test(a_profile_without_probes),
         cmocka_unit_test(there_are_no_more_values_than_a_program_can_have),
         cmocka_unit_test(figures_are_in_range),
