@@ -5,10 +5,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 
 #include "../explore/scratch.h"
+#include "../open_descriptors.h"
 #include "base/whole_file.h"
 
 #define MIB ((size_t)1 << 20)
@@ -69,6 +71,34 @@ static void what_is_read_has_a_limit(void **state) {
     unlink("pipe");
     scratch_text("empty", "");
     expect_text("empty", "");
+}
+
+/* Sizes around those of what is read at once, and limits around the sizes. */
+static void all_is_read_up_to_the_limit(void **state) {
+    enum { SIZES = 9000 };
+    static const size_t sizes[] = {0, 1, 4095, 4096, 4097, 8191, 8192, 8193, SIZES};
+    static char bytes[SIZES];
+    (void)state;
+    for (size_t b = 0; b < SIZES; b++)
+        bytes[b] = (char)(1 + b % 101);
+    for (size_t s = 0; s < COUNT_OF(sizes); s++) {
+        scratch_write("sized", bytes, sizes[s]);
+        for (size_t m = 0; m < COUNT_OF(sizes); m++) {
+            char *text;
+            size_t length;
+            int err =
+                spex_whole_file_read("sized", SPEX_FILE_REGULAR, sizes[m], &text, &length, &why);
+            assert_int_equal(err, sizes[s] <= sizes[m] ? 0 : -EFBIG);
+            assert_int_equal(text == NULL, err != 0);
+            if (err)
+                continue;
+            assert_int_equal(length, sizes[s]);
+            assert_memory_equal(text, bytes, length);
+            assert_int_equal(text[length], '\0');
+            free(text);
+        }
+    }
+    unlink("sized");
 }
 
 /* What is looked at before a program runs for long. */
@@ -156,6 +186,87 @@ static void links_are_followed(void **state) {
     assert_string_equal(why.text, "cannot write absent/x: No such file or directory");
 }
 
+/* As many as the kernel follows: 40. */
+static void so_many_links_are_followed(void **state) {
+    enum { LINKS = 40 };
+    char name[16], next[16];
+    (void)state;
+    for (unsigned l = 0; l <= LINKS; l++) {
+        snprintf(name, sizeof(name), "link_%u", l);
+        snprintf(next, sizeof(next), "link_%u", l + 1);
+        assert_int_equal(symlink(next, name), 0);
+    }
+    assert_int_equal(put("link_0", "x"), -ELOOP);
+    assert_int_equal(put("link_1", "behind all"), 0);
+    expect_text("link_41", "behind all");
+    for (unsigned l = 0; l <= LINKS + 1; l++) {
+        snprintf(name, sizeof(name), "link_%u", l);
+        assert_int_equal(unlink(name), 0);
+    }
+}
+
+static void expect_target(const char *path, int expected, const char *name) {
+    char *target;
+    assert_int_equal(spex_whole_file_target(path, &target), expected);
+    if (expected == 0)
+        assert_string_equal(target, name);
+    else
+        assert_null(target);
+    free(target);
+}
+
+/* What is to be replaced is a regular file, or not there yet. */
+static void a_target_is_a_file_or_nothing(void **state) {
+    (void)state;
+    scratch_text("there", "text");
+    assert_int_equal(mkdir("folder", 0700), 0);
+    assert_int_equal(mkfifo("folder/fifo", 0600), 0);
+    assert_int_equal(symlink("there", "to_file"), 0);
+    assert_int_equal(symlink("folder/absent", "to_nothing"), 0);
+    assert_int_equal(symlink("folder", "to_folder"), 0);
+    assert_int_equal(symlink("folder/fifo", "to_fifo"), 0);
+    assert_int_equal(symlink("to_itself", "to_itself"), 0);
+    expect_target("there", 0, "there");
+    expect_target("to_file", 0, "there");
+    expect_target("to_nothing", 0, "folder/absent");
+    expect_target("absent", 0, "absent");
+    expect_target("folder", -EISDIR, NULL);
+    expect_target("to_folder", -EISDIR, NULL);
+    expect_target("to_fifo", -EINVAL, NULL);
+    expect_target("to_itself", -ELOOP, NULL);
+    expect_text("there", "text");
+}
+
+/* A name of its own beside the target, whose mode it has. */
+static void a_file_beside_the_target(void **state) {
+    (void)state;
+    char *name, *other;
+    struct stat beside;
+    scratch_text("target", "old");
+    assert_int_equal(chmod("target", 0604), 0);
+    int fd = spex_whole_file_open_beside("target", &name);
+    assert_true(fd >= 0);
+    assert_int_equal(strncmp(name, ".spex-", 6), 0);
+    assert_int_equal(strlen(name), 6 + 16);
+    assert_int_equal(fstat(fd, &beside), 0);
+    assert_int_equal(beside.st_mode & 07777, 0604);
+    assert_int_equal(beside.st_size, 0);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(mkdir("side", 0700), 0);
+    fd = spex_whole_file_open_beside("side/new", &other);
+    assert_true(fd >= 0);
+    assert_int_equal(strncmp(other, "side/.spex-", 11), 0);
+    assert_string_not_equal(other + strlen("side/"), name);
+    close(fd);
+    assert_int_equal(unlink(name), 0);
+    assert_int_equal(unlink(other), 0);
+    free(name);
+    free(other);
+    assert_int_equal(spex_whole_file_open_beside("absent/new", &name), -ENOENT);
+    assert_null(name);
+    expect_text("target", "old");
+}
+
 /* Nothing that another user has put in a directory of everybody's is written to. */
 static void links_of_others_are_not(void **state) {
     (void)state;
@@ -195,6 +306,57 @@ static void a_pipe_is_written_to(void **state) {
     close(reader);
 }
 
+enum { LONG = 300000 };
+
+static char long_text[LONG + 1], long_read[LONG + 1];
+
+/* All that comes through a pipe, until it is closed. */
+static void *reads_all(void *unused) {
+    (void)unused;
+    size_t length = 0;
+    ssize_t got = 1;
+    int fd = open("long", O_RDONLY);
+    while (fd >= 0 && got > 0 && length < LONG) {
+        got = read(fd, long_read + length, LONG - length);
+        length += got > 0 ? (size_t)got : 0;
+    }
+    close(fd);
+    return NULL;
+}
+
+static void *writes_all(void *unused) {
+    (void)unused;
+    int fd = open("long", O_WRONLY);
+    for (size_t at = 0; fd >= 0 && at < LONG;) {
+        ssize_t put_there = write(fd, long_text + at, LONG - at < 7000 ? LONG - at : 7000);
+        at += put_there > 0 ? (size_t)put_there : LONG;
+    }
+    close(fd);
+    return NULL;
+}
+
+/* More than a pipe holds. */
+static void all_goes_through_a_pipe(void **state) {
+    pthread_t thread;
+    char *text;
+    size_t length;
+    (void)state;
+    for (size_t b = 0; b < LONG; b++)
+        long_text[b] = (char)('a' + b % 23);
+    assert_int_equal(mkfifo("long", 0600), 0);
+    assert_int_equal(pthread_create(&thread, NULL, reads_all, NULL), 0);
+    assert_int_equal(put("long", long_text), 0);
+    pthread_join(thread, NULL);
+    assert_memory_equal(long_read, long_text, LONG);
+    assert_int_equal(pthread_create(&thread, NULL, writes_all, NULL), 0);
+    assert_int_equal(spex_whole_file_read("long", SPEX_FILE_ANY, LONG, &text, &length, &why), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(length, LONG);
+    assert_memory_equal(text, long_text, LONG);
+    free(text);
+    unlink("long");
+}
+
 /* A command that is to end, and has blocked the signal, does not wait for the other end. */
 static void pipes_are_not_waited_for_at_the_end(void **state) {
     (void)state;
@@ -232,17 +394,38 @@ static void what_cannot_be_written_leaves_the_old(void **state) {
     assert_int_equal(files_here(), files);
 }
 
+static size_t descriptors_before;
+
+static int descriptors_note(void **state) {
+    (void)state;
+    descriptors_before = open_descriptors();
+    return 0;
+}
+
+static int descriptors_are_closed(void **state) {
+    (void)state;
+    assert_int_equal(open_descriptors(), descriptors_before);
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, descriptors_note, descriptors_are_closed)
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_read_has_a_limit),
-        cmocka_unit_test(what_cannot_be_written_is_known_before),
-        cmocka_unit_test(lines_come_into_an_empty_file),
-        cmocka_unit_test(the_old_or_all_of_the_new),
-        cmocka_unit_test(links_are_followed),
-        cmocka_unit_test(links_of_others_are_not),
-        cmocka_unit_test(a_pipe_is_written_to),
-        cmocka_unit_test(pipes_are_not_waited_for_at_the_end),
-        cmocka_unit_test(what_cannot_be_written_leaves_the_old),
+        TEST(what_is_read_has_a_limit),
+        TEST(all_is_read_up_to_the_limit),
+        TEST(what_cannot_be_written_is_known_before),
+        TEST(lines_come_into_an_empty_file),
+        TEST(the_old_or_all_of_the_new),
+        TEST(links_are_followed),
+        TEST(so_many_links_are_followed),
+        TEST(a_target_is_a_file_or_nothing),
+        TEST(a_file_beside_the_target),
+        TEST(links_of_others_are_not),
+        TEST(a_pipe_is_written_to),
+        TEST(all_goes_through_a_pipe),
+        TEST(pipes_are_not_waited_for_at_the_end),
+        TEST(what_cannot_be_written_leaves_the_old),
     };
     return cmocka_run_group_tests_name("whole_file", tests, scratch_enter, scratch_leave);
 }
