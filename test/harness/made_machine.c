@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* What is found out of a machine whose files are made, and which part of its time other programs take. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "../check.h"
+#include "harness/machine.h"
+
+/* The files that there are; the last has no path. */
+struct file {
+    const char *path, *text;
+};
+
+static const struct file *files;
+static int loads;
+static struct rusage own_usage, children_usage;
+
+static FILE *made_fopen(const char *path) {
+    for (const struct file *file = files; file->path; file++)
+        if (strcmp(file->path, path) == 0)
+            return fmemopen((void *)(uintptr_t)file->text, strlen(file->text), "r");
+    errno = ENOENT;
+    return NULL;
+}
+
+FILE *__wrap_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen64(const char *path, const char *mode);
+int __wrap_getloadavg(double *averages, int count);
+int __wrap_getrusage(int who, struct rusage *usage);
+
+FILE *__wrap_fopen(const char *path, const char *mode) {
+    (void)mode;
+    return made_fopen(path);
+}
+
+FILE *__wrap_fopen64(const char *path, const char *mode) {
+    (void)mode;
+    return made_fopen(path);
+}
+
+int __wrap_getloadavg(double *averages, int count) {
+    assert_int_equal(count, 3);
+    for (int l = 0; l < loads; l++)
+        averages[l] = l + 0.5;
+    return loads;
+}
+
+int __wrap_getrusage(int who, struct rusage *usage) {
+    *usage = who == RUSAGE_SELF ? own_usage : children_usage;
+    return 0;
+}
+
+#define CACHE    "/sys/devices/system/cpu/cpu0/cache/index"
+#define GOVERNOR "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
+
+static const struct file machine_files[] = {
+    {"/proc/cpuinfo", "processor\t: 0\ncpu MHz\t\t: 2500.125\ncache size\t: 5 KB\n"
+                      "flags\t\t: fpu constant_tsc sse hypervisor nonstop_tsc\nbogomips: 1\n\n"
+                      "processor\t: 1\ncpu MHz\t\t: 9999\nflags\t\t: fpu\n"},
+    {GOVERNOR, "powersave\n"},
+    {CACHE "0/size", "32K\n"},
+    {CACHE "0/type", "Data\n"},
+    {CACHE "0/level", "1\n"},
+    {CACHE "0/shared_cpu_map", "00000000,00000003\n"},
+    {CACHE "1/size", "3M\n"},
+    {CACHE "1/type", "Uni\tfied\n"},
+    {CACHE "1/level", "12\n"},
+    {CACHE "1/shared_cpu_map", "ff,f0f00001\n"},
+    {CACHE "3/size", "512\n"},
+    {NULL, NULL},
+};
+
+static void a_machine_is_as_its_files_say(void **state) {
+    static struct spex_bench_machine machine;
+    (void)state;
+    files = machine_files;
+    loads = 3;
+    spex_bench_machine_find(&machine);
+    assert_true(machine.mhz == 2500.125);
+    assert_true(machine.virtual && machine.invariant_ticks && machine.scaling);
+    assert_true(machine.load[0] == 0.5 && machine.load[1] == 1.5 && machine.load[2] == 2.5);
+    assert_int_equal(machine.cache_count, 3);
+    const struct spex_bench_cache *caches = machine.caches;
+    assert_string_equal(caches[0].type, "Data");
+    assert_int_equal(caches[0].bytes, 32768);
+    assert_int_equal(caches[0].level, 1);
+    assert_int_equal(caches[0].sharing, 2);
+    assert_string_equal(caches[1].type, "Uni?fied");
+    assert_int_equal(caches[1].bytes, 3 << 20);
+    assert_int_equal(caches[1].level, 12);
+    assert_int_equal(caches[1].sharing, 8 + 4 + 4 + 1);
+    assert_string_equal(caches[2].type, "");
+    assert_int_equal(caches[2].bytes, 512);
+    assert_int_equal(caches[2].level, 0);
+    assert_int_equal(caches[2].sharing, 0);
+}
+
+/* What is not there is not doubted, but for ticks; words are whole ones. */
+static void what_is_not_there(void **state) {
+    static const struct file none[] = {{NULL, NULL}};
+    static const struct file others[] = {
+        {"/proc/cpuinfo", "flags\t\t: xconstant_tsc constant_tsc_x nonstop_tsc ahypervisor\n"},
+        {GOVERNOR, "performance\n"},
+        {NULL, NULL}};
+    static const struct file one_word[] = {
+        {"/proc/cpuinfo", "flags\t\t: constant_tsc_x constant_tsc\n"}, {NULL, NULL}};
+    static const struct file *const machines[] = {none, others, one_word};
+    (void)state;
+    loads = 2;
+    for (size_t m = 0; m < COUNT_OF(machines); m++) {
+        static struct spex_bench_machine machine;
+        files = machines[m];
+        spex_bench_machine_find(&machine);
+        assert_true(machine.mhz == 0);
+        assert_false(machine.virtual || machine.scaling);
+#if defined(__x86_64__)
+        assert_false(machine.invariant_ticks);
+#endif
+        assert_int_equal(machine.cache_count, 0);
+        assert_true(machine.load[0] == 0 && machine.load[1] == 0 && machine.load[2] == 0);
+    }
+}
+
+/* Seconds of all processors so far: as a user, idle, waiting for I/O, and stolen. */
+static double others_at(unsigned user, unsigned idle, unsigned waits, unsigned stolen) {
+    static char line[256];
+    static struct file stat[] = {{"/proc/stat", line}, {NULL, NULL}};
+    unsigned tick = (unsigned)sysconf(_SC_CLK_TCK);
+    snprintf(line, sizeof(line), "cpu  %u %u %u %u %u %u %u %u %u %u\ncpu0 1 2 3\n", user * tick,
+             2 * tick, 3 * tick, idle * tick, waits * tick, 6 * tick, 7 * tick, stolen * tick,
+             user * tick, 5 * tick);
+    files = stat;
+    return spex_bench_others();
+}
+
+static struct rusage usage_of(long user, long system, long system_us) {
+    return (struct rusage){.ru_utime = {user, 0}, .ru_stime = {system, system_us}};
+}
+
+static void near(double value, double expected) {
+    assert_true(value >= expected - 1e-9 && value <= expected + 1e-9);
+}
+
+/* Of the time since the first call, without this program and its children. */
+static void others_are_the_rest(void **state) {
+    static const struct file none[] = {{NULL, NULL}};
+    static const struct file another[] = {{"/proc/stat", "cpu0 1 2 3 4 5 6 7 8\n"}, {NULL, NULL}};
+    (void)state;
+    own_usage = usage_of(5, 3, 0);
+    children_usage = usage_of(1, 0, 500000);
+    files = none;
+    near(spex_bench_others(), 0);
+    files = another;
+    near(spex_bench_others(), 0);
+    near(others_at(100, 1000, 50, 10), 0); /* the first */
+    near(others_at(100, 1000, 50, 10), 0); /* no time has passed */
+    near(others_at(110, 1020, 55, 15), 15. / 40);
+    own_usage = usage_of(6, 4, 500000);
+    near(others_at(110, 1020, 55, 15), 12.5 / 40);
+    children_usage = usage_of(3, 1, 0);
+    near(others_at(110, 1020, 55, 15), 10. / 40);
+    near(others_at(110, 1040, 55, 15), 10. / 60);
+    own_usage = usage_of(100, 0, 0);
+    near(others_at(110, 1040, 55, 15), 0);
+    files = none;
+    near(spex_bench_others(), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_machine_is_as_its_files_say),
+        cmocka_unit_test(what_is_not_there),
+        cmocka_unit_test(others_are_the_rest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
