@@ -437,6 +437,40 @@ static void test_models(void **state) {
     made_free(&made);
 }
 
+/* As many figures as there can be, with names as long as they can be, are cut at the end. */
+static void test_long_notes(void **state) {
+    static struct made made;
+    char whole[2048] = "", name[SPEX_BENCH_TEXT_BYTES];
+    size_t length = 0;
+    (void)state;
+    make(&made);
+    struct spex_bench_figures *figures = &made.items[SIZES].figures;
+    made.events.count = SPEX_BENCH_EVENTS_MAX;
+    for (size_t e = 0; e < SPEX_BENCH_EVENTS_MAX; e++) {
+        snprintf(name, sizeof(name), "%063zu", e);
+        memcpy(made.events.items[e].name, name, 64);
+        for (size_t r = 0; r < figures->count; r++)
+            figures->repetitions[r].events[e] = (double)e;
+        length += (size_t)snprintf(whole + length, sizeof(whole) - length, "%s%s=%zu", e ? " " : "",
+                                   name, e);
+    }
+    figures->repetitions[0].own_count = SPEX_BENCH_COUNTERS_MAX;
+    for (size_t c = 0; c < SPEX_BENCH_COUNTERS_MAX; c++) {
+        struct spex_bench_own *own = &figures->repetitions[0].own[c];
+        *own = (struct spex_bench_own){.sum = 3 * (double)c, .count = 3};
+        snprintf(name, sizeof(name), "%031zu", c);
+        memcpy(own->name, name, 32);
+        length += (size_t)snprintf(whole + length, sizeof(whole) - length, " %s=%zu", own->name, c);
+    }
+    assert_true(length > 1023);
+    strcpy(whole + 1023, "\n");
+    made.instances = (struct spex_bench_instances){&made.items[SIZES], 1};
+    char *text = written(&made, spex_bench_report_console);
+    assert_non_null(strstr(text, whole));
+    free(text);
+    made_free(&made);
+}
+
 static void nothing(struct spex_bench_state *state) {
     (void)state;
 }
@@ -461,9 +495,13 @@ static void test_without_optimisation(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_console), cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_json),    cmocka_unit_test(test_json_of_aggregates),
-        cmocka_unit_test(test_models),  cmocka_unit_test(test_without_optimisation),
+        cmocka_unit_test(test_console),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json_of_aggregates),
+        cmocka_unit_test(test_models),
+        cmocka_unit_test(test_long_notes),
+        cmocka_unit_test(test_without_optimisation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -209,6 +209,29 @@ static void signals_of_others_stay(void **state) {
     assert_int_equal(handled, 1);
 }
 
+/* A message that nobody can read ends no program, and leaves its signals as they were. */
+static void messages_raise_no_signals(void **state) {
+    int ends[2], standard = dup(STDERR_FILENO);
+    (void)state;
+    handled = 0;
+    signal(SIGPIPE, handle);
+    assert_int_equal(pipe(ends), 0);
+    close(ends[0]);
+    assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+    errno = 0;
+    spex_message("in vain");
+    bool written = !ferror(stderr) && errno == 0;
+    bool blocked = is_blocked(SIGPIPE) || is_blocked(SIGXFSZ), pending = is_pending(SIGPIPE);
+    assert_int_equal(dup2(standard, STDERR_FILENO), STDERR_FILENO);
+    clearerr(stderr);
+    close(standard);
+    close(ends[1]);
+    assert_false(written);
+    assert_false(blocked);
+    assert_false(pending);
+    assert_int_equal(handled, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_character_has_one_form),
@@ -217,6 +240,7 @@ int main(void) {
         cmocka_unit_test(messages_are_lines),
         cmocka_unit_test(signals_of_writes_do_not_reach_the_program),
         cmocka_unit_test(signals_of_others_stay),
+        cmocka_unit_test(messages_raise_no_signals),
     };
     return cmocka_run_group_tests_name("texts", tests, NULL, NULL);
 }
