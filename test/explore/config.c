@@ -63,9 +63,15 @@ static void document(void **state) {
     struct spex_space_file *file = space_of(special);
     struct spex_error why = {""};
     char text[512] = "";
-    assert_int_equal(spex_config_write("config.xml", &file->space, (size_t[]){1, 2, 0}, &why), 0);
+    mode_t mask = umask(0077); /* the program of another user may read it all the same */
+    int err = spex_config_write("config.xml", &file->space, (size_t[]){1, 2, 0}, &why);
+    umask(mask);
+    assert_int_equal(err, 0);
+    struct stat about;
     FILE *in = fopen("config.xml", "r");
     assert_non_null(in);
+    assert_int_equal(fstat(fileno(in), &about), 0);
+    assert_int_equal(about.st_mode & 07777, 0644);
     assert_true(fread(text, 1, sizeof(text) - 1, in) > 0);
     fclose(in);
     assert_string_equal(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
