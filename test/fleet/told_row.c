@@ -5,6 +5,7 @@
 #include "../values_take.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "fleet/sums/fleet_sums.h"
@@ -118,12 +119,49 @@ static void without_a_clock_nothing_is_taken(void **unused) {
     spex_fleet_sums_free(&sums);
 }
 
+/* What differs in any of host, process, start, boot and begin is another one. Of what has the same
+ * host and process the former is over, and nothing more is taken of it. */
+static void processes_are_told_apart(void **unused) {
+    static const struct {
+        const char *host, *boot;
+        int32_t process;
+        uint64_t loaded_ns, began_ns;
+        int taken;
+        size_t count;
+    } steps[] = {
+        {"h", "b", 1, 5, 5, SPEX_FLEET_TAKEN, 1}, {"i", "b", 1, 5, 5, SPEX_FLEET_TAKEN, 2},
+        {"h", "b", 2, 5, 5, SPEX_FLEET_TAKEN, 3}, {"h", "b", 1, 5, 5, SPEX_FLEET_TAKEN, 3},
+        {"i", "c", 1, 5, 6, SPEX_FLEET_TAKEN, 3}, {"i", "b", 1, 5, 5, SPEX_FLEET_OVER, 3},
+        {"i", "c", 1, 5, 6, SPEX_FLEET_TAKEN, 3}, {"h", "b", 2, 7, 7, SPEX_FLEET_TAKEN, 3},
+        {"h", "b", 2, 5, 5, SPEX_FLEET_OVER, 3},  {"h", "b", 1, 5, 8, SPEX_FLEET_TAKEN, 3},
+        {"h", "b", 1, 5, 5, SPEX_FLEET_OVER, 3},  {"hb", "", 1, 5, 8, SPEX_FLEET_TAKEN, 4},
+        {"i", "d", 1, 5, 6, SPEX_FLEET_TAKEN, 4}, {"i", "c", 1, 5, 6, SPEX_FLEET_OVER, 4},
+    };
+    struct spex_profile_row row = row_of(0);
+    struct spex_profile profile = {.rows = &row, .row_count = 1};
+    struct spex_fleet_sums sums;
+    (void)unused;
+    spex_fleet_sums_init(&sums);
+    profile.process.ticks_per_second = 1e9;
+    for (size_t s = 0; s < COUNT_OF(steps); s++) {
+        struct spex_fleet_told_by by = {.process = steps[s].process,
+                                        .loaded_ns = steps[s].loaded_ns};
+        snprintf(by.boot, sizeof(by.boot), "%s", steps[s].boot);
+        profile.process.began_ns = steps[s].began_ns;
+        int taken = spex_fleet_sums_take(&sums, steps[s].host, &by, &profile, 0);
+        if (taken != steps[s].taken || sums.count != steps[s].count)
+            fail_msg("step %zu: %d, %zu", s, taken, sums.count);
+    }
+    spex_fleet_sums_free(&sums);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_held_counts_where_some_was),
         cmocka_unit_test(another_clock_changes_times_alone),
         cmocka_unit_test(rates_have_the_interval_of_a_ratio),
         cmocka_unit_test(without_a_clock_nothing_is_taken),
+        cmocka_unit_test(processes_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
