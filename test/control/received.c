@@ -276,6 +276,29 @@ static void a_caller_that_is_malformed_is_left(void **state) {
     spex_caller_free(&caller);
 }
 
+/* A command that has no standard input may get its number. */
+static void a_caller_may_have_the_first_descriptor(void **state) {
+    struct spex_caller caller;
+    struct spex_control_request request;
+    (void)state;
+    int input = dup(0);
+    assert_int_equal(dup2(ours, 0), 0);
+    spex_caller_open(&caller, 0);
+    spex_caller_ask(&caller, SPEX_CONTROL_PROFILE, SPEX_CALLER_LAST, 0);
+    ssize_t asked = recv(theirs, &request, sizeof(request), MSG_DONTWAIT);
+    send_process(77, 5, "its own");
+    send_done(0, 0, "");
+    int taken = spex_caller_take(&caller), pidfd = caller.pidfd;
+    spex_caller_free(&caller);
+    bool closed = fcntl(0, F_GETFD) == -1 && fcntl(pidfd, F_GETFD) == -1;
+    assert_int_equal(dup2(input, 0), 0);
+    close(input);
+    assert_int_equal(asked, sizeof(request));
+    assert_int_equal(request.number, SPEX_CALLER_LAST);
+    assert_int_equal(taken, 1);
+    assert_true(closed);
+}
+
 /* The same process may have been called twice, and may have become another program. */
 static void who_is_the_same(void **state) {
     static struct spex_caller caller, later;
@@ -341,6 +364,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(signals_end_waits, begin, end),
         cmocka_unit_test_setup_teardown(a_caller_reports, begin, end),
         cmocka_unit_test_setup_teardown(a_caller_that_is_malformed_is_left, begin, end),
+        cmocka_unit_test_setup_teardown(a_caller_may_have_the_first_descriptor, begin, end),
         cmocka_unit_test_setup_teardown(who_is_the_same, begin, end),
         cmocka_unit_test_setup_teardown(a_caller_that_has_ended, begin, end),
     };

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The trace that a program writes itself (SPEX_OUT=ctf:FOLDER), read back: as many records as
  * executions, their kernels' contexts, and the profiles that the process had. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -158,11 +160,41 @@ static void a_folder_that_cannot_be_made_is_told(void **state) {
     assert_non_null(strstr(said, "no/folder: No such file or directory; the probes stay off"));
 }
 
+/* Once, with the reason; the program is not ended by the signal of a file that is too large. */
+static void a_trace_that_ends_early_is_told(void **state) {
+    struct rlimit before, little;
+    char line[256];
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    little = before;
+    little.rlim_cur = 32768;
+    signal(SIGXFSZ, SIG_IGN);
+    messages_begin();
+    int err = start("little");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    rounds_run(100 * ROUNDS);
+    spex_stop();
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    const char *said = messages_end();
+    assert_int_equal(err, 0);
+    snprintf(line, sizeof(line),
+             "spex: SPEX_OUT: the trace %s/little/observe-own_trace-%d has ended, and the program "
+             "goes on: "
+             "File too large\n",
+             folder, (int)getpid());
+    const char *found = strstr(said, line);
+    if (!found)
+        fail_msg("%s", said);
+    assert_null(strstr(found + strlen(line), "has ended"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FOLDER_TEST(all_is_in_the_trace),
         FOLDER_TEST(profiles_come_once_a_second),
         FOLDER_TEST(a_folder_that_cannot_be_made_is_told),
+        FOLDER_TEST(a_trace_that_ends_early_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* Whom the listening socket of a command lets in: as many as there is room for, while there are
+ * descriptors; and which of a process's connections stand beside another. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "observe/listener.h"
+#include "scratch.h"
+
+static struct spex_listener listener;
+
+static int begin(void **state) {
+    struct spex_error error;
+    (void)state;
+    setenv("SPEX_CONTROL", scratch_path, 1);
+    chmod(scratch_path, 0700);
+    return spex_listener_open(&listener, &error);
+}
+
+static int end(void **state) {
+    (void)state;
+    spex_listener_close(&listener);
+    return 0;
+}
+
+static int call(void) {
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof(address.sun_path), "%.50s/%.50s", listener.listening.path,
+             listener.listening.name);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+static void more_than_there_is_room_for_are_refused(void **state) {
+    (void)state;
+    for (size_t n = 0; n < SPEX_CALLERS_MAX; n++) {
+        int fd = call();
+        const struct spex_caller *caller = spex_listener_accept(&listener);
+        assert_non_null(caller);
+        assert_ptr_equal(caller, listener.callers[n]);
+        assert_int_equal(caller->process, getpid());
+        assert_int_equal(listener.count, n + 1);
+        close(fd);
+    }
+    assert_int_equal(listener.refused, 0);
+    size_t open = open_descriptors();
+    int fds[] = {call(), call(), call()};
+    assert_null(spex_listener_accept(&listener));
+    assert_int_equal(listener.count, SPEX_CALLERS_MAX);
+    assert_int_equal(listener.refused, COUNT_OF(fds));
+    for (size_t f = 0; f < COUNT_OF(fds); f++)
+        close(fds[f]);
+    assert_int_equal(open_descriptors(), open);
+}
+
+/* Those whose other end is closed do not count, though what they have sent is not taken yet. */
+static void a_second_connection_stands_beside_an_open_one(void **state) {
+    (void)state;
+    int first = call();
+    assert_false(spex_listener_accept(&listener)->beside);
+    int second = call();
+    assert_true(spex_listener_accept(&listener)->beside);
+    assert_int_equal(send(first, "x", 1, 0), 1);
+    close(first);
+    int third = call();
+    assert_true(spex_listener_accept(&listener)->beside);
+    assert_int_equal(send(second, "x", 1, 0), 1);
+    close(second);
+    close(third);
+    int fourth = call();
+    assert_false(spex_listener_accept(&listener)->beside);
+    listener.callers[3]->process++;
+    int fifth = call();
+    assert_false(spex_listener_accept(&listener)->beside); /* of another process */
+    close(fourth);
+    close(fifth);
+}
+
+/* A socket that is not waited at would be reported again and again. */
+static void without_descriptors_nobody_is_let_in_any_more(void **state) {
+    struct rlimit before, few;
+    int filling[64], count = 0;
+    (void)state;
+    int caller = call(), first = dup(0);
+    close(first);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = (rlim_t)first + 8;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    while (count < 64 && (filling[count] = dup(0)) >= 0)
+        count++;
+    int refused = spex_listener_accept_socket(&listener);
+    while (count > 0)
+        close(filling[--count]);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(refused, -EMFILE);
+    assert_int_equal(listener.refused, 1);
+    assert_int_equal(listener.listening.socket.number, -1);
+    assert_null(spex_listener_accept(&listener));
+    assert_int_equal(spex_listener_accept_socket(&listener), -EAGAIN);
+    assert_int_equal(listener.refused, 1);
+    close(caller);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(more_than_there_is_room_for_are_refused, begin, end),
+        cmocka_unit_test_setup_teardown(a_second_connection_stands_beside_an_open_one, begin, end),
+        cmocka_unit_test_setup_teardown(without_descriptors_nobody_is_let_in_any_more, begin, end),
+    };
+    return cmocka_run_group_tests_name("listened", tests, scratch_enter, scratch_leave);
+}
