@@ -70,8 +70,8 @@ static int listen_as_nobody(void) {
                : 1;
 }
 
-/* Or not: an idle one has not started spex. One that hides has chosen its directory itself, so that its
- * environment as of its start does not tell it. */
+/* Or not: an idle one has not started spex. One that hides has chosen its directory itself, so
+ * that its environment as of its start does not tell it. */
 static int serve(const char *what) {
     char byte;
     if (strcmp(what, "hide") == 0 && setenv("SPEX_CONTROL", getenv("TEST_HIDDEN"), 1) != 0)
@@ -265,7 +265,8 @@ static void a_process_that_is_not_root_any_more_is_believed(void **state) {
     assert_int_equal(mkdir(serving_directory, 0700), 0);
 }
 
-/* Its directory is below its own root, where it has no /proc to tell the namespace of its number. */
+/* Its directory is below its own root, where it has no /proc to tell the namespace of its
+ * number. */
 static void a_process_with_another_root_is_found(void **state) {
     struct program program;
     struct spex_error error;

@@ -149,7 +149,8 @@ static uint64_t records_now(void) {
     return records;
 }
 
-/* Waits until the metrics have all records, which the collectors may have taken and not told yet. */
+/* Waits until the metrics have all records, which the collectors may have taken and not told
+ * yet. */
 static void wait_for(uint64_t records) {
     WAIT_UNTIL(records_now() == records);
 }

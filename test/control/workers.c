@@ -256,8 +256,8 @@ static uint64_t in_seconds(unsigned seconds) {
     return spex_clock_ns(CLOCK_MONOTONIC) + seconds * UINT64_C(1000000000);
 }
 
-/* A connection that is lost is made again, and what has been done is not told twice. Of who lives on
- * without spex it is given up after a while. */
+/* A connection that is lost is made again, and what has been done is not told twice. Of who lives
+ * on without spex it is given up after a while. */
 static void lost_connections_are_made_again(void **state) {
     struct spex_worker_feed feed;
     struct spex_error error;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is found out of a machine whose files are made, and which part of its time other programs take. */
+/* What is found out of a machine whose files are made, and which part of its time other programs
+ * take. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -92,9 +92,9 @@ static void expect_found(const struct spex_bench_manner *manner, uint64_t iterat
     spex_bench_figures_free(&instance.figures);
 }
 
-/* A batch is to take 1 ms, so that 128 take as long as a repetition. Before them are those of 1, 16,
- * 256 and so on iterations until one takes half of that, one of 1.4 ms, seven more of as many, and a
- * whole batch that does not count. */
+/* A batch is to take 1 ms, so that 128 take as long as a repetition. Before them are those of 1,
+ * 16, 256 and so on iterations until one takes half of that, one of 1.4 ms, seven more of as
+ * many, and a whole batch that does not count. */
 static void iterations_are_found_by_their_time(void **state) {
     static const struct {
         uint64_t each_ns, iterations, before;
@@ -117,7 +117,8 @@ static void iterations_are_found_by_their_time(void **state) {
     }
 }
 
-/* They are tried as often as a repetition has time for, twice at least, and so are batches of one. */
+/* They are tried as often as a repetition has time for, twice at least, and so are batches of
+ * one. */
 static void long_iterations_are_few(void **state) {
     static const struct {
         uint64_t each_ns, batches, before;
@@ -131,8 +132,8 @@ static void long_iterations_are_few(void **state) {
     }
 }
 
-/* What was slow at first is measured again with more iterations: 1, 16, 256, and then as many as take
- * the time; the batches that were too short do not count. */
+/* What was slow at first is measured again with more iterations: 1, 16, 256, and then as many as
+ * take the time; the batches that were too short do not count. */
 static void too_short_a_repetition_is_made_again(void **state) {
     const struct spex_bench_manner manner = {.seconds = 0.128, .events = &none};
     (void)state;

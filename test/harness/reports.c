@@ -408,7 +408,8 @@ static void assert_near(double value, double expected, double margin) {
     assert_true(fabs(value - expected) <= margin);
 }
 
-/* A model is one of a family that asks for it, of its instances with as many threads as the first. */
+/* A model is one of a family that asks for it, of its instances with as many threads as the
+ * first. */
 static void test_models(void **state) {
     static struct made made;
     struct spex_fit fit;

@@ -15,7 +15,8 @@ enum { PROBES = 24, TYPES = 2, ENTRIES = PROBES * TYPES, PROCESSES = 6, ROUNDS =
 
 static const uint32_t types[TYPES] = {SPEX_CNT, SPEX_LAT};
 
-/* What makes a probe: the provider, an id (-1: none), and a name, which tells it apart without id. */
+/* What makes a probe: the provider, an id (-1: none), and a name, which tells it apart without
+ * id. */
 struct probe {
     char provider[8], name[8];
     int32_t id;
@@ -78,8 +79,7 @@ static void site_make(struct made *made, unsigned p, unsigned t, uint16_t number
     expected.sites[p][t]++;
 }
 
-/* Some of the probes, in another order and with other numbers in each process. Those with an id have
- * it as their number if nobody else has taken it. */
+/* Some of the probes, in another order and with other numbers in each process. */
 static void process_make(struct made *made, uint64_t *random) {
     static const uint16_t firsts[] = {0, 3, 100, UINT16_MAX - 5};
     uint16_t number = firsts[random_below(random, COUNT_OF(firsts))];

@@ -13,7 +13,8 @@
 
 enum { PROCESS = 1 << 30 };
 
-/* The folder of the made process, whose number the kernel gives to none, stands for /proc/1073741824. */
+/* The folder of the made process, whose number the kernel gives to none, stands for
+ * /proc/1073741824. */
 static int made_open(const char *path, int flags) {
     return openat(AT_FDCWD, strcmp(path, "/proc/1073741824") == 0 ? "process" : path, flags);
 }

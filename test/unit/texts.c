@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts: which bytes are printable, against the definition of UTF-8; cells of CSV; messages that are
- * cut; and the signals that writing raises. */
+/* Texts: which bytes are printable, against the definition of UTF-8; cells of CSV; messages that
+ * are cut; and the signals that writing raises. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
