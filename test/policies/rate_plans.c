@@ -108,6 +108,16 @@ static void tell_all(void) {
         tell_plan("hybrid");
         tell_combinations();
     }
+    /* More is pinned than the budget pays for. */
+    for (size_t s = 16; s <= 22; s += 3) {
+        problem_make(s, 20, 0.01 * (double)s - 0.12);
+        for (size_t c = 0; c < 20; c += 2)
+            classes[c].pinned = true;
+        tell("%zu:\n", s);
+        for (size_t p = 1; p < COUNT_OF(policies); p++)
+            tell_plan(policies[p]);
+        tell_combinations();
+    }
     for (size_t p = 0; p < COUNT_OF(policies); p++) {
         problem_make(4, 7, 0.25);
         tell_reasons(policies[p]);
