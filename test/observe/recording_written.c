@@ -263,6 +263,38 @@ static void processes_are_merged(void **state) {
     spex_recording_close(trace);
 }
 
+/* Expects those of LAT's probe 1, which alone has a site, of all processes. */
+static void expect_wanted(struct spex_recording *trace, const char *wanted, bool any) {
+    struct spex_recording_event event;
+    struct spex_selection selection;
+    struct spex_error error = {""};
+    assert_int_equal(spex_selection_parse(wanted, &selection, &error), 0);
+    spex_recording_want(trace, &selection);
+    spex_selection_free(&selection);
+    spex_recording_limit(trace, 0, UINT64_MAX);
+    for (size_t r = 0; r < written.count && any; r++) {
+        if (written.records[r].probe_type != SPEX_LAT || written.records[r].probe_id != 1)
+            continue;
+        assert_int_equal(spex_recording_next(trace, &event, &error), 1);
+        expect_written(&event, &written.records[r]);
+        assert_string_equal(event.class->site->name, "query");
+    }
+    assert_int_equal(spex_recording_next(trace, &event, &error), 0);
+}
+
+static void what_is_not_wanted_is_left_out(void **state) {
+    (void)state;
+    write_begin(PROCESSES, 0, 0);
+    for (unsigned p = 0; p < PASSES; p++)
+        pass_write(PROCESSES, 20);
+    write_end(PROCESSES);
+    struct spex_recording *trace = recording_open();
+    expect_wanted(trace, "*", true);
+    expect_wanted(trace, "other", false);
+    expect_wanted(trace, "query:lat", true);
+    spex_recording_close(trace);
+}
+
 /* Records that come after the watermark has passed them have no CPU, and are in order. */
 static void late_records_are_read_in_order(void **state) {
     (void)state;
@@ -303,8 +335,10 @@ static void expect_profile(const struct spex_recording_process *process, size_t 
                            uint64_t produced) {
     struct spex_profile profile;
     struct spex_error error = {""};
+    int descriptor = next_descriptor();
     if (spex_journal_profile(&process->journal, number, &profile, &error) != 0)
         fail_msg("%s", error.text);
+    assert_int_equal(next_descriptor(), descriptor);
     assert_int_equal(profile.process.produced, produced);
     assert_string_equal(profile.process.command, "a_program");
     assert_int_equal(profile.row_count, 1);
@@ -433,6 +467,7 @@ int main(void) {
         FOLDER_TEST(all_is_read_as_it_was_written),
         FOLDER_TEST(long_pauses_are_read),
         FOLDER_TEST(processes_are_merged),
+        FOLDER_TEST(what_is_not_wanted_is_left_out),
         FOLDER_TEST(late_records_are_read_in_order),
         FOLDER_TEST(what_is_left_is_whole),
         FOLDER_TEST(the_journal_is_read_as_it_was_written),

@@ -256,6 +256,40 @@ static void a_probe_is_found_by_id_and_type(void **state) {
     assert_int_equal(spex_tracer_find(tracer, 1, SPEX_CNT), spex_tracer_probes(tracer));
 }
 
+/* A loss right before a batch begins a stretch; one within it continues the last. */
+static void stretches_lie_between_losses(void **state) {
+    static const struct {
+        uint32_t lost;
+        bool gap;
+        uint32_t stretch;
+    } batches[] = {{6, false, 1}, {3, false, 1}, {2, true, 2},  {0, false, 0},
+                   {9, true, 3},  {5, true, 4},  {4, false, 4}, {1, true, 5}};
+    enum { BATCH = 3 };
+    static struct spex_values expected;
+    uint64_t seed = 7;
+    (void)state;
+    spex_values_clear(&expected);
+    for (size_t b = 0; b < COUNT_OF(batches); b++) {
+        double scale = (batches[b].lost + (double)BATCH) / BATCH;
+        struct spex_record records[BATCH];
+        for (size_t r = 0; r < BATCH; r++)
+            records[r] = latency(1, 1, random_below(&seed, 1000));
+        records[0].lost = batches[b].lost;
+        records[0].gap = batches[b].gap;
+        records[1].gap = !batches[b].gap; /* which says nothing */
+        if (b == 0)
+            expected.spread.origin = (double)records[0].fields[0];
+        spex_variance_stretch(&expected.spread, batches[b].stretch, scale);
+        for (size_t r = 0; r < BATCH && batches[b].stretch; r++)
+            spex_variance_single(&expected.spread, records[r].fields[0], 1, scale);
+        add(records, BATCH);
+        const struct spex_variance *spread = &spex_tracer_losses(tracer, 0, 0)->spread;
+        assert_int_equal(spread->number, expected.spread.number);
+        assert_memory_equal(&spread->sums, &expected.spread.sums, sizeof(spread->sums));
+        assert_memory_equal(spread->rows, expected.spread.rows, sizeof(spread->rows));
+    }
+}
+
 /* Kish's effective number of records is count² over these. */
 static void squares_of_weights(void **state) {
     struct spex_metrics metrics;
@@ -461,6 +495,7 @@ int main(void) {
         TEST(types_and_their_fields),
         TEST(probes_are_sorted_by_id_and_type),
         TEST(a_probe_is_found_by_id_and_type),
+        TEST(stretches_lie_between_losses),
         TEST(squares_of_weights),
         TEST(records_without_values_are_in_no_mean),
         TEST(records_without_weight_are_no_records),

@@ -133,8 +133,41 @@ static void a_shift_is_told_when_it_begins_and_ends(void **state) {
     assert_true(seen.lasted > 2.9 && seen.lasted < 3.1);
     assert_int_equal(seen.stopped, -EDEADLK);
     assert_int_equal(account().judged, 2 * USUAL + SLOW);
+    assert_int_equal(account().not_judged, 0);
     assert_int_equal(account().anomalies, 1);
     assert_int_equal(account().kernels, 1);
+}
+
+/* Where no execution follows, by the watermark of the first collector. */
+static void a_shift_ends_in_time(void **state) {
+    (void)state;
+    for (int e = 0; e < USUAL; e++)
+        hand_over(1);
+    for (int e = 0; e < SLOW; e++)
+        hand_over(3);
+    assert_true(seen.begun == 1 && seen.ended == 0);
+    uint64_t later = ticks + (uint64_t)(1000 * ticks_per_second);
+    spex_sinks_pass(1, later);
+    assert_int_equal(seen.ended, 0);
+    spex_sinks_pass(0, later);
+    assert_int_equal(seen.ended, 1);
+}
+
+/* A time that contains the making ready of a counter is no time of the kernel. */
+static void what_cannot_be_judged_is_counted(void **state) {
+    struct spex_record records[3];
+    (void)state;
+    for (size_t r = 0; r < COUNT_OF(records); r++)
+        records[r] = (struct spex_record){.timestamp = ticks,
+                                          .probe_type = SPEX_KERNEL,
+                                          .weight = 1,
+                                          .probe_id = WORK,
+                                          .marks = r ? SPEX_MARK_OPENING : 0,
+                                          .field_count = SPEX_KERNEL_VALUES + 1,
+                                          .fields = {1000, context, 10}};
+    spex_sinks_records(&(struct spex_batch){.records = records, .count = COUNT_OF(records)});
+    assert_int_equal(account().judged, 1);
+    assert_int_equal(account().not_judged, 2);
 }
 
 /* A sample of an execution that has not ended says nothing of its time. */
@@ -233,6 +266,8 @@ static int models_remove(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_shift_is_told_when_it_begins_and_ends),
+        TEST(a_shift_ends_in_time),
+        TEST(what_cannot_be_judged_is_counted),
         TEST(what_has_not_ended_is_not_judged),
         TEST(what_goes_on_is_told_at_the_stop),
         TEST(a_fork_leaves_it_behind),
