@@ -186,6 +186,35 @@ static void sites_with_providers(void **state) {
     close_stream(&stream);
 }
 
+/* Each once, by id and type, however they came; a list that is too long is cut. */
+static void probes_are_listed_in_their_order(void **state) {
+    struct stream stream;
+    struct spex_stream_site sent[] = {
+        {.index = 1, .probe_id = 9, .probe_type = SPEX_CNT, .name = "last", .provider = "lib"},
+        {.index = 2, .probe_id = 3, .probe_type = SPEX_LAT, .name = "b", .provider = "lib"},
+        {.index = 3, .probe_id = 3, .probe_type = SPEX_CNT, .name = "b", .provider = "lib"},
+        {.index = 4, .probe_id = 3, .probe_type = SPEX_LAT, .name = "b", .provider = "lib"},
+        {.index = 5, .probe_type = 1, .name = "none", .provider = "lib"}};
+    const char *const whole = "none:cnt, b:cnt, b:lat, last:cnt";
+    char list[100];
+    (void)state;
+    open_stream(&stream);
+    spex_receiver_list_probes(stream.receiver, list, sizeof(list));
+    assert_string_equal(list, "none");
+    send_kind(&stream, SPEX_STREAM_HELLO);
+    send_frame(&stream, header(SPEX_STREAM_SITES, COUNT_OF(sent)), sent, sizeof(sent));
+    take(&stream);
+    for (size_t size = sizeof(list); size > 0; size--) {
+        char cut[sizeof(list)];
+        snprintf(cut, size, "%s", whole);
+        memset(list, 'x', sizeof(list));
+        spex_receiver_list_probes(stream.receiver, list, size);
+        assert_string_equal(list, cut);
+        assert_true(size == sizeof(list) || list[size] == 'x');
+    }
+    close_stream(&stream);
+}
+
 /* Sites of a former version end earlier: version 2 has no providers. */
 static void check_older_sites(uint16_t version, size_t bytes, const char *provider) {
     struct stream stream;
@@ -354,6 +383,7 @@ int main(void) {
         cmocka_unit_test(many),
         cmocka_unit_test(sites),
         cmocka_unit_test(sites_with_providers),
+        cmocka_unit_test(probes_are_listed_in_their_order),
         cmocka_unit_test(sites_of_an_older_program),
         cmocka_unit_test(lost),
         cmocka_unit_test(contexts_are_told),
