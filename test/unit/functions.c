@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions that become kernels by their names: what their records hold of contexts and parameters,
- * however they are left; how names are made and chosen; and what symbol tables that are damaged
- * come to. */
+ * however they are left; and how names are made and chosen. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <malloc.h>
@@ -10,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,8 +19,9 @@
 #include "functions/function_calls.h"
 #include "functions/function_names.h"
 #include "functions/function_search.h"
-#include "functions/symbols.h"
+#include "functions/functions.h"
 #include "instrumented.h"
+#include "messages.h"
 #include "probe/contexts.h"
 #include "seen.h"
 #include "site/registry.h"
@@ -236,6 +235,74 @@ static void a_fork_within_a_function_leaves_it_in_both(void **state) {
     assert_string_equal(all_records(), "fn_calls(0,0)");
 }
 
+/* Ids of the program's own, which no function gets. */
+COMPILED_ONCE static void own_kernels(void) {
+    KERNEL_PROBE_BEGIN(65535, 1);
+    KERNEL_PROBE_BEGIN(65533, 1);
+    KERNEL_PROBE_END(65533);
+    KERNEL_PROBE_END(65535);
+}
+
+/* Ids go down from the greatest that is free, in the order of names. */
+static void each_function_has_an_id_and_a_place(void **state) {
+    struct spex_found_functions found;
+    (void)state;
+    begin("off");
+    own_kernels();
+    spex_stop();
+    const struct spex_function_table *table = spex_function_table;
+    assert_non_null(table);
+    assert_int_equal(spex_functions_find("fn_*,fn_left*@off", (uintptr_t)&__cyg_profile_func_enter,
+                                         1000, &found),
+                     0);
+    assert_true(found.count >= 6);
+    for (size_t f = 0; f < found.count; f++) {
+        const struct spex_site *site = spex_function_site(table, found.items[f].address);
+        assert_non_null(site);
+        uint16_t id = (uint16_t)(f == 0 ? 65534 : 65533 - f);
+        assert_int_equal(site->probe_id, id);
+        assert_string_equal(info_of(id)->name, found.items[f].name);
+        assert_true(info_of(id)->site == site);
+        assert_int_equal(site->detail, 2);
+        assert_null(spex_function_site(table, found.items[f].address + 1));
+    }
+    size_t used = 0;
+    for (size_t p = 0; p <= table->mask; p++)
+        used += table->places[p].address != 0;
+    assert_int_equal(used, found.count);
+    assert_true(table->mask + 1 >= 2 * used && table->mask + 1 < 4 * used);
+    assert_int_equal(table->mask & (table->mask + 1), 0);
+    assert_int_equal(UINT64_C(1) << (64 - table->shift), table->mask + 1);
+    spex_functions_found_free(&found);
+}
+
+/* In a process of its own, since functions are made once: 0, or the status of what went wrong. */
+static void expect_said(const char *filter, uintptr_t hook, int expected, const char *text) {
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        messages_begin();
+        int err = spex_function_kernels_make(filter, hook);
+        bool again = spex_function_kernels_make("*", hook) == 0;
+        _exit(err != expected ? 1 : strcmp(messages_end(), text) != 0 ? 2 : !again ? 3 : 0);
+    }
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void what_is_not_found_is_said(void **state) {
+    (void)state;
+    assert_null(spex_function_table);
+    expect_said("nothing", (uintptr_t)&__cyg_profile_func_enter, 0,
+                "spex: SPEX_FUNCTIONS: no instrumented function matches\n");
+    expect_said("*", 1, 0,
+                "spex: SPEX_FUNCTIONS: nothing that is loaded was compiled with "
+                "-finstrument-functions\n");
+    expect_said("fn_plain", (uintptr_t)&__cyg_profile_func_enter, 0, "");
+    assert_null(spex_function_table);
+}
+
 /* Static functions of two files, in the order of their addresses. */
 static void equal_names_are_numbered(void **state) {
     struct spex_found_functions found;
@@ -341,95 +408,6 @@ static void names_are_those_that_people_know(void **state) {
     assert_string_equal(shorter, "sto");
 }
 
-static char *read_program(size_t *bytes) {
-    FILE *file = fopen("/proc/self/exe", "r");
-    assert_non_null(file);
-    fseek(file, 0, SEEK_END);
-    *bytes = (size_t)ftell(file);
-    rewind(file);
-    char *content = malloc(*bytes);
-    assert_int_equal(fread(content, 1, *bytes, file), *bytes);
-    fclose(file);
-    return content;
-}
-
-/* Whether it could be opened; then all of it is looked at. */
-static bool look_at(const char *path, size_t *functions) {
-    struct spex_symbols symbols;
-    unsigned char resident;
-    *functions = 0;
-    if (spex_symbols_open(&symbols, path, SHT_SYMTAB) != 0)
-        return false;
-    for (size_t s = 0; s < symbols.count; s++)
-        *functions += strncmp(spex_symbol_name(&symbols, &symbols.symbols[s]), "fn_", 3) == 0;
-    spex_symbols_refer_to(&symbols, "no such name");
-    void *map = symbols.map;
-    spex_symbols_close(&symbols);
-    assert_int_equal(mincore(map, 1, &resident), -1); /* nothing is mapped there */
-    return true;
-}
-
-static void write_file(const char *path, const char *content, size_t bytes) {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(content, 1, bytes, file), bytes);
-    fclose(file);
-}
-
-/* The header and the table of sections are where mistakes matter. */
-static void damaged_files_are_refused_or_read_within_their_bounds(void **state) {
-    enum { ROUNDS = 2000, CHANGES = 3 };
-    char path[] = "/tmp/spex-symbols-XXXXXX";
-    size_t bytes, functions;
-    uint64_t random = 7;
-    (void)state;
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    char *content = read_program(&bytes);
-    ElfW(Ehdr) header;
-    memcpy(&header, content, sizeof(header));
-    size_t table = header.e_shnum * sizeof(ElfW(Shdr));
-    write_file(path, content, bytes);
-    assert_true(look_at(path, &functions));
-    assert_true(functions >= 7);
-    for (unsigned round = 0; round < ROUNDS; round++) {
-        off_t places[CHANGES];
-        for (unsigned c = 0; c < CHANGES; c++) {
-            bool in_header = random_below(&random, 2);
-            places[c] = (off_t)(in_header ? random_below(&random, sizeof(header))
-                                          : header.e_shoff + random_below(&random, table));
-            char byte = (char)random_next(&random);
-            assert_int_equal(pwrite(fd, &byte, 1, places[c]), 1);
-        }
-        look_at(path, &functions);
-        for (unsigned c = 0; c < CHANGES; c++)
-            assert_int_equal(pwrite(fd, content + places[c], 1, places[c]), 1);
-    }
-    for (unsigned part = 0; part < 64; part++) {
-        assert_int_equal(ftruncate(fd, (off_t)(bytes * (63 - part) / 64)), 0);
-        look_at(path, &functions);
-    }
-    assert_false(look_at("/nonexistent", &functions));
-    assert_false(look_at("/", &functions));
-    close(fd);
-    unlink(path);
-    free(content);
-}
-
-static void tables_tell_what_is_missing(void **state) {
-    enum { NO_TABLE = 0x7fffffff };
-    struct spex_symbols symbols;
-    (void)state;
-    assert_int_equal(spex_symbols_open(&symbols, "/nonexistent", SHT_DYNSYM), -ENOENT);
-    assert_int_equal(spex_symbols_open(&symbols, "/dev/null", SHT_DYNSYM), -ENOEXEC);
-    assert_int_equal(spex_symbols_open(&symbols, "/etc/passwd", SHT_DYNSYM), -ENOEXEC);
-    assert_int_equal(spex_symbols_open(&symbols, "/proc/self/exe", NO_TABLE), -ENOENT);
-    assert_int_equal(spex_symbols_open(&symbols, "/proc/self/exe", SHT_SYMTAB), 0);
-    assert_true(spex_symbols_refer_to(&symbols, "__gmon_start__"));
-    assert_false(spex_symbols_refer_to(&symbols, "main"));
-    spex_symbols_close(&symbols);
-}
-
 static void direct_calls_are_found(void **state) {
     (void)state;
 #if defined(__x86_64__)
@@ -456,9 +434,11 @@ static void direct_calls_are_found(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_not_found_is_said),
         cmocka_unit_test(equal_names_are_numbered),
         cmocka_unit_test(what_is_found_is_sorted_and_cut),
         cmocka_unit_test(a_filter_that_cannot_be_read_is_refused),
+        cmocka_unit_test(each_function_has_an_id_and_a_place),
         cmocka_unit_test(functions_are_kernels_in_their_contexts),
         cmocka_unit_test(recursion_is_one_execution),
         cmocka_unit_test(what_is_too_deep_is_left_as_it_was_entered),
@@ -470,8 +450,6 @@ int main(void) {
         cmocka_unit_test(only_what_is_on_is_in_a_context),
         cmocka_unit_test(the_last_item_that_matches_decides),
         cmocka_unit_test(names_are_those_that_people_know),
-        cmocka_unit_test(damaged_files_are_refused_or_read_within_their_bounds),
-        cmocka_unit_test(tables_tell_what_is_missing),
         cmocka_unit_test(direct_calls_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

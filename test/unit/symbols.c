@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Symbol tables of a made ELF file: each table at the end of the file and one step behind it, each
- * field that must have one value, and what stays open when a file is refused. */
+ * field that must have one value, and what stays open when a file is refused. Files that are
+ * damaged at random. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdbool.h>
@@ -29,11 +30,11 @@ struct image {
 static const char names[] = "\0needed\0defined\0more";
 enum { NEEDED = 1, DEFINED = 8, MORE = 16 };
 
-static int file = -1;
+static int made_file = -1;
 
-static const char *path(void) {
+static const char *made_path(void) {
     static char text[64];
-    snprintf(text, sizeof(text), "/proc/self/fd/%d", file);
+    snprintf(text, sizeof(text), "/proc/self/fd/%d", made_file);
     return text;
 }
 
@@ -64,8 +65,8 @@ static struct image image_make(void) {
 }
 
 static void image_write(const struct image *image, size_t bytes) {
-    assert_int_equal(ftruncate(file, 0), 0);
-    assert_int_equal(pwrite(file, image, bytes, 0), bytes);
+    assert_int_equal(ftruncate(made_file, 0), 0);
+    assert_int_equal(pwrite(made_file, image, bytes, 0), bytes);
 }
 
 /* Whether any of the file is mapped. */
@@ -83,7 +84,7 @@ static bool is_mapped(void) {
 static void expect_open(int expected, uint32_t type) {
     struct spex_symbols symbols;
     size_t before = open_descriptors();
-    assert_int_equal(spex_symbols_open(&symbols, path(), type), expected);
+    assert_int_equal(spex_symbols_open(&symbols, made_path(), type), expected);
     assert_int_equal(open_descriptors(), before);
     assert_int_equal(is_mapped(), expected == 0);
     if (expected == 0)
@@ -95,7 +96,7 @@ static void expect_open(int expected, uint32_t type) {
 static void expect_all(void) {
     static const char *const expected[SYMBOLS] = {"", "needed", "defined", "more"};
     struct spex_symbols symbols;
-    assert_int_equal(spex_symbols_open(&symbols, path(), SHT_DYNSYM), 0);
+    assert_int_equal(spex_symbols_open(&symbols, made_path(), SHT_DYNSYM), 0);
     assert_int_equal(symbols.count, SYMBOLS);
     assert_int_equal(symbols.names_bytes, sizeof(names));
     for (size_t s = 0; s < SYMBOLS; s++)
@@ -116,7 +117,7 @@ static void the_first_table_of_the_type_is_read(void **state) {
     image.sections[TABLE].sh_type = SHT_SYMTAB;
     image_write(&image, sizeof(image));
     struct spex_symbols symbols;
-    assert_int_equal(spex_symbols_open(&symbols, path(), SHT_DYNSYM), 0);
+    assert_int_equal(spex_symbols_open(&symbols, made_path(), SHT_DYNSYM), 0);
     assert_int_equal(symbols.count, 1);
     spex_symbols_close(&symbols);
 }
@@ -133,7 +134,7 @@ static void names_end_where_their_table_ends(void **state) {
     (void)state;
     memset(image.names + sizeof(names), 'x', sizeof(image.names) - sizeof(names));
     image_write(&image, sizeof(image));
-    assert_int_equal(spex_symbols_open(&symbols, path(), SHT_DYNSYM), 0);
+    assert_int_equal(spex_symbols_open(&symbols, made_path(), SHT_DYNSYM), 0);
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         ElfW(Sym) symbol = {.st_name = cases[c].at};
         assert_string_equal(spex_symbol_name(&symbols, &symbol), cases[c].name);
@@ -146,7 +147,7 @@ static void part_write(const struct image *image, const void *part, size_t bytes
     image_write(image, sizeof(*image));
     size_t fits = at < sizeof(*image) ? sizeof(*image) - at : 0;
     fits = fits < bytes ? fits : bytes;
-    assert_int_equal(pwrite(file, part, fits, (off_t)at), fits);
+    assert_int_equal(pwrite(made_file, part, fits, (off_t)at), fits);
 }
 
 /* Places of each table: where it ends with the file, at each byte before, and at each behind. */
@@ -251,6 +252,97 @@ static void what_is_no_file_is_refused(void **state) {
     rmdir(folder);
 }
 
+/* --- The program's own file */
+
+static char *read_program(size_t *bytes) {
+    FILE *file = fopen("/proc/self/exe", "r");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    *bytes = (size_t)ftell(file);
+    rewind(file);
+    char *content = malloc(*bytes);
+    assert_int_equal(fread(content, 1, *bytes, file), *bytes);
+    fclose(file);
+    return content;
+}
+
+/* Whether it could be opened; then all of it is looked at. */
+static bool look_at(const char *path, size_t *functions) {
+    struct spex_symbols symbols;
+    unsigned char resident;
+    *functions = 0;
+    if (spex_symbols_open(&symbols, path, SHT_SYMTAB) != 0)
+        return false;
+    for (size_t s = 0; s < symbols.count; s++)
+        *functions += strncmp(spex_symbol_name(&symbols, &symbols.symbols[s]), "spex_sym", 8) == 0;
+    spex_symbols_refer_to(&symbols, "no such name");
+    void *map = symbols.map;
+    spex_symbols_close(&symbols);
+    assert_int_equal(mincore(map, 1, &resident), -1); /* nothing is mapped there */
+    return true;
+}
+
+static void write_file(const char *path, const char *content, size_t bytes) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(content, 1, bytes, file), bytes);
+    fclose(file);
+}
+
+/* The header and the table of sections are where mistakes matter. */
+static void damaged_files_are_refused_or_read_within_their_bounds(void **state) {
+    enum { ROUNDS = 2000, CHANGES = 3 };
+    char path[] = "/tmp/spex-symbols-XXXXXX";
+    size_t bytes, functions;
+    uint64_t random = 7;
+    (void)state;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    char *content = read_program(&bytes);
+    ElfW(Ehdr) header;
+    memcpy(&header, content, sizeof(header));
+    size_t table = header.e_shnum * sizeof(ElfW(Shdr));
+    write_file(path, content, bytes);
+    assert_true(look_at(path, &functions));
+    assert_true(functions >= 3);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        off_t places[CHANGES];
+        for (unsigned c = 0; c < CHANGES; c++) {
+            bool in_header = random_below(&random, 2);
+            places[c] = (off_t)(in_header ? random_below(&random, sizeof(header))
+                                          : header.e_shoff + random_below(&random, table));
+            char byte = (char)random_next(&random);
+            assert_int_equal(pwrite(fd, &byte, 1, places[c]), 1);
+        }
+        look_at(path, &functions);
+        for (unsigned c = 0; c < CHANGES; c++)
+            assert_int_equal(pwrite(fd, content + places[c], 1, places[c]), 1);
+    }
+    for (unsigned part = 0; part < 64; part++) {
+        assert_int_equal(ftruncate(fd, (off_t)(bytes * (63 - part) / 64)), 0);
+        look_at(path, &functions);
+    }
+    assert_false(look_at("/nonexistent", &functions));
+    assert_false(look_at("/", &functions));
+    close(fd);
+    unlink(path);
+    free(content);
+}
+
+static void tables_tell_what_is_missing(void **state) {
+    enum { NO_TABLE = 0x7fffffff };
+    struct spex_symbols symbols;
+    (void)state;
+    assert_int_equal(spex_symbols_open(&symbols, "/nonexistent", SHT_DYNSYM), -ENOENT);
+    assert_int_equal(spex_symbols_open(&symbols, "/dev/null", SHT_DYNSYM), -ENOEXEC);
+    assert_int_equal(spex_symbols_open(&symbols, "/etc/passwd", SHT_DYNSYM), -ENOEXEC);
+    assert_int_equal(spex_symbols_open(&symbols, "/proc/self/exe", NO_TABLE), -ENOENT);
+    assert_int_equal(spex_symbols_open(&symbols, "/proc/self/exe", SHT_SYMTAB), 0);
+    assert_true(spex_symbols_refer_to(&symbols, "__gmon_start__"));
+    assert_false(spex_symbols_refer_to(&symbols, "main"));
+    spex_symbols_close(&symbols);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_table_of_the_type_is_read),
@@ -259,7 +351,9 @@ int main(void) {
         cmocka_unit_test(fields_that_cannot_be_are_refused),
         cmocka_unit_test(a_file_is_a_header_long_at_least),
         cmocka_unit_test(what_is_no_file_is_refused),
+        cmocka_unit_test(damaged_files_are_refused_or_read_within_their_bounds),
+        cmocka_unit_test(tables_tell_what_is_missing),
     };
-    file = memfd_create("made-symbols", MFD_CLOEXEC);
+    made_file = memfd_create("made-symbols", MFD_CLOEXEC);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
