@@ -215,6 +215,11 @@ static void late_records_wait_for_a_second(void **state) {
     monotonic_ns += SECOND_NS;
     spex_trace_pass(trace, 5);
     assert_int_equal(spex_trace_totals(trace).records, 2);
+    /* One before those that were written begins another file. */
+    monotonic_ns += SECOND_NS;
+    spex_trace_pass(trace, UINT64_MAX);
+    assert_int_equal(packets_of(trace, "late_0"), 1);
+    assert_int_equal(packets_of(trace, "late_1"), 1);
     trace_close(trace, 0);
     struct spex_recording *recording = recording_open();
     assert_int_equal(records_in(recording), 3);
