@@ -157,6 +157,19 @@ static void constant(void **state) {
     assert_true(spex_steady_of(zero, 40, 0).steady);
 }
 
+/* Without noise, so that each value follows from the one before: what a level is approached by in
+ * the second half is less than the user minds, and the first half is the warm-up. */
+static void smooth_approach(void **state) {
+    (void)state;
+    double series[SPEX_STEADY_MOST];
+    for (size_t count = 40; count <= SPEX_STEADY_MOST; count++) {
+        for (size_t v = 0; v < count; v++)
+            series[v] = 2 - exp(-5 * (double)v / (double)(count - 1));
+        assert_true(spex_steady_of(series, count, 0.05).steady);
+        assert_int_equal(spex_steady_of(series, count, 0.05).from, count / 2);
+    }
+}
+
 /* A trend that is certain, and does not matter. */
 static void tolerance(void **state) {
     (void)state;
@@ -178,11 +191,11 @@ static void median_of_even_count(void **state) {
 }
 
 int main(void) {
-    struct CMUnitTest tests[4 + COUNT_OF(shapes)] = {
+    struct CMUnitTest tests[5 + COUNT_OF(shapes)] = {
         cmocka_unit_test(too_short), cmocka_unit_test(constant), cmocka_unit_test(tolerance),
-        cmocka_unit_test(median_of_even_count)};
+        cmocka_unit_test(smooth_approach), cmocka_unit_test(median_of_even_count)};
     for (size_t s = 0; s < COUNT_OF(shapes); s++)
-        tests[4 + s] = (struct CMUnitTest){
+        tests[5 + s] = (struct CMUnitTest){
             .name = shapes[s].name, .test_func = detection, .initial_state = (void *)&shapes[s]};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
