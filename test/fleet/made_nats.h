@@ -40,6 +40,8 @@ static struct {
     natsErrHandler on_error;
     void *user;
     const char *last_error;
+    /* The options that were initialised last: others must not be passed on. */
+    const void *fresh;
     int64_t dropped;
 } made;
 
@@ -102,6 +104,19 @@ static inline natsStatus message_given(natsStatus status, void **message) {
 }
 
 #define GIVEN(place, ...) given(called(__func__, __VA_ARGS__), (void **)(place))
+
+#define FRESH(type, name)                                                                          \
+    natsStatus name(type *options) {                                                               \
+        memset(options, 0, sizeof(*options));                                                      \
+        made.fresh = options;                                                                      \
+        return NATS_OK;                                                                            \
+    }
+FRESH(jsOptions, jsOptions_Init)
+FRESH(jsStreamConfig, jsStreamConfig_Init)
+FRESH(jsConsumerConfig, jsConsumerConfig_Init)
+FRESH(jsPubOptions, jsPubOptions_Init)
+FRESH(jsSubOptions, jsSubOptions_Init)
+FRESH(kvConfig, kvConfig_Init)
 
 /* Options. */
 natsStatus natsOptions_Create(natsOptions **o) {
@@ -187,7 +202,7 @@ natsStatus natsConnection_GetLastError(natsConnection *nc, const char **text) {
     return NATS_OK;
 }
 natsStatus natsConnection_JetStream(jsCtx **js, natsConnection *nc, jsOptions *o) {
-    assert_non_null(nc);
+    assert_true(nc && made.fresh == o);
     return GIVEN(js, " %d", (int)o->Wait);
 }
 void jsCtx_Destroy(jsCtx *js) {
@@ -287,7 +302,7 @@ natsStatus js_KeyValue(kvStore **store, jsCtx *js, const char *bucket) {
     return GIVEN(store, " %s", bucket);
 }
 natsStatus js_CreateKeyValue(kvStore **store, jsCtx *js, kvConfig *config) {
-    assert_non_null(js);
+    assert_true(js && made.fresh == config);
     return GIVEN(store, " %s %d %d", config->Bucket, (int)config->History,
                  (int)config->MaxValueSize);
 }
@@ -348,7 +363,7 @@ static inline natsStatus with_code(natsStatus status, jsErrCode *code) {
 }
 natsStatus js_AddStream(jsStreamInfo **info, jsCtx *js, jsStreamConfig *config, jsOptions *o,
                         jsErrCode *code) {
-    assert_true(js && !info && !o && config->SubjectsLen == 1);
+    assert_true(js && !info && !o && made.fresh == config && config->SubjectsLen == 1);
     return with_code(called(__func__, " %s %s %d %d %d %d %d days", config->Name,
                             config->Subjects[0], (int)config->Retention, (int)config->Discard,
                             (int)config->MaxMsgs, (int)config->MaxMsgSize,
@@ -357,7 +372,7 @@ natsStatus js_AddStream(jsStreamInfo **info, jsCtx *js, jsStreamConfig *config, 
 }
 natsStatus js_AddConsumer(jsConsumerInfo **info, jsCtx *js, const char *stream,
                           jsConsumerConfig *config, jsOptions *o, jsErrCode *code) {
-    assert_true(js && !info && !o);
+    assert_true(js && !info && !o && made.fresh == config);
     return with_code(called(__func__, " %s %s %s %d %g s %d %d %d", stream, config->Durable,
                             config->FilterSubject, (int)config->AckPolicy,
                             (double)config->AckWait / 1e9, (int)config->MaxDeliver,
@@ -371,14 +386,14 @@ natsStatus js_DeleteConsumer(jsCtx *js, const char *stream, const char *consumer
 }
 natsStatus js_Publish(jsPubAck **ack, jsCtx *js, const char *subject, const void *data, int size,
                       jsPubOptions *o, jsErrCode *code) {
-    assert_true(js && !ack);
+    assert_true(js && !ack && made.fresh == o);
     return with_code(called(__func__, " %s %.*s %d", subject, size < 99 ? size : 1,
                             (const char *)data, o->ExpectNoMessage),
                      code);
 }
 natsStatus js_PullSubscribe(natsSubscription **s, jsCtx *js, const char *subject,
                             const char *durable, jsOptions *o, jsSubOptions *of, jsErrCode *code) {
-    assert_true(js && !subject && !durable && !o);
+    assert_true(js && !subject && !durable && !o && made.fresh == of);
     return with_code(GIVEN(s, " %s %s", of->Stream, of->Consumer), code);
 }
 natsStatus natsSubscription_Fetch(natsMsgList *list, natsSubscription *s, int batch,
