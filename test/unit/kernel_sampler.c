@@ -343,6 +343,19 @@ static void each_frame_is_looked_at_when_it_is_due(void **state) {
     process_end();
 }
 
+static void frames_of_one_thread_are_due_by_themselves(void **state) {
+    (void)state;
+    process_make(1, 5000);
+    frame_make(0, 0, 0, 100);
+    frame_make(0, 1, 0, 70);
+    frame_make(0, 2, 0, 33);
+    sample();
+    expect_steps(0, 0, 0, 100);
+    expect_steps(0, 1, 0, 70);
+    expect_steps(0, 2, 0, 33);
+    process_end();
+}
+
 static void without_frames_it_comes_back_for_the_budget(void **state) {
     (void)state;
     process_make(1, 10 * MOST - 1);
@@ -500,6 +513,7 @@ static int note_held(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(each_frame_is_looked_at_when_it_is_due),
+        TEST(frames_of_one_thread_are_due_by_themselves),
         TEST(without_frames_it_comes_back_for_the_budget),
         TEST(intervals_are_at_random_around_their_mean),
         TEST(who_comes_late_skips_intervals),

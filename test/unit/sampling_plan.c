@@ -57,6 +57,7 @@ static struct spex_sampling_plan *plan_make(void) {
     constant->model.constant = 7;
     struct spex_kernel_model *missing = model_add(plan, "main/missing", other, 1);
     missing->model.term_count = 1;
+    missing->model.constant = 5;
     struct spex_kernel_model *scan = model_add(plan, "main/scan", NULL, 0);
     scan->model.class = SPEX_MODEL_UNKNOWN;
     scan->model.constant = 9;
