@@ -6,21 +6,11 @@
 #include <string.h>
 
 #include "../check.h"
+#include "../unit/told_text.h"
 #include "explore/findings/ranking.h"
 #include "explore/findings/sensitivity.h"
 
 enum { MOST = 40, PARAMETERS = 4, LEVELS = 6 };
-
-static char told[32768];
-static size_t length;
-
-__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    length += (size_t)vsnprintf(told + length, sizeof(told) - length, format, arguments);
-    va_end(arguments);
-    assert_true(length < sizeof(told));
-}
 
 /* -0.5 to 0.5. */
 static double chance(uint64_t *random) {
@@ -281,31 +271,20 @@ static const char expected_shares[] =
     " pair 0.00000 0.00000..0.00000\n"
     " pair 0.00000 0.00000..0.00000\n";
 
-static const char *compare(const char *got, const char *expected) {
-    while (*expected) {
-        size_t got_size = strcspn(got, "\n"), size = strcspn(expected, "\n");
-        if (got_size != size || memcmp(got, expected, size) != 0)
-            fail_msg("\"%.*s\" and not \"%.*s\"", (int)got_size, got, (int)size, expected);
-        got += size + 1;
-        expected += size + 1;
-    }
-    return got;
-}
-
 static void rankings_are_those_that_are_expected(void **unused) {
     (void)unused;
     for (size_t r = 0; r < COUNT_OF(rankings); r++) {
-        length = 0;
+        told_clear();
         rank(&rankings[r], r + 1);
-        assert_string_equal(compare(told, expected_rankings[r]), "");
+        told_is(expected_rankings[r]);
     }
 }
 
 static void shares_are_those_that_are_expected(void **unused) {
     (void)unused;
-    length = 0;
+    told_clear();
     analyse_all();
-    assert_string_equal(compare(told, expected_shares), "");
+    told_is(expected_shares);
 }
 
 int main(void) {

@@ -7,23 +7,13 @@
 #include <string.h>
 
 #include "../check.h"
+#include "../unit/told_text.h"
 #include "model/fit/fit.h"
 
 enum { ROWS = 2600, WIDTH = 3 };
 
 static double parameters[WIDTH * ROWS], times[ROWS];
 static uint32_t runs[ROWS];
-static char told[16384];
-static size_t length;
-
-__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    length += (size_t)vsnprintf(told + length, sizeof(told) - length, format, arguments);
-    va_end(arguments);
-    assert_true(length < sizeof(told));
-}
-
 static double part_of_one(uint64_t *random) {
     return (double)(random_next(random) >> 11) / 9007199254740992.0;
 }
@@ -200,24 +190,12 @@ static const char *const expected_fits[] = {
     "6.2487e-06+-6.681e-07 4.463e-13\n"
     "6.2487e-06 0..1.271e-05; 6.2487e-06 0..2.161e-05\n"};
 
-/* Fails with the first line that is another one. */
-static void compare(const char *got, const char *expected) {
-    while (*expected) {
-        size_t got_size = strcspn(got, "\n"), size = strcspn(expected, "\n");
-        if (got_size != size || memcmp(got, expected, size) != 0)
-            fail_msg("\"%.*s\" and not \"%.*s\"", (int)got_size, got, (int)size, expected);
-        got += size + 1;
-        expected += size + 1;
-    }
-    assert_string_equal(got, "");
-}
-
 static void fits_are_those_that_are_expected(void **unused) {
     (void)unused;
     for (size_t m = 0; m < COUNT_OF(all); m++) {
-        length = 0;
+        told_clear();
         tell_fit(&all[m], m);
-        compare(told, expected_fits[m]);
+        told_is(expected_fits[m]);
     }
 }
 

@@ -4,6 +4,7 @@
  * of the search, which properties of plans leave open. */
 #include <stdio.h>
 
+#include "../unit/told_text.h"
 #include "asking.h"
 #include "expected_plans.h"
 
@@ -13,17 +14,6 @@ static const char *const policies[] = {"fixed", "budget", "fair", "hybrid"};
 
 static struct spex_rate_class classes[CLASSES_MAX];
 static struct spex_rate_problem problem;
-static char told[65536];
-static size_t length;
-
-__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    length += (size_t)vsnprintf(told + length, sizeof(told) - length, format, arguments);
-    va_end(arguments);
-    assert_true(length < sizeof(told));
-}
-
 /* Every third has pins, minima and what is wanted less often; every other costs of its own; the
  * budget goes from nearly nothing to all, and activity from little to half of the time. */
 static void problem_make(uint64_t seed, size_t count, double budget) {
@@ -94,7 +84,7 @@ static void tell_combinations(void) {
 
 static void tell_all(void) {
     static const double budgets[] = {0.02, 0.3, 0.6, 0.1, 0.9, 1.2, 0.45};
-    length = 0;
+    told_clear();
     for (size_t s = 1; s <= SMALL; s++) {
         problem_make(s, 3 + s % 4, budgets[s % COUNT_OF(budgets)]);
         tell("%zu:\n", s);
@@ -124,24 +114,12 @@ static void tell_all(void) {
     }
 }
 
-/* Fails with the first line that is another one. */
-static const char *compare(const char *got, const char *expected) {
-    while (*expected) {
-        size_t got_size = strcspn(got, "\n"), size = strcspn(expected, "\n");
-        if (got_size != size || memcmp(got, expected, size) != 0)
-            fail_msg("\"%.*s\" and not \"%.*s\"", (int)got_size, got, (int)size, expected);
-        got += size + 1;
-        expected += size + 1;
-    }
-    return got;
-}
-
 static void plans_are_those_that_are_expected(void **unused) {
     (void)unused;
     tell_all();
-    const char *got = told;
+    const char *got = told.text;
     for (size_t part = 0; part < COUNT_OF(expected_plans); part++)
-        got = compare(got, expected_plans[part]);
+        got = told_lines(got, expected_plans[part]);
     assert_string_equal(got, "");
 }
 
@@ -149,7 +127,7 @@ int main(int argc, char **argv) {
     (void)argv;
     if (argc > 1) {
         tell_all();
-        return puts(told) < 0;
+        return puts(told.text) < 0;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(plans_are_those_that_are_expected)};
     return cmocka_run_group_tests(tests, NULL, NULL);
