@@ -46,6 +46,8 @@ static const struct spex_site_info infos[SITES] = {
     [AGAIN] = {.probe = LATENCY, .probe_type = SPEX_LAT},
 };
 
+#include "made_sites.h"
+
 /* What the accounts are told. */
 static struct {
     struct spex_cost lat, cnt;
@@ -59,15 +61,6 @@ static struct {
     uint64_t threads_cpu_ns, threads_id;
     unsigned chosen;
 } told;
-
-uint32_t spex_sites_count(void) {
-    return SITES;
-}
-
-const struct spex_site_info *spex_site_info(uint32_t index) {
-    assert_true(index < SITES);
-    return &infos[index];
-}
 
 int spex_cost_get(uint32_t type, struct spex_cost *cost) {
     *cost = type == SPEX_LAT ? told.lat : told.cnt;

@@ -45,6 +45,8 @@ static struct spex_site_info infos[SITES] = {
     [OTHER] = {.probe = OTHER, .probe_type = SPEX_LAT},
 };
 
+#include "made_sites.h"
+
 /* What is so, and what was done. */
 static struct {
     struct spex_probe_state states[SITES];
@@ -79,23 +81,8 @@ uint64_t spex_clock_ns(clockid_t clock) {
     return 99;
 }
 
-uint32_t spex_sites_count(void) {
-    return SITES;
-}
-
 uint32_t spex_sites_on(void) {
     return told.sites_on;
-}
-
-const struct spex_site_info *spex_site_info(uint32_t index) {
-    assert_true(index < SITES);
-    return &infos[index];
-}
-
-uint32_t spex_profile_next_probe(uint32_t index) {
-    while (index < SITES && infos[index].probe != index)
-        index++;
-    return index;
 }
 
 struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {

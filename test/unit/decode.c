@@ -46,6 +46,8 @@ static struct spex_site_info infos[SITES] = {
     {.probe_id = 4, .probe_type = SPEX_CNT, .name = NULL},
 };
 
+#include "made_sites.h"
+
 unsigned spex_rings_count(void) {
     return RINGS;
 }
@@ -67,15 +69,6 @@ size_t spex_ring_read(const struct spex_ring *from, uint64_t *out, size_t max) {
 struct spex_ring_counts spex_ring_count(const struct spex_ring *of) {
     assert_int_equal(of->record_words, ring.words);
     return ring.counts;
-}
-
-uint32_t spex_sites_count(void) {
-    return SITES;
-}
-
-const struct spex_site_info *spex_site_info(uint32_t index) {
-    assert_true(index < SITES);
-    return &infos[index];
 }
 
 /* Contexts 2 … 200 stand each in the one before. */

@@ -33,6 +33,8 @@ static const struct spex_site_info infos[SITES] = {
     [UNSEEN] = {.probe = UNSEEN, .probe_type = SPEX_LAT},
 };
 
+#include "made_sites.h"
+
 /* What the session is, and what has been asked of it. */
 static struct {
     bool running, begins, over, all_threads, costs_known;
@@ -50,15 +52,6 @@ static struct {
     struct spex_subject subject;
     unsigned slices;
 } told;
-
-uint32_t spex_sites_count(void) {
-    return SITES;
-}
-
-const struct spex_site_info *spex_site_info(uint32_t index) {
-    assert_true(index < SITES);
-    return &infos[index];
-}
 
 bool spex_accounts_choose_threads(void) {
     return told.all_threads;

@@ -34,13 +34,7 @@ static const struct spex_site_info infos[SITES] = {
     [AGAIN] = {.probe = FIRST, .probe_type = SPEX_LAT},
 };
 
-uint32_t spex_sites_count(void) {
-    return SITES;
-}
-
-const struct spex_site_info *spex_site_info(uint32_t index) {
-    return &infos[index];
-}
+#include "made_sites.h"
 
 uint32_t spex_probe_group(uint32_t index) {
     return index <= SECOND ? REGION : SPEX_MAX_SITES;
@@ -56,12 +50,6 @@ struct spex_region_cost spex_cost_region(void) {
 
 double spex_metrics_in_regions(uint32_t first) {
     return in_regions[first];
-}
-
-uint32_t spex_profile_next_probe(uint32_t index) {
-    while (index < SITES && infos[index].probe != index)
-        index++;
-    return index;
 }
 
 int spex_cost_get(uint32_t probe_type, struct spex_cost *cost) {

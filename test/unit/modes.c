@@ -32,6 +32,8 @@ static const struct spex_site_info infos[SITES] = {
     [MEMBER] = {.probe = MEMBER, .probe_type = SPEX_LAT},
 };
 
+#include "made_sites.h"
+
 static struct {
     /* What costs are, by experiments and carefully. */
     bool known;
@@ -48,21 +50,6 @@ static struct {
     struct spex_slices_time passed;
     unsigned noted;
 } told;
-
-uint32_t spex_sites_count(void) {
-    return SITES;
-}
-
-const struct spex_site_info *spex_site_info(uint32_t index) {
-    assert_true(index < SITES);
-    return &infos[index];
-}
-
-uint32_t spex_profile_next_probe(uint32_t index) {
-    while (index < SITES && infos[index].probe != index)
-        index++;
-    return index;
-}
 
 struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
     assert_true(until <= spex_ticks());

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The library's sites are those that the test has in `infos`, of which there are SITES. To be
+ * included behind them. */
+#ifndef SPEX_TEST_MADE_SITES_H
+#define SPEX_TEST_MADE_SITES_H
+
+uint32_t spex_sites_count(void) {
+    return SITES;
+}
+
+const struct spex_site_info *spex_site_info(uint32_t index) {
+    assert_true(index < SITES);
+    return &infos[index];
+}
+
+uint32_t spex_profile_next_probe(uint32_t index) {
+    while (index < SITES && infos[index].probe != index)
+        index++;
+    return index;
+}
+
+#endif
