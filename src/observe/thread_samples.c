@@ -95,7 +95,8 @@ static void sample_set_labelled(struct sample *sample, enum spex_used what, cons
     size_t length = strlen(label);
     while (line && strncmp(line, label, length) != 0) {
         line = strchr(line, '\n');
-        line += line != NULL;
+        if (line)
+            line++;
     }
     if (line)
         sample_set(sample, what, strtod(line + length, NULL));

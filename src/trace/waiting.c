@@ -15,7 +15,7 @@ void spex_waiting_free(struct spex_waiting *waiting) {
 /* Room for `more` records, and for as many again, where the merge puts a batch meanwhile. */
 static int waiting_grow(struct spex_waiting *waiting, size_t more) {
     size_t needed = waiting->count + 2 * more, room = waiting->room ? waiting->room : ROOM_FIRST;
-    if (needed <= waiting->room)
+    if (waiting->records && needed <= waiting->room)
         return 0;
     while (room < needed)
         room *= 2;

@@ -264,8 +264,9 @@ class Others(Commands):
         self.addCleanup(command.kill)
         return command
 
-    def until_leased(self, process):
-        self.until(lambda: self.leased(process))
+    def until_leased(self, process, command):
+        self.until(lambda: self.leased(process) or command.poll() is not None)
+        self.assertIsNone(command.poll(), command.stderr.read() if command.poll() is not None else "")
 
     def test_killed_commands_leave_nothing_on(self):
         live = [self.start(), self.start(STALLED, "2000", program="1000000000",
@@ -273,8 +274,8 @@ class Others(Commands):
         self.addCleanup(live[1].kill)
         commands = [self.command("record", "--pid", live[0].pid, "-e", "query", "-o", self.path("trace")),
                     self.command("train", self.path("models"), "--pid", live[1].pid)]
-        for process in live:
-            self.until_leased(process)
+        for process, command in zip(live, commands):
+            self.until_leased(process, command)
         self.kill(*commands)
         for process in live:
             self.assertLessEqual(self.programs()[process.pid]["lease_seconds"], 10)
