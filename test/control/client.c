@@ -7,10 +7,10 @@
 
 #include <signal.h>
 #include <spawn.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "../open_descriptors.h"
+#include "../scarce_descriptors.h"
 
 extern char **environ;
 
@@ -295,26 +295,14 @@ static void a_process_with_another_root_is_found(void **state) {
     assert_true(one.st_dev == other.st_dev && one.st_ino == other.st_ino);
 }
 
-/* Has `left` more descriptors, at most. */
-static int connect_with(unsigned left, pid_t process, struct spex_error *error) {
-    struct rlimit before, few;
-    int filling[64], count = 0, first = dup(0);
-    assert_true(first >= 0);
-    close(first);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    few = before;
-    few.rlim_cur = (rlim_t)first + 8;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    while (count < 64 && (filling[count] = dup(0)) >= 0)
-        count++;
-    for (; left > 0 && count > 0; left--)
-        close(filling[--count]);
+/* Has `left` more descriptors. */
+static int connect_with(int left, pid_t process, struct spex_error *error) {
+    struct scarce_descriptors scarce;
+    descriptors_take(&scarce, left);
     int fd = spex_client_connect(process, 1000, error);
     if (fd < 0)
         assert_int_equal(spex_client_has_socket(process), fd);
-    while (count > 0)
-        close(filling[--count]);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    descriptors_give_back(&scarce);
     return fd;
 }
 

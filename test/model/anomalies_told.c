@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../check.h"
+#include "../unit/told_text.h"
 #include "model/anomaly/anomalies.h"
 #include "model/anomaly/detector.h"
 #include "model/anomaly/tail.h"
@@ -28,26 +29,15 @@ struct watching {
 };
 
 static struct {
-    char told[16384];
-    size_t length;
     uint64_t random;
     double now;
 } world;
-
-__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    world.length += (size_t)vsnprintf(world.told + world.length, sizeof(world.told) - world.length,
-                                      format, arguments);
-    va_end(arguments);
-    assert_true(world.length < sizeof(world.told));
-}
 
 static double part_of_one(void) {
     return (double)(random_next(&world.random) >> 11) / 9007199254740992.0;
 }
 
-static void told(void *user, enum spex_anomaly_event event, const struct spex_anomaly *a) {
+static void tell_event(void *user, enum spex_anomaly_event event, const struct spex_anomaly *a) {
     (void)user;
     tell("%s %u%s %.7g to %.7g: %u of %g, %.6g worst, %.6g median; %u n=%g m=%g %.6g of %.6g to "
          "%.6g\n",
@@ -97,11 +87,12 @@ static void watch(const struct watching *watching) {
     struct spex_models models = {.count = 0};
     struct spex_anomalies *anomalies;
     struct spex_watched *kernel;
-    world.length = 0;
+    told_clear();
     world.random = 11;
     world.now = 1;
     model_make(&models);
-    assert_int_equal(spex_anomalies_create(&anomalies, &models, watching->rate, told, NULL), 0);
+    assert_int_equal(spex_anomalies_create(&anomalies, &models, watching->rate, tell_event, NULL),
+                     0);
     assert_int_equal(spex_anomalies_kernel(anomalies, "main/work", names, 2, &kernel), 0);
     const struct spex_anomalies_account *account = spex_anomalies_account(anomalies);
     for (size_t p = 0; p < COUNT_OF(watching->parts) && watching->parts[p].executions; p++) {
@@ -118,24 +109,11 @@ static void watch(const struct watching *watching) {
     spex_models_free(&models);
 }
 
-static void compare(const char *name, const char *expected) {
-    const char *got = world.told;
-    while (*got && *expected) {
-        size_t got_size = strcspn(got, "\n"), size = strcspn(expected, "\n");
-        if (got_size != size || memcmp(got, expected, size) != 0)
-            fail_msg("%s: \"%.*s\" and not \"%.*s\"", name, (int)got_size, got, (int)size,
-                     expected);
-        got += size + 1;
-        expected += size + 1;
-    }
-    assert_string_equal(got, expected);
-}
-
 /* What a detector has learnt, of ratios alone. */
 static void learn(double rate, double slower) {
     struct spex_detector detector;
     unsigned verdicts[3] = {0};
-    world.length = 0;
+    told_clear();
     world.random = 5;
     spex_detector_init(&detector, rate);
     for (unsigned e = 1; e <= 60000; e++) {
@@ -263,8 +241,9 @@ static const struct {
 static void what_is_told_is_as_expected(void **unused) {
     (void)unused;
     for (size_t w = 0; w < COUNT_OF(watchings); w++) {
+        print_message("%s\n", watchings[w].name);
         watch(&watchings[w]);
-        compare(watchings[w].name, watchings[w].expected);
+        told_is(watchings[w].expected);
     }
 }
 
@@ -272,7 +251,7 @@ static void what_is_learnt_is_as_expected(void **unused) {
     (void)unused;
     for (size_t l = 0; l < COUNT_OF(learnt); l++) {
         learn(learnt[l].rate, learnt[l].slower);
-        compare("learnt", learnt[l].expected);
+        told_is(learnt[l].expected);
     }
 }
 
@@ -283,7 +262,7 @@ int main(int argc, char **argv) {
             watch(&watchings[w]);
         else
             learn(learnt[w - COUNT_OF(watchings)].rate, learnt[w - COUNT_OF(watchings)].slower);
-        puts(world.told);
+        puts(told.text);
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_told_is_as_expected),

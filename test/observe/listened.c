@@ -5,11 +5,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "../scarce_descriptors.h"
 #include "observe/listener.h"
 #include "scratch.h"
 
@@ -85,21 +85,12 @@ static void a_second_connection_stands_beside_an_open_one(void **state) {
 
 /* A socket that is not waited at would be reported again and again. */
 static void without_descriptors_nobody_is_let_in_any_more(void **state) {
-    struct rlimit before, few;
-    int filling[64], count = 0;
+    struct scarce_descriptors scarce;
     (void)state;
-    int caller = call(), first = dup(0);
-    close(first);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    few = before;
-    few.rlim_cur = (rlim_t)first + 8;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    while (count < 64 && (filling[count] = dup(0)) >= 0)
-        count++;
+    int caller = call();
+    descriptors_take(&scarce, 0);
     int refused = spex_listener_accept_socket(&listener);
-    while (count > 0)
-        close(filling[--count]);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    descriptors_give_back(&scarce);
     assert_int_equal(refused, -EMFILE);
     assert_int_equal(listener.refused, 1);
     assert_int_equal(listener.listening.socket.number, -1);

@@ -32,7 +32,7 @@ __attribute__((format(printf, 1, 2))) static inline void tell(const char *format
 static inline const char *told_lines(const char *got, const char *expected) {
     while (*expected) {
         size_t got_size = strcspn(got, "\n"), size = strcspn(expected, "\n");
-        if (got_size != size || memcmp(got, expected, size) != 0)
+        if (!*got || got_size != size || memcmp(got, expected, size) != 0)
             fail_msg("\"%.*s\" and not \"%.*s\"", (int)got_size, got, (int)size, expected);
         got += size + 1;
         expected += size + 1;
