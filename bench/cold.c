@@ -125,24 +125,26 @@ static double request_ns(const char *probes) {
            REQUESTS;
 }
 
-static double plain[AMOUNTS][ROUNDS_MAX], more[AMOUNTS][CHOICES][ROUNDS_MAX];
+static double plain[AMOUNTS][CHOICES][ROUNDS_MAX], more[AMOUNTS][CHOICES][ROUNDS_MAX];
 
 static void measure_round(size_t round) {
-    for (int a = 0; a < AMOUNTS; a++)
+    for (int a = 0; a < AMOUNTS; a++) {
+        amount = amounts[a];
+        position = 0;
+        request_ns(""); /* the memory comes into the caches that hold it */
         for (int c = 0; c < CHOICES; c++) {
             double ns[2];
             int first = rand() & 1;
-            amount = amounts[a];
-            position = 0;
             ns[first] = request_ns(first ? choices[c].probes : "");
             ns[!first] = request_ns(first ? "" : choices[c].probes);
-            plain[a][round] = ns[0];
+            plain[a][c][round] = ns[0];
             more[a][c][round] = ns[1] - ns[0];
         }
+    }
 }
 
 static void print_figure(int a, int c, size_t rounds, bool json) {
-    struct bench_result off = bench_median(plain[a], rounds);
+    struct bench_result off = bench_median(plain[a][c], rounds);
     struct bench_result on = bench_median(more[a][c], rounds);
     const char *name = strcmp(choices[c].probes, "*") == 0 ? "all" : choices[c].probes;
     if (json)
