@@ -6,14 +6,13 @@
  *            [--seconds N]
  *
  * Each workload runs in two processes, A with all probes on and a budget, and B without spex,
- * which is the same code. One runs at a time, for a slice of 200 ms (a sixtieth of a measurement
- * that is shorter than 12 s), in the order A B B A or B A A B by chance, both on the same CPU; the
- * first second of each is not counted. Each continuation of a process wakes its collector: of
- * slices of 200 ms that takes a thousandth. The slowdown is how much more CPU
- * time, that of the threads of spex included, an operation takes (budget_estimate.h has the
- * statistics). The clock of the library stands still while A is stopped (budget_clock.h). A
- * measurement ends when it is known whether the budget is kept, that of a control when its
- * interval is ± 0.3 % or less; or after so many seconds (60; with --quick 6).
+ * which is the same code. One runs at a time, for a slice of 20 ms, in the order A B B A or
+ * B A A B by chance, both on the same CPU; the first second of each is not counted. Ten times four
+ * slices are a figure. The slowdown is how much more CPU time, that of the threads of spex
+ * included, an operation takes (budget_estimate.h has the statistics). The clock of the library and
+ * the sleep of its collectors stand still while A is stopped (budget_clock.h). A measurement ends
+ * when it is known whether the budget is kept, that of a control when its interval is ± 0.3 % or
+ * less; or after so many seconds (60; with --quick 6).
  *
  * A budget is kept when the upper end of the slowdown's interval is at most 1.25 times the
  * budget and 0.3 points more; it is not when the lower end is above that. What the library
@@ -53,13 +52,11 @@
 #define WARM_UP       1.0 /* seconds; at most as long as the measurement */
 #define PRECISION     0.003
 #define BATCHES_LEAST 6  /* before the interval counts */
-#define ATTEMPTS      50 /* for each quadruple of slices that is wanted */
+#define ATTEMPTS      50 /* for each figure that is wanted */
 #define SECONDS_LEAST 0.1
 #define SECONDS       60.0
 #define SECONDS_QUICK 6.0
-#define SLICE_LEAST   0.02 /* seconds */
-#define SLICE_MOST    0.2
-#define SLICES        60.0
+#define SLICE         0.02 /* seconds */
 /* A budget's bound on the slowdown, and how far off a belief may be. */
 #define BOUND_TIMES   1.25
 #define BOUND_MORE    0.003
@@ -68,7 +65,7 @@
 #define EARLY         1.33
 #define SECONDS_MOST  3600.0
 
-enum { BUDGETS_MAX = 16, WORKLOADS_MAX = 16 };
+enum { BUDGETS_MAX = 16, WORKLOADS_MAX = 16, FOURS = 10 /* times four slices: a figure */ };
 
 /* What A has and B has not. */
 enum what { BUDGET, SPEX_OFF, THREAD };
@@ -93,7 +90,6 @@ struct result {
     const struct budget_workload *workload;
     const struct budget *budget;
     struct budget_estimate estimate;
-    /* Figures, each of four slices. */
     size_t figures;
     double cpu_seconds;
     /* CPUs that it kept busy while it ran. */
@@ -106,9 +102,9 @@ struct result {
 
 struct side {
     struct budget_process process;
-    uint64_t slice_ns;
-    /* CPU time in all, and how long it ran. */
+    /* CPU time and operations in all, and how long it ran. */
     double cpu_seconds;
+    double operations;
     double seconds;
     struct account first, last;
     bool known; /* first and last are set */
@@ -127,22 +123,14 @@ static void side_take_account(struct side *side, const struct account *begin) {
     side->known = true;
 }
 
-/* Seconds of CPU time for an operation; 0: there was none. */
-static double side_run_slice(struct side *side) {
+static void side_run_slice(struct side *side) {
     const struct account begin = {.cpu_seconds = side->cpu_seconds, .seconds = side->seconds};
     uint64_t operations = budget_process_operations(&side->process);
     uint64_t cpu_ns = budget_process_cpu_ns(&side->process);
-    side->seconds += (double)budget_process_run(&side->process, side->slice_ns) / 1e9;
-    double cpu_seconds = (double)(budget_process_cpu_ns(&side->process) - cpu_ns) / 1e9;
-    side->cpu_seconds += cpu_seconds;
-    operations = budget_process_operations(&side->process) - operations;
+    side->seconds += (double)budget_process_run(&side->process, (uint64_t)(SLICE * 1e9)) / 1e9;
+    side->cpu_seconds += (double)(budget_process_cpu_ns(&side->process) - cpu_ns) / 1e9;
+    side->operations += (double)(budget_process_operations(&side->process) - operations);
     side_take_account(side, &begin);
-    return operations ? cpu_seconds / (double)operations : 0;
-}
-
-/* Seconds of a slice, in a measurement of so many. */
-static double slice_seconds(double seconds) {
-    return fmin(fmax(seconds / SLICES, SLICE_LEAST), SLICE_MOST);
 }
 
 static void side_warm_up(struct side *side, double seconds) {
@@ -177,35 +165,44 @@ static bool result_is_enough(const struct result *result) {
            budget_verdict(result, EARLY * result->estimate.ci95) != UNKNOWN;
 }
 
-/* Runs the outer side, the inner side twice, and the outer again; *outer and *inner are the sums.
- * False: one of the processes did not get the processor. */
-static bool run_around(struct side *outside, struct side *inside, double *outer, double *inner) {
-    double first = side_run_slice(outside), second = side_run_slice(inside),
-           third = side_run_slice(inside), last = side_run_slice(outside);
-    *outer = first + last;
-    *inner = second + third;
-    return first > 0 && second > 0 && third > 0 && last > 0;
+/* A B B A or B A A B: by chance, so that what returns at regular times meets both alike. */
+static void run_four_slices(struct side *with, struct side *without) {
+    static uint64_t random = 1;
+    bool first = budget_random(&random, 2);
+    struct side *outer = first ? with : without, *inner = first ? without : with;
+    side_run_slice(outer);
+    side_run_slice(inner);
+    side_run_slice(inner);
+    side_run_slice(outer);
 }
 
-/* Runs A B B A or B A A B: by chance, so that what returns at regular times meets both alike. */
-static bool run_four_slices(struct side *with, struct side *without, struct budget_figure *figure) {
-    static uint64_t random = 1;
-    if (budget_random(&random, 2))
-        return run_around(with, without, &figure->with, &figure->without);
-    return run_around(without, with, &figure->without, &figure->with);
+/* Seconds of CPU time for an operation since `before`; 0: there was none. */
+static double side_cost_since(const struct side *side, const struct side *before) {
+    double operations = side->operations - before->operations;
+    return operations > 0 ? (side->cpu_seconds - before->cpu_seconds) / operations : 0;
+}
+
+/* False: one of the processes did not get the processor. */
+static bool run_figure(struct side *with, struct side *without, struct budget_figure *figure) {
+    const struct side with_before = *with, without_before = *without;
+    for (int four = 0; four < FOURS; four++)
+        run_four_slices(with, without);
+    figure->with = side_cost_since(with, &with_before);
+    figure->without = side_cost_since(without, &without_before);
+    return figure->with > 0 && figure->without > 0;
 }
 
 static void sides_compare(struct side *with, struct side *without, double seconds,
                           struct result *result) {
-    size_t most = (size_t)(seconds / (4 * slice_seconds(seconds))) + 2 * (size_t)BUDGET_BATCH;
+    size_t most = (size_t)(seconds / (4 * FOURS * SLICE)) + 2 * (size_t)BUDGET_BATCH;
     struct budget_figure *figures = calloc(most, sizeof(*figures));
     if (!figures)
         err(1, "calloc");
-    /* Slices in which a process did not get the processor are run again, so that a busy machine
-     * makes the bench take longer. */
+    /* What a process without the processor would be a figure of is run again, so that a busy
+     * machine makes the bench take longer. */
     for (size_t f = 0; f < ATTEMPTS * most && result->figures < most && !result_is_enough(result);
          f++) {
-        if (!run_four_slices(with, without, &figures[result->figures]))
+        if (!run_figure(with, without, &figures[result->figures]))
             continue;
         result->figures++;
         if (result->figures >= 2 * BUDGET_BATCH && result->figures % BUDGET_BATCH == 0)
@@ -238,8 +235,7 @@ static struct result workload_measure(const struct budget_workload *workload,
                                      .cpu = sched_getcpu()};
     struct budget_setting a = b;
     struct result result = {.workload = workload, .budget = budget};
-    struct side with = {.slice_ns = (uint64_t)(slice_seconds(seconds) * 1e9)},
-                without = {.slice_ns = with.slice_ns};
+    struct side with = {.known = false}, without = {.known = false};
     if (budget->what == THREAD)
         a.threads = true;
     else
@@ -354,7 +350,7 @@ static void plan_run_all(const struct plan *plan) {
     if (plan->json)
         printf("{\"bench\": \"budget\", \"slice_ms\": %g, \"precision\": %g, \"alone\": %s,\n "
                "\"control\": [",
-               slice_seconds(plan->seconds) * 1e3, PRECISION, plan->alone ? "true" : "false");
+               SLICE * 1e3, PRECISION, plan->alone ? "true" : "false");
     plan_run(plan, controls, 2, print_json_control);
     if (plan->json)
         printf("],\n \"results\": [");

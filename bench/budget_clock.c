@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The wrapped clock, and the pointer to the time for which this process was stopped. */
+/* The wrapped clock and sleep, and the pointer to the time for which this process was stopped. */
+#define _GNU_SOURCE
 #include "budget_clock.h"
 
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
+
+#include <linux/futex.h>
 
 #include <spex/atomic.h>
 
@@ -10,6 +18,10 @@
 
 uint64_t __real_spex_clock_ns(clockid_t clock);
 uint64_t __wrap_spex_clock_ns(clockid_t clock);
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+
+enum { ARGUMENTS = 6 }; /* of a system call, at most */
 
 static const uint64_t never_stopped;
 static const uint64_t *stopped_total = &never_stopped;
@@ -30,4 +42,32 @@ uint64_t __wrap_spex_clock_ns(clockid_t clock) {
         if (spex_load_relaxed(stopped_total) == before)
             return now - before;
     }
+}
+
+/* Waits again for what is left of the limit after a time in which the process was stopped. */
+static long wait_at_futex(long futex, long value, const struct timespec *limit) {
+    uint64_t begin = __wrap_spex_clock_ns(CLOCK_MONOTONIC), waited = 0,
+             most = (uint64_t)limit->tv_sec * 1000000000u + (uint64_t)limit->tv_nsec;
+    for (;;) {
+        struct timespec left = {.tv_sec = (time_t)((most - waited) / 1000000000u),
+                                .tv_nsec = (long)((most - waited) % 1000000000u)};
+        long result = __real_syscall(SYS_futex, futex, FUTEX_WAIT, value, &left, NULL, 0);
+        if (result == 0 || errno != ETIMEDOUT)
+            return result;
+        waited = __wrap_spex_clock_ns(CLOCK_MONOTONIC) - begin;
+        if (waited >= most)
+            return result;
+    }
+}
+
+long __wrap_syscall(long number, ...) {
+    long of[ARGUMENTS];
+    va_list arguments;
+    va_start(arguments, number);
+    for (int a = 0; a < ARGUMENTS; a++)
+        of[a] = va_arg(arguments, long);
+    va_end(arguments);
+    if (number == SYS_futex && of[1] == FUTEX_WAIT && of[3])
+        return wait_at_futex(of[0], of[2], (const struct timespec *)of[3]);
+    return __real_syscall(number, of[0], of[1], of[2], of[3], of[4], of[5]);
 }

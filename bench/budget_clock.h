@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A clock that stands still while a process is stopped. The budget of the library fills with
  * the time that goes by, so that a process that is stopped half of the time would have twice as
- * much. The bench is linked with --wrap=spex_clock_ns, by which the calls of the library come
- * here; only CLOCK_MONOTONIC is changed. Sleeps are not: a collector that slept while the
- * process was stopped wakes at once when it continues, once more in a slice. */
+ * much. The sleeps of its threads stand still, too: a collector would else make a pass each time
+ * when the process continues. The bench is linked with --wrap=spex_clock_ns,--wrap=syscall, by
+ * which the calls of the library come here; only CLOCK_MONOTONIC and waiting at a futex are
+ * changed. */
 #ifndef SPEX_BENCH_BUDGET_CLOCK_H
 #define SPEX_BENCH_BUDGET_CLOCK_H
 

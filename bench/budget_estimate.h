@@ -2,8 +2,8 @@
 /* The slowdown and its interval.
  *
  * Other programs on the machine slow either process down for a while, up to twice, and such a
- * while ends at any time. A figure is therefore taken of each four slices A B B A, in which a
- * steady change cancels. The estimate is the midmean of the figures, the mean of those between
+ * while ends at any time. A figure is therefore taken of slices A B B A, in which a steady change
+ * cancels. The estimate is the midmean of the figures, the mean of those between
  * the quartiles; of their logarithms, so that a disturbance of A and one of B weigh the same. A
  * mean of all figures would have an interval several times as wide.
  *
@@ -15,13 +15,13 @@
 
 #include <stddef.h>
 
-/* Of four slices: seconds of CPU time for an operation, with spex and without it. */
+/* Seconds of CPU time for an operation in some slices, with spex and without it. */
 struct budget_figure {
     double with;
     double without;
 };
 
-/* Figures in a batch: 0.8 s of either process, with slices of 200 ms. */
+/* Figures in a batch: 0.8 s of either process, with figures of 0.4 s. */
 enum { BUDGET_BATCH = 2 };
 
 struct budget_estimate {
