@@ -2,7 +2,11 @@
 #define _GNU_SOURCE
 #include "probe/executions.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <spex/atomic.h>
 
@@ -50,16 +54,16 @@ void spex_threads_add_executions(uint64_t *sums, uint32_t sites) {
 
 /* Reservoir sampling (Vitter, ACM TOMS 11:1, 1985, algorithm R): each thread is chosen with the
  * same probability, though their number is known only at the end. */
-void spex_threads_choose(struct spex_thread_set *set, struct spex_random *random) {
+void spex_threads_choose(struct spex_thread_set *set, uint32_t most, struct spex_random *random) {
     set->count = set->of = 0;
     for (uint32_t t = 0; t < spex_threads_used(); t++) {
         uint32_t id = spex_load_relaxed(&spex_threads_state(t)->thread_id);
         if (!id)
             continue;
-        uint32_t at = set->of++ < SPEX_THREADS_CHOSEN
+        uint32_t at = set->of++ < most
                           ? set->count++
                           : (uint32_t)((spex_random_next(random) >> 32) * set->of >> 32);
-        if (at >= SPEX_THREADS_CHOSEN)
+        if (at >= most)
             continue;
         set->states[at] = t;
         set->ids[at] = id;
@@ -78,18 +82,47 @@ static bool is_there(const struct spex_thread_set *set, uint32_t at) {
     return spex_load_relaxed(&spex_threads_state(set->states[at])->thread_id) == set->ids[at];
 }
 
+static bool thread_cpu_ns(uint32_t id, uint64_t *ns) {
+    struct timespec time;
+    if (clock_gettime(thread_clock(id), &time) != 0)
+        return false;
+    *ns = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    return true;
+}
+
+/* By proc(5): the time on a processor, and that of waiting for one. */
+static bool thread_waited_ns(uint32_t id, uint64_t *ns) {
+    char path[48], text[80];
+    snprintf(path, sizeof(path), "/proc/self/task/%" PRIu32 "/schedstat", id);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t length = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    text[length > 0 ? length : 0] = '\0';
+    return sscanf(text, "%*u %" SCNu64, ns) == 1;
+}
+
 /* *threads is the sum of the cubes of the thread ids, which differs for different sets of threads
  * in all likelihood. */
-void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *ns, uint64_t *threads) {
+static void sum_of_threads(const struct spex_thread_set *set, bool (*read)(uint32_t, uint64_t *),
+                           uint64_t *ns, uint64_t *threads) {
     *ns = *threads = 0;
     for (uint32_t i = 0; i < set->count; i++) {
-        struct timespec time;
-        uint64_t id = set->ids[i];
-        if (!is_there(set, i) || clock_gettime(thread_clock(set->ids[i]), &time) != 0)
+        uint64_t id = set->ids[i], of_thread;
+        if (!is_there(set, i) || !read(set->ids[i], &of_thread))
             continue;
-        *ns += (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+        *ns += of_thread;
         *threads += id * id * id;
     }
+}
+
+void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *ns, uint64_t *threads) {
+    sum_of_threads(set, thread_cpu_ns, ns, threads);
+}
+
+void spex_threads_waited_ns(const struct spex_thread_set *set, uint64_t *ns, uint64_t *threads) {
+    sum_of_threads(set, thread_waited_ns, ns, threads);
 }
 
 uint64_t spex_threads_executions_of(const struct spex_thread_set *set, uint32_t site) {

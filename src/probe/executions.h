@@ -35,8 +35,10 @@ uint64_t spex_threads_executions(uint32_t site);
 /* Adds the executions by all threads to sums[site], for each site below `sites`. */
 void spex_threads_add_executions(uint64_t *sums, uint32_t sites);
 
-/* Threads whose clocks are read: each takes a system call. */
+/* Threads whose clocks are read, each by a system call, and those whose waiting is read, by
+ * three. */
 #define SPEX_THREADS_CHOSEN 64
+#define SPEX_THREADS_WAITED 8
 
 /* Threads that had a state when they were chosen: `count` of `of` threads. */
 struct spex_thread_set {
@@ -45,12 +47,17 @@ struct spex_thread_set {
     uint32_t ids[SPEX_THREADS_CHOSEN];
 };
 
-/* Chooses all threads that have a state now, or SPEX_THREADS_CHOSEN of them at random. */
-void spex_threads_choose(struct spex_thread_set *set, struct spex_random *random);
+/* Chooses all threads that have a state now, or `most` of them at random, SPEX_THREADS_CHOSEN or
+ * fewer. */
+void spex_threads_choose(struct spex_thread_set *set, uint32_t most, struct spex_random *random);
 
 /* Sets *ns to the CPU time of those of the threads that have not ended, and *threads to a number
  * that identifies these. */
 void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *ns, uint64_t *threads);
+
+/* The same for the time for which they could have run and had no processor. *threads is 0 where
+ * the system does not tell. */
+void spex_threads_waited_ns(const struct spex_thread_set *set, uint64_t *ns, uint64_t *threads);
 
 /* Returns the executions of the site by those of the threads that have not ended. */
 uint64_t spex_threads_executions_of(const struct spex_thread_set *set, uint32_t site);

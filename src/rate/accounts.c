@@ -27,8 +27,9 @@
  * its sleep is over. */
 #define ALARM_SECONDS 0.05
 
-/* Shortest interval over which busy CPUs are measured. */
-#define CPUS_SECONDS 0.05
+/* Shortest intervals over which busy CPUs, and threads that wait for one, are measured. */
+#define CPUS_SECONDS    0.05
+#define WAITING_SECONDS 0.25
 
 /* Seconds of CPU time that an interval must have: collectors note theirs only every few passes. */
 #define COLLECTING_SECONDS 500e-6
@@ -143,7 +144,7 @@ static double spent_on_skipping(double seconds) {
 /* Takes the cost from the budget's tokens, and adds those earned in `seconds`. */
 static void book_spent(double seconds, double spent) {
     spex_controller.spent += spent;
-    spex_budget_advance(&spex_controller.budget, seconds, spex_controller.cpus, spent);
+    spex_budget_advance(&spex_controller.budget, seconds, spex_controlled_cpus(), spent);
 }
 
 void spex_accounts_charge(uint64_t ns) {
@@ -164,7 +165,7 @@ void spex_accounts_advance(uint64_t ns) {
     spex_controller.collectors_ns = collectors;
     spex_controller.looker_ns = looker;
     spex_controller.now += seconds;
-    spex_controller.seconds += seconds * (spex_controller.cpus > 1 ? spex_controller.cpus : 1);
+    spex_controller.seconds += seconds * spex_controlled_cpus();
     book_spent(seconds, spent);
 }
 
@@ -206,7 +207,7 @@ static bool all_are_chosen(void) {
 
 bool spex_accounts_choose_threads(void) {
     if (all_are_chosen() || spex_controller.now >= spex_controller.chosen_until) {
-        spex_threads_choose(&spex_controller.threads, &spex_controller.random);
+        spex_threads_choose(&spex_controller.threads, SPEX_THREADS_CHOSEN, &spex_controller.random);
         spex_controller.chosen_until = spex_controller.now + CHOSEN_SECONDS;
     }
     return all_are_chosen();
@@ -264,12 +265,45 @@ void spex_accounts_count_executions(double seconds) {
     spex_controller.counting = (double)(spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e9;
 }
 
+static void read_waited(void) {
+    spex_threads_waited_ns(&spex_controller.waiters, &spex_controller.waited_ns,
+                           &spex_controller.waited_threads);
+}
+
+/* Threads that begin are asked soon where there are few. */
+static void choose_waiters(void) {
+    const struct spex_thread_set before = spex_controller.waiters;
+    if (before.count < before.of && spex_controller.now < spex_controller.waiters_until)
+        return;
+    spex_controller.waiters_until = spex_controller.now + CHOSEN_SECONDS;
+    spex_threads_choose(&spex_controller.waiters, SPEX_THREADS_WAITED, &spex_controller.random);
+    if (before.count != spex_controller.waiters.count ||
+        memcmp(before.ids, spex_controller.waiters.ids, before.count * sizeof(before.ids[0])) != 0)
+        read_waited();
+}
+
+/* Where the program has all of a CPU it does not matter how many threads wait for another one. */
+static void note_waiting(void) {
+    double seconds = spex_controller.now - spex_controller.waited_at;
+    if (seconds < WAITING_SECONDS)
+        return;
+    const struct spex_thread_set *of = &spex_controller.waiters;
+    uint64_t ns = spex_controller.waited_ns, threads = spex_controller.waited_threads;
+    read_waited();
+    if (threads && threads == spex_controller.waited_threads)
+        spex_controller.waiting =
+            (double)spex_grown(ns, spex_controller.waited_ns) / 1e9 / seconds * of->of / of->count;
+    choose_waiters();
+    spex_controller.waited_at = spex_controller.now;
+}
+
 /* CPU time of the program without the collectors'. Over a short time the two cannot be separated,
  * since collectors note their CPU time only every few passes. */
 void spex_accounts_note_cpus(void) {
     double seconds = spex_controller.now - spex_controller.process_at;
     if (seconds < CPUS_SECONDS)
         return;
+    note_waiting();
     uint64_t process = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     double all = (double)spex_grown(spex_controller.process_ns, process) / 1e9;
     double collectors =

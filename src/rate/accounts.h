@@ -91,7 +91,7 @@ double spex_accounts_part_chosen(void);
  * counted. */
 void spex_accounts_read_progress(struct spex_progress *progress);
 
-/* Updates how many CPUs the program keeps busy. */
+/* Updates how many CPUs the program keeps busy, and how many of its threads wait for one. */
 void spex_accounts_note_cpus(void);
 
 /* Updates what collectors cost per record, and without records. */

@@ -36,20 +36,15 @@ bool spex_budget_parse(const char *text, double *share) {
     return true;
 }
 
-/* CPUs that earn tokens: at least one. */
-static double busy_cpus(double cpus) {
-    return cpus > 1 ? cpus : 1;
-}
-
 void spex_budget_begin(struct spex_budget *budget, double share) {
     *budget = (struct spex_budget){.share = share};
 }
 
 /* The limits of savings and debt grow with the CPUs, as the income does. */
 void spex_budget_advance(struct spex_budget *budget, double seconds, double cpus, double spent) {
-    double most = budget->share * BURST_SECONDS * busy_cpus(cpus);
-    double least = -budget->share * DEBT_SECONDS * busy_cpus(cpus);
-    budget->tokens += budget->share * busy_cpus(cpus) * seconds - spent;
+    double most = budget->share * BURST_SECONDS * cpus;
+    double least = -budget->share * DEBT_SECONDS * cpus;
+    budget->tokens += budget->share * cpus * seconds - spent;
     if (budget->tokens > most)
         budget->tokens = most;
     if (budget->tokens < least)
@@ -57,7 +52,7 @@ void spex_budget_advance(struct spex_budget *budget, double seconds, double cpus
 }
 
 double spex_budget_steady(const struct spex_budget *budget, double cpus) {
-    return budget->share * busy_cpus(cpus);
+    return budget->share * cpus;
 }
 
 double spex_budget_rate(const struct spex_budget *budget, double cpus) {

@@ -19,9 +19,7 @@ bool spex_budget_parse(const char *text, double *share);
 /* Begins with an empty bucket, so that a short program keeps its budget, too. */
 void spex_budget_begin(struct spex_budget *budget, double share);
 
-/* Earns tokens for `seconds` in which the program kept `cpus` CPUs busy, and pays `spent` seconds
- * that probes took. At least one CPU is counted, since a program that mostly waits is slowed down,
- * too, when it runs. */
+/* Earns tokens for `seconds` of so many CPUs, and pays `spent` seconds that probes took. */
 void spex_budget_advance(struct spex_budget *budget, double seconds, double cpus, double spent);
 
 /* Seconds a second that may be spent in the long run. */

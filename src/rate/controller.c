@@ -214,8 +214,8 @@ static double spending_allowed(size_t count) {
     /* Where probes are polled, the looks' cost includes the collector's passes. */
     double resting =
         spex_polling_policy(spex_controller.policy) ? 0 : spex_controller.collecting.rest;
-    double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus) - resting;
-    double rate = spex_budget_rate(&spex_controller.budget, spex_controller.cpus) - resting;
+    double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus()) - resting;
+    double rate = spex_budget_rate(&spex_controller.budget, spex_controlled_cpus()) - resting;
     double detection = 0;
     for (size_t c = 0; c < count && !spex_polling_policy(spex_controller.policy); c++)
         detection += spex_controller.classes[c].frequency * spex_controller.classes[c].detect_cost;
@@ -247,7 +247,7 @@ static size_t hold_class(size_t class, size_t count) {
  * number of classes that are left. */
 static size_t hold_dearest_probes(size_t count) {
     double most =
-        DETECTION_MOST * spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+        DETECTION_MOST * spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
     while (count > 0 && spex_polling_base(spex_controller.classes, count) > most)
         count = hold_class(spex_polling_dearest(spex_controller.classes, count), count);
     return count;
@@ -257,7 +257,7 @@ static size_t hold_dearest_probes(size_t count) {
  * that the policy decides about the others as if these were not there. Returns the number of
  * classes that are left. */
 static size_t hold_probes_in_slices(size_t count) {
-    double most = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    double most = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
     for (size_t c = count; c-- > 0;) {
         const struct spex_rate_class *class = &spex_controller.classes[c];
         const struct spex_controlled *probe = &spex_controller.probes[spex_controller.firsts[c]];

@@ -180,10 +180,15 @@ struct spex_controller {
     uint64_t looker_ns;
     /* Ticks a second; 0: not known yet. */
     double tick_rate;
-    /* CPUs that the program keeps busy. */
-    double cpus;
-    /* Time of all busy CPUs since the controller began, and the time that probes and collectors
-     * took of it. */
+    /* CPUs that the program keeps busy, and threads of it that wait for one, on average. */
+    double cpus, waiting;
+    /* The threads that tell the latter, until when they are asked, and what they had waited at that
+     * time; `waited_threads` 0: it is not known. */
+    struct spex_thread_set waiters;
+    double waiters_until, waited_at;
+    uint64_t waited_ns, waited_threads;
+    /* Time of which the budget is a share since the controller began, and the time that probes and
+     * collectors took of it. */
     double seconds;
     double spent;
     struct spex_collecting collecting;
@@ -218,6 +223,15 @@ static inline double spex_controlled_factor(const struct spex_controlled *probe)
     return probe->factor > 0           ? probe->factor
            : spex_controller.found > 1 ? spex_controller.found
                                        : 1;
+}
+
+/* CPUs of whose time the budget is a share: those that the program keeps busy, and one where it
+ * mostly waits, but not for a CPU. */
+static inline double spex_controlled_cpus(void) {
+    static const double least = 0.01;
+    double rest = 1 - spex_controller.waiting;
+    double most = rest > spex_controller.cpus ? rest : spex_controller.cpus;
+    return most > least ? most : least;
 }
 
 /* The period in force while the probe is on. */

@@ -81,7 +81,7 @@ static void measure_anew(uint32_t first) {
 /* The pause after a session, by what its passes have cost. Begins new measurements of all probes:
  * frequencies during a session, while some probes were held off, are no basis for a decision. */
 static void session_over(void) {
-    double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
     double cost =
         (double)spex_grown(spex_controller.session_ns, spex_controller.collectors_ns) / 1e9;
     spex_experiment_rest(spex_controller.now + cost / (SESSIONS_SHARE * steady));
@@ -93,7 +93,7 @@ static void session_over(void) {
 }
 
 bool spex_experiments_rush(void) {
-    double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
     double tokens = spex_controller.budget.tokens;
     return tokens < -OVERDRAWN_SECONDS * steady ||
            tokens < spex_controller.decided_tokens - SURPRISE_SECONDS * steady;
@@ -209,7 +209,7 @@ void spex_experiments_slice(uint32_t first, bool on) {
 }
 
 void spex_experiments_begin(size_t classes) {
-    double share = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    double share = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
     if (spex_controller.budget.tokens >= 0 && !spex_controller.trying &&
         spex_experiment_begin(spex_controller.subjects, subjects_of(classes), share,
                               spex_accounts_part_chosen(), spex_controller.now)) {

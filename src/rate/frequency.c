@@ -39,7 +39,7 @@
 static bool slice_goes_on(uint32_t first, const struct spex_controlled *probe, double seconds,
                           double executions) {
     double skip, report;
-    double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
     spex_accounts_probe_costs(first, &skip, &report);
     double cost = executions * (skip + report / (probe->period ? probe->period : 1));
     bool planned = seconds < probe->slice && cost < steady * (probe->slice + probe->held.length);
@@ -50,7 +50,7 @@ static bool slice_goes_on(uint32_t first, const struct spex_controlled *probe, d
 /* Notes that the frequency just measured is far above the one before, where that matters. */
 static void note_rise(uint32_t first, const struct spex_controlled *probe) {
     double skip, report;
-    double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
     spex_accounts_probe_costs(first, &skip, &report);
     spex_controller.rising |=
         probe->fresh > RISE * probe->frequency && probe->fresh * skip > RISE_SHARE * steady;

@@ -108,7 +108,7 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
 
 /* What collectors take without records is not for slices. */
 static double slices_most(void) {
-    double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
     return SLICES_SHARE * fmax(steady - spex_controller.collecting.rest, SLICES_LEAST * steady);
 }
 
@@ -234,7 +234,7 @@ static void slice_note_length(struct spex_controlled *probe, double seconds) {
  * costs what slices may; where that is for want of knowledge, until there is no more caution. A
  * debt is paid back first, and so is what the probe took by surprise. */
 static double slice_plan(uint32_t first, struct spex_controlled *probe) {
-    double steady = spex_budget_steady(&spex_controller.budget, spex_controller.cpus);
+    double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
     double skip, report;
     spex_accounts_careful_costs(first, &skip, &report);
     double records = probe->fresh / spex_controlled_period(probe);

@@ -59,6 +59,8 @@ static struct {
     double group_spent, polled;
     uint32_t threads;
     uint64_t threads_cpu_ns, threads_id;
+    uint64_t waited_ns; /* of each thread */
+    bool waits_unknown;
     unsigned chosen;
 } told;
 
@@ -140,11 +142,18 @@ void spex_groups_expect(uint32_t group, double records, double factor, double sk
     }
 }
 
-void spex_threads_choose(struct spex_thread_set *set, struct spex_random *random) {
+void spex_threads_choose(struct spex_thread_set *set, uint32_t most, struct spex_random *random) {
     assert_ptr_equal(random, &spex_controller.random);
     set->of = told.threads;
-    set->count = told.threads < SPEX_THREADS_CHOSEN ? told.threads : SPEX_THREADS_CHOSEN;
-    told.chosen++;
+    set->count = told.threads < most ? told.threads : most;
+    for (uint32_t i = 0; i < set->count; i++)
+        set->ids[i] = told.threads + i;
+    told.chosen += most == SPEX_THREADS_CHOSEN;
+}
+
+void spex_threads_waited_ns(const struct spex_thread_set *set, uint64_t *ns, uint64_t *threads) {
+    *ns = told.waited_ns * set->count;
+    *threads = told.waits_unknown ? 0 : set->count ? set->ids[0] : 0;
 }
 
 void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *cpu_ns, uint64_t *threads) {
@@ -449,6 +458,42 @@ static void some_threads_tell_the_progress(void **state) {
     expect_near(spex_controller.running, 2);
 }
 
+static void after(double seconds, double waited) {
+    spex_controller.now += seconds;
+    told.waited_ns += (uint64_t)(waited * 1e9);
+    spex_accounts_note_cpus();
+}
+
+/* Over a quarter of a second or more: what each of the threads has waited, of all of them. */
+static void threads_that_wait_for_a_processor_are_noted(void **state) {
+    (void)state;
+    told.threads = 2;
+    spex_controller.cpus = 0;
+    after(0.25, 1);
+    expect_near(spex_controller.waiting, 0); /* from when they are known */
+    expect_near(spex_controlled_cpus(), 1);
+    after(0.24, 1);
+    expect_near(spex_controller.waiting, 0);
+    after(0.26, 0.05);
+    expect_near(spex_controller.waiting, 2 * 1.05 / 0.5);
+    expect_near(spex_controlled_cpus(), 0.01);
+    after(0.5, 0.1);
+    expect_near(spex_controller.waiting, 2 * 0.1 / 0.5);
+    expect_near(spex_controlled_cpus(), 0.6);
+    told.threads = 20; /* of which some are asked, and known from now on */
+    after(0.5, 0.15);
+    expect_near(spex_controller.waiting, 2 * 0.15 / 0.5);
+    after(0.5, 0.01);
+    expect_near(spex_controller.waiting, 20 * 0.01 / 0.5);
+    told.process_ns += 1500000000;
+    after(0.5, 1);
+    expect_near(spex_controller.waiting, 20 * 1 / 0.5);
+    expect_near(spex_controlled_cpus(), 3); /* it has them */
+    told.waits_unknown = true;
+    after(0.5, 0);
+    expect_near(spex_controller.waiting, 20 * 1 / 0.5);
+}
+
 /* The program's without the collectors', over a twentieth of a second or more. */
 static void busy_cpus_are_noted(void **state) {
     (void)state;
@@ -591,6 +636,7 @@ int main(void) {
         cmocka_unit_test_setup(what_the_program_uses_is_noted, setup),
         cmocka_unit_test_setup(some_threads_tell_the_progress, setup),
         cmocka_unit_test_setup(busy_cpus_are_noted, setup),
+        cmocka_unit_test_setup(threads_that_wait_for_a_processor_are_noted, setup),
         cmocka_unit_test_setup(collecting_is_noted, setup),
         cmocka_unit_test_setup(records_to_come_are_expected, setup),
         cmocka_unit_test_setup(what_was_before_is_not_paid, setup),

@@ -5,6 +5,7 @@
 #include "probe/executions.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -82,7 +83,7 @@ static void of_few_threads_all_are_chosen(void **state) {
     (void)state;
     threads_begin(FEW);
     uint64_t cpu_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    spex_threads_choose(&set, &random);
+    spex_threads_choose(&set, SPEX_THREADS_CHOSEN, &random);
     assert_int_equal(set.count, set.of);
     assert_in_range(set.count, FEW, FEW + 1); /* this thread may have executed probes, too */
     assert_int_equal(spex_threads_executions_of(&set, site()), FEW * (FEW + 1) / 2);
@@ -109,7 +110,7 @@ static void of_many_threads_some_are_chosen(void **state) {
     (void)state;
     threads_begin(MANY);
     for (int d = 0; d < DRAWS; d++) {
-        spex_threads_choose(&set, &random);
+        spex_threads_choose(&set, SPEX_THREADS_CHOSEN, &random);
         note_chosen(&set, chosen);
     }
     double expected = (double)DRAWS * SPEX_THREADS_CHOSEN / set.of, squares = 0;
@@ -128,7 +129,7 @@ static void who_has_ended_is_left_out(void **state) {
     uint64_t ns, identity, ns_later, identity_later;
     (void)state;
     threads_begin(MANY);
-    spex_threads_choose(&set, &random);
+    spex_threads_choose(&set, SPEX_THREADS_CHOSEN, &random);
     spex_threads_cpu_ns(&set, &ns, &identity);
     spex_threads_cpu_ns(&set, &ns_later, &identity_later);
     assert_int_equal(identity, identity_later);
@@ -140,11 +141,63 @@ static void who_has_ended_is_left_out(void **state) {
     assert_int_equal(spex_threads_executions_of(&set, site()), 0);
 }
 
+static uint64_t thread_ns(void) {
+    return spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static uint32_t ended;
+
+static void *thread_spin(void *arg) {
+    execute(1);
+    while (!spex_load_relaxed(&ended))
+        ;
+    return arg;
+}
+
+static void bind_to_one_processor(cpu_set_t *before) {
+    cpu_set_t one;
+    assert_int_equal(sched_getaffinity(0, sizeof(*before), before), 0);
+    CPU_ZERO(&one);
+    CPU_SET((unsigned)sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+}
+
+/* Two threads on one processor, neither of which sleeps: what it has no processor for, it waits. */
+static void who_has_no_processor_waits(void **state) {
+    struct spex_random random = random_of(4);
+    struct spex_thread_set set;
+    cpu_set_t before;
+    uint64_t ns, identity, later, same;
+    (void)state;
+    if (access("/proc/self/schedstat", R_OK) != 0) {
+        print_message("the system does not tell how long threads wait for a processor\n");
+        skip();
+    }
+    bind_to_one_processor(&before);
+    execute(1);
+    spex_threads_choose(&set, SPEX_THREADS_WAITED, &random);
+    assert_int_equal(set.count, 1);
+    assert_int_equal(pthread_create(&threads[0], NULL, thread_spin, NULL), 0);
+    uint64_t begin = spex_clock_ns(CLOCK_MONOTONIC), used = thread_ns();
+    spex_threads_waited_ns(&set, &ns, &identity);
+    assert_true(identity > 0);
+    do
+        spex_threads_waited_ns(&set, &later, &same);
+    while (thread_ns() - used < 20000000 || later == ns);
+    uint64_t elapsed = spex_clock_ns(CLOCK_MONOTONIC) - begin;
+    assert_int_equal(same, identity);
+    assert_true(later - ns <= elapsed);
+    spex_store_relaxed(&ended, 1);
+    pthread_join(threads[0], NULL);
+    sched_setaffinity(0, sizeof(before), &before);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_few_threads_all_are_chosen),
         cmocka_unit_test(of_many_threads_some_are_chosen),
         cmocka_unit_test(who_has_ended_is_left_out),
+        cmocka_unit_test(who_has_no_processor_waits),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

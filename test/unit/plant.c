@@ -46,8 +46,13 @@ static double running(double seconds) {
     return plant.options.runs ? plant.options.runs(plant.options.scenario, seconds) : 1;
 }
 
+/* While they have them. */
+static double rate_running(unsigned probe, double seconds) {
+    return plant.options.rate(plant.options.scenario, probe, seconds);
+}
+
 static double rate_of(unsigned probe, double seconds) {
-    return plant.options.rate(plant.options.scenario, probe, seconds) * running(seconds);
+    return rate_running(probe, seconds) * running(seconds);
 }
 
 static double part_recorded(unsigned probe) {
@@ -73,15 +78,15 @@ static double part_called(void) {
     return 1 - pow(1 - part_recorded(0), plant.options.weight);
 }
 
-/* How much longer the program takes for the same, less 1. */
+/* How much longer the program takes for the same, in CPU time, less 1. */
 static double slowdown(void) {
     double sum = region_is_on()
-                     ? passes_at(plant.seconds) / plant.options.cpus *
+                     ? plant.options.passes / plant.options.cpus *
                            (plant.options.region_ns + part_called() * plant.options.call_ns) * 1e-9
                      : 0;
     for (unsigned p = 0; p < plant.options.probes; p++)
         if (is_on(p))
-            sum += rate_of(p, plant.seconds) / plant.options.cpus *
+            sum += rate_running(p, plant.seconds) / plant.options.cpus *
                    (plant.options.skip_ns +
                     (record_ns(p) - plant.options.skip_ns) * part_recorded(p)) *
                    1e-9;

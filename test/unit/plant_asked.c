@@ -32,14 +32,21 @@ uint64_t spex_clock_ns(clockid_t clock) {
     return clock == CLOCK_MONOTONIC ? ns(plant.seconds) + plant.options.seed : ns(plant.collector);
 }
 
-void spex_threads_choose(struct spex_thread_set *set, struct spex_random *random) {
+void spex_threads_choose(struct spex_thread_set *set, uint32_t most, struct spex_random *random) {
     (void)random;
     set->of = plant.options.threads ? plant.options.threads : 1;
-    set->count = set->of < SPEX_THREADS_CHOSEN ? set->of : SPEX_THREADS_CHOSEN;
+    set->count = set->of < most ? set->of : most;
 }
 
 void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *cpu_ns, uint64_t *threads) {
     *cpu_ns = ns(plant.used * set->count / set->of);
+    *threads = set->count;
+}
+
+void spex_threads_waited_ns(const struct spex_thread_set *set, uint64_t *waited_ns,
+                            uint64_t *threads) {
+    double waited = plant.options.waits ? plant.seconds * plant.options.cpus - plant.used : 0;
+    *waited_ns = ns(waited * set->count / set->of);
     *threads = set->count;
 }
 

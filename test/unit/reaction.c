@@ -393,6 +393,37 @@ static void sessions_tell_what_records_cost(void **state) {
                 }
 }
 
+/* The share of the time for which the processor is there. */
+#define PRESENT 0.3
+
+static double present(const void *context, double seconds) {
+    (void)context;
+    (void)seconds;
+    return PRESENT;
+}
+
+/* The budget is a share of the time that a program would have without others: one that waits for
+ * its processor has less of it, one that sleeps has not. */
+static void who_waits_for_the_processor_pays_less(void **state) {
+    static const double rate = 2e7;
+    struct plant_options options = {.share = 0.02,
+                                    .cpus = 1,
+                                    .probes = 2,
+                                    .skip_ns = 1,
+                                    .record_ns = 24,
+                                    .seconds = 20,
+                                    .rate = steady_rate,
+                                    .runs = present,
+                                    .scenario = &rate};
+    (void)state;
+    plant_run(&options);
+    assert_true(plant_mean(2, 20) < 1.02 && plant_mean(2, 20) > 0.8);
+    options.waits = true;
+    plant_run(&options);
+    assert_true(plant_mean(2, 20) < PRESENT * 1.02 && plant_mean(2, 20) > PRESENT * 0.8);
+    assert_true(plant_worst(1, 20, 1) < PRESENT * 1.5);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_budget_is_kept_and_used),
@@ -401,6 +432,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_collector_at_rest_takes_little),
         cmocka_unit_test(experiments_take_a_small_part_of_the_budget),
         cmocka_unit_test(sessions_tell_what_records_cost),
+        cmocka_unit_test(who_waits_for_the_processor_pays_less),
     };
     static const size_t counts[] = {COUNT_OF(lows), COUNT_OF(shares), COUNT_OF(cpus)};
     (void)argv;
