@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/un.h>
 
+#include "../open_descriptors.h"
 #include "serve/clients.h"
 
 #define MS UINT64_C(1000000)
@@ -145,10 +146,13 @@ static void the_door_is_opened_again(void **state) {
     spex_clients_look_after_door(control, 5);
     assert_int_equal(control->look_ns, 5 + SPEX_CONTROL_LOOK_NS);
     int first = control->door.socket.number;
+    size_t open = open_descriptors();
     assert_int_equal(unlink(file), 0);
     spex_clients_look_after_door(control, 4 + SPEX_CONTROL_LOOK_NS);
     assert_int_not_equal(access(file, F_OK), 0);
+    assert_int_equal(control->look_ns, 5 + SPEX_CONTROL_LOOK_NS);
     spex_clients_look_after_door(control, 5 + SPEX_CONTROL_LOOK_NS);
+    assert_int_equal(open_descriptors(), open);
     assert_int_equal(control->look_ns, 5 + 2 * SPEX_CONTROL_LOOK_NS);
     assert_int_equal(access(file, F_OK), 0);
     assert_true(control->has_door && first >= 0);

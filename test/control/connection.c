@@ -3,6 +3,8 @@
  * for by each request, what it answers, and when its reports are due. */
 #include "serving.h"
 
+#include "../open_descriptors.h"
+
 #include "requesting.h"
 #include "serve/clients.h"
 #include "serve/connection.h"
@@ -351,6 +353,97 @@ static void what_is_no_request(void **state) {
     client = dup(0);
 }
 
+/* Text of each length around the longest that is taken, and packets that are longer than a frame:
+ * these end the connection. Of requests of each way in which packets are received. */
+static void requests_of_each_length(void **state) {
+    static const uint16_t kinds[] = {SPEX_CONTROL_SELECT, SPEX_CONTROL_STREAM_FOLLOW};
+    static char packet[SPEX_CONTROL_FRAME_BYTES + 1];
+    struct spex_control_request head;
+    const size_t most = sizeof(head) + SPEX_CONTROL_TEXT_BYTES;
+    (void)state;
+    memset(packet, 'a', sizeof(packet));
+    for (size_t k = 0; k < COUNT_OF(kinds); k++) {
+        head = request_of(kinds[k]);
+        memcpy(packet, &head, sizeof(head));
+        asked = (struct asked){.what = "nothing"};
+        assert_true(caller_send_bytes(client, packet, most));
+        assert_int_equal(spex_connection_read(&connection, &requests, buffer),
+                         SPEX_CONNECTION_STAYS);
+        assert_int_equal(answer(7), k ? -EINVAL : 0);
+        assert_int_equal(strlen(connection.text), SPEX_CONTROL_TEXT_BYTES);
+        assert_int_equal(strlen(asked.text), k ? 0 : SPEX_CONTROL_TEXT_BYTES);
+        asked = (struct asked){.what = "nothing"};
+        const size_t longer[] = {most + 1, SPEX_CONTROL_FRAME_BYTES};
+        for (size_t l = 0; l < COUNT_OF(longer); l++) {
+            assert_true(caller_send_bytes(client, packet, longer[l]));
+            assert_int_equal(spex_connection_read(&connection, &requests, buffer),
+                             SPEX_CONNECTION_STAYS);
+            assert_int_equal(answer(7), -E2BIG);
+            expect_refused("the request is too long");
+        }
+        assert_true(caller_send_bytes(client, packet, sizeof(packet)));
+        assert_int_equal(spex_connection_read(&connection, &requests, buffer),
+                         SPEX_CONNECTION_GONE);
+        assert_string_equal(asked.what, "nothing");
+    }
+    packet[most - 1] = '\0';
+    assert_true(caller_send_bytes(client, packet, most));
+    assert_int_equal(spex_connection_read(&connection, &requests, buffer), SPEX_CONNECTION_STAYS);
+    assert_int_equal(answer(7), -EINVAL);
+    expect_refused("the request's text holds a 0");
+}
+
+/* A socket that was passed with a request, and not taken, is closed with the next one; it is not
+ * inherited by other programs. */
+static void what_was_passed_is_closed(void **state) {
+    struct spex_error error;
+    int pair[2];
+    (void)state;
+    status = -EUSERS;
+    size_t open = open_descriptors();
+    for (int n = 0; n < 2; n++) {
+        assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+        const struct spex_client_request one = {
+            .kind = SPEX_CONTROL_STREAM_FOLLOW, .number = 4, .descriptor = &pair[1]};
+        assert_int_equal(spex_client_send_request(client, &one, &error), 0);
+        close(pair[1]);
+        assert_int_equal(spex_connection_read(&connection, &requests, buffer),
+                         SPEX_CONNECTION_STAYS);
+        assert_true(asked.children >= 0);
+        assert_int_equal(fcntl(asked.children, F_GETFD), FD_CLOEXEC);
+        assert_int_equal(answer(4), -EUSERS);
+        assert_int_equal(open_descriptors(), open + 2);
+        if (n)
+            spex_connection_close(&connection);
+        else
+            assert_int_equal(answer_to(SPEX_CONTROL_SELECT, 5, 0, "a"), -EUSERS);
+        assert_true(caller_is_dropped(pair[0]));
+        close(pair[0]);
+    }
+    assert_int_equal(open_descriptors(), open - 1);
+}
+
+/* A connection that is closed in the middle of everything is as if there had been none. */
+static void a_closed_connection_is_as_new(void **state) {
+    (void)state;
+    size_t open = open_descriptors();
+    status = -EBUSY;
+    assert_int_equal(request(SPEX_CONTROL_LEASE, 12, 60, "a"), SPEX_CONNECTION_STAYS);
+    connection.reports = true;
+    spex_reply_done(&connection.reply, 1, 0);
+    spex_connection_close(&connection);
+    assert_int_equal(open_descriptors(), open - 1);
+    assert_false(connection.waits || connection.reports || connection.reply.next);
+    assert_false(spex_connection_there(&connection) || spex_connection_busy(&connection));
+    assert_int_equal(connection.passed.number, -1);
+    assert_true(caller_is_dropped(client));
+    asked = (struct asked){.what = "nothing"};
+    spex_connection_retry(&connection, &requests);
+    assert_string_equal(asked.what, "nothing");
+    spex_connection_close(&connection);
+    assert_int_equal(open_descriptors(), open - 1);
+}
+
 /* Whoever does not read waits, and gets all of it later. */
 static void a_slow_reader(void **state) {
     (void)state;
@@ -421,6 +514,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(reports, begin, end),
         cmocka_unit_test_setup_teardown(early_reports, begin, end),
         cmocka_unit_test_setup_teardown(what_is_no_request, begin, end),
+        cmocka_unit_test_setup_teardown(requests_of_each_length, begin, end),
+        cmocka_unit_test_setup_teardown(what_was_passed_is_closed, begin, end),
+        cmocka_unit_test_setup_teardown(a_closed_connection_is_as_new, begin, end),
         cmocka_unit_test_setup_teardown(a_slow_reader, begin, end),
         cmocka_unit_test_setup_teardown(nobody_is_let_in, begin, end),
         cmocka_unit_test_setup_teardown(quiet_clients, begin, end),

@@ -9,7 +9,7 @@
 
 #include <spex/probe.h>
 
-#include "../check.h"
+#include "../open_descriptors.h"
 #include "observe/objects/mapped_objects.h"
 #include "observe/objects/object_sites.h"
 
@@ -42,11 +42,13 @@ static void every_file_once(void **state) {
     struct seen seen = {0};
     struct spex_error why = {""};
     (void)state;
+    size_t open = open_descriptors();
     probed();
     assert_true(readlink("/proc/self/exe", seen.path, sizeof(seen.path) - 1) > 0);
     assert_int_equal(spex_mapped_objects_visit(getpid(), see, &seen, &why), 0);
     assert_int_equal(seen.programs, 1);
     assert_true(seen.objects >= 2);
+    assert_int_equal(open_descriptors(), open);
 }
 
 static void processes_that_have_ended(void **state) {
@@ -54,6 +56,7 @@ static void processes_that_have_ended(void **state) {
     struct spex_error why = {""};
     siginfo_t info;
     (void)state;
+    size_t open = open_descriptors();
     pid_t pid = fork();
     if (pid == 0)
         _exit(0);
@@ -63,6 +66,7 @@ static void processes_that_have_ended(void **state) {
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     assert_int_equal(spex_mapped_objects_visit(pid, see, &seen, &why), -ESRCH);
     assert_int_equal(seen.objects, 0);
+    assert_int_equal(open_descriptors(), open);
 }
 
 int main(void) {
