@@ -63,6 +63,8 @@ static struct spex_profile_row row_of(const struct probe *probe, unsigned number
                                              .probe_id = (uint16_t)(number + 1),
                                              .declared = number + 2,
                                              .series = 1,
+                                             .sites = number + 2,
+                                             .sites_on = number + 1,
                                              .period = 3,
                                              .period_last = 3,
                                              .kind = SPEX_SAMPLING_GEOMETRIC,
@@ -162,7 +164,7 @@ static int deliver(struct spex_fleet_sums *sums, const struct mail *mail, double
 /* The model: of each collection what was told last of each probe. */
 struct told {
     struct process process;
-    unsigned host, number;
+    unsigned host, number, probes;
     bool over;
 };
 
@@ -205,6 +207,11 @@ static bool model_end(struct model *model, const struct mail *mail) {
     return false;
 }
 
+static void model_end_all(struct model *model) {
+    for (size_t m = 0; m < model->count; m++)
+        model->told[m].over = true;
+}
+
 /* What is to be done with the message. */
 static int model_take(struct model *model, const struct mail *mail) {
     struct told *told = model_find(model, mail->told.began_ns);
@@ -220,6 +227,7 @@ static int model_take(struct model *model, const struct mail *mail) {
         return SPEX_FLEET_OVER;
     told = told ? told : model_add(model, mail);
     told->process.seconds = mail->told.seconds;
+    told->probes |= mail->probes;
     for (unsigned p = 0; p < PROBES; p++)
         if (mail->probes >> p & 1)
             told->process.probes[p] = mail->told.probes[p];
@@ -236,9 +244,13 @@ static void check_probe(const struct spex_fleet_sums *sums, const struct model *
     double weight = 0, sum_of_values = 0;
     uint64_t records = 0, min = UINT64_MAX, max = 0;
     struct spex_fleet_sum sum;
+    unsigned instances = 0, live = 0;
     memset(&histogram, 0, sizeof(histogram));
     for (size_t m = 0; m < model->count; m++) {
         const struct probe *probe = &model->told[m].process.probes[p];
+        bool told = model->told[m].probes >> p & 1;
+        instances += told;
+        live += told && !model->told[m].over;
         for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++)
             histogram.weights[b] += probe->values.histogram.weights[b];
         histogram.total += probe->values.histogram.total;
@@ -259,6 +271,12 @@ static void check_probe(const struct spex_fleet_sums *sums, const struct model *
     }
     const struct spex_profile_row *row = &sum.profile.rows[0];
     assert_int_equal(row->probe.records, records);
+    assert_int_equal(sum.instances, instances);
+    /* Nothing is on where all is over. */
+    assert_int_equal(row->probe.sites, live * (p + 2));
+    assert_int_equal(row->probe.sites_on, live * (p + 1));
+    assert_int_equal(row->probe.period, live ? 3 : 0);
+    assert_int_equal(row->probe.period_last, 3);
     close_to(row->probe.count, weight, 1e-12);
     assert_memory_equal(&row->values[0]->histogram, &histogram, sizeof(histogram));
     if (records) {
@@ -327,6 +345,7 @@ static void each_record_counts_once(void **unused) {
     /* All that is silent is joined, and nothing changes. */
     assert_int_equal(spex_fleet_sums_age(&sums, 1e6), 0);
     assert_int_equal(sums.count, 0);
+    model_end_all(&model);
     check_sums(&sums, &model);
     for (unsigned m = 0; m < post.count; m++)
         free(post.mails[m].data);
@@ -350,6 +369,7 @@ static void one_that_returns_is_refused(void **unused) {
     model_take(&model, &mail);
     assert_int_equal(spex_fleet_sums_age(&sums, SPEX_FLEET_SUMS_SILENT + 1), 0);
     assert_int_equal(deliver(&sums, &mail, SPEX_FLEET_SUMS_SILENT + 2), SPEX_FLEET_OVER);
+    model_end_all(&model);
     check_sums(&sums, &model);
     assert_null(spex_fleet_sums_find(&sums, "h0", 100));
     free(mail.data);

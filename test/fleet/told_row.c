@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fleet/sums/fleet_sums.h"
@@ -92,6 +93,74 @@ static void rates_have_the_interval_of_a_ratio(void **unused) {
     assert_true(low == 0 && high > 5);
 }
 
+static bool same(double a, double b) {
+    return fabs(a - b) <= 1e-9 * (1 + fabs(b));
+}
+
+/* Losses of a part of the values, or none. The spread of losses is that of all values. */
+static void losses_make(struct spex_values *all, struct spex_values *lost, unsigned which) {
+    spex_values_clear(all);
+    spex_values_clear(lost);
+    for (unsigned v = 0; v < 20; v++) {
+        values_take(all, 1000 + 100 * which + 37 * v, 1 + which);
+        if (v % 3 == 0)
+            values_take(lost, 1000 + 100 * which + 37 * v, 5);
+    }
+    lost->spread = all->spread;
+    for (unsigned v = 0; v < 7; v++) /* what losses do to it */
+        spex_variance_single(&lost->spread, 2000 + 10 * v, 2, 3);
+}
+
+/* In whatever order those come that have lost something and those that have not: losses add up, and
+ * the spread is that of the losses of the ones and of all values of the others. */
+static void losses_are_beside_all_values(void **unused) {
+    enum { ROWS = 4 };
+    static struct spex_values all[ROWS], lost[ROWS];
+    (void)unused;
+    for (unsigned i = 0; i < ROWS; i++)
+        losses_make(&all[i], &lost[i], i);
+    for (unsigned with = 1; with < 1 << ROWS; with++) {
+        struct spex_profile_row sum = {.values = {NULL}};
+        static struct spex_variance spread;
+        struct spex_variance_sums sums = {0};
+        double weight = 0, lost_weight = 0;
+        memset(&spread, 0, sizeof(spread));
+        for (unsigned i = 0; i < ROWS; i++) {
+            bool has = with >> i & 1;
+            const struct spex_variance *of = has ? &lost[i].spread : &all[i].spread;
+            const struct spex_variance_sums ended = spex_variance_sums(of);
+            struct spex_profile_row row = {.probe = {.probe_type = SPEX_LAT, .series = 1},
+                                           .values = {&all[i]},
+                                           .losses = {has ? &lost[i] : NULL}};
+            struct spex_told_row told;
+            assert_int_equal(spex_told_row_of(&told, 0, &row, 1), 0);
+            assert_int_equal(told.losses[0] != NULL, has);
+            assert_int_equal(spex_told_row_add(&sum, &told), 0);
+            spex_told_row_free(&told);
+            weight += all[i].weight;
+            lost_weight += has ? lost[i].weight : 0;
+            sums.weights += ended.weights;
+            sums.weights_all += ended.weights_all;
+            sums.squares += ended.squares;
+            for (unsigned r = 0; r < SPEX_VARIANCE_ROWS; r++)
+                for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++)
+                    spread.rows[r][way] += of->rows[r][way];
+        }
+        const struct spex_values *losses = sum.losses[0];
+        assert_true(same(sum.values[0]->weight, weight));
+        assert_true(same(losses->weight, lost_weight));
+        assert_int_equal(losses->histogram.total, lost_weight);
+        const struct spex_variance_sums got = spex_variance_sums(&losses->spread);
+        assert_true(same(got.weights, sums.weights) && same(got.weights_all, sums.weights_all));
+        assert_true(same(got.squares, sums.squares));
+        for (unsigned r = 0; r < SPEX_VARIANCE_ROWS; r++)
+            for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++)
+                assert_true(fabsf(losses->spread.rows[r][way] - spread.rows[r][way]) < 1e-3F);
+        free((void *)(uintptr_t)sum.values[0]);
+        free((void *)(uintptr_t)sum.losses[0]);
+    }
+}
+
 static void without_a_clock_nothing_is_taken(void **unused) {
     struct spex_profile_row row = row_of(0);
     struct spex_profile profile = {.rows = &row, .row_count = 1};
@@ -160,6 +229,7 @@ int main(void) {
         cmocka_unit_test(what_was_held_counts_where_some_was),
         cmocka_unit_test(another_clock_changes_times_alone),
         cmocka_unit_test(rates_have_the_interval_of_a_ratio),
+        cmocka_unit_test(losses_are_beside_all_values),
         cmocka_unit_test(without_a_clock_nothing_is_taken),
         cmocka_unit_test(processes_are_told_apart),
     };

@@ -100,11 +100,44 @@ static void without_descriptors_nobody_is_let_in_any_more(void **state) {
     close(caller);
 }
 
+/* A command may be started without its first descriptors: then the socket, or a connection, is
+ * number 0. */
+static void a_socket_may_have_number_0(void **state) {
+    (void)state;
+    int input = fcntl(0, F_DUPFD_CLOEXEC, 3), number = listener.listening.socket.number;
+    assert_int_equal(dup2(number, 0), 0);
+    close(number);
+    listener.listening.socket.number = 0;
+    int first = call();
+    assert_non_null(spex_listener_accept(&listener));
+    spex_listener_close(&listener);
+    assert_int_equal(fcntl(0, F_GETFD), -1);
+    close(first);
+    struct spex_error error;
+    dup2(input, 0);
+    assert_int_equal(spex_listener_open(&listener, &error), 0);
+    first = call();
+    close(0);
+    const struct spex_caller *caller = spex_listener_accept(&listener);
+    assert_non_null(caller);
+    assert_int_equal(caller->socket, 0);
+    int second = call();
+    assert_true(spex_listener_accept(&listener)->beside);
+    assert_int_equal(listener.refused, 0);
+    spex_listener_close(&listener);
+    assert_int_equal(fcntl(0, F_GETFD), -1);
+    dup2(input, 0);
+    close(input);
+    close(first);
+    close(second);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(more_than_there_is_room_for_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(a_second_connection_stands_beside_an_open_one, begin, end),
         cmocka_unit_test_setup_teardown(without_descriptors_nobody_is_let_in_any_more, begin, end),
+        cmocka_unit_test_setup_teardown(a_socket_may_have_number_0, begin, end),
     };
     return cmocka_run_group_tests_name("listened", tests, scratch_enter, scratch_leave);
 }
