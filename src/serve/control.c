@@ -20,6 +20,7 @@
 #include "serve/call.h"
 #include "serve/clients.h"
 #include "serve/own_profile.h"
+#include "serve/waiting.h"
 #include "site/registry.h"
 #include "text/at_start.h"
 #include "wire/standing.h"
@@ -29,12 +30,6 @@
 
 /* Time limit of the last reports. */
 #define FINAL_NS (2000ull * MS)
-
-/* Limit of the CPU time that clients can make this thread use: 1/CPU_SHARE of a CPU, with at most
- * ALLOWANCE_MAX (nanoseconds of CPU time) saved up, which takes 400 ms of rest. Thirty thousand
- * selections a second of a few probes take about so much. */
-#define CPU_SHARE     4
-#define ALLOWANCE_MAX (100 * (int64_t)MS)
 
 static pthread_mutex_t control_lock SPEX_AT_START = PTHREAD_MUTEX_INITIALIZER;
 /* NULL until the first start. */
@@ -74,15 +69,11 @@ static void wake_answer(struct spex_control *c) {
         continue;
 }
 
-/* Adds CPU time to the allowance for the time until `now`, and subtracts the CPU time used. */
+/* Until `now`. */
 static void allowance_earn(struct spex_control *c, uint64_t now) {
     uint64_t before_ns = c->cpu_ns;
     spex_service_cpu_note(&c->cpu_ns);
-    c->allowance_ns +=
-        (int64_t)((now - c->earned_ns) / CPU_SHARE) - (int64_t)(c->cpu_ns - before_ns);
-    if (c->allowance_ns > ALLOWANCE_MAX)
-        c->allowance_ns = ALLOWANCE_MAX;
-    c->earned_ns = now;
+    spex_waiting_earn(c, now, c->cpu_ns - before_ns);
 }
 
 /* Serves one connection: retries a waiting request, begins a due report, reads, and writes.
@@ -114,81 +105,17 @@ static void probes_off(struct spex_control *c) {
         c->orphaned = false;
 }
 
-/* Indices of the descriptors that poll waits for: the wake-up, the listening socket, and the
- * connections from FIRST on. */
-enum { WOKEN, DOOR, FIRST, POLL_COUNT = FIRST + SPEX_CONTROL_CONNECTIONS };
-
-/* Fills in what to wait for, and returns how many. While the CPU allowance is overdrawn that is the
- * wake-up alone: clients wait in their sockets. poll ignores entries with descriptor -1. */
-static int poll_prepare(const struct spex_control *c, uint64_t now, struct pollfd fds[POLL_COUNT]) {
-    fds[WOKEN] = (struct pollfd){.fd = c->woken.number, .events = POLLIN};
-    if (c->allowance_ns < 0)
-        return WOKEN + 1;
-    fds[DOOR] = (struct pollfd){.fd = spex_clients_door_open(c, now) ? c->door.socket.number : -1,
-                                .events = POLLIN};
-    for (int i = 0; i < c->places; i++) {
-        const struct spex_connection *connection = &c->connections[i];
-        fds[FIRST + i] = (struct pollfd){
-            .fd = connection->waits ? -1 : connection->socket.number,
-            .events = connection->reply.next ? POLLOUT : POLLIN,
-        };
-    }
-    return FIRST + c->places;
-}
-
-static void make_sooner(uint64_t *when, uint64_t other) {
-    if (other < *when)
-        *when = other;
-}
-
-/* The next time at which something is due though no descriptor is ready, CLOCK_MONOTONIC in ns. An
- * overdrawn allowance ends the search: until it is earned, nothing else is done. */
-static uint64_t next_time(const struct spex_control *c, uint64_t now) {
-    uint64_t when = now + SPEX_CONTROL_LOOK_NS;
-    if (c->allowance_ns < 0)
-        return now + (uint64_t)-c->allowance_ns * CPU_SHARE;
-    if (c->orphaned)
-        when = now + MS;
-    if (c->has_door && !spex_clients_door_open(c, now))
-        make_sooner(&when, c->rest_ns);
-    for (int i = 0; i < c->places; i++) {
-        const struct spex_connection *connection = &c->connections[i];
-        if (!spex_connection_there(connection))
-            continue;
-        if (connection->waits)
-            make_sooner(&when, now + MS);
-        if (connection->reports && !spex_connection_busy(connection))
-            make_sooner(&when, connection->due_ns);
-        else if (!connection->ours)
-            make_sooner(&when, connection->active_ns + spex_clients_quiet_most(connection));
-    }
-    return when;
-}
-
-/* Rounds up: poll must not return before the time, or the thread would spin until it has come. */
-static int timeout_ms(uint64_t when, uint64_t now) {
-    return when <= now ? 0 : (int)((when - now) / MS) + 1;
-}
-
-/* The lock was free while the thread slept, so another thread may have added, closed or replaced a
- * connection: events count only for the descriptor that was polled. */
-static short events_of(const struct spex_control *c, int place, const struct pollfd *fds,
-                       int count) {
-    bool polled =
-        FIRST + place < count && fds[FIRST + place].fd == c->connections[place].socket.number;
-    return polled ? fds[FIRST + place].revents : 0;
-}
-
 /* One round after poll. */
-static void serve_all(struct spex_control *c, const struct pollfd *fds, int count) {
+static void serve_all(struct spex_control *c, const struct spex_waiting *waiting) {
     uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
     wake_answer(c);
     spex_leases_pass();
-    if (count > DOOR) {
+    if (waiting->count > SPEX_WAITING_DOOR) {
         for (int i = 0; i < c->places; i++)
             if (spex_connection_there(&c->connections[i]))
-                connection_serve(c, &c->connections[i], events_of(c, i, fds, count), now);
-        if (c->has_door && (fds[DOOR].revents || !spex_descriptor_is_ours(&c->door.socket)))
+                connection_serve(c, &c->connections[i], spex_waiting_events(c, i, waiting), now);
+        if (c->has_door &&
+            (waiting->fds[SPEX_WAITING_DOOR].revents || !spex_descriptor_is_ours(&c->door.socket)))
             spex_clients_let_in(c, now);
         spex_clients_look_after_door(c, now);
         if (c->orphaned)
@@ -212,7 +139,7 @@ static void wait_for(struct pollfd *fds, int count, int timeout_ms) {
 
 /* Continues answers under way, then sends the last report to subscribers. False: nothing is left to
  * be sent. */
-static bool reports_send_last(struct spex_control *c, struct pollfd fds[POLL_COUNT]) {
+static bool reports_send_last(struct spex_control *c, struct pollfd fds[SPEX_WAITING_COUNT]) {
     bool more = false;
     for (int i = 0; i < c->places; i++) {
         struct spex_connection *connection = &c->connections[i];
@@ -238,7 +165,7 @@ static bool reports_send_last(struct spex_control *c, struct pollfd fds[POLL_COU
 /* Runs on the control thread when it is to stop. Readers get FINAL_NS to take their last report;
  * poll wakes every 10 ms to look at the clock. */
 static void control_finish(struct spex_control *c) {
-    struct pollfd fds[POLL_COUNT];
+    struct pollfd fds[SPEX_WAITING_COUNT];
     uint64_t until = spex_clock_ns(CLOCK_MONOTONIC) + FINAL_NS;
     while (reports_send_last(c, fds) && spex_clock_ns(CLOCK_MONOTONIC) < until)
         wait_for(fds, c->places, 10);
@@ -248,38 +175,26 @@ static void control_finish(struct spex_control *c) {
     allowance_earn(c, spex_clock_ns(CLOCK_MONOTONIC));
 }
 
-/* What the thread waits for. */
-struct waiting {
-    struct pollfd fds[POLL_COUNT];
-    int count, timeout_ms;
-};
-
-static void waiting_prepare(struct waiting *waiting, const struct spex_control *c) {
-    uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
-    waiting->timeout_ms = timeout_ms(next_time(c, now), now);
-    waiting->count = poll_prepare(c, now, waiting->fds);
-}
-
 /* The thread's first wait, prepared by who starts it and holds the lock: a thread that waited for
  * the lock would cost the starting program two switches between threads. */
-static struct waiting first_wait SPEX_AT_START;
+static struct spex_waiting first_wait SPEX_AT_START;
 
 /* The thread's function. The lock is held except in poll, so that start, call and fork find the
  * state between two rounds. */
 static void *control_run(void *arg) {
     struct spex_control *c = arg;
-    struct waiting waiting = first_wait;
+    struct spex_waiting waiting = first_wait;
     wait_for(waiting.fds, waiting.count, waiting.timeout_ms);
     pthread_mutex_lock(&control_lock);
     c->cpu_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     c->earned_ns = spex_clock_ns(CLOCK_MONOTONIC);
-    serve_all(c, waiting.fds, waiting.count);
+    serve_all(c, &waiting);
     while (!c->stopping) {
-        waiting_prepare(&waiting, c);
+        spex_waiting_prepare(&waiting, c, spex_clock_ns(CLOCK_MONOTONIC));
         pthread_mutex_unlock(&control_lock);
         wait_for(waiting.fds, waiting.count, waiting.timeout_ms);
         pthread_mutex_lock(&control_lock);
-        serve_all(c, waiting.fds, waiting.count);
+        serve_all(c, &waiting);
     }
     control_finish(c);
     pthread_mutex_unlock(&control_lock);
@@ -295,8 +210,8 @@ static int thread_start(struct spex_control *c) {
     c->stopping = c->orphaned = false;
     c->rest_ns = 0;
     c->look_ns = spex_clock_ns(CLOCK_MONOTONIC) + SPEX_CONTROL_LOOK_NS;
-    c->allowance_ns = ALLOWANCE_MAX;
-    waiting_prepare(&first_wait, c);
+    c->allowance_ns = SPEX_WAITING_ALLOWANCE_NS;
+    spex_waiting_prepare(&first_wait, c, spex_clock_ns(CLOCK_MONOTONIC));
     err = spex_service_thread_start(&c->thread, "spex-control", SPEX_SERVICE_STACK, control_run, c);
     c->running = !err;
     if (err)
