@@ -299,6 +299,90 @@ static void invariants_hold_for_random_fleets(void **unused) {
     spex_fleet_policy_free(policy);
 }
 
+/* A fleet, and how long its second is in the one whose decisions it is compared with. */
+struct scaled {
+    struct spex_fleet_policy *policy;
+    struct spex_fleet_map map;
+    struct spex_fleet_state state;
+    double scale;
+};
+
+/* Instances with probes take longer, by more than is believed or by less. */
+static struct spex_fleet_decision decide_scaled(struct scaled *fleet, double now, size_t count,
+                                                double load, double slower) {
+    struct spex_fleet_observation seen[40];
+    struct spex_fleet_decision d;
+    for (size_t i = 0; i < count; i++) {
+        const struct spex_fleet_instance *instance = spex_fleet_instance_find(&fleet->state, i + 1);
+        double service = instance && instance->probe_count ? 0.01 * slower : 0.01;
+        double response = load * service < 0.95 ? service / (1 - load * service) : 0.2;
+        seen[i] = (struct spex_fleet_observation){i + 1, response * fleet->scale,
+                                                  load / fleet->scale, 0, NULL};
+    }
+    const struct spex_fleet_observations all = {now, seen, count};
+    assert_int_equal(spex_fleet_decide(fleet->policy, &fleet->map, &fleet->state, &all, &d), 0);
+    return d;
+}
+
+static void expect_same(const struct spex_fleet_decision *one,
+                        const struct spex_fleet_decision *other, double scale) {
+    assert_int_equal(one->action, other->action);
+    assert_int_equal(one->add, other->add);
+    assert_int_equal(one->remove, other->remove);
+    assert_int_equal(one->instrument, other->instrument);
+    assert_int_equal(one->revert, other->revert);
+    assert_int_equal(one->covered, other->covered);
+    assert_true(one->p == other->p * scale && one->p_inst == other->p_inst * scale);
+    assert_true(one->p_t == other->p_t * scale && one->capacity == other->capacity * scale);
+    assert_true(one->response == other->response / scale);
+}
+
+/* It does not matter how long executions take: what is decided follows from the load in relation to
+ * what instances can do. By powers of two, so that nothing is rounded. */
+static void slow_and_quick_executions_are_decided_of_alike(void **unused) {
+    static const char *const requirements[] = {
+        "", "<cost an_instance_hour='1' at_most='13'/>",
+        "<throughput at_least='600'/><instances least='3' alpha='2' margin='8%'/>",
+        "<cost an_instance_hour='1' at_most='31'/><instances least='2' instrumented='80%'/>"};
+    unsigned actions[SPEX_FLEET_STUCK + 1] = {0};
+    uint64_t seed = 3;
+    (void)unused;
+    for (unsigned round = 0; round < 40; round++) {
+        static struct scaled fleets[3];
+        size_t count = 4 + random_below(&seed, 12);
+        double load = 10 + (double)random_below(&seed, 60);
+        double slower = 1 + (double)random_below(&seed, 16) / 256;
+        for (int f = 0; f < 3; f++) {
+            fleets[f] = (struct scaled){.policy = policy_with(requirements[round % 4]),
+                                        .map = map_of(1 + round, 0.005),
+                                        .scale = f == 0   ? 1
+                                                 : f == 1 ? 1024
+                                                          : 1.0 / 1024};
+            fleets[f].policy->response.bound *= fleets[f].scale;
+            fleets[f].policy->throughput /= fleets[f].scale;
+            spex_fleet_state_init(&fleets[f].state);
+        }
+        for (int s = 0; s < 150; s++) {
+            struct spex_fleet_decision d[3];
+            if (random_below(&seed, 25) == 0)
+                load = 5 + (double)random_below(&seed, 100);
+            for (int f = 0; f < 3; f++)
+                d[f] = decide_scaled(&fleets[f], s, count, load, slower);
+            for (int f = 1; f < 3; f++)
+                expect_same(&d[0], &d[f], fleets[f].scale);
+            actions[d[0].action]++;
+            count += count + d[0].add <= 40 ? d[0].add : 0;
+            count -= random_below(&seed, 40) == 0 && count > 3;
+        }
+        for (int f = 0; f < 3; f++) {
+            spex_fleet_state_free(&fleets[f].state);
+            spex_fleet_policy_free(fleets[f].policy);
+        }
+    }
+    for (size_t a = 0; a < COUNT_OF(actions); a++)
+        assert_true(actions[a] > 0);
+}
+
 static struct spex_simulation simulate(const char *requirements, size_t probes,
                                        struct spex_simulation_options *options) {
     struct spex_fleet_policy *policy = policy_with(requirements);
@@ -396,6 +480,7 @@ int main(void) {
         cmocka_unit_test(too_dear_a_fleet_is_made_smaller),
         cmocka_unit_test(nothing_is_known_of_silent_instances),
         cmocka_unit_test(invariants_hold_for_random_fleets),
+        cmocka_unit_test(slow_and_quick_executions_are_decided_of_alike),
         cmocka_unit_test(a_step_is_answered_within_5_s_by_adding),
         cmocka_unit_test(a_step_is_answered_within_5_s_by_reverting_where_cost_binds),
         cmocka_unit_test(noise_alone_changes_nothing_after_convergence),
