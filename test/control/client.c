@@ -129,8 +129,22 @@ static void a_process_is_found_by_its_number(void **state) {
     assert_string_equal(error.text, expected);
 }
 
-/* Attempts to connect. */
-static unsigned connects;
+/* Attempts to connect, and limits of the time of waiting at them. */
+static unsigned connects, limits;
+static struct timeval limit_before, limit_after;
+
+int __real_setsockopt(int fd, int level, int name, const void *value, socklen_t size);
+int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t size);
+
+int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t size) {
+    if (level == SOL_SOCKET && name == SO_SNDTIMEO) {
+        assert_int_equal(size, sizeof(limit_after));
+        limit_before = limit_after;
+        memcpy(&limit_after, value, sizeof(limit_after));
+        limits++;
+    }
+    return __real_setsockopt(fd, level, name, value, size);
+}
 
 int __real_spex_control_connect_at(int fd, int directory, const char *name);
 int __wrap_spex_control_connect_at(int fd, int directory, const char *name);
@@ -138,6 +152,29 @@ int __wrap_spex_control_connect_at(int fd, int directory, const char *name);
 int __wrap_spex_control_connect_at(int fd, int directory, const char *name) {
     connects++;
     return __real_spex_control_connect_at(fd, directory, name);
+}
+
+/* And not longer, but for what is sent later. */
+static void connecting_takes_so_long_at_most(void **state) {
+    struct program program;
+    struct spex_error error;
+    (void)state;
+    program_start(&program, "serve");
+    limits = 0;
+    int fd = spex_client_connect(program.process, 61999, &error);
+    assert_true(fd >= 0);
+    assert_true(limits >= 2 && limits % 2 == 0);
+    assert_true(limit_before.tv_sec == 61 && limit_before.tv_usec == 999000);
+    assert_true(limit_after.tv_sec == 0 && limit_after.tv_usec == 0);
+    assert_false(fcntl(fd, F_GETFL) & O_NONBLOCK);
+    close(fd);
+    limits = 0;
+    fd = spex_client_connect(program.process, 0, &error);
+    assert_true(fd >= 0);
+    assert_int_equal(limits, 0);
+    assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
+    close(fd);
+    program_end(&program);
 }
 
 /* Whoever looks for programs tries all processes: by two names in one directory, which it looks for
@@ -449,6 +486,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_process_is_found_by_its_number),
         cmocka_unit_test(a_stream_is_given_or_refused),
         cmocka_unit_test(an_answer_is_waited_for_until_the_deadline),
+        cmocka_unit_test(connecting_takes_so_long_at_most),
         cmocka_unit_test(no_place_is_tried_twice),
         cmocka_unit_test(it_is_said_why_a_process_cannot_be_called),
         cmocka_unit_test(a_process_that_hides_is_found_by_the_command_s_directory),

@@ -133,6 +133,32 @@ static void answers_are_taken(void **state) {
     spex_profile_reader_free(&reader);
 }
 
+/* A later release's entries may be longer, up to what a frame has room for. */
+static void the_longest_frame_is_taken(void **state) {
+    static char frame[SPEX_CONTROL_FRAME_BYTES + 1];
+    struct spex_profile_reader reader = {0};
+    struct spex_control_frame head = {.magic = SPEX_CONTROL_MAGIC,
+                                      .version = SPEX_CONTROL_VERSION,
+                                      .kind = SPEX_CONTROL_PROCESS,
+                                      .number = 1,
+                                      .entry_bytes = SPEX_CONTROL_FRAME_BYTES - sizeof(head),
+                                      .count = 1};
+    struct spex_profile_process process = {.process_id = 78};
+    char text[256];
+    (void)state;
+    memcpy(frame, &head, sizeof(head));
+    memcpy(frame + sizeof(head), &process, sizeof(process));
+    assert_true(caller_send_bytes(theirs, frame, SPEX_CONTROL_FRAME_BYTES));
+    assert_int_equal(receive(&reader, text), -ETIMEDOUT);
+    assert_int_equal(reader.incoming.process.process_id, 78);
+    head.entry_bytes++;
+    memcpy(frame, &head, sizeof(head));
+    assert_true(caller_send_bytes(theirs, frame, sizeof(frame)));
+    assert_int_equal(receive(&reader, text), -EPROTO);
+    assert_string_equal(text, "the program's answer is malformed");
+    spex_profile_reader_free(&reader);
+}
+
 static void what_is_no_frame_is_malformed(void **state) {
     static char huge[SPEX_CONTROL_FRAME_BYTES + 1];
     struct spex_profile_reader reader = {0};
@@ -359,6 +385,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(requests_are_as_they_were_asked, begin, end),
         cmocka_unit_test_setup_teardown(answers_are_taken, begin, end),
+        cmocka_unit_test_setup_teardown(the_longest_frame_is_taken, begin, end),
         cmocka_unit_test_setup_teardown(what_is_no_frame_is_malformed, begin, end),
         cmocka_unit_test_setup_teardown(endless_answers_are_left, begin, end),
         cmocka_unit_test_setup_teardown(signals_end_waits, begin, end),

@@ -172,6 +172,16 @@ static void without_a_clock_nothing_is_taken(void **unused) {
     assert_int_equal(sums.count, 0);
     assert_int_equal(sums.refused[SPEX_FLEET_STALE], 1);
     assert_int_equal(sums.messages, 1);
+    /* The first clock that ticks is the fleet's, however slow. */
+    profile.process.ticks_per_second = 0.5;
+    assert_int_equal(spex_fleet_sums_take(&sums, "h", &by, &profile, 0), SPEX_FLEET_TAKEN);
+    by.process = 9;
+    profile.process.ticks_per_second = 1;
+    assert_int_equal(spex_fleet_sums_take(&sums, "h", &by, &profile, 0), SPEX_FLEET_TAKEN);
+    assert_true(sums.instances[1].rows[0].values[0]->mean == 1000);
+    spex_fleet_sums_free(&sums);
+    spex_fleet_sums_init(&sums);
+    sums.messages = 1;
     profile.process.ticks_per_second = 1e9;
     assert_int_equal(spex_fleet_sums_take(&sums, "h", &by, &profile, 0), SPEX_FLEET_TAKEN);
     /* Clocks that differ by less than a thousandth are the same. */

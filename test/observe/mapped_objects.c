@@ -69,10 +69,31 @@ static void processes_that_have_ended(void **state) {
     assert_int_equal(open_descriptors(), open);
 }
 
+/* Whoever is not root may not look at what root runs. */
+static void processes_of_others(void **state) {
+    struct seen seen = {0};
+    struct spex_error why = {""};
+    (void)state;
+    int root = geteuid() == 0;
+    if (root)
+        assert_int_equal(seteuid(65534), 0);
+    int err = spex_mapped_objects_visit(1, see, &seen, &why);
+    if (root)
+        assert_int_equal(seteuid(0), 0);
+    if (!err) { /* the first process is this user's */
+        print_message("SKIP: no process of another user is known\n");
+        skip();
+    }
+    assert_int_equal(err, -EACCES);
+    assert_string_equal(why.text, "process 1 belongs to someone else, or may not be looked at");
+    assert_int_equal(seen.objects, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_file_once),
         cmocka_unit_test(processes_that_have_ended),
+        cmocka_unit_test(processes_of_others),
     };
     const char *emulated = getenv("TEST_EMULATED");
     if (emulated && *emulated) {

@@ -92,7 +92,6 @@ static int losses_add(struct spex_profile_row *sum, const struct spex_told_row *
 }
 
 int spex_told_row_add(struct spex_profile_row *sum, const struct spex_told_row *more) {
-    int err = 0;
     bool first = !sum->probe.probe_type;
     if (first)
         sum->probe = (struct spex_profile_probe){.probe_type = more->probe.probe_type,
@@ -104,17 +103,15 @@ int spex_told_row_add(struct spex_profile_row *sum, const struct spex_told_row *
         memcpy(sum->probe.why, more->probe.why, sizeof(sum->probe.why));
     }
     spex_profile_probe_add(&sum->probe, &more->probe);
-    for (unsigned s = 0; s < more->probe.series && !err; s++) {
-        struct spex_values *values = NULL;
-        err = losses_add(sum, more, s);
-        values = err ? NULL : values_at(&sum->values[s]);
+    for (unsigned s = 0; s < more->probe.series; s++) {
+        struct spex_values *values = losses_add(sum, more, s) ? NULL : values_at(&sum->values[s]);
         if (!values)
             return -ENOMEM;
         spex_sparse_values_add(values, more->values[s]);
         if (s >= sum->probe.series)
             sum->probe.series = (uint16_t)(s + 1);
     }
-    return err;
+    return 0;
 }
 
 void spex_told_between_add(struct spex_told_between *sum, const struct spex_told_between *more) {
