@@ -32,8 +32,10 @@ static int end(void **state) {
 static int call(void) {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof(address.sun_path), "%.50s/%.50s", listener.listening.path,
-             listener.listening.name);
+    char path[300];
+    snprintf(path, sizeof(path), "%.200s/%.50s", listener.listening.path, listener.listening.name);
+    assert_in_range(strlen(path), 1, sizeof(address.sun_path) - 1);
+    strcpy(address.sun_path, path);
     assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
     return fd;
 }
@@ -132,12 +134,66 @@ static void a_socket_may_have_number_0(void **state) {
     close(second);
 }
 
+static void expect_at(const char *directory) {
+    char expected[256], output[256];
+    struct spex_error error;
+    struct stat file;
+    assert_int_equal(spex_listener_open(&listener, &error), 0);
+    assert_string_equal(listener.listening.path, directory);
+    snprintf(expected, sizeof(expected), "record:%.150s/%.50s", directory, listener.listening.name);
+    spex_listener_output(&listener, "record", output, sizeof(output));
+    assert_string_equal(output, expected);
+    assert_int_equal(stat(output + strlen("record:"), &file), 0);
+    int fd = call();
+    assert_non_null(spex_listener_accept(&listener));
+    close(fd);
+    spex_listener_close(&listener);
+    assert_int_equal(stat(output + strlen("record:"), &file), -1);
+}
+
+/* In the directory that is chosen, if the whole path has room in a socket's address and it is this
+ * user's alone; else in the user's own. */
+static void the_directory_is_the_first_usable_one(void **state) {
+    const size_t room = sizeof(((struct sockaddr_un *)NULL)->sun_path);
+    char own[300], chosen[200] = "";
+    (void)state;
+    const size_t name = strlen(listener.listening.name);
+    spex_listener_close(&listener);
+    size_t open = open_descriptors();
+    snprintf(own, sizeof(own), "%.200s/run", scratch_path);
+    assert_int_equal(mkdir(own, 0700), 0);
+    setenv("XDG_RUNTIME_DIR", own, 1);
+    strcat(own, "/spex");
+    for (size_t whole = room - 3; whole < room + 3; whole++) {
+        size_t length = whole - 1 - name;
+        assert_in_range(strlen(scratch_path) + 2, 0, length);
+        snprintf(chosen, sizeof(chosen), "%.150s/", scratch_path);
+        while (strlen(chosen) < length)
+            strcat(chosen, "a");
+        assert_int_equal(mkdir(chosen, 0700), 0);
+        setenv("SPEX_CONTROL", chosen, 1);
+        expect_at(whole < room ? chosen : own);
+        if (whole == room - 3) {
+            assert_int_equal(chmod(chosen, 0777), 0);
+            expect_at(own);
+        }
+        assert_int_equal(rmdir(chosen), 0);
+    }
+    setenv("SPEX_CONTROL", "off", 1);
+    expect_at(own);
+    unsetenv("SPEX_CONTROL");
+    expect_at(own);
+    unsetenv("XDG_RUNTIME_DIR");
+    assert_int_equal(open_descriptors(), open);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(more_than_there_is_room_for_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(a_second_connection_stands_beside_an_open_one, begin, end),
         cmocka_unit_test_setup_teardown(without_descriptors_nobody_is_let_in_any_more, begin, end),
         cmocka_unit_test_setup_teardown(a_socket_may_have_number_0, begin, end),
+        cmocka_unit_test_setup_teardown(the_directory_is_the_first_usable_one, begin, end),
     };
     return cmocka_run_group_tests_name("listened", tests, scratch_enter, scratch_leave);
 }
