@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/* What a program's own trace is told, call by call, of made batches, losses and times: all of it
+ * under the lock that collectors share. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <spex/probe.h>
+
+#include "../unit/messages.h"
+#include "base/clock.h"
+#include "probe/threads.h"
+#include "ring/rings.h"
+#include "serve/own_trace.h"
+#include "trace/trace.h"
+#include "trace_folder.h"
+#include "wire/profile_frames.h"
+
+enum { PROBE = 12, COLLECTORS = 3 };
+
+SPEX_PROBE_NAME(PROBE, "made.trace");
+
+COMPILED_ONCE static void work(void) {
+    LAT_PROBE_BEGIN(PROBE, 1);
+    LAT_PROBE_END(PROBE);
+    SPEX_LAT_BEGIN(another, 1);
+    SPEX_LAT_END(another);
+}
+
+/* ---- the trace ---- */
+
+static char told[1024];
+static unsigned depth;
+static int trace_error;
+
+/* "!" in front of what comes without a lock. */
+__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...) {
+    size_t length = strlen(told);
+    va_list arguments;
+    va_start(arguments, format);
+    snprintf(told + length, sizeof(told) - length, "%s%s", length ? " " : "", depth ? "" : "!");
+    length = strlen(told);
+    vsnprintf(told + length, sizeof(told) - length, format, arguments);
+    va_end(arguments);
+}
+
+static void expect_told(const char *expected) {
+    assert_string_equal(told, expected);
+    told[0] = '\0';
+}
+
+int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex);
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex) {
+    depth++;
+    return __real_pthread_mutex_lock(mutex);
+}
+
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex) {
+    depth--;
+    return __real_pthread_mutex_unlock(mutex);
+}
+
+static int trace;
+static struct spex_trace *const made = (struct spex_trace *)&trace;
+static struct spex_trace_options options;
+static char directory[128];
+
+int __wrap_spex_trace_open(const struct spex_trace_options *asked, struct spex_trace **out,
+                           struct spex_error *error);
+void __wrap_spex_trace_sites(struct spex_trace *of, const struct spex_stream_site *sites,
+                             size_t count);
+void __wrap_spex_trace_contexts(struct spex_trace *of, const struct spex_stream_context *contexts,
+                                size_t count);
+void __wrap_spex_trace_records(struct spex_trace *of, const struct spex_record *records,
+                               size_t count);
+void __wrap_spex_trace_pass(struct spex_trace *of, uint64_t watermark);
+void __wrap_spex_trace_lost(struct spex_trace *of, uint64_t lost);
+void __wrap_spex_trace_profile(struct spex_trace *of, const void *frames, size_t bytes);
+void __wrap_spex_trace_end(struct spex_trace *of);
+struct spex_trace_totals __wrap_spex_trace_totals(const struct spex_trace *of);
+const char *__wrap_spex_trace_directory(const struct spex_trace *of);
+int __wrap_spex_trace_error(const struct spex_trace *of);
+void __wrap_spex_trace_free(struct spex_trace *of);
+
+int __wrap_spex_trace_open(const struct spex_trace_options *asked, struct spex_trace **out,
+                           struct spex_error *error) {
+    options = *asked;
+    snprintf(directory, sizeof(directory), "%s", asked->directory);
+    assert_string_equal(asked->program, "observe-own_trace_made");
+    *out = trace_error ? NULL : made;
+    return trace_error ? spex_fail(error, trace_error, "no trace") : 0;
+}
+
+void __wrap_spex_trace_sites(struct spex_trace *of, const struct spex_stream_site *sites,
+                             size_t count) {
+    assert_ptr_equal(of, made);
+    assert_non_null(sites);
+    tell("sites %zu", count);
+}
+
+void __wrap_spex_trace_contexts(struct spex_trace *of, const struct spex_stream_context *contexts,
+                                size_t count) {
+    assert_ptr_equal(of, made);
+    assert_non_null(contexts);
+    tell("contexts %zu", count);
+}
+
+void __wrap_spex_trace_records(struct spex_trace *of, const struct spex_record *records,
+                               size_t count) {
+    assert_ptr_equal(of, made);
+    tell("records %zu of %u", count, (unsigned)records[0].probe_id);
+}
+
+void __wrap_spex_trace_pass(struct spex_trace *of, uint64_t watermark) {
+    assert_ptr_equal(of, made);
+    tell("pass %u", (unsigned)watermark);
+}
+
+void __wrap_spex_trace_lost(struct spex_trace *of, uint64_t lost) {
+    assert_ptr_equal(of, made);
+    tell("lost %u", (unsigned)lost);
+}
+
+/* Whole frames, of which a process's is the first. */
+void __wrap_spex_trace_profile(struct spex_trace *of, const void *frames, size_t bytes) {
+    const char *at = frames;
+    unsigned count = 0;
+    assert_ptr_equal(of, made);
+    while (bytes > 0) {
+        struct spex_control_frame head;
+        assert_in_range(bytes, sizeof(head), SIZE_MAX);
+        memcpy(&head, at, sizeof(head));
+        assert_int_equal(head.kind == SPEX_CONTROL_PROCESS, count == 0);
+        assert_int_not_equal(head.kind, SPEX_CONTROL_DONE);
+        assert_in_range(spex_frame_bytes(&head), sizeof(head), bytes);
+        at += spex_frame_bytes(&head);
+        bytes -= spex_frame_bytes(&head);
+        count++;
+    }
+    assert_true(count > 1);
+    tell("profile");
+}
+
+void __wrap_spex_trace_end(struct spex_trace *of) {
+    assert_ptr_equal(of, made);
+    tell("end");
+}
+
+struct spex_trace_totals __wrap_spex_trace_totals(const struct spex_trace *of) {
+    assert_ptr_equal(of, made);
+    return (struct spex_trace_totals){.records = 123, .lost = 45};
+}
+
+const char *__wrap_spex_trace_directory(const struct spex_trace *of) {
+    assert_ptr_equal(of, made);
+    return "the/folder";
+}
+
+int __wrap_spex_trace_error(const struct spex_trace *of) {
+    assert_ptr_equal(of, made);
+    return trace_error;
+}
+
+void __wrap_spex_trace_free(struct spex_trace *of) {
+    assert_ptr_equal(of, made);
+    tell("free");
+}
+
+static struct spex_ring_counts counts;
+static uint64_t unrecorded, now;
+
+struct spex_ring_counts __wrap_spex_rings_totals(void);
+uint64_t __wrap_spex_threads_unrecorded(void);
+uint64_t __wrap_spex_clock_ns(clockid_t clock);
+
+struct spex_ring_counts __wrap_spex_rings_totals(void) {
+    return counts;
+}
+
+uint64_t __wrap_spex_threads_unrecorded(void) {
+    return unrecorded;
+}
+
+uint64_t __wrap_spex_clock_ns(clockid_t clock) {
+    (void)clock;
+    return now;
+}
+
+/* ---- tests ---- */
+
+static struct spex_sink *sink;
+
+static int begin(void **state) {
+    told[0] = '\0';
+    trace_error = 0;
+    counts = (struct spex_ring_counts){.lost = 100};
+    unrecorded = 10;
+    now = UINT64_C(50000000000);
+    return folder_begin(state);
+}
+
+static void open_sink(const char *limits) {
+    char out[128];
+    snprintf(out, sizeof(out), "%s/traces%s", folder, limits);
+    assert_int_equal(spex_own_trace_open(out, COLLECTORS, &sink), 0);
+    char *whole = realpath(folder, NULL);
+    snprintf(out, sizeof(out), "%.100s/traces", whole);
+    free(whole);
+    assert_string_equal(directory, out);
+    assert_int_equal(access(out, F_OK), 0);
+    assert_int_equal(options.process_id, getpid());
+    assert_true(options.whole);
+}
+
+/* Ends it, and returns what is said. */
+static const char *finish(void) {
+    messages_begin();
+    sink->finish(sink);
+    return messages_end();
+}
+
+static const char last_words[] = "spex: 123 records, 45 lost, in the/folder\n";
+
+/* Sites come before the first records, once; losses only where records tell of some. */
+static void batches_come_behind_what_they_need(void **state) {
+    struct spex_record records[3] = {
+        {.probe_type = SPEX_LAT, .probe_id = PROBE}, {.probe_id = 1}, {.probe_id = 2}};
+    const struct spex_batch batch = {.records = records, .count = 3};
+    (void)state;
+    open_sink("");
+    assert_true(sink->records(sink, &batch));
+    expect_told("sites 2 records 3 of 12");
+    assert_true(sink->records(sink, &batch));
+    expect_told("records 3 of 12");
+    counts.lost += 7;
+    counts.pending = 1000;
+    unrecorded++;
+    records[1].lost = 5;
+    assert_true(sink->records(sink, &batch));
+    expect_told("records 3 of 12");
+    records[0].lost = 2;
+    assert_true(sink->records(sink, &batch));
+    expect_told("lost 8 records 3 of 12");
+    assert_int_equal(depth, 0);
+    assert_string_equal(finish(), last_words);
+    expect_told("!lost 1008 !profile !end !free");
+}
+
+/* The lowest of all collectors. */
+static void a_pass_is_that_of_all_collectors(void **state) {
+    static const struct {
+        unsigned collector, watermark;
+        const char *told;
+    } passes[] = {{0, 10, "pass 0"}, {2, 7, "pass 0"},   {1, 9, "pass 7"},  {2, 8, "pass 8"},
+                  {2, 30, "pass 9"}, {1, 40, "pass 10"}, {0, 35, "pass 30"}};
+    (void)state;
+    open_sink("");
+    for (size_t p = 0; p < COUNT_OF(passes); p++) {
+        assert_true(sink->pass(sink, passes[p].collector, passes[p].watermark));
+        expect_told(passes[p].told);
+    }
+    assert_int_equal(depth, 0);
+    finish();
+}
+
+static void a_profile_comes_a_second_after_the_one_before(void **state) {
+    (void)state;
+    open_sink("");
+    now += 999999999;
+    assert_true(sink->pass(sink, 0, 1));
+    expect_told("pass 0");
+    now++;
+    counts.pending = 1000;
+    counts.lost++;
+    assert_true(sink->pass(sink, 0, 1));
+    expect_told("pass 0 lost 1 profile");
+    assert_true(sink->pass(sink, 0, 1));
+    expect_told("pass 0");
+    now += 1500000000;
+    assert_true(sink->pass(sink, 0, 1));
+    expect_told("pass 0 lost 1 profile");
+    now += 999999999;
+    assert_true(sink->pass(sink, 0, 1));
+    expect_told("pass 0");
+    finish();
+}
+
+/* Once, by whatever it is noticed. */
+static void its_end_is_said_once(void **state) {
+    static const char line[] =
+        "spex: SPEX_OUT: the trace the/folder has ended, and the program goes on: No space left on "
+        "device\n";
+    const struct spex_record record = {.probe_type = SPEX_LAT, .probe_id = PROBE};
+    const struct spex_batch batch = {.records = &record, .count = 1};
+    char both[256];
+    (void)state;
+    for (int n = 0; n < 3; n++) {
+        trace_error = 0;
+        open_sink("");
+        trace_error = -ENOSPC;
+        messages_begin();
+        if (n == 0)
+            assert_true(sink->records(sink, &batch));
+        if (n <= 1)
+            assert_true(sink->pass(sink, 0, 1));
+        assert_true(n == 2 || sink->records(sink, &batch));
+        const char *said = messages_end();
+        assert_string_equal(said, n == 2 ? "" : line);
+        said = finish();
+        snprintf(both, sizeof(both), "%s%s", n == 2 ? line : "", last_words);
+        assert_string_equal(said, both);
+    }
+}
+
+static void limits_stand_behind_the_folder(void **state) {
+    char out[128];
+    (void)state;
+    open_sink(",keep=3M");
+    assert_int_equal(options.limits.keep, 3 << 20);
+    assert_int_equal(options.disk->keep, 3 << 20);
+    finish();
+    snprintf(out, sizeof(out), "%s/others,keep=x", folder);
+    messages_begin();
+    int err = spex_own_trace_open(out, COLLECTORS, &sink);
+    const char *said = messages_end();
+    assert_int_equal(err, -EINVAL);
+    assert_non_null(strstr(said, "; the probes stay off\n"));
+    *strchr(out, ',') = '\0';
+    assert_int_equal(access(out, F_OK), -1);
+    trace_error = -EMFILE;
+    messages_begin();
+    err = spex_own_trace_open(out, COLLECTORS, &sink);
+    said = messages_end();
+    assert_int_equal(err, -EMFILE);
+    assert_string_equal(said, "spex: SPEX_OUT: no trace; the probes stay off\n");
+}
+
+/* The folder is where it was when it was asked for first. */
+static void the_program_may_change_its_directory(void **state) {
+    char before[128], expected[128];
+    (void)state;
+    assert_non_null(getcwd(before, sizeof(before)));
+    assert_int_equal(chdir(folder), 0);
+    char *whole = realpath(".", NULL);
+    snprintf(expected, sizeof(expected), "%.100s/relative", whole);
+    free(whole);
+    for (int n = 0; n < 2; n++) {
+        assert_int_equal(spex_own_trace_open("relative", COLLECTORS, &sink), 0);
+        assert_string_equal(directory, expected);
+        finish();
+        assert_int_equal(chdir(before), 0);
+    }
+    assert_int_equal(spex_own_trace_open(folder, COLLECTORS, &sink), 0);
+    assert_string_not_equal(directory, expected);
+    finish();
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, folder_end)
+    const struct CMUnitTest tests[] = {
+        TEST(batches_come_behind_what_they_need),
+        TEST(a_pass_is_that_of_all_collectors),
+        TEST(a_profile_comes_a_second_after_the_one_before),
+        TEST(its_end_is_said_once),
+        TEST(limits_stand_behind_the_folder),
+        TEST(the_program_may_change_its_directory),
+    };
+    work();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
