@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "../check.h"
+#include "base/student.h"
 #include "profile/confidence.h"
 #include "profile/figures.h"
 
@@ -203,6 +204,37 @@ static void the_greatest_values_have_bounds(void **state) {
     assert_true(high == 0x1p64);
 }
 
+/* As much weight in each of many buckets tells the bounds' ranks: those of a binomial share, by its
+ * variance and its skewness, where a part of the executions has been recorded. */
+static void bounds_are_at_the_ranks_of_a_binomial_share(void **state) {
+    enum { BUCKETS = 3000 };
+    static const double shares[] = {0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97};
+    static const unsigned samples[] = {30, 100, 400, 2000};
+    (void)state;
+    for (size_t n = 0; n < 2 * COUNT_OF(samples); n++) {
+        double records = samples[n / 2], weight = n % 2 ? 1e9 : 2;
+        struct spex_profile_probe probe = sample(samples[n / 2], weight);
+        double unknown = 1 - 1 / weight, t = spex_student_95(records - 1);
+        for (unsigned b = 0; b < BUCKETS; b++)
+            values.histogram.weights[b] = 7;
+        values.histogram.total = 7 * BUCKETS;
+        values.min = 0;
+        values.max = UINT64_MAX;
+        for (size_t s = 0; s < COUNT_OF(shares); s++) {
+            double low, high, q = shares[s], variance = unknown / records;
+            double skew = (1 - 2 * q) * (1.959964 * 1.959964 - 1) / 6 * variance;
+            double middle = q + skew, margin = t * sqrt(q * (1 - q) * variance);
+            bool told = spex_quantile_bounds(&probe, &values, q, &low, &high);
+            unsigned first = spex_histogram_bucket((uint64_t)low);
+            unsigned last = spex_histogram_bucket((uint64_t)high);
+            bool is_least = middle - margin <= 0, is_most = middle + margin >= 1;
+            assert_true(is_least ? low == 0 : fabs(first - (middle - margin) * BUCKETS) <= 1.001);
+            assert_true(fabs(last - fmin(middle + margin, 1) * BUCKETS) <= 1.001);
+            assert_int_equal(told, !is_most && pow(q, 1 / variance) < 0.025);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(means_of_small_samples),
@@ -216,6 +248,7 @@ int main(void) {
         cmocka_unit_test(executions_without_a_record_are_not_known),
         cmocka_unit_test(quantiles_have_the_width_of_buckets),
         cmocka_unit_test(the_greatest_values_have_bounds),
+        cmocka_unit_test(bounds_are_at_the_ranks_of_a_binomial_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
