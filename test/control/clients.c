@@ -10,6 +10,9 @@
 
 #define MS UINT64_C(1000000)
 
+/* Numbers of descriptors that are looked at: spex takes none beyond. */
+enum { DESCRIPTORS = 1024 };
+
 static const uint64_t now = 7;
 static struct spex_control *control;
 
@@ -251,6 +254,36 @@ static void a_command_that_has_gone_takes_its_probes_along_once(void **state) {
     close(fd);
 }
 
+/* Of none but those that were open before, which other programs may inherit. */
+static unsigned descriptors_since(const bool *before, bool *there) {
+    unsigned since = 0;
+    for (int fd = 0; fd < DESCRIPTORS; fd++) {
+        int flags = fcntl(fd, F_GETFD);
+        bool is_new = flags >= 0 && !(before && before[fd]);
+        if (there)
+            there[fd] = flags >= 0;
+        since += is_new;
+        if (before && is_new && !(flags & FD_CLOEXEC))
+            fail_msg("descriptor %d is inherited", fd);
+    }
+    return since;
+}
+
+static void no_descriptor_is_inherited(void **state) {
+    struct spex_profile_reader reader = {0};
+    bool before[DESCRIPTORS];
+    (void)state;
+    descriptors_since(NULL, before);
+    assert_int_equal(serving_start("*"), 0);
+    int fd = caller_connect();
+    for (int round = 0; round < 3; round++)
+        assert_int_equal(caller_ask(fd, SPEX_CONTROL_PROFILE, NULL, &reader), 0);
+    /* Ours and theirs, the listening socket, and the two that wake the thread. */
+    assert_true(descriptors_since(before, NULL) >= 5);
+    spex_profile_reader_free(&reader);
+    close(fd);
+}
+
 int main(void) {
 #define SERVED(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
@@ -260,6 +293,7 @@ int main(void) {
         SERVED(the_door_is_opened_again),
         SERVED(another_user_is_no_reason_for_a_pause),
         SERVED(without_descriptors_accepting_pauses),
+        cmocka_unit_test_setup_teardown(no_descriptor_is_inherited, serving_begin, serving_end),
         cmocka_unit_test_setup_teardown(a_command_that_has_gone_takes_its_probes_along_once,
                                         serving_begin, serving_end),
     };
