@@ -161,6 +161,74 @@ static void losses_are_beside_all_values(void **unused) {
     }
 }
 
+/* Means of what instances tell of each type, with an error of their own and of what they differ by.
+ * Of what is measured, and once of each; times in the fleet's ticks. */
+static void types_are_means_over_instances(void **unused) {
+    static struct spex_told_types told[2], sum;
+    struct spex_profile_type types[] = {
+        {.probe_type = SPEX_LAT, .measured = 1, .empty = 10, .empty_error = 3},
+        {.probe_type = SPEX_CNT, .measured = 0, .empty = 99},
+        {.probe_type = SPEX_PERFCNTR, .pcid = 1, .measured = 1, .empty = 7, .empty_error = 1},
+        {.probe_type = SPEX_PERFCNTR, .pcid = 2, .measured = 1, .empty = 8, .empty_error = 2},
+        {.probe_type = SPEX_LAT, .measured = 1, .empty = 1000}};
+    const struct spex_profile profile = {.types = types, .type_count = COUNT_OF(types)};
+    struct spex_profile made = {.type_count = 0};
+    (void)unused;
+    spex_told_types_of(&told[0], &profile, 1);
+    types[0].empty = 14;
+    types[0].empty_error = 4;
+    types[1].measured = 1;
+    spex_told_types_of(&told[1], &profile, 2); /* LAT: 28 ± 8 */
+    assert_int_equal(told[0].count, 3);
+    assert_int_equal(told[1].count, 4);
+    for (int n = 0; n < 2; n++)
+        spex_told_types_add(&sum, &told[n]);
+    assert_int_equal(spex_told_types_profile(&sum, &made), 0);
+    static const struct {
+        uint32_t type, pcid;
+        double empty, error;
+    } expected[] = {{SPEX_LAT, 0, 19, 81 + (9 + 64) / 2.0},
+                    {SPEX_PERFCNTR, 1, 7, 1},
+                    {SPEX_PERFCNTR, 2, 8, 4},
+                    {SPEX_CNT, 0, 99, 0}};
+    assert_int_equal(made.type_count, COUNT_OF(expected));
+    for (size_t t = 0; t < COUNT_OF(expected); t++) {
+        const struct spex_profile_type *type = &made.types[t];
+        assert_int_equal(type->probe_type, expected[t].type);
+        assert_int_equal(type->pcid, expected[t].pcid);
+        assert_true(type->used && type->measured);
+        assert_true(same(type->empty, expected[t].empty));
+        assert_true(same(type->empty_error, sqrt(expected[t].error)));
+    }
+    free(made.types);
+}
+
+/* No more than there is room for. */
+static void types_are_bounded(void **unused) {
+    static struct spex_told_types told, sum;
+    struct spex_profile_type types[SPEX_TOLD_TYPES + 3];
+    const struct spex_profile profile = {.types = types, .type_count = COUNT_OF(types)};
+    struct spex_profile made = {.type_count = 0};
+    (void)unused;
+    for (uint32_t t = 0; t < COUNT_OF(types); t++)
+        types[t] = (struct spex_profile_type){
+            .probe_type = SPEX_PERFCNTR, .pcid = t, .measured = 1, .empty = t};
+    spex_told_types_of(&told, &profile, 1);
+    assert_int_equal(told.count, SPEX_TOLD_TYPES);
+    for (int n = 0; n < 2; n++) /* the second time with others */
+        for (size_t t = 0; t < told.count; t++) {
+            told.items[t].pcid += 2 * (uint32_t)n;
+            if (t + 1 == told.count)
+                spex_told_types_add(&sum, &told);
+        }
+    assert_int_equal(sum.count, SPEX_TOLD_TYPES);
+    assert_int_equal(spex_told_types_profile(&sum, &made), 0);
+    assert_int_equal(made.type_count, SPEX_TOLD_TYPES);
+    for (uint32_t t = 0; t < SPEX_TOLD_TYPES; t++)
+        assert_int_equal(made.types[t].pcid, t);
+    free(made.types);
+}
+
 static void without_a_clock_nothing_is_taken(void **unused) {
     struct spex_profile_row row = row_of(0);
     struct spex_profile profile = {.rows = &row, .row_count = 1};
@@ -240,6 +308,8 @@ int main(void) {
         cmocka_unit_test(another_clock_changes_times_alone),
         cmocka_unit_test(rates_have_the_interval_of_a_ratio),
         cmocka_unit_test(losses_are_beside_all_values),
+        cmocka_unit_test(types_are_means_over_instances),
+        cmocka_unit_test(types_are_bounded),
         cmocka_unit_test(without_a_clock_nothing_is_taken),
         cmocka_unit_test(processes_are_told_apart),
     };

@@ -58,6 +58,55 @@ static void ends_of_programs(void **state) {
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left */
 }
 
+/* What waitid fails with; 0: it does not. */
+static int waitid_error;
+
+int __real_waitid(idtype_t type, id_t id, siginfo_t *info, int options);
+int __wrap_waitid(idtype_t type, id_t id, siginfo_t *info, int options);
+
+int __wrap_waitid(idtype_t type, id_t id, siginfo_t *info, int options) {
+    if (!waitid_error)
+        return __real_waitid(type, id, info, options);
+    errno = waitid_error;
+    return -1;
+}
+
+/* An end that the system does not tell is seen all the same, and not before it comes. */
+static void ends_that_are_not_told(void **state) {
+    struct spex_launched program;
+    int input[2];
+    (void)state;
+    size_t open = open_descriptors();
+    assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+    char script[64];
+    snprintf(script, sizeof(script), "read line <&%d; exit 3", input[0]);
+    assert_int_equal(launch_with(&program, script, no_variables, input[0]), 0);
+    static const int errors[] = {EINTR, EPERM, ENOSYS};
+    for (size_t e = 0; e < COUNT_OF(errors); e++) {
+        waitid_error = errors[e];
+        assert_false(spex_launched_ended(&program));
+        assert_false(spex_launched_stopped(&program));
+    }
+    close(input[1]);
+    struct pollfd end = {.fd = program.pidfd, .events = POLLIN};
+    assert_int_equal(poll(&end, 1, -1), 1);
+    waitid_error = EINTR;
+    assert_false(spex_launched_ended(&program));
+    waitid_error = EPERM;
+    assert_true(spex_launched_ended(&program));
+    assert_true(spex_launched_ended(&program));
+    assert_true(program.ended && program.untold == -EPERM);
+    assert_true(program.status == 1 && program.by_signal == 0);
+    waitid_error = 0;
+    assert_int_equal(waitpid(program.process, NULL, 0), program.process);
+    close(program.pidfd);
+    close(input[0]);
+    char *const nowhere[] = {(char *)(uintptr_t) "/nowhere/program", NULL};
+    assert_int_equal(spex_launch_program(&program, nowhere, no_variables, -1, &no_signals),
+                     -ENOENT);
+    assert_int_equal(open_descriptors(), open);
+}
+
 static void what_a_program_is_given(void **state) {
     static const struct spex_launch_variable variables[] = {
         {"FIRST", "one"}, {"SECOND", "two words"}, {NULL, NULL}};
@@ -443,6 +492,7 @@ int main(void) {
     sigemptyset(&no_signals);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ends_of_programs),
+        cmocka_unit_test(ends_that_are_not_told),
         cmocka_unit_test(what_a_program_is_given),
         cmocka_unit_test(a_program_that_is_stopped),
         cmocka_unit_test(a_command_dies_as_its_program),

@@ -3,13 +3,17 @@
  *
  *     linked_objects LINKING AUDITED OBSERVED */
 #include <errno.h>
+#include <libgen.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../scarce_descriptors.h"
+#include "../scarce_memory.h"
 #include "observe/objects/linked_objects.h"
+#include "observe/objects/loader_check.h"
 #include "scratch.h"
 
 static char *linking, *audited, *observed;
@@ -105,10 +109,109 @@ static void what_is_missing_is_told(void **state) {
     spex_linked_objects_free(&objects);
 }
 
+/* A name that looks like an option is none, and neither is one without a slash looked for. */
+static void names_are_paths(void **state) {
+    static const char *const names[] = {"--help", "libx.so"};
+    struct spex_linked_objects objects;
+    struct spex_error why = {""};
+    (void)state;
+    setenv("LD_LIBRARY_PATH", dirname(strcpy((char[4096]){""}, observed)), 1);
+    for (size_t n = 0; n < COUNT_OF(names); n++) {
+        assert_int_equal(symlink(linking, names[n]), 0);
+        assert_int_equal(spex_linked_objects_find(names[n], &objects, &why), 0);
+        assert_int_equal(objects.missing_count, 0);
+        assert_true(has_file(objects.found, objects.found_count, observed));
+        spex_linked_objects_free(&objects);
+        assert_true(!objects.found && objects.found_count == 0);
+        unlink(names[n]);
+    }
+    unsetenv("LD_LIBRARY_PATH");
+}
+
+static int fork_error;
+
+pid_t __real_fork(void);
+pid_t __wrap_fork(void);
+
+pid_t __wrap_fork(void) {
+    if (!fork_error)
+        return __real_fork();
+    errno = fork_error;
+    return -1;
+}
+
+static void expect_failure(const char *path, int err, const char *reason) {
+    struct spex_linked_objects objects;
+    struct spex_error why = {""};
+    size_t open = open_descriptors();
+    assert_int_equal(spex_linked_objects_find(path, &objects, &why), err);
+    if (strncmp(why.text, reason, strlen(reason)) != 0)
+        fail_msg("%s", why.text);
+    spex_linked_objects_free(&objects);
+    assert_int_equal(open_descriptors(), open);
+}
+
+static void what_cannot_be_done_is_told(void **state) {
+    struct scarce_descriptors scarce;
+    char expected[300];
+    (void)state;
+    expect_failure("nothing", -ENOENT, "nothing: No such file or directory");
+    expect_failure(".", -EISDIR, ". is a directory");
+    scratch_text("text", "text");
+    expect_failure("text", -ENOEXEC, "text is not an ELF program");
+    fork_error = EAGAIN;
+    snprintf(expected, sizeof(expected), "cannot start %s: Resource temporarily unavailable",
+             spex_loader_path());
+    expect_failure(linking, -EAGAIN, expected);
+    fork_error = 0;
+    for (int left = 0; left < 2; left++) {
+        struct spex_linked_objects objects;
+        struct spex_error why = {""};
+        descriptors_take(&scarce, left);
+        int err = spex_linked_objects_find(linking, &objects, &why);
+        descriptors_give_back(&scarce);
+        assert_int_equal(err, -EMFILE);
+        snprintf(expected, sizeof(expected), "%s%sToo many open files",
+                 left ? "cannot make a pipe: " : linking, left ? "" : " cannot be read: ");
+        assert_string_equal(why.text, expected);
+        spex_linked_objects_free(&objects);
+    }
+    /* A library that is none ends the loader, with its reason. */
+    assert_int_equal(mkdir("broken", 0700), 0);
+    snprintf(expected, sizeof(expected), "broken/%.100s", strrchr(observed, '/') + 1);
+    scratch_text(expected, "");
+    setenv("LD_LIBRARY_PATH", "broken", 1);
+    expect_failure(linking, -EIO, "the loader failed: ");
+    unsetenv("LD_LIBRARY_PATH");
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left */
+    assert_int_equal(errno, ECHILD);
+}
+
+static int find_all(void *user) {
+    struct spex_linked_objects objects;
+    int err = spex_linked_objects_find(linking, &objects, user);
+    if (!err)
+        assert_true(has_file(objects.found, objects.found_count, observed));
+    spex_linked_objects_free(&objects);
+    return err;
+}
+
+static void without_memory(void **state) {
+    struct spex_error why;
+    (void)state;
+    size_t open = open_descriptors();
+    assert_true(without_each_allocation(find_all, &why) >= 4);
+    assert_int_equal(open_descriptors(), open);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(libraries_are_found), cmocka_unit_test(auditors_are_not_run),
+        cmocka_unit_test(libraries_are_found),
+        cmocka_unit_test(auditors_are_not_run),
         cmocka_unit_test(what_is_missing_is_told),
+        cmocka_unit_test(names_are_paths),
+        cmocka_unit_test(what_cannot_be_done_is_told),
+        cmocka_unit_test(without_memory),
         cmocka_unit_test(nothing_runs), /* ends with running the program */
     };
     const char *emulated = getenv("TEST_EMULATED");
