@@ -63,6 +63,10 @@ static void undisturbed_batches_are_the_nearest(void **state) {
     for (size_t v = 0; v < 100; v++)
         values[v] = v % 4 == 0 ? 500 : 600 + 7.0 * (double)v;
     assert_true(spex_bench_undisturbed(values, 100) == 500);
+    /* The last ones are the nearest. */
+    for (size_t v = 0; v < 100; v++)
+        values[v] = v < 80 ? 500 + 7.0 * (double)v : 2000;
+    assert_true(spex_bench_undisturbed(values, 100) == 2000);
 }
 
 static struct spex_bench_repetition repetition_of(double ns, size_t process, double iterations) {

@@ -17,14 +17,22 @@
 /* Batches of a repetition in one thread, and in several (src/harness/measure.c). */
 enum { BATCHES = 128, BATCHES_OF_THREADS = 16, THREADS_MOST = 8 };
 
-static atomic_uint calls, iterations_executed, calls_of_thread[THREADS_MOST], set_up, torn_down;
+static atomic_uint calls, iterations_executed, calls_of_thread[THREADS_MOST], set_up, torn_down,
+    alone;
 static bool reason_in_setup, reason_in_thread;
 static uint64_t shared;
+
+static void expect_no_batch(struct spex_bench_state *state) {
+    assert_int_equal(spex_bench_iterations(state), 0);
+    assert_int_equal(spex_bench_thread(state), 0);
+    assert_int_equal(spex_bench_arg(state, 0), 11);
+    assert_int_equal(spex_bench_arg(state, 1), 12);
+}
 
 static void sets_up(struct spex_bench_state *state) {
     set_up++;
     assert_null(spex_bench_fixture(state));
-    assert_int_equal(spex_bench_iterations(state), 0);
+    expect_no_batch(state);
     if (reason_in_setup)
         spex_bench_skip(state, "no file");
     spex_bench_set_fixture(state, &shared);
@@ -32,6 +40,7 @@ static void sets_up(struct spex_bench_state *state) {
 
 static void tears_down(struct spex_bench_state *state) {
     torn_down++;
+    expect_no_batch(state);
     assert_ptr_equal(spex_bench_fixture(state), &shared);
 }
 
@@ -43,6 +52,7 @@ static void counted(struct spex_bench_state *state) {
     if (reason_in_thread && thread == spex_bench_threads(state) - 1)
         spex_bench_skip(state, "no reason");
     SPEX_BENCH_LOOP(state) {
+        alone += calls != calls_of_thread[thread] * spex_bench_threads(state);
         iterations_executed++;
     }
     spex_bench_bytes(state, 64);
@@ -54,17 +64,18 @@ static void counted(struct spex_bench_state *state) {
 static const struct spex_benchmark family = {
     .function = counted, .setup = sets_up, .teardown = tears_down};
 
-/* Of the 7 iterations of a batch. */
+/* Of the 7 iterations of a batch, in none of which a thread is before its loop. */
 static struct spex_bench_instance measured(unsigned threads,
                                            const struct spex_bench_manner *manner) {
-    struct spex_bench_instance instance = {.family = &family, .threads = threads};
+    struct spex_bench_instance instance = {.family = &family, .threads = threads, .args = {11, 12}};
     uint64_t iterations = 7;
-    calls = iterations_executed = set_up = torn_down = 0;
+    calls = iterations_executed = set_up = torn_down = alone = 0;
     memset(calls_of_thread, 0, sizeof(calls_of_thread));
     assert_int_equal(spex_bench_measure(&instance, manner, &iterations), 0);
     assert_int_equal(iterations, 7);
     assert_int_equal(set_up, 1);
     assert_int_equal(torn_down, 1);
+    assert_int_equal(alone, 0);
     return instance;
 }
 
