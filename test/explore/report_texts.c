@@ -76,6 +76,9 @@ static void put(struct making *making, const size_t *levels, struct outcome outc
     spex_trial_free(&trial);
 }
 
+/* What two of the configurations gain. */
+static double gain_of_two = 1;
+
 /* Two trials of every configuration, in which single trials differ by 2 %; then failures. `by`:
  * what private configurations gain. */
 static void make_many(const char *path, double by) {
@@ -87,7 +90,8 @@ static void make_many(const char *path, double by) {
             double threads = levels[0] < 2 ? (double)levels[0] + 1 : 3;
             double wobble = (c * 7 + (size_t)t * 13) % 5 * 0.005 + 0.99;
             double throughput = 1000 * threads * (levels[1] && levels[2] ? 1.5 : 1) *
-                                (levels[2] ? by : 1) * (levels[3] ? 0.995 : 1) * wobble;
+                                (levels[2] ? by : 1) * (levels[3] ? 0.995 : 1) * wobble *
+                                (c == 9 || c == 22 ? gain_of_two : 1);
             put(&making, levels,
                 (struct outcome){.throughput = throughput,
                                  .p99 = 1e-9 * throughput * throughput * (levels[0] == 3 ? 2 : 1),
@@ -166,6 +170,20 @@ static void reports_of_two_stores(void **state) {
     make_few("b.db", 0.01);
     text = written(&options, &options.text);
     expect_file("different.txt", text);
+    free(text);
+}
+
+/* Those that changed otherwise than the others are listed, and no others. */
+static void a_report_of_stores_of_which_two_differ(void **state) {
+    (void)state;
+    make_many("a.db", 1.2);
+    gain_of_two = 1.4;
+    make_many("b.db", 1.2);
+    gain_of_two = 1;
+    struct spex_report_options options = report_of("a.db");
+    options.other = "b.db";
+    char *text = written(&options, &options.text);
+    expect_file("two-alone.txt", text);
     free(text);
 }
 
@@ -335,6 +353,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(report_of_many),
         cmocka_unit_test(reports_of_two_stores),
+        cmocka_unit_test(a_report_of_stores_of_which_two_differ),
         cmocka_unit_test(reports_of_stores_of_two_machines),
         cmocka_unit_test(nobody_keeps_the_limit),
         cmocka_unit_test(explanations),

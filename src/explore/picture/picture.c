@@ -101,8 +101,13 @@ static int picture_write_script(const struct spex_picture *picture, bool png, in
     int copy = dup(fd);
     struct spex_script script = {
         .out = copy < 0 ? NULL : fdopen(copy, "w"), .name = picture->name, .png = png};
-    if (!script.out)
-        return spex_fail(error, -ENOMEM, "out of memory");
+    if (!script.out) {
+        int err =
+            spex_fail(error, -errno, "cannot write the picture's script: %s", strerror(errno));
+        if (copy >= 0)
+            close(copy);
+        return err;
+    }
     int err = picture->draw(picture->subject, &script, error);
     if (fclose(script.out) != 0 && !err)
         err = spex_fail(error, -errno, "cannot write the picture's script: %s", strerror(errno));
