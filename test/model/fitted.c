@@ -7,6 +7,7 @@
 
 #include "../check.h"
 #include "base/random.h"
+#include "base/student.h"
 #include "model/fit/fit.h"
 
 enum { ROWS = 400 };
@@ -179,7 +180,7 @@ static const struct {
 };
 
 static void expect_near(double found, double is) {
-    if (!(fabs(found - is) <= 1e-5 * fabs(is) + 1e-9))
+    if (found != is && !(fabs(found - is) <= 1e-5 * fabs(is) + 1e-9))
         fail_msg("%.9g instead of %.9g", found, is);
 }
 
@@ -210,7 +211,66 @@ static void fits_are_as_they_were_measured(void **state) {
     }
 }
 
+/* A model of two parameters whose intervals have every part. */
+static struct spex_fit made_fit(double freedom, double power_error) {
+    struct spex_fit fit = {
+        .model = {.parameter_count = 2,
+                  .constant = 1 + even(),
+                  .term_count = 2,
+                  .terms = {{.coefficient = 0.1 + even(), .factors = {{12, 0}}},
+                            {.coefficient = even() / 10, .factors = {{6, 0}, {0, 1}}}},
+                  .floor = even(),
+                  .share = even() / 4,
+                  .freedom = freedom},
+        .greatest = {16, 32},
+        .power_error = power_error};
+    for (size_t a = 0; a < 3; a++)
+        for (size_t b = 0; b < 3; b++)
+            fit.model.covariance[a][b] = a == b ? even() / 100 : 1e-4;
+    return fit;
+}
+
+static double expected_variance(const struct spex_model *model, const double *at) {
+    const double columns[] = {1, at[0], sqrt(at[0]) * log2(at[1])};
+    double value = spex_model_value(model, at), variance = 0;
+    for (size_t c = 0; c < 9; c++)
+        variance += columns[c / 3] * columns[c % 3] * model->covariance[c / 3][c % 3];
+    return variance + model->floor * model->floor + pow(model->share * value, 2);
+}
+
+/* At the greatest values, and where one or both are so many times as great, the deviation by the
+ * power adds to that of the model, as independent errors do. */
+static void intervals_have_two_parts(void **state) {
+    static const double freedoms[] = {0, 0.5, 3, 40}, errors[] = {0, 0.05, 0.5},
+                        times_more[] = {0.5, 1, 1.5, 64, 1e25};
+    (void)state;
+    for (size_t c = 0; c < 4 * 3 * 5 * 5; c++) {
+        struct spex_fit fit = made_fit(freedoms[c % 4], errors[c / 4 % 3]);
+        double more[] = {times_more[c / 12 % 5], times_more[c / 60]},
+               farther = fmax(more[0], more[1]);
+        const double at[] = {16 * more[0], 32 * more[1]};
+        struct spex_prediction found = spex_fit_predict(&fit, at),
+                               within = spex_model_predict(&fit.model, at);
+        double value = spex_model_value(&fit.model, at), freedom = fit.model.freedom;
+        double quantile = spex_student_two_sided(0.05, freedom);
+        double margin = freedom > 0 ? quantile * sqrt(expected_variance(&fit.model, at)) : INFINITY;
+        assert_true(within.value == value && found.value == value);
+        expect_near(within.high, value + margin);
+        expect_near(within.low, fmax(value - margin, 0));
+        if (farther <= 1) {
+            assert_true(found.low == within.low && found.high == within.high);
+            continue;
+        }
+        double factor = exp2(fmin(quantile * fit.power_error * log2(farther), 100));
+        expect_near(found.high, value + sqrt(pow(margin, 2) + pow(value * (factor - 1), 2)));
+        expect_near(
+            found.low,
+            fmax(value - sqrt(pow(value - within.low, 2) + pow(value * (1 - 1 / factor), 2)), 0));
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fits_are_as_they_were_measured)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(fits_are_as_they_were_measured),
+                                       cmocka_unit_test(intervals_have_two_parts)};
     return cmocka_run_group_tests_name("fitted", tests, NULL, NULL);
 }

@@ -187,7 +187,7 @@ static void least_squares(void **state) {
     spex_random_seed(&random_state, 2, 1);
     struct made *made = grid(0.5, 0.01);
     const struct spex_problem *problem = &made->problem;
-    const double *columns[6] = {problem->ones};
+    const double *columns[SPEX_MODEL_COLUMNS_MAX] = {problem->ones};
     for (size_t c = 1; c < COUNT_OF(columns); c++)
         columns[c] = spex_problem_column(problem, c % 2, c);
     for (size_t count = 1; count <= COUNT_OF(columns); count++) {

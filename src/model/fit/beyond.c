@@ -106,7 +106,7 @@ static size_t leave_out(const struct spex_problem *problem, const double *greate
     size_t width = points->parameter_count, remain = 0;
     double limits[SPEX_MODEL_PARAMETERS_MAX];
     for (size_t p = 0; p < width; p++)
-        limits[p] = ldexp(greatest[p], -halved) * (1 + 1e-9);
+        limits[p] = ldexp(greatest[p], -halved);
     for (size_t i = 0; i < points->count; i++) {
         left_out[i] = spex_beyond_octaves(points->parameters + i * width, limits, width) > 0;
         remain += !left_out[i];

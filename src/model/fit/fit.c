@@ -266,7 +266,7 @@ int spex_fit(const struct spex_measurements *measured, struct spex_fit *fit) {
 struct spex_prediction spex_fit_predict(const struct spex_fit *fit, const double *parameters) {
     struct spex_prediction prediction = spex_model_predict(&fit->model, parameters);
     double octaves = spex_beyond_octaves(parameters, fit->greatest, fit->model.parameter_count);
-    if (!(octaves > 0) || !isfinite(prediction.high))
+    if (octaves == 0)
         return prediction;
     double power = spex_student_two_sided(0.05, fit->model.freedom) * fit->power_error;
     double factor = exp2(fmin(power * octaves, DOUBLINGS_MOST));
