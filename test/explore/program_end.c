@@ -17,6 +17,9 @@
 static const struct spex_program *overdue;
 static const char *overdue_words;
 
+/* Each look at the clock finds it so much later. */
+static time_t hurry;
+
 int __real_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 
@@ -24,7 +27,22 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now) {
     int err = __real_clock_gettime(clock, now);
     if (overdue && has_said(overdue, overdue_words))
         now->tv_sec += 10;
+    if (hurry)
+        now->tv_sec += hurry += 10;
     return err;
+}
+
+/* Whether signals are refused, as by programs of another user. */
+static bool refused;
+
+int __real_kill(pid_t pid, int number);
+int __wrap_kill(pid_t pid, int number);
+
+int __wrap_kill(pid_t pid, int number) {
+    if (!refused)
+        return __real_kill(pid, number);
+    errno = EPERM;
+    return -1;
 }
 
 /* Descriptors that we have from whoever started us, and that any child of ours has. */
@@ -45,6 +63,34 @@ static void descriptors(void **state) {
     /* 0, 1 and 2, and the one with which ls reads the directory. */
     snprintf(expected, sizeof(expected), "exited with status 0: %d", 4 + inherited());
     expect_description("ls /proc/self/fd | wc -l | tr -d ' '", expected);
+}
+
+/* Who has no standard streams starts programs that have them. */
+static void descriptors_of_nobody(void **state) {
+    int kept[3];
+    size_t descriptors = open_descriptors();
+    (void)state;
+    for (unsigned without = 1; without < 8; without++) {
+        struct spex_program program;
+        char text[256];
+        for (int fd = 0; fd < 3; fd++)
+            assert_true((kept[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 10)) >= 10);
+        for (int fd = 0; fd < 3; fd++)
+            if (without >> fd & 1)
+                close(fd);
+        launch(&program, "readlink /proc/self/fd/0; echo out; echo err >&2; cat; exit 1");
+        wait_for_end(&program);
+        spex_program_describe(&program, text, sizeof(text));
+        bool all = has_said(&program, "/dev/null\nout\nerr\n");
+        end(&program);
+        for (int fd = 0; fd < 3; fd++) {
+            dup2(kept[fd], fd);
+            close(kept[fd]);
+        }
+        assert_string_equal(text, "exited with status 1: err");
+        assert_true(all);
+    }
+    assert_int_equal(open_descriptors(), descriptors);
 }
 
 static void signals(void **state) {
@@ -142,6 +188,32 @@ static void ignores_asking(void **state) {
     expect_all_gone(output, pid);
 }
 
+static void cannot_be_ended(void **state) {
+    (void)state;
+    struct spex_program program;
+    struct spex_error why = {""};
+    char expected[64];
+    size_t descriptors = open_descriptors();
+    launch(&program, "echo ready; exec sleep 1000");
+    wait_for(&program, "ready\n");
+    pid_t pid = program.pid;
+    refused = true;
+    hurry = 1;
+    int err = spex_program_teardown(&program, &why);
+    refused = false;
+    hurry = 0;
+    assert_int_equal(err, -EPERM);
+    snprintf(expected, sizeof(expected), "cannot end the program, process %d", (int)pid);
+    assert_string_equal(why.text, expected);
+    assert_int_equal(program.pidfd, -1);
+    assert_int_equal(program.output, -1);
+    assert_null(program.mark);
+    assert_int_equal(open_descriptors(), descriptors);
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 /* Whether it ended by itself or was ended, what it left in the background goes too. */
 static void background(void **state) {
     (void)state;
@@ -221,6 +293,7 @@ int main(int argc, char **argv) {
         return execv("/proc/self/exe", argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(descriptors),
+        cmocka_unit_test(descriptors_of_nobody),
         cmocka_unit_test(signals),
         cmocka_unit_test(process_group),
         cmocka_unit_test(flood),
@@ -228,6 +301,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(ends_when_asked),
         cmocka_unit_test(talks_while_ending),
         cmocka_unit_test(ignores_asking),
+        cmocka_unit_test(cannot_be_ended),
         cmocka_unit_test(background),
         cmocka_unit_test(what_has_the_variable_is_killed),
         cmocka_unit_test(who_executes_programs_is_killed),

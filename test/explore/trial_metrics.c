@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../scarce_memory.h"
 #include "explore/trial/trial_metrics.h"
 #include "spaces.h"
 
@@ -98,11 +99,20 @@ static void expect_counts(const struct spex_trial_metric *metric) {
         assert_true(isnan(none[i]));
 }
 
+#define SPACE                                                                                      \
+    "<space name='s'><parameter name='a' type='boolean'/>"                                         \
+    "<objective probe='q:lat' metric='mean' goal='minimise'/></space>"
+
+static void expect_all(const struct spex_trial *trial) {
+    assert_int_equal(trial->metric_count, 4);
+    expect_snapshots(trial->metrics);
+    expect_latencies(&trial->metrics[2]);
+    expect_counts(&trial->metrics[3]);
+}
+
 /* Of no time there is no rate. */
 static void entries(void **state) {
-    struct spex_space_file *file =
-        space_of("<space name='s'><parameter name='a' type='boolean'/>"
-                 "<objective probe='q:lat' metric='mean' goal='minimise'/></space>");
+    struct spex_space_file *file = space_of(SPACE);
     (void)state;
     for (int timed = 0; timed < 2; timed++) {
         struct spex_trial trial;
@@ -113,11 +123,8 @@ static void entries(void **state) {
                                             COUNT_OF(sites)),
                          0);
         assert_int_equal(trial.metric_count, 4);
-        if (timed) {
-            expect_snapshots(trial.metrics);
-            expect_latencies(&trial.metrics[2]);
-            expect_counts(&trial.metrics[3]);
-        }
+        if (timed)
+            expect_all(&trial);
         for (size_t m = 0; m < trial.metric_count; m++)
             assert_true(isnan(trial.metrics[m].rate) == !timed);
         spex_tracer_destroy(tracer);
@@ -126,9 +133,34 @@ static void entries(void **state) {
     spex_space_free(file);
 }
 
+static int entries_are_made(void *user) {
+    const struct spex_space_file *file = user;
+    struct spex_trial trial;
+    int err = spex_trial_init(&trial, &file->space, (size_t[]){0});
+    if (err)
+        return err;
+    err = spex_trial_metrics(&trial, tracer, TICKS_PER_SECOND, 4, sites, COUNT_OF(sites));
+    if (!err)
+        expect_all(&trial);
+    spex_trial_free(&trial);
+    return err;
+}
+
+static void entries_without_memory(void **state) {
+    struct spex_space_file *file = space_of(SPACE);
+    (void)state;
+    assert_int_equal(spex_tracer_create(&tracer), 0);
+    add_all();
+    assert_int_equal(entries_are_made(file), 0);
+    assert_true(without_each_allocation(entries_are_made, file) >= 6);
+    spex_tracer_destroy(tracer);
+    spex_space_free(file);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries),
+        cmocka_unit_test(entries_without_memory),
     };
     return cmocka_run_group_tests_name("trial_metrics", tests, NULL, NULL);
 }

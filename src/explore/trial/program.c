@@ -136,6 +136,12 @@ static bool open_configuration(const struct spex_launch *launch, int *status) {
     return fd >= 0 && dup2(fd, launch->descriptor) >= 0;
 }
 
+/* Runs in the child. Where this process has closed a standard stream, a descriptor may have its
+ * number, which the program's stream gets. */
+static int above_streams(int fd) {
+    return fd >= 0 && fd <= STDERR_FILENO ? fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : fd;
+}
+
 /* Runs in the child of vfork, which shares the parent's memory: only async-signal-safe calls, and
  * no changes of the parent's data. The checks of getppid() and PR_SET_PDEATHSIG end the child if
  * the parent was killed before. Does not return. */
@@ -148,7 +154,9 @@ static void child_run(const struct spex_launch *launch, char **environment, int 
     sigprocmask(SIG_SETMASK, &none, NULL);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    output = above_streams(output);
+    status = above_streams(status);
+    int nothing = above_streams(open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (getppid() == parent && nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(output, 1) >= 0 &&
         dup2(output, 2) >= 0 && limit_cpus(launch->cpus) == 0 && inherit(launch->handover) &&
         inherit(launch->config_file) && open_configuration(launch, &status))
