@@ -134,7 +134,6 @@ static int fill_load(const struct filling *filling, const struct spex_agent_load
     char *workers;
     int64_t number = 0;
     bool applies = true;
-    filled->stressor = load->stressor;
     if (fill_template(filling, load->workers, &workers) ||
         fill_options(filling, load->options, &filled->options, &applies)) {
         free(workers);
@@ -151,12 +150,14 @@ static int fill_command(const struct filling *filling, const struct spex_agent_c
     return command->text ? fill_template(filling, command->text, text) : 0;
 }
 
-/* The count of loads is set first: spex_agent_filled_free frees as many. */
+/* The loads are named first, since each gets its row in the trial whatever fails. */
 int spex_agent_fill(const struct spex_space_file *file, char *const *argv, const size_t *levels,
                     struct spex_agent_filled *filled, struct spex_error *error) {
     const struct spex_agent *agent = file->agent;
     const struct filling filling = {&file->space, levels};
     *filled = (struct spex_agent_filled){.load_count = agent->load_count};
+    for (size_t l = 0; l < agent->load_count; l++)
+        filled->loads[l].stressor = agent->loads[l].stressor;
     int err = fill_argv(&filling, argv, &filled->argv, error);
     err = err ? err : fill_variables(&filling, agent, &filled->variables);
     err = err ? err : fill_parameters(&filling, &filled->parameters);
