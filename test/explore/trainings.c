@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whole trainings: what is run, which times are taken, what is told. */
 #define _GNU_SOURCE
+#include "../scarce_memory.h"
 #include "explore/train.h"
 #include "explored.h"
 
@@ -70,6 +71,8 @@ static struct spex_models models_of_training(void) {
 }
 
 #define PLAN(rest) "<space name='p'>" A("1 2 4") "<run trials_per_config='1'/>" rest "</space>"
+
+#define PLAN_OF_ONE "<space name='p'>" A("1") "<run trials_per_config='1'/></space>"
 
 /* 20 executions in each of three runs; the kernel's parameter is its own. */
 static void kernels_are_trained(void **state) {
@@ -157,6 +160,40 @@ static void an_interrupted_training(void **state) {
     spex_training_destroy(training);
 }
 
+/* A training that lacks memory says so, and has cleared up; one that ends well has all records. */
+static int training_goes(void *user) {
+    struct spex_error error = {""};
+    (void)user;
+    memset(&told, 0, sizeof(told));
+    int err = spex_training_create(&training, 1);
+    if (err)
+        return err;
+    const struct spex_train_options options = {.plan = "space.xml",
+                                               .argv = PROGRAM("end"),
+                                               .probes = "kernel",
+                                               .stop_fd = -1,
+                                               .progress = see_progress,
+                                               .user = &told};
+    err = spex_train(&options, training, &error);
+    if (err == -ENOMEM ? !strstr(error.text, "memory") : err)
+        fail_msg("%d: %s", err, error.text);
+    if (!err && told.last.failed)
+        assert_non_null(strstr(told.failure, "memory"));
+    if (!err && !told.last.failed)
+        assert_int_equal(told.last.records + told.last.left_out, 20);
+    scarce_left += scarce_left > 0; /* scandir() of expect_nothing_left() */
+    expect_nothing_left();
+    spex_training_destroy(training);
+    return err;
+}
+
+static void without_memory(void **state) {
+    (void)state;
+    write_space(PLAN_OF_ONE);
+    assert_int_equal(training_goes(NULL), 0);
+    assert_true(without_each_allocation(training_goes, NULL) > 30);
+}
+
 int main(int argc, char **argv) {
     int status;
     if (argc > 2 && strcmp(argv[1], "program") == 0 && strcmp(argv[2], "bare") == 0)
@@ -166,7 +203,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_are_trained),       cmocka_unit_test(parameters_of_the_run),
         cmocka_unit_test(a_training_without_a_plan), cmocka_unit_test(runs_that_fail),
-        cmocka_unit_test(an_interrupted_training),
+        cmocka_unit_test(an_interrupted_training),   cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests_name("trainings", tests, explored_enter, explored_leave);
 }
