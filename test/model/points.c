@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a fit is made of: the points that measurements are put together to, and least squares. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../check.h"
@@ -83,12 +84,210 @@ static void points_of_runs_at_the_limit(void **state) {
     spex_points_free(&made);
 }
 
+/* ---- a plain count ---- */
+
+enum { ROWS_MAX = 400, REPEATED = 60 };
+
+static double parameters[2 * ROWS_MAX], times[ROWS_MAX];
+static uint32_t runs[ROWS_MAX];
+
+static double middle_of(const double *values, size_t count) {
+    double sorted[ROWS_MAX];
+    memcpy(sorted, values, count * sizeof(*sorted));
+    qsort(sorted, count, sizeof(*sorted), spex_ascending);
+    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+}
+
+/* The greatest distance from the median that is no outlier: 4 deviations, by 1.4826 times the
+ * median deviation, and a quarter of the median. */
+static double reach_of(const double *values, size_t count, double middle) {
+    double away[ROWS_MAX];
+    size_t beyond = 0;
+    if (count < 3)
+        return INFINITY;
+    for (size_t v = 0; v < count; v++)
+        away[v] = fabs(values[v] - middle);
+    double reach = fmax(4 * 1.4826 * middle_of(away, count), middle / 4);
+    for (size_t v = 0; v < count; v++)
+        beyond += away[v] > reach;
+    return count >= 10 && (double)beyond > 0.1 * (double)count ? INFINITY : reach;
+}
+
+/* What a point must be, and its variances as runs tell them, relative to the mean. */
+struct plain {
+    double mean, rows, variance, observed, independent;
+    size_t outliers;
+};
+
+/* Of these rows of one place. */
+static struct plain plain_of(const size_t *rows, size_t count, bool with_runs) {
+    double values[ROWS_MAX], used[ROWS_MAX], sums[8] = {0}, squares = 0;
+    size_t of_run[8] = {0}, run_count = 0;
+    struct plain plain = {.rows = 0};
+    for (size_t r = 0; r < count; r++)
+        values[r] = times[rows[r]];
+    double middle = middle_of(values, count), reach = reach_of(values, count, middle);
+    for (size_t r = 0; r < count; r++)
+        if (fabs(values[r] - middle) <= reach)
+            used[(size_t)plain.rows++] = values[r];
+    for (size_t u = 0; u < (size_t)plain.rows; u++)
+        plain.mean += used[u] / plain.rows;
+    for (size_t u = 0; u < (size_t)plain.rows; u++)
+        plain.variance += pow(used[u] - plain.mean, 2) / fmax(plain.rows - 1, 1);
+    plain.outliers = count - (size_t)plain.rows;
+    for (size_t r = 0; r < count && with_runs; r++)
+        if (fabs(values[r] - middle) <= reach) {
+            sums[runs[rows[r]]] += values[r] - plain.mean;
+            of_run[runs[rows[r]]]++;
+        }
+    for (size_t run = 0; run < 8; run++) {
+        squares += sums[run] * sums[run];
+        run_count += of_run[run] > 0;
+    }
+    if (run_count > 1 && plain.mean > 0) {
+        double mean2 = plain.mean * plain.mean, n = (double)run_count;
+        plain.observed = squares / (plain.rows * plain.rows) * n / (n - 1) / mean2;
+        plain.independent = plain.variance / plain.rows / mean2;
+    }
+    return plain;
+}
+
+static void make_rows(uint64_t *random, size_t count, size_t width, size_t places) {
+    bool modes = random_below(random, 3) == 0;
+    double run_times[8];
+    for (size_t run = 0; run < 8; run++)
+        run_times[run] = 1 + (double)random_below(random, 100) / 300;
+    for (size_t r = 0; r < count; r++) {
+        parameters[r * width] = (double)random_below(random, places);
+        parameters[r * width + width - 1] = (double)(1 + random_below(random, places));
+        runs[r] = (uint32_t)random_below(random, 8);
+        times[r] = (10 + (double)random_below(random, 20)) * run_times[runs[r]] *
+                   (random_below(random, modes ? 4 : 12) ? 1 : 3);
+        if (random_below(random, 40) == 0)
+            times[r] = 0;
+    }
+}
+
+/* Every place that was measured, in ascending order, against the rows of it. */
+static void expect_points(const struct spex_points *made, size_t count, size_t width, size_t places,
+                          bool with_runs) {
+    struct plain plain[16 * 17];
+    size_t points = 0, outliers = 0;
+    double observed = 0, independent = 0;
+    for (size_t n = 0; n < places; n++)
+        for (size_t m = 1; m <= (width == 2 ? places : 1); m++) {
+            size_t rows[ROWS_MAX], found = 0;
+            for (size_t r = 0; r < count; r++)
+                if (width == 2
+                        ? parameters[2 * r] == (double)n && parameters[2 * r + 1] == (double)m
+                        : parameters[r] == (double)(n + 1))
+                    rows[found++] = r;
+            if (!found)
+                continue;
+            assert_true(made->count > points);
+            const double *at = made->parameters + points * width;
+            assert_true(width == 2 ? at[0] == (double)n && at[1] == (double)m
+                                   : at[0] == (double)(n + 1));
+            plain[points] = plain_of(rows, found, with_runs);
+            outliers += plain[points].outliers;
+            observed += plain[points].observed;
+            independent += plain[points++].independent;
+        }
+    assert_int_equal(made->count, points);
+    assert_int_equal(made->outliers, outliers);
+    double effect = independent > 0 ? fmax(observed / independent, 1) : 1;
+    for (size_t p = 0; p < points; p++) {
+        assert_true(fabs(made->times[p] - plain[p].mean) < 1e-9);
+        assert_true(fabs(made->variances[p] - plain[p].variance) < 1e-6);
+        double rows = effect > 1 ? fmax(plain[p].rows / effect, 1) : plain[p].rows;
+        assert_true(fabs(made->rows[p] - rows) < 1e-6);
+    }
+}
+
+static void points_are_those_of_a_plain_count(void **state) {
+    uint64_t random = 11;
+    (void)state;
+    for (size_t round = 0; round < REPEATED; round++) {
+        size_t width = 1 + round % 2, places = 1 + random_below(&random, 12);
+        size_t count = 1 + random_below(&random, ROWS_MAX);
+        bool with_runs = round % 3;
+        make_rows(&random, count, width, places);
+        const struct spex_measurements measured = {width, count, parameters, times,
+                                                   with_runs ? runs : NULL};
+        struct spex_points made;
+        assert_int_equal(spex_points_make(&made, &measured), 0);
+        expect_points(&made, count, width, places, with_runs);
+        spex_points_free(&made);
+    }
+}
+
+/* Of too many places neighbours become one, in ascending order; 0 has no neighbour. */
+static void too_many_places(void **state) {
+    enum { PLACES = 6000 };
+    (void)state;
+    double *many = calloc(PLACES, sizeof(*many)), *of = calloc(PLACES, sizeof(*of));
+    assert_true(many && of);
+    for (size_t i = 0; i < PLACES; i++) {
+        many[i] = i % 3 ? 1 + (double)i : 0;
+        of[i] = 7 + many[i];
+    }
+    const struct spex_measurements measured = {1, PLACES, many, of, NULL};
+    struct spex_points made;
+    assert_int_equal(spex_points_make(&made, &measured), 0);
+    assert_in_range(made.count, 64, SPEX_POINTS_MAX);
+    assert_true(made.parameters[0] == 0 && made.rows[0] == PLACES / 3 && made.times[0] == 7);
+    double rows = 0;
+    for (size_t p = 0; p < made.count; p++) {
+        assert_true(p == 0 || made.parameters[p] > made.parameters[p - 1]);
+        assert_true(fabs(made.times[p] - 7 - made.parameters[p]) < 1e-6);
+        rows += made.rows[p];
+    }
+    /* A sixteenth of an octave, where no rows are left out. */
+    for (size_t p = 2; p < made.count; p++)
+        assert_true(made.parameters[p] < made.parameters[p - 1] * 2);
+    assert_true(rows == PLACES);
+    spex_points_free(&made);
+    free(many);
+    free(of);
+}
+
+/* Parameters that are 0, below 1 and above make more places than there are points, however coarse
+ * the others are. */
+static void many_parameters(void **state) {
+    enum { PLACES = 6561 };
+    static const double values[] = {0, 0.5, 2};
+    (void)state;
+    double *many = calloc(PLACES * 8, sizeof(*many)), *of = calloc(PLACES, sizeof(*of));
+    assert_true(many && of);
+    for (size_t i = 0; i < PLACES; i++) {
+        size_t left = i;
+        for (size_t p = 0; p < 8; p++, left /= 3)
+            many[8 * i + p] = values[left % 3];
+        of[i] = 5;
+    }
+    const struct spex_measurements measured = {8, PLACES, many, of, NULL};
+    struct spex_points made;
+    assert_int_equal(spex_points_make(&made, &measured), 0);
+    assert_int_equal(made.count, 256);
+    assert_int_equal(made.outliers, 0);
+    double rows = 0;
+    for (size_t p = 0; p < made.count; p++)
+        rows += made.rows[p];
+    assert_true(rows == PLACES);
+    spex_points_free(&made);
+    free(many);
+    free(of);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(left_out),
         cmocka_unit_test(points),
         cmocka_unit_test(points_of_runs),
         cmocka_unit_test(points_of_runs_at_the_limit),
+        cmocka_unit_test(points_are_those_of_a_plain_count),
+        cmocka_unit_test(too_many_places),
+        cmocka_unit_test(many_parameters),
     };
     return cmocka_run_group_tests_name("points", tests, NULL, NULL);
 }

@@ -25,6 +25,8 @@
 /* If there are too many combinations, values in the same part of an octave become one point. An
  * octave has this many parts at first; the number is halved until there are few enough points. */
 #define BINS_PER_OCTAVE 16.0
+/* So many halvings make parts of thousands of octaves, on both sides of 1; then there is one. */
+#define HALVINGS_MOST   16
 
 /* Keys to sort rows by: the parameters themselves, or coarse ones. */
 struct sorting {
@@ -159,11 +161,14 @@ static size_t count_different_keys(const struct sorting *sorting, const size_t *
     return different;
 }
 
-/* Makes keys that are equal for values in the same part of an octave; `bins`: parts of an
- * octave. Zeros have a key of their own. */
-static void keys_make_coarse(double *keys, const double *parameters, size_t count, double bins) {
+/* Makes keys that are equal for values in the same part of an octave. Zeros have a key of their
+ * own, so that there are at last two keys for each parameter, and few enough points. */
+static void keys_make_coarse(double *keys, const double *parameters, size_t count, int halved) {
+    double bins = ldexp(BINS_PER_OCTAVE, -halved);
     for (size_t k = 0; k < count; k++)
-        keys[k] = parameters[k] > 0 ? floor(log2(parameters[k]) * bins) : -INFINITY;
+        keys[k] = !(parameters[k] > 0)     ? -INFINITY
+                  : halved < HALVINGS_MOST ? floor(log2(parameters[k]) * bins)
+                                           : 0;
 }
 
 static int points_allocate(struct spex_points *points, size_t count) {
@@ -228,8 +233,7 @@ int spex_points_make(struct spex_points *points, const struct spex_measurements 
         rows_sort(&sorting, order, count);
         different = count_different_keys(&sorting, order, count);
         for (int halved = 0; different > SPEX_POINTS_MAX; halved++) {
-            keys_make_coarse(coarse, measured->parameters, count * width,
-                             ldexp(BINS_PER_OCTAVE, -halved));
+            keys_make_coarse(coarse, measured->parameters, count * width, halved);
             sorting.keys = coarse;
             rows_sort(&sorting, order, count);
             different = count_different_keys(&sorting, order, count);
