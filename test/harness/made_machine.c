@@ -32,6 +32,8 @@ FILE *__wrap_fopen(const char *path, const char *mode);
 FILE *__wrap_fopen64(const char *path, const char *mode);
 int __wrap_getloadavg(double *averages, int count);
 int __wrap_getrusage(int who, struct rusage *usage);
+int __wrap_gethostname(char *name, size_t size);
+ssize_t __wrap_readlink(const char *path, char *target, size_t size);
 
 FILE *__wrap_fopen(const char *path, const char *mode) {
     (void)mode;
@@ -48,6 +50,25 @@ int __wrap_getloadavg(double *averages, int count) {
     for (int l = 0; l < loads; l++)
         averages[l] = l + 0.5;
     return loads;
+}
+
+/* As many bytes of this letter as there is room for; 0: an error. */
+static char host_of, executable_of;
+
+int __wrap_gethostname(char *name, size_t size) {
+    struct spex_bench_machine machine;
+    assert_int_equal(size, sizeof(machine.host) - 1); /* whose last byte stays 0 */
+    if (host_of)
+        memset(name, host_of, size);
+    return host_of ? 0 : -1;
+}
+
+ssize_t __wrap_readlink(const char *path, char *target, size_t size) {
+    struct spex_bench_machine machine;
+    assert_string_equal(path, "/proc/self/exe");
+    assert_int_equal(size, sizeof(machine.executable) - 1);
+    memset(target, executable_of ? executable_of : '?', executable_of ? size : 3);
+    return executable_of ? (ssize_t)size : -1;
 }
 
 int __wrap_getrusage(int who, struct rusage *usage) {
@@ -74,6 +95,22 @@ static const struct file machine_files[] = {
     {CACHE "3/size", "512\n"},
     {NULL, NULL},
 };
+
+static void names_that_are_long_or_unknown(void **state) {
+    static struct spex_bench_machine machine;
+    static const struct file no_files[] = {{NULL, NULL}};
+    (void)state;
+    files = no_files;
+    for (int known = 0; known < 2; known++) {
+        host_of = known ? 'h' : 0;
+        executable_of = known ? '\t' : 0;
+        spex_bench_machine_find(&machine);
+        assert_int_equal(strlen(machine.host), known ? sizeof(machine.host) - 1 : 0);
+        assert_int_equal(strlen(machine.executable), known ? sizeof(machine.executable) - 1 : 0);
+        assert_int_equal(machine.host[0], host_of);
+        assert_int_equal(machine.executable[0], known ? '?' : 0);
+    }
+}
 
 static void a_machine_is_as_its_files_say(void **state) {
     static struct spex_bench_machine machine;
@@ -173,6 +210,7 @@ static void others_are_the_rest(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_that_are_long_or_unknown),
         cmocka_unit_test(a_machine_is_as_its_files_say),
         cmocka_unit_test(what_is_not_there),
         cmocka_unit_test(others_are_the_rest),
