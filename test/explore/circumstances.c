@@ -54,6 +54,20 @@ static void builds(void **state) {
     spex_circumstances_free(&missing);
 }
 
+/* What is no program is not waited for. */
+static void a_pipe_is_no_program(void **state) {
+    struct spex_circumstances now;
+    (void)state;
+    size_t descriptors = open_descriptors();
+    assert_int_equal(mkfifo("pipe", 0700), 0);
+    alarm(60);
+    assert_int_equal(spex_circumstances_now("./pipe", &now), 0);
+    alarm(0);
+    assert_non_null(strstr(now.texts[SPEX_ON_BUILD], "0 bytes of "));
+    spex_circumstances_free(&now);
+    assert_int_equal(open_descriptors(), descriptors);
+}
+
 /* A program of a segment of two notes. */
 struct notes {
     Elf64_Ehdr header;
@@ -237,6 +251,7 @@ static void directory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_this_process),
+        cmocka_unit_test(a_pipe_is_no_program),
         cmocka_unit_test(builds),
         cmocka_unit_test(builds_by_the_second_note),
         cmocka_unit_test(segments_without_notes),

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "../scarce_descriptors.h"
+#include "../scarce_memory.h"
 #include "explore/picture/picture.h"
 #include "scratch.h"
 
@@ -195,6 +196,27 @@ static void without_descriptors(void **state) {
     }
 }
 
+static int svg_is_drawn(void *user) {
+    struct spex_error why = {""};
+    struct spex_picture picture = picture_of(false);
+    char *svg;
+    (void)user;
+    int err = spex_picture_svg(&picture, &svg, &why);
+    assert_true(!svg == (err != 0));
+    if (err)
+        assert_string_equal(why.text, "out of memory");
+    free(svg);
+    return err;
+}
+
+static void without_memory(void **state) {
+    (void)state;
+    png = false;
+    make_program("gnuplot", DRAW_SVG);
+    assert_int_equal(svg_is_drawn(NULL), 0);
+    assert_int_equal(without_each_allocation(svg_is_drawn, NULL), 2);
+}
+
 static char path_before[4096];
 
 /* The programs of this folder are found first. */
@@ -217,6 +239,7 @@ int main(void) {
         cmocka_unit_test(what_cannot_be_drawn),
         cmocka_unit_test(programs_that_are_not_there),
         cmocka_unit_test(without_descriptors),
+        cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests_name("drawn", tests, enter, leave);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What runs around an explored program: setup, teardown and loads. */
+#include <sys/stat.h>
+
 #include "explore/trial/trial_agent.h"
 #include "explored.h"
 
@@ -44,6 +46,20 @@ static void expect_log(const char *lines) {
 }
 
 /* ---- setup and teardown ---- */
+
+/* The folders of an exploration and of a trial are the user's alone, whatever new files are. */
+static void whose_the_folders_are(void **state) {
+    (void)state;
+    mode_t before = umask(0);
+    explore(
+        SPACE(A("1"), RUN("") SETUP("cd ${SPEX_CONFIG%/*}; stat -c %a . .. &gt;&gt; $OLDPWD/log; "
+                                    "stat -c %a $SPEX_CONFIG &gt;&gt; $OLDPWD/log",
+                                    "")),
+        PROGRAM("end"), 1);
+    umask(before);
+    expect_log("700\n700\n644\n");
+    close_study();
+}
 
 static void commands_before_and_after_each_trial(void **state) {
     (void)state;
@@ -242,6 +258,7 @@ int main(int argc, char **argv) {
     if (is_the_program(argc, argv, &status))
         return status;
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whose_the_folders_are),
         cmocka_unit_test(commands_before_and_after_each_trial),
         cmocka_unit_test(a_setup_that_fails),
         cmocka_unit_test(a_teardown_that_fails_is_a_note),

@@ -2,6 +2,7 @@
 /* The store as a file: files of something else, partial copies, full disks, and a process that is
  * killed. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -54,6 +55,35 @@ static void no_file(void **state) {
     if (geteuid() != 0) /* root may write everywhere */
         expect_refused("read-only", bench.file, "grid", program, -EACCES, "Permission denied");
     end(&bench);
+}
+
+/* Descriptors that a program would inherit. */
+static int inherited(void) {
+    int count = 0;
+    for (int fd = 0; fd < 1024; fd++) {
+        int flags = fcntl(fd, F_GETFD);
+        count += flags >= 0 && !(flags & FD_CLOEXEC);
+    }
+    return count;
+}
+
+/* Who may read the store is the user's affair, and programs that are explored do not have it. */
+static void whose_the_file_is(void **state) {
+    static const mode_t masks[] = {0, 022, 077};
+    struct stat file;
+    (void)state;
+    for (size_t m = 0; m < COUNT_OF(masks); m++) {
+        struct bench bench = {0};
+        mode_t before = umask(masks[m]);
+        int inheritable = inherited();
+        unlink(PATH);
+        begin(&bench);
+        umask(before);
+        assert_int_equal(inherited(), inheritable);
+        assert_int_equal(stat(PATH, &file), 0);
+        assert_int_equal(file.st_mode & 0777, 0666 & ~masks[m]);
+        end(&bench);
+    }
 }
 
 static void nothing_to_read(void **state) {
@@ -251,6 +281,7 @@ static void removed_meanwhile(void **state) {
     char copy[64], expected[128];
     snprintf(copy, sizeof(copy), PATH ".rescued-%d", (int)getpid());
     snprintf(expected, sizeof(expected), "they are in %s", copy);
+    mode_t before = umask(027);
     for (size_t o = 0; o < COUNT_OF(others); o++) {
         struct bench bench = {0};
         struct spex_error why = {""};
@@ -266,21 +297,21 @@ static void removed_meanwhile(void **state) {
         assert_int_equal(count_trials(&bench), 2);
         assert_int_equal(access(PATH, F_OK), -1);
         end(&bench);
+        struct stat file;
+        assert_int_equal(stat(copy, &file), 0);
+        assert_int_equal(file.st_mode & 0777, 0640);
         assert_int_equal(unlink(copy), 0);
     }
+    umask(before);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strangers),
-        cmocka_unit_test(no_file),
-        cmocka_unit_test(nothing_to_read),
-        cmocka_unit_test(copied_in_part),
-        cmocka_unit_test(full_disk),
-        cmocka_unit_test(full_from_the_start),
-        cmocka_unit_test(killed_at_the_start),
-        cmocka_unit_test(removed_meanwhile),
-        cmocka_unit_test(a_machine_that_cannot_be_written),
+        cmocka_unit_test(strangers),           cmocka_unit_test(no_file),
+        cmocka_unit_test(whose_the_file_is),   cmocka_unit_test(nothing_to_read),
+        cmocka_unit_test(copied_in_part),      cmocka_unit_test(full_disk),
+        cmocka_unit_test(full_from_the_start), cmocka_unit_test(killed_at_the_start),
+        cmocka_unit_test(removed_meanwhile),   cmocka_unit_test(a_machine_that_cannot_be_written),
     };
     return cmocka_run_group_tests_name("store_files", tests, scratch_enter, scratch_leave);
 }

@@ -153,6 +153,31 @@ static void a_class_beyond_the_budget_is_off_alone(void **state) {
     assert_false(answer.plan.feasible);
 }
 
+/* What the others leave over does not bring it back. */
+static void what_is_off_stays_off(void **state) {
+    (void)state;
+    classes[3].min_frequency = 1e6;
+    classes[3].frequency = 2e6;
+    problem.budget = .05;
+    assert_frequencies(100, 100, 100, 0);
+    assert_mode(3, SPEX_RATE_OFF);
+    assert_float_equal(answer.plan.overhead, .03, 1e-12);
+}
+
+/* Whatever else is true of it. */
+static void the_reason_of_a_pin_is_the_pin(void **state) {
+    (void)state;
+    for (size_t c = 0; c < 3; c++)
+        classes[c].pinned = true;
+    classes[1].weight = 0;
+    classes[2].report_cost = 0;
+    problem.budget = .05;
+    assert_frequencies(100, 100, 100, 100);
+    for (size_t c = 0; c < 3; c++)
+        assert_string_equal(answer.decisions[c].reason, "pinned");
+    assert_string_equal(answer.decisions[3].reason, "all of it: its weight is high for its cost");
+}
+
 static void without_a_budget_what_costs_is_off(void **state) {
     (void)state;
     problem.budget = 0;
@@ -178,6 +203,8 @@ int main(void) {
         cmocka_unit_test_setup(of_too_much_the_least_weight_over_cost_is_off, set_up),
         cmocka_unit_test_setup(what_is_off_is_not_detected, set_up),
         cmocka_unit_test_setup(a_class_beyond_the_budget_is_off_alone, set_up),
+        cmocka_unit_test_setup(what_is_off_stays_off, set_up),
+        cmocka_unit_test_setup(the_reason_of_a_pin_is_the_pin, set_up),
         cmocka_unit_test_setup(without_a_budget_what_costs_is_off, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
