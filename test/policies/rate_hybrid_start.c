@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the search of tracing or probing starts, against a plain model of each way to start. */
+/* Where the search of tracing or probing starts, against a plain model of each way to start, and the
+ * search of a core. */
 #include <math.h>
 
 #include "hybrid_problems.h"
@@ -151,7 +152,112 @@ static void starts_are_the_best_of_their_parts(void **state) {
     assert_true(worse <= PROBLEMS / 500 && better <= PROBLEMS / 500);
 }
 
+/* What a sample a second is worth for tracing: the worth over cost of what the knapsack leaves out
+ * first, or the hits of all that it leaves. */
+static double plain_margin(double probing) {
+    bool taken[CLASSES_MAX] = {false};
+    double room = hybrid.max_f * (1 + 1e-9) - probing, left = 0;
+    for (;;) {
+        size_t next = hybrid.count;
+        double best = 0;
+        for (size_t c = 0; c < hybrid.count; c++) {
+            double worth = candidates[c].profit - probing * candidates[c].hit;
+            bool needed = candidates[c].minimum > probing;
+            double rank = worth / candidates[c].cost + (needed ? 1e12 : 0);
+            if (!taken[c] && (worth > 0 || needed) && (next == hybrid.count || rank > best)) {
+                next = c;
+                best = rank;
+            }
+        }
+        if (next == hybrid.count)
+            break;
+        if (candidates[next].cost > room)
+            return (candidates[next].profit - probing * candidates[next].hit) /
+                   candidates[next].cost;
+        room -= candidates[next].cost;
+        taken[next] = true;
+    }
+    for (size_t c = 0; c < hybrid.count; c++)
+        left += taken[c] ? 0 : candidates[c].hit;
+    return left;
+}
+
+/* How much a wrong choice about each candidate would cost. */
+static void plain_losses(double *losses) {
+    double cost;
+    marked_information(&cost);
+    double probing = fmax(hybrid.max_f - cost, 0), margin = plain_margin(probing);
+    for (size_t c = 0; c < hybrid.count; c++)
+        losses[c] =
+            fabs(candidates[c].profit - probing * candidates[c].hit - margin * candidates[c].cost);
+}
+
+/* The greatest informations of all choices about the core, with the others as they are marked. */
+static size_t plain_choices(double *best, size_t most) {
+    size_t found = 0;
+    uint64_t before = marks_now();
+    for (uint32_t set = 0; set < (uint32_t)1 << hybrid.core_count; set++) {
+        double cost, information;
+        for (size_t bit = 0; bit < hybrid.core_count; bit++)
+            candidates[hybrid.core[bit]].traced = set >> bit & 1;
+        if ((information = marked_information(&cost)) < 0)
+            continue;
+        size_t at = found < most ? found++ : most;
+        for (; at > 0 && best[at - 1] < information; at--)
+            if (at < most)
+                best[at] = best[at - 1];
+        if (at < most)
+            best[at] = information;
+    }
+    for (size_t c = 0; c < hybrid.count; c++)
+        candidates[c].traced = before >> c & 1;
+    return found;
+}
+
+static void expect_core(size_t size, const double *losses) {
+    double most = 0;
+    assert_int_equal(hybrid.core_count, size);
+    for (size_t bit = 0; bit < size; bit++) {
+        assert_true(candidates[hybrid.core[bit]].in_core);
+        most = fmax(most, losses[hybrid.core[bit]]);
+    }
+    size_t in_core = 0;
+    for (size_t c = 0; c < hybrid.count; c++) {
+        in_core += candidates[c].in_core;
+        assert_true(candidates[c].in_core || losses[c] >= most * (1 - 1e-9));
+    }
+    assert_int_equal(in_core, size);
+}
+
+static void cores_are_searched_exactly(void **state) {
+    enum { CHOICES = 5 };
+    (void)state;
+    uint64_t random = 8;
+    unsigned full = 0;
+    for (unsigned p = 0; p < PROBLEMS; p++) {
+        double losses[CLASSES_MAX], best[CHOICES], cost;
+        struct spex_hybrid_choice choices[CHOICES];
+        size_t size = 1 + random_below(&random, 7);
+        make_random(&random, 8 + random_below(&random, 6), p % 2);
+        make_candidates();
+        for (size_t c = 0; c < hybrid.count; c++)
+            candidates[c].traced = random_below(&random, 3) == 0;
+        plain_losses(losses);
+        size_t found = spex_hybrid_search(&hybrid, size, choices, CHOICES);
+        expect_core(size, losses);
+        assert_int_equal(found, plain_choices(best, CHOICES));
+        full += found == CHOICES;
+        for (size_t i = 0; i < found; i++) {
+            spex_hybrid_mark(&hybrid, &choices[i]);
+            assert_float_equal(choices[i].information, best[i], 1e-9 * (1 + best[i]));
+            assert_float_equal(marked_information(&cost), best[i], 1e-9 * (1 + best[i]));
+        }
+    }
+    assert_in_range(full, PROBLEMS / 4, PROBLEMS - 1);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(starts_are_the_best_of_their_parts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(starts_are_the_best_of_their_parts),
+                                       cmocka_unit_test(cores_are_searched_exactly)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
