@@ -65,8 +65,11 @@ static int store_load(struct spex_store *store, struct spex_error *error) {
         err ? err
             : spex_store_prepare(store, "SELECT space, identity, policy, program FROM exploration",
                                  &statement, error);
-    if (!err && sqlite3_step(statement) != SQLITE_ROW)
+    int got = err ? SQLITE_ROW : sqlite3_step(statement);
+    if (got == SQLITE_DONE)
         err = spex_fail(error, -EEXIST, "%s is no complete store of spex", store->path);
+    else if (got != SQLITE_ROW)
+        err = spex_store_fail(store, "read", error);
     if (!err) {
         store->space = spex_store_bytes(statement, 0);
         store->identity = spex_store_bytes(statement, 1);

@@ -137,13 +137,19 @@ int spex_store_fleet(struct spex_store *store, struct spex_store_fleet *fleet,
     if (err || !has)
         return err;
     err = spex_store_prepare(store, "SELECT exploration, class FROM fleet", &rows, error);
-    if (!err && sqlite3_step(rows) == SQLITE_ROW) {
+    int got = err ? SQLITE_DONE : sqlite3_step(rows);
+    if (got == SQLITE_ROW) {
         char *exploration = spex_store_text(rows, 0), *class = spex_store_text(rows, 1);
-        snprintf(fleet->exploration, sizeof(fleet->exploration), "%s",
-                 exploration ? exploration : "");
-        snprintf(fleet->class, sizeof(fleet->class), "%s", class ? class : "");
+        if (exploration && class) {
+            snprintf(fleet->exploration, sizeof(fleet->exploration), "%s", exploration);
+            snprintf(fleet->class, sizeof(fleet->class), "%s", class);
+        } else {
+            err = spex_fail(error, -ENOMEM, "out of memory");
+        }
         free(exploration);
         free(class);
+    } else if (got != SQLITE_DONE) {
+        err = spex_store_fail(store, "read", error);
     }
     sqlite3_finalize(rows);
     return err;
