@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "left_behind.h"
+
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* A function whose probes are as many sites as its source has, at every level of optimisation: it is
@@ -37,5 +39,21 @@ static inline uint64_t random_next(uint64_t *state) {
 static inline uint64_t random_below(uint64_t *state, uint64_t below) {
     return random_next(state) % below;
 }
+
+/* Runs the tests as cmocka does. A group fails, too, if it leaves descriptors open or files mapped. */
+static inline int run_group(const char *name, const struct CMUnitTest *tests, size_t count,
+                            CMFixtureFunction setup, CMFixtureFunction teardown) {
+    struct open_before before;
+    open_before_read(&before);
+    int failed = _cmocka_run_group_tests(name, tests, count, setup, teardown);
+    return failed + left_open(&before) + left_mapped(&before);
+}
+
+#undef cmocka_run_group_tests
+#undef cmocka_run_group_tests_name
+#define cmocka_run_group_tests_name(name, tests, setup, teardown)                                  \
+    run_group(name, tests, COUNT_OF(tests), setup, teardown)
+#define cmocka_run_group_tests(tests, setup, teardown)                                             \
+    cmocka_run_group_tests_name(#tests, tests, setup, teardown)
 
 #endif

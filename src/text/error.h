@@ -4,6 +4,8 @@
 #ifndef SPEX_TEXT_ERROR_H
 #define SPEX_TEXT_ERROR_H
 
+#include <assert.h>
+
 struct spex_error {
     /* Ends with a 0; a longer line is cut. */
     char text[512];
@@ -13,7 +15,13 @@ struct spex_error {
 __attribute__((format(printf, 2, 3))) void spex_error_set(struct spex_error *error,
                                                           const char *format, ...);
 
+/* A failure's own value: that of a success, or an errno with the wrong sign, would hide it. */
+static inline int spex_failed(int err) {
+    assert(err < 0);
+    return err;
+}
+
 /* Writes the line, and has the value `err`, for `return spex_fail(error, -EINVAL, "…")`. */
-#define spex_fail(error, err, ...) (spex_error_set((error), __VA_ARGS__), (err))
+#define spex_fail(error, err, ...) (spex_error_set((error), __VA_ARGS__), spex_failed(err))
 
 #endif

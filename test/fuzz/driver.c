@@ -69,7 +69,7 @@ static void put_word(uint64_t *random, size_t at) {
 }
 
 /* A part of a seed, in or over what is there. */
-static void splice(uint64_t *random, size_t at) {
+static void splice_at(uint64_t *random, size_t at) {
     size_t seed = random_below(random, seed_count);
     size_t from = random_below(random, seeds[seed].size);
     size_t length = some(random, seeds[seed].size - from);
@@ -107,7 +107,7 @@ static void change(uint64_t *random) {
             memmove(input.data + at, input.data + at + length, length);
         break;
     case 4:
-        splice(random, at);
+        splice_at(random, at);
         break;
     case 5:
         put_word(random, at);

@@ -103,5 +103,5 @@ int main(void) {
         cmocka_unit_test(a_reader_stopped_anywhere_delivers_whole_records),
         cmocka_unit_test(a_reader_beside_a_writer_delivers_whole_records),
     };
-    return cmocka_run_group_tests(tests, stepping_begin, NULL);
+    return cmocka_run_group_tests(tests, stepping_begin, stepping_end);
 }

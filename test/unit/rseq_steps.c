@@ -323,5 +323,5 @@ int main(void) {
         cmocka_unit_test(a_push_aborted_every_time_ends),
         cmocka_unit_test(a_probe_stepped_through_makes_its_record),
     };
-    return cmocka_run_group_tests(tests, stepping_begin, NULL);
+    return cmocka_run_group_tests(tests, stepping_begin, stepping_end);
 }

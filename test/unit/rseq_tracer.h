@@ -231,4 +231,9 @@ static inline int stepping_begin(void **state) {
     return 0;
 }
 
+static inline int stepping_end(void **state) {
+    (void)state;
+    return munmap(shared, sizeof(*shared));
+}
+
 #endif

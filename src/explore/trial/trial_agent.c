@@ -58,6 +58,9 @@ static enum event program_wait(struct spex_program *program, int stop_fd,
     return ready > 0 && fds[0].revents ? EVENT_STOP : EVENT_ANY;
 }
 
+/* Has the value 1, for a trial that fails: the exploration goes on. */
+#define trial_fail(error, ...) (spex_error_set((error), __VA_ARGS__), 1)
+
 /* Runs a command to its end. 0; 1 when it has failed, with the reason in `error`; -EINTR. The
  * program is to be torn down in any case. */
 static int agent_run_command(const struct spex_trial_agent *around, const char *what,
@@ -72,7 +75,7 @@ static int agent_run_command(const struct spex_trial_agent *around, const char *
     struct spex_error reason;
     char words[384];
     if (spex_program_launch(program, &launch, &reason))
-        return spex_fail(error, 1, "%s: %s", what, reason.text);
+        return trial_fail(error, "%s: %s", what, reason.text);
     while (!spex_program_ended(program)) {
         enum event event = program_wait(program, stop_fd, deadline);
         if (event == EVENT_STOP)
@@ -80,17 +83,17 @@ static int agent_run_command(const struct spex_trial_agent *around, const char *
         if (event == EVENT_ANY || spex_program_ended(program))
             continue;
         spex_program_last_output(program, words, sizeof(words));
-        return spex_fail(error, 1, "%s: did not end in %g s%s", what, timeout, words);
+        return trial_fail(error, "%s: did not end in %g s%s", what, timeout, words);
     }
     spex_program_output(program);
     spex_program_describe(program, words, sizeof(words));
-    return program->by_signal || program->status ? spex_fail(error, 1, "%s: %s", what, words) : 0;
+    return program->by_signal || program->status ? trial_fail(error, "%s: %s", what, words) : 0;
 }
 
 /* Returns 1: the trial fails. */
 static int load_fail(const struct spex_load_filled *load, const char *words,
                      struct spex_error *error) {
-    return spex_fail(error, 1, "load %s: %s", load->stressor, words);
+    return trial_fail(error, "load %s: %s", load->stressor, words);
 }
 
 /* Reports that a load has ended. */
@@ -114,8 +117,8 @@ static int load_wait_for_workers(const struct spex_trial_agent *around,
         if (spex_program_ended(program))
             return load_fail_ended(program, load, error);
         if (spex_deadline_left_ms(deadline) == 0)
-            return spex_fail(error, 1, "load %s: had not %u workers at work in %d s",
-                             load->stressor, load->workers, LOAD_SECONDS);
+            return trial_fail(error, "load %s: had not %u workers at work in %d s", load->stressor,
+                              load->workers, LOAD_SECONDS);
     }
     return 0;
 }
