@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expected_text.h"
 #include "report_bench.h"
 
 #define TWO_OBJECTIVES                                                                             \
@@ -124,23 +125,6 @@ static void make_few(const char *path, double max) {
         }
     put(&making, (size_t[]){0, 0}, (struct outcome){.reason = "<no> \"luck\""});
     end(&making);
-}
-
-/* ---- comparing texts ---- */
-
-static void expect_file(const char *name, const char *text) {
-    char path[512], expected[1 << 16] = "", wrong[512];
-    snprintf(path, sizeof(path), EXPECTED "/%s", name);
-    FILE *file = fopen(path, "re");
-    if (file) {
-        expected[fread(expected, 1, sizeof(expected) - 1, file)] = '\0';
-        fclose(file);
-    }
-    if (strcmp(text, expected) == 0)
-        return;
-    snprintf(wrong, sizeof(wrong), "/tmp/spex-%s", name);
-    scratch_write(wrong, text, strlen(text));
-    fail_msg("%s differs from %s", wrong, path);
 }
 
 static void report_of_many(void **state) {
