@@ -337,6 +337,13 @@ static void expect_same(const struct spex_fleet_decision *one,
     assert_true(one->response == other->response / scale);
 }
 
+/* What leaves room for a few instances with probes, which take 2 executions a second each. */
+static double load_with_little_room(const struct spex_fleet_policy *policy, size_t count,
+                                    uint64_t *seed) {
+    double capacity = 80 * (double)count, left = (double)random_below(seed, 12);
+    return (capacity - left) / (1 + policy->margin) / (double)count;
+}
+
 /* It does not matter how long executions take: what is decided follows from the load in relation to
  * what instances can do. By powers of two, so that nothing is rounded. */
 static void slow_and_quick_executions_are_decided_of_alike(void **unused) {
@@ -366,6 +373,8 @@ static void slow_and_quick_executions_are_decided_of_alike(void **unused) {
             struct spex_fleet_decision d[3];
             if (random_below(&seed, 25) == 0)
                 load = 5 + (double)random_below(&seed, 100);
+            if (random_below(&seed, 25) == 0)
+                load = load_with_little_room(fleets[0].policy, count, &seed);
             for (int f = 0; f < 3; f++)
                 d[f] = decide_scaled(&fleets[f], s, count, load, slower);
             for (int f = 1; f < 3; f++)
