@@ -146,7 +146,8 @@ static bool is_tried(const struct spex_process_place *place, int user) {
 }
 
 /* Tries each directory below `root`. A timeout ends the search, since each other directory
- * would cost as much time. */
+ * would cost as much time. That another user's cannot be entered says nothing of a process of this
+ * one. */
 static int connect_below(const struct spex_process_place *place, const char *root, int timeout_ms,
                          int *in) {
     char path[SPEX_CONTROL_PATH_BYTES], whole[SPEX_CONTROL_PATH_BYTES + 32];
@@ -160,7 +161,8 @@ static int connect_below(const struct spex_process_place *place, const char *roo
             int fd = connect_in(whole, place, timeout_ms, in);
             if (fd >= 0 || fd == -ETIMEDOUT)
                 return fd;
-            err = worse_error(err, fd);
+            if (u < SPEX_PLACE_OWN_USERS || fd != -EACCES)
+                err = worse_error(err, fd);
         }
     return err;
 }

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "../open_descriptors.h"
@@ -302,6 +303,27 @@ static void a_process_that_is_not_root_any_more_is_believed(void **state) {
     assert_int_equal(mkdir(serving_directory, 0700), 0);
 }
 
+/* Though the directory of root's sockets, where one is looked for that began as root, is closed to
+ * its user. */
+static void a_process_without_a_socket_has_none_whoever_asks(void **state) {
+    struct spex_error error;
+    int status;
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_true(mkdir("/tmp/spex-0", 0700) == 0 || errno == EEXIST);
+    pid_t child = fork();
+    if (child == 0) {
+        unsetenv("SPEX_CONTROL");
+        unsetenv("XDG_RUNTIME_DIR");
+        bool humble = setresuid(NOBODY, NOBODY, NOBODY) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
+        _exit(humble ? -spex_client_connect(getpid(), 1000, &error) : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), ENOENT);
+}
+
 /* Its directory is below its own root, where it has no /proc to tell the namespace of its
  * number. */
 static void a_process_with_another_root_is_found(void **state) {
@@ -493,6 +515,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(who_pretends_to_be_another_is_not_believed),
         cmocka_unit_test(a_socket_of_another_user_is_not_believed),
         cmocka_unit_test(a_process_that_is_not_root_any_more_is_believed),
+        cmocka_unit_test(a_process_without_a_socket_has_none_whoever_asks),
         cmocka_unit_test(a_process_with_another_root_is_found),
         cmocka_unit_test(who_has_no_descriptors_does_not_know),
         cmocka_unit_test(a_stopped_process_does_not_hold_up_its_callers),
