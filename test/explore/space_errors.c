@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "explore/space/space.h"
+#include "explore/space/space_condition.h"
 #include "explore/space/space_parameter.h"
+#include "explore/space/space_values.h"
+#include "measure/criterion.h"
 #include "scratch.h"
 #include "xml/xml.h"
 
@@ -298,6 +301,82 @@ static void too_many_parameters(void **state) {
     check_bad(&(struct bad){xml, ":67: <parameter>:", "at most 64 parameters were expected"}, 1);
 }
 
+/* A space with so many of an element, which are numbered, is one; with one more it is none. */
+static void check_most(const char *element, int most, const char *expected) {
+    static char xml[1 << 20];
+    for (int count = most; count <= most + 1; count++) {
+        struct spex_space_file *file = NULL;
+        struct spex_error why = {""};
+        char where[16];
+        size_t length = (size_t)snprintf(xml, sizeof(xml), OPEN A "%s",
+                                         strstr(element, "<objective") ? "" : OBJECTIVE);
+        for (int e = 0; e < count; e++) {
+            length += (size_t)snprintf(xml + length, sizeof(xml) - length, element, e);
+            xml[length++] = '\n';
+        }
+        snprintf(xml + length, sizeof(xml) - length, "</space>");
+        int err = spex_space_parse("bad.xml", xml, &file, &why);
+        assert_int_equal(err, count > most ? -EINVAL : 0);
+        snprintf(where, sizeof(where), ":%d: ", count + 2 + !strstr(element, "<objective"));
+        if (err)
+            check_message(xml, why.text, where, expected);
+        spex_space_free(file);
+    }
+}
+
+static void too_many_of_an_element(void **state) {
+    (void)state;
+    check_most("<objective probe='q%d:lat' metric='mean' goal='minimise'/>", SPEX_OBJECTIVES_MAX,
+               "<objective>: at most 8 were expected");
+    check_most("<limit probe='q%d:lat' metric='mean' at_most='1'/>", SPEX_CRITERIA_MAX - 1,
+               "<limit>: at most 16 objectives and limits were expected");
+    check_most("<constraint require='$a &lt; %d + 9'/>", SPEX_CONSTRAINTS_MAX,
+               "<constraint>: at most 64 were expected");
+}
+
+/* The same of a parameter's values, which are numbered, too. */
+static void check_most_values(const char *kind, int most, const char *expected) {
+    static char xml[1 << 21];
+    for (int count = most; count <= most + 1; count++) {
+        struct spex_space_file *file = NULL;
+        struct spex_error why = {""};
+        size_t length = (size_t)snprintf(
+            xml, sizeof(xml), OPEN OBJECTIVE "<parameter name='b' type='%s' values='", kind);
+        for (int v = 0; v < count; v++)
+            length += (size_t)snprintf(xml + length, sizeof(xml) - length, "%d ", v);
+        snprintf(xml + length, sizeof(xml) - length, "'/></space>");
+        int err = spex_space_parse("bad.xml", xml, &file, &why);
+        if (err != (count > most ? -EINVAL : 0))
+            fail_msg("%d %s: %d, %s", count, kind, err, why.text);
+        if (err)
+            check_message("", why.text, ":3: <parameter>: ", expected);
+        else
+            assert_int_equal(file->space.parameters[0].count, count);
+        spex_space_free(file);
+    }
+}
+
+static void too_many_values(void **state) {
+    (void)state;
+    check_most_values("categorical", SPEX_CATEGORIES_MAX, "at most 4096 categories were expected");
+    check_most_values("integer", SPEX_VALUES_MAX, "at most 100000 values were expected");
+    static const struct bad cases[] = {
+        {PARAMETER("name='b' type='real' min='1' max='2' points='100001'"),
+         ":4: <parameter>:", "at most 100000 values were expected"},
+        {PARAMETER("name='b' type='integer' min='1' max='9' points='100001'"),
+         ":4: <parameter>:", "at most 100000 values were expected"},
+        {PARAMETER("name='b' type='real' min='1' max='2' step='1e-6'"),
+         ":4: <parameter>:", "at most 100000 values were expected"},
+        {PARAMETER("name='b' type='real' min='1' max='2' step='0'"),
+         ":4: <parameter>:", "step=\"0\": a number above 0 was expected"},
+        {PARAMETER("name='b' type='real' min='1' max='2' factor='1'"),
+         ":4: <parameter>:", "factor=\"1\": a number above 1 was expected"},
+        {PARAMETER("name='b' type='real' min='x' max='2'"),
+         ":4: <parameter>:", "min=\"x\": a number was expected"},
+    };
+    check_bad(cases, COUNT_OF(cases));
+}
+
 /* Messages stay one line that is cut, however long the names in them are. */
 static void long_names(void **state) {
     (void)state;
@@ -376,11 +455,18 @@ static void too_large(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_documents),  cmocka_unit_test(bad_elements),
-        cmocka_unit_test(bad_parameters), cmocka_unit_test(bad_objectives),
-        cmocka_unit_test(bad_runs),       cmocka_unit_test(too_many_parameters),
-        cmocka_unit_test(long_names),     cmocka_unit_test(bad_files),
-        cmocka_unit_test(zero_bytes),     cmocka_unit_test(nothing_printed),
+        cmocka_unit_test(bad_documents),
+        cmocka_unit_test(bad_elements),
+        cmocka_unit_test(bad_parameters),
+        cmocka_unit_test(bad_objectives),
+        cmocka_unit_test(bad_runs),
+        cmocka_unit_test(too_many_parameters),
+        cmocka_unit_test(too_many_of_an_element),
+        cmocka_unit_test(too_many_values),
+        cmocka_unit_test(long_names),
+        cmocka_unit_test(bad_files),
+        cmocka_unit_test(zero_bytes),
+        cmocka_unit_test(nothing_printed),
         cmocka_unit_test(too_large),
     };
     return cmocka_run_group_tests_name("space errors", tests, scratch_enter, scratch_leave);

@@ -68,6 +68,8 @@ static int tell_less(const struct spex_bench_instances *instances, int descripto
     if (err || pread(fileno(all), bytes, (size_t)size, 0) != size)
         return 1;
     fwrite(bytes, 1, (size_t)(size - less), out);
+    free(bytes);
+    fclose(all);
     return fclose(out);
 }
 
@@ -86,11 +88,13 @@ static int be_a_process(char **argv) {
     measure(&instances, seed, repetitions);
     instances.count -= strcmp(how, "few") == 0;
     instances.count += strcmp(how, "many") == 0;
-    if (strncmp(how, "cut", 3) == 0)
-        return tell_less(&instances, (int)descriptor, strtol(how + 3, NULL, 10));
-    int err = spex_bench_processes_tell(&instances, (int)descriptor);
+    int err = strncmp(how, "cut", 3) == 0
+                  ? tell_less(&instances, (int)descriptor, strtol(how + 3, NULL, 10))
+                  : spex_bench_processes_tell(&instances, (int)descriptor);
     if (strcmp(how, "killed") == 0)
         raise(SIGKILL);
+    for (size_t i = 0; i < BENCHMARKS; i++)
+        spex_bench_figures_free(&items[i].figures);
     return err ? 8 : strcmp(how, "status") == 0 ? 3 : 0;
 }
 
