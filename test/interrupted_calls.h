@@ -37,6 +37,9 @@ ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
 ssize_t __real_recv(int fd, void *bytes, size_t size, int flags);
 ssize_t __wrap_pread(int fd, void *bytes, size_t size, off_t at);
 ssize_t __wrap_pwrite(int fd, const void *bytes, size_t size, off_t at);
+/* As the sources call them, where offsets have 64 bits. */
+ssize_t __wrap_pread64(int fd, void *bytes, size_t size, off_t at);
+ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t size, off_t at);
 ssize_t __wrap_send(int fd, const void *bytes, size_t size, int flags);
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
 ssize_t __wrap_recv(int fd, void *bytes, size_t size, int flags);
@@ -47,6 +50,14 @@ ssize_t __wrap_pread(int fd, void *bytes, size_t size, off_t at) {
 
 ssize_t __wrap_pwrite(int fd, const void *bytes, size_t size, off_t at) {
     return is_interrupted() ? -1 : __real_pwrite(fd, bytes, part_of(size), at);
+}
+
+ssize_t __wrap_pread64(int fd, void *bytes, size_t size, off_t at) {
+    return __wrap_pread(fd, bytes, size, at);
+}
+
+ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t size, off_t at) {
+    return __wrap_pwrite(fd, bytes, size, at);
 }
 
 ssize_t __wrap_send(int fd, const void *bytes, size_t size, int flags) {
@@ -62,7 +73,9 @@ ssize_t __wrap_recv(int fd, void *bytes, size_t size, int flags) {
 }
 
 /* What the test itself calls from here on is not interrupted. */
-#define send __real_send
-#define recv __real_recv
+#define pread  __real_pread
+#define pwrite __real_pwrite
+#define send   __real_send
+#define recv   __real_recv
 
 #endif

@@ -70,6 +70,34 @@ static void it_is_gone_after_an_exit(void **state) {
     assert_int_equal(serving_count(serving_directory), 0);
 }
 
+/* As in programs that have closed their standard streams: the numbers 0 and 1 are as good as
+ * others, and nothing stays open. */
+static void any_number_is_a_descriptor(void **state) {
+    struct spex_listening_socket listening, twice;
+    struct spex_error error;
+    (void)state;
+    for (int closed = 1; closed <= 2; closed++) {
+        int input = dup(0), output = dup(1);
+        close(0);
+        if (closed == 2)
+            close(1);
+        int opened = spex_listening_socket_open(&listening, serving_directory, &error);
+        int number = listening.socket.number;
+        int again = spex_listening_socket_open(&twice, serving_directory, &error);
+        bool there = is_there(own_name());
+        spex_listening_socket_close(&listening);
+        bool left = fcntl(0, F_GETFD) >= 0 || (closed == 2 && fcntl(1, F_GETFD) >= 0);
+        assert_true(dup2(input, 0) == 0 && dup2(output, 1) == 1);
+        close(input);
+        close(output);
+        assert_int_equal(opened, 0);
+        assert_int_equal(again, -EADDRINUSE);
+        assert_true(number >= 0 && there);
+        assert_false(left);
+        assert_int_equal(serving_count(serving_directory), 0);
+    }
+}
+
 /* A library that was linked with a spex of its own, and started it first, keeps its socket. */
 static void another_copy_in_this_process_keeps_its_socket(void **state) {
     struct spex_listening_socket first, second;
@@ -362,6 +390,7 @@ int main(void) {
         TEST(it_is_for_its_user_alone),
         TEST(it_closes_with_spex),
         TEST(it_is_gone_after_an_exit),
+        TEST(any_number_is_a_descriptor),
         TEST(another_copy_in_this_process_keeps_its_socket),
         TEST(there_is_none_when_it_is_off),
         TEST(a_path_that_depends_on_where_one_is_is_refused),

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Damaged traces read back: what is whole is given, and what is not is told. */
+#include <errno.h>
+
 #include "recorded_trace.h"
 
 /* Changes bytes of the first packet's head. */
@@ -252,6 +254,31 @@ static void damaged_journals_are_read_up_to_the_damage(void **state) {
     expect_malformed(SPEX_JOURNAL_PROFILE, "1234567", 7);
 }
 
+/* The first frame tells the layout of all. */
+static void a_trace_of_another_layout_is_refused(void **state) {
+    struct spex_recording *trace;
+    struct spex_error error;
+    char expected[64];
+    (void)state;
+    for (int more = -1; more <= 1; more += 2) {
+        trace_make();
+        journal.count = 0;
+        made_journal(&journal);
+        struct spex_journal_header head;
+        memcpy(&head, journal.bytes, sizeof(head));
+        head.version += (unsigned)more;
+        memcpy(journal.bytes, &head, sizeof(head));
+        made_folder(folder, &journal);
+        assert_int_equal(spex_recording_open(folder, &trace, &error), -EPROTONOSUPPORT);
+        snprintf(expected, sizeof(expected), "the trace has layout %u, and %u was expected",
+                 head.version, SPEX_JOURNAL_VERSION);
+        if (!strstr(error.text, expected))
+            fail_msg("%s", error.text);
+    }
+    journal.count = 0;
+    made_journal(&journal);
+}
+
 /* A frame that a crash has cut, at each byte. */
 static void torn_journals_are_read(void **state) {
     (void)state;
@@ -279,6 +306,7 @@ int main(void) {
         FOLDER_TEST(a_packet_may_be_cut_off),
         FOLDER_TEST(damaged_events_are_told),
         FOLDER_TEST(damaged_journals_are_read_up_to_the_damage),
+        FOLDER_TEST(a_trace_of_another_layout_is_refused),
         FOLDER_TEST(torn_journals_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -227,6 +227,118 @@ static void files_grow_and_are_replaced(void **state) {
     spex_trace_disk_free(&disk);
 }
 
+/* ---- disks that fail ---- */
+
+/* Of the next write, so many calls are interrupted or take a part, of which the last one fails. */
+static struct {
+    unsigned calls;
+    int fails; /* an errno value; 0: a call writes nothing; -1: none fails */
+    bool failed;
+    int close_fails;
+    uint64_t chance;
+} disk_calls = {.fails = -1};
+
+ssize_t __real_pwrite(int fd, const void *bytes, size_t size, off_t at);
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t size, off_t at);
+ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t size, off_t at);
+int __real_close(int fd);
+int __wrap_close(int fd);
+
+static ssize_t fail_with(int error) {
+    errno = error;
+    return -1;
+}
+
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t size, off_t at) {
+    if (disk_calls.calls == 0) {
+        disk_calls.failed = disk_calls.fails >= 0;
+        return disk_calls.fails > 0    ? fail_with(disk_calls.fails)
+               : disk_calls.fails == 0 ? 0
+                                       : __real_pwrite(fd, bytes, size, at);
+    }
+    disk_calls.calls--;
+    if (size < 2 || random_below(&disk_calls.chance, 2))
+        return fail_with(EINTR);
+    return __real_pwrite(fd, bytes, 1 + random_below(&disk_calls.chance, size - 1), at);
+}
+
+/* As the sources call it, where offsets have 64 bits. */
+ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t size, off_t at) {
+    return __wrap_pwrite(fd, bytes, size, at);
+}
+
+int __wrap_close(int fd) {
+    int result = __real_close(fd);
+    return disk_calls.close_fails ? (int)fail_with(disk_calls.close_fails) : result;
+}
+
+static int write_to(struct spex_trace_disk *disk, struct spex_trace_file *file, bool replaced,
+                    const char *text, int fails) {
+    disk_calls.calls = (unsigned)random_below(&disk_calls.chance, 5);
+    disk_calls.fails = fails;
+    disk_calls.failed = false;
+    size_t size = strlen(text);
+    int err = replaced ? spex_trace_file_replace(disk, file, text, size)
+                       : spex_trace_file_append(disk, file, text, size);
+    disk_calls.calls = 0;
+    disk_calls.fails = -1;
+    return err;
+}
+
+/* A file is as it was, or has all of it, in whatever parts the disk takes it. */
+static void files_have_all_or_nothing_more(void **state) {
+    static const int failures[] = {ENOSPC, EIO, EDQUOT, 0};
+    struct spex_trace_disk disk = {.keep = 0};
+    struct spex_trace_file file = file_in("file");
+    char model[64] = "", next[16];
+    bool is_there = false;
+    (void)state;
+    for (unsigned n = 0; n < 2000; n++) {
+        bool replaced = random_below(&disk_calls.chance, 8) == 0;
+        int fails = random_below(&disk_calls.chance, 2)
+                        ? failures[random_below(&disk_calls.chance, COUNT_OF(failures))]
+                        : -1;
+        snprintf(next, sizeof(next), "%llu",
+                 (unsigned long long)(mix(n) >> random_below(&disk_calls.chance, 60)));
+        replaced = replaced || strlen(model) + strlen(next) >= sizeof(model);
+        int err = write_to(&disk, &file, replaced, next, fails);
+        assert_int_equal(err, !disk_calls.failed ? 0 : fails ? -fails : -EIO);
+        if (!err) {
+            snprintf(replaced ? model : model + strlen(model), sizeof(next), "%s", next);
+            is_there = true;
+        }
+        expect_file("file", is_there ? model : NULL);
+        expect_file(".file.new", NULL);
+        assert_int_equal(file.bytes, strlen(model));
+        assert_int_equal(disk.bytes, strlen(model));
+    }
+    free(file.path);
+}
+
+/* Some disks tell at the end that they could not write. */
+static void files_that_do_not_close_fail(void **state) {
+    struct spex_trace_disk disk = {.keep = 0};
+    struct spex_trace_file file = file_in("file");
+    (void)state;
+    assert_int_equal(write_to(&disk, &file, false, "one", -1), 0);
+    disk_calls.close_fails = EDQUOT;
+    int appended = write_to(&disk, &file, false, " two", -1),
+        replaced = write_to(&disk, &file, true, "three", -1), failed;
+    do
+        failed = write_to(&disk, &file, true, "four", ENOSPC);
+    while (!disk_calls.failed);
+    disk_calls.close_fails = 0;
+    assert_int_equal(appended, -EDQUOT);
+    assert_int_equal(replaced, -EDQUOT);
+    assert_int_equal(failed, -ENOSPC);
+    assert_int_equal(file.bytes, 3);
+    assert_int_equal(disk.bytes, 3);
+    expect_file(".file.new", NULL);
+    assert_int_equal(write_to(&disk, &file, false, " 2", -1), 0);
+    assert_int_equal(file.bytes, 5);
+    free(file.path);
+}
+
 /* The oldest go first, and no more of them than have to. */
 static void room_is_made(void **state) {
     enum { FILES = 200, BYTES = 10 };
@@ -312,6 +424,8 @@ int main(void) {
         cmocka_unit_test(limits_stand_behind_the_folder),
         cmocka_unit_test(batches_wait_in_order),
         FOLDER_TEST(files_grow_and_are_replaced),
+        FOLDER_TEST(files_have_all_or_nothing_more),
+        FOLDER_TEST(files_that_do_not_close_fail),
         FOLDER_TEST(room_is_made),
         FOLDER_TEST(profiles_become_fewer),
     };
