@@ -235,6 +235,42 @@ static void bounds_are_at_the_ranks_of_a_binomial_share(void **state) {
     }
 }
 
+/* Where records are not units, the rows at the quantile tell the share's variance. */
+static void bounds_are_as_wide_as_rows_tell(void **state) {
+    enum { BUCKETS = 3000, UNITS = 25 };
+    static const double shares[] = {0.2, 0.4, 0.5, 0.6, 0.8};
+    const double total = 7.0 * BUCKETS, freedom = 1 / (1.0 / SPEX_VARIANCE_WAYS + 1.0 / UNITS);
+    uint64_t random = 1;
+    (void)state;
+    struct spex_profile_probe probe = sample(100, 1e9);
+    for (unsigned b = 0; b < BUCKETS; b++)
+        values.histogram.weights[b] = 7;
+    values.histogram.total = 7 * BUCKETS;
+    values.min = 0;
+    values.max = UINT64_MAX;
+    values.spread.sums.weights_all = UNITS;
+    values.spread.sums.squares = UNITS;
+    for (unsigned r = 0; r < spex_variance_row(BUCKETS); r++)
+        for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++)
+            values.spread.rows[r][way] = random_below(&random, 2) ? 90 : -90;
+    for (size_t s = 0; s < COUNT_OF(shares); s++) {
+        double low, high, q = shares[s];
+        unsigned bucket = (unsigned)ceil(q * BUCKETS) - 1, row = spex_variance_row(bucket);
+        row += q < 0.5;
+        double above = 1 - 7 * (double)spex_variance_bucket(row) / total;
+        double of_rows = spex_variance_above(&values.spread, row, above) / (total * total);
+        double variance = of_rows / (above * (1 - above));
+        double margin = spex_student_95(freedom) * sqrt(q * (1 - q) * variance);
+        double middle = q + (1 - 2 * q) * (1.959964 * 1.959964 - 1) / 6 * variance;
+        assert_true(variance > 0.001 && variance < 0.2);
+        spex_quantile_bounds(&probe, &values, q, &low, &high);
+        unsigned first = spex_histogram_bucket((uint64_t)low);
+        unsigned last = spex_histogram_bucket((uint64_t)high);
+        assert_true(fabs(first - fmax(middle - margin, 0) * BUCKETS) <= 1.001);
+        assert_true(fabs(last - fmin(middle + margin, 1) * BUCKETS) <= 1.001);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(means_of_small_samples),
@@ -249,6 +285,7 @@ int main(void) {
         cmocka_unit_test(quantiles_have_the_width_of_buckets),
         cmocka_unit_test(the_greatest_values_have_bounds),
         cmocka_unit_test(bounds_are_at_the_ranks_of_a_binomial_share),
+        cmocka_unit_test(bounds_are_as_wide_as_rows_tell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
