@@ -150,8 +150,13 @@ int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t 
 int __real_spex_control_connect_at(int fd, int directory, const char *name);
 int __wrap_spex_control_connect_at(int fd, int directory, const char *name);
 
+/* What the next attempts meet, 0 behind them; NULL: what there is. */
+static const int *met;
+
 int __wrap_spex_control_connect_at(int fd, int directory, const char *name) {
     connects++;
+    if (met)
+        return *met ? *met++ : -ENOENT;
     return __real_spex_control_connect_at(fd, directory, name);
 }
 
@@ -175,6 +180,42 @@ static void connecting_takes_so_long_at_most(void **state) {
     assert_int_equal(limits, 0);
     assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
     close(fd);
+    program_end(&program);
+}
+
+/* Of what is met at several places the worse is told; at one that does not answer the search
+ * ends. Each place is tried by two names, where there is none by the first. */
+static void the_worst_of_several_places_is_told(void **state) {
+    static const struct {
+        int met[5], err;
+        unsigned tries;
+        const char *said;
+    } cases[] = {
+        {{-EAGAIN}, -ETIMEDOUT, 1, "does not answer"},
+        {{-ENOENT, -EAGAIN}, -ETIMEDOUT, 2, "does not answer"},
+        {{-EACCES, -EAGAIN}, -ETIMEDOUT, 2, "does not answer"},
+        {{-EACCES, -ENOENT, -ENOENT}, -EACCES, 3, "is not yours"},
+        {{-ENOENT, -ENOENT, -EACCES}, -EACCES, 3, "is not yours"},
+        {{-EPERM, -ENOENT, -EAGAIN}, -ETIMEDOUT, 3, "does not answer"},
+        {{-ECONNREFUSED, -EPERM}, -EACCES, 2, "is not yours"},
+        {{-EACCES, -EMFILE}, -EMFILE, 2, "cannot be reached: Too many open files"},
+        {{-ENFILE, -EACCES}, -ENFILE, 2, "cannot be reached: Too many open files in system"},
+        {{-ECONNREFUSED, -ECONNREFUSED}, -ENOENT, 2, "has no control socket"},
+    };
+    struct program program;
+    (void)state;
+    program_start(&program, "idle");
+    size_t open = open_descriptors();
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        struct spex_error error = {""};
+        connects = 0;
+        met = cases[c].met;
+        int err = spex_client_connect(program.process, 0, &error);
+        met = NULL;
+        if (err != cases[c].err || connects != cases[c].tries || !strstr(error.text, cases[c].said))
+            fail_msg("case %zu: %d after %u, %s", c, err, connects, error.text);
+    }
+    assert_int_equal(open_descriptors(), open);
     program_end(&program);
 }
 
@@ -508,6 +549,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_process_is_found_by_its_number),
         cmocka_unit_test(a_stream_is_given_or_refused),
         cmocka_unit_test(an_answer_is_waited_for_until_the_deadline),
+        cmocka_unit_test(the_worst_of_several_places_is_told),
         cmocka_unit_test(connecting_takes_so_long_at_most),
         cmocka_unit_test(no_place_is_tried_twice),
         cmocka_unit_test(it_is_said_why_a_process_cannot_be_called),
