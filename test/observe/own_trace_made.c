@@ -14,6 +14,7 @@
 
 #include "../unit/messages.h"
 #include "base/clock.h"
+#include "collect/told.h"
 #include "probe/threads.h"
 #include "ring/rings.h"
 #include "serve/own_trace.h"
@@ -195,6 +196,30 @@ uint64_t __wrap_spex_clock_ns(clockid_t clock) {
     return now;
 }
 
+/* The context 9 stands in a chain of 300, of which 256 are told at once; all others alone. None is
+ * told twice. */
+enum { CHAIN = 9, REST = 10, AT_ONCE = 256, WHOLE = 300 };
+static bool was_told[16];
+
+uint32_t __wrap_spex_told_contexts(struct spex_told *of, uint64_t number,
+                                   struct spex_stream_context *contexts, uint32_t count,
+                                   uint32_t most);
+
+uint32_t __wrap_spex_told_contexts(struct spex_told *of, uint64_t number,
+                                   struct spex_stream_context *contexts, uint32_t count,
+                                   uint32_t most) {
+    assert_non_null(of);
+    assert_int_equal(count, 0);
+    assert_int_equal(most, AT_ONCE);
+    assert_in_range(number, 1, COUNT_OF(was_told) - 1);
+    if (was_told[number])
+        return 0;
+    was_told[number] = true;
+    uint32_t all = number == CHAIN ? AT_ONCE : number == REST ? WHOLE - AT_ONCE : 1;
+    contexts[all - 1].parent = number == CHAIN ? REST : 0;
+    return all;
+}
+
 /* ---- tests ---- */
 
 static struct spex_sink *sink;
@@ -253,6 +278,30 @@ static void batches_come_behind_what_they_need(void **state) {
     assert_int_equal(depth, 0);
     assert_string_equal(finish(), last_words);
     expect_told("!lost 1008 !profile !end !free");
+}
+
+/* Those of each record, before the first that needs them. Other records have none. */
+static void contexts_come_before_the_records(void **state) {
+    struct spex_record records[] = {
+        {.probe_type = SPEX_KERNEL, .probe_id = 1, .fields = {0, 5}},
+        {.probe_type = SPEX_KERNEL, .probe_id = 1, .fields = {0, 5}},
+        {.probe_type = SPEX_KERNEL, .probe_id = 1, .fields = {0, CHAIN}},
+        {.probe_type = SPEX_KERNEL, .probe_id = 1, .fields = {0, 6}},
+    };
+    struct spex_batch batch = {.records = records, .count = COUNT_OF(records)};
+    (void)state;
+    open_sink("");
+    assert_true(sink->records(sink, &batch));
+    expect_told("sites 2 contexts 1 contexts 256 contexts 44 contexts 1 records 4 of 1");
+    assert_true(sink->records(sink, &batch));
+    expect_told("records 4 of 1");
+    for (size_t r = 0; r < COUNT_OF(records); r++) {
+        records[r].probe_type = SPEX_LAT;
+        records[r].fields[1] = 7;
+    }
+    assert_true(sink->records(sink, &batch));
+    expect_told("records 4 of 1");
+    finish();
 }
 
 /* The lowest of all collectors. */
@@ -368,6 +417,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, folder_end)
     const struct CMUnitTest tests[] = {
         TEST(batches_come_behind_what_they_need),
+        TEST(contexts_come_before_the_records),
         TEST(a_pass_is_that_of_all_collectors),
         TEST(a_profile_comes_a_second_after_the_one_before),
         TEST(its_end_is_said_once),

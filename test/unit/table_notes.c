@@ -285,6 +285,10 @@ static void each_cost_is_told_of_what_is_used(void **state) {
                  "perfcntr: shared\n");
     profile.process.ticks_per_second = 0;
     expect_notes("rings: atomic instructions, 2 CPUs, 3.0 MiB reserved\nperfcntr: shared\n");
+    profile.process.ticks_per_second = 0.5; /* however slow */
+    profile.process.ring_bytes = 0;
+    expect_notes("times are without what the clock itself takes: cnt 4e+10 ns ±1.6e+10\n"
+                 "perfcntr: shared\n");
 }
 
 /* Without rings the profile is of a trace. */
