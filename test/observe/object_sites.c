@@ -11,7 +11,7 @@
 
 #include <spex/record.h>
 
-#include "../check.h"
+#include "../scarce_memory.h"
 #include "observe/objects/elf_file.h"
 #include "observe/objects/object_sites.h"
 
@@ -261,6 +261,23 @@ static void segments_end(void **state) {
     close(fd);
 }
 
+/* Anything else that is short is told as such, and nothing of what was read stays. */
+static int read_original(void *user) {
+    int err = read_bytes(length);
+    (void)user;
+    if (err) {
+        assert_string_equal(why.text, "out of memory");
+        assert_true(!sites.items && sites.count == 0);
+    }
+    spex_object_sites_free(&sites);
+    return err;
+}
+
+static void without_memory(void **state) {
+    (void)state;
+    assert_true(without_each_allocation(read_original, NULL) >= 4);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(sites_are_listed, restore, release),
@@ -273,6 +290,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(section_names_of_any_size, restore, release),
         cmocka_unit_test_setup_teardown(other_objects_are_refused, restore, release),
         cmocka_unit_test_setup_teardown(other_files_are_refused, restore, release),
+        cmocka_unit_test_setup(without_memory, restore),
         cmocka_unit_test(only_regular_files_are_opened),
         cmocka_unit_test(segments_end),
     };
