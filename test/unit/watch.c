@@ -2,6 +2,7 @@
 /* A program that watches itself. The test hands over records as a collector does, so that times are
  * as it says. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ static struct {
     double median, lasted;
     bool shift;
     int stopped;
+    struct spex_watch_anomaly last;
 } seen;
 
 static void told(void *user, const struct spex_watch_anomaly *anomaly) {
@@ -52,6 +54,7 @@ static void told(void *user, const struct spex_watch_anomaly *anomaly) {
     seen.median = anomaly->median_ratio;
     seen.lasted = anomaly->lasted_seconds;
     seen.shift = anomaly->shift;
+    seen.last = *anomaly;
     seen.stopped = spex_watch_stop();
     assert_int_equal(spex_watch_start(&again, why, sizeof(why)), -EBUSY);
 }
@@ -109,6 +112,23 @@ static void hand_over(double times) {
     hand_over_weighing(times, 1);
 }
 
+/* What is told of the anomaly of this number, of executions that take `times` as long as usual. */
+static void expect_told(uint64_t number, double times, unsigned executions_least,
+                        unsigned executions_most) {
+    const struct spex_watch_anomaly *is = &seen.last;
+    assert_int_equal(is->size, sizeof(*is));
+    assert_int_equal(is->number, number);
+    assert_int_equal(is->thread, 1);
+    assert_int_equal(is->parameter_count, 1);
+    assert_in_range(is->executions, executions_least, executions_most);
+    assert_true(fabs(is->predicted_seconds / 1e-4 - 1) < 1e-3);
+    assert_true(is->low_seconds > 0.7e-4 && is->low_seconds < 0.96e-4);
+    assert_true(is->high_seconds > 1.04e-4 && is->high_seconds < 1.4e-4);
+    assert_true(fabs(is->seconds / (times * 1e-4) - 1) < 0.06);
+    assert_true(fabs(is->median_ratio / times - 1) < 0.06);
+    assert_true(fabs(is->worst_ratio / times - 1) < 0.06);
+}
+
 static struct spex_watch_account account(void) {
     struct spex_watch_account now = {.size = sizeof(now)};
     assert_int_equal(spex_watch_look(&now), 0);
@@ -124,8 +144,10 @@ static void a_shift_is_told_when_it_begins_and_ends(void **state) {
         hand_over(3);
     assert_int_equal(seen.begun, 1);
     assert_int_equal(seen.ended, 0);
+    expect_told(1, 3, 1, SLOW);
     for (int e = 0; e < USUAL; e++)
         hand_over(1);
+    expect_told(1, 3, SLOW - 1, SLOW + 1);
     assert_int_equal(seen.begun, 1);
     assert_int_equal(seen.ended, 1);
     assert_true(seen.shift);
@@ -136,6 +158,9 @@ static void a_shift_is_told_when_it_begins_and_ends(void **state) {
     assert_int_equal(account().not_judged, 0);
     assert_int_equal(account().anomalies, 1);
     assert_int_equal(account().kernels, 1);
+    for (int e = 0; e < SLOW; e++)
+        hand_over(2);
+    expect_told(2, 2, 1, SLOW);
 }
 
 /* Where no execution follows, by the watermark of the first collector. */
@@ -193,6 +218,30 @@ static void what_goes_on_is_told_at_the_stop(void **state) {
     assert_int_equal(spex_watch_look(&none), -ENODATA);
 }
 
+/* After spex has stopped nothing is judged, and another watching takes the place. The caller's
+ * error number stays. */
+static void a_stop_ends_it_until_another_begins(void **state) {
+    const struct spex_options started = {
+        .size = sizeof(started), .probes = "watch.work@1000000", .out = "/dev/null"};
+    struct spex_watch_options again = options();
+    (void)state;
+    hand_over(1);
+    assert_int_equal(spex_stop(), 0);
+    assert_int_equal(account().judged, 1);
+    assert_int_equal(spex_start(&started), 0);
+    hand_over(1);
+    assert_int_equal(account().judged, 1);
+    errno = ENOTTY;
+    assert_int_equal(spex_watch_start(&again, NULL, 0), 0);
+    assert_int_equal(errno, ENOTTY);
+    assert_int_equal(account().judged, 0);
+    hand_over(1);
+    assert_int_equal(account().judged, 1);
+    assert_int_equal(spex_watch_stop(), 0);
+    assert_int_equal(errno, ENOTTY);
+    assert_int_equal(spex_watch_stop(), 0);
+}
+
 static void a_fork_leaves_it_behind(void **state) {
     int ended;
     (void)state;
@@ -232,6 +281,16 @@ static void what_is_wrong_is_said(void **state) {
     assert_string_equal(why, "another watching is under way");
     assert_int_equal(spex_watch_look(&other), -EINVAL);
     assert_int_equal(spex_watch_stop(), 0);
+    static const double bounds[] = {1e-9, 0.01}, beyond[] = {9.99e-10, 0.01001, -1e-5, NAN};
+    for (size_t b = 0; b < COUNT_OF(bounds); b++) {
+        wrong.alarms = bounds[b];
+        assert_int_equal(spex_watch_start(&wrong, why, sizeof(why)), 0);
+        assert_int_equal(spex_watch_stop(), 0);
+    }
+    for (size_t b = 0; b < COUNT_OF(beyond); b++) {
+        wrong.alarms = beyond[b];
+        assert_int_equal(spex_watch_start(&wrong, NULL, 0), -EINVAL);
+    }
     wrong.alarms = 0.5;
     assert_int_equal(spex_watch_start(&wrong, why, sizeof(why)), -EINVAL);
     assert_string_equal(why, "alarms: 1e-9 to 0.01 was expected, not 0.5");
@@ -242,10 +301,18 @@ static void what_is_wrong_is_said(void **state) {
     assert_int_equal(spex_watch_start(&wrong, why, sizeof(why)), -EINVAL);
     assert_non_null(strstr(why, "/dev/null"));
     wrong = options();
+    wrong.models = NULL;
+    assert_int_equal(spex_watch_start(&wrong, why, sizeof(why)), -EINVAL);
+    assert_string_equal(why, "models: a file was expected");
+    wrong = options();
     wrong.told = NULL;
     assert_int_equal(spex_watch_start(&wrong, why, sizeof(why)), -EINVAL);
+    assert_string_equal(why, "told: a function was expected");
+    wrong = options();
     wrong.size--;
     assert_int_equal(spex_watch_start(&wrong, why, sizeof(why)), -EINVAL);
+    assert_string_equal(why, "options of this version were expected");
+    assert_int_equal(spex_watch_start(NULL, why, sizeof(why)), -EINVAL);
 }
 
 static int models_write(void **state) {
@@ -270,6 +337,7 @@ int main(void) {
         TEST(what_cannot_be_judged_is_counted),
         TEST(what_has_not_ended_is_not_judged),
         TEST(what_goes_on_is_told_at_the_stop),
+        TEST(a_stop_ends_it_until_another_begins),
         TEST(a_fork_leaves_it_behind),
         TEST(who_watches_again_is_handed_each_record_once),
         TEST(what_is_wrong_is_said),
