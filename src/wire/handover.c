@@ -28,17 +28,20 @@ static bool is_packet_socket(int fd) {
            getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
-/* The kernel closes descriptors for which there is no space. */
+/* There may be room for more than one, as space is aligned; the kernel closes those for which there
+ * is none. Closes all of them but one that is wanted. */
 int spex_handover_socket_of(struct msghdr *message) {
     const struct cmsghdr *head = CMSG_FIRSTHDR(message);
     int fd;
-    if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS ||
-        head->cmsg_len != CMSG_LEN(sizeof(fd)))
+    if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
         return -EPERM;
-    memcpy(&fd, CMSG_DATA(head), sizeof(fd));
-    if (is_packet_socket(fd) && fcntl(fd, F_SETFL, O_NONBLOCK) == 0)
-        return fd;
-    close(fd);
+    size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(fd);
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&fd, CMSG_DATA(head) + i * sizeof(fd), sizeof(fd));
+        if (count == 1 && is_packet_socket(fd) && fcntl(fd, F_SETFL, O_NONBLOCK) == 0)
+            return fd;
+        close(fd);
+    }
     return -EPERM;
 }
 
