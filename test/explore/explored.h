@@ -79,6 +79,13 @@ static inline int be_the_program(const char *what, double value) {
         make_records(value, 20);
     if (strcmp(what, "few") == 0)
         make_records(value, 2);
+    if (strcmp(what, "stalls") == 0 || strcmp(what, "leaves") == 0) {
+        make_records(value, 2);
+        if (strcmp(what, "leaves") == 0)
+            spex_stop();
+        for (;;)
+            pause();
+    }
     if (strcmp(what, "fail") == 0) {
         fprintf(stderr, "no luck\n");
         _exit(3);

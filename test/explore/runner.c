@@ -41,6 +41,11 @@ static struct spex_trial_setup setup_of(const char *what, int stop_fd) {
                                      .stop_fd = stop_fd};
 }
 
+static void must(int err, const struct spex_error *why) {
+    if (err)
+        fail_msg("%d: %s", err, why->text);
+}
+
 static void begin(const char *xml, const char *what, int stop_fd) {
     struct spex_error why = {""};
     struct spex_trial_setup setup = setup_of(what, stop_fd);
@@ -54,15 +59,19 @@ static void begin(const char *xml, const char *what, int stop_fd) {
 }
 
 /* Runs a = 3 + level. */
-static void start(size_t level) {
+static void start_for(size_t level, double seconds) {
     struct spex_error why = {""};
     char probes[] = "value";
     const struct spex_plan plan = {
-        .size = sizeof(plan), .levels = &level, .duration_seconds = 60, .probes = probes};
+        .size = sizeof(plan), .levels = &level, .duration_seconds = seconds, .probes = probes};
     if (spex_runner_start(runner, &plan, 10 + level, 20 + level, &why))
         fail_msg("%s", why.text);
     memset(probes, 0, sizeof(probes)); /* it has copies */
     level = 99;
+}
+
+static void start(size_t level) {
+    start_for(level, 60);
 }
 
 static void end(void) {
@@ -133,6 +142,30 @@ static void trials_side_by_side(void **state) {
     }
     end(); /* with one under way */
     assert_int_equal(open_descriptors(), descriptors);
+}
+
+/* A program with too few records, which lives on: it makes no more, or has ended them. */
+static void programs_that_stay(void **state) {
+    static const struct {
+        const char *what, *status;
+    } cases[] = {
+        {"stalls", "hung: the records of value:snapshot ended "},
+        {"leaves", "ended its records before the run was over"},
+    };
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        struct spex_error why = {""};
+        struct spex_trial trial;
+        begin(SPACE(LEVELS, RUN("")), cases[c].what, -1);
+        start_for(0, 0.2);
+        must(spex_runner_wait(runner, &trial, &why), &why);
+        assert_false(trial.ok);
+        if (strncmp(trial.status, cases[c].status, strlen(cases[c].status)) != 0)
+            fail_msg("%s", trial.status);
+        assert_true(isnan(trial.measured[0].value));
+        spex_trial_free(&trial);
+        end();
+    }
 }
 
 /* After the stop the runner only waits for the ends of trials: once for each, at most. */
@@ -236,9 +269,8 @@ int main(int argc, char **argv) {
     if (is_the_program(argc, argv, &status))
         return status;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trials_side_by_side),
-        cmocka_unit_test(a_stop_ends_all),
-        cmocka_unit_test(an_error_ends_all),
+        cmocka_unit_test(trials_side_by_side), cmocka_unit_test(programs_that_stay),
+        cmocka_unit_test(a_stop_ends_all),     cmocka_unit_test(an_error_ends_all),
         cmocka_unit_test(what_cannot_begin),
     };
     return cmocka_run_group_tests_name("runner", tests, enter, explored_leave);
