@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "../scarce_memory.h"
+#include "explore/trial/load.h"
 #include "explored.h"
 #include "spaces.h"
 
@@ -116,6 +117,65 @@ static void a_stop(void **state) {
     close(pipes[1]);
 }
 
+/* A stress-ng of the test's own, which is found first. */
+static void make_stressor(const char *does) {
+    char path[512];
+    snprintf(path, sizeof(path), "#!/bin/sh\n%s\n", does);
+    scratch_text("stress-ng", path);
+    assert_int_equal(chmod("stress-ng", 0700), 0);
+}
+
+/* What becomes of a load that `does` so: its trial fails, or the wait for it is stopped. */
+static void expect_load(const char *does, const char *directory, int stop_fd, int over,
+                        const char *reason) {
+    struct spex_error why = {""};
+    size_t descriptors = open_descriptors();
+    struct spex_space_file *file = space_of(SPACE(A("3 4"), LOADS));
+    make_stressor(does);
+    assert_int_equal(begin(file, stop_fd, &why), 0);
+    int found = spex_trial_agent_begin(&around, directory, &why);
+    if (found != over || strcmp(why.text, reason) != 0)
+        fail_msg("%d, %s", found, why.text);
+    if (!over)
+        assert_int_equal(spex_trial_agent_step(&around, &why), 0);
+    assert_int_equal(end(), 0);
+    expect_note(NULL);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(trial.load_count, 2);
+    assert_int_equal(trial.loads[0].usage.known, over != -ENOENT);
+    assert_false(trial.loads[1].usage.known);
+    spex_trial_free(&trial);
+    spex_space_free(file);
+    assert_int_equal(open_descriptors(), descriptors);
+    assert_int_equal(access(SPEX_TRIAL_LOADS, F_OK), -1);
+}
+
+static void loads(void **state) {
+    char missing[320], reason[512];
+    int pipes[2];
+    (void)state;
+    char *before = strdup(getenv("PATH")), path[4608];
+    snprintf(path, sizeof(path), "%s:%s", scratch_path, before);
+    setenv("PATH", path, 1);
+    expect_load("echo lost; exit 4", scratch_path, -1, 1, "load cpu: exited with status 4: lost");
+    expect_load("kill -9 $$", scratch_path, -1, 1, "load cpu: killed by signal 9 (Killed)");
+    assert_int_equal(symlink("/bin/sleep", "stress-ng-cpu"), 0);
+    expect_load("for w in 1 2 3 4; do ./stress-ng-cpu 1000 & done; wait", scratch_path, -1, 0, "");
+    expect_load("for w in 1 2 3; do ./stress-ng-cpu 1000 & done; echo gone; exit 5", scratch_path,
+                -1, 1, "load cpu: exited with status 5: gone");
+    assert_int_equal(pipe(pipes), 0);
+    assert_int_equal(write(pipes[1], "x", 1), 1);
+    expect_load("exec sleep 1000", scratch_path, pipes[0], -EINTR, "interrupted");
+    close(pipes[0]);
+    close(pipes[1]);
+    snprintf(missing, sizeof(missing), "%s/missing", scratch_path);
+    snprintf(reason, sizeof(reason),
+             "cannot make a directory %s/" SPEX_TRIAL_LOADS ": No such file or directory", missing);
+    expect_load("exit 0", missing, -1, -ENOENT, reason);
+    setenv("PATH", before, 1);
+    free(before);
+}
+
 /* They have rows in the trial all the same. */
 static int loads_that_never_began(void *user) {
     struct spex_error why = {""};
@@ -171,9 +231,8 @@ static void without_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commands),
-        cmocka_unit_test(a_stop),
-        cmocka_unit_test(a_program_without_a_name),
+        cmocka_unit_test(commands),       cmocka_unit_test(a_stop),
+        cmocka_unit_test(loads),          cmocka_unit_test(a_program_without_a_name),
         cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests_name("trial_agent", tests, explored_enter, explored_leave);
