@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../check.h"
+#include "../open_descriptors.h"
 #include "model/models.h"
 
 static struct spex_model any_model(uint64_t *seed, size_t parameters) {
@@ -107,6 +108,63 @@ static void what_is_written_is_read(void **state) {
         spex_models_free(&models);
         spex_models_free(&read);
     }
+}
+
+/* By a file, whose name is told where it is wrong, and nothing stays open. */
+static void files_of_models(void **state) {
+    char path[] = "/tmp/spex-models-XXXXXX", why_expected[128];
+    struct spex_models models, read;
+    struct spex_error why = {""};
+    (void)state;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    size_t descriptors = open_descriptors();
+    fill(&models, 4, 9);
+    char *text = written(&models);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    for (int kind = SPEX_FILE_ANY; kind <= SPEX_FILE_REGULAR; kind++) {
+        if (spex_models_read_file(&read, path, (enum spex_file_kind)kind, &why))
+            fail_msg("%s", why.text);
+        char *again = written(&read);
+        assert_string_equal(again, text);
+        free(again);
+        spex_models_free(&read);
+        assert_int_equal(open_descriptors(), descriptors);
+    }
+    assert_int_equal(ftruncate(fd, 3), 0);
+    snprintf(why_expected, sizeof(why_expected), "%s: line 1: ", path);
+    assert_int_equal(spex_models_read_file(&read, path, SPEX_FILE_ANY, &why), -EINVAL);
+    if (strncmp(why.text, why_expected, strlen(why_expected)) != 0)
+        fail_msg("%s", why.text);
+    spex_models_free(&read);
+    unlink(path);
+    assert_int_equal(spex_models_read_file(&read, path, SPEX_FILE_ANY, &why), -ENOENT);
+    assert_non_null(strstr(why.text, path));
+    assert_true(!read.items && !read.count);
+    assert_int_equal(open_descriptors(), descriptors);
+    close(fd);
+    free(text);
+    spex_models_free(&models);
+}
+
+static ssize_t cannot_read(void *cookie, char *bytes, size_t size) {
+    (void)cookie;
+    (void)bytes;
+    (void)size;
+    errno = EIO;
+    return -1;
+}
+
+static void what_cannot_be_read(void **state) {
+    struct spex_models read;
+    struct spex_error why = {""};
+    (void)state;
+    FILE *in = fopencookie(NULL, "r", (cookie_io_functions_t){.read = cannot_read});
+    assert_non_null(in);
+    assert_int_equal(spex_models_read(&read, in, "models", &why), -EIO);
+    assert_string_equal(why.text, "models: cannot be read");
+    spex_models_free(&read);
+    fclose(in);
 }
 
 static void models_are_found_by_their_path(void **state) {
@@ -253,6 +311,8 @@ static void a_file_has_a_greatest_size(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(files_of_models),
+        cmocka_unit_test(what_cannot_be_read),
         cmocka_unit_test(models_are_found_by_their_path),
         cmocka_unit_test(a_part_is_no_file),
         cmocka_unit_test(mistakes_are_told_with_their_line),
