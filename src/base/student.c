@@ -29,11 +29,8 @@ static double student_by_normal(double probability, double n, double a, double b
 }
 
 /* Hill, Algorithm 396: Student's t-quantiles, Communications of the ACM, 1970. The letters are
- * those of the paper. With 1 degree of freedom the quantile has a closed form. */
-double spex_student_two_sided(double probability, double freedom) {
-    double n = fmax(freedom, 1);
-    if (n < 1.001)
-        return cos(probability * M_PI / 2) / sin(probability * M_PI / 2);
+ * those of the paper. */
+static double student_by_hill(double probability, double n) {
     double a = 1 / (n - 0.5), b = 48 / (a * a), c = ((20700 * a / b - 98) * a - 16) * a + 96.36;
     double d = ((94.5 / (b + c) - 3) / b + 1) * sqrt(a * M_PI / 2) * n;
     double y = pow(d * probability, 2 / n);
@@ -45,6 +42,22 @@ double spex_student_two_sided(double probability, double freedom) {
                 (n + 1) / (n + 2) +
             1 / y;
     return sqrt(n * y);
+}
+
+/* Up to 2 degrees of freedom, where Hill's algorithm errs by up to a quarter: with 1 and with 2 the
+ * quantile has a closed form, and its logarithm is nearly a straight line over 1 / n, the more so
+ * the smaller the probability is. It is taken for a parabola. */
+static double student_of_few(double probability, double n) {
+    double one = log(cos(probability * M_PI / 2) / sin(probability * M_PI / 2));
+    double two = log(2 / (probability * (2 - probability)) - 2) / 2;
+    double three = log(student_by_hill(probability, 3)), x = 1 / n;
+    return exp(one * (2 * x - 1) * (3 * x - 1) / 2 - two * (x - 1) * (3 * x - 1) * 4 +
+               three * (x - 1) * (2 * x - 1) * 4.5);
+}
+
+double spex_student_two_sided(double probability, double freedom) {
+    double n = fmax(freedom, 1);
+    return n <= 2 ? student_of_few(probability, n) : student_by_hill(probability, n);
 }
 
 double spex_student_95(double freedom) {

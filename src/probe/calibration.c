@@ -329,16 +329,16 @@ SPEX_COLD static void type_measure(uint32_t type, unsigned detail, struct calibr
         &(struct spex_sampling){.period = DRAWN_PERIOD, .kind = SPEX_SAMPLING_GEOMETRIC});
     calibration_loop *run = calibration_loop_of(type);
     struct measured_loop loops[LOOPS] = {
-        [LOOP_CLOCK] = {run_empty, 0, BATCH_TICKS, 0, 0},
-        [LOOP_EMPTY] = {run_empty, 0, BATCH_TICKS, 0, 0},
-        [LOOP_OFF] = {run, 0, BATCH_TICKS, 0, 0},
-        [LOOP_SKIP] = {run, generation | SPEX_CONTROL_PERIOD_MAX, BATCH_TICKS, 0, 0},
-        [LOOP_RECORD] = {run, generation | 1, BATCH_TICKS, 0, 0},
-        [LOOP_POLLED] = {run_polled, generation, BATCH_TICKS, 0, 0},
+        [LOOP_CLOCK] = {.run = run_empty, .ticks = BATCH_TICKS},
+        [LOOP_EMPTY] = {.run = run_empty, .ticks = BATCH_TICKS},
+        [LOOP_OFF] = {.run = run, .ticks = BATCH_TICKS},
+        [LOOP_SKIP] = {run, generation | SPEX_CONTROL_PERIOD_MAX, .ticks = BATCH_TICKS},
+        [LOOP_RECORD] = {run, generation | 1, .ticks = BATCH_TICKS},
+        [LOOP_POLLED] = {run_polled, generation, .ticks = BATCH_TICKS},
     };
     struct drawn_batches drawn = {
-        .loop = {run, DRAWN << SPEX_CONTROL_GENERATION_SHIFT | SPEX_CONTROL_COUNTDOWN, DRAWN_TICKS,
-                 0, 0}};
+        .loop = {run, DRAWN << SPEX_CONTROL_GENERATION_SHIFT | SPEX_CONTROL_COUNTDOWN,
+                 .ticks = DRAWN_TICKS}};
     bool first = !spex_costs_known();
     size_t read = batches_run(bench, type, loops, first ? LOOPS : LOOP_POLLED, &drawn, readings);
     const struct spex_cost cost = {.test = loop_cost(loops, LOOP_OFF),

@@ -3,6 +3,7 @@
  * their records are correlated. What is reached is printed. The random numbers are the same in
  * every run. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +150,89 @@ static void too_rare(void **state) {
     spex_batch_means_close(&means);
 }
 
+/* Adds one record of each of the values, in an order in which none is like its neighbours. */
+static struct spex_batch_means distinct(unsigned count, unsigned step) {
+    struct spex_batch_means means = opened(1, true);
+    for (unsigned r = 0; r < count; r++)
+        spex_batch_means_add(&means, 1 + r * step % count, 1, 1);
+    return means;
+}
+
+/* By the formula, of records that are independent: the ends of an interval of the share, which is
+ * moved by the binomial law's skewness. Values below 64 have buckets of their own. */
+static void intervals_of_quantiles(void **state) {
+    enum { COUNT = 60, STEP = 23 };
+    static const double shares[] = {0.16, 0.21, 0.31, 0.455, 0.5, 0.62, 0.71, 0.79, 0.84};
+    const double student_59 = 2.0009954;
+    (void)state;
+    struct spex_batch_means means = distinct(COUNT, STEP);
+    for (size_t s = 0; s < COUNT_OF(shares); s++) {
+        double q = shares[s], margin = student_59 * sqrt(q * (1 - q) / (COUNT - 1));
+        double skew = (1 - 2 * q) * (1.959964 * 1.959964 - 1) / 6 / (COUNT - 1);
+        double value = ceil(q * COUNT), low = ceil((q - margin + skew) * COUNT),
+               high = ceil((q + margin + skew) * COUNT);
+        struct spex_measured quantile = spex_batch_means_quantile(&means, q);
+        assert_true(quantile.value == value);
+        close_to(quantile.error * 1.959964, fmax(value - low, high - value), 1e-6);
+    }
+    spex_batch_means_close(&means);
+}
+
+/* The share is measured at the end of the quantile's bucket that is nearer, if there is something
+ * beyond it. At the other end it is correlated, so that it would say nothing. */
+static void the_nearer_end_of_the_bucket_tells(void **state) {
+    enum { COUNT = 100, LEAST = 10, MIDDLE = 11, MOST = 50 };
+    static const struct {
+        bool mirrored;
+        double q, error; /* NaN: the far end is the nearer one */
+    } cases[] = {
+        {false, 0.69, MOST - MIDDLE}, {false, 0.62, MOST - MIDDLE}, {false, 0.41, NAN},
+        {true, 0.31, MOST - MIDDLE},  {true, 0.38, MOST - MIDDLE},  {true, 0.59, NAN},
+        {false, 0.78, MOST - MIDDLE}, {true, 0.22, MOST - MIDDLE},
+    };
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        struct spex_batch_means means = opened(1, true);
+        for (unsigned r = 0, others = 0; r < COUNT; r++) {
+            unsigned value = r % 10 % 3 == 2 ? MOST : others++ < 40 ? LEAST : MIDDLE;
+            value = cases[c].mirrored ? LEAST + MOST - value : value;
+            spex_batch_means_add(&means, value, 1, 1);
+        }
+        double error = spex_batch_means_quantile(&means, cases[c].q).error;
+        if (isnan(cases[c].error) != isnan(error))
+            fail_msg("%zu: %g", c, error);
+        if (!isnan(error))
+            close_to(error * 1.959964, cases[c].error, 1e-6);
+        spex_batch_means_close(&means);
+    }
+}
+
+/* What batches have, also when they have been joined: each a quarter of the records. */
+static void batches_tell_their_own(void **state) {
+    double values_of[SPEX_BATCHES], gaps[SPEX_BATCHES];
+    (void)state;
+    for (unsigned records = SPEX_BATCHES - 1; records < 4 * SPEX_BATCHES; records++) {
+        struct spex_batch_means means = opened(1, false);
+        for (unsigned r = 0; r < records; r++)
+            spex_batch_means_add(&means, r, 1 + r % 2, 3 + r);
+        size_t each = means.batch_records, count = records / each;
+        assert_int_equal(spex_batch_means_values(&means, values_of), count);
+        assert_int_equal(spex_batch_means_gaps(&means, gaps), count);
+        for (size_t b = 0; b < count; b++) {
+            double sum = 0, weight = 0, time = 0;
+            for (size_t r = b * each; r < (b + 1) * each; r++) {
+                sum += (double)(r * (1 + r % 2));
+                weight += (double)(1 + r % 2);
+                time += (double)(3 + r);
+            }
+            close_to(values_of[b], sum / weight, 1e-12);
+            close_to(gaps[b], time / weight, 1e-12);
+        }
+        assert_int_equal(each, records < SPEX_BATCHES ? 1 : records < 2 * SPEX_BATCHES ? 2 : 4);
+        spex_batch_means_close(&means);
+    }
+}
+
 /* NaN where it is not known, or has no interval: the pauses' share is 1 %. */
 struct kind {
     const char *name;
@@ -261,16 +345,20 @@ static void coverage(void **state) {
 }
 
 int main(void) {
-    struct CMUnitTest tests[4 + COUNT_OF(kinds)] = {
+    enum { VALUES = 9 };
+    struct CMUnitTest tests[VALUES + COUNT_OF(kinds)] = {
         cmocka_unit_test(values),
         cmocka_unit_test(nothing),
         cmocka_unit_test(intervals_of_eight),
         cmocka_unit_test(within_a_bucket),
         cmocka_unit_test(constant),
         cmocka_unit_test(too_rare),
+        cmocka_unit_test(intervals_of_quantiles),
+        cmocka_unit_test(the_nearer_end_of_the_bucket_tells),
+        cmocka_unit_test(batches_tell_their_own),
     };
     for (size_t k = 0; k < COUNT_OF(kinds); k++)
-        tests[4 + k] = (struct CMUnitTest){
+        tests[VALUES + k] = (struct CMUnitTest){
             .name = kinds[k].name, .test_func = coverage, .initial_state = &kinds[k]};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -232,22 +232,52 @@ static void misspelt_variables(void **state) {
 
 /* ---- quantiles and deadlines ---- */
 
-/* From tables of Student's distribution. */
+/* The share of Student's distribution beyond a value, on both sides, by Simpson's rule over the
+ * angle whose tangent is value / sqrt(freedom). */
+static double beyond_of_student(double value, double freedom) {
+    enum { STEPS = 4000 };
+    double from = atan(value / sqrt(freedom)), width = (M_PI / 2 - from) / STEPS, sum = 0;
+    for (int i = 0; i < STEPS; i++)
+        sum += (i == 0 ? 1 : i % 2 ? 4 : 2) * pow(cos(from + i * width), freedom - 1);
+    return 2 * exp(lgamma((freedom + 1) / 2) - lgamma(freedom / 2)) / sqrt(M_PI) * sum * width / 3;
+}
+
+static double density_of_student(double value, double freedom) {
+    return exp(lgamma((freedom + 1) / 2) - lgamma(freedom / 2) -
+               (freedom + 1) / 2 * log1p(value * value / freedom)) /
+           sqrt(freedom * M_PI);
+}
+
+/* Errors are those of the algorithm, which this limits with some to spare. */
 static void quantiles_of_student(void **state) {
     static const struct {
-        double probability, freedom, value;
-    } cases[] = {
-        {0.05, 1, 12.7062}, {0.05, 2, 4.30265},  {0.05, 3, 3.18245},   {0.05, 4, 2.77645},
-        {0.05, 5, 2.57058}, {0.05, 10, 2.22814}, {0.05, 30, 2.04227},  {0.05, 1e6, 1.95997},
-        {0.01, 1, 63.6567}, {0.01, 2, 9.92484},  {0.01, 10, 3.16927},  {0.1, 5, 2.01505},
-        {0.5, 3, 0.764892}, {0.001, 7, 5.40788}, {0.05, 0.5, 12.7062},
+        double freedom, error, probabilities[6];
+    } rows[] = {
+        {1.2, 0.01, {0.9, 0.5, 0.2, 0.1, 0.05}}, {1.5, 0.005, {0.9, 0.5, 0.2, 0.1, 0.05}},
+        {2.01, 1e-3, {0.5, 0.2, 0.05, 0.001}},   {2.5, 5e-5, {0.9, 0.5, 0.2, 0.05, 0.001}},
+        {3, 9e-7, {0.9, 0.5, 0.3, 0.2, 0.05}},   {3, 1e-7, {0.9, 0.02, 0.01, 0.001}},
+        {3.5, 6e-7, {0.9, 0.5, 0.3, 0.2, 0.1}},  {4, 1.5e-7, {0.9, 0.5, 0.2, 0.1, 0.05, 0.001}},
+        {4.5, 5e-8, {0.9, 0.5, 0.1, 0.05}},      {5, 1e-7, {0.9, 0.5, 0.1, 0.05, 0.02, 0.001}},
+        {6, 6e-8, {0.9, 0.5, 0.1, 0.05, 0.01}},  {8, 2e-8, {0.9, 0.5, 0.1, 0.05, 0.01}},
+        {10, 3e-8, {0.7, 0.5, 0.1, 0.05, 1e-3}}, {20, 5e-9, {0.7, 0.5, 0.1, 0.05, 0.01, 1e-3}},
+        {50, 1e-9, {0.7, 0.5, 0.1, 0.05, 1e-3}}, {1000, 1e-9, {0.1, 0.05, 0.01, 1e-3}},
     };
     (void)state;
-    for (size_t c = 0; c < COUNT_OF(cases); c++) {
-        double value = spex_student_two_sided(cases[c].probability, cases[c].freedom);
-        if (fabs(value / cases[c].value - 1) > 0.002)
-            fail_msg("%g %g: %g", cases[c].probability, cases[c].freedom, value);
+    for (size_t r = 0; r < COUNT_OF(rows); r++)
+        for (size_t i = 0; i < COUNT_OF(rows[r].probabilities); i++) {
+            double freedom = rows[r].freedom, probability = rows[r].probabilities[i];
+            double value = probability > 0 ? spex_student_two_sided(probability, freedom) : 0;
+            double error = (beyond_of_student(value, freedom) - probability) /
+                           density_of_student(value, freedom) / 2 / value;
+            if (probability > 0 && !(fabs(error) < rows[r].error))
+                fail_msg("%g %g: %.9g, error %g", probability, freedom, value, error);
+        }
+    for (double p = 0.001; p < 1; p += 0.037) {
+        assert_float_equal(spex_student_two_sided(p, 1) * tan(p * M_PI / 2), 1, 1e-12);
+        assert_float_equal(spex_student_two_sided(p, 2) / sqrt(2 / (p * (2 - p)) - 2), 1, 1e-12);
+        assert_true(spex_student_two_sided(p, 0.5) == spex_student_two_sided(p, 1));
     }
+    assert_float_equal(spex_student_two_sided(0.05, 1e6), 1.959966, 1e-6);
     assert_true(spex_student_95(10) == spex_student_two_sided(0.05, 10));
 }
 

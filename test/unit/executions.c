@@ -98,6 +98,7 @@ static void note_chosen(const struct spex_thread_set *set, unsigned *chosen) {
     assert_int_equal(set->count, SPEX_THREADS_CHOSEN);
     for (uint32_t i = 0; i < set->count; i++) {
         chosen[set->states[i]]++;
+        assert_int_equal(set->ids[i], spex_threads_state(set->states[i])->thread_id);
         for (uint32_t j = 0; j < i; j++)
             assert_int_not_equal(set->states[i], set->states[j]);
     }
@@ -192,12 +193,42 @@ static void who_has_no_processor_waits(void **state) {
     sched_setaffinity(0, sizeof(before), &before);
 }
 
+/* Each state, and what threads have made beside it, once, however often they ask for it. */
+static void states_tell_their_bytes(void **state) {
+    struct spex_thread *thread = spex_thread_attach();
+    (void)state;
+    assert_non_null(thread);
+    threads_begin(FEW);
+    struct spex_nesting *nesting = spex_thread_nesting_make(thread);
+    struct spex_samples *samples = spex_thread_samples_make(thread);
+    assert_true(nesting && nesting == spex_thread_nesting(thread));
+    assert_true(samples && samples == spex_thread_samples(thread));
+    assert_true(nesting->capacity > site());
+    size_t bytes = sizeof(*nesting) + nesting->capacity * sizeof(nesting->sites[0]);
+    assert_in_range(bytes, 4096 - sizeof(nesting->sites[0]), 4096);
+    bytes += sizeof(*samples);
+    for (uint32_t t = 0; t < spex_threads_used(); t++) {
+        const struct spex_nesting *other = spex_thread_nesting(spex_threads_state(t));
+        bytes += sizeof(*thread);
+        if (other && other != nesting)
+            bytes += sizeof(*other) + other->capacity * sizeof(other->sites[0]);
+        assert_true(t == thread->index || !spex_thread_samples(spex_threads_state(t)));
+    }
+    assert_int_equal(spex_threads_bytes(), bytes);
+    assert_ptr_equal(spex_thread_nesting_make(thread), nesting);
+    assert_ptr_equal(spex_thread_samples_make(thread), samples);
+    assert_int_equal(spex_threads_bytes(), bytes);
+    assert_in_range(spex_threads_used(), FEW, SPEX_MAX_THREADS);
+    threads_end();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_few_threads_all_are_chosen),
         cmocka_unit_test(of_many_threads_some_are_chosen),
         cmocka_unit_test(who_has_ended_is_left_out),
         cmocka_unit_test(who_has_no_processor_waits),
+        cmocka_unit_test(states_tell_their_bytes),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

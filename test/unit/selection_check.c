@@ -161,17 +161,18 @@ static void what_cannot_be_polled(void **state) {
 
 /* Where there are several providers, probes are told with theirs. */
 static void probes_of_several_providers(void **state) {
-    static struct spex_site site, other;
+    static struct spex_site sites[2], other;
     static const struct spex_probe_name provider[] = {{0, SPEX_PROVIDER_MARK "another"}};
     (void)state;
-    site = site_at(&site, 10, SPEX_CNT);
-    enter(&site, 1);
-    expect("qurey", 1, "no probe matches \"qurey\" (yet); there are: 10:cnt");
+    sites[0] = site_at(&sites[0], 10, SPEX_CNT);
+    sites[1] = site_at(&sites[1], 20, SPEX_CNT);
+    enter(sites, 2);
+    expect("qurey", 1, "no probe matches \"qurey\" (yet); there are: 10:cnt, 20:cnt");
     other = site_at(&other, 77, SPEX_LAT);
     spex_module_register(&other, &other + 1, provider, provider + 1);
     expect("qurey", 1,
            "no probe matches \"qurey\" (yet); there are: unit-selection_check/10:cnt, "
-           "another/77:lat");
+           "unit-selection_check/20:cnt, another/77:lat");
 }
 
 int main(void) {

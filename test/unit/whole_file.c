@@ -294,6 +294,38 @@ static void links_of_others_are_not(void **state) {
     unlink("shared/pipe");
 }
 
+/* In a place that only its owner writes to, or that is the other user's. */
+static void links_of_others_elsewhere_are_followed(void **state) {
+    (void)state;
+    assert_int_equal(mkdir("theirs", 0700), 0);
+    assert_int_equal(symlink("real", "theirs/link"), 0);
+    if (lchown("theirs/link", 65534, 65534) != 0)
+        skip(); /* only root can give a link away */
+    static const struct {
+        mode_t mode;
+        uid_t owner;
+        int result;
+    } places[] = {{0755, 0, 0},      {0777, 0, 0},        {01755, 0, 0},
+                  {01777, 65534, 0}, {01777, 0, -EACCES}, {01777, 65533, -EACCES}};
+    for (size_t p = 0; p < COUNT_OF(places); p++) {
+        assert_int_equal(chown("theirs", places[p].owner, 0), 0);
+        assert_int_equal(chmod("theirs", places[p].mode), 0);
+        assert_int_equal(put("theirs/link", "new"), places[p].result);
+        if (places[p].result == 0) {
+            expect_text("theirs/real", "new");
+            unlink("theirs/real");
+        }
+    }
+    unlink("theirs/link");
+    assert_int_equal(symlink("real", "link_of_theirs"), 0);
+    assert_int_equal(lchown("link_of_theirs", 65534, 65534), 0);
+    assert_int_equal(put("link_of_theirs", "new"), 0);
+    expect_text("real", "new");
+    unlink("link_of_theirs");
+    unlink("real");
+    rmdir("theirs");
+}
+
 static void a_pipe_is_written_to(void **state) {
     (void)state;
     char text[8] = "";
@@ -422,6 +454,7 @@ int main(void) {
         TEST(a_target_is_a_file_or_nothing),
         TEST(a_file_beside_the_target),
         TEST(links_of_others_are_not),
+        TEST(links_of_others_elsewhere_are_followed),
         TEST(a_pipe_is_written_to),
         TEST(all_goes_through_a_pipe),
         TEST(pipes_are_not_waited_for_at_the_end),

@@ -47,15 +47,13 @@ static void batch_add(struct spex_batch *to, const struct spex_batch *batch) {
     to->time += batch->time;
 }
 
-/* The buckets between the least and the greatest value. Others are not touched, so their pages need
- * no memory. */
+/* The buckets between the least and the greatest value, of which there is one. Others are not
+ * touched, so their pages need no memory. */
 struct range {
     unsigned first, end;
 };
 
 static struct range buckets_range(const struct spex_batch_means *means) {
-    if (means->min > means->max)
-        return (struct range){0, 0};
     return (struct range){spex_histogram_bucket(means->min), spex_histogram_bucket(means->max) + 1};
 }
 
