@@ -2,6 +2,7 @@
 /* The budget of sampling by models alone, in a simulated process whose clocks, executions and costs
  * are the test's. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static struct {
     uint64_t pass_ns;
     uint32_t throttled[KERNELS];
     unsigned throttles;
-    bool by_hand[KERNELS];
+    bool by_hand[KERNELS], cost_unknown;
     struct spex_thread threads[THREADS];
     struct spex_samples *samples[2];
     struct spex_sampling_budget budget;
@@ -66,6 +67,7 @@ uint32_t spex_threads_used(void) {
 }
 
 const struct spex_thread *spex_threads_state(uint32_t index) {
+    assert_true(index < THREADS);
     return &world.threads[index];
 }
 
@@ -87,7 +89,7 @@ uint32_t spex_kernels_here_site(uint16_t kernel) {
 }
 
 struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
-    (void)until;
+    assert_int_equal(until, 0);
     assert_true(first < KERNELS);
     return (struct spex_probe_state){.by_hand = world.by_hand[first]};
 }
@@ -100,6 +102,8 @@ void spex_probe_throttle(uint32_t first, uint32_t period) {
 
 int spex_cost_get(uint32_t type, struct spex_cost *cost) {
     assert_int_equal(type, SPEX_KERNEL);
+    if (world.cost_unknown)
+        return -ENODATA;
     *cost = (struct spex_cost){.record = RECORD_TICKS};
     return 0;
 }
@@ -116,7 +120,7 @@ static void begin(double share, bool alone) {
     free(world.samples[0]);
     free(world.samples[1]);
     memset(&world, 0, sizeof(world));
-    memset(&world.budget, 0xa5, sizeof(world.budget));
+    memset(&world.budget, 0x7f, sizeof(world.budget));
     world.plan = calloc(1, sizeof(*world.plan));
     for (size_t t = 0; t < 2; t++) {
         world.samples[t] = calloc(1, sizeof(*world.samples[t]));
@@ -134,6 +138,8 @@ static void begin(double share, bool alone) {
     for (uint32_t k = 0; k < KERNELS; k++)
         world.by_hand[k] = true;
     spex_sampling_budget_begin(&world.budget, share, alone);
+    /* There is no such kernel. */
+    world.budget.held[KERNELS].until = world.budget.rates[KERNELS] = 1e9;
 }
 
 static void execute(uint32_t kernel, uint32_t times) {
@@ -198,6 +204,7 @@ static void all_that_is_spent_counts(void **state) {
     for (int limited = 0; limited < 2; limited++) {
         begin(limited ? SHARE : 0, false);
         world.samples[0]->nodes[contexts[0]].executions = UINT32_MAX - 10;
+        world.samples[1]->nodes[contexts[2]].executions = 12345;
         spex_sampling_budget_begin(&world.budget, limited ? SHARE : 0, false);
         uint64_t before = spex_sampling_budget_spent_ns();
         run(100, 300);
@@ -241,6 +248,16 @@ static void intervals_follow_the_cost_of_samples(void **state) {
         expect_stretch(stretch);
     }
     assert_int_equal(world.throttles, 0);
+}
+
+static void records_of_unknown_cost_cost_nothing(void **state) {
+    (void)state;
+    begin(SHARE, false);
+    world.cost_unknown = true;
+    run(100, 4000);
+    world.records += 100000;
+    pass();
+    expect_stretch(2);
 }
 
 static void intervals_have_bounds(void **state) {
@@ -301,6 +318,7 @@ static void what_is_not_for_samples_is_paid_first(void **state) {
     world.records += 1800; /* 200 + 1800 µs for samples, of 2000 - 400 - 600 */
     pass();
     expect_stretch(2);
+    assert_true(world.budget.rounds == 0 && world.budget.samples == 0);
 }
 
 /* Collectors count where no controller counts them: 1 of 2 ms is left. In any case their time is
@@ -346,6 +364,7 @@ static void the_most_frequent_kernels_are_held_off(void **state) {
         {{5000, 6000, 6900}, {false, false, false}}, /* 1.79 ms */
         {{5000, 6000, 7100}, {false, false, true}},  /* 1.81 ms, 1.10 without the third */
         {{6500, 6000, 8000}, {true, false, true}},   /* 1.25 ms without the third */
+        {{11000, 11000, 0}, {true, false, false}},   /* one of them is enough */
         {{100000, 11000, 900}, {true, false, false}}, {{30000, 30000, 30000}, {true, true, true}},
     };
     (void)state;
@@ -380,6 +399,7 @@ static void a_kernel_without_a_site_is_not_held_off(void **state) {
     execute(KERNELS, 50000);
     pass();
     expect_held(true, false, false);
+    assert_int_equal(world.throttles, 1);
 }
 
 /* For a second, then for two, up to 64. */
@@ -402,22 +422,41 @@ static void they_come_back(void **state) {
     assert_int_equal(world.throttles, 2 * COUNT_OF(seconds));
 }
 
+/* By what they have executed since the last pass alone. */
+static void what_was_frequent_before_does_not_count(void **state) {
+    (void)state;
+    begin(SHARE, false);
+    run(100, 0);
+    execute(0, 5000);
+    execute(1, 15000);
+    execute(2, 6000);
+    pass();
+    expect_held(false, true, false);
+    run(100, 0);
+    execute(0, 20000);
+    execute(2, 3000);
+    pass();
+    expect_held(true, true, false);
+    assert_int_equal(world.throttles, 2);
+}
+
 /* Also those whose user has put them under the controller, and all of them at the end. */
 static void they_come_back_before_their_time(void **state) {
     (void)state;
     begin(SHARE, false);
     run(100, 0);
-    execute(0, 20000);
-    execute(2, 20000);
+    for (uint32_t k = 0; k < KERNELS; k++)
+        execute(k, 20000);
     pass();
-    expect_held(true, false, true);
+    expect_held(true, true, true);
     world.by_hand[2] = false;
     run(100, 0);
     pass();
-    expect_held(true, false, false);
+    expect_held(true, true, false);
+    world.budget.held[KERNELS].until = 0;
     spex_sampling_budget_end(&world.budget);
     expect_held(false, false, false);
-    assert_int_equal(world.throttles, 4);
+    assert_int_equal(world.throttles, 6);
 }
 
 int main(void) {
@@ -426,6 +465,7 @@ int main(void) {
         cmocka_unit_test(long_passes_are_rarer),
         cmocka_unit_test(all_that_is_spent_counts),
         cmocka_unit_test(intervals_follow_the_cost_of_samples),
+        cmocka_unit_test(records_of_unknown_cost_cost_nothing),
         cmocka_unit_test(intervals_have_bounds),
         cmocka_unit_test(without_a_limit_intervals_stay),
         cmocka_unit_test(while_the_program_does_nothing_intervals_stay),
@@ -435,6 +475,7 @@ int main(void) {
         cmocka_unit_test(the_most_frequent_kernels_are_held_off),
         cmocka_unit_test(the_controllers_kernels_are_left_alone),
         cmocka_unit_test(a_kernel_without_a_site_is_not_held_off),
+        cmocka_unit_test(what_was_frequent_before_does_not_count),
         cmocka_unit_test(they_come_back),
         cmocka_unit_test(they_come_back_before_their_time),
     };
