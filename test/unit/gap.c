@@ -52,6 +52,8 @@ static void one_of_so_many_gaps_is_short(void **state) {
             double told = spex_gap_one_within(spex_sampling_gap_scale(periods[p]), executions);
             assert_true(fabs(told * law - 1) < 1e-3);
         }
+    /* The series is for up to eight times the scale. */
+    assert_true(spex_gap_one_within(1, 8) > 1 && spex_gap_one_within(1, 9) == 1);
 }
 
 /* Wrong laws. */
