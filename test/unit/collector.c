@@ -100,6 +100,10 @@ static void watermarks_are_before_what_is_left(void **state) {
     pass(0);
     expect_event(0, BATCH, 5, 2, 0);
     expect_event(1, PASS, 0, 0, 1601);
+    world.times[5] = 1700;
+    world.pending[5] = 1;
+    pass(0);
+    expect_event(1, PASS, 0, 0, 1700);
     world.stuck[5] = false;
     expect_watermark(0, 2000);
     world.ticks = 1900;

@@ -217,6 +217,27 @@ static void what_is_switched_while_it_is_executed_makes_no_record(void **state) 
     assert_string_equal(all_records(), "fn_plain(0,0) fn_plain(0,0)");
 }
 
+static void switches_on_and_jumps(void *user) {
+    switches_on(user);
+    jumps(user);
+}
+
+static void *calls_what_switches_on_and_jumps(void *arg) {
+    fn_calls(switches_on_and_jumps, NULL);
+    return arg;
+}
+
+/* A function that has begun before does not end the one that has been left since. */
+static void what_has_no_beginning_ends_nothing(void **state) {
+    pthread_t thread;
+    (void)state;
+    begin("off");
+    assert_int_equal(pthread_create(&thread, NULL, calls_what_switches_on_and_jumps, NULL), 0);
+    pthread_join(thread, NULL);
+    spex_stop();
+    assert_string_equal(all_records(), "fn_plain(0,0)");
+}
+
 static void forks(void *child) {
     *(pid_t *)child = fork();
 }
@@ -445,6 +466,7 @@ int main(void) {
         cmocka_unit_test(a_jump_out_of_functions_is_made_up_for),
         cmocka_unit_test(handlers_are_in_the_context_that_they_interrupt),
         cmocka_unit_test(what_is_switched_while_it_is_executed_makes_no_record),
+        cmocka_unit_test(what_has_no_beginning_ends_nothing),
         cmocka_unit_test(a_fork_within_a_function_leaves_it_in_both),
         cmocka_unit_test(what_is_given_outside_holds_for_threads_that_give_nothing),
         cmocka_unit_test(only_what_is_on_is_in_a_context),
