@@ -5,6 +5,7 @@
 #define SPEX_TEXT_ERROR_H
 
 #include <assert.h>
+#include <errno.h>
 
 struct spex_error {
     /* Ends with a 0; a longer line is cut. */
@@ -18,7 +19,7 @@ __attribute__((format(printf, 2, 3))) void spex_error_set(struct spex_error *err
 /* A failure's own value: that of a success, or an errno with the wrong sign, would hide it. */
 static inline int spex_failed(int err) {
     assert(err < 0);
-    return err;
+    return err < 0 ? err : -EIO;
 }
 
 /* Writes the line, and has the value `err`, for `return spex_fail(error, -EINVAL, "…")`. */
