@@ -59,6 +59,13 @@ static void panels_of_effects(void **state) {
         char *script = script_of(&study, spex_draw_effects, 0, false);
         expect_layout(script, ceil((double)shown / 3), (double)(shown < 3 ? shown : 3));
         assert_int_equal(times_in(script, "\nplot $effect"), shown);
+        /* None explains anything: they stay in the order of the space. */
+        const char *at = script;
+        for (size_t p = 0; p < shown; p++) {
+            char plot[64];
+            snprintf(plot, sizeof(plot), "\nplot $effect%zu ", p);
+            at = after(at, plot);
+        }
         assert_non_null(strstr(script, "unset multiplot\n"));
         free(script);
         end(&study);

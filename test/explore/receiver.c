@@ -2,6 +2,7 @@
 /* The command's end of the stream: the order of records, what is held back, connections and their
  * ends. */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include <spex/kernel.h>
@@ -357,6 +358,46 @@ static void nobody(void **state) {
     unlink(PATH);
 }
 
+/* What is taken at once is bounded; that there may be more is told, until nothing is left. */
+static void much_at_once(void **state) {
+    enum { FRAMES_AT_ONCE = 256, FRAMES = FRAMES_AT_ONCE + 4 };
+    (void)state;
+    struct stream stream;
+    struct spex_error why = {""};
+    int room = 1 << 22, sent = 0;
+    open_stream(&stream);
+    setsockopt(stream.program, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+    send_kind(&stream, SPEX_STREAM_HELLO);
+    take(&stream);
+    struct spex_stream_header pass = header(SPEX_STREAM_PASS, 0);
+    while (sent < FRAMES &&
+           send(stream.program, &pass, sizeof(pass), MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(pass))
+        sent++;
+    if (sent == FRAMES) /* the system may give a socket less room */
+        assert_int_equal(spex_receiver_take(stream.receiver, &why), 1);
+    assert_int_equal(spex_receiver_take(stream.receiver, &why), 0);
+    close_stream(&stream);
+}
+
+/* Whoever starts us may have closed the standard input, whose number the socket gets. */
+static void without_standard_input(void **state) {
+    (void)state;
+    struct spex_receiver *receiver;
+    struct spex_error why = {""};
+    int fds[SPEX_RECEIVER_FDS], kept = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
+    assert_true(kept >= 10);
+    close(STDIN_FILENO);
+    int err = spex_receiver_open(PATH, &receiver, &why);
+    if (!err)
+        spex_receiver_fds(receiver, fds);
+    spex_receiver_close(receiver);
+    dup2(kept, STDIN_FILENO);
+    close(kept);
+    unlink(PATH);
+    assert_int_equal(err, 0);
+    assert_int_equal(fds[0], STDIN_FILENO);
+}
+
 static void bad_paths(void **state) {
     (void)state;
     struct spex_receiver *receiver = (void *)1;
@@ -391,6 +432,8 @@ int main(void) {
         cmocka_unit_test(handed_over),
         cmocka_unit_test(late),
         cmocka_unit_test(nobody),
+        cmocka_unit_test(much_at_once),
+        cmocka_unit_test(without_standard_input),
         cmocka_unit_test(bad_paths),
     };
     return cmocka_run_group_tests_name("receiver", tests, scratch_enter, scratch_leave);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Chances are those of counting all possibilities, intervals hold the truth as often as they say,
  * and whatever the distribution. */
+#define _GNU_SOURCE
 #include <stdlib.h>
 
 #include "../check.h"
+#include "../scarce_memory.h"
 #include "harness/estimate/figures.h"
 #include "harness/estimate/ranks.h"
 #include "noise.h"
@@ -142,12 +144,36 @@ static void test_undisturbed_batches(void **state) {
     assert_true(spex_bench_undisturbed(same, 128) == 5);
 }
 
+/* Nothing is known then: every value is as likely as any other, and no difference is one. */
+static void test_without_memory(void **state) {
+    (void)state;
+    const double a[] = {1, 2, 3, 4, 5, 6}, b[] = {11, 12, 13, 14, 15, 16};
+    for (unsigned long n = 1; n <= 2; n++) {
+        scarce_left = n;
+        struct spex_estimate centre = spex_centre(a, 6);
+        assert_int_equal(scarce_left, 0);
+        scarce_left = n;
+        struct spex_estimate shift = spex_shift(a, 6, b, 6);
+        assert_int_equal(scarce_left, 0);
+        assert_true(isnan(centre.value) && isnan(shift.value));
+        assert_true(centre.low == -INFINITY && centre.high == INFINITY);
+        assert_true(shift.low == -INFINITY && shift.high == INFINITY);
+    }
+    scarce_left = 1;
+    assert_true(spex_centre_chance(a, 6, 0, 1) == 1);
+    assert_int_equal(scarce_left, 0);
+    scarce_left = 1;
+    assert_true(spex_shift_chance(a, 6, b, 6, 0, 1) == 1);
+    assert_int_equal(scarce_left, 0);
+    assert_int_equal(scarce_held.count, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signed_ranks_by_counting), cmocka_unit_test(test_known_chances),
         cmocka_unit_test(test_intervals_of_few_values),  cmocka_unit_test(test_many_values),
         cmocka_unit_test(test_intervals_hold_the_truth), cmocka_unit_test(test_holm),
-        cmocka_unit_test(test_undisturbed_batches),
+        cmocka_unit_test(test_undisturbed_batches),      cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,6 +110,29 @@ static void what_is_written_is_read(void **state) {
     }
 }
 
+/* One kernel with points is enough for the format that has them, whichever it is. */
+static void points_of_one_kernel(void **state) {
+    enum { MODELS = 3 };
+    (void)state;
+    for (size_t with = 0; with <= MODELS; with++) {
+        struct spex_models models, read;
+        struct spex_error why = {""};
+        fill(&models, 1, MODELS);
+        for (size_t k = 0; k < MODELS; k++)
+            models.items[k].point_count = k == with;
+        char *text = written(&models);
+        const char *first = with < MODELS ? "spex-models 2\n" : "spex-models 1\n";
+        assert_ptr_equal(strstr(text, first), text);
+        if (read_text(text, strlen(text), &read, &why) != 0)
+            fail_msg("%s", why.text);
+        for (size_t k = 0; k < MODELS; k++)
+            assert_int_equal(read.items[k].point_count, k == with);
+        free(text);
+        spex_models_free(&models);
+        spex_models_free(&read);
+    }
+}
+
 /* By a file, whose name is told where it is wrong, and nothing stays open. */
 static void files_of_models(void **state) {
     char path[] = "/tmp/spex-models-XXXXXX", why_expected[128];
@@ -311,6 +334,7 @@ static void a_file_has_a_greatest_size(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(points_of_one_kernel),
         cmocka_unit_test(files_of_models),
         cmocka_unit_test(what_cannot_be_read),
         cmocka_unit_test(models_are_found_by_their_path),
