@@ -257,6 +257,30 @@ static void a_process_tells_its_selections_and_its_budget(void **state) {
     assert_string_equal(process_now().leased, "+c");
 }
 
+/* A text that is too long is cut between characters; one without the begin of any is left out. */
+static void long_texts_are_cut_between_characters(void **state) {
+    enum { MOST = SPEX_PROFILE_NAME_BYTES - 1 };
+    static const char *const characters[] = {"a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"};
+    char policy[3 * SPEX_PROFILE_NAME_BYTES], expected[3 * SPEX_PROFILE_NAME_BYTES];
+    (void)state;
+    totals.policy = policy;
+    for (size_t before = 0; before < 16; before++) {
+        const char *character = characters[before % 4];
+        size_t each = strlen(character), length = before / 4;
+        memset(policy, 'b', length);
+        for (; length < sizeof(policy) - 4; length += each)
+            strcpy(policy + length, character);
+        strcpy(expected, policy);
+        expected[before / 4 + (MOST - before / 4) / each * each] = '\0';
+        assert_string_equal(process_now().rate_policy, expected);
+    }
+    memset(policy, '\x80', sizeof(policy) - 1);
+    policy[sizeof(policy) - 1] = '\0';
+    assert_string_equal(process_now().rate_policy, "");
+    policy[0] = 'b';
+    assert_string_equal(process_now().rate_policy, ""); /* it would begin one that is cut */
+}
+
 /* Records go to another process where probes are on and there are no metrics. */
 static void records_may_go_elsewhere(void **state) {
     (void)state;
@@ -450,6 +474,7 @@ static void a_profile_has_a_row_for_each_probe(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_process_tells_its_selections_and_its_budget, begin),
+        cmocka_unit_test_setup(long_texts_are_cut_between_characters, begin),
         cmocka_unit_test_setup(records_may_go_elsewhere, begin),
         cmocka_unit_test_setup(types_tell_their_costs, begin),
         cmocka_unit_test_setup(leases_of_sites_end, begin),

@@ -178,6 +178,20 @@ static void intervals_of_quantiles(void **state) {
     spex_batch_means_close(&means);
 }
 
+/* Four and a half records beyond a quantile are too few, on either side, though the interval would
+ * be within what was seen. */
+static void records_beyond_are_counted_on_both_sides(void **state) {
+    (void)state;
+    for (unsigned count = 40; count <= 60; count += 5) {
+        struct spex_batch_means means = distinct(count, 23);
+        double low = spex_batch_means_quantile(&means, 0.1).error,
+               high = spex_batch_means_quantile(&means, 0.9).error;
+        assert_int_equal(isnan(low) != 0, count < 55);
+        assert_int_equal(isnan(high) != 0, count < 55);
+        spex_batch_means_close(&means);
+    }
+}
+
 /* The share is measured at the end of the quantile's bucket that is nearer, if there is something
  * beyond it. At the other end it is correlated, so that it would say nothing. */
 static void the_nearer_end_of_the_bucket_tells(void **state) {
@@ -345,7 +359,7 @@ static void coverage(void **state) {
 }
 
 int main(void) {
-    enum { VALUES = 9 };
+    enum { VALUES = 10 };
     struct CMUnitTest tests[VALUES + COUNT_OF(kinds)] = {
         cmocka_unit_test(values),
         cmocka_unit_test(nothing),
@@ -355,6 +369,7 @@ int main(void) {
         cmocka_unit_test(too_rare),
         cmocka_unit_test(intervals_of_quantiles),
         cmocka_unit_test(the_nearer_end_of_the_bucket_tells),
+        cmocka_unit_test(records_beyond_are_counted_on_both_sides),
         cmocka_unit_test(batches_tell_their_own),
     };
     for (size_t k = 0; k < COUNT_OF(kinds); k++)

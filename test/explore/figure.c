@@ -106,6 +106,24 @@ static void watched(void **state) {
     spex_figure_close(&figure);
 }
 
+/* Looked at with 30 records first. */
+static void watched_while_records_double(void **state) {
+    (void)state;
+    for (uint64_t last = 58; last <= 61; last++) {
+        uint64_t random = 1;
+        struct spex_figure figure = opened("mean", 0, SPEX_SNAPSHOT);
+        for (uint64_t r = 1; r <= last; r++) {
+            struct spex_record one = record(r, SPEX_SNAPSHOT, random_below(&random, 1000));
+            spex_figure_add(&figure, &one);
+            if (r == 30)
+                assert_true(isnan(spex_figure_measured(&figure, 1000, false).error));
+        }
+        assert_int_equal(isfinite(spex_figure_measured(&figure, 1000, false).error) != 0,
+                         last >= 60);
+        spex_figure_close(&figure);
+    }
+}
+
 /* `least`: share of runs in which an interval must hold the truth, for a precision of 10 %, 5 % and
  * 2 %. */
 static const struct kind {
@@ -165,9 +183,8 @@ static void stopping(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields),
-        cmocka_unit_test(rates),
-        cmocka_unit_test(watched),
+        cmocka_unit_test(fields),   cmocka_unit_test(rates),
+        cmocka_unit_test(watched),  cmocka_unit_test(watched_while_records_double),
         cmocka_unit_test(stopping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

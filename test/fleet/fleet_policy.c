@@ -70,8 +70,18 @@ static void a_wrong_policy_is_refused_with_its_line(void **state) {
         {OPEN "<instrumentation-map/><qos-requirements/></profiling-spec>",
          ":2: ", "<unit> was expected"},
         {UNIT("type='class' name='a' modes='lat'"), ":3: <unit>", "probe, glob, file or library"},
-        {UNIT("type='probe' name='a*' modes='lat'"), ":3: <unit>", "the name or id"},
-        {UNIT("type='glob' name='a,b' modes='lat'"), ":3: <unit>", "the glob"},
+        {UNIT("type='probe' name='a*' modes='lat'"), ":3: <unit>",
+         "name=\"a*\": the name or id of a probe was expected, at most 255 bytes without any of "
+         "\",:@=+ *?[\""},
+        {UNIT("type='glob' name='a,b' modes='lat'"), ":3: <unit>",
+         "name=\"a,b\": the glob of a probe was expected, at most 255 bytes without any of "
+         "\",:@=+ \""},
+        {UNIT("type='file' name='a:b' modes='lat'"), ":3: <unit>",
+         "name=\"a:b\": the glob of a file was expected, at most 255 bytes without any of "
+         "\",:@=+ \""},
+        {UNIT("type='library' name='a/b' modes='lat'"), ":3: <unit>",
+         "name=\"a/b\": the glob of a library was expected, at most 255 bytes without any of "
+         "\",:@=+ /\""},
         {UNIT("type='glob' name='a' modes='cpu'"), ":3: <unit>", "a type of probes"},
         {UNIT("type='glob' name='a' modes='lat@0'"), ":3: <unit>", "modes: "},
         {UNIT("type='glob' name='a' modes='lat@off'"), ":3: <unit>", "a rate was expected"},

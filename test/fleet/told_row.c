@@ -49,6 +49,24 @@ static void what_was_held_counts_where_some_was(void **unused) {
     }
 }
 
+/* However short; without a time there is no rate. */
+static void what_was_on_for_a_time_is_compared(void **unused) {
+    const double seconds[] = {0, 1e-3, 0.5, 1};
+    (void)unused;
+    for (size_t s = 0; s < COUNT_OF(seconds); s++) {
+        struct spex_profile_row row = row_of(0);
+        struct spex_told_row told;
+        row.probe.on_seconds = seconds[s];
+        assert_int_equal(spex_told_row_of(&told, 5, &row, 1), 0);
+        const struct spex_told_between *between = &told.between;
+        assert_true(between->count == (s ? 1 : 0) && between->e == (s ? 8 : 0));
+        assert_true(between->s == seconds[s] && between->ss == seconds[s] * seconds[s]);
+        assert_true(between->es == between->e * between->s);
+        assert_true(between->ee == between->e * between->e);
+        spex_told_row_free(&told);
+    }
+}
+
 /* Times are multiplied, products of two times twice; counts and values without ticks stay. */
 static void another_clock_changes_times_alone(void **unused) {
     struct spex_profile_row row = row_of(0);
@@ -305,6 +323,7 @@ static void processes_are_told_apart(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_held_counts_where_some_was),
+        cmocka_unit_test(what_was_on_for_a_time_is_compared),
         cmocka_unit_test(another_clock_changes_times_alone),
         cmocka_unit_test(rates_have_the_interval_of_a_ratio),
         cmocka_unit_test(losses_are_beside_all_values),

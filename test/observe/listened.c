@@ -134,12 +134,16 @@ static void a_socket_may_have_number_0(void **state) {
     close(second);
 }
 
-static void expect_at(const char *directory) {
+/* `why`: why the chosen directory is not the one; NULL: it is, or there is none. */
+static void expect_at(const char *directory, const char *why) {
     char expected[256], output[256];
-    struct spex_error error;
+    struct spex_error error = {""};
     struct stat file;
     assert_int_equal(spex_listener_open(&listener, &error), 0);
     assert_string_equal(listener.listening.path, directory);
+    snprintf(expected, sizeof(expected), "no socket in %.150s: %.90s", getenv("SPEX_CONTROL"),
+             why ? why : "");
+    assert_string_equal(error.text, why ? expected : "");
     snprintf(expected, sizeof(expected), "record:%.150s/%.50s", directory, listener.listening.name);
     spex_listener_output(&listener, "record", output, sizeof(output));
     assert_string_equal(output, expected);
@@ -172,17 +176,17 @@ static void the_directory_is_the_first_usable_one(void **state) {
             strcat(chosen, "a");
         assert_int_equal(mkdir(chosen, 0700), 0);
         setenv("SPEX_CONTROL", chosen, 1);
-        expect_at(whole < room ? chosen : own);
+        expect_at(whole < room ? chosen : own, whole < room ? NULL : strerror(ENAMETOOLONG));
         if (whole == room - 3) {
             assert_int_equal(chmod(chosen, 0777), 0);
-            expect_at(own);
+            expect_at(own, "it does not belong to this user alone" SPEX_CONTROL_ANOTHER);
         }
         assert_int_equal(rmdir(chosen), 0);
     }
     setenv("SPEX_CONTROL", "off", 1);
-    expect_at(own);
+    expect_at(own, NULL);
     unsetenv("SPEX_CONTROL");
-    expect_at(own);
+    expect_at(own, NULL);
     unsetenv("XDG_RUNTIME_DIR");
     assert_int_equal(open_descriptors(), open);
 }

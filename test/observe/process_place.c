@@ -116,7 +116,7 @@ static void a_place_is_as_the_files_say(void **state) {
 /* Of a kernel without namespaces, and a process that this user may not look into. */
 static void what_is_not_there_is_left_out(void **state) {
     (void)state;
-    made_text(FIRST, "status", "Name:\tone\nUid:\t5\t6\t7\nUid:\n");
+    made_text(FIRST, "status", "Name:\tone\nUid:\nUid:\t5\t6\t7\n");
     struct spex_process_place place = place_of(FIRST);
     expect_users(&place, (const uid_t[]){0, 0, 0, 0, 0, 0});
     assert_string_equal(place.command, "one");

@@ -330,6 +330,23 @@ static void more_than_was_declared_is_told_once(void **state) {
     assert_true(copies[1] > copies[2]);
 }
 
+/* Of several passes that were longer than declared, in whatever order they end. */
+static void the_longest_pass_is_reckoned_with(void **state) {
+    static const uint32_t more[] = {10, 5, 20, 20, 1};
+    (void)state;
+    begin("10@200");
+    many(1);
+    struct spex_site *region = spex_site_info(spex_site_info(index_of(MANY))->group)->site;
+    uint32_t control = spex_load_relaxed(&region->control), most = 0;
+    uint32_t declared = spex_load_relaxed(&region->subsample);
+    for (size_t p = 0; p < COUNT_OF(more); p++) {
+        most = more[p] > most ? more[p] : most;
+        spex_region_leave(region, control, 1, declared + more[p]);
+        assert_int_equal(spex_load_relaxed(&region->subsample), declared + most);
+    }
+    end();
+}
+
 static sigjmp_buf back;
 
 NOINLINE void jumping(bool jump) {
@@ -428,6 +445,7 @@ int main(void) {
         cmocka_unit_test(recursion_favours_nobody),
         cmocka_unit_test(handlers_in_a_region_enter_it),
         cmocka_unit_test(more_than_was_declared_is_told_once),
+        cmocka_unit_test(the_longest_pass_is_reckoned_with),
         cmocka_unit_test(after_longjmp_all_goes_on),
         cmocka_unit_test(threads_count_for_themselves),
         cmocka_unit_test(every_type_can_stand_in_a_region),
