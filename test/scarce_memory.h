@@ -6,12 +6,14 @@
 #define SPEX_TEST_SCARCE_MEMORY_H
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <spex/atomic.h>
 
@@ -89,12 +91,21 @@ char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t length);
 int __wrap_asprintf(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* What the allocator gives beyond the size is not 0, which a reader beyond the end would take for
+ * nothing; as doubles it is above 0. */
+static void *scarce_marked(void *memory, size_t size) {
+    if (memory)
+        memset((char *)memory + size, 0x3f, malloc_usable_size(memory) - size);
+    return memory;
+}
+
 void *__wrap_malloc(size_t size) {
-    return scarce_fails() ? NULL : scarce_hold(__real_malloc(size));
+    return scarce_fails() ? NULL : scarce_hold(scarce_marked(__real_malloc(size), size));
 }
 
 void *__wrap_calloc(size_t count, size_t size) {
-    return scarce_fails() ? NULL : scarce_hold(__real_calloc(count, size));
+    return scarce_fails() ? NULL
+                          : scarce_hold(scarce_marked(__real_calloc(count, size), count * size));
 }
 
 void *__wrap_realloc(void *memory, size_t size) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../scarce_memory.h"
 #include "explore/compare/change.h"
 #include "explore/findings/findings.h"
 #include "spaces.h"

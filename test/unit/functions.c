@@ -107,17 +107,33 @@ static void only_what_is_on_is_in_a_context(void **state) {
     assert_string_equal(all_records(), "fn_inner(6,7) fn_plain(5,7)");
 }
 
+int __real_munmap(void *at, size_t size);
+int __wrap_munmap(void *at, size_t size);
+
+static __thread bool is_counted;
+static unsigned unmapped; /* by threads that are counted */
+
+int __wrap_munmap(void *at, size_t size) {
+    if (is_counted)
+        unmapped++;
+    return __real_munmap(at, size);
+}
+
 static void *gives_and_calls(void *size) {
+    is_counted = true;
     if (size)
         give_size(*(const uint64_t *)size);
     fn_plain();
     return NULL;
 }
 
+/* At its end the thread gives back its room for functions. */
 static void in_a_thread(const uint64_t *size) {
     pthread_t thread;
+    unmapped = 0;
     assert_int_equal(pthread_create(&thread, NULL, gives_and_calls, (void *)(uintptr_t)size), 0);
     pthread_join(thread, NULL);
+    assert_int_equal(unmapped, 1);
 }
 
 /* What is given outside of functions stays: so this and the next are the last that look at
