@@ -86,6 +86,23 @@ static void what_is_no_object_is_refused(void **state) {
     assert_refused("/", -EINVAL, "a shared object was expected: not a regular file");
 }
 
+static bool silent;
+
+char *__real_dlerror(void);
+char *__wrap_dlerror(void);
+
+char *__wrap_dlerror(void) {
+    char *text = __real_dlerror();
+    return silent ? NULL : text;
+}
+
+static void a_loader_may_tell_nothing(void **state) {
+    (void)state;
+    silent = true;
+    assert_refused("/none.so", -ENOENT, "a shared object was expected: unknown error");
+    silent = false;
+}
+
 static void what_is_no_policy_is_refused(void **state) {
     char expected[160];
     (void)state;
@@ -177,6 +194,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(an_object_of_its_own_decides),
         cmocka_unit_test(the_builtin_ones_are_named),
         cmocka_unit_test(what_is_no_object_is_refused),
+        cmocka_unit_test(a_loader_may_tell_nothing),
         cmocka_unit_test(what_is_no_policy_is_refused),
         cmocka_unit_test(set_user_id_programs_load_none),
         cmocka_unit_test(files_are_told_from_names),

@@ -18,7 +18,7 @@
 
 /* Ticks of each step, apart from those of the type. */
 enum { CLOCK = 20, SKIP = 5, CHOSEN = 7, DRAW = 60, POLLED = 33, ENTER = 3, LEAVE = 2 };
-enum { PASS = 8, COUNT = 2, CALL = 45, DISTURBED = 3000 };
+enum { PASS = 8, COUNT = 2, CALL = 45, DISTURBED = 3000, CHANGED = 70 };
 
 static struct {
     uint64_t now;
@@ -33,7 +33,7 @@ static struct {
     /* What has been executed. */
     uint64_t offs, polled, records;
     uint64_t random;
-    /* The site that they were of. */
+    /* The site that they were of. An execution behind a change of its state takes longer. */
     struct spex_site site;
 } clockwork;
 
@@ -60,6 +60,7 @@ static void disturb(unsigned every) {
 static uint32_t made_sample(struct spex_site *site) {
     uint32_t control = site->control, weight = control ? spex_sample_(site) : 0;
     bool drawn = (control & SPEX_CONTROL_PERIOD_MASK) == SPEX_CONTROL_COUNTDOWN;
+    step(control == clockwork.site.control ? 0 : CHANGED);
     clockwork.site = *site;
     /* Of batches in which chance chooses there are fewer, and less than half must be disturbed. */
     disturb(drawn ? 10 * clockwork.disturbed_every : clockwork.disturbed_every);

@@ -151,12 +151,32 @@ static void forks_while_threads_record(void **state) {
     assert_int_equal(now.pending, 0);
 }
 
+/* With SPEX_FORKS=follow. */
+static void a_follower_collects_what_its_parent_does(void **state) {
+    (void)state;
+    if (!CHILDREN_MAY_START || getenv("TEST_EMULATED")) /* as above */
+        return;
+    setenv("SPEX_FORKS", "follow", 1);
+    assert_int_equal(start("life.work"), 0);
+    unsetenv("SPEX_FORKS");
+    for (unsigned on = 2; on-- > 0;) {
+        assert_true(spex_set(on ? "life.work" : "") >= 0);
+        assert_int_equal(status_now().sites_on, on);
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0)
+            _exit(status_now().collectors == on && status_now().sites_on == on ? 0 : 1);
+        assert_int_equal(child_exit_status(child), 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_fork_splits_off_a_clean_child, stop),
         cmocka_unit_test_teardown(a_child_does_not_inherit_records, stop),
         cmocka_unit_test_teardown(a_fork_of_a_stopped_program_is_clean_too, stop),
         cmocka_unit_test_teardown(forks_while_threads_record, stop),
+        cmocka_unit_test_teardown(a_follower_collects_what_its_parent_does, stop),
     };
     if (getenv("TEST_EMULATED"))
         puts("SKIP: of a fork's child the start: the emulator (QEMU 7.2) ends a child that starts "
