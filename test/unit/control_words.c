@@ -157,9 +157,49 @@ static void a_word_follows_what_is_chosen(void **state) {
     }
 }
 
+enum { REGION, FIRST, ITS_OTHER, SECOND, ALONE, BEHIND };
+
+static void expect_slowed(const uint32_t expected[BEHIND + 1]) {
+    for (unsigned i = REGION; i <= BEHIND; i++)
+        if (spex_registry.infos[i].slowed != expected[i])
+            fail_msg("%u: %u", i, spex_registry.infos[i].slowed);
+}
+
+/* With a region all probes of its group, as far as there are any, and no others. */
+static void a_group_is_slowed_together(void **state) {
+    static struct spex_site sites[BEHIND + 1];
+    static const uint16_t probes[] = {SPEX_MAX_SITES, FIRST, FIRST, SECOND, ALONE, BEHIND};
+    (void)state;
+    spex_registry.prepare_type = NULL;
+    spex_registry.count = BEHIND;
+    for (unsigned i = REGION; i <= BEHIND; i++) {
+        sites[i].index = (uint16_t)i;
+        spex_registry.infos[i] =
+            (struct spex_site_info){.site = &sites[i],
+                                    .probe_type = i == REGION ? 0 : SPEX_LAT,
+                                    .probe = probes[i],
+                                    .next = i == FIRST ? ITS_OTHER : SPEX_MAX_SITES,
+                                    .group = i == ALONE ? SPEX_MAX_SITES : REGION,
+                                    .selected = {.period = 2}};
+    }
+    spex_probe_throttle(REGION, 50);
+    expect_slowed((const uint32_t[]){0, 50, 50, 50, 0, 0});
+    spex_probe_throttle(ALONE, 30);
+    expect_slowed((const uint32_t[]){0, 50, 50, 50, 30, 0});
+    spex_probe_throttle(FIRST, 9);
+    expect_slowed((const uint32_t[]){0, 9, 9, 50, 30, 0});
+    spex_probe_throttle(REGION, 0);
+    expect_slowed((const uint32_t[]){0, 0, 0, 0, 30, 0});
+    for (unsigned i = FIRST; i < BEHIND; i++)
+        assert_int_equal(spex_registry.infos[i].sampling.period, i == ALONE ? 30 : 2);
+    assert_int_equal(sites[BEHIND].control, 0);
+    spex_registry.count = 0;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_word_follows_what_is_chosen),
+        cmocka_unit_test(a_group_is_slowed_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
