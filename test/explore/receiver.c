@@ -375,7 +375,10 @@ static void much_at_once(void **state) {
         sent++;
     if (sent == FRAMES) /* the system may give a socket less room */
         assert_int_equal(spex_receiver_take(stream.receiver, &why), 1);
-    assert_int_equal(spex_receiver_take(stream.receiver, &why), 0);
+    int more = 1;
+    for (int take = 0; more == 1 && take < FRAMES; take++) /* an interrupted call counts, too */
+        more = spex_receiver_take(stream.receiver, &why);
+    assert_int_equal(more, 0);
     close_stream(&stream);
 }
 
