@@ -46,7 +46,7 @@ void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *cpu_ns, ui
 void spex_threads_waited_ns(const struct spex_thread_set *set, uint64_t *waited_ns,
                             uint64_t *threads) {
     double waited = plant.options.waits ? plant.seconds * plant.options.cpus - plant.used : 0;
-    *waited_ns = ns(waited * set->count / set->of);
+    *waited_ns = set->of ? ns(waited * set->count / set->of) : 0;
     *threads = set->count;
 }
 
