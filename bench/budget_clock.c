@@ -51,7 +51,7 @@ static long wait_at_futex(long futex, long value, const struct timespec *limit) 
     for (;;) {
         struct timespec left = {.tv_sec = (time_t)((most - waited) / 1000000000u),
                                 .tv_nsec = (long)((most - waited) % 1000000000u)};
-        long result = __real_syscall(SYS_futex, futex, FUTEX_WAIT, value, &left, NULL, 0);
+        long result = __real_syscall(SYS_futex, futex, FUTEX_WAIT, value, &left, 0L, 0L);
         if (result == 0 || errno != ETIMEDOUT)
             return result;
         waited = __wrap_spex_clock_ns(CLOCK_MONOTONIC) - begin;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -92,7 +93,7 @@ static bool thread_cpu_ns(uint32_t id, uint64_t *ns) {
 
 /* By proc(5): the time on a processor, and that of waiting for one. */
 static bool thread_waited_ns(uint32_t id, uint64_t *ns) {
-    char path[48], text[80];
+    char path[48], text[80], *first, *second;
     snprintf(path, sizeof(path), "/proc/self/task/%" PRIu32 "/schedstat", id);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -100,7 +101,9 @@ static bool thread_waited_ns(uint32_t id, uint64_t *ns) {
     ssize_t length = read(fd, text, sizeof(text) - 1);
     close(fd);
     text[length > 0 ? length : 0] = '\0';
-    return sscanf(text, "%*u %" SCNu64, ns) == 1;
+    strtoull(text, &first, 10);
+    *ns = strtoull(first, &second, 10);
+    return first > text && second > first;
 }
 
 /* *threads is the sum of the cubes of the thread ids, which differs for different sets of threads
