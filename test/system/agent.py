@@ -50,8 +50,7 @@ class Commands(Programs):
         """Started, with its first line read."""
         agent = subprocess.Popen([SPEX, "agent", "--policy", policy or self.policy(), "--json", "--lease", lease, self.name, *arguments],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment())
-        self.addCleanup(agent.communicate)
-        self.addCleanup(agent.kill)
+        self.followed(agent)
         self.assertEqual(self.event(agent)["event"], "start")
         return agent
 
@@ -258,15 +257,12 @@ class Others(Commands):
     """Commands that follow a running program."""
 
     def command(self, *arguments):
-        command = subprocess.Popen([SPEX, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   env=self.environment())
-        self.addCleanup(command.communicate)
-        self.addCleanup(command.kill)
-        return command
+        return self.followed(subprocess.Popen([SPEX, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                              text=True, env=self.environment()))
 
     def until_leased(self, process, command):
-        self.until(lambda: self.leased(process) or command.poll() is not None)
-        self.assertIsNone(command.poll(), command.stderr.read() if command.poll() is not None else "")
+        self.until(lambda: self.leased(process))
+        self.assertIsNone(command.poll())
 
     def test_killed_commands_leave_nothing_on(self):
         live = [self.start(), self.start(STALLED, "2000", program="1000000000",

@@ -38,8 +38,6 @@ class Fleet(Programs):
 
     lease = "4"
 
-    commands = ()
-
     def setUp(self):
         super().setUp()
         self.program = self.copied(LIVE, NAME)
@@ -59,19 +57,7 @@ class Fleet(Programs):
     def command(self, *arguments, environment=None):
         command = subprocess.Popen([SPEX, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True, env=environment or self.environment())
-        self.addCleanup(command.communicate)
-        self.addCleanup(command.kill)
-        self.commands = (*self.commands, command)
-        return command
-
-    def until(self, condition):
-        """Fails where a command has ended that nobody has killed."""
-        def looked():
-            for command in self.commands:
-                if command.returncode is None and command.poll() not in (None, -signal.SIGKILL, -signal.SIGTERM):
-                    self.fail("%s: %d: %s" % (" ".join(command.args[1:3]), command.returncode, command.stderr.read()))
-            return condition()
-        return super().until(looked)
+        return self.followed(command)
 
     def where(self):
         return ["--nats", self.server.url]

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -93,6 +94,7 @@ class Programs(unittest.TestCase):
     """Programs of this test alone: their sockets are in a directory of its own."""
 
     spex = live = None
+    commands = ()
 
     def setUp(self):
         self.dir = tempfile.mkdtemp()
@@ -168,10 +170,24 @@ class Programs(unittest.TestCase):
         """-1 where the process has not answered, as where it has no processor to do so."""
         return self.programs()[process.pid].get("sites_on", -1)
 
+    def followed(self, command):
+        """A command that ends with the test."""
+        self.addCleanup(command.communicate)
+        self.addCleanup(command.kill)
+        self.commands = (*self.commands, command)
+        return command
+
+    def check_commands(self):
+        """Fails where one has ended that nobody has killed."""
+        for command in self.commands:
+            if command.returncode is None and command.poll() not in (None, -signal.SIGKILL, -signal.SIGTERM):
+                self.fail("%s: %d: %s" % (" ".join(command.args[1:3]), command.returncode, command.stderr.read()))
+
     def until(self, condition):
         """Its value, when it holds. Each look is a command, which takes what the program could use: half of the time at most."""
         while True:
             begin = time.monotonic()
+            self.check_commands()
             value = condition()
             if value:
                 return value
