@@ -46,7 +46,7 @@ struct spex_control {
     /* A pair of sockets: a byte sent to `waking` wakes the thread, which polls `woken`. There is
      * none in the thread's first wait at a listening socket. */
     struct spex_descriptor waking, woken;
-    /* CPU time that the thread may use now; it pauses while this is negative (waiting.h). */
+    /* CPU time that the thread may use now; it pauses while this is negative (control_wait.h). */
     int64_t allowance_ns;
     /* Up to when the allowance was earned, and this thread's CPU time as of then. */
     uint64_t earned_ns;

@@ -19,8 +19,8 @@
 #include "base/service_thread.h"
 #include "serve/call.h"
 #include "serve/clients.h"
+#include "serve/control_wait.h"
 #include "serve/own_profile.h"
-#include "serve/waiting.h"
 #include "site/registry.h"
 #include "text/at_start.h"
 #include "wire/standing.h"
@@ -73,7 +73,7 @@ static void wake_answer(struct spex_control *c) {
 static void allowance_earn(struct spex_control *c, uint64_t now) {
     uint64_t before_ns = c->cpu_ns;
     spex_service_cpu_note(&c->cpu_ns);
-    spex_waiting_earn(c, now, c->cpu_ns - before_ns);
+    spex_control_wait_earn(c, now, c->cpu_ns - before_ns);
 }
 
 /* Serves one connection: retries a waiting request, begins a due report, reads, and writes.
@@ -106,16 +106,17 @@ static void probes_off(struct spex_control *c) {
 }
 
 /* One round after poll. */
-static void serve_all(struct spex_control *c, const struct spex_waiting *waiting) {
+static void serve_all(struct spex_control *c, const struct spex_control_wait *waiting) {
     uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
     wake_answer(c);
     spex_leases_pass();
-    if (waiting->count > SPEX_WAITING_DOOR) {
+    if (waiting->count > SPEX_CONTROL_WAIT_DOOR) {
         for (int i = 0; i < c->places; i++)
             if (spex_connection_there(&c->connections[i]))
-                connection_serve(c, &c->connections[i], spex_waiting_events(c, i, waiting), now);
-        if (c->has_door &&
-            (waiting->fds[SPEX_WAITING_DOOR].revents || !spex_descriptor_is_ours(&c->door.socket)))
+                connection_serve(c, &c->connections[i], spex_control_wait_events(c, i, waiting),
+                                 now);
+        if (c->has_door && (waiting->fds[SPEX_CONTROL_WAIT_DOOR].revents ||
+                            !spex_descriptor_is_ours(&c->door.socket)))
             spex_clients_let_in(c, now);
         spex_clients_look_after_door(c, now);
         if (c->orphaned)
@@ -139,7 +140,7 @@ static void wait_for(struct pollfd *fds, int count, int timeout_ms) {
 
 /* Continues answers under way, then sends the last report to subscribers. False: nothing is left to
  * be sent. */
-static bool reports_send_last(struct spex_control *c, struct pollfd fds[SPEX_WAITING_COUNT]) {
+static bool reports_send_last(struct spex_control *c, struct pollfd fds[SPEX_CONTROL_WAIT_COUNT]) {
     bool more = false;
     for (int i = 0; i < c->places; i++) {
         struct spex_connection *connection = &c->connections[i];
@@ -165,7 +166,7 @@ static bool reports_send_last(struct spex_control *c, struct pollfd fds[SPEX_WAI
 /* Runs on the control thread when it is to stop. Readers get FINAL_NS to take their last report;
  * poll wakes every 10 ms to look at the clock. */
 static void control_finish(struct spex_control *c) {
-    struct pollfd fds[SPEX_WAITING_COUNT];
+    struct pollfd fds[SPEX_CONTROL_WAIT_COUNT];
     uint64_t until = spex_clock_ns(CLOCK_MONOTONIC) + FINAL_NS;
     while (reports_send_last(c, fds) && spex_clock_ns(CLOCK_MONOTONIC) < until)
         wait_for(fds, c->places, 10);
@@ -177,20 +178,20 @@ static void control_finish(struct spex_control *c) {
 
 /* The thread's first wait, prepared by who starts it and holds the lock: a thread that waited for
  * the lock would cost the starting program two switches between threads. */
-static struct spex_waiting first_wait SPEX_AT_START;
+static struct spex_control_wait first_wait SPEX_AT_START;
 
 /* The thread's function. The lock is held except in poll, so that start, call and fork find the
  * state between two rounds. */
 static void *control_run(void *arg) {
     struct spex_control *c = arg;
-    struct spex_waiting waiting = first_wait;
+    struct spex_control_wait waiting = first_wait;
     wait_for(waiting.fds, waiting.count, waiting.timeout_ms);
     pthread_mutex_lock(&control_lock);
     c->cpu_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     c->earned_ns = spex_clock_ns(CLOCK_MONOTONIC);
     serve_all(c, &waiting);
     while (!c->stopping) {
-        spex_waiting_prepare(&waiting, c, spex_clock_ns(CLOCK_MONOTONIC));
+        spex_control_wait_prepare(&waiting, c, spex_clock_ns(CLOCK_MONOTONIC));
         pthread_mutex_unlock(&control_lock);
         wait_for(waiting.fds, waiting.count, waiting.timeout_ms);
         pthread_mutex_lock(&control_lock);
@@ -210,8 +211,8 @@ static int thread_start(struct spex_control *c) {
     c->stopping = c->orphaned = false;
     c->rest_ns = 0;
     c->look_ns = spex_clock_ns(CLOCK_MONOTONIC) + SPEX_CONTROL_LOOK_NS;
-    c->allowance_ns = SPEX_WAITING_ALLOWANCE_NS;
-    spex_waiting_prepare(&first_wait, c, spex_clock_ns(CLOCK_MONOTONIC));
+    c->allowance_ns = SPEX_CONTROL_WAIT_ALLOWANCE_NS;
+    spex_control_wait_prepare(&first_wait, c, spex_clock_ns(CLOCK_MONOTONIC));
     err = spex_service_thread_start(&c->thread, "spex-control", SPEX_SERVICE_STACK, control_run, c);
     c->running = !err;
     if (err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "serve/waiting.h"
+#include "serve/control_wait.h"
 
 /* Nanoseconds. */
 #define MS 1000000u
@@ -7,28 +7,28 @@
 /* The thread may use 1/CPU_SHARE of a CPU. */
 #define CPU_SHARE 4
 
-void spex_waiting_earn(struct spex_control *c, uint64_t now, uint64_t used_ns) {
+void spex_control_wait_earn(struct spex_control *c, uint64_t now, uint64_t used_ns) {
     c->allowance_ns += (int64_t)((now - c->earned_ns) / CPU_SHARE) - (int64_t)used_ns;
-    if (c->allowance_ns > SPEX_WAITING_ALLOWANCE_NS)
-        c->allowance_ns = SPEX_WAITING_ALLOWANCE_NS;
+    if (c->allowance_ns > SPEX_CONTROL_WAIT_ALLOWANCE_NS)
+        c->allowance_ns = SPEX_CONTROL_WAIT_ALLOWANCE_NS;
     c->earned_ns = now;
 }
 
 /* poll ignores entries with descriptor -1. */
 static int descriptors_of(const struct spex_control *c, uint64_t now, struct pollfd *fds) {
-    fds[SPEX_WAITING_WOKEN] = (struct pollfd){.fd = c->woken.number, .events = POLLIN};
+    fds[SPEX_CONTROL_WAIT_WOKEN] = (struct pollfd){.fd = c->woken.number, .events = POLLIN};
     if (c->allowance_ns < 0)
-        return SPEX_WAITING_WOKEN + 1;
-    fds[SPEX_WAITING_DOOR] = (struct pollfd){
+        return SPEX_CONTROL_WAIT_WOKEN + 1;
+    fds[SPEX_CONTROL_WAIT_DOOR] = (struct pollfd){
         .fd = spex_clients_door_open(c, now) ? c->door.socket.number : -1, .events = POLLIN};
     for (int i = 0; i < c->places; i++) {
         const struct spex_connection *connection = &c->connections[i];
-        fds[SPEX_WAITING_FIRST + i] = (struct pollfd){
+        fds[SPEX_CONTROL_WAIT_FIRST + i] = (struct pollfd){
             .fd = connection->waits ? -1 : connection->socket.number,
             .events = connection->reply.next ? POLLOUT : POLLIN,
         };
     }
-    return SPEX_WAITING_FIRST + c->places;
+    return SPEX_CONTROL_WAIT_FIRST + c->places;
 }
 
 static void make_sooner(uint64_t *when, uint64_t other) {
@@ -64,18 +64,18 @@ static int timeout_ms(uint64_t when, uint64_t now) {
     return when <= now ? 0 : (int)((when - now) / MS) + 1;
 }
 
-void spex_waiting_prepare(struct spex_waiting *waiting, const struct spex_control *c,
-                          uint64_t now) {
+void spex_control_wait_prepare(struct spex_control_wait *waiting, const struct spex_control *c,
+                               uint64_t now) {
     waiting->timeout_ms = timeout_ms(next_time(c, now), now);
     waiting->count = descriptors_of(c, now, waiting->fds);
 }
 
 /* The lock was free while the thread slept, so another thread may have added, closed or replaced a
  * connection: events count only for the descriptor that was polled. */
-short spex_waiting_events(const struct spex_control *c, int place,
-                          const struct spex_waiting *waiting) {
-    const struct pollfd *fd = &waiting->fds[SPEX_WAITING_FIRST + place];
-    bool polled = SPEX_WAITING_FIRST + place < waiting->count &&
+short spex_control_wait_events(const struct spex_control *c, int place,
+                               const struct spex_control_wait *waiting) {
+    const struct pollfd *fd = &waiting->fds[SPEX_CONTROL_WAIT_FIRST + place];
+    bool polled = SPEX_CONTROL_WAIT_FIRST + place < waiting->count &&
                   fd->fd == c->connections[place].socket.number;
     return polled ? fd->revents : 0;
 }

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "../check.h"
-#include "serve/waiting.h"
+#include "serve/control_wait.h"
 
 #define MS     UINT64_C(1000000)
 #define SECOND (1000 * MS)
 
 static struct spex_control *control;
-static struct spex_waiting waiting;
+static struct spex_control_wait waiting;
 static const uint64_t now = 100 * SECOND;
 
 enum { WOKEN = 40, DOOR, CLIENT };
@@ -21,7 +21,7 @@ enum { WOKEN = 40, DOOR, CLIENT };
 static void make(int clients) {
     memset(control, 0, sizeof(*control));
     memset(&waiting, 0x55, sizeof(waiting));
-    control->allowance_ns = SPEX_WAITING_ALLOWANCE_NS;
+    control->allowance_ns = SPEX_CONTROL_WAIT_ALLOWANCE_NS;
     control->woken.number = WOKEN;
     control->door.socket.number = DOOR;
     control->has_door = control->wants_door = true;
@@ -33,7 +33,7 @@ static void make(int clients) {
 }
 
 static void prepare(void) {
-    spex_waiting_prepare(&waiting, control, now);
+    spex_control_wait_prepare(&waiting, control, now);
 }
 
 static void expect(int n, int fd, short events) {
@@ -69,8 +69,8 @@ static void descriptors_are_those_of_who_can_be_served(void **state) {
     expect(1, -1, POLLIN);
     make(SPEX_CONTROL_CONNECTIONS);
     prepare();
-    assert_int_equal(waiting.count, SPEX_WAITING_COUNT);
-    expect(SPEX_WAITING_COUNT - 1, CLIENT + SPEX_CONTROL_CONNECTIONS - 1, POLLIN);
+    assert_int_equal(waiting.count, SPEX_CONTROL_WAIT_COUNT);
+    expect(SPEX_CONTROL_WAIT_COUNT - 1, CLIENT + SPEX_CONTROL_CONNECTIONS - 1, POLLIN);
     make(0);
     prepare();
     assert_int_equal(waiting.count, 2);
@@ -149,22 +149,22 @@ static void cpu_time_is_earned(void **state) {
     make(3);
     control->allowance_ns = 10;
     control->earned_ns = now;
-    spex_waiting_earn(control, now + 400, 30);
+    spex_control_wait_earn(control, now + 400, 30);
     assert_int_equal(control->allowance_ns, 80);
     assert_int_equal(control->earned_ns, now + 400);
-    spex_waiting_earn(control, now + 400, 80);
+    spex_control_wait_earn(control, now + 400, 80);
     assert_int_equal(control->allowance_ns, 0);
-    spex_waiting_earn(control, now + 800, 300);
+    spex_control_wait_earn(control, now + 800, 300);
     assert_int_equal(control->allowance_ns, -200);
     assert_int_equal(control->earned_ns, now + 800);
     control->allowance_ns = 0;
-    spex_waiting_earn(control, now + 800 + 400 * MS, 0);
+    spex_control_wait_earn(control, now + 800 + 400 * MS, 0);
     assert_int_equal(control->allowance_ns, 100 * MS);
-    spex_waiting_earn(control, now + 804 + 400 * MS, 0);
+    spex_control_wait_earn(control, now + 804 + 400 * MS, 0);
     assert_int_equal(control->allowance_ns, 100 * MS);
-    spex_waiting_earn(control, now + 804 + 400 * MS, 1);
+    spex_control_wait_earn(control, now + 804 + 400 * MS, 1);
     assert_int_equal(control->allowance_ns, 100 * MS - 1);
-    spex_waiting_earn(control, now + 3600 * SECOND, 5 * MS);
+    spex_control_wait_earn(control, now + 3600 * SECOND, 5 * MS);
     assert_int_equal(control->allowance_ns, 100 * MS);
 }
 
@@ -183,7 +183,7 @@ static void nothing_is_done_with_an_overdrawn_allowance(void **state) {
     control->allowance_ns = -(int64_t)(30 * MS);
     expect_ms(120 * MS);
     control->earned_ns = now;
-    spex_waiting_earn(control, now + (unsigned)waiting.timeout_ms * MS, 0);
+    spex_control_wait_earn(control, now + (unsigned)waiting.timeout_ms * MS, 0);
     assert_true(control->allowance_ns >= 0);
 }
 
@@ -192,18 +192,18 @@ static void events_are_those_of_the_same_descriptor(void **state) {
     (void)state;
     make(3);
     prepare();
-    for (int n = 0; n < SPEX_WAITING_COUNT; n++)
+    for (int n = 0; n < SPEX_CONTROL_WAIT_COUNT; n++)
         waiting.fds[n].revents = (short)(n + 1);
     for (int p = 0; p < 3; p++)
-        assert_int_equal(spex_waiting_events(control, p, &waiting), p + 3);
+        assert_int_equal(spex_control_wait_events(control, p, &waiting), p + 3);
     control->connections[1].socket.number = CLIENT + 9;
-    assert_int_equal(spex_waiting_events(control, 1, &waiting), 0);
+    assert_int_equal(spex_control_wait_events(control, 1, &waiting), 0);
     control->places = 4;
-    control->connections[3].socket.number = waiting.fds[SPEX_WAITING_FIRST + 3].fd;
-    assert_int_equal(spex_waiting_events(control, 3, &waiting), 0);
+    control->connections[3].socket.number = waiting.fds[SPEX_CONTROL_WAIT_FIRST + 3].fd;
+    assert_int_equal(spex_control_wait_events(control, 3, &waiting), 0);
     waiting.count = 4;
-    assert_int_equal(spex_waiting_events(control, 2, &waiting), 0);
-    assert_int_equal(spex_waiting_events(control, 0, &waiting), 3);
+    assert_int_equal(spex_control_wait_events(control, 2, &waiting), 0);
+    assert_int_equal(spex_control_wait_events(control, 0, &waiting), 3);
 }
 
 int main(void) {
