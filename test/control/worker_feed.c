@@ -207,6 +207,13 @@ static void begin_two(void) {
     expect_subscribed(1);
 }
 
+static void begin_two_at_work(void) {
+    begin_two();
+    report(0, 10, 2, 5, 0);
+    report(1, 100, 2, 5, 0);
+    take();
+}
+
 /* ---- tests ---- */
 
 static void processes_are_looked_for_twice_a_second(void **state) {
@@ -274,10 +281,7 @@ static void reports_are_summed(void **state) {
 /* Of a collection that has ended, or another program, what it had done stays. */
 static void what_begins_anew_adds(void **state) {
     (void)state;
-    begin_two();
-    report(0, 10, 2, 5, 0);
-    report(1, 100, 2, 5, 0);
-    take();
+    begin_two_at_work();
     report(0, 3, 1, 5, 0);
     take();
     expect_sum(2, 113);
@@ -348,10 +352,7 @@ static void a_connection_is_lost(void **state) {
 /* At once when it has ended, otherwise after three seconds. */
 static void who_is_gone_is_forgotten(void **state) {
     (void)state;
-    begin_two();
-    report(0, 10, 2, 5, 0);
-    report(1, 100, 2, 5, 0);
-    take();
+    begin_two_at_work();
     shutdown(ends[0], SHUT_RDWR);
     take();
     there[0] = false;

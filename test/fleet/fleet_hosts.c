@@ -1,35 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* The hosts of a fleet as its master knows them: which are heard, rivals and gone, what their
  * probes cost, and when something is to be written for them; against what the test keeps itself. */
-#include "fleet/lead/lead.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "policies.h"
+#include "made_lead.h"
 
 enum { HOSTS = 12 };
-
-static struct spex_lead lead;
-static struct spex_fleet_policy *policy;
 
 /* What is gone, by the numbers of hosts. */
 static unsigned gone_hosts;
 
 static int begin(void **state) {
     (void)state;
-    policy = policy_with("<overhead at_most='2%'/>");
-    spex_lead_init(&lead, policy, false, 0);
     gone_hosts = 0;
-    return 0;
-}
-
-static int end(void **state) {
-    (void)state;
-    spex_lead_free(&lead);
-    spex_fleet_policy_free(policy);
-    return 0;
+    return lead_begin("<overhead at_most='2%'/>", false, 0);
 }
 
 /* Its order is not that of its number. */
@@ -272,7 +258,7 @@ static void what_is_desired_is_written_when_it_is_due(void **unused) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, lead_end)
     const struct CMUnitTest tests[] = {
         TEST(hosts_are_heard_and_gone),
         TEST(names_have_bounds),

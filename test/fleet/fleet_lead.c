@@ -1,30 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* The fleet as its master sees it, from reports that the test makes. */
-#include "fleet/lead/lead.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "policies.h"
+#include "made_lead.h"
 
-static struct spex_lead lead;
-static struct spex_fleet_policy *policy;
 static size_t gone_count;
 
 static int begin(void **state) {
     (void)state;
-    policy = policy_with("<overhead at_most='2%'/>");
-    spex_lead_init(&lead, policy, false, 100);
     gone_count = 0;
-    return 0;
-}
-
-static int end(void **state) {
-    (void)state;
-    spex_lead_free(&lead);
-    spex_fleet_policy_free(policy);
-    return 0;
+    return lead_begin("<overhead at_most='2%'/>", false, 100);
 }
 
 /* A host with instances that keep the response time well. Each probe that is on, by the numbers of
@@ -200,15 +187,17 @@ static void stuck_decisions_count_once(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(half_of_the_instances_are_told_to_record, begin, end),
+        cmocka_unit_test_setup_teardown(half_of_the_instances_are_told_to_record, begin, lead_end),
         cmocka_unit_test_setup_teardown(what_is_desired_is_written_when_it_changes_or_was_lost,
-                                        begin, end),
-        cmocka_unit_test_setup_teardown(a_new_master_goes_on_with_what_was_desired, begin, end),
-        cmocka_unit_test_setup_teardown(a_silent_host_is_gone_unless_the_master_was, begin, end),
-        cmocka_unit_test_setup_teardown(two_agents_of_one_name, begin, end),
-        cmocka_unit_test_setup_teardown(dear_probes_are_divided, begin, end),
-        cmocka_unit_test_setup_teardown(instances_are_found_by_name, begin, end),
-        cmocka_unit_test_setup_teardown(stuck_decisions_count_once, begin, end),
+                                        begin, lead_end),
+        cmocka_unit_test_setup_teardown(a_new_master_goes_on_with_what_was_desired, begin,
+                                        lead_end),
+        cmocka_unit_test_setup_teardown(a_silent_host_is_gone_unless_the_master_was, begin,
+                                        lead_end),
+        cmocka_unit_test_setup_teardown(two_agents_of_one_name, begin, lead_end),
+        cmocka_unit_test_setup_teardown(dear_probes_are_divided, begin, lead_end),
+        cmocka_unit_test_setup_teardown(instances_are_found_by_name, begin, lead_end),
+        cmocka_unit_test_setup_teardown(stuck_decisions_count_once, begin, lead_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

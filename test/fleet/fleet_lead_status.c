@@ -6,23 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policies.h"
-
-static struct spex_lead lead;
-static struct spex_fleet_policy *policy;
+#include "made_lead.h"
 
 static int begin(void **state) {
     (void)state;
-    policy = policy_with("<overhead at_most='4%'/><throughput at_least='30'/>");
-    spex_lead_init(&lead, policy, true, 100);
-    return 0;
-}
-
-static int end(void **state) {
-    (void)state;
-    spex_lead_free(&lead);
-    spex_fleet_policy_free(policy);
-    return 0;
+    return lead_begin("<overhead at_most='4%'/><throughput at_least='30'/>", true, 100);
 }
 
 /* Instances with processes from `first` on. Their hosts have probes of their own after the common
@@ -318,8 +306,9 @@ static void what_is_desired_has_the_probes_of_the_host(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_state_is_told, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_desired_has_the_probes_of_the_host, begin, end),
+        cmocka_unit_test_setup_teardown(the_state_is_told, begin, lead_end),
+        cmocka_unit_test_setup_teardown(what_is_desired_has_the_probes_of_the_host, begin,
+                                        lead_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

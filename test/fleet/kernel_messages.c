@@ -117,24 +117,22 @@ static void counts_have_bounds(void **unused) {
         }
 }
 
+/* Between what stands before and behind it, a text has fewer than `most` bytes. */
+static void expect_bound(const char *before, size_t most, const char *behind) {
+    for (size_t length = most - 1; length <= most; length++) {
+        char *text = malloc(length + 100), *long_one = calloc(1, length + 1);
+        memset(long_one, 'p', length);
+        sprintf(text, "%s%s%s", before, long_one, behind);
+        expect(text, length < most);
+        free(long_one);
+        free(text);
+    }
+}
+
 static void texts_have_bounds(void **unused) {
     (void)unused;
-    for (size_t length = SPEX_KERNEL_PATH_MAX - 1; length <= SPEX_KERNEL_PATH_MAX; length++) {
-        char *text = malloc(length + 100), *path = calloc(1, length + 1);
-        memset(path, 'p', length);
-        sprintf(text, "[{\"path\":\"%s\",\"parameters\":[],\"rows\":[]}]", path);
-        expect(text, length < SPEX_KERNEL_PATH_MAX);
-        free(path);
-        free(text);
-    }
-    for (size_t length = SPEX_KERNEL_NAME_MAX - 1; length <= SPEX_KERNEL_NAME_MAX; length++) {
-        char *text = malloc(length + 100), *name = calloc(1, length + 1);
-        memset(name, 'n', length);
-        sprintf(text, "[{\"path\":\"a\",\"parameters\":[\"%s\"],\"rows\":[]}]", name);
-        expect(text, length < SPEX_KERNEL_NAME_MAX);
-        free(name);
-        free(text);
-    }
+    expect_bound("[{\"path\":\"", SPEX_KERNEL_PATH_MAX, "\",\"parameters\":[],\"rows\":[]}]");
+    expect_bound("[{\"path\":\"a\",\"parameters\":[\"", SPEX_KERNEL_NAME_MAX, "\"],\"rows\":[]}]");
 }
 
 static void what_is_read_is_what_was_written(void **unused) {
