@@ -230,7 +230,17 @@ SPEX_COLD static struct spex_empty_span readings_mean(uint64_t *readings, size_t
 
 /* What a type is measured by. LOOP_CLOCK is an empty loop without repetitions: the two readings of
  * the clock, which every batch contains. */
-enum { LOOP_CLOCK, LOOP_EMPTY, LOOP_OFF, LOOP_SKIP, LOOP_RECORD, LOOP_POLLED, LOOPS };
+enum {
+    LOOP_CLOCK,
+    LOOP_EMPTY,
+    LOOP_OFF,
+    LOOP_SKIP,
+    LOOP_RECORD,
+    LOOPS_OF_TYPE,
+    LOOP_POLLED = LOOPS_OF_TYPE,
+    LOOP_CALLED,
+    LOOPS
+};
 
 /* Ticks that an execution takes in this loop. */
 static double loop_cost(const struct measured_loop *loops, int loop) {
@@ -309,9 +319,10 @@ SPEX_COLD static size_t batches_run(struct calibration *bench, uint32_t type,
 }
 
 /* Measures the type in all states. The period of the state "counted" is so long that no batch
- * reaches it. A polled execution costs the same for all types, so the first type measures it. */
+ * reaches it. A polled execution costs the same for all types, and so do calls of the library, so the
+ * first type measures both. */
 SPEX_COLD static void type_measure(uint32_t type, unsigned detail, struct calibration *bench) {
-    enum { COUNTED = 1, DRAWN = 2 }; /* generations */
+    enum { COUNTED = 1, DRAWN = 2, CALLED = 6 }; /* generations */
     const uint32_t generation = COUNTED << SPEX_CONTROL_GENERATION_SHIFT;
     uint64_t readings[RING_RECORDS];
     /* With this mask pushes do not look at the ring's fill level, so no collector is called. An
@@ -327,6 +338,8 @@ SPEX_COLD static void type_measure(uint32_t type, unsigned detail, struct calibr
     spex_sampling_rate_set(
         SPEX_MAX_SITES, DRAWN,
         &(struct spex_sampling){.period = DRAWN_PERIOD, .kind = SPEX_SAMPLING_GEOMETRIC});
+    spex_sampling_rate_set(SPEX_MAX_SITES, CALLED,
+                           &(struct spex_sampling){.period = 1, .kind = SPEX_SAMPLING_CALLED});
     calibration_loop *run = calibration_loop_of(type);
     struct measured_loop loops[LOOPS] = {
         [LOOP_CLOCK] = {.run = run_empty, .ticks = BATCH_TICKS},
@@ -335,12 +348,14 @@ SPEX_COLD static void type_measure(uint32_t type, unsigned detail, struct calibr
         [LOOP_SKIP] = {run, generation | SPEX_CONTROL_PERIOD_MAX, .ticks = BATCH_TICKS},
         [LOOP_RECORD] = {run, generation | 1, .ticks = BATCH_TICKS},
         [LOOP_POLLED] = {run_polled, generation, .ticks = BATCH_TICKS},
+        [LOOP_CALLED] = {run, CALLED << SPEX_CONTROL_GENERATION_SHIFT | SPEX_CONTROL_COUNTDOWN,
+                         .ticks = BATCH_TICKS},
     };
     struct drawn_batches drawn = {
         .loop = {run, DRAWN << SPEX_CONTROL_GENERATION_SHIFT | SPEX_CONTROL_COUNTDOWN,
                  .ticks = DRAWN_TICKS}};
     bool first = !spex_costs_known();
-    size_t read = batches_run(bench, type, loops, first ? LOOPS : LOOP_POLLED, &drawn, readings);
+    size_t read = batches_run(bench, type, loops, first ? LOOPS : LOOPS_OF_TYPE, &drawn, readings);
     const struct spex_cost cost = {.test = loop_cost(loops, LOOP_OFF),
                                    .skip = loop_cost(loops, LOOP_SKIP),
                                    .record = loop_cost(loops, LOOP_RECORD)};
@@ -348,8 +363,10 @@ SPEX_COLD static void type_measure(uint32_t type, unsigned detail, struct calibr
     double base = ((double)loops[LOOP_SKIP].best - clock) / (double)loops[LOOP_SKIP].repetitions;
     spex_cost_empty_set(type, readings_mean(readings, read));
     spex_cost_drawn_set(type, fmax(cost.record, cost.skip + drawn_cost(&drawn, clock, base)));
-    if (first)
+    if (first) {
         spex_cost_polled_set(loop_cost(loops, LOOP_POLLED));
+        spex_cost_call_set(fmax(loop_cost(loops, LOOP_CALLED) - cost.skip, 0));
+    }
     spex_cost_set(type, &cost);
 }
 

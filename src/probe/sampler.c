@@ -30,6 +30,10 @@
 /* The longest gap until a thread whose budget denied it a record tries again. */
 #define DENIED_GAP_MAX (1u << 16)
 
+/* Of so many executions of a site with SPEX_SAMPLING_CALLED one calls the library: a call costs
+ * some ten times what an execution does without one. */
+#define CALLED_GAP 4
+
 uint32_t spex_sampler_marks(const struct spex_countdown *countdown, uint32_t site,
                             uint32_t sampled) {
     if (sampled & 1u << SPEX_CONTROL_GENERATION_SHIFT)
@@ -98,6 +102,10 @@ static uint32_t gap_draw(struct spex_thread *thread, uint32_t site, uint32_t gen
     double scale;
     if (SPEX_RATE_KIND(rate) == SPEX_SAMPLING_BURSTY)
         return burst_gap_draw(thread, countdown, rate);
+    if (SPEX_RATE_KIND(rate) == SPEX_SAMPLING_CALLED) {
+        spex_store_relaxed(&countdown->weight, 0);
+        return CALLED_GAP;
+    }
     spex_store_relaxed(&countdown->weight, SPEX_RATE_PERIOD(rate));
     if (SPEX_RATE_KIND(rate) == SPEX_SAMPLING_PERIODIC || SPEX_RATE_PERIOD(rate) < 2)
         return SPEX_RATE_PERIOD(rate);
@@ -162,6 +170,10 @@ static uint32_t sample_countdown(struct spex_thread *thread, const struct spex_s
     spex_store_relaxed(word, *word + 1);
     if ((*word & SPEX_CONTROL_PERIOD_MASK) < SPEX_CONTROL_COUNTDOWN)
         return 0;
+    if (!countdown->weight) {
+        countdown_begin(thread, site, generation, countdown->gap);
+        return 0;
+    }
     if (spex_thread_budget_bounded() &&
         !spex_thread_budget_take(&thread->budget, spex_probe_type_ring(spex_site_type_(where)))) {
         record_deny(thread, site, generation, countdown->gap);

@@ -131,10 +131,11 @@ static void add_value_margins(struct spex_columns *columns, const struct spex_fi
     add_margin(columns, figures->total_margin, figures->total);
 }
 
-/* Adds the margin of the count, or of the executions per second, in a probe's first row. */
+/* Adds the margin of the count, or of the executions per second, in a probe's first row, unless the
+ * figure has none. */
 static void add_count_margin(struct spex_columns *columns, double margin, double count,
                              unsigned series) {
-    if (series == 0 && margin > 0)
+    if (series == 0 && margin > 0 && margin <= count)
         add_margin(columns, margin, count);
     else
         add_cells(columns, "", 1);
@@ -149,12 +150,12 @@ static bool is_off_by_the_clock(const struct spex_figures *figures) {
  * NULL for a probe without values. */
 static void add_margins(struct spex_columns *columns, const struct spex_profile_probe *probe,
                         const struct spex_figures *figures, unsigned series) {
-    double count = spex_count_margin(probe);
+    double margin = spex_count_margin(probe), count = spex_profile_executions(probe);
     bool unsure = figures && figures->any && (figures->sampled || is_off_by_the_clock(figures));
-    if (!unsure && count <= 0)
+    if (!unsure && !(margin > 0 && margin <= count))
         return;
     add_cells(columns, "", 3);
-    add_count_margin(columns, count, spex_profile_executions(probe), series);
+    add_count_margin(columns, margin, count, series);
     add_count_margin(columns, spex_rate_margin(probe), spex_profile_rate(probe), series);
     if (figures && figures->any)
         add_value_margins(columns, figures);
@@ -176,18 +177,22 @@ static void add_off(struct spex_columns *columns, const struct spex_profile_prob
         spex_columns_end_row(columns);
 }
 
-/* Adds the count and the rate; "-" where the probe was always polled, which counts no
- * executions. */
+/* Adds the count and the rate; "-" where the probe was always polled, which counts no executions.
+ * Where the count may be as far off as it is large, it is that of the executions that were counted,
+ * and more. */
 static void add_count(struct spex_columns *columns, const struct spex_profile_probe *probe) {
-    bool counted = spex_profile_counted_seconds(probe) > 0;
-    if (spex_profile_counted(probe))
-        spex_columns_add(columns, "%.0f", spex_profile_executions(probe));
-    else
+    bool known = spex_count_margin(probe) <= spex_profile_executions(probe);
+    if (!spex_profile_counted(probe))
         spex_columns_add(columns, "-");
-    if (counted)
+    else
+        spex_columns_add(columns, known ? "%.0f" : "≥%.0f",
+                         known ? spex_profile_executions(probe) : probe->count);
+    if (spex_profile_counted_seconds(probe) <= 0)
+        spex_columns_add(columns, "-");
+    else if (spex_rate_margin(probe) > spex_profile_rate(probe))
+        spex_columns_add(columns, "?");
+    else
         add_number(columns, spex_profile_rate(probe), NAN);
-    else
-        spex_columns_add(columns, "-");
 }
 
 /* Adds the cells of the probe: name, type, period or mean weight of its records, count and rate. */

@@ -57,13 +57,20 @@ bool spex_accounts_type_costs(uint32_t type, double *skip, double *report) {
     return true;
 }
 
+double spex_accounts_call_cost(void) {
+    return spex_controller.tick_rate > 0 ? spex_cost_call() / spex_controller.tick_rate : 0;
+}
+
 bool spex_accounts_calibrated_costs(uint32_t first, double *skip, double *report) {
     if (spex_groups_is(first))
         return spex_groups_costs(first, skip, report);
     uint32_t type = spex_site_info(first)->probe_type;
     const struct spex_controlled *probe = &spex_controller.probes[first];
-    return spex_controlled_is_drawn(probe) ? spex_accounts_costs_drawn(first, skip, report)
-                                           : spex_accounts_type_costs(type, skip, report);
+    bool known = spex_controlled_is_drawn(probe) ? spex_accounts_costs_drawn(first, skip, report)
+                                                 : spex_accounts_type_costs(type, skip, report);
+    if (known && probe->period == SPEX_SITE_CALLED)
+        *skip += spex_accounts_call_cost();
+    return known;
 }
 
 bool spex_accounts_costs_drawn(uint32_t first, double *skip, double *report) {
@@ -89,10 +96,18 @@ bool spex_accounts_probe_costs(uint32_t first, double *skip, double *report) {
 #define CAUTION_RECORDS 2.0
 #define CAUTION_HALVED  0.15
 
+/* Of a probe in slices none is given up before something is found, or before it has had so many. */
+#define CAUTION_SLICES 100
+
+/* Whether slices will tell what the probe costs: as long as they have not had the time to. */
+static bool is_told_by_slices(const struct spex_controlled *probe) {
+    return probe->tried > 0 && probe->sliced.begun < CAUTION_SLICES;
+}
+
 bool spex_accounts_careful_costs(uint32_t first, double *skip, double *report) {
     const struct spex_controlled *probe = &spex_controller.probes[first];
     double left = probe->since + SPEX_CAUTION_SECONDS - spex_controller.now;
-    double times = fmin(exp2(left / CAUTION_HALVED), CAUTION);
+    double times = is_told_by_slices(probe) ? CAUTION : fmin(exp2(left / CAUTION_HALVED), CAUTION);
     bool known = spex_accounts_probe_costs(first, skip, report);
     double caution = probe->factor > 0 ? 1 : fmax(times / spex_controlled_factor(probe), 1);
     *skip *= caution;

@@ -19,6 +19,10 @@ bool spex_accounts_type_costs(uint32_t type, double *skip, double *report);
  * records, which costs more. `first`: its first site. */
 bool spex_accounts_calibrated_costs(uint32_t first, double *skip, double *report);
 
+/* Seconds that an execution costs more by calibration where executions call the library
+ * (SPEX_SITE_CALLED); 0: not known. */
+double spex_accounts_call_cost(void);
+
 /* The same as if chance chose the probe's records. */
 bool spex_accounts_costs_drawn(uint32_t first, double *skip, double *report);
 

@@ -5,6 +5,8 @@
  * urgent. Afterwards all frequencies are measured anew. */
 #include "rate/experiments.h"
 
+#include <math.h>
+
 #include "collect/metrics.h"
 #include "rate/accounts.h"
 #include "rate/controller_state.h"
@@ -40,8 +42,9 @@
 /* With a standard error below such a share of it a factor counts whole. */
 #define FINDING_PRECISE 0.1
 
-/* Of so many slices without a witness one makes many records, first and once a factor is known. */
-enum { DENSE_FIRST = 2, DENSE_KNOWN = 6 };
+/* Of so many slices without a witness, executions call the library in one, first and once a factor
+ * is known. */
+enum { CALLED_FIRST = 2, CALLED_KNOWN = 12 };
 
 /* Slices that are compared without a witness lie further apart than a slice and its hold-offs: what
  * other programs do meanwhile makes the error greater than the figures' spread. */
@@ -54,9 +57,10 @@ enum { DENSE_FIRST = 2, DENSE_KNOWN = 6 };
  * ones count whole, others with FINDING_WEIGHT. One that is precise enough ends the caution
  * (accounts.c). */
 static void take_factor(struct spex_controlled *probe, const struct spex_finding *finding) {
-    double before = spex_controlled_factor(probe), ratio = finding->factor / before;
-    double change = finding->factor - before;
     bool precise = finding->error < FINDING_PRECISE * finding->factor;
+    double found = precise ? finding->factor : fmax(finding->factor, 1);
+    double before = spex_controlled_factor(probe), ratio = found / before;
+    double change = found - before;
     bool sure = change > SURE_DEARER * finding->error || change < -SURE_CHEAPER * finding->error;
     if (sure && (ratio > FINDING_LEAST || ratio < 1 / FINDING_LEAST))
         probe->factor = before + change * (precise || probe->factor <= 0 ? 1 : FINDING_WEIGHT);
@@ -73,9 +77,18 @@ static void take_finding(const struct spex_finding *finding) {
 
 /* What a session has held off tells nothing, neither as a frequency nor as a witness. */
 static void measure_anew(uint32_t first) {
-    spex_controlled_measure_from_now(&spex_controller.probes[first],
-                                     spex_controller.executions[first]);
+    if (spex_experiment_saved())
+        spex_controlled_measure_from_now(&spex_controller.probes[first],
+                                         spex_controller.executions[first]);
     spex_controller.probes[first].sliced.cpu_ns = 0;
+}
+
+/* Books what executions have cost more that called the library. */
+static void session_charge(void) {
+    uint32_t first;
+    double extra = spex_experiment_extra(&first) / spex_accounts_part_chosen();
+    extra *= spex_controlled_factor(&spex_controller.probes[first]);
+    spex_accounts_charge((uint64_t)(extra * 1e9));
 }
 
 /* The pause after a session, by what its passes have cost. Begins new measurements of all probes:
@@ -84,6 +97,7 @@ static void session_over(void) {
     double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
     double cost =
         (double)spex_grown(spex_controller.session_ns, spex_controller.collectors_ns) / 1e9;
+    session_charge();
     spex_experiment_rest(spex_controller.now + cost / (SESSIONS_SHARE * steady));
     for (uint32_t i = 0; i < spex_sites_count(); i++)
         if (spex_controller.probes[i].seen)
@@ -113,11 +127,14 @@ static bool session_step(struct spex_finding *finding) {
     return over;
 }
 
-/* A pass that comes too early for the next slice only keeps decisions away. */
+/* A pass that comes too early for the next slice only keeps decisions away. What a session saves is
+ * not to be spent before a rush. */
 bool spex_experiments_pass(void) {
     struct spex_finding finding = {.count = 0};
     if (!spex_experiment_running())
         return spex_controller.now < spex_controller.waiting_until;
+    spex_controller.decided_tokens =
+        fmax(spex_controller.decided_tokens, spex_controller.budget.tokens);
     bool rush = spex_experiments_rush() || spex_controller.trying;
     if (!rush && spex_experiment_due(spex_controller.now) > 0)
         return true;
@@ -132,18 +149,20 @@ bool spex_experiments_pass(void) {
     return true;
 }
 
-/* Sets the longer period that the probe may have in a session without a witness, unless that saves
- * nothing. Passes of a group are not counted well enough. */
-static void subject_make_sparse(struct spex_subject *subject, double period) {
-    double skip, report;
-    if (spex_groups_is(subject->first) || period * SPARSER > SPEX_GAP_PERIOD_MAX)
+/* Sets what a session without a witness compares: by what dominates, periods or executions that
+ * call the library. Passes of a group are not counted well enough. */
+static void subject_set_states(struct spex_subject *subject, double skip, double period) {
+    double drawn, report, records = subject->on.cost - skip;
+    double called = skip + spex_accounts_call_cost();
+    subject->dear = subject->cheap = subject->on;
+    if (spex_groups_is(subject->first))
         return;
-    spex_accounts_costs_drawn(subject->first, &skip, &report);
-    double cost = skip + report / (period * SPARSER);
-    if (cost >= subject->cost)
-        return;
-    subject->sparse_period = (uint32_t)period * SPARSER;
-    subject->sparse_cost = cost;
+    spex_accounts_costs_drawn(subject->first, &drawn, &report);
+    if (records > skip && period * SPARSER <= SPEX_GAP_PERIOD_MAX)
+        subject->cheap = (struct spex_subject_state){(uint32_t)period * SPARSER,
+                                                     drawn + report / (period * SPARSER)};
+    else
+        subject->dear = (struct spex_subject_state){SPEX_SITE_CALLED, called};
 }
 
 /* False: nothing is known of its cost. */
@@ -152,10 +171,9 @@ static bool subject_of(uint32_t first, struct spex_subject *subject) {
     double skip, report, period = spex_controlled_period(probe);
     bool known = spex_accounts_calibrated_costs(first, &skip, &report);
     *subject = (struct spex_subject){.first = first,
-                                     .period = probe->period,
                                      .frequency = probe->frequency,
-                                     .cost = skip + report / period};
-    subject_make_sparse(subject, period);
+                                     .on = {probe->period, skip + report / period}};
+    subject_set_states(subject, skip, period);
     return known;
 }
 
@@ -187,7 +205,7 @@ static enum spex_slice_over slice_over(const struct spex_controlled *probe, bool
         return on ? SPEX_SLICE_CHEAP : SPEX_SLICE_DEAR;
     if (on)
         return SPEX_SLICE_NEITHER;
-    return probe->sliced.dense ? SPEX_SLICE_DEAR : SPEX_SLICE_CHEAP;
+    return probe->sliced.called ? SPEX_SLICE_DEAR : SPEX_SLICE_CHEAP;
 }
 
 void spex_experiments_slice(uint32_t first, bool on) {
@@ -201,11 +219,15 @@ void spex_experiments_slice(uint32_t first, bool on) {
     else if (spex_experiment_sliced(&probe->sliced, &subject, witness, slice_over(probe, alone, on),
                                     &spex_controller.progress, &finding)) {
         finding.error *= alone ? ALONE_ERROR : 1;
+        /* Few slices have slices of others in them, so that a trimmed mean misses those: it is too
+         * low. */
+        finding.factor = spex_controller.sliced > 1 ? fmax(finding.factor, 1) : finding.factor;
         take_factor(probe, &finding);
     }
+    probe->sliced.begun += on;
     if (on)
-        probe->sliced.dense =
-            alone && probe->sliced.alone++ % (probe->factor > 0 ? DENSE_KNOWN : DENSE_FIRST) == 1;
+        probe->sliced.called =
+            alone && probe->sliced.alone++ % (probe->factor > 0 ? CALLED_KNOWN : CALLED_FIRST) == 1;
 }
 
 void spex_experiments_begin(size_t classes) {

@@ -88,15 +88,11 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
 #define PAUSE_SECONDS_MIN 0.002
 #define PAUSE_SECONDS_MAX 64.0
 
-/* Records of a probe in a slice cost such a share of what its executions cost; where the slice is
- * to tell what records cost (experiment.h), the second. */
+/* Records of a probe in a slice cost such a share of what its executions cost. */
 #define SLICE_RECORDS_SHARE 0.1
-#define SLICE_RECORDS_DENSE 1.0
 
-/* Most records of a probe in a slice, so that its ring holds them; the second where the slice is to
- * tell what they cost. */
-#define SLICE_RECORDS_MOST       1000.0
-#define SLICE_RECORDS_MOST_DENSE 4000.0
+/* Most records of a probe in a slice, so that its ring holds them. */
+#define SLICE_RECORDS_MOST 1000.0
 
 /* Of how much longer than planned slices were, such a share is forgotten with each shorter one. */
 #define LONGER_FORGOTTEN 0.2
@@ -237,11 +233,8 @@ static double slice_plan(uint32_t first, struct spex_controlled *probe) {
     double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
     double skip, report;
     spex_accounts_careful_costs(first, &skip, &report);
-    double records = probe->fresh / spex_controlled_period(probe);
-    /* Of few records that is in what SLICES_SHARE leaves. */
-    double collected = probe->sliced.dense ? records * spex_controller.collecting.record : 0;
-    double cost = probe->fresh * skip + records * report + collected;
-    probe->taken = spex_mode_cost(first, probe) + collected;
+    double cost = probe->fresh * (skip + report / spex_controlled_period(probe));
+    probe->taken = spex_mode_cost(first, probe);
     double allowed = slices_part(cost);
     probe->taken_mean = probe->frequency * execution_cost(first, probe);
     double last = probe->tried > 0 ? spex_controller.now - probe->tried : SLICE_SECONDS;
@@ -259,20 +252,19 @@ static double slice_plan(uint32_t first, struct spex_controlled *probe) {
     return fmin(fmax(pause, PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX);
 }
 
-/* Returns the period in a slice. One with many records is so short that its ring holds them. */
+/* Returns the period in a slice. One with calls of the library is shorter, as it costs more. */
 static uint32_t slice_period(uint32_t first, struct spex_controlled *probe) {
-    double skip, report, share = SLICE_RECORDS_SHARE, most = SLICE_RECORDS_MOST;
+    double skip, report, call = spex_accounts_call_cost() * spex_controlled_factor(probe);
     uint32_t period = period_whole(probe->frequency, SPEX_RECORDS_LEAST);
     if (!spex_accounts_probe_costs(first, &skip, &report) || skip <= 0)
         return period;
-    if (probe->sliced.dense) {
-        share = SLICE_RECORDS_DENSE;
-        most = SLICE_RECORDS_MOST_DENSE;
-        double full = most * report / (share * skip) / fmax(probe->frequency, 1);
-        probe->slice = fmax(fmin(probe->slice, full), SLICE_SECONDS);
+    if (probe->sliced.called && call > 0) {
+        probe->slice = fmax(probe->slice * skip / (skip + call), SLICE_SECONDS);
+        return SPEX_SITE_CALLED;
     }
     double executions = probe->frequency * probe->slice * fmax(probe->longer, 1);
-    double dense = ceil(fmax(report / (share * skip), executions / most));
+    double dense =
+        ceil(fmax(report / (SLICE_RECORDS_SHARE * skip), executions / SLICE_RECORDS_MOST));
     return dense < period ? (uint32_t)fmax(dense, 1) : period;
 }
 

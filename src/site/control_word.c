@@ -39,6 +39,8 @@ static double site_cost(const struct spex_site_info *info, uint32_t control) {
     if (!spex_control_records(control) || info->region ||
         spex_cost_get(info->probe_type, &cost) != 0)
         return 0;
+    if (info->sampling.kind == SPEX_SAMPLING_CALLED)
+        return cost.skip + spex_cost_call();
     if (info->sampling.kind == SPEX_SAMPLING_BURSTY)
         return cost.skip;
     double drawn =
@@ -102,6 +104,11 @@ static struct spex_sampling site_sampling_combined(const struct spex_site_info *
         return (struct spex_sampling){.period = 1, .kind = SPEX_SAMPLING_POLLING};
     if (info->slowed == SPEX_SITE_POLLED || sampling.kind == SPEX_SAMPLING_POLLING)
         return sampling;
+    if (info->slowed == SPEX_SITE_CALLED && !info->region)
+        return (struct spex_sampling){
+            .period = info->sampling.period ? info->sampling.period : sampling.period,
+            .burst = info->sampling.burst,
+            .kind = SPEX_SAMPLING_CALLED};
     if (info->slowed > sampling.period) {
         sampling.period = info->slowed;
         if (sampling.kind == SPEX_SAMPLING_PERIODIC)

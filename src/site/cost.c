@@ -19,6 +19,8 @@ static struct {
     double drawn[SPEX_PROBE_TYPES];
     /* Ticks of a polled execution. Complete once any type is known. */
     double polled;
+    /* What an execution takes more that calls the library. */
+    double call;
     struct spex_region_cost region;
     bool region_known;
     /* By site, at its rate. */
@@ -69,6 +71,14 @@ int spex_cost_get(uint32_t type, struct spex_cost *cost) {
 
 double spex_cost_polled(void) {
     return spex_costs_known() ? cost_table.polled : 0;
+}
+
+void spex_cost_call_set(double ticks) {
+    cost_table.call = ticks;
+}
+
+double spex_cost_call(void) {
+    return spex_costs_known() ? cost_table.call : 0;
 }
 
 void spex_cost_region_set(const struct spex_region_cost *cost) {

@@ -43,6 +43,14 @@ void spex_cost_polled_set(double ticks);
  * all types; 0: not measured. Any thread. */
 double spex_cost_polled(void);
 
+/* Sets the value that spex_cost_call returns. Must be called before the first type's cost is set.
+ */
+void spex_cost_call_set(double ticks);
+
+/* Returns the ticks that an execution takes more with SPEX_SAMPLING_CALLED than one without a
+ * record, on average, the same for all types; 0: not measured. Any thread. */
+double spex_cost_call(void);
+
 /* What a region costs, in ticks: a pass that calls no function of the library, an execution within
  * such a pass, and what a pass takes more that calls the library. */
 struct spex_region_cost {

@@ -16,7 +16,12 @@ static struct spex_sampling site_sampling_last(const struct spex_site_info *info
         return (struct spex_sampling){.period = info->region_period,
                                       .kind = info->region_period > 1 ? SPEX_SAMPLING_GEOMETRIC
                                                                       : SPEX_SAMPLING_PERIODIC};
-    return info->sampling;
+    struct spex_sampling sampling = info->sampling;
+    if (sampling.kind == SPEX_SAMPLING_CALLED)
+        sampling.kind = sampling.period == info->selected.period ? info->selected.kind
+                        : sampling.burst                         ? SPEX_SAMPLING_BURSTY
+                                                                 : SPEX_SAMPLING_GEOMETRIC;
+    return sampling;
 }
 
 /* Returns the sampling in force; period 0: the site is off or unloaded. */

@@ -66,7 +66,7 @@ struct spex_site_info {
     /* When the lease of that ends (CLOCK_BOOTTIME); 0: it is not leased. */
     uint64_t leased_until_ns;
     /* The shortest period that the controller allows; 0: any; or SPEX_SITE_HELD,
-     * SPEX_SITE_POLLED. */
+     * SPEX_SITE_POLLED, SPEX_SITE_CALLED. */
     uint32_t slowed;
     /* The site is on, or has been on since spex_sites_time_begin. */
     bool used;
@@ -88,6 +88,10 @@ struct spex_site_info {
 
 /* Value of `slowed`: the controller lets the site be polled only. */
 #define SPEX_SITE_POLLED (UINT32_MAX - 1)
+
+/* Value of `slowed`: executions make no record, but some call the library (SPEX_SAMPLING_CALLED), so
+ * that an experiment tells what executions cost. Not for sites in regions. */
+#define SPEX_SITE_CALLED (UINT32_MAX - 2)
 
 /* Returns whether the info is of a region (spex/region.h) and not of a probe. */
 static inline bool spex_site_is_region(const struct spex_site_info *info) {

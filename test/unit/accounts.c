@@ -51,7 +51,7 @@ static const struct spex_site_info infos[SITES] = {
 /* What the accounts are told. */
 static struct {
     struct spex_cost lat, cnt;
-    double drawn, rate;
+    double drawn, call, rate;
     uint64_t executions[SITES];
     struct spex_metrics_totals rings[SPEX_PROBE_TYPES];
     double alarms[SPEX_PROBE_TYPES];
@@ -67,6 +67,10 @@ static struct {
 int spex_cost_get(uint32_t type, struct spex_cost *cost) {
     *cost = type == SPEX_LAT ? told.lat : told.cnt;
     return type == SPEX_LAT || type == SPEX_CNT ? 0 : -ENOENT;
+}
+
+double spex_cost_call(void) {
+    return told.call;
 }
 
 double spex_cost_drawn(uint32_t type) {
@@ -238,6 +242,37 @@ static void records_by_chance_are_dearer(void **state) {
     expect_costs(spex_accounts_costs_drawn, LATENCY, 10, 50);
 }
 
+static void executions_that_call_the_library_are_dearer(void **state) {
+    (void)state;
+    told.call = 60;
+    expect_costs(spex_accounts_calibrated_costs, LATENCY, 10, 50);
+    probes[LATENCY].period = SPEX_SITE_CALLED;
+    expect_costs(spex_accounts_calibrated_costs, LATENCY, 40, 50);
+    probes[LATENCY].factor = 2;
+    expect_costs(spex_accounts_probe_costs, LATENCY, 80, 100);
+    told.call = 0;
+    expect_costs(spex_accounts_probe_costs, LATENCY, 20, 100);
+}
+
+/* For so many slices at most. */
+static void caution_in_slices_stays_until_costs_are_found(void **state) {
+    (void)state;
+    probes[LATENCY] = (struct spex_controlled){.since = 3, .tried = 4, .sliced.begun = 99};
+    spex_controller.now = 300;
+    expect_costs(spex_accounts_careful_costs, LATENCY, 80, 400);
+    spex_controller.found = 2;
+    expect_costs(spex_accounts_careful_costs, LATENCY, 80, 400);
+    probes[LATENCY].factor = 1.5;
+    expect_costs(spex_accounts_careful_costs, LATENCY, 15, 75);
+    spex_controller.found = 0;
+    probes[LATENCY].factor = 0;
+    probes[LATENCY].sliced.begun = 100;
+    expect_costs(spex_accounts_careful_costs, LATENCY, 10, 50);
+    probes[LATENCY].sliced.begun = 1;
+    probes[LATENCY].tried = 0;
+    expect_costs(spex_accounts_careful_costs, LATENCY, 10, 50);
+}
+
 static void what_experiments_have_found_counts(void **state) {
     (void)state;
     probes[LATENCY].factor = 0.5;
@@ -265,7 +300,8 @@ static void caution_is_given_up(void **state) {
         probes[LATENCY] = (struct spex_controlled){.since = 3};
         spex_controller.now = 3 + 1.05 - at[a].left;
         expect_costs(spex_accounts_careful_costs, LATENCY, 10 * times, 50 * records);
-        probes[LATENCY].tried = 1; /* in slices */
+        probes[LATENCY].tried = 1; /* in slices, long since */
+        probes[LATENCY].sliced.begun = 100;
         expect_costs(spex_accounts_careful_costs, LATENCY, 10 * times, 50 * times);
         spex_controller.found = 2;
         double more = fmax(times / 2, 1);
@@ -631,8 +667,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(costs_are_those_of_calibration, setup),
         cmocka_unit_test_setup(records_by_chance_are_dearer, setup),
+        cmocka_unit_test_setup(executions_that_call_the_library_are_dearer, setup),
         cmocka_unit_test_setup(what_experiments_have_found_counts, setup),
         cmocka_unit_test_setup(caution_is_given_up, setup),
+        cmocka_unit_test_setup(caution_in_slices_stays_until_costs_are_found, setup),
         cmocka_unit_test_setup(records_and_collectors_are_paid, setup),
         cmocka_unit_test_setup(executions_are_paid_in_advance, setup),
         cmocka_unit_test_setup(executions_are_counted, setup),

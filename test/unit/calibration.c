@@ -18,6 +18,7 @@
 
 /* Ticks of each step, apart from those of the type. */
 enum { CLOCK = 20, SKIP = 5, CHOSEN = 7, DRAW = 60, POLLED = 33, ENTER = 3, LEAVE = 2 };
+enum { CALLED_MORE = 13 };
 enum { PASS = 8, COUNT = 2, CALL = 45, DISTURBED = 3000, CHANGED = 70 };
 
 static struct {
@@ -31,7 +32,7 @@ static struct {
     unsigned reads[16];
     unsigned read;
     /* What has been executed. */
-    uint64_t offs, polled, records;
+    uint64_t offs, polled, called, records;
     uint64_t random;
     /* The site that they were of. An execution behind a change of its state takes longer. */
     struct spex_site site;
@@ -60,6 +61,10 @@ static void disturb(unsigned every) {
 static uint32_t made_sample(struct spex_site *site) {
     uint32_t control = site->control, weight = control ? spex_sample_(site) : 0;
     bool drawn = (control & SPEX_CONTROL_PERIOD_MASK) == SPEX_CONTROL_COUNTDOWN;
+    bool called = drawn && SPEX_RATE_KIND(spex_sampling_rate_of(site->index, control)->rate) ==
+                               SPEX_SAMPLING_CALLED;
+    assert_false(called && weight);
+    clockwork.called += called;
     step(control == clockwork.site.control ? 0 : CHANGED);
     clockwork.site = *site;
     /* Of batches in which chance chooses there are fewer, and less than half must be disturbed. */
@@ -68,6 +73,7 @@ static uint32_t made_sample(struct spex_site *site) {
     clockwork.polled += control && !(control & SPEX_CONTROL_PERIOD_MASK);
     step(!control                                ? clockwork.off
          : !(control & SPEX_CONTROL_PERIOD_MASK) ? POLLED
+         : called                                ? SKIP + CALLED_MORE
          : !weight                               ? SKIP
          : drawn                                 ? CHOSEN + DRAW
                                                  : CHOSEN);
@@ -173,6 +179,7 @@ static void expect(const struct type *type) {
     assert_float_equal(spex_cost_drawn(type->type), record + (type->counts ? steps * DRAW : 0),
                        1e-9);
     assert_float_equal(spex_cost_polled(), POLLED, 1e-9);
+    assert_float_equal(spex_cost_call(), CALLED_MORE, 1e-9);
     assert_int_equal(clockwork.site.index, SPEX_MAX_SITES);
     assert_int_equal(spex_site_type_(&clockwork.site), type->type);
     assert_int_equal(clockwork.site.detail, type->detail);
@@ -184,7 +191,7 @@ static void expect(const struct type *type) {
     assert_true(clockwork.now == before);
 }
 
-/* The first type measures what polling costs. Few of the readings are far too large. */
+/* The first type measures what polling and calls cost. Few of the readings are far too large. */
 static void a_span_of_nothing_reads_what_most_of_them_read(void **state) {
     const struct type type = {SPEX_LAT, GIVEN, 2, 0, true, true};
     (void)state;
@@ -193,7 +200,7 @@ static void a_span_of_nothing_reads_what_most_of_them_read(void **state) {
         clockwork.reads[r] = r ? 9 : 10000;
     assert_float_equal(spex_cost_empty(SPEX_LAT).ticks, 0, 0);
     expect(&type);
-    assert_true(clockwork.polled > 0);
+    assert_true(clockwork.polled > 0 && clockwork.called > 0);
     assert_float_equal(spex_cost_empty(SPEX_LAT).ticks, CLOCK + 11 + 9, 1e-9);
     assert_float_equal(spex_cost_empty(SPEX_LAT).error, 0, 1e-9);
 }

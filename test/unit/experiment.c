@@ -24,6 +24,7 @@ struct program {
     double rates[PROBES]; /* executions an operation */
     double costs[PROBES]; /* seconds an execution, truly */
     double record;        /* seconds a record of the first probe, which has a period of PERIOD */
+    double call;          /* seconds more where executions of it call the library; 0: they do not */
     double operation;     /* seconds without any probe */
     double noise;         /* of a step's speed */
     double drift;         /* it becomes so much slower in a second */
@@ -48,6 +49,8 @@ static double normal(void) {
 static double cost_of(unsigned p) {
     const struct spex_probe_state state = spex_probe_state(first_of(p), 0);
     double record = p == 0 ? world.program.record : 0;
+    if (spex_site_info(first_of(p))->sampling.kind == SPEX_SAMPLING_CALLED && state.sites_on)
+        return world.program.costs[p] + world.program.call;
     return world.program.costs[p] + record / fmax(state.sampling.period, PERIOD);
 }
 
@@ -84,13 +87,19 @@ static bool start(double believed, double share) {
     for (unsigned p = 0; p < PROBES; p++)
         subjects[p] = (struct spex_subject){.first = first_of(p),
                                             .frequency = world.program.rates[p] / operation,
-                                            .cost = cost_of(p) * believed};
+                                            .on = {0, cost_of(p) * believed}};
     if (world.program.record > 0) {
         spex_probe_throttle(first_of(0), PERIOD);
-        subjects[0].period = PERIOD;
-        subjects[0].sparse_period = SPARSE_PERIOD;
-        subjects[0].sparse_cost =
-            (world.program.costs[0] + world.program.record / SPARSE_PERIOD) * believed;
+        subjects[0].on.period = PERIOD;
+        subjects[0].dear = subjects[0].cheap = subjects[0].on;
+        subjects[0].cheap = (struct spex_subject_state){
+            SPARSE_PERIOD,
+            (world.program.costs[0] + world.program.record / SPARSE_PERIOD) * believed};
+    }
+    if (world.program.call > 0) {
+        subjects[0].cheap = subjects[0].on;
+        subjects[0].dear = (struct spex_subject_state){
+            SPEX_SITE_CALLED, (world.program.costs[0] + world.program.call) * believed};
     }
     return spex_experiment_begin(subjects, PROBES, share, 1, world.now);
 }
@@ -191,6 +200,16 @@ static const struct program alone = {
     .noise = 0.02,
 };
 
+/* The same by executions, which cost more than the records. */
+static const struct program hot = {
+    .rates = {16, 0.0005, 0, 0},
+    .costs = {10e-9, 5e-9, 5e-9, 5e-9},
+    .record = 60e-9,
+    .call = 20e-9,
+    .operation = 1e-6,
+    .noise = 0.02,
+};
+
 static void a_probe_alone_tells_what_records_cost(void **state) {
     static const double beliefs[] = {0.15, 0.5, 1, 2};
     (void)state;
@@ -230,6 +249,33 @@ static void a_probe_alone_stays_on(void **state) {
     }
     assert_in_range(sparse, steps / 3, steps * 2 / 3);
     spex_probe_throttle(first_of(0), 0);
+}
+
+/* The probe is on as it was, or its executions call the library. Beyond its cost while it is on the
+ * session takes what these calls cost. */
+static void a_probe_alone_tells_what_executions_cost(void **state) {
+    static const double beliefs[] = {0.15, 0.5, 1, 2};
+    (void)state;
+    for (size_t b = 0; b < COUNT_OF(beliefs); b++) {
+        for (uint64_t seed = 1; seed <= 20; seed++) {
+            struct spex_finding finding;
+            uint32_t first = 77;
+            begin(hot, seed);
+            assert_true(start(beliefs[b], 0.05));
+            assert_true(finish(&finding));
+            expect_all_on();
+            assert_int_equal(finding.count, 1);
+            assert_int_equal(finding.firsts[0], first_of(0));
+            assert_true(fabs(finding.factor * beliefs[b] - 1) < 0.35);
+            assert_int_equal(spex_site_info(first_of(0))->sampling.period, PERIOD);
+            assert_int_equal(spex_site_info(first_of(0))->sampling.kind, SPEX_SAMPLING_GEOMETRIC);
+            double extra = spex_experiment_extra(&first), records = hot.record / PERIOD;
+            double called = (hot.call - records) * beliefs[b] * world.executions[first_of(0)];
+            assert_int_equal(first, first_of(0));
+            assert_true(extra > 0.3 * called && extra < 0.6 * called);
+            spex_probe_throttle(first_of(0), 0);
+        }
+    }
 }
 
 static void what_costs_next_to_nothing_is_not_tried(void **state) {
@@ -323,6 +369,7 @@ int main(void) {
         cmocka_unit_test(of_noise_little_follows),
         cmocka_unit_test(without_a_witness_there_is_none),
         cmocka_unit_test(a_probe_alone_tells_what_records_cost),
+        cmocka_unit_test(a_probe_alone_tells_what_executions_cost),
         cmocka_unit_test(a_probe_alone_stays_on),
         cmocka_unit_test(what_costs_next_to_nothing_is_not_tried),
         cmocka_unit_test(a_program_that_falls_asleep_ends_it),

@@ -161,8 +161,7 @@ static void what_records_of_a_probe_alone_cost(void **state) {
     (void)state;
     begin(1);
     subject(6, 20000, 8e-6);
-    subjects[6].sparse_cost = 3e-6;
-    subjects[6].sparse_period = SPARSE_PERIOD;
+    subjects[6].cheap = (struct spex_subject_state){SPARSE_PERIOD, 3e-6};
     assert_true(start());
     do
         work(200 * (period_of(6) == SPARSE_PERIOD ? 40e-6 : 50e-6), 6, 200);

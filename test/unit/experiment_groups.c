@@ -131,9 +131,10 @@ static void one_probe_is_tried_by_its_records(void **state) {
         spex_probe_throttle(first_of(0), PERIOD);
         subject(0, cases[c].frequency, cases[c].cost);
         subject(1, cases[c].witness, 1e-12);
-        subjects[0].period = PERIOD;
-        subjects[0].sparse_period = cases[c].sparse_period;
-        subjects[0].sparse_cost = cases[c].sparse_cost;
+        subjects[0].on.period = subjects[0].dear.period = PERIOD;
+        if (cases[c].sparse_period)
+            subjects[0].cheap =
+                (struct spex_subject_state){cases[c].sparse_period, cases[c].sparse_cost};
         assert_int_equal(start_part(cases[c].part), cases[c].starts);
         if (!cases[c].starts)
             continue;

@@ -56,7 +56,7 @@ static inline void begin(uint64_t seed) {
 
 static inline void subject(unsigned p, double frequency, double cost) {
     subjects[p].frequency = frequency;
-    subjects[p].cost = cost;
+    subjects[p].on.cost = subjects[p].dear.cost = subjects[p].cheap.cost = cost;
 }
 
 static inline bool start_part(double part) {

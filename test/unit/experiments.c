@@ -45,6 +45,10 @@ static struct {
     size_t subjects;
     double share;
     double skip, report, skip_drawn, report_drawn;
+    /* What a session has cost more, and what has been charged for it. */
+    double extra;
+    uint64_t charged;
+    bool called;
     /* Of slices: the finding, if there is one, and the last arguments. */
     bool found;
     uint32_t witness;
@@ -67,6 +71,23 @@ void spex_accounts_read_progress(struct spex_progress *progress) {
 
 double spex_accounts_part_chosen(void) {
     return told.part;
+}
+
+double spex_accounts_call_cost(void) {
+    return 25 * NS;
+}
+
+void spex_accounts_charge(uint64_t ns) {
+    told.charged += ns;
+}
+
+bool spex_experiment_saved(void) {
+    return !told.called;
+}
+
+double spex_experiment_extra(uint32_t *first) {
+    *first = DEAR;
+    return told.extra;
 }
 
 bool spex_accounts_calibrated_costs(uint32_t first, double *skip, double *report) {
@@ -236,6 +257,34 @@ static void after_a_session_all_is_measured_anew(void **state) {
     }
 }
 
+/* In one whose executions call the library the probe is counted as ever. */
+static void a_session_of_calls_leaves_frequencies(void **state) {
+    (void)state;
+    told.running = told.over = told.called = true;
+    probes[DEAR] =
+        (struct spex_controlled){.seen = true, .measured = 1, .count = 5, .sliced.cpu_ns = 7};
+    assert_true(spex_experiments_pass());
+    assert_true(probes[DEAR].measured == 1 && probes[DEAR].count == 5);
+    assert_int_equal(probes[DEAR].sliced.cpu_ns, 0);
+}
+
+/* What a session saves is not spent before a decision is urgent. */
+static void savings_of_a_session_are_kept(void **state) {
+    (void)state;
+    told.running = true;
+    told.due = 1;
+    spex_controller.decided_tokens = 0.001;
+    spex_controller.budget.tokens = 0.009;
+    assert_true(spex_experiments_pass());
+    assert_int_equal(told.aborted, 0);
+    spex_controller.budget.tokens = 0.0051; /* a tenth of a second's worth less, nearly */
+    assert_true(spex_experiments_pass());
+    assert_int_equal(told.aborted, 0);
+    spex_controller.budget.tokens = 0.0049;
+    assert_true(spex_experiments_pass());
+    assert_int_equal(told.aborted, 1);
+}
+
 static void a_rush_ends_the_session(void **state) {
     (void)state;
     for (int trying = 0; trying < 2; trying++) {
@@ -282,7 +331,10 @@ static void factors_that_differ_surely_are_taken_over(void **state) {
     expect_near(factor_after(5, 3.99, 0.1), 3.99);
     expect_near(factor_after(5, 4.01, 0.1), 5);
     expect_near(factor_after(0, 3, 1.9), 3);
-    expect_near(factor_after(0, 0.4, 0.29), 0.4);
+    /* Below what was calibrated only where it is precise. */
+    expect_near(factor_after(0, 0.4, 0.039), 0.4);
+    expect_near(factor_after(0, 0.4, 0.041), 1);
+    expect_near(factor_after(3, 0.4, 0.041), 3 - 2 * 0.6);
 }
 
 /* It is known then that it is as dear as calibrated, or as the one before. */
@@ -325,17 +377,19 @@ static void subjects_are_what_is_recorded(void **state) {
     assert_int_equal(spex_controller.session_ns, 12345);
     assert_true(spex_controller.chosen_until == 0);
     assert_int_equal(subjects[0].first, DEAR);
-    assert_int_equal(subjects[0].period, 8);
+    assert_int_equal(subjects[0].on.period, 8);
     assert_true(subjects[0].frequency == 5000);
-    expect_near(subjects[0].cost, (10 + 60 / 8.0) * NS);
-    assert_int_equal(subjects[0].sparse_period, 32);
-    expect_near(subjects[0].sparse_cost, (10 + 80 / 32.0) * NS);
+    expect_near(subjects[0].on.cost, (10 + 60 / 8.0) * NS);
+    assert_true(subjects[0].cheap.cost == subjects[0].on.cost);
+    assert_int_equal(subjects[0].dear.period, SPEX_SITE_CALLED);
+    expect_near(subjects[0].dear.cost, (10 + 25) * NS);
     assert_int_equal(subjects[1].first, GROUP);
-    expect_near(subjects[1].cost, (30 + 60) * NS);
-    assert_int_equal(subjects[1].sparse_period, 0);
+    expect_near(subjects[1].on.cost, (30 + 60) * NS);
+    assert_true(subjects[1].cheap.cost == subjects[1].dear.cost);
     assert_int_equal(subjects[2].first, CHEAP);
-    assert_int_equal(subjects[2].sparse_period, 4);
-    expect_near(subjects[2].sparse_cost, (20 + 80 / 4.0) * NS);
+    assert_int_equal(subjects[2].cheap.period, 4);
+    expect_near(subjects[2].cheap.cost, (20 + 80 / 4.0) * NS);
+    assert_true(subjects[2].dear.cost == subjects[2].on.cost);
     /* They are not counted meanwhile. */
     assert_true(probes[DEAR].frequency_held == 5000 && probes[CHEAP].frequency_held == 300);
     assert_true(probes[UNSEEN].frequency_held == 0);
@@ -363,26 +417,38 @@ static void what_is_not_recorded_is_no_subject(void **state) {
     assert_int_equal(told.subjects, 0);
 }
 
-/* Not where that period is too long for a site, or saves nothing. */
-static void periods_get_longer_where_that_saves(void **state) {
+/* Where records cost more than executions, and the period is not too long for a site. */
+static void what_dominates_is_compared(void **state) {
     (void)state;
     firsts[0] = DEAR;
     probes[DEAR].period = SPEX_GAP_PERIOD_MAX / 4;
     told.report = 600000000 * NS;
     spex_experiments_begin(1);
-    assert_int_equal(subjects[0].sparse_period, SPEX_GAP_PERIOD_MAX);
+    assert_int_equal(subjects[0].cheap.period, SPEX_GAP_PERIOD_MAX);
+    assert_int_equal(subjects[0].dear.period, SPEX_GAP_PERIOD_MAX / 4);
     probes[DEAR].period++;
     spex_experiments_begin(1);
-    assert_int_equal(subjects[0].sparse_period, 0);
-    assert_true(subjects[0].sparse_cost == 0);
+    assert_int_equal(subjects[0].cheap.period, probes[DEAR].period);
+    assert_int_equal(subjects[0].dear.period, SPEX_SITE_CALLED);
     probes[DEAR].period = 10;
-    told.report = 60 * NS;
-    told.report_drawn = 4 * 60 * NS;
+    told.report = 101 * NS;
     spex_experiments_begin(1);
-    assert_int_equal(subjects[0].sparse_period, 0);
-    told.report_drawn -= 1 * NS;
+    assert_int_equal(subjects[0].cheap.period, 40);
+    told.report = 99 * NS;
     spex_experiments_begin(1);
-    assert_int_equal(subjects[0].sparse_period, 40);
+    assert_int_equal(subjects[0].dear.period, SPEX_SITE_CALLED);
+    expect_near(subjects[0].dear.cost, 35 * NS);
+}
+
+/* By the factor of its probe, and of all threads where some tell the progress. */
+static void calls_of_a_session_are_charged(void **state) {
+    (void)state;
+    told.extra = 2e-3;
+    probes[DEAR].factor = 3;
+    told.part = 0.5;
+    told.running = told.over = true;
+    assert_true(spex_experiments_pass());
+    assert_in_range(told.charged, 12e6 - 1, 12e6 + 1);
 }
 
 static void sessions_need_quiet(void **state) {
@@ -427,26 +493,26 @@ static void slices_have_a_witness(void **state) {
     expect_slice(GROUP, true, CHEAP, SPEX_SLICE_CHEAP);
 }
 
-/* Of two slices one has many records; once a factor is known, of six. */
+/* In one of two slices executions call the library; once a factor is known, of twelve. */
 static void slices_alone_alternate(void **state) {
     (void)state;
     for (unsigned s = 0; s < 12; s++) {
         expect_slice(DEAR, true, DEAR, SPEX_SLICE_NEITHER);
-        assert_int_equal(probes[DEAR].sliced.dense, s % 2 == 1);
+        assert_int_equal(probes[DEAR].sliced.called, s % 2 == 1);
         expect_slice(DEAR, false, DEAR, s % 2 ? SPEX_SLICE_DEAR : SPEX_SLICE_CHEAP);
     }
     probes[DEAR].factor = 1;
-    for (unsigned s = 12; s < 24; s++) {
+    for (unsigned s = 12; s < 36; s++) {
         expect_slice(DEAR, true, DEAR, SPEX_SLICE_NEITHER);
-        assert_int_equal(probes[DEAR].sliced.dense, s % 6 == 1);
+        assert_int_equal(probes[DEAR].sliced.called, s % 12 == 1);
     }
-    assert_int_equal(probes[DEAR].sliced.alone, 24);
+    assert_int_equal(probes[DEAR].sliced.alone, 36);
     spex_controller.next_weight = 1e9;
     probes[DEAR].slice = 1;
-    probes[DEAR].sliced.dense = true;
+    probes[DEAR].sliced.called = true;
     probes[DEAR].sliced.alone = 1;
     spex_experiments_slice(DEAR, true); /* with a witness */
-    assert_false(probes[DEAR].sliced.dense);
+    assert_false(probes[DEAR].sliced.called);
     assert_int_equal(probes[DEAR].sliced.alone, 1);
 }
 
@@ -464,6 +530,13 @@ static void findings_of_slices_are_taken_over(void **state) {
     probes[DEAR].factor = 2;
     spex_experiments_slice(DEAR, false);
     expect_near(probes[DEAR].factor, 4);
+    /* Beside slices of others none is below what was calibrated. */
+    told.finding = (struct spex_finding){&first, 1, 0.6, 0.01};
+    for (spex_controller.sliced = 1; spex_controller.sliced <= 2; spex_controller.sliced++) {
+        probes[DEAR].factor = 2;
+        spex_experiments_slice(DEAR, false);
+        expect_near(probes[DEAR].factor, spex_controller.sliced > 1 ? 1 : 0.6);
+    }
     told.costs_known = false;
     probes[DEAR].factor = 2;
     probes[DEAR].sliced.cpu_ns = 5;
@@ -477,13 +550,16 @@ int main(void) {
         cmocka_unit_test_setup(without_a_session_decisions_wait_a_little, setup),
         cmocka_unit_test_setup(a_session_goes_on_when_it_is_due, setup),
         cmocka_unit_test_setup(after_a_session_all_is_measured_anew, setup),
+        cmocka_unit_test_setup(a_session_of_calls_leaves_frequencies, setup),
+        cmocka_unit_test_setup(savings_of_a_session_are_kept, setup),
         cmocka_unit_test_setup(a_rush_ends_the_session, setup),
         cmocka_unit_test_setup(factors_that_differ_surely_are_taken_over, setup),
         cmocka_unit_test_setup(a_small_error_makes_a_factor_known, setup),
         cmocka_unit_test_setup(findings_are_of_several_probes, setup),
         cmocka_unit_test_setup(subjects_are_what_is_recorded, setup),
         cmocka_unit_test_setup(what_is_not_recorded_is_no_subject, setup),
-        cmocka_unit_test_setup(periods_get_longer_where_that_saves, setup),
+        cmocka_unit_test_setup(what_dominates_is_compared, setup),
+        cmocka_unit_test_setup(calls_of_a_session_are_charged, setup),
         cmocka_unit_test_setup(sessions_need_quiet, setup),
         cmocka_unit_test_setup(slices_have_a_witness, setup),
         cmocka_unit_test_setup(slices_alone_alternate, setup),

@@ -96,7 +96,7 @@ static void parts_are_cheap_or_dear(void **state) {
     assert_int_equal(slice_over(&probe, false, false), SPEX_SLICE_DEAR);
     assert_int_equal(slice_over(&probe, true, true), SPEX_SLICE_NEITHER);
     assert_int_equal(slice_over(&probe, true, false), SPEX_SLICE_CHEAP);
-    probe.sliced.dense = true;
+    probe.sliced.called = true;
     assert_int_equal(slice_over(&probe, true, true), SPEX_SLICE_NEITHER);
     assert_int_equal(slice_over(&probe, true, false), SPEX_SLICE_DEAR);
     spex_controller.next_weight = 121;

@@ -37,7 +37,7 @@ static const struct spex_site_info infos[SITES] = {
 static struct {
     /* What costs are, by experiments and carefully. */
     bool known;
-    double skip, report, careful_skip, careful_report;
+    double skip, report, call, careful_skip, careful_report;
     /* The last period that a probe was given, and how often the doorbell rang. */
     uint32_t throttled, period;
     unsigned rung, slices;
@@ -67,6 +67,10 @@ void spex_probe_throttle(uint32_t first, uint32_t period) {
 
 void spex_doorbell_ring(void) {
     told.rung++;
+}
+
+double spex_accounts_call_cost(void) {
+    return told.call;
 }
 
 bool spex_accounts_probe_costs(uint32_t first, double *skip, double *report) {
@@ -344,18 +348,6 @@ static void pauses_make_slices_cost_their_part(void **state) {
     expect_near(probe->taken, 1e6 * 100 * NS);
 }
 
-/* Of slices with many records collectors' cost counts. */
-static void collecting_of_dense_slices_counts(void **state) {
-    (void)state;
-    probe->fresh = 1e6;
-    probe->period = 10;
-    probe->sliced.dense = true;
-    spex_controller.collecting.record = 1000 * NS;
-    double chance = next_chance();
-    expect_near(hold(), 0.002 * chance * ((0.07 + 0.1) / 0.036 - 1));
-    expect_near(probe->taken, 0.17);
-}
-
 static void debts_make_pauses_longer(void **state) {
     (void)state;
     probe->fresh = 1e6;
@@ -431,19 +423,24 @@ static void slices_have_few_records(void **state) {
     assert_int_equal(slice_begin(2e5, 0.001), 1924);
 }
 
-/* They cost as much as executions, and the slice is over when there are 4,000. */
-static void dense_slices_have_many_records(void **state) {
+/* An execution costs 50 ns, and by a call 200 more, times the factor. */
+static void slices_with_calls_are_shorter(void **state) {
     (void)state;
-    probe->sliced.dense = true;
-    assert_int_equal(slice_begin(1e6, 0.05), 4);
-    expect_near(probe->slice, 0.016);
-    probe->longer = 2;
-    assert_int_equal(slice_begin(1e6, 0.01), 5);
+    probe->sliced.called = true;
+    told.call = 200 * NS;
+    assert_int_equal(slice_begin(1e6, 0.05), SPEX_SITE_CALLED);
     expect_near(probe->slice, 0.01);
-    assert_int_equal(slice_begin(1e8, 0.05), 100);
+    probe->factor = 0.25;
+    assert_int_equal(slice_begin(1e6, 0.05), SPEX_SITE_CALLED);
+    expect_near(probe->slice, 0.025);
+    assert_int_equal(slice_begin(1e8, 0.003), SPEX_SITE_CALLED);
     assert_true(probe->slice == 0.002);
-    assert_int_equal(slice_begin(0.5, 0.05), 0);
-    assert_true(probe->slice == 0.05);
+    told.call = 0; /* not known */
+    assert_int_equal(slice_begin(1e5, 0.01), 40);
+    assert_true(probe->slice == 0.01);
+    told.call = 200 * NS;
+    told.skip = 0;
+    assert_int_equal(slice_begin(2e5, 0.001), 1924);
 }
 
 /* ---- hold-offs ---- */
@@ -571,11 +568,10 @@ int main(void) {
         cmocka_unit_test_setup(slices_have_their_part_of_the_budget, setup),
         cmocka_unit_test_setup(held_probes_leave_the_others, setup),
         cmocka_unit_test_setup(pauses_make_slices_cost_their_part, setup),
-        cmocka_unit_test_setup(collecting_of_dense_slices_counts, setup),
         cmocka_unit_test_setup(debts_make_pauses_longer, setup),
         cmocka_unit_test_setup(slices_share, setup),
         cmocka_unit_test_setup(slices_have_few_records, setup),
-        cmocka_unit_test_setup(dense_slices_have_many_records, setup),
+        cmocka_unit_test_setup(slices_with_calls_are_shorter, setup),
         cmocka_unit_test_setup(hold_offs_make_the_program_faster, setup),
         cmocka_unit_test_setup(members_have_what_their_group_has, setup),
         cmocka_unit_test_setup(what_slices_do_not_tell_may_be_anything, setup),

@@ -56,7 +56,12 @@ static double rate_of(unsigned probe, double seconds) {
 }
 
 static double part_recorded(unsigned probe) {
-    return 1.0 / period_of(probe);
+    return is_called(probe) ? 0 : 1.0 / period_of(probe);
+}
+
+/* What an execution without a record takes. */
+static double skip_ns(unsigned probe) {
+    return plant.options.skip_ns + (is_called(probe) ? call_more_ns() : 0);
 }
 
 static double record_ns(unsigned probe) {
@@ -87,9 +92,7 @@ static double slowdown(void) {
     for (unsigned p = 0; p < plant.options.probes; p++)
         if (is_on(p))
             sum += rate_running(p, plant.seconds) / plant.options.cpus *
-                   (plant.options.skip_ns +
-                    (record_ns(p) - plant.options.skip_ns) * part_recorded(p)) *
-                   1e-9;
+                   (skip_ns(p) + (record_ns(p) - plant.options.skip_ns) * part_recorded(p)) * 1e-9;
     return sum;
 }
 
@@ -122,11 +125,11 @@ static void execute(unsigned probe, double count) {
     double records =
         period_of(probe) > 1 ? chance_poisson(&plant.random, count * part_recorded(probe)) : count;
     plant.executions[probe] += count;
-    plant.told_of[probe] += records / part_recorded(probe);
+    plant.told_of[probe] += records > 0 ? records / part_recorded(probe) : 0;
     plant.produced += records;
     plant.ring += records / plant.options.cpus;
-    plant.probing += count * plant.options.skip_ns * 1e-9 +
-                     records * (record_ns(probe) - plant.options.skip_ns) * 1e-9;
+    plant.probing +=
+        count * skip_ns(probe) * 1e-9 + records * (record_ns(probe) - plant.options.skip_ns) * 1e-9;
 }
 
 static void step(double seconds) {

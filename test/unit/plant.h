@@ -17,16 +17,18 @@
 enum { PLANT_PROBES_MAX = 1000 };
 
 struct plant_options {
-    double share;     /* the budget */
-    unsigned cpus;    /* that the program keeps busy */
-    unsigned probes;  /* at most PLANT_PROBES_MAX */
-    double skip_ns;   /* an execution without a record takes */
-    double record_ns; /* one with a record takes */
-    double drawn_ns;  /* one with a record that chance has chosen; 0: as record_ns */
-    double dearer;    /* all that is so many times what was calibrated; 0: as much */
-    double late;      /* seconds by which the collector may be late when it is to be woken */
-    double start;     /* seconds that the start of spex has cost */
-    double pass_ns;   /* the first pass after a sleep takes besides records; 0: as all, 3,000 */
+    double share;          /* the budget */
+    unsigned cpus;         /* that the program keeps busy */
+    unsigned probes;       /* at most PLANT_PROBES_MAX */
+    double skip_ns;        /* an execution without a record takes */
+    double record_ns;      /* one with a record takes */
+    double drawn_ns;       /* one with a record that chance has chosen; 0: as record_ns */
+    double called_ns;      /* one takes more that calls the library; 0: twice skip_ns */
+    double dearer;         /* all that is so many times what was calibrated; 0: as much */
+    double records_dearer; /* what a record takes beyond an execution; 0: as dearer */
+    double late;           /* seconds by which the collector may be late when it is to be woken */
+    double start;          /* seconds that the start of spex has cost */
+    double pass_ns; /* the first pass after a sleep takes besides records; 0: as all, 3,000 */
     const struct spex_rate_policy_ops *policy; /* NULL: "fair" */
     uint64_t seed;                             /* of chance */
     double seconds;                            /* how long it runs at most */

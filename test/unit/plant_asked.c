@@ -85,10 +85,18 @@ static double calibrated_ticks(double true_ns) {
     return ticks(true_ns / dearer * 1e-9);
 }
 
+/* What a record takes beyond an execution. */
+static double calibrated_record_ticks(void) {
+    double more = plant.options.record_ns - plant.options.skip_ns;
+    return plant.options.records_dearer > 0 ? ticks(more / plant.options.records_dearer * 1e-9)
+                                            : calibrated_ticks(more);
+}
+
 int spex_cost_get(uint32_t type, struct spex_cost *cost) {
     (void)type;
     *cost = (struct spex_cost){.skip = calibrated_ticks(plant.options.skip_ns),
-                               .record = calibrated_ticks(plant.options.record_ns)};
+                               .record = calibrated_ticks(plant.options.skip_ns) +
+                                         calibrated_record_ticks()};
     return 0;
 }
 
@@ -114,6 +122,10 @@ uint32_t spex_probe_group(uint32_t index) {
 double spex_cost_drawn(uint32_t type) {
     (void)type;
     return calibrated_ticks(plant.options.drawn_ns);
+}
+
+double spex_cost_call(void) {
+    return calibrated_ticks(call_more_ns());
 }
 
 uint32_t spex_sites_on(void) {
@@ -147,7 +159,8 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
 }
 
 static void throttle(uint32_t first, uint32_t period) {
-    bool shortened = period > SPEX_GAP_PERIOD_MAX && period != SPEX_SITE_HELD;
+    bool shortened =
+        period > SPEX_GAP_PERIOD_MAX && period != SPEX_SITE_HELD && period != SPEX_SITE_CALLED;
     uint32_t now = shortened ? SPEX_GAP_PERIOD_MAX : period ? period : 1;
     plant.tried[first] = spex_experiment_running() && now != plant.periods[first] ? now : 0;
     if (!plant.tried[first])

@@ -15,8 +15,8 @@
 struct plant {
     struct plant_options options;
     struct spex_site_info infos[PLANT_PROBES_MAX + 1]; /* the region's is behind the probes' */
-    uint32_t periods[PLANT_PROBES_MAX];                /* 1 or more, or SPEX_SITE_HELD */
-    uint32_t tried[PLANT_PROBES_MAX]; /* the same in an experiment; 0: there is none */
+    uint32_t periods[PLANT_PROBES_MAX]; /* 1 or more, or SPEX_SITE_HELD or SPEX_SITE_CALLED */
+    uint32_t tried[PLANT_PROBES_MAX];   /* the same in an experiment; 0: there is none */
     double executions[PLANT_PROBES_MAX];
     double told_of[PLANT_PROBES_MAX];   /* executions as its records in the region tell them */
     double passes, calls;               /* as the region's calls tell them; and these */
@@ -49,6 +49,15 @@ static inline uint32_t period_of(unsigned probe) {
 
 static inline bool is_on(unsigned probe) {
     return period_of(probe) != SPEX_SITE_HELD;
+}
+
+static inline bool is_called(unsigned probe) {
+    return period_of(probe) == SPEX_SITE_CALLED;
+}
+
+/* What an execution takes more that calls the library. */
+static inline double call_more_ns(void) {
+    return plant.options.called_ns > 0 ? plant.options.called_ns : 2 * plant.options.skip_ns;
 }
 
 static inline bool has_region(void) {

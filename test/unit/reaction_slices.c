@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "../check.h"
+#include "chance.h"
 #include "plant.h"
 #include "site/registry.h"
 
@@ -174,7 +175,7 @@ static void the_start_is_in_the_budget(void **state) {
 }
 
 /* By what the program does in slices and beside them; of a probe alone, by what it does in slices
- * with many records and in those with few. */
+ * in which executions call the library and in others. */
 static void slices_tell_what_a_probe_costs(void **state) {
     static const double dearers[] = {0.7, 1, 3, 5, 8, 12};
     (void)state;
@@ -187,6 +188,63 @@ static void slices_tell_what_a_probe_costs(void **state) {
                 assert_true(plant_mean(2, 20) > 0.8);
                 assert_true(plant_mean(2, 20) < 1.06);
             }
+}
+
+/* An execution may be dearer than calibrated by more than a record is: a record waits by itself. So
+ * what records cost does not tell it. */
+static void executions_may_be_dearer_than_records(void **state) {
+    static const struct busy_and_rare rates = {3e7, 0};
+    static const double shares[] = {0.02, 0.05};
+    (void)state;
+    for (size_t s = 0; s < COUNT_OF(shares); s++)
+        for (uint64_t seed = 1; seed <= 5; seed++) {
+            const struct plant_options options = {.share = shares[s],
+                                                  .cpus = 1,
+                                                  .probes = 1,
+                                                  .skip_ns = 6,
+                                                  .record_ns = 56,
+                                                  .dearer = 6,
+                                                  .records_dearer = 2.5,
+                                                  .seed = seed,
+                                                  .seconds = 20,
+                                                  .rate = busy_and_rare_rate,
+                                                  .scenario = &rates};
+            plant_run(&options);
+            assert_true(plant_worst(1, 20, 1) < 1.25);
+            assert_true(plant_mean(2, 20) > 0.8);
+        }
+}
+
+/* The same on a machine whose speed is another one every 4 ms, by half at most. */
+static double uneven_rate(const void *context, unsigned probe, double seconds) {
+    uint64_t random = 1 + (uint64_t)(seconds / 0.004);
+    return busy_and_rare_rate(context, probe, seconds) * (0.5 + chance_uniform(&random));
+}
+
+/* By calibration the budget pays for all of them; until slices have told better they go on. */
+static void nothing_is_believed_until_slices_have_told(void **state) {
+    static const struct busy_and_rare rates = {2e7, 1e6};
+    enum { SEEDS = 10 };
+    (void)state;
+    for (unsigned probes = 1; probes <= 2; probes++) {
+        double mean = 0;
+        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+            const struct plant_options options = {.share = 0.05,
+                                                  .cpus = 1,
+                                                  .probes = probes,
+                                                  .skip_ns = 5,
+                                                  .record_ns = 100,
+                                                  .dearer = 5,
+                                                  .seed = seed,
+                                                  .seconds = 20,
+                                                  .rate = uneven_rate,
+                                                  .scenario = &rates};
+            plant_run(&options);
+            assert_true(plant_mean(0, 1) < 1.2);
+            mean += plant_mean(1, 20) / SEEDS;
+        }
+        assert_true(mean > 0.8 && mean < 1.3);
+    }
 }
 
 /* Where clocks are read of some of its threads. */
@@ -225,8 +283,9 @@ static double period_in_slices(double late) {
     plant_run(&options);
     for (double t = 1; t < 5; t += 1e-3) {
         uint32_t period = plant_period(0, t);
-        sum += period == SPEX_SITE_HELD ? 0 : period;
-        on += period != SPEX_SITE_HELD;
+        bool records = period != SPEX_SITE_HELD && period != SPEX_SITE_CALLED;
+        sum += records ? period : 0;
+        on += records;
     }
     return sum / on;
 }
@@ -372,6 +431,8 @@ int main(void) {
         cmocka_unit_test(short_programs_keep_their_budget),
         cmocka_unit_test(the_start_is_in_the_budget),
         cmocka_unit_test(slices_tell_what_a_probe_costs),
+        cmocka_unit_test(executions_may_be_dearer_than_records),
+        cmocka_unit_test(nothing_is_believed_until_slices_have_told),
         cmocka_unit_test(slices_of_a_thousand_threads_tell_it),
         cmocka_unit_test(a_collector_that_is_late_makes_fewer_records),
         cmocka_unit_test(probes_that_do_not_execute_take_no_part),

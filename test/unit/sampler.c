@@ -136,6 +136,33 @@ static void an_armed_count_of_another_generation_ends(void **state) {
         }
 }
 
+static void executions_that_call_the_library_are_counted(void **state) {
+    double executed = 0;
+    (void)state;
+    for (size_t s = 0; s < COUNT_OF(selections); s++) {
+        set(selections[s]);
+        work(5);
+        uint32_t first = spex_site_info(counted_site()->index)->probe;
+        const struct spex_sampling before = spex_probe_state(first, 0).sampling;
+        bool polled = before.kind == SPEX_SAMPLING_POLLING;
+        spex_probe_throttle(first, SPEX_SITE_CALLED);
+        uint64_t records = totals(SPEX_CNT).produced;
+        executed += (double)work_in_threads(1234) + 5 + 77 + 1;
+        work(77);
+        arm();
+        work(1);
+        assert_true(polled || totals(SPEX_CNT).produced == records);
+        assert_true(counted(COUNTED_ID) == executed);
+        const struct spex_sampling shown = spex_probe_state(first, 0).sampling;
+        assert_true(shown.period == before.period && shown.burst == before.burst);
+        assert_int_equal(shown.kind, before.kind);
+        spex_probe_throttle(first, 0);
+        work(3);
+        executed += 3;
+        assert_true(counted(COUNTED_ID) == executed);
+    }
+}
+
 static bool changes_end;
 
 static void *change_run(void *unused) {
@@ -321,6 +348,7 @@ int main(void) {
         COUNTING(counts_are_exact_while_selections_change),
         COUNTING(counts_are_exact_after_any_number_of_changes),
         COUNTING(an_armed_count_of_another_generation_ends),
+        COUNTING(executions_that_call_the_library_are_counted),
         COUNTING(counts_are_exact_while_another_thread_changes_them),
         COUNTING(counts_are_exact_where_records_are_lost),
         COUNTING(handlers_are_counted_exactly),

@@ -93,7 +93,8 @@ static void costs_are_those_of_their_type(void **state) {
     (void)state;
     assert_int_equal(spex_costs_known(), 0);
     spex_cost_polled_set(9);
-    assert_true(spex_cost_polled() == 0);
+    spex_cost_call_set(8);
+    assert_true(spex_cost_polled() == 0 && spex_cost_call() == 0);
     for (uint32_t n = 0; n < COUNT_OF(known); n++) {
         spex_cost_empty_set(known[n], (struct spex_empty_span){.ticks = 10 + n, .error = 20 + n});
         spex_cost_drawn_set(known[n], 30 + n);
@@ -109,7 +110,7 @@ static void costs_are_those_of_their_type(void **state) {
         assert_true(spex_cost_empty(known[n]).ticks == 10 + n);
         assert_true(spex_cost_empty(known[n]).error == 20 + n);
     }
-    assert_true(spex_cost_polled() == 9);
+    assert_true(spex_cost_polled() == 9 && spex_cost_call() == 8);
     static const uint32_t none[] = {0, SPEX_CNT | SPEX_LAT, 1u << SPEX_PROBE_TYPES};
     for (size_t n = 0; n < COUNT_OF(none); n++) {
         assert_int_equal(spex_cost_get(none[n], &cost), -EINVAL);

@@ -196,21 +196,30 @@ struct sliced {
     struct spex_slice_part before, within;
     double figures[PARTS];
     size_t count;
+    /* Of all but the new figures. */
+    double weight, sum;
 };
 
-static const struct spex_subject subject = {.first = SUBJECT, .cost = 50e-9};
+static const struct spex_subject subject = {.first = SUBJECT, .on = {0, 50e-9}};
 
-/* Whether the last 20 figures make a finding. */
-static bool finding_of(const struct sliced *of, double *factor, double *error) {
-    size_t n = of->count < 20 ? of->count : 20;
+/* Whether the new figures, up to 20, make a finding with the former ones, which have less weight with
+ * each 20. */
+static bool finding_of(struct sliced *of, double *factor, double *error) {
+    size_t n = of->count % 20 ? of->count % 20 : 20;
     double mean;
     if (n < 4)
         return false;
     trimmed(of->figures + of->count - n, n, &mean, error);
     *error = fmax(*error * spex_student_95((double)n - 1) / SPEX_NORMAL_95, 0.01);
-    *factor = (mean / square(*error) + 0.25) / (1 / square(*error) + 0.25);
-    *factor = fmin(fmax(*factor, 0.5), 50);
-    return *error < 0.15 * *factor || of->count % 20 == 0;
+    double weight = of->weight * 0.85 + 1 / square(*error);
+    double sum = of->sum * 0.85 + mean / square(*error);
+    *factor = fmin(fmax((sum + 0.25) / (weight + 0.25), 0.5), 50);
+    *error = sqrt(1 / weight);
+    if (n < 20)
+        return *error < 0.15 * *factor;
+    of->weight = weight;
+    of->sum = sum;
+    return true;
 }
 
 /* Ends a part. Whether it tells something: true in most cases. */
@@ -220,7 +229,7 @@ static bool part_ends(struct sliced *of, enum spex_slice_over over, double truth
     uint64_t executed =
         (uint64_t)(over == SPEX_SLICE_DEAR ? between(20000, 40000) : between(0, 2000));
     double seconds = (double)witnessed * 4e-5 * (1 + noise * between(-0.5, 0.5)) +
-                     (double)executed * subject.cost * truth;
+                     (double)executed * subject.on.cost * truth;
     if (!known && between(0, 1) < 0.5)
         of->threads++;
     else if (!known)
@@ -232,7 +241,7 @@ static bool part_ends(struct sliced *of, enum spex_slice_over over, double truth
     const struct spex_progress progress = {1, of->cpu_ns, of->threads, of->executions};
     bool found = spex_experiment_sliced(&of->sliced, &subject, witness, over, &progress, finding);
     const struct spex_slice_part part = {known ? (double)ns / 1e9 / (double)witnessed : NAN,
-                                         (double)executed * subject.cost / (double)witnessed};
+                                         (double)executed * subject.on.cost / (double)witnessed};
     bool added = false;
     if (over == SPEX_SLICE_DEAR)
         of->within = part;

@@ -33,6 +33,30 @@ static void what_was_held_off(void **state) {
            "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
 }
 
+/* The margin is larger than the estimate, or there is none. */
+static void what_is_not_known_of_hold_offs(void **state) {
+    (void)state;
+    struct spex_profile_probe *probe = row(SPEX_CNT, 1, "hot");
+    probe->on_seconds = 0.1;
+    probe->count = 1e5;
+    probe->held_seconds = 1.9;
+    probe->held_count = 1.9e6;
+    probe->uncounted = 2.1e6;
+    probe = row(SPEX_CNT, 2, "short");
+    probe->on_seconds = 0.1;
+    probe->count = 1e5;
+    probe->held_seconds = 1.9;
+    probe->uncounted = 1e9;
+    expect("probe  type  1 in    count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
+           "lost   off\n"
+           "hot    cnt      1  ≥100000           ?      -     -    -    -    -      -    -      -  "
+           "   0  95 %\n"
+           "short  cnt      1  ≥100000         1 M      -     -    -    -    -      -    -      -  "
+           "   0  95 %\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
+}
+
 static void probes_without_records(void **state) {
     (void)state;
     row(SPEX_CNT, 1, "never");
@@ -276,6 +300,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(what_was_held_off, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_not_known_of_hold_offs, setup, teardown),
         cmocka_unit_test_setup_teardown(probes_without_records, setup, teardown),
         cmocka_unit_test_setup_teardown(times, setup, teardown),
         cmocka_unit_test_setup_teardown(totals_within_the_time_there_was, setup, teardown),

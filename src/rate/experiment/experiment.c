@@ -17,6 +17,9 @@ enum { SLICES = 4, FIGURES_LEAST = 8, GROUP_MAX = 16, SESSIONS_MOST = 8 };
 
 #define SLICE_SECONDS 0.01
 
+/* The same where executions call the library, which is more than the budget pays for. */
+#define SLICE_CALLED_SECONDS 0.002
+
 /* Seconds between sessions: at first, and at most. */
 #define INTERVAL_LEAST 2.0
 #define INTERVAL_MOST  60.0
@@ -63,8 +66,8 @@ static struct {
     uint32_t firsts[GROUP_MAX]; /* first sites of the group */
     size_t group_count;
     struct spex_subject witness;
-    /* The group is one probe, which is the witness, too, and has the longer period instead of being
-     * off. Its `cost` is what that saves. */
+    /* The group is one probe, which is the witness, too, and is `dear` or `cheap` instead of on or
+     * off. */
     bool alone;
     double share;
     /* The slice that runs; SLICES: a first slice that belongs to no figure. */
@@ -91,6 +94,8 @@ static struct {
      * time, in seconds. */
     double believed;
     double on_seconds;
+    /* What the session has cost by calibration beyond what the group costs when it is on. */
+    double extra;
 } session;
 
 void spex_experiment_reset(uint64_t seed) {
@@ -109,7 +114,7 @@ double spex_experiment_due(double now) {
 
 /* Calibrated cost of a probe, in seconds a second. */
 static double subject_spending(const struct spex_subject *subject) {
-    return subject->frequency * subject->cost;
+    return subject->frequency * subject->on.cost;
 }
 
 static int by_spending(const void *a, const void *b) {
@@ -153,13 +158,12 @@ static bool session_choose_group(const struct spex_subject *subjects, size_t cou
 
 /* Makes a group of the dearest subject alone. False: that is not worth a session. */
 static bool session_choose_alone(const struct spex_subject *dearest, double part) {
-    double saved = dearest->frequency * (dearest->cost - dearest->sparse_cost);
-    if (!dearest->sparse_period || dearest->frequency * part < WITNESS_FREQUENCY ||
-        saved < COST_LEAST * session.share)
+    double dearer = dearest->frequency * (dearest->dear.cost - dearest->cheap.cost);
+    if (dearest->frequency * part < WITNESS_FREQUENCY || !(dearer > 0) ||
+        dearer < COST_LEAST * session.share)
         return false;
     session.alone = true;
     session.witness = session.group[0] = *dearest;
-    session.group[0].cost -= dearest->sparse_cost;
     session.firsts[0] = dearest->first;
     session.group_count = 1;
     return true;
@@ -186,15 +190,21 @@ static void switch_group(bool off) {
     session.off = off;
     for (size_t g = 0; g < session.group_count; g++) {
         const struct spex_subject *subject = &session.group[g];
-        uint32_t sparse = session.alone ? subject->sparse_period : SPEX_SITE_HELD;
-        spex_probe_throttle(subject->first, off ? sparse : subject->period);
+        uint32_t on = session.alone ? subject->dear.period : subject->on.period;
+        uint32_t without = session.alone ? subject->cheap.period : SPEX_SITE_HELD;
+        spex_probe_throttle(subject->first, off ? without : on);
     }
+}
+
+/* Whether executions call the library where the group is dear. */
+static bool is_called(void) {
+    return session.alone && session.group[0].dear.period == SPEX_SITE_CALLED;
 }
 
 /* Begins a slice. Without `progress` the slice belongs to no figure. */
 static void slice_begin(double now, const struct spex_progress *progress) {
     session.slice_begun = now;
-    session.slice_end = now + SLICE_SECONDS;
+    session.slice_end = now + (is_called() ? SLICE_CALLED_SECONDS : SLICE_SECONDS);
     if (!progress)
         return;
     session.cpu_ns = progress->cpu_ns;
@@ -237,7 +247,7 @@ bool spex_experiment_begin(const struct spex_subject *subjects, size_t count, do
     session.slice = SLICES;
     session.spoilt = false;
     session.figure_count = 0;
-    session.believed = session.on_seconds = 0;
+    session.believed = session.on_seconds = session.extra = 0;
     session.witnessed_least = HUGE_VAL;
     slice_begin(now, NULL);
     session_recall();
@@ -246,9 +256,19 @@ bool spex_experiment_begin(const struct spex_subject *subjects, size_t count, do
 
 /* Switches the group on again. The next session may begin after INTERVAL_AGAIN. */
 static void session_end(double now) {
-    switch_group(false);
+    for (size_t g = 0; g < session.group_count; g++)
+        spex_probe_throttle(session.group[g].first, session.group[g].on.period);
     session.running = false;
     session.next = now + INTERVAL_AGAIN;
+}
+
+bool spex_experiment_saved(void) {
+    return !is_called();
+}
+
+double spex_experiment_extra(uint32_t *first) {
+    *first = session.firsts[0];
+    return session.extra;
 }
 
 void spex_experiment_rest(double until) {
@@ -264,9 +284,13 @@ void spex_experiment_abort(double now) {
 static void note_belief(double seconds, const uint64_t *executions) {
     session.on_seconds += seconds;
     for (size_t g = 0; g < session.group_count; g++) {
-        uint64_t now = executions[session.group[g].first];
-        if (now > session.executed[g])
-            session.believed += (double)(now - session.executed[g]) * session.group[g].cost;
+        const struct spex_subject *subject = &session.group[g];
+        uint64_t now = executions[subject->first];
+        double executed = now > session.executed[g] ? (double)(now - session.executed[g]) : 0;
+        double dearer = session.alone ? subject->dear.cost - subject->cheap.cost : subject->on.cost;
+        session.believed += executed * dearer;
+        if (session.alone && subject->dear.cost > subject->on.cost)
+            session.extra += executed * (subject->dear.cost - subject->on.cost);
     }
 }
 

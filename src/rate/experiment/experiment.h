@@ -5,9 +5,10 @@
  * Calibration measures a probe in a loop of its own; in a program whose instructions overlap with
  * cache misses an execution may cost several times as much.
  *
- * Where no other probe can be the witness, the dearest is its own: instead of off it is on with a
- * longer period. So it tells what its records cost; what executions without one cost is taken to
- * be as many times what was calibrated.
+ * Where no other probe can be the witness, the dearest is its own. Where its records cost more than
+ * its executions, it has a longer period instead of being off; else executions call the library
+ * (SPEX_SITE_CALLED) where it would be on. Both are taken to cost as many times what was
+ * calibrated.
  *
  * Called by the first collector's thread alone. Times are in seconds of one clock of the caller. */
 #ifndef SPEX_RATE_EXPERIMENT_EXPERIMENT_H
@@ -36,6 +37,14 @@ double spex_experiment_due(double now);
  * on, and *finding is the result; its `count` is 0 where there is none. */
 bool spex_experiment_step(double now, const struct spex_progress *progress,
                           struct spex_finding *finding);
+
+/* Whether the last session has held probes off or had fewer records made, so that all is to be
+ * measured anew. */
+bool spex_experiment_saved(void);
+
+/* Returns the seconds of CPU time, by calibration, that the last session has cost beyond what its
+ * probe costs while it is on, by the threads that tell the progress. *first: that probe. */
+double spex_experiment_extra(uint32_t *first);
 
 /* No session begins before `until`. */
 void spex_experiment_rest(double until);

@@ -9,17 +9,20 @@
 /* Figures that a finding is made of, at most. */
 #define SPEX_FIGURES_MOST 20
 
+/* A state of a probe: argument of spex_probe_throttle(), and calibrated seconds an execution, the
+ * share of executions that make records included. */
+struct spex_subject_state {
+    uint32_t period;
+    double cost;
+};
+
 /* A probe that may be in a session, or in slices. */
 struct spex_subject {
-    uint32_t first;  /* its first site */
-    uint32_t period; /* argument of spex_probe_throttle() while it is on */
+    uint32_t first; /* its first site */
     double frequency;
-    /* Calibrated seconds an execution, the share of executions that make records included. */
-    double cost;
-    /* A longer period, and the cost with it, for a session without a witness; 0: there can be
-     * none. */
-    uint32_t sparse_period;
-    double sparse_cost;
+    struct spex_subject_state on;
+    /* What a session without a witness compares; equal costs: there can be none. */
+    struct spex_subject_state dear, cheap;
 };
 
 /* The program's progress, for the next step: that of all its threads, or of some. */

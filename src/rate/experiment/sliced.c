@@ -8,9 +8,12 @@
 /* Figures of slices that make a finding. */
 enum { SLICED_LEAST = 4 };
 
-/* With a standard error above such a share of the factor there is a finding only of figures that
- * belong to no other: chance would have many tries. */
+/* With a standard error above such a share of the factor there is a finding only when all figures are
+ * new: chance would have many tries. */
 #define SLICED_PRECISE 0.15
+
+/* Factor on the weight of former figures with each SPEX_FIGURES_MOST new ones. */
+#define KEPT 0.85
 
 /* Least standard error of a factor. */
 #define ERROR_LEAST 0.01
@@ -26,7 +29,7 @@ static struct spex_slice_part sliced_part(const struct spex_sliced *sliced,
                  progress->cpu_ns > sliced->cpu_ns;
     double seconds = (double)(progress->cpu_ns - sliced->cpu_ns) / 1e9, of = (double)witnessed;
     return (struct spex_slice_part){.time = known ? seconds / of : NAN,
-                                    .cost = known ? (double)executed * subject->cost / of : 0};
+                                    .cost = known ? (double)executed * subject->on.cost / of : 0};
 }
 
 /* Adds the figure of a dear part between two others, if all are known. */
@@ -40,18 +43,24 @@ static bool sliced_add(struct spex_sliced *sliced, const struct spex_slice_part 
     return true;
 }
 
-/* Makes a finding of the last figures, whose spread has the rounding of counts in it. False: they
- * are too few, or tell little more than at the last finding. */
-static bool sliced_conclude(const struct spex_sliced *sliced, struct spex_finding *finding) {
+/* Makes a finding of the new figures, whose spread has the rounding of counts in it, and of the
+ * former ones. False: they are too few, or tell little more than at the last finding. */
+static bool sliced_conclude(struct spex_sliced *sliced, struct spex_finding *finding) {
     double mean, error;
-    size_t count = sliced->count < SPEX_FIGURES_MOST ? sliced->count : SPEX_FIGURES_MOST;
+    size_t count = (sliced->count - 1) % SPEX_FIGURES_MOST + 1;
     if (count < SLICED_LEAST)
         return false;
     spex_finding_mean(sliced->figures, count, &mean, &error);
     error = fmax(error * spex_student_95((double)count - 1) / SPEX_NORMAL_95, ERROR_LEAST);
-    double weight = 1 / (error * error), factor = spex_finding_factor(weight, weight * mean);
-    *finding = (struct spex_finding){.count = 1, .factor = factor, .error = error};
-    return error < SLICED_PRECISE * finding->factor || sliced->count % SPEX_FIGURES_MOST == 0;
+    double weight = sliced->weight * KEPT + 1 / (error * error);
+    double sum = sliced->sum * KEPT + mean / (error * error);
+    *finding = (struct spex_finding){
+        .count = 1, .factor = spex_finding_factor(weight, sum), .error = 1 / sqrt(weight)};
+    if (count < SPEX_FIGURES_MOST)
+        return finding->error < SLICED_PRECISE * finding->factor;
+    sliced->weight = weight;
+    sliced->sum = sum;
+    return true;
 }
 
 /* Takes in the part that is over: after a cheap one there may be a figure. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What a probe costs that is on in slices of the time, without a session (experiment.h): the program
  * is slower in a slice than in the hold-offs before and after it. Where no other probe can be the
- * witness, every other slice has more records, and the program is slower in it than in the slices
- * before and after it. Pure. */
+ * witness, in some slices executions call the library (SPEX_SITE_CALLED), and the program is slower in
+ * these than in the slices before and after them. Pure. */
 #ifndef SPEX_RATE_EXPERIMENT_SLICED_H
 #define SPEX_RATE_EXPERIMENT_SLICED_H
 
@@ -30,13 +30,15 @@ struct spex_sliced {
     uint64_t cpu_ns, threads, witnessed, executed;
     /* The last part that cost little, and the dear one after it. */
     struct spex_slice_part before, within;
-    /* Slices without another witness, and whether the last of them makes many records. */
-    unsigned alone;
-    bool dense;
-    /* The last figures: how much longer the dear part took than its neighbours, as a multiple of
-     * what it should have by calibration. */
+    /* Slices, those without another witness, and whether executions call the library in the last. */
+    unsigned begun, alone;
+    bool called;
+    /* Figures, of which those that no sum has in it are the first in the array: how much longer the
+     * dear part took than its neighbours, as a multiple of what it should have by calibration. */
     unsigned count;
     double figures[SPEX_FIGURES_MOST];
+    /* Former figures, weighted by precision. */
+    double weight, sum;
 };
 
 /* What has ended: a part in which the probe costs little, or one in which it costs much; or one

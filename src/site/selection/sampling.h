@@ -18,7 +18,10 @@ enum spex_sampling_kind {
     SPEX_SAMPLING_PERIODIC,
     SPEX_SAMPLING_GEOMETRIC,
     SPEX_SAMPLING_BURSTY,
-    SPEX_SAMPLING_POLLING
+    SPEX_SAMPLING_POLLING,
+    /* Executions are counted and make no record, but every few call the library, so that they cost
+     * more. Only the controller asks for that; what the site had before is shown. */
+    SPEX_SAMPLING_CALLED
 };
 
 struct spex_sampling {
