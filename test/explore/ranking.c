@@ -275,6 +275,36 @@ static void what_runs_say_truly_counts(void **state) {
     assert_true(held > 0.93 * said);
 }
 
+/* Whatever the unit, also where values are below 0, which have no logarithms. */
+static void intervals_have_the_unit_of_their_values(void **state) {
+    static const double units[] = {1e-6, 1e3, 1e9};
+    enum { COUNT = 8 };
+    struct spex_ranking one[COUNT], other[COUNT];
+    size_t best, same;
+    (void)state;
+    for (size_t u = 0; u < COUNT_OF(units); u++) {
+        struct spex_ranking_input inputs[COUNT] = {{0}}, scaled[COUNT] = {{0}};
+        uint64_t random = 3;
+        for (size_t c = 0; c < COUNT; c++) {
+            inputs[c].error = scaled[c].error = NAN;
+            for (int t = 0; t < 3; t++) {
+                double value = (double)c - 4 + normal(&random);
+                add_trial(&inputs[c], value);
+                add_trial(&scaled[c], value * units[u]);
+            }
+        }
+        assert_int_equal(spex_ranking_of(inputs, COUNT, true, one, &best), 0);
+        assert_int_equal(spex_ranking_of(scaled, COUNT, true, other, &same), 0);
+        assert_int_equal(best, same);
+        for (size_t c = 0; c < COUNT; c++) {
+            double width = one[c].high - one[c].low;
+            assert_true(width > 0.1);
+            assert_true(fabs(other[c].low / units[u] - one[c].low) < 1e-6 * width);
+            assert_true(fabs(other[c].high / units[u] - one[c].high) < 1e-6 * width);
+        }
+    }
+}
+
 static void little_and_strange(void **state) {
     struct spex_ranking_input inputs[3] = {{0}, {1, -5, 0, 0.5}, {0}};
     struct spex_ranking rankings[3];
@@ -317,6 +347,7 @@ int main(void) {
         cmocka_unit_test(luck_is_not_recommended),
         cmocka_unit_test(what_runs_say_is_held_against_trials),
         cmocka_unit_test(what_runs_say_truly_counts),
+        cmocka_unit_test(intervals_have_the_unit_of_their_values),
         cmocka_unit_test(little_and_strange),
         cmocka_unit_test(quantiles),
     };

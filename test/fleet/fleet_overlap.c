@@ -130,6 +130,17 @@ static void estimates_are_the_same_each_time(void **unused) {
     assert_int_equal(spex_overlap_estimate(&smaller, &overlap), 0);
 }
 
+/* Draws in which the sample has executed nothing overlap with none. */
+static void idle_samples_overlap_with_nothing(void **unused) {
+    (void)unused;
+    static float idle[] = {0, 0, 10, 20, 0, 0};
+    const struct spex_overlap_rates rates = {idle, 3, 2, 10};
+    struct spex_overlap overlap = {NAN, NAN, NAN};
+    assert_int_equal(spex_overlap_estimate(&rates, &overlap), 1);
+    assert_true(overlap.low == 0 && overlap.high == 1);
+    assert_true(overlap.share > 0 && overlap.share < 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(intervals_hold_what_is_known),
@@ -137,6 +148,7 @@ int main(void) {
         cmocka_unit_test(probes_may_be_divided_among_instances),
         cmocka_unit_test(what_is_not_known_is_not_told),
         cmocka_unit_test(estimates_are_the_same_each_time),
+        cmocka_unit_test(idle_samples_overlap_with_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,6 +171,9 @@ static void section_names_of_any_size(void **state) {
     section(".shstrtab")->sh_size = UINT64_MAX;
     assert_int_equal(read_bytes(length), -EINVAL);
     restore(state);
+    section(".shstrtab")->sh_type = SHT_PROGBITS;
+    assert_int_equal(read_bytes(length), -EINVAL);
+    restore(state);
     section(".shstrtab")->sh_flags |= SHF_COMPRESSED;
     assert_int_equal(read_bytes(length), -EINVAL);
     restore(state);

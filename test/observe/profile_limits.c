@@ -162,6 +162,33 @@ static void figures_are_in_range(void **state) {
     }
 }
 
+/* A type of no probe is refused, in whatever entry it stands. */
+static void types_are_those_of_probes(void **state) {
+    static const uint32_t types[] = {0, SPEX_CNT | SPEX_LAT, 1u << 31};
+    (void)state;
+    for (size_t t = 0; t < COUNT_OF(types); t++) {
+        const struct spex_profile_type type = {.probe_type = types[t]};
+        const struct spex_profile_site good = {.probe_type = SPEX_LAT},
+                                       bad = {.probe_type = types[t]};
+        const struct spex_profile_probe probe = {.probe_type = types[t]};
+        const struct {
+            uint16_t kind;
+            const void *entry;
+            size_t bytes;
+        } entries[] = {{SPEX_CONTROL_TYPES, &type, sizeof(type)},
+                       {SPEX_CONTROL_SITES, &bad, sizeof(bad)},
+                       {SPEX_CONTROL_PROBE, &probe, sizeof(probe)}};
+        for (size_t e = 0; e < COUNT_OF(entries); e++) {
+            struct spex_profile_reader reader = {.status = 0};
+            begin(&reader);
+            assert_int_equal(take(&reader, SPEX_CONTROL_SITES, &good, sizeof(good), 1), 0);
+            assert_int_equal(take(&reader, entries[e].kind, entries[e].entry, entries[e].bytes, 1),
+                             -EPROTO);
+            spex_profile_reader_free(&reader);
+        }
+    }
+}
+
 /* What comes of a row with this execution, of which an older program sends less or nothing. */
 static int take_slowest(struct spex_profile_slowest slowest, size_t left_out, uint64_t *ticks) {
     struct spex_profile_reader reader = {.status = 0};
@@ -349,6 +376,7 @@ int main(void) {
         cmocka_unit_test(a_profile_without_probes),
         cmocka_unit_test(there_are_no_more_values_than_a_program_can_have),
         cmocka_unit_test(figures_are_in_range),
+        cmocka_unit_test(types_are_those_of_probes),
         cmocka_unit_test(the_slowest_execution_is_possible),
         cmocka_unit_test(reasons_are_whole),
         cmocka_unit_test(frames_are_as_long_as_they_say),
