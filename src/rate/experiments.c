@@ -54,8 +54,8 @@ enum { CALLED_FIRST = 2, CALLED_KNOWN = 12 };
 #define FINDING_KNOWN 1.0
 
 /* Takes a factor over, where it differs surely from the one before. The first finding and precise
- * ones count whole, others with FINDING_WEIGHT. One that is precise enough ends the caution
- * (accounts.c). */
+ * ones count whole, others with FINDING_WEIGHT, and as if nothing were cheaper than calibrated. One
+ * that is precise enough ends the caution (accounts.c). */
 static void take_factor(struct spex_controlled *probe, const struct spex_finding *finding) {
     bool precise = finding->error < FINDING_PRECISE * finding->factor;
     double found = precise ? finding->factor : fmax(finding->factor, 1);

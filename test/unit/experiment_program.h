@@ -28,6 +28,7 @@ static struct spex_subject subjects[PROBES];
 static struct {
     struct spex_random random;
     double now;
+    double slice; /* seconds that a slice lasts */
     uint64_t cpu_ns, threads;
     uint64_t executions[SPEX_MAX_SITES];
 } program;
@@ -48,6 +49,7 @@ static inline double even(void) {
 static inline void begin(uint64_t seed) {
     spex_experiment_abort(program.now);
     memset(&program, 0, sizeof(program));
+    program.slice = 0.01;
     spex_random_seed(&program.random, seed, 2);
     spex_experiment_reset(seed);
     for (unsigned p = 0; p < PROBES; p++)
@@ -72,7 +74,7 @@ static inline bool step(double part, struct spex_finding *finding) {
     const struct spex_progress progress = {part, program.cpu_ns, program.threads,
                                            program.executions};
     double due = spex_experiment_due(program.now);
-    assert_true(fabs(due - 0.01) < 1e-9);
+    assert_true(fabs(due - program.slice) < 1e-9);
     assert_false(spex_experiment_step(program.now + due * 0.9, &progress, finding));
     assert_true(fabs(spex_experiment_due(program.now + due * 0.9) - due * 0.1) < 1e-9);
     program.now += due * 1.0000001;

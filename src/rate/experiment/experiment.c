@@ -52,6 +52,7 @@ enum { SLICES = 4, FIGURES_LEAST = 8, GROUP_MAX = 16, SESSIONS_MOST = 8 };
 struct known {
     uint32_t firsts[GROUP_MAX];
     size_t count;
+    bool called; /* they are about executions that call the library */
     double weight, sum;
     unsigned sessions; /* sessions that were not precise enough */
 };
@@ -214,13 +215,14 @@ static void slice_begin(double now, const struct spex_progress *progress) {
         session.executed[g] = progress->executions[session.group[g].first];
 }
 
-/* Keeps the results of former sessions if they were about the same group, else forgets them. */
+/* Keeps the results of former sessions if they were about the same group, compared in the same way,
+ * else forgets them. */
 static void session_recall(void) {
     size_t bytes = session.group_count * sizeof(*session.firsts);
-    if (session.known.count == session.group_count &&
+    if (session.known.count == session.group_count && session.known.called == is_called() &&
         memcmp(session.known.firsts, session.firsts, bytes) == 0)
         return;
-    session.known = (struct known){.count = session.group_count};
+    session.known = (struct known){.count = session.group_count, .called = is_called()};
     memcpy(session.known.firsts, session.firsts, bytes);
 }
 
