@@ -17,7 +17,7 @@
 #include "rate/controller.h"
 #include "site/registry.h"
 
-enum { BUSY = 1, BATCH = 1000, BATCHES = 30 };
+enum { BUSY = 1, OTHER, BATCH = 1000, BATCHES = 30 };
 
 /* Of the account's own time, seconds, after which it has all that was recorded before. */
 #define SETTLED 5.0
@@ -26,6 +26,13 @@ static void work(void) {
     for (int i = 0; i < BATCH; i++) {
         LAT_PROBE_BEGIN(BUSY, 1);
         LAT_PROBE_END(BUSY);
+    }
+}
+
+static void work_other(void) {
+    for (int i = 0; i < BATCH; i++) {
+        LAT_PROBE_BEGIN(OTHER, 1);
+        LAT_PROBE_END(OTHER);
     }
 }
 
@@ -58,9 +65,9 @@ static void the_policy_is_the_one_that_was_asked_for(void **state) {
     }
 }
 
-static uint32_t busy_site(void) {
+static uint32_t site_of(uint16_t id) {
     uint32_t site = 0;
-    while (spex_site_info(site)->probe_id != BUSY)
+    while (spex_site_info(site)->probe_id != id)
         site++;
     return site;
 }
@@ -73,15 +80,19 @@ struct seen {
 };
 
 /* All of one moment. */
-static struct seen look(void) {
+static struct seen look_at(uint16_t id) {
     bool loaded;
     spex_metrics_lock();
     struct seen seen = {.totals = spex_controller_totals(),
-                        .view = spex_controller_look(busy_site()),
-                        .period = spex_site_sampling(busy_site(), &loaded).period,
+                        .view = spex_controller_look(site_of(id)),
+                        .period = spex_site_sampling(site_of(id), &loaded).period,
                         .tick_rate = spex_metrics_tick_rate()};
     spex_metrics_unlock();
     return seen;
+}
+
+static struct seen look(void) {
+    return look_at(BUSY);
 }
 
 /* The program's work goes on meanwhile. */
@@ -185,7 +196,7 @@ static void records_cost_what_is_calibrated(void **state) {
     work();
     assert_int_equal(spex_cost_get(SPEX_LAT, &cost), 0);
     spex_metrics_lock();
-    double factor = spex_accounts_record_factor(busy_site());
+    double factor = spex_accounts_record_factor(site_of(BUSY));
     spex_metrics_unlock();
     assert_true(factor == 1);
     assert_int_equal(spex_stop(), 0);
@@ -198,7 +209,7 @@ static bool holds_slices(void) {
     return holds;
 }
 
-/* Its lease ends by hand, and another one begins anew. */
+/* Its lease ends by hand, for all probes, and another one begins anew. */
 static void what_a_command_has_asked_for_ends(void **state) {
     const struct spex_lease lease = {.ms = 60000, .holder = 7}, end = {.holder = 7};
     (void)state;
@@ -206,15 +217,19 @@ static void what_a_command_has_asked_for_ends(void **state) {
     for (int n = 0; n < 2; n++) {
         assert_null(policy_now());
         assert_int_equal(spex_controller_hold(&lease, 1e-6), 0);
-        work_until_held();
+        while (work(), work_other(),
+               look().view.period != SPEX_SITE_HELD || look_at(OTHER).view.period != SPEX_SITE_HELD)
+            continue;
         assert_non_null(policy_now());
         spex_controller_renew(&end);
         while (work(), policy_now())
             continue;
-        struct seen seen = look();
-        assert_int_equal(seen.period, 1);
-        assert_null(seen.view.why);
-        assert_true(seen.totals.share <= 0);
+        for (uint16_t id = BUSY; id <= OTHER; id++) {
+            struct seen seen = look_at(id);
+            assert_int_equal(seen.period, 1);
+            assert_null(seen.view.why);
+            assert_true(seen.totals.share <= 0);
+        }
         assert_false(holds_slices());
     }
     assert_int_equal(spex_controller_hold(&lease, 1), 0);
