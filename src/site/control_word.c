@@ -105,10 +105,10 @@ static struct spex_sampling site_sampling_combined(const struct spex_site_info *
     if (info->slowed == SPEX_SITE_POLLED || sampling.kind == SPEX_SAMPLING_POLLING)
         return sampling;
     if (info->slowed == SPEX_SITE_CALLED && !info->region)
-        return (struct spex_sampling){
-            .period = info->sampling.period ? info->sampling.period : sampling.period,
-            .burst = info->sampling.burst,
-            .kind = SPEX_SAMPLING_CALLED};
+        return (struct spex_sampling){.period = info->sampling.period ? info->sampling.period
+                                                                      : sampling.period,
+                                      .burst = info->sampling.burst,
+                                      .kind = SPEX_SAMPLING_CALLED};
     if (info->slowed > sampling.period) {
         sampling.period = info->slowed;
         if (sampling.kind == SPEX_SAMPLING_PERIODIC)

@@ -31,10 +31,10 @@ static struct spex_sampling expected_sampling(const struct spex_site_info *info)
     if (sampling.kind == SPEX_SAMPLING_POLLING)
         return sampling;
     if (info->slowed == SPEX_SITE_CALLED && !info->region)
-        return (struct spex_sampling){
-            .period = info->sampling.period ? info->sampling.period : sampling.period,
-            .burst = info->sampling.burst,
-            .kind = SPEX_SAMPLING_CALLED};
+        return (struct spex_sampling){.period = info->sampling.period ? info->sampling.period
+                                                                      : sampling.period,
+                                      .burst = info->sampling.burst,
+                                      .kind = SPEX_SAMPLING_CALLED};
     bool longer = info->slowed > sampling.period;
     if (longer && sampling.kind == SPEX_SAMPLING_PERIODIC)
         sampling.kind = SPEX_SAMPLING_GEOMETRIC;
