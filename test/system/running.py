@@ -2,6 +2,7 @@
 """Running programs with probes, and `spex` commands that reach them."""
 
 import concurrent.futures
+import faulthandler
 import json
 import os
 import re
@@ -86,7 +87,8 @@ class Beside(unittest.TestSuite):
 
 
 def beside(_loader, tests, _pattern):
-    """For a module's load_tests."""
+    """For a module's load_tests. Where tests take long, it is said now and then what they wait for."""
+    faulthandler.dump_traceback_later(280, repeat=True)
     return Beside(test for of_class in tests for test in of_class)
 
 
