@@ -105,6 +105,7 @@ static void refused(void **state) {
         {"<configuration descriptor='256'/>", "3 to 255"},
         {"<configuration descriptor='{threads}'/>", "3 to 255"},
         {"<configuration descriptor='3'/><configuration descriptor='4'/>", "only one"},
+        {"<configuration descriptor='3'>x</configuration>", "text is not expected"},
         {"<setup/>", "<setup>: attribute \"command\" was expected"},
         {"<setup command=''/>", "attribute \"command\" was expected"},
         {"<setup command='a'/><setup command='b'/>", "only one was expected"},
@@ -146,6 +147,20 @@ static void refused(void **state) {
     }
 }
 
+/* Of the first two, too. */
+static void variables_of_commands_differ(void **state) {
+    struct spex_space_file *file;
+    struct spex_error why = {""};
+    static const char xml[] =
+        "<space name='s'><objective probe='q:lat' metric='mean' goal='minimise'/>"
+        "<parameter name='a-b' type='integer' values='1'/>"
+        "<parameter name='a_b' type='integer' values='1'/><setup command='true'/></space>";
+    (void)state;
+    assert_int_equal(spex_space_parse("bad.xml", xml, &file, &why), -EINVAL);
+    if (!strstr(why.text, "parameters \"a-b\" and \"a_b\" are both SPEX_PARAMETER_A_B"))
+        fail_msg("%s", why.text);
+}
+
 static void too_many(void **state) {
     (void)state;
     static const struct {
@@ -177,6 +192,7 @@ int main(void) {
         cmocka_unit_test(everything),
         cmocka_unit_test(variables_of_parameters),
         cmocka_unit_test(refused),
+        cmocka_unit_test(variables_of_commands_differ),
         cmocka_unit_test(too_many),
     };
     return cmocka_run_group_tests_name("space_agent", tests, NULL, NULL);

@@ -260,6 +260,9 @@ static void levels_text(void **state) {
         free(exact);
     }
     end(&bench);
+    const struct spex_space none = {.parameter_count = 0};
+    spex_levels_text(&none, (size_t[]){0}, text, sizeof(text));
+    assert_string_equal(text, "");
 }
 
 static void units(void **state) {
