@@ -319,7 +319,7 @@ SPEX_COLD static size_t batches_run(struct calibration *bench, uint32_t type,
 }
 
 /* Measures the type in all states. The period of the state "counted" is so long that no batch
- * reaches it. A polled execution costs the same for all types, and so do calls of the library, so the
+ * reaches it. A polled execution costs the same for all types, and so do calls of the library: the
  * first type measures both. */
 SPEX_COLD static void type_measure(uint32_t type, unsigned detail, struct calibration *bench) {
     enum { COUNTED = 1, DRAWN = 2, CALLED = 6 }; /* generations */

@@ -89,8 +89,8 @@ struct spex_site_info {
 /* Value of `slowed`: the controller lets the site be polled only. */
 #define SPEX_SITE_POLLED (UINT32_MAX - 1)
 
-/* Value of `slowed`: executions make no record, but some call the library (SPEX_SAMPLING_CALLED), so
- * that an experiment tells what executions cost. Not for sites in regions. */
+/* Value of `slowed`: executions make no record, but some call the library (SPEX_SAMPLING_CALLED),
+ * so that an experiment tells what executions cost. Not for sites in regions. */
 #define SPEX_SITE_CALLED (UINT32_MAX - 2)
 
 /* Returns whether the info is of a region (spex/region.h) and not of a probe. */

@@ -8,8 +8,8 @@
 /* Figures of slices that make a finding. */
 enum { SLICED_LEAST = 4 };
 
-/* With a standard error above such a share of the factor there is a finding only when all figures are
- * new: chance would have many tries. */
+/* With a standard error above such a share of the factor there is a finding only when all figures
+ * are new: chance would have many tries. */
 #define SLICED_PRECISE 0.15
 
 /* Factor on the weight of former figures with each SPEX_FIGURES_MOST new ones. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What a probe costs that is on in slices of the time, without a session (experiment.h): the program
- * is slower in a slice than in the hold-offs before and after it. Where no other probe can be the
- * witness, in some slices executions call the library (SPEX_SITE_CALLED), and the program is slower in
- * these than in the slices before and after them. Pure. */
+/* What a probe costs that is on in slices of the time, without a session (experiment.h): the
+ * program is slower in a slice than in the hold-offs before and after it. Where no other probe can
+ * be the witness, in some slices executions call the library (SPEX_SITE_CALLED), and the program is
+ * slower in these than in the slices before and after them. Pure. */
 #ifndef SPEX_RATE_EXPERIMENT_SLICED_H
 #define SPEX_RATE_EXPERIMENT_SLICED_H
 
@@ -30,7 +30,8 @@ struct spex_sliced {
     uint64_t cpu_ns, threads, witnessed, executed;
     /* The last part that cost little, and the dear one after it. */
     struct spex_slice_part before, within;
-    /* Slices, those without another witness, and whether executions call the library in the last. */
+    /* Slices, those without another witness, and whether executions call the library in the
+     * last. */
     unsigned begun, alone;
     bool called;
     /* Figures, of which those that no sum has in it are the first in the array: how much longer the
