@@ -47,6 +47,7 @@ static const struct scene scenes[] = {
 
 struct course {
     const struct scene *scene;
+    double below, unit; /* the first objective is less by this, and then has this unit */
     struct spex_space space;
     struct spex_parameter parameters[PARAMETERS];
     struct spex_value values[PARAMETERS][LEVELS];
@@ -90,7 +91,8 @@ static void measure(const struct course *course, const size_t *levels, unsigned 
     double a = position[0] - 0.62, b = position[1] - 0.35, c = position[2] - 0.8;
     double base = 1 + 2 * a * a + 1.5 * b * b + a * b + 0.8 * c * c + kinds[levels[3]];
     double noise = 1 + 0.02 * chance(number) + 0.06 * chance(number * 64 + trial);
-    measured[0] = (struct spex_measured){10 * base * noise, 0.02 * base};
+    measured[0] = (struct spex_measured){(10 * base * noise - course->below) * course->unit,
+                                         0.02 * base * course->unit};
     measured[1] = (struct spex_measured){(5 - 3 * position[0] + position[1]) * noise, 0.01};
     measured[2] = measured[1];
 }
@@ -102,7 +104,7 @@ static void tell(struct course *course, char what) {
 
 static void course_make(struct course *course, const struct scene *scene) {
     static const char *const names[] = {"n", "m", "size", "kind"};
-    *course = (struct course){.scene = scene};
+    *course = (struct course){.scene = scene, .unit = 1};
     for (size_t p = 0; p < PARAMETERS; p++) {
         size_t count = scene->counts[p];
         for (size_t l = 0; l < count; l++)
@@ -239,7 +241,28 @@ static void courses_are_those_that_are_expected(void **unused) {
     assert_int_equal(others, 0);
 }
 
+/* Also of values of which some are below 0. A power of 2 rounds nothing. */
+static void courses_do_not_depend_on_units(void **unused) {
+    static const double units[] = {0x1p-30, 0x1p20};
+    static struct course one, other;
+    (void)unused;
+    for (size_t p = 0; spex_builtin_policies[p]; p++)
+        for (size_t s = 0; s < COUNT_OF(scenes); s++) {
+            course_make(&one, &scenes[s]);
+            one.below = 17;
+            follow(&one, spex_builtin_policies[p]);
+            for (size_t u = 0; u < COUNT_OF(units); u++) {
+                course_make(&other, &scenes[s]);
+                other.below = 17;
+                other.unit = units[u];
+                follow(&other, spex_builtin_policies[p]);
+                assert_string_equal(other.told, one.told);
+            }
+        }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(courses_are_those_that_are_expected)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(courses_are_those_that_are_expected),
+                                       cmocka_unit_test(courses_do_not_depend_on_units)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
