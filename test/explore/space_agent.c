@@ -106,6 +106,7 @@ static void refused(void **state) {
         {"<configuration descriptor='{threads}'/>", "3 to 255"},
         {"<configuration descriptor='3'/><configuration descriptor='4'/>", "only one"},
         {"<configuration descriptor='3'>x</configuration>", "text is not expected"},
+        {"<configuration descriptor='3'><x/></configuration>", "<x>: not expected inside"},
         {"<setup/>", "<setup>: attribute \"command\" was expected"},
         {"<setup command=''/>", "attribute \"command\" was expected"},
         {"<setup command='a'/><setup command='b'/>", "only one was expected"},
