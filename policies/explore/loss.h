@@ -23,9 +23,8 @@
 struct spex_loss {
     const struct spex_space *space;
     size_t objectives;
-    bool ratios[SPEX_LOSS_OBJECTIVES];  /* all values are positive: logarithms are compared */
-    double units[SPEX_LOSS_OBJECTIVES]; /* else values over this: their root mean square */
-    double low[SPEX_LOSS_OBJECTIVES];   /* least and greatest cost seen so far */
+    struct spex_scale scales[SPEX_LOSS_OBJECTIVES];
+    double low[SPEX_LOSS_OBJECTIVES]; /* least and greatest cost seen so far */
     double high[SPEX_LOSS_OBJECTIVES];
     double weights[SPEX_LOSS_OBJECTIVES];
     struct spex_noise limits; /* variance of a trial's limited figures, relative to them */
@@ -40,16 +39,15 @@ struct spex_loss_value {
     double error;   /* standard error of one trial, by the run's own estimate; NaN: not known */
 };
 
-/* A value of an objective as a cost: less is better; a logarithm when all values are positive. Else
- * a share, as what noise is assumed to be is one, too. */
+/* A value of an objective as a cost: less is better. */
 SPEX_INLINE double spex_loss_cost(const struct spex_loss *loss, size_t objective, double value) {
     double sign = loss->space->criteria[objective].goal == SPEX_MAXIMISE ? -1 : 1;
-    return sign * (loss->ratios[objective] ? log(value) : value / loss->units[objective]);
+    return sign * spex_scale_at(&loss->scales[objective], value);
 }
 
 /* The absolute derivative of the cost by the value. */
 SPEX_INLINE double spex_loss_slope(const struct spex_loss *loss, size_t objective, double value) {
-    return 1 / (loss->ratios[objective] ? fabs(value) : loss->units[objective]);
+    return spex_scale_slope(&loss->scales[objective], value);
 }
 
 /* The factor of an objective's cost in the loss: its weight over the range of its costs. */
@@ -173,26 +171,14 @@ static inline void spex_loss_turn(struct spex_loss *loss, struct spex_draw *draw
         loss->weights[o] /= sum;
 }
 
-/* Whether an objective's costs are logarithms, and else their unit. */
-static inline void spex_loss_learn_unit(struct spex_loss *loss, const struct spex_results *results,
-                                        size_t objective) {
-    double sum = 0, count = 0;
-    loss->ratios[objective] = true;
-    for (size_t c = 0; c < results->count; c++) {
-        double mean = spex_results_values(results, c)[objective].mean;
-        if (!results->configs[c].trials)
-            continue;
-        loss->ratios[objective] &= mean > 0;
-        sum += mean * mean;
-        count++;
-    }
-    loss->units[objective] = sum > 0 ? sqrt(sum / count) : 1;
-}
-
-/* Range of an objective's costs. */
+/* Scale of an objective's costs, and their range. */
 static inline void spex_loss_learn_range(struct spex_loss *loss, const struct spex_results *results,
                                          size_t objective) {
-    spex_loss_learn_unit(loss, results, objective);
+    struct spex_scale_sums sums = {false, 0, 0};
+    for (size_t c = 0; c < results->count; c++)
+        if (results->configs[c].trials)
+            spex_scale_add(&sums, spex_results_values(results, c)[objective].mean);
+    loss->scales[objective] = spex_scale_of(&sums);
     loss->low[objective] = INFINITY;
     loss->high[objective] = -INFINITY;
     for (size_t c = 0; c < results->count; c++) {

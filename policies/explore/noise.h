@@ -7,6 +7,7 @@
 #define SPEX_POLICIES_EXPLORE_NOISE_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <spex/compiler.h>
@@ -20,6 +21,44 @@ struct spex_noise {
 /* The prior before any configuration is repeated: a coefficient of variation of 10 %, since losses
  * are logarithms or shares. */
 #define SPEX_NOISE_UNKNOWN ((struct spex_noise){0.01, 1})
+
+/* How values are compared, so that what is assumed of noise is a share whatever their unit. */
+struct spex_scale {
+    bool ratios; /* all values are positive: by their logarithms */
+    double unit; /* else over this, their root mean square */
+};
+
+/* The values of a scale so far. All zero: there are none. */
+struct spex_scale_sums {
+    bool others; /* some are 0 or less */
+    double squares, count;
+};
+
+static inline void spex_scale_add(struct spex_scale_sums *sums, double value) {
+    sums->others |= !(value > 0);
+    sums->squares += value * value;
+    sums->count++;
+}
+
+static inline struct spex_scale spex_scale_of(const struct spex_scale_sums *sums) {
+    return (struct spex_scale){.ratios = !sums->others,
+                               .unit = sums->squares > 0 ? sqrt(sums->squares / sums->count) : 1};
+}
+
+/* What is compared of a value. */
+SPEX_INLINE double spex_scale_at(const struct spex_scale *scale, double value) {
+    return scale->ratios ? log(value) : value / scale->unit;
+}
+
+/* The absolute derivative of that by the value. */
+SPEX_INLINE double spex_scale_slope(const struct spex_scale *scale, double value) {
+    return 1 / (scale->ratios ? fabs(value) : scale->unit);
+}
+
+/* The value of which that is compared. */
+SPEX_INLINE double spex_scale_value(const struct spex_scale *scale, double at) {
+    return scale->ratios ? exp(at) : at * scale->unit;
+}
 
 /* With more degrees of freedom than this, all variances count as equal. */
 #define SPEX_NOISE_FREEDOM_MAX 60

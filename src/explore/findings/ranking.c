@@ -25,8 +25,7 @@ enum { DRAWS = 2000 };
 #define TRUST_FREEDOM 8
 #define RATIO_MAX     4.0
 
-/* A configuration's losses: logarithms if all values are positive, else values over the field's
- * scale; less is better. */
+/* A configuration's losses, which are values by the field's scale; less is better. */
 struct contender {
     size_t index;
     double mean, squares;
@@ -42,39 +41,27 @@ struct contender {
 struct field {
     struct contender *contenders;
     size_t count;
-    bool ratios;
-    double scale; /* what a loss of 1 is, where losses are no logarithms */
-    double sign;  /* -1 when the objective is maximised */
+    struct spex_scale scale;
+    double sign; /* -1 when the objective is maximised */
     struct spex_noise noise;
     struct spex_prior prior;
 };
 
-/* Positive values are compared by ratios, so by their logarithms. */
-static bool all_positive(const struct spex_ranking_input *inputs, size_t count) {
+static struct spex_scale scale_of(const struct spex_ranking_input *inputs, size_t count) {
+    struct spex_scale_sums sums = {false, 0, 0};
     for (size_t i = 0; i < count; i++)
-        if (inputs[i].trials && !(inputs[i].mean > 0))
-            return false;
-    return true;
+        if (inputs[i].trials)
+            spex_scale_add(&sums, inputs[i].mean);
+    return spex_scale_of(&sums);
 }
 
-/* The root mean square of the configurations' values: what is assumed of noise before there are
- * trials is a share of the values, as with logarithms. */
-static double scale_of(const struct spex_ranking_input *inputs, size_t count) {
-    double sum = 0, with = 0;
-    for (size_t i = 0; i < count; i++) {
-        sum += inputs[i].trials ? inputs[i].mean * inputs[i].mean : 0;
-        with += inputs[i].trials > 0;
-    }
-    return sum > 0 ? sqrt(sum / with) : 1;
-}
-
-/* Transforms an input to losses: squares and errors by the slope of the logarithm at the mean. */
+/* Transforms an input to losses: squares and errors by the slope at the mean. */
 static void field_add(struct field *field, const struct spex_ranking_input *input, size_t index) {
-    double slope = 1 / (field->ratios ? input->mean : field->scale);
+    double slope = spex_scale_slope(&field->scale, input->mean);
     double error = isfinite(input->error) ? input->error * slope : 0;
     field->contenders[field->count++] = (struct contender){
         .index = index,
-        .mean = field->sign * (field->ratios ? log(input->mean) : input->mean / field->scale),
+        .mean = field->sign * spex_scale_at(&field->scale, input->mean),
         .squares = input->squares * slope * slope,
         .trials = (double)input->trials,
         .floor = error * error,
@@ -147,8 +134,7 @@ static double contender_freedom(const struct field *field, const struct contende
 
 /* The objective's value for a loss. */
 static double value_of(const struct field *field, double loss) {
-    double value = field->sign * loss;
-    return field->ratios ? exp(value) : value * field->scale;
+    return spex_scale_value(&field->scale, field->sign * loss);
 }
 
 /* The value that a true mean exceeds with this probability, by bisection: the mixture has no closed
@@ -322,9 +308,7 @@ static void field_widen_intervals(const struct field *field, struct spex_ranking
 /* 0 or -ENOMEM; the contenders are to be freed. */
 static int field_make(struct field *field, const struct spex_ranking_input *inputs, size_t count,
                       bool maximise) {
-    *field = (struct field){.ratios = all_positive(inputs, count),
-                            .scale = scale_of(inputs, count),
-                            .sign = maximise ? -1 : 1};
+    *field = (struct field){.scale = scale_of(inputs, count), .sign = maximise ? -1 : 1};
     field->contenders = calloc(count ? count : 1, sizeof(*field->contenders));
     if (!field->contenders)
         return -ENOMEM;

@@ -45,15 +45,12 @@ enum { SLICES = 4, FIGURES_LEAST = 8, GROUP_MAX = 16, SESSIONS_MOST = 8 };
  * decide again. */
 #define CHANGE 3.0
 
-/* Factor on the weight of former sessions with each further session. */
-#define KEPT 0.85
-
-/* Results of sessions about a group, as multiples of the calibrated cost, weighted by precision. */
+/* Results of sessions about a group, as multiples of the calibrated cost. */
 struct known {
     uint32_t firsts[GROUP_MAX];
     size_t count;
     bool called; /* they are about executions that call the library */
-    double weight, sum;
+    struct spex_results_known results;
     unsigned sessions; /* sessions that were not precise enough */
 };
 
@@ -327,15 +324,6 @@ static void slice_end(double now, const struct spex_progress *progress) {
         note_belief(seconds, executions);
 }
 
-/* The results so far joined with this session's. */
-static struct known known_joined(double ratio, double error) {
-    struct known known = session.known;
-    double weight = 1 / (error * error);
-    known.weight = known.weight * KEPT + weight;
-    known.sum = known.sum * KEPT + weight * ratio;
-    return known;
-}
-
 /* Makes the finding. False: more figures are needed. `*precise`: it is precise enough. */
 static bool session_conclude(struct spex_finding *finding, bool *precise) {
     double mean, error;
@@ -347,16 +335,15 @@ static bool session_conclude(struct spex_finding *finding, bool *precise) {
     double measured = exp(mean) - 1, believed = session.believed / session.on_seconds * exp(mean);
     if (!(believed > 0) || !(error > 0))
         return true;
-    struct known known = known_joined(measured / believed, error / believed);
+    const struct spex_results_known known =
+        spex_finding_join(session.known.results, measured / believed, error / believed);
     double least = PRECISION * (measured > session.share ? measured : session.share);
     *precise = believed / sqrt(known.weight) <= least;
     if (!*precise && session.figure_count < SPEX_FIGURES_MOST)
         return false;
-    session.known = known;
-    *finding = (struct spex_finding){.firsts = session.firsts,
-                                     .count = session.group_count,
-                                     .factor = spex_finding_factor(known.weight, known.sum),
-                                     .error = 1 / sqrt(known.weight)};
+    session.known.results = known;
+    *finding = (struct spex_finding){.firsts = session.firsts, .count = session.group_count};
+    spex_finding_set(finding, known);
     return true;
 }
 

@@ -12,6 +12,9 @@
  * of the calibrated cost. */
 #define GUESS 2.0
 
+/* Factor on the weight of former results with each further one. */
+#define KEPT 0.85
+
 /* Limits of a credible factor. */
 #define FACTOR_LEAST 0.5
 #define FACTOR_MOST  50.0
@@ -43,8 +46,18 @@ void spex_finding_mean(const double *figures, size_t n, double *mean, double *er
     *error = deviation / (((double)left / (double)n) * sqrt((double)n));
 }
 
-double spex_finding_factor(double weight, double sum) {
+struct spex_results_known spex_finding_join(struct spex_results_known former, double factor,
+                                            double error) {
+    double weight = 1 / (error * error);
+    return (struct spex_results_known){former.weight * KEPT + weight,
+                                       former.sum * KEPT + weight * factor};
+}
+
+void spex_finding_set(struct spex_finding *finding, struct spex_results_known results) {
     const double guess = 1 / (GUESS * GUESS);
-    double factor = (sum + guess) / (weight + guess);
-    return factor < FACTOR_LEAST ? FACTOR_LEAST : factor > FACTOR_MOST ? FACTOR_MOST : factor;
+    double factor = (results.sum + guess) / (results.weight + guess);
+    finding->factor = factor < FACTOR_LEAST  ? FACTOR_LEAST
+                      : factor > FACTOR_MOST ? FACTOR_MOST
+                                             : factor;
+    finding->error = 1 / sqrt(results.weight);
 }

@@ -46,8 +46,16 @@ struct spex_finding {
  * (Tukey and McLaughlin, Sankhya A 25, 1963). */
 void spex_finding_mean(const double *figures, size_t n, double *mean, double *error);
 
-/* The estimate of the factor by results that are weighted by precision: their weights and weighted
- * values are summed up. The calibrated cost is a prior. */
-double spex_finding_factor(double weight, double sum);
+/* Results about the same probes, weighted by precision. All 0: there are none. */
+struct spex_results_known {
+    double weight, sum;
+};
+
+/* Returns the results with another one, before which the former ones have less weight. */
+struct spex_results_known spex_finding_join(struct spex_results_known former, double factor,
+                                            double error);
+
+/* Sets the factor that results tell, for which the calibrated cost is a prior, and its error. */
+void spex_finding_set(struct spex_finding *finding, struct spex_results_known results);
 
 #endif

@@ -12,9 +12,6 @@ enum { SLICED_LEAST = 4 };
  * are new: chance would have many tries. */
 #define SLICED_PRECISE 0.15
 
-/* Factor on the weight of former figures with each SPEX_FIGURES_MOST new ones. */
-#define KEPT 0.85
-
 /* Least standard error of a factor. */
 #define ERROR_LEAST 0.01
 
@@ -52,14 +49,12 @@ static bool sliced_conclude(struct spex_sliced *sliced, struct spex_finding *fin
         return false;
     spex_finding_mean(sliced->figures, count, &mean, &error);
     error = fmax(error * spex_student_95((double)count - 1) / SPEX_NORMAL_95, ERROR_LEAST);
-    double weight = sliced->weight * KEPT + 1 / (error * error);
-    double sum = sliced->sum * KEPT + mean / (error * error);
-    *finding = (struct spex_finding){
-        .count = 1, .factor = spex_finding_factor(weight, sum), .error = 1 / sqrt(weight)};
+    const struct spex_results_known known = spex_finding_join(sliced->known, mean, error);
+    *finding = (struct spex_finding){.count = 1};
+    spex_finding_set(finding, known);
     if (count < SPEX_FIGURES_MOST)
         return finding->error < SLICED_PRECISE * finding->factor;
-    sliced->weight = weight;
-    sliced->sum = sum;
+    sliced->known = known;
     return true;
 }
 

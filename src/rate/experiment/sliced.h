@@ -34,12 +34,12 @@ struct spex_sliced {
      * last. */
     unsigned begun, alone;
     bool called;
-    /* Figures, of which those that no sum has in it are the first in the array: how much longer the
+    /* Figures, of which those that `known` has not in it are the first in the array: how much longer the
      * dear part took than its neighbours, as a multiple of what it should have by calibration. */
     unsigned count;
     double figures[SPEX_FIGURES_MOST];
-    /* Former figures, weighted by precision. */
-    double weight, sum;
+    /* Former figures, SPEX_FIGURES_MOST to a result. */
+    struct spex_results_known known;
 };
 
 /* What has ended: a part in which the probe costs little, or one in which it costs much; or one
