@@ -61,6 +61,8 @@
 #define BOUND_TIMES   1.25
 #define BOUND_MORE    0.003
 #define BELIEF_SHARE  0.25
+/* Of a figure: more is no belief of what the program pays. */
+#define BELIEVED_MOST 1.0
 /* What is decided early is looked at many times, so that it needs wider intervals. */
 #define EARLY         1.33
 #define SECONDS_MOST  3600.0
@@ -106,8 +108,9 @@ struct side {
     double cpu_seconds;
     double operations;
     double seconds;
-    struct account first, last;
-    bool known; /* first and last are set */
+    /* `first` and `begin`: since it is counted, and in this figure. */
+    struct account first, begin, last;
+    bool known, begun; /* first and last are set; begin is */
 };
 
 /* Keeps the first and the last account. The process reports its belief at the beginning of a
@@ -120,7 +123,9 @@ static void side_take_account(struct side *side, const struct account *begin) {
     side->last.belief = shared->belief;
     if (!side->known)
         side->first = side->last;
-    side->known = true;
+    if (!side->begun)
+        side->begin = side->last;
+    side->known = side->begun = true;
 }
 
 static void side_run_slice(struct side *side) {
@@ -182,14 +187,27 @@ static double side_cost_since(const struct side *side, const struct side *before
     return operations > 0 ? (side->cpu_seconds - before->cpu_seconds) / operations : 0;
 }
 
+/* What probes have taken, of the CPU time without that. INFINITY where that is all, as at the start,
+ * while nothing is known of costs. */
+static double believed_between(const struct account *from, const struct account *to) {
+    double spent = to->belief.spent - from->belief.spent;
+    double cpu_seconds = to->cpu_seconds - from->cpu_seconds;
+    return spent < cpu_seconds ? spent / (cpu_seconds - spent) : INFINITY;
+}
+
 /* False: one of the processes did not get the processor. */
 static bool run_figure(struct side *with, struct side *without, struct budget_figure *figure) {
     const struct side with_before = *with, without_before = *without;
+    with->begun = false;
     for (int four = 0; four < FOURS; four++)
         run_four_slices(with, without);
     figure->with = side_cost_since(with, &with_before);
     figure->without = side_cost_since(without, &without_before);
-    return figure->with > 0 && figure->without > 0;
+    if (!with->begun || with->begin.cpu_seconds >= with->last.cpu_seconds ||
+        !(figure->with > 0 && figure->without > 0))
+        return false;
+    figure->believed = fmin(believed_between(&with->begin, &with->last), BELIEVED_MOST);
+    return true;
 }
 
 static void sides_compare(struct side *with, struct side *without, double seconds,
@@ -219,8 +237,7 @@ static void result_set_belief(const struct side *side, struct result *result) {
     result->cpu_seconds = side->last.cpu_seconds - side->first.cpu_seconds;
     result->seconds = side->last.seconds - side->first.seconds;
     result->cpus = result->cpu_seconds / result->seconds;
-    result->believed =
-        spent < result->cpu_seconds ? spent / (result->cpu_seconds - spent) : INFINITY;
+    result->believed = believed_between(&side->first, &side->last);
     result->used = seconds > 0 ? spent / seconds / result->budget->share : 0;
     result->done = (struct budget_belief){.seconds = seconds,
                                           .spent = spent,

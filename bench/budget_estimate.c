@@ -27,13 +27,21 @@ static double deviation_of(const double *values, size_t count) {
     return sqrt(sum / (double)(count - 1));
 }
 
-/* The midmean of the logarithms of the ratios, which are left in `sorted`, in ascending order. */
-static double midmean_of_logarithms(const struct budget_figure *figures, size_t count,
+/* The midmean of the logarithms of the ratios beyond those that are believed. They are left in
+ * `sorted`, in ascending order. */
+static double midmean_beyond_belief(const struct budget_figure *figures, size_t count,
                                     double *sorted) {
     for (size_t f = 0; f < count; f++)
-        sorted[f] = log(figures[f].with / figures[f].without);
+        sorted[f] = log(figures[f].with / figures[f].without) - log1p(figures[f].believed);
     qsort(sorted, count, sizeof(*sorted), order_ascending);
     return mean_of(sorted + count / 4, count - 2 * (count / 4));
+}
+
+static double mean_of_beliefs(const struct budget_figure *figures, size_t count) {
+    double sum = 0;
+    for (size_t f = 0; f < count; f++)
+        sum += log1p(figures[f].believed);
+    return sum / (double)count;
 }
 
 static double slowdown_of_sums(const struct budget_figure *figures, size_t count) {
@@ -52,8 +60,9 @@ struct budget_estimate budget_estimate(const struct budget_figure *figures, size
     if (!sorted || !of_batches)
         err(1, "malloc");
     for (size_t b = 0; b < batches; b++)
-        of_batches[b] = midmean_of_logarithms(figures + b * BUDGET_BATCH, BUDGET_BATCH, sorted);
-    double ratio = exp(midmean_of_logarithms(figures, count, sorted));
+        of_batches[b] = midmean_beyond_belief(figures + b * BUDGET_BATCH, BUDGET_BATCH, sorted);
+    double ratio =
+        exp(midmean_beyond_belief(figures, count, sorted) + mean_of_beliefs(figures, count));
     double error = deviation_of(of_batches, batches) / sqrt((double)batches);
     struct budget_estimate estimate = {
         .slowdown = ratio - 1,

@@ -7,6 +7,11 @@
  * the quartiles; of their logarithms, so that a disturbance of A and one of B weigh the same. A
  * mean of all figures would have an interval several times as wide.
  *
+ * The controller spends a budget unevenly, at one time more than at another. That is no error of
+ * the slowdown in this run. The midmean is therefore that of what figures have beyond the
+ * library's belief of the same time, and the mean of all that it believed is added: the belief
+ * makes an interval narrow where it is right, and does not move the estimate where it is wrong.
+ *
  * The controller makes slices that follow each other alike, for about half a second. The
  * interval is therefore not that of independent figures: it comes from the deviation of the means
  * of batches of some 0.8 s, by Student's distribution. */
@@ -19,6 +24,8 @@
 struct budget_figure {
     double with;
     double without;
+    /* By how much the library believes to have slowed the program down meanwhile. */
+    double believed;
 };
 
 /* Figures in a batch: 0.8 s of either process, with figures of 0.4 s. */

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <algorithm>
+
 #include <spex/bench.h>
 
 #if __has_include(<benchmark/benchmark.h>)
@@ -76,17 +78,13 @@ FUNCTION hash(void) {
     return value;
 }
 
-static int compare(const void *a, const void *b) {
-    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-    return (one > other) - (one < other);
-}
-
-/* The stack is at the same place of a page for all harnesses: what sorts keeps numbers there, and
- * addresses that are the same but for the page wait for each other. */
+/* All memory is at the same place of a page for all harnesses: accesses to addresses that are the
+ * same but for the page wait for each other. qsort would have some of malloc, which is at a place of
+ * the harness's. */
 FUNCTION sort(void) {
     alignas(4096) uint64_t words[WORDS];
     memcpy(words, shuffled, sizeof(words));
-    qsort(words, WORDS, sizeof(*words), compare);
+    std::sort(words, words + WORDS);
     return words[0];
 }
 

@@ -212,10 +212,12 @@ void spex_metrics_executions(uint64_t *counts) {
     memset(now, 0, sites * sizeof(*now));
     memset(counts, 0, sites * sizeof(*counts));
     spex_threads_add_executions(now, sites);
+    /* Most of a thousand sites have not been executed: their infos are in no cache. */
     for (uint32_t i = 0; i < sites; i++) {
-        const struct spex_site_info *info = spex_site_info(i);
-        counts[spex_site_is_region(info) ? i : info->probe] +=
-            spex_grown(metrics.executions[i], now[i]);
+        uint64_t fresh = spex_grown(metrics.executions[i], now[i]);
+        const struct spex_site_info *info = fresh ? spex_site_info(i) : NULL;
+        if (info)
+            counts[spex_site_is_region(info) ? i : info->probe] += fresh;
     }
 }
 

@@ -196,6 +196,8 @@ static double cost_of_polling(const struct spex_controlled *probe, double second
 static double cost_of_skipping(uint32_t sites, double seconds) {
     double sum = 0, skip, report;
     for (uint32_t i = 0; i < sites; i++) {
+        if (spex_controlled_rests(i))
+            continue;
         if (spex_controlled_by(i) != i || spex_groups_is(i)) {
             sum += spex_groups_is(i) ? spex_groups_spent(i) : 0;
             continue;
@@ -270,14 +272,12 @@ static double note_progress(double seconds) {
 
 /* Books the difference between the counted cost and the assumed one. */
 void spex_accounts_count_executions(double seconds) {
-    uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     spex_accounts_count_all();
     double cost = cost_of_skipping(spex_sites_count(), seconds);
     book_spent(0, cost - spex_controller.skipped);
     spex_controller.skipped = spex_controller.implied = spex_controller.uncounted = 0;
     spex_controller.skipping = seconds > 0 ? cost / seconds : 0;
     spex_controller.running = note_progress(seconds);
-    spex_controller.counting = (double)(spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e9;
 }
 
 static void read_waited(void) {
@@ -406,5 +406,6 @@ void spex_accounts_from_now(void) {
     spex_controller.process_at = spex_controller.decided = spex_controller.now;
     spex_controller.skipped = spex_controller.implied = spex_controller.uncounted = 0;
     spex_controller.skipping = spex_controller.decided_tokens = 0;
+    spex_controller.decided_ns = spex_controller.collectors_ns;
     spex_budget_begin(&spex_controller.budget, spex_controller.budget.share);
 }

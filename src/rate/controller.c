@@ -22,6 +22,7 @@
 #include <spex/spex.h>
 
 #include "base/clock.h"
+#include "base/grown.h"
 #include "collect/collector.h"
 #include "collect/metrics.h"
 #include "kernels/sampling_budget.h"
@@ -48,10 +49,10 @@
 /* Seconds that a look is taken to cost before the first look. */
 #define SAMPLE_COST 5e-6
 
-/* Largest share of one CPU for counting executions: where counting takes long, decisions are
- * rarer. */
-#define COUNTING_SHARE      0.005
-#define COUNTING_SHARE_RUSH 0.1
+/* Share of the budget for decisions, and for how many seconds it can be saved: where a decision takes
+ * long, as with a thousand probes, they are rarer. */
+#define DECIDING_SHARE   0.25
+#define DECIDING_SECONDS 0.4
 
 /* Largest share of the budget for executions without a record, so that something is left for
  * records: a little less than policies allow. */
@@ -84,6 +85,7 @@ static void note_trial(const struct spex_controlled *probe) {
     spex_controller.trying = true;
     spex_controller.trial_due =
         fmin(spex_controller.trial_due, probe->measured + fmin(2 * on, end));
+    spex_controller.trial_takes += spex_controlled_takes(probe);
     spex_modes_note_sliced(probe->taken);
 }
 
@@ -107,6 +109,28 @@ static void note_demand(uint32_t first, struct spex_controlled *probe,
     note_witness(first, probe);
 }
 
+/* Notes what the records of a probe cost whose first measurement takes longer. Before it begins
+ * nothing is known. */
+static void note_unknown(const struct spex_controlled *probe, uint64_t count, double cost) {
+    double seconds = spex_controller.now - probe->measured;
+    if (seconds > 0)
+        spex_controller.unknown += (double)spex_grown(probe->count, count) / seconds * cost;
+}
+
+/* Whether nothing is to be decided about the probe until it is executed. */
+static bool is_at_rest(const struct spex_controlled *probe) {
+    return !probe->trying && probe->tried <= 0 && !probe->period && probe->frequency <= 0 &&
+           !spex_polling_policy(spex_controller.policy);
+}
+
+static void set_at_rest(uint32_t index, bool rests) {
+    spex_controller.at_rest[index] = rests ? spex_controller.executions[index] : SPEX_NOT_AT_REST;
+}
+
+static bool has_rested(uint32_t index) {
+    return spex_controller.at_rest[index] != SPEX_NOT_AT_REST;
+}
+
 /* Begins the first measurement of a probe that has been switched on. Passes come soon until it is
  * over, since nothing is known of its cost. */
 static void probe_first_measured(struct spex_controlled *probe, uint64_t count) {
@@ -121,6 +145,10 @@ static bool probe_make_class(uint32_t first, struct spex_probe_state state,
                              struct spex_rate_class *class) {
     struct spex_controlled *probe = &spex_controller.probes[first];
     uint64_t count = spex_controller.executions[first];
+    /* Its executions are those since the last decision. */
+    if (has_rested(first) && probe->measured < spex_controller.decided)
+        probe->measured = spex_controller.decided;
+    set_at_rest(first, !state.selected);
     if (state.by_hand && probe->period)
         spex_probe_throttle(first, 0);
     if (!state.selected || state.by_hand)
@@ -169,6 +197,9 @@ static bool probe_make_class(uint32_t first, struct spex_probe_state state,
         note_trial(probe);
     else
         note_demand(first, probe, class);
+    if (probe->trying && !probe->period)
+        note_unknown(probe, count, class->report_cost);
+    set_at_rest(first, is_at_rest(probe));
     return !probe->trying;
 }
 
@@ -183,24 +214,45 @@ static void group_add(struct spex_probe_state *group, const struct spex_probe_st
     group->by_hand = member->by_hand && (first || group->by_hand);
 }
 
+/* Returns the first probe from `index` on about which there may be something to decide: most of a
+ * thousand are at rest. `changed`: any may be, as others may be selected. */
+static uint32_t next_probe(uint32_t index, bool changed) {
+    uint32_t sites = spex_sites_count();
+    for (;;) {
+        while (index < sites && !changed && spex_controlled_rests(index))
+            index++;
+        uint32_t next = spex_profile_next_probe(index);
+        for (; index < next && index < sites; index++)
+            set_at_rest(index, !spex_site_is_region(spex_site_info(index)));
+        if (index >= sites || changed || !spex_controlled_rests(index))
+            return index;
+    }
+}
+
 /* Makes the classes of all probes; returns how many there are. */
 static size_t make_classes(void) {
+    bool changed = spex_controller.selections != spex_sites_selections();
     size_t count = 0;
-    for (uint32_t i = 0; i < spex_sites_count(); i++)
+    bool regions = spex_sites_of_probes() != spex_sites_count();
+    for (uint32_t i = 0; regions && i < spex_sites_count(); i++)
         if (spex_groups_is(i))
             spex_controller.probes[i].grouped.state = (struct spex_probe_state){0};
-    for (uint32_t i = spex_profile_next_probe(0); i < spex_sites_count();
-         i = spex_profile_next_probe(i + 1)) {
+    spex_controller.selections = spex_sites_selections();
+    for (uint32_t i = next_probe(0, changed); i < spex_sites_count();
+         i = next_probe(i + 1, changed)) {
         const struct spex_probe_state state = spex_probe_state(i, spex_ticks());
         const struct spex_slices_time passed = {(double)state.on_ticks, (double)state.held_ticks};
-        spex_slices_pass(&spex_controller.probes[i].slices, &passed, spex_controller.running);
+        struct spex_controlled *probe = &spex_controller.probes[i];
+        spex_slices_pass(&probe->slices, &passed, has_rested(i) ? -1 : spex_controller.running);
         uint32_t by = spex_controlled_by(i);
-        if (by != i)
+        if (by != i) {
             group_add(&spex_controller.probes[by].grouped.state, &state);
-        else if (probe_make_class(i, state, &spex_controller.classes[count]))
+            set_at_rest(i, false);
+        } else if (probe_make_class(i, state, &spex_controller.classes[count])) {
             spex_controller.firsts[count++] = i;
+        }
     }
-    for (uint32_t i = 0; i < spex_sites_count(); i++)
+    for (uint32_t i = 0; regions && i < spex_sites_count(); i++)
         if (spex_groups_is(i) && probe_make_class(i, spex_controller.probes[i].grouped.state,
                                                   &spex_controller.classes[count]))
             spex_controller.firsts[count++] = i;
@@ -274,8 +326,25 @@ static double sample_cost(void) {
     return cost > 0 ? cost : SAMPLE_COST;
 }
 
+/* Has probes make fewer records whose first measurement takes longer, where all records of these cost
+ * more than half of the budget: of a thousand that are executed seldom each makes few, and all make
+ * many. */
+static void limit_unknown(void) {
+    double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
+    double period = ceil(fmin(2 * spex_controller.unknown / steady, SPEX_CONTROL_PERIOD_MAX));
+    if (period <= 1)
+        return;
+    for (uint32_t i = 0; i < spex_sites_count(); i++) {
+        struct spex_controlled *probe = &spex_controller.probes[i];
+        if (!probe->trying || probe->period || !probe->seen || probe->held.until > 0)
+            continue;
+        probe->period = (uint32_t)period;
+        spex_probe_throttle(i, probe->period);
+    }
+}
+
 /* Decides about all probes. 0, or the policy's error, after which all periods stay. */
-static int controller_decide(void) {
+static int decide_about_probes(void) {
     double seconds = spex_controller.now - spex_controller.decided;
     spex_accounts_note_cpus();
     spex_accounts_count_executions(seconds);
@@ -283,11 +352,13 @@ static int controller_decide(void) {
     spex_controller.holding = spex_controller.trying = spex_controller.overdue = false;
     spex_controller.rising = false;
     spex_controller.slice_due = spex_controller.trial_due = INFINITY;
+    spex_controller.trial_takes = spex_controller.unknown = 0;
     spex_controller.sliced = spex_controller.dear = spex_controller.recorded = 0;
     spex_controller.cheap = 0;
     spex_controller.demand = spex_controller.next_weight = 0;
     size_t count = make_classes();
     spex_controller.witness = spex_controller.next_witness;
+    limit_unknown();
     count = hold_probes_in_slices(count);
     if (spex_polling_policy(spex_controller.policy))
         count = hold_dearest_probes(count);
@@ -302,6 +373,7 @@ static int controller_decide(void) {
     spex_controller.decided = spex_controller.now;
     spex_controller.surprise = spex_controller.decided_tokens - spex_controller.budget.tokens;
     spex_controller.decided_tokens = spex_controller.budget.tokens;
+    spex_controller.decided_ns = spex_controller.collectors_ns;
     int err = spex_controller.policy->decide(&problem, spex_controller.workspace, &plan);
     if (err)
         return err;
@@ -314,6 +386,24 @@ static int controller_decide(void) {
     return 0;
 }
 
+/* Seconds a second that decisions may take. */
+static double deciding_rate(void) {
+    return DECIDING_SHARE * spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
+}
+
+static int controller_decide(void) {
+    uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    int err = decide_about_probes();
+    spex_controller.deciding = (double)(spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e9;
+    spex_controller.deciding_tokens -= spex_controller.deciding;
+    return err;
+}
+
+/* Seconds until decisions that nothing hurries may be paid for. */
+static double decisions_wait(void) {
+    return fmax(-spex_controller.deciding_tokens / deciding_rate(), 0);
+}
+
 /* Says once in a collection what fails. Not under the lock: the message may block. */
 static void report_failure(int err) {
     if (err && !spex_controller.failed && !spex_controller.probes)
@@ -324,25 +414,39 @@ static void report_failure(int err) {
     spex_controller.failed |= err != 0;
 }
 
-/* The time at which a slice is to begin, or a probe on trial is to be looked at. */
+/* The time at which a slice is to begin, or a probe on trial is to be looked at. A look that cannot be
+ * paid for waits, but no longer than until the probes on trial have taken as much. */
 static double next_look(void) {
-    return fmin(spex_controller.slice_due, spex_controller.trial_due);
+    double paid = spex_controller.now + decisions_wait();
+    double dearer =
+        spex_controller.trial_due + spex_controller.deciding / spex_controller.trial_takes;
+    return fmin(fmax(spex_controller.slice_due, paid),
+                fmax(spex_controller.trial_due, fmin(paid, dearer)));
 }
 
-/* Accounts after every pass. Decides when the interval is over, unless a session runs or
- * counting would take too large a share of the time. */
-static int controller_pass(void) {
+/* Accounts after every pass. */
+static void controller_account(void) {
+    double before = spex_controller.now, rate;
     spex_accounts_advance(spex_clock_ns(CLOCK_MONOTONIC));
-    spex_controller.overdue |= spex_sites_on() != spex_controller.sites_on;
+    rate = deciding_rate();
+    spex_controller.deciding_tokens =
+        fmin(spex_controller.deciding_tokens + rate * (spex_controller.now - before),
+             rate * DECIDING_SECONDS);
+}
+
+/* Decides when the interval is over, unless a session runs or decisions have taken too much. */
+static int controller_pass(void) {
+    controller_account();
+    spex_controller.overdue |= spex_sites_selections() != spex_controller.selections;
     bool busy = spex_experiments_pass(), rush = spex_experiments_rush();
     double since = spex_controller.now - spex_controller.decided;
     int err = 0;
-    double least = spex_controller.counting / (rush ? COUNTING_SHARE_RUSH : COUNTING_SHARE);
-    bool due = rush || spex_controller.rising || spex_controller.now >= next_look();
-    double interval = due ? SPEX_DECISION_SECONDS_RUSH : SPEX_DECISION_SECONDS;
-    if (!busy && (spex_controller.overdue || since >= (least > interval ? least : interval)))
+    bool paid = decisions_wait() <= 0;
+    bool due = rush || spex_controller.rising || spex_controller.now >= next_look() ||
+               (paid && spex_experiments_overdrawn());
+    bool over = due ? since >= SPEX_DECISION_SECONDS_RUSH : since >= SPEX_DECISION_SECONDS && paid;
+    if (!busy && (spex_controller.overdue || over))
         err = controller_decide();
-    spex_controller.sites_on = spex_sites_on();
     return err;
 }
 

@@ -46,6 +46,7 @@ static void buffers_free(void) {
     free(spex_controller.subjects);
     free(spex_controller.firsts);
     free(spex_controller.executions);
+    free(spex_controller.at_rest);
     free(spex_controller.chosen_executions);
     free(spex_controller.workspace);
     memset(&spex_controller, 0, sizeof(spex_controller));
@@ -60,13 +61,14 @@ static int buffers_allocate(void) {
     spex_controller.subjects = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.subjects));
     spex_controller.firsts = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.firsts));
     spex_controller.executions = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.executions));
+    spex_controller.at_rest = calloc(SPEX_MAX_SITES, sizeof(*spex_controller.at_rest));
     spex_controller.chosen_executions =
         calloc(SPEX_MAX_SITES, sizeof(*spex_controller.chosen_executions));
     spex_controller.workspace = malloc(workspace ? workspace : 1);
     return spex_controller.probes && spex_controller.classes && spex_controller.decisions &&
                    spex_controller.subjects && spex_controller.firsts &&
-                   spex_controller.executions && spex_controller.chosen_executions &&
-                   spex_controller.workspace
+                   spex_controller.executions && spex_controller.at_rest &&
+                   spex_controller.chosen_executions && spex_controller.workspace
                ? 0
                : -ENOMEM;
 }

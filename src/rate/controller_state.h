@@ -4,6 +4,7 @@
 #ifndef SPEX_RATE_CONTROLLER_STATE_H
 #define SPEX_RATE_CONTROLLER_STATE_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -121,6 +122,8 @@ struct spex_controller {
     /* The time of the last decision, and the budget's tokens at that time. */
     double decided;
     double decided_tokens;
+    /* CPU time of collectors at that time. */
+    uint64_t decided_ns;
     /* Tokens that were spent between the last two decisions, beyond those earned. */
     double surprise;
     /* A selected probe was held off at the last decision. */
@@ -153,11 +156,16 @@ struct spex_controller {
     /* A probe is on for a trial, and has not been measured yet; the time of the next look at it. */
     bool trying;
     double trial_due;
+    /* What probes on trial take, in seconds a second; INFINITY: of one of them nothing is known. */
+    double trial_takes;
+    /* Of probes in their first measurement, of which all is recorded: what their records cost, in
+     * seconds a second. */
+    double unknown;
     /* A probe that costs much was found to execute far more often than before. Its frequency is
      * still too low if it rose in the middle of the measurement, so it is measured again soon. */
     bool rising;
-    /* Sites that were on after the last decision. */
-    uint32_t sites_on;
+    /* spex_sites_selections at the last decision. */
+    uint32_t selections;
     /* The next pass decides, whatever the interval. */
     bool overdue;
     /* No decision before this time. */
@@ -194,8 +202,11 @@ struct spex_controller {
     struct spex_collecting collecting;
     /* Records of each type that the accounts have taken in. */
     uint64_t produced[SPEX_PROBE_TYPES];
-    /* Executions of each probe, by the index of its first site, when last counted. */
+    /* Executions of each probe, by the index of its first site, when last counted; and those of a
+     * probe about which there is nothing to decide while they are as many and the selection does not
+     * change: it is off, or recorded and not executed. SPEX_NOT_AT_REST of others. */
     uint64_t *executions;
+    uint64_t *at_rest;
     /* Cost of executions without a record, in seconds a second, when they were last counted. */
     double skipping;
     /* Seconds since then; what records since then imply that such executions cost; and seconds
@@ -203,8 +214,9 @@ struct spex_controller {
     double uncounted;
     double implied;
     double skipped;
-    /* CPU seconds that counting executions took last time. */
-    double counting;
+    /* CPU seconds that the last decision took, and those that decisions may take now. */
+    double deciding;
+    double deciding_tokens;
     /* The factor that was found last; 0: none. */
     double found;
     /* What the records of each type cost on average, as a multiple of a calibrated one; 0 stands
@@ -245,6 +257,14 @@ static inline bool spex_controlled_is_drawn(const struct spex_controlled *probe)
     return probe->period > 1 && probe->period > probe->selected;
 }
 
+#define SPEX_NOT_AT_REST UINT64_MAX
+
+/* Whether there is nothing to decide about a probe. Most of a thousand are so, and what is known of
+ * them is in no cache. */
+static inline bool spex_controlled_rests(uint32_t index) {
+    return spex_controller.at_rest[index] == spex_controller.executions[index];
+}
+
 /* Whether a group has the index. Known once executions have been counted. */
 static inline bool spex_groups_is(uint32_t index) {
     return spex_site_is_region(spex_site_info(index)) &&
@@ -270,10 +290,17 @@ static inline void spex_controlled_is_held(const struct spex_controlled *probe) 
         spex_controller.slice_due = probe->held.until;
 }
 
+/* What a probe on trial takes, in seconds a second, by the slice before: INFINITY where there was
+ * none. */
+static inline double spex_controlled_takes(const struct spex_controlled *probe) {
+    return probe->held.length > 0 ? probe->taken : INFINITY;
+}
+
 /* Notes that the probe is on for a trial, which is looked at as soon as decisions may follow. */
 static inline void spex_controlled_on_trial(struct spex_controlled *probe) {
     probe->trying = spex_controller.trying = true;
     spex_controller.trial_due = spex_controller.now;
+    spex_controller.trial_takes += spex_controlled_takes(probe);
 }
 
 /* Begins a new measurement of the frequency now, at `count` executions so far. */

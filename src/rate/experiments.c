@@ -14,7 +14,8 @@
 #include "rate/experiment/sliced.h"
 #include "site/registry.h"
 
-/* Seconds' worth of tokens: a smaller debt is not urgent, since it evens out. */
+/* Seconds' worth of tokens: a smaller debt is not urgent, since it evens out, and one that has grown
+ * by less was decided about. */
 #define OVERDRAWN_SECONDS 0.02
 
 /* Seconds' worth of tokens: so much overspending since the last decision makes the next one
@@ -106,11 +107,20 @@ static void session_over(void) {
     spex_controller.waiting_until = spex_controller.now + WAITING_SECONDS;
 }
 
+bool spex_experiments_overdrawn(void) {
+    double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
+    return spex_controller.budget.tokens < -OVERDRAWN_SECONDS * steady;
+}
+
+/* What collectors took is not in it: decisions save nothing of that, they add to it. */
 bool spex_experiments_rush(void) {
     double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
-    double tokens = spex_controller.budget.tokens;
-    return tokens < -OVERDRAWN_SECONDS * steady ||
-           tokens < spex_controller.decided_tokens - SURPRISE_SECONDS * steady;
+    double collectors =
+        (double)spex_grown(spex_controller.decided_ns, spex_controller.collectors_ns) / 1e9;
+    double tokens = spex_controller.budget.tokens + collectors;
+    double lost = spex_controller.decided_tokens - tokens;
+    double least = tokens < -OVERDRAWN_SECONDS * steady ? OVERDRAWN_SECONDS : SURPRISE_SECONDS;
+    return lost > least * steady && lost > spex_controller.deciding;
 }
 
 /* Goes on with the session. True: it is over. Executions of all threads are counted at its end, and

@@ -8,9 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether the next decision is urgent: the budget is overdrawn, many saved tokens have been spent
- * since the last decision, or a probe is on for a trial. */
+/* Whether the next decision is urgent: so much has been spent since the last one, in debt or of what
+ * was saved, that it is worth what a decision takes. */
 bool spex_experiments_rush(void);
+
+/* Whether the budget is overdrawn: decisions are to come soon, but only if they can be paid for. */
+bool spex_experiments_overdrawn(void);
 
 /* Continues the session; ends it when a decision is urgent. True: there is a session or has just
  * been one, so that nothing is to be decided. */

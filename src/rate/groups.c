@@ -84,6 +84,8 @@ static void group_update(struct spex_grouped *grouped) {
 
 void spex_groups_count(uint64_t *executions) {
     uint32_t sites = spex_sites_count();
+    if (spex_sites_of_probes() == sites)
+        return;
     for (uint32_t i = 0; i < sites; i++) {
         const struct spex_site_info *info = spex_site_info(i);
         uint32_t group =

@@ -88,7 +88,9 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
 #define PAUSE_SECONDS_MIN 0.002
 #define PAUSE_SECONDS_MAX 64.0
 
-/* Records of a probe in a slice cost such a share of what its executions cost. */
+/* Records of a probe in a slice cost such a share of what its executions cost, with what collectors
+ * take for them; as much as its executions at most, where they would be fewer than
+ * SPEX_RECORDS_LEAST. */
 #define SLICE_RECORDS_SHARE 0.1
 
 /* Most records of a probe in a slice, so that its ring holds them. */
@@ -130,6 +132,11 @@ double spex_modes_reserved(void) {
     return spex_controller.sliced
                ? most - fmin(spex_controller.demand, most * spex_controller.recorded / all)
                : 0;
+}
+
+/* Seconds that a record costs beyond an execution, with what collectors take for it. */
+static double record_cost(uint32_t first, double report) {
+    return report + spex_controller.collecting.record * spex_groups_recorded(first);
 }
 
 /* Seconds that an execution costs on average with the present period. */
@@ -228,7 +235,8 @@ static void slice_note_length(struct spex_controlled *probe, double seconds) {
 /* Sets the length of the next slice and returns the time until it begins. That is random, so that
  * slices do not fall into step with the program, and on average such that the slice that is over
  * costs what slices may; where that is for want of knowledge, until there is no more caution. A
- * debt is paid back first, and so is what the probe took by surprise. */
+ * debt is paid back first, and so is what the probe took by surprise; several do not begin all at once
+ * when it is. */
 static double slice_plan(uint32_t first, struct spex_controlled *probe) {
     double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
     double skip, report;
@@ -248,7 +256,8 @@ static double slice_plan(uint32_t first, struct spex_controlled *probe) {
     probe->slice = fmin(fmax(PAUSE_SECONDS / dearer, SLICE_SECONDS), SLICE_SECONDS_MAX);
     if (probe->tried <= 0)
         pause = fmax(pause, spex_controller.surprise / steady);
-    pause = fmax(pause, -spex_controller.budget.tokens / steady);
+    double debt = -spex_controller.budget.tokens / steady;
+    pause = fmax(pause, spex_controller.sliced > 1 ? debt * (1 + even) : debt);
     return fmin(fmax(pause, PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX);
 }
 
@@ -263,9 +272,9 @@ static uint32_t slice_period(uint32_t first, struct spex_controlled *probe) {
         return SPEX_SITE_CALLED;
     }
     double executions = probe->frequency * probe->slice * fmax(probe->longer, 1);
-    double dense =
-        ceil(fmax(report / (SLICE_RECORDS_SHARE * skip), executions / SLICE_RECORDS_MOST));
-    return dense < period ? (uint32_t)fmax(dense, 1) : period;
+    double equal = ceil(record_cost(first, report) / skip);
+    double dense = ceil(fmax(equal / SLICE_RECORDS_SHARE, executions / SLICE_RECORDS_MOST));
+    return (uint32_t)fmax(fmin(dense, fmax(period, equal)), 1);
 }
 
 void spex_mode_hold(uint32_t first, struct spex_controlled *probe, const char *why) {

@@ -45,6 +45,15 @@ const struct spex_site_info *spex_site_info(uint32_t index) {
     return &spex_registry.infos[index];
 }
 
+uint32_t spex_sites_selections(void) {
+    return spex_load_relaxed(&spex_registry.selections);
+}
+
+/* Relaxed: who reads what is selected takes the lock. */
+static void note_selection(void) {
+    spex_store_relaxed(&spex_registry.selections, spex_registry.selections + 1);
+}
+
 /* Selects the site's sampling by the selection, or by what the process needs where no item of the
  * selection matches. The controller's period ends when the selection switches the site off. */
 static void site_select(struct spex_site_info *info) {
@@ -65,6 +74,7 @@ static bool site_is_selected_itself(const struct spex_site_info *info) {
 void spex_registry_apply_selection(void) {
     uint64_t last_ns, end_ns = spex_selection_leases(&spex_registry.selection, &last_ns);
     spex_store_relaxed(&spex_registry.lease_end_ns, end_ns);
+    note_selection();
     for (uint32_t i = 0; i < spex_registry.count; i++)
         if (site_is_selected_itself(&spex_registry.infos[i]))
             site_select(&spex_registry.infos[i]);
@@ -291,6 +301,7 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
     struct spex_module **link = module_link(sites);
     bool fresh = sites != sites_end && !*link && (*link = malloc(sizeof(**link)));
     if (fresh) {
+        note_selection();
         **link = (struct spex_module){.sites = sites, .sites_end = sites_end};
         sites_register(sites, sites_end, names, names_end, spex_provider_keep(provider));
         bool spans = false;
@@ -315,6 +326,7 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
 
 /* Switches the module's sites off before their memory disappears. Their infos stay. */
 static void sites_forget(const struct spex_module *module) {
+    note_selection();
     for (uint32_t i = 0; i < spex_registry.count; i++) {
         struct spex_site_info *info = &spex_registry.infos[i];
         if (info->site >= module->sites && info->site < module->sites_end) {
@@ -459,6 +471,7 @@ void spex_sites_fork_parent(void) {
 /* Switches all sites off in the child, which has no collectors. The selection stays until
  * spex_sites_inherit. The lock was taken by spex_sites_fork_prepare. */
 void spex_sites_fork_child(void) {
+    note_selection();
     for (uint32_t i = 0; i < spex_registry.count; i++)
         if (spex_registry.infos[i].site) {
             spex_registry.infos[i].selected = (struct spex_sampling){0};

@@ -26,6 +26,10 @@ uint32_t spex_sites_of_probes(void);
 uint32_t spex_sites_on(void);
 uint32_t spex_sites_refused(void);
 
+/* Returns a number that changes when another probe may be selected, or with other samplings, or when
+ * there are others. Lock-free. */
+uint32_t spex_sites_selections(void);
+
 /* How often each site has been switched on and off: odd while it is on. Who reads the same odd
  * number twice knows that the site has been on all the while. The last element belongs to
  * calibration. */

@@ -38,6 +38,8 @@ struct spex_registry {
     uint32_t refused;
     /* Grows by 1 when a site begins or ceases to be polled. */
     uint32_t polling_changes;
+    /* Grows by 1 when another site may be selected, or there are others. */
+    uint32_t selections;
     /* The user's selection, and when its first lease ends (CLOCK_BOOTTIME; 0: none does). */
     struct spex_selection selection;
     uint64_t lease_end_ns;

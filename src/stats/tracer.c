@@ -250,12 +250,13 @@ static void spread_add(struct spex_variance *spread, const struct run *run, unsi
     }
 }
 
-/* A new set of values; NULL: no memory. */
+/* A new, empty set of values; NULL: no memory. What is not written stays without a page: most of a
+ * histogram. */
 static struct spex_values *values_create(double origin) {
     struct spex_values *values = spex_pages_take(sizeof(*values));
     if (!values)
         return NULL;
-    spex_values_clear(values);
+    values->min = UINT64_MAX;
     values->mean = values->spread.origin = origin;
     return values;
 }

@@ -173,7 +173,8 @@ static void a_call_that_fails_opens_nothing(void **unused) {
     }
 }
 
-/* A server that is not there is tried again; one that refuses is not. */
+/* A server that is not there is tried again; one that refuses is not. One that ends while it is asked
+ * is asked again. */
 static void a_server_may_be_away_or_refuse(void **unused) {
     static const natsStatus away[] = {NATS_NO_SERVER, NATS_IO_ERROR, NATS_TIMEOUT};
     struct spex_link *link;
@@ -193,6 +194,15 @@ static void a_server_may_be_away_or_refuse(void **unused) {
         fail_call("natsConnection_Connect", away[a], 0);
         assert_int_equal(spex_link_open(&local, &link, &error), -EINVAL);
     }
+    made_reset();
+    fail_call("natsConnection_Connect", NATS_PROTOCOL_ERROR, 1);
+    assert_int_equal(spex_link_open(&local, &link, &error), 0);
+    assert_int_equal(spex_link_connects(link), 1);
+    closed(link);
+    made_reset();
+    fail_call("natsConnection_Connect", NATS_PROTOCOL_ERROR, 0);
+    assert_int_equal(spex_link_open(&local, &link, &error), -EINVAL);
+    assert_string_equal(error.text, "NATS at " URL ": Protocol Error");
     made_reset();
     fail_call("natsConnection_Connect", NATS_CONNECTION_AUTH_FAILED, 0);
     assert_int_equal(spex_link_open(&local, &link, &error), -EACCES);

@@ -34,7 +34,7 @@ static struct spex_controlled probes[SITES];
 static struct spex_rate_class classes[SITES];
 static struct spex_rate_decision decisions[SITES];
 static uint32_t firsts[SITES];
-static uint64_t executions[SITES];
+static uint64_t executions[SITES], at_rest[SITES];
 
 static struct spex_site_info infos[SITES] = {
     [FIRST] = {.probe = FIRST, .probe_type = SPEX_LAT, .name = (char[]){"first"}},
@@ -50,9 +50,11 @@ static struct spex_site_info infos[SITES] = {
 /* What is so, and what was done. */
 static struct {
     struct spex_probe_state states[SITES];
-    bool measured, asked, busy, rush, session;
+    bool measured, asked, busy, rush, overdrawn, session;
     double session_due, reserved, sample_cost, base;
-    uint32_t sites_on;
+    uint32_t selections;
+    uint64_t thread_ns, deciding_ns;
+    double advances;
     int adapted, error;
     uint32_t throttled[SITES];
     unsigned locked, decided, advanced, counted, from_now, passes, polling_applied, begun;
@@ -77,12 +79,11 @@ void spex_metrics_unlock(void) {
 }
 
 uint64_t spex_clock_ns(clockid_t clock) {
-    (void)clock;
-    return 99;
+    return clock == CLOCK_THREAD_CPUTIME_ID ? told.thread_ns : 99;
 }
 
-uint32_t spex_sites_on(void) {
-    return told.sites_on;
+uint32_t spex_sites_selections(void) {
+    return told.selections;
 }
 
 struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
@@ -113,6 +114,7 @@ void spex_accounts_note_collecting(void) {
 
 void spex_accounts_advance(uint64_t ns) {
     assert_int_equal(ns, 99);
+    spex_controller.now += told.advances;
     told.advanced++;
 }
 
@@ -226,6 +228,10 @@ bool spex_experiments_rush(void) {
     return told.rush;
 }
 
+bool spex_experiments_overdrawn(void) {
+    return told.overdrawn;
+}
+
 bool spex_experiments_pass(void) {
     return told.busy;
 }
@@ -269,6 +275,7 @@ static int decide(const struct spex_rate_problem *problem, void *workspace,
     told.problem = *problem;
     memcpy(told.classes, problem->classes, sizeof(told.classes));
     told.decided++;
+    told.thread_ns += told.deciding_ns;
     return told.error;
 }
 
@@ -298,6 +305,7 @@ static int setup(void **state) {
     spex_controller.decisions = decisions;
     spex_controller.firsts = firsts;
     spex_controller.executions = executions;
+    spex_controller.at_rest = at_rest;
     spex_controller.workspace = &told;
     spex_controller.policy = &policy;
     spex_controller.budget.share = 0.02;
@@ -307,6 +315,7 @@ static int setup(void **state) {
     spex_controller.slice_due = spex_controller.trial_due = INFINITY;
     for (uint32_t i = 0; i < SITES; i++) {
         executions[i] = 1000 + i;
+        at_rest[i] = SPEX_NOT_AT_REST;
         probes[i].factor = 1;
     }
     for (uint32_t i = FIRST; i <= SECOND; i++) {
@@ -325,9 +334,9 @@ static void expect_near(double found, double expected) {
         fail_msg("%.12g instead of %.12g", found, expected);
 }
 
-/* Has it decide. */
+/* Has it decide about all. */
 static void pass(void) {
-    spex_controller.overdue = true;
+    told.selections++;
     spex_controller_pass();
     assert_int_equal(told.locked, 0);
 }

@@ -98,6 +98,72 @@ static void what_is_switched_on_is_measured_first(void **state) {
     assert_true(spex_controller.trial_due == INFINITY);
 }
 
+/* Until it is executed, or another selection holds. */
+static void what_is_not_executed_is_left_alone(void **state) {
+    (void)state;
+    probes[FIRST].frequency = 0;
+    told.states[SECOND].selected = 0;
+    pass();
+    assert_int_equal(told.problem.class_count, 1);
+    told.passes = 0;
+    executions[SECOND]++;
+    spex_controller.now = 11;
+    spex_controller.overdue = true;
+    spex_controller_pass();
+    assert_int_equal(told.problem.class_count, 0);
+    assert_int_equal(told.passes, 3); /* SECOND and the members of the group */
+    assert_true(probes[SECOND].measured == 11);
+    told.passes = 0;
+    executions[FIRST]++;
+    spex_controller.now = 12;
+    spex_controller.running = 1.5;
+    spex_controller.overdue = true;
+    spex_controller_pass();
+    assert_int_equal(told.problem.class_count, 1);
+    assert_int_equal(told.passes, 3);
+    assert_true(probes[FIRST].measured == 11);     /* since the last decision */
+    assert_true(probes[FIRST].slices.used.on < 0); /* what was used meanwhile is not known */
+    told.passes = 0;
+    pass();
+    assert_int_equal(told.passes, 4);
+}
+
+static void what_is_to_be_decided_about_is_not_left_alone(void **state) {
+    (void)state;
+    for (int c = 0; c < 5; c++) {
+        setup(NULL);
+        probes[FIRST].frequency = c == 0 ? 1 : 0;
+        probes[FIRST].tried = c == 1;
+        probes[FIRST].period = c == 2 ? 2 : 0;
+        probes[FIRST].selected = c != 3;
+        probes[FIRST].held.until = c == 4 ? 20 : 0;
+        pass();
+        if (at_rest[FIRST] != SPEX_NOT_AT_REST)
+            fail_msg("case %d", c);
+        assert_true(at_rest[MEMBER] == SPEX_NOT_AT_REST);
+    }
+}
+
+/* Those of which nothing is known make as many records as half of the budget pays for. */
+static void what_is_unknown_makes_few_records(void **state) {
+    (void)state;
+    probes[FIRST].selected = probes[SECOND].selected = 0;
+    spex_controller.collecting.record = 250 * NS;
+    pass();
+    assert_true(told.throttled[FIRST] == 0xeeeeeeee);
+    spex_controller.now = 10.004;
+    executions[FIRST] += 63; /* 15,750 a second, 1.25 µs each */
+    pass();
+    assert_true(told.throttled[FIRST] == 0xeeeeeeee);
+    executions[SECOND] += 100; /* 25,000 a second, 2.25 µs each */
+    pass();
+    assert_int_equal(told.throttled[FIRST], 4);
+    assert_true(told.throttled[SECOND] == 4 && probes[SECOND].period == 4);
+    executions[SECOND] += 1000;
+    pass(); /* once */
+    assert_int_equal(told.throttled[SECOND], 4);
+}
+
 static void held_probes_wait_for_their_slice(void **state) {
     (void)state;
     probes[FIRST].held.until = 10.5;
@@ -291,7 +357,6 @@ static bool decides_after(double seconds) {
     unsigned before = told.decided;
     spex_controller.decided = 10 - seconds;
     spex_controller_pass();
-    spex_controller.sites_on = told.sites_on;
     spex_controller.slice_due = spex_controller.trial_due = INFINITY;
     return told.decided > before;
 }
@@ -305,6 +370,10 @@ static void decisions_come_in_time(void **state) {
     assert_false(decides_after(0.0019));
     assert_true(decides_after(0.0021));
     told.rush = false;
+    told.overdrawn = true;
+    assert_false(decides_after(0.0019));
+    assert_true(decides_after(0.0021));
+    told.overdrawn = false;
     spex_controller.rising = true;
     assert_true(decides_after(0.0021));
     assert_false(decides_after(0.0021));
@@ -314,7 +383,7 @@ static void decisions_come_in_time(void **state) {
     assert_true(decides_after(0.0021));
     spex_controller.trial_due = 10.001;
     assert_false(decides_after(0.0021));
-    told.sites_on = 3; /* something was switched on */
+    told.selections++;
     assert_true(decides_after(0));
     assert_false(decides_after(0));
     spex_controller.overdue = true;
@@ -327,15 +396,79 @@ static void decisions_come_in_time(void **state) {
     assert_true(decides_after(0));
 }
 
-/* Where counting takes long they are rarer. */
-static void counting_has_a_share(void **state) {
+/* So much time goes by, in which nothing is decided. */
+static void let_pass(double seconds) {
+    told.busy = true;
+    told.advances = seconds;
+    spex_controller_pass();
+    told.busy = false;
+    told.advances = 0;
+    spex_controller.decided = spex_controller.now - 1;
+    spex_controller.slice_due = spex_controller.trial_due = INFINITY;
+}
+
+static bool decides_now(void) {
+    unsigned before = told.decided;
+    spex_controller.decided = spex_controller.now - 1;
+    spex_controller_pass();
+    return told.decided > before;
+}
+
+/* A quarter of the budget, which is 40 ms a second: where a decision takes 20 ms, two a second. */
+static void decisions_have_a_share_of_the_budget(void **state) {
     (void)state;
-    spex_controller.counting = 0.001;
-    assert_false(decides_after(0.199));
-    assert_true(decides_after(0.201));
+    told.deciding_ns = 20000000;
+    assert_true(decides_now());
+    assert_true(spex_controller.deciding == 0.02);
+    expect_near(spex_controller.deciding_tokens, -0.02);
+    assert_false(decides_now());
+    let_pass(1.99);
+    assert_false(decides_now());
+    let_pass(0.02);
+    assert_true(decides_now());
+    /* Four tenths of a second's worth is saved, of which two small ones can be paid. */
+    let_pass(100);
+    expect_near(spex_controller.deciding_tokens, 0.004);
+    told.deciding_ns = 3000000;
+    assert_true(decides_now());
+    assert_true(decides_now());
+    assert_false(decides_now());
+    /* What is urgent is decided, and what was switched on. */
     told.rush = true;
-    assert_false(decides_after(0.0099));
-    assert_true(decides_after(0.0101));
+    assert_true(decides_now());
+    told.rush = false;
+    told.overdrawn = true;
+    assert_false(decides_now());
+    told.selections++;
+    assert_true(decides_now());
+    expect_near(spex_controller.deciding_tokens, -0.008);
+}
+
+/* A probe that takes half of the time is looked at when it has taken what a decision costs, and one
+ * of which nothing is known at once. */
+static void dear_slices_are_not_kept_waiting(void **state) {
+    (void)state;
+    spex_controller.deciding = 0.02;
+    spex_controller.deciding_tokens = -1;
+    spex_controller.trying = true;
+    spex_controller.trial_due = 9.97;
+    spex_controller.trial_takes = 0.5;
+    assert_in_range(spex_controller_due_ns(), 9999999, 10000002);
+    assert_false(decides_now());
+    spex_controller.trial_due = 9.95;
+    assert_true(decides_now());
+    spex_controller.deciding_tokens = -1;
+    spex_controller.slice_due = spex_controller.trial_due = 10;
+    spex_controller.trial_takes = 0;
+    assert_false(decides_now());
+    spex_controller.slice_due = INFINITY;
+    spex_controller.trial_takes = INFINITY;
+    assert_true(decides_now());
+    spex_controller.deciding_tokens = -0.0005;
+    spex_controller.trying = true;
+    spex_controller.trial_due = INFINITY;
+    spex_controller.slice_due = 10.01;
+    assert_in_range(spex_controller_due_ns(), 49999999, 50000002);
 }
 
 static void passes_are_due(void **state) {
@@ -457,6 +590,9 @@ int main(void) {
         cmocka_unit_test_setup(classes_are_the_probes_that_are_recorded, setup),
         cmocka_unit_test_setup(nothing_is_decided_about_others, setup),
         cmocka_unit_test_setup(what_is_switched_on_is_measured_first, setup),
+        cmocka_unit_test_setup(what_is_not_executed_is_left_alone, setup),
+        cmocka_unit_test_setup(what_is_to_be_decided_about_is_not_left_alone, setup),
+        cmocka_unit_test_setup(what_is_unknown_makes_few_records, setup),
         cmocka_unit_test_setup(held_probes_wait_for_their_slice, setup),
         cmocka_unit_test_setup(groups_have_the_state_of_their_members, setup),
         cmocka_unit_test_setup(the_witness_stays, setup),
@@ -464,7 +600,8 @@ int main(void) {
         cmocka_unit_test_setup(probes_in_slices_are_held_again, setup),
         cmocka_unit_test_setup(polling_policies_have_shares, setup),
         cmocka_unit_test_setup(decisions_come_in_time, setup),
-        cmocka_unit_test_setup(counting_has_a_share, setup),
+        cmocka_unit_test_setup(decisions_have_a_share_of_the_budget, setup),
+        cmocka_unit_test_setup(dear_slices_are_not_kept_waiting, setup),
         cmocka_unit_test_setup(passes_are_due, setup),
         cmocka_unit_test_setup(failures_are_told_once, setup),
         cmocka_unit_test_setup(what_begins_late_has_no_past, setup),

@@ -72,14 +72,15 @@ static void factors_are_taken_where_they_are_sure(void **state) {
     }
 }
 
-/* In debt of more than 20 ms' worth of tokens, or 100 ms' worth below those of the last decision. */
+/* In debt of more than 20 ms' worth of tokens that is as much greater than at the last decision, or
+ * 100 ms' worth below those of that. */
 static void sessions_end_in_a_rush(void **state) {
     static const struct {
         double tokens, decided;
         bool rush;
     } cases[] = {
-        {-0.0007, -0.0007, false}, {-0.0009, -0.0009, true}, {0.001, 0.0049, false},
-        {0.001, 0.0051, true},     {0.1, 0.05, false},
+        {-0.0007, 0.0009, false}, {-0.0009, -0.00009, true}, {-0.0009, -0.00011, false},
+        {0.001, 0.0049, false},   {0.001, 0.0051, true},     {0.1, 0.05, false},
     };
     (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {

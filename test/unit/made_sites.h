@@ -8,6 +8,13 @@ uint32_t spex_sites_count(void) {
     return SITES;
 }
 
+uint32_t spex_sites_of_probes(void) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < SITES; i++)
+        count += infos[i].probe != SPEX_MAX_SITES;
+    return count;
+}
+
 const struct spex_site_info *spex_site_info(uint32_t index) {
     assert_true(index < SITES);
     return &infos[index];

@@ -103,6 +103,10 @@ struct spex_slices_reading spex_slices_read(const struct spex_slices *slices, do
     return told.reading;
 }
 
+double spex_groups_recorded(uint32_t index) {
+    return index == GROUP ? 0.25 : 1;
+}
+
 void spex_slices_note(struct spex_slices *slices, const struct spex_slices_reading *now,
                       const struct spex_speedup *speedup) {
     assert_memory_equal(now, &told.reading, sizeof(*now));
@@ -360,6 +364,12 @@ static void debts_make_pauses_longer(void **state) {
     expect_near(hold(), 2);
     spex_controller.budget.tokens = -0.04 * 65;
     assert_true(hold() == 64);
+    /* Those of several do not end at once. */
+    spex_controller.budget.tokens = -0.04 * 20;
+    double chance = next_chance() - 0.5;
+    probe->period = 0;
+    spex_mode_hold(PROBE, probe, "");
+    expect_near(probe->held.length, 20 * (1 + chance));
     spex_controller.budget.tokens = 0;
     probe->fresh = 1; /* it costs nothing any more */
     assert_true(hold() == 0.002 && probe->slice == 0.05);
@@ -410,6 +420,11 @@ static void slices_have_few_records(void **state) {
     assert_int_equal(told.slices, 1);
     assert_int_equal(slice_begin(2000, 0.01), 20);
     assert_int_equal(slice_begin(1e8, 0.01), 1000);
+    assert_int_equal(slice_begin(300, 0.01), 4); /* as much as executions at most */
+    spex_controller.collecting.record = 440 * NS;
+    assert_int_equal(slice_begin(1e5, 0.01), 130);
+    assert_int_equal(slice_begin(300, 0.01), 13);
+    spex_controller.collecting.record = 0;
     probe->longer = 3; /* than planned, lately */
     assert_int_equal(slice_begin(1e8, 0.01), 3000);
     probe->longer = 0.5;

@@ -28,6 +28,7 @@ struct plant_options {
     double records_dearer; /* what a record takes beyond an execution; 0: as dearer */
     double late;           /* seconds by which the collector may be late when it is to be woken */
     double start;          /* seconds that the start of spex has cost */
+    double count_ns;       /* counting a probe's executions takes of the collector; 0: 20 */
     double pass_ns; /* the first pass after a sleep takes besides records; 0: as all, 3,000 */
     const struct spex_rate_policy_ops *policy; /* NULL: "fair" */
     uint64_t seed;                             /* of chance */

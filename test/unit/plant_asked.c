@@ -19,8 +19,8 @@
 /* As the library's, when nothing is said. */
 #define LOOK_RECORDS 128.0
 
-/* CPU seconds of the collector for counting a probe's executions. */
-#define COUNT_SECONDS 20e-9
+/* CPU nanoseconds of the collector for counting a probe's executions, when nothing is said. */
+#define COUNT_NS 20.0
 
 static uint64_t ns(double seconds) {
     return (uint64_t)(seconds * 1e9);
@@ -77,7 +77,8 @@ void spex_metrics_executions(uint64_t *counts) {
     }
     if (has_region())
         counts[plant.options.probes] = (uint64_t)inside;
-    plant.collector += plant.options.probes * plant.options.cpus * COUNT_SECONDS;
+    double each = plant.options.count_ns > 0 ? plant.options.count_ns : COUNT_NS;
+    plant.collector += plant.options.probes * plant.options.cpus * each * 1e-9;
 }
 
 static double calibrated_ticks(double true_ns) {
@@ -128,11 +129,12 @@ double spex_cost_call(void) {
     return calibrated_ticks(call_more_ns());
 }
 
-uint32_t spex_sites_on(void) {
-    uint32_t on = 0;
-    for (unsigned p = 0; p < plant.options.probes; p++)
-        on += is_on(p);
-    return on;
+uint32_t spex_sites_selections(void) {
+    return 1;
+}
+
+uint32_t spex_sites_of_probes(void) {
+    return plant.options.probes;
 }
 
 uint32_t spex_sites_count(void) {

@@ -58,6 +58,27 @@ static int stop(void **state) {
     return spex_stop();
 }
 
+/* Whoever looks at the probes that are selected is told when to look again. */
+static void others_may_be_selected(void **state) {
+    struct spex_site sites[4];
+    uint32_t before = spex_sites_selections();
+    struct spex_selection selection;
+    struct spex_error error;
+    (void)state;
+    module_make(sites, 4);
+    enter(sites, 4);
+    assert_int_not_equal(spex_sites_selections(), before);
+    before = spex_sites_selections();
+    spex_probe_throttle(sites[0].index, 7);
+    assert_int_equal(spex_sites_selections(), before);
+    assert_int_equal(spex_selection_parse("*@3", &selection, &error), 0);
+    assert_true(spex_sites_select(selection) > 0);
+    assert_int_not_equal(spex_sites_selections(), before);
+    before = spex_sites_selections();
+    spex_module_unregister(sites);
+    assert_int_not_equal(spex_sites_selections(), before);
+}
+
 static void a_library_loaded_again_has_its_former_indices(void **state) {
     struct spex_site lives[2][4];
     (void)state;
@@ -417,6 +438,7 @@ static void a_provider_is_named_by_its_file(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_registry_takes_no_room_in_the_file),
+        cmocka_unit_test(others_may_be_selected),
         cmocka_unit_test(a_library_loaded_again_has_its_former_indices),
         cmocka_unit_test(two_libraries_at_a_time_have_different_indices),
         cmocka_unit_test(an_index_is_not_used_for_something_else),

@@ -18,6 +18,9 @@ enum { CONNECT_MS = 2000, BUCKET_MS = 1000 };
 /* How often a lost connection is tried again, and when a silent server is taken for lost. */
 enum { RECONNECT_MS = 500, PING_MS = 5000, PINGS_OUT = 2 };
 
+/* Milliseconds after which a peer that does not speak as NATS is asked once more. */
+enum { AGAIN_MS = 100 };
+
 /* Bytes that wait in an inbox: more are dropped. */
 enum { INBOX_BYTES = 64 << 20 };
 
@@ -87,10 +90,20 @@ static int set_options(struct spex_link *link, const struct spex_link_options *f
     return status == NATS_OK ? 0 : refused(from->url, status, error);
 }
 
+/* A server that ends meanwhile may leave half a line, which is a protocol error. A peer that is no
+ * NATS makes the same error again. */
+static natsStatus connect_once_or_twice(struct spex_link *link) {
+    natsStatus status = natsConnection_Connect(&link->connection, link->options);
+    if (status != NATS_PROTOCOL_ERROR)
+        return status;
+    nats_Sleep(AGAIN_MS);
+    return natsConnection_Connect(&link->connection, link->options);
+}
+
 /* A server that is there and refuses is told from one that is not there: that one is tried
  * again. */
 static natsStatus connect_now(struct spex_link *link) {
-    natsStatus status = natsConnection_Connect(&link->connection, link->options);
+    natsStatus status = connect_once_or_twice(link);
     if (status == NATS_OK)
         note_connect(link->connection, link);
     if (status != NATS_NO_SERVER && status != NATS_IO_ERROR && status != NATS_TIMEOUT)
