@@ -125,7 +125,7 @@ static void print(const struct budget_workload *workload, double seconds, const 
 int main(int argc, char **argv) {
     size_t rounds = 16;
     bool json;
-    bench_options(argc, argv, 2 * BUDGET_BATCH, ROUNDS_MAX, &rounds, &json);
+    bench_options(argc, argv, BUDGET_FIGURES_LEAST, ROUNDS_MAX, &rounds, &json);
     if (json)
         printf("{\"bench\": \"brief\", \"rounds\": %zu, \"results\": [", rounds);
     for (int w = 0; w < WORKLOADS; w++)

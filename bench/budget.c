@@ -7,12 +7,14 @@
  *
  * Each workload runs in two processes, A with all probes on and a budget, and B without spex,
  * which is the same code. One runs at a time, for a slice of 20 ms, in the order A B B A or
- * B A A B by chance, both on the same CPU; the first second of each is not counted. Ten times four
- * slices are a figure. The slowdown is how much more CPU time, that of the threads of spex
- * included, an operation takes (budget_estimate.h has the statistics). The clock of the library and
- * the sleep of its collectors stand still while A is stopped (budget_clock.h). A measurement ends
- * when it is known whether the budget is kept, that of a control when its interval is ± 0.3 % or
- * less; or after so many seconds (60; with --quick 6).
+ * B A A B by chance, both on the same CPU. After some 5 s spex is stopped in A and started in B, and
+ * both are measured as long again: one process may be faster than the other by some per cent for as
+ * long as they live, by the pages that they have. What each has in its first second with spex is not
+ * counted. Five times four slices in either half are a figure. The slowdown is how much more CPU
+ * time, that of the threads of spex included, an operation takes (budget_estimate.h has the
+ * statistics). The clock of the library and the sleep of its collectors stand still while a process
+ * is stopped (budget_clock.h). A measurement ends when it is known whether the budget is kept, that
+ * of a control when its interval is ± 0.3 % or less; or after so many seconds (60; with --quick 6).
  *
  * A budget is kept when the upper end of the slowdown's interval is at most 1.25 times the
  * budget and 0.3 points more; it is not when the lower end is above that. What the library
@@ -49,9 +51,10 @@
 #include "budget_random.h"
 #include "budget_workload.h"
 
-#define WARM_UP       1.0 /* seconds; at most as long as the measurement */
+#define WARM_UP       1.0 /* seconds with spex; at most as long as the measurement */
+#define WARM_UP_BARE  0.1
 #define PRECISION     0.003
-#define BATCHES_LEAST 6  /* before the interval counts */
+#define FIGURES_LEAST 12 /* before the interval counts */
 #define ATTEMPTS      50 /* for each figure that is wanted */
 #define SECONDS_LEAST 0.1
 #define SECONDS       60.0
@@ -67,7 +70,9 @@
 #define EARLY         1.33
 #define SECONDS_MOST  3600.0
 
-enum { BUDGETS_MAX = 16, WORKLOADS_MAX = 16, FOURS = 10 /* times four slices: a figure */ };
+enum { BUDGETS_MAX = 16, WORKLOADS_MAX = 16 };
+/* Times four slices: half of a figure. As many figures at most before the processes change. */
+enum { FOURS = 5, FIGURES_IN_TURN = 12 };
 
 /* What A has and B has not. */
 enum what { BUDGET, SPEX_OFF, THREAD };
@@ -139,7 +144,8 @@ static void side_run_slice(struct side *side) {
 }
 
 static void side_warm_up(struct side *side, double seconds) {
-    while (side->cpu_seconds < (seconds < WARM_UP ? seconds : WARM_UP))
+    double until = side->cpu_seconds + seconds;
+    while (side->cpu_seconds < until)
         side_run_slice(side);
     side->known = false;
 }
@@ -159,14 +165,13 @@ static bool belief_is_true(const struct result *result) {
 }
 
 static bool result_is_precise(const struct result *result) {
-    return result->figures >= (size_t)BATCHES_LEAST * BUDGET_BATCH &&
-           result->estimate.ci95 <= PRECISION;
+    return result->figures >= FIGURES_LEAST && result->estimate.ci95 <= PRECISION;
 }
 
 static bool result_is_enough(const struct result *result) {
     if (result->budget->what != BUDGET)
         return result_is_precise(result);
-    return result->figures >= (size_t)BATCHES_LEAST * BUDGET_BATCH &&
+    return result->figures >= FIGURES_LEAST &&
            budget_verdict(result, EARLY * result->estimate.ci95) != UNKNOWN;
 }
 
@@ -189,9 +194,9 @@ static double side_cost_since(const struct side *side, const struct side *before
 
 /* What probes have taken, of the CPU time without that. INFINITY where that is all, as at the start,
  * while nothing is known of costs. */
-static double believed_between(const struct account *from, const struct account *to) {
-    double spent = to->belief.spent - from->belief.spent;
-    double cpu_seconds = to->cpu_seconds - from->cpu_seconds;
+static double believed_between(const struct budget_belief *from, const struct budget_belief *to,
+                               double cpu_seconds) {
+    double spent = to->spent - from->spent;
     return spent < cpu_seconds ? spent / (cpu_seconds - spent) : INFINITY;
 }
 
@@ -206,66 +211,104 @@ static bool run_figure(struct side *with, struct side *without, struct budget_fi
     if (!with->begun || with->begin.cpu_seconds >= with->last.cpu_seconds ||
         !(figure->with > 0 && figure->without > 0))
         return false;
-    figure->believed = fmin(believed_between(&with->begin, &with->last), BELIEVED_MOST);
+    figure->believed = fmin(believed_between(&with->begin.belief, &with->last.belief,
+                                             with->last.cpu_seconds - with->begin.cpu_seconds),
+                            BELIEVED_MOST);
     return true;
 }
 
-static void sides_compare(struct side *with, struct side *without, double seconds,
-                          struct result *result) {
-    size_t most = (size_t)(seconds / (4 * FOURS * SLICE)) + 2 * (size_t)BUDGET_BATCH;
-    struct budget_figure *figures = calloc(most, sizeof(*figures));
-    if (!figures)
-        err(1, "calloc");
-    /* What a process without the processor would be a figure of is run again, so that a busy
-     * machine makes the bench take longer. */
-    for (size_t f = 0; f < ATTEMPTS * most && result->figures < most && !result_is_enough(result);
-         f++) {
-        if (!run_figure(with, without, &figures[result->figures]))
-            continue;
-        result->figures++;
-        if (result->figures >= 2 * BUDGET_BATCH && result->figures % BUDGET_BATCH == 0)
-            result->estimate = budget_estimate(figures, result->figures);
-    }
-    free(figures);
-    if (result->figures < 2 * BUDGET_BATCH)
-        errx(1, "%s: the processes hardly got the processor", result->workload->name);
+/* What a process without the processor would be a figure of is run again, so that a busy machine
+ * makes the bench take longer. */
+static void run_figures(struct side *with, struct side *without, size_t count,
+                        struct budget_figure *figures) {
+    size_t done = 0;
+    for (size_t attempt = 0; attempt < ATTEMPTS * count && done < count; attempt++)
+        done += run_figure(with, without, &figures[done]);
+    if (done < count)
+        errx(1, "%s: the processes hardly got the processor", with->process.name);
 }
 
-static void result_set_belief(const struct side *side, struct result *result) {
+/* Adds what the process with spex has done since it was warm. */
+static void result_add(const struct side *side, struct result *result) {
     const struct budget_belief *from = &side->first.belief, *to = &side->last.belief;
-    double spent = to->spent - from->spent, seconds = to->seconds - from->seconds;
-    result->cpu_seconds = side->last.cpu_seconds - side->first.cpu_seconds;
-    result->seconds = side->last.seconds - side->first.seconds;
+    struct budget_belief *done = &result->done;
+    result->cpu_seconds += side->last.cpu_seconds - side->first.cpu_seconds;
+    result->seconds += side->last.seconds - side->first.seconds;
+    done->seconds += to->seconds - from->seconds;
+    done->spent += to->spent - from->spent;
+    done->executions += to->executions - from->executions;
+    done->records += to->records - from->records;
+    done->lost += to->lost - from->lost;
+}
+
+/* Measures one way round. */
+static void run_half(struct side *with, struct side *without, double seconds, size_t count,
+                     struct budget_figure *figures, struct result *result) {
+    budget_process_switch(&with->process, true);
+    budget_process_switch(&without->process, false);
+    side_warm_up(without, fmin(WARM_UP_BARE, seconds));
+    side_warm_up(with, fmin(WARM_UP, seconds));
+    run_figures(with, without, count, figures);
+    result_add(with, result);
+}
+
+/* The figure of both ways round, in which it does not matter which process is the faster one. */
+static struct budget_figure figure_of_both(const struct budget_figure *one,
+                                           const struct budget_figure *other) {
+    return (struct budget_figure){.with = sqrt(one->with * other->with),
+                                  .without = sqrt(one->without * other->without),
+                                  .believed =
+                                      sqrt((1 + one->believed) * (1 + other->believed)) - 1};
+}
+
+/* The halves are in memory behind the figures. A second thread cannot be taken away: its control has
+ * it in one process all the time. */
+static void sides_compare(struct side *a, struct side *b, double seconds, struct result *result) {
+    bool swaps = result->budget->what != THREAD;
+    double all = seconds / (2 * 4 * FOURS * SLICE);
+    size_t turn = all < FIGURES_IN_TURN ? (size_t)all : FIGURES_IN_TURN;
+    if (turn < BUDGET_FIGURES_LEAST)
+        turn = BUDGET_FIGURES_LEAST;
+    size_t turns = (size_t)fmax(all / (double)turn, 1);
+    struct budget_figure *figures = calloc((turns + 2) * turn, sizeof(*figures));
+    if (!figures)
+        err(1, "calloc");
+    struct budget_figure *one = figures + turns * turn, *other = one + turn;
+    for (size_t t = 0; t < turns && !result_is_enough(result); t++) {
+        run_half(a, b, seconds, turn, one, result);
+        run_half(swaps ? b : a, swaps ? a : b, seconds, turn, other, result);
+        for (size_t f = 0; f < turn; f++)
+            figures[result->figures++] = figure_of_both(&one[f], &other[f]);
+        result->estimate = budget_estimate(figures, result->figures);
+    }
+    free(figures);
+}
+
+static void result_conclude(struct result *result) {
+    const struct budget_belief *done = &result->done;
+    static const struct budget_belief nothing;
     result->cpus = result->cpu_seconds / result->seconds;
-    result->believed = believed_between(&side->first, &side->last);
-    result->used = seconds > 0 ? spent / seconds / result->budget->share : 0;
-    result->done = (struct budget_belief){.seconds = seconds,
-                                          .spent = spent,
-                                          .executions = to->executions - from->executions,
-                                          .records = to->records - from->records,
-                                          .lost = to->lost - from->lost};
+    result->believed = believed_between(&nothing, done, result->cpu_seconds);
+    result->used = done->seconds > 0 ? done->spent / done->seconds / result->budget->share : 0;
 }
 
 static struct result workload_measure(const struct budget_workload *workload,
                                       const struct budget *budget, double seconds, bool alone) {
-    const struct budget_setting b = {.threads = budget->what != THREAD && !alone,
-                                     .cpu = sched_getcpu()};
-    struct budget_setting a = b;
-    struct result result = {.workload = workload, .budget = budget};
-    struct side with = {.known = false}, without = {.known = false};
-    if (budget->what == THREAD)
-        a.threads = true;
-    else
+    struct budget_setting a = {
+        .threads = budget->what == THREAD || !alone, .budget = budget->text, .cpu = sched_getcpu()};
+    if (budget->what != THREAD)
         a.probes = budget->what == BUDGET ? "*" : "";
-    a.budget = budget->text;
-    budget_process_start(&without.process, workload, &b);
-    budget_process_start(&with.process, workload, &a);
-    side_warm_up(&with, seconds);
-    side_warm_up(&without, seconds);
-    sides_compare(&with, &without, seconds, &result);
-    result_set_belief(&with, &result);
-    budget_process_end(&with.process);
-    budget_process_end(&without.process);
+    struct budget_setting b = a;
+    b.later = true;
+    b.threads = budget->what != THREAD && !alone;
+    struct result result = {.workload = workload, .budget = budget};
+    struct side one = {.known = false}, other = {.known = false};
+    budget_process_start(&one.process, workload, &a);
+    budget_process_start(&other.process, workload, &b);
+    sides_compare(&one, &other, seconds, &result);
+    result_conclude(&result);
+    budget_process_end(&one.process);
+    budget_process_end(&other.process);
     return result;
 }
 

@@ -27,6 +27,18 @@ static double deviation_of(const double *values, size_t count) {
     return sqrt(sum / (double)(count - 1));
 }
 
+/* Half of the interval of the midmean of values in ascending order, which it changes. */
+static double midmean_ci95(double *sorted, size_t count) {
+    size_t out = count / 4, left = count - 2 * out;
+    for (size_t v = 0; v < out; v++) {
+        sorted[v] = sorted[out];
+        sorted[count - 1 - v] = sorted[count - 1 - out];
+    }
+    double share = (double)left / (double)count;
+    double error = deviation_of(sorted, count) / (share * sqrt((double)count));
+    return spex_student_95((double)left - 1) * error;
+}
+
 /* The midmean of the logarithms of the ratios beyond those that are believed. They are left in
  * `sorted`, in ascending order. */
 static double midmean_beyond_belief(const struct budget_figure *figures, size_t count,
@@ -54,23 +66,17 @@ static double slowdown_of_sums(const struct budget_figure *figures, size_t count
 }
 
 struct budget_estimate budget_estimate(const struct budget_figure *figures, size_t count) {
-    size_t batches = count / BUDGET_BATCH;
-    double *sorted = malloc(count * sizeof(*sorted)),
-           *of_batches = malloc(batches * sizeof(double));
-    if (!sorted || !of_batches)
+    double *sorted = malloc(count * sizeof(*sorted));
+    if (!sorted)
         err(1, "malloc");
-    for (size_t b = 0; b < batches; b++)
-        of_batches[b] = midmean_beyond_belief(figures + b * BUDGET_BATCH, BUDGET_BATCH, sorted);
     double ratio =
         exp(midmean_beyond_belief(figures, count, sorted) + mean_of_beliefs(figures, count));
-    double error = deviation_of(of_batches, batches) / sqrt((double)batches);
     struct budget_estimate estimate = {
         .slowdown = ratio - 1,
-        .ci95 = ratio * spex_student_95((double)batches - 1) * error,
         .of_sums = slowdown_of_sums(figures, count),
         .noise = (sorted[count * 3 / 4] - sorted[count / 4]) / 2,
     };
+    estimate.ci95 = ratio * midmean_ci95(sorted, count);
     free(sorted);
-    free(of_batches);
     return estimate;
 }

@@ -12,9 +12,9 @@
  * library's belief of the same time, and the mean of all that it believed is added: the belief
  * makes an interval narrow where it is right, and does not move the estimate where it is wrong.
  *
- * The controller makes slices that follow each other alike, for about half a second. The
- * interval is therefore not that of independent figures: it comes from the deviation of the means
- * of batches of some 0.8 s, by Student's distribution. */
+ * The interval is by Student's distribution and the Winsorized variance, for which the figures that
+ * are left out take the value of the outermost that is not (Tukey and McLaughlin, Sankhya A 25,
+ * 1963). */
 #ifndef SPEX_BENCH_BUDGET_ESTIMATE_H
 #define SPEX_BENCH_BUDGET_ESTIMATE_H
 
@@ -28,9 +28,6 @@ struct budget_figure {
     double believed;
 };
 
-/* Figures in a batch: 0.8 s of either process, with figures of 0.4 s. */
-enum { BUDGET_BATCH = 2 };
-
 struct budget_estimate {
     double slowdown;
     /* Half of the 95 % interval. */
@@ -41,7 +38,9 @@ struct budget_estimate {
     double noise;
 };
 
-/* `count`: at least two batches. */
+/* `count`: at least BUDGET_FIGURES_LEAST. */
+enum { BUDGET_FIGURES_LEAST = 4 };
+
 struct budget_estimate budget_estimate(const struct budget_figure *figures, size_t count);
 
 #endif

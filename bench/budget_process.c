@@ -76,18 +76,47 @@ static void child_stay_on(int cpu) {
         err(1, "sched_setaffinity");
 }
 
+/* Threads of spex are not bound unless the program is. */
+static void child_start_unbound(const struct budget_workload *workload,
+                                const struct budget_setting *setting, const cpu_set_t *all) {
+    if (workload->bound)
+        child_stay_on(setting->cpu);
+    else if (sched_setaffinity(0, sizeof(*all), all) != 0)
+        err(1, "sched_setaffinity");
+    child_start_spex(setting);
+    child_stay_on(setting->cpu);
+}
+
+/* What the child works with. */
+struct child {
+    struct budget_shared *shared;
+    const struct budget_workload *workload;
+    const struct budget_setting *setting;
+    cpu_set_t all; /* the CPUs that it had at first */
+};
+
+static void child_switch(const struct child *child, bool started) {
+    if (started)
+        child_start_unbound(child->workload, child->setting, &child->all);
+    else if (spex_stop() != 0)
+        errx(1, "cannot stop spex");
+}
+
 /* The parent reads `told` and `belief` while this process is stopped. */
-static void child_work(struct budget_shared *shared, const struct budget_workload *workload,
-                       void *state, bool believes) {
-    uint64_t slice = 0, operations = 0;
+static void child_work(const struct child *child, void *state) {
+    struct budget_shared *shared = child->shared;
+    uint64_t slice = 0, operations = 0, started = shared->started;
     spex_store_relaxed(&shared->begun, 1);
     for (;;) {
-        operations += workload->work(state);
+        operations += child->workload->work(state);
         spex_store_relaxed(&shared->operations, operations);
         if (spex_load_relaxed(&shared->slice) == slice)
             continue;
         slice = shared->slice;
-        if (believes)
+        if (started != shared->started)
+            child_switch(child, shared->started);
+        started = shared->started;
+        if (started)
             shared->belief = belief_now();
         spex_store_relaxed(&shared->told, slice);
     }
@@ -102,6 +131,7 @@ static void *thread_sleep(void *arg) {
 static void child_run(pid_t parent, struct budget_shared *shared,
                       const struct budget_workload *workload,
                       const struct budget_setting *setting) {
+    struct child child = {.shared = shared, .workload = workload, .setting = setting};
     pthread_t other;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
@@ -112,14 +142,15 @@ static void child_run(pid_t parent, struct budget_shared *shared,
     budget_clock_set(&shared->stopped_ns);
     if (setting->brief)
         raise(SIGSTOP);
-    if (workload->bound)
-        child_stay_on(setting->cpu);
-    if (setting->probes)
-        child_start_spex(setting);
+    if (sched_getaffinity(0, sizeof(child.all), &child.all) != 0)
+        err(1, "sched_getaffinity");
+    shared->started = setting->probes && !setting->later;
+    if (shared->started)
+        child_start_unbound(workload, setting, &child.all);
     child_stay_on(setting->cpu);
     if (!setting->brief)
         raise(SIGSTOP);
-    child_work(shared, workload, state, setting->probes != NULL);
+    child_work(&child, state);
 }
 
 static void wait_until_stopped(struct budget_process *process) {
@@ -136,7 +167,8 @@ static void wait_until_stopped(struct budget_process *process) {
 void budget_process_start(struct budget_process *process, const struct budget_workload *workload,
                           const struct budget_setting *setting) {
     pid_t parent = getpid();
-    *process = (struct budget_process){.name = workload->name};
+    *process =
+        (struct budget_process){.name = workload->name, .can_start = setting->probes != NULL};
     process->shared = mmap(NULL, sizeof(*process->shared), PROT_READ | PROT_WRITE,
                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (process->shared == MAP_FAILED)
@@ -149,6 +181,10 @@ void budget_process_start(struct budget_process *process, const struct budget_wo
     wait_until_stopped(process);
     if (clock_getcpuclockid(process->pid, &process->cpu_clock) != 0)
         errx(1, "%s: no clock of its CPU time", workload->name);
+}
+
+void budget_process_switch(struct budget_process *process, bool started) {
+    process->shared->started = started && process->can_start;
 }
 
 void budget_process_end(struct budget_process *process) {

@@ -24,9 +24,10 @@ struct budget_belief {
 
 /* The memory that the process shares with its parent. */
 struct budget_shared {
-    /* Written by the parent while the process is stopped. */
+    /* Written by the parent while the process is stopped. `started`: spex is to be. */
     uint64_t stopped_ns;
     uint64_t slice;
+    uint64_t started;
     /* Written by the process. It works. */
     uint64_t begun;
     /* `told` is the slice in which it last set `belief`. */
@@ -38,19 +39,21 @@ struct budget_shared {
 struct budget_process {
     const char *name;
     pid_t pid;
+    bool can_start;
     clockid_t cpu_clock;
     struct budget_shared *shared;
     /* Nanoseconds of CLOCK_MONOTONIC. */
     uint64_t stopped_since;
 };
 
-/* `probes`: NULL: spex is not started. `threads`: the process has a second thread, which sleeps; in
+/* `probes`: NULL: spex is never started. `later`: not before budget_process_switch. `threads`: the process has a second thread, which sleeps; in
  * a process with one thread, libc omits the locks of malloc and the atomic instructions of mutexes.
  * `cpu`: the CPU on which it works. `brief`: spex is not started before the process is
  * continued. */
 struct budget_setting {
     const char *probes;
     const char *budget;
+    bool later;
     bool threads;
     bool brief;
     int cpu;
@@ -60,6 +63,10 @@ struct budget_setting {
 void budget_process_start(struct budget_process *process, const struct budget_workload *workload,
                           const struct budget_setting *setting);
 void budget_process_end(struct budget_process *process);
+
+/* Has the process start spex, or stop it, when it runs the next time. Nothing happens where it has no
+ * `probes`. The process must be stopped. */
+void budget_process_switch(struct budget_process *process, bool started);
 
 /* Nanoseconds of CPU time, and operations, so far. The process must be stopped. */
 uint64_t budget_process_cpu_ns(const struct budget_process *process);

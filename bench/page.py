@@ -176,8 +176,9 @@ def print_budget(budget):
     print("A workload with all probes on and a budget, and without spex, in two processes of which one runs at a")
     print(f"time, for {budget['slice_ms']:g} ms in turn, on the same CPU. Slowdown: how much more CPU time an "
           "operation takes, that of")
-    print("spex's threads included; believed: the same as the library has it; used: of the budget, as it")
-    print("believes. Midmeans and their 95 % intervals. Kept: the interval's upper end is at most 1.25 times the budget")
+    print("spex's threads included; believed: the same as the library has it; used: of the budget, as it believes. Every 5 s")
+    print("the other process has spex, as one may be faster than the other for as long as they live, by the pages that they")
+    print("have. Midmeans and their 95 % intervals. Kept: the interval's upper end is at most 1.25 times the budget")
     print("and 0.3 points. Believed wrongly: neither within a quarter of the slowdown nor within 0.3 points of its interval.")
     print("`bursts` to `crowded` were made to be hard (bench/budget_hard.c). zstd and LevelDB have probes that a patch puts in")
     print("(bench/foreign); they are left out where Debian's sources cannot be had.\n")
