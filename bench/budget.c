@@ -5,11 +5,11 @@
  *     budget [--json] [--alone] [--quick] [--object FILE]… [--workload NAME]… [--budget PERCENT]…
  *            [--seconds N]
  *
- * Each workload runs in two processes, A with all probes on and a budget, and B without spex,
- * which is the same code. One runs at a time, for a slice of 20 ms, in the order A B B A or
- * B A A B by chance, both on the same CPU. After some 5 s spex is stopped in A and started in B, and
- * both are measured as long again: one process may be faster than the other by some per cent for as
- * long as they live, by the pages that they have. What each has in its first second with spex is not
+ * Each workload runs in two processes, A with all probes on and a budget, and B without spex, which
+ * is the same code. One runs at a time, for a slice of 20 ms, in the order A B B A or B A A B by
+ * chance, both on the same CPU. After some 5 s spex is stopped in A and started in B, and both are
+ * measured as long again: one process may be faster than the other by some per cent for as long as
+ * they live, by the pages that they have. What each has in its first second with spex is not
  * counted. Five times four slices in either half are a figure. The slowdown is how much more CPU
  * time, that of the threads of spex included, an operation takes (budget_estimate.h has the
  * statistics). The clock of the library and the sleep of its collectors stand still while a process
@@ -192,8 +192,8 @@ static double side_cost_since(const struct side *side, const struct side *before
     return operations > 0 ? (side->cpu_seconds - before->cpu_seconds) / operations : 0;
 }
 
-/* What probes have taken, of the CPU time without that. INFINITY where that is all, as at the start,
- * while nothing is known of costs. */
+/* What probes have taken, of the CPU time without that. INFINITY where that is all, as at the
+ * start, while nothing is known of costs. */
 static double believed_between(const struct budget_belief *from, const struct budget_belief *to,
                                double cpu_seconds) {
     double spent = to->spent - from->spent;
@@ -261,8 +261,8 @@ static struct budget_figure figure_of_both(const struct budget_figure *one,
                                       sqrt((1 + one->believed) * (1 + other->believed)) - 1};
 }
 
-/* The halves are in memory behind the figures. A second thread cannot be taken away: its control has
- * it in one process all the time. */
+/* The halves are in memory behind the figures. A second thread cannot be taken away: its control
+ * has it in one process all the time. */
 static void sides_compare(struct side *a, struct side *b, double seconds, struct result *result) {
     bool swaps = result->budget->what != THREAD;
     double all = seconds / (2 * 4 * FOURS * SLICE);

@@ -46,10 +46,10 @@ struct budget_process {
     uint64_t stopped_since;
 };
 
-/* `probes`: NULL: spex is never started. `later`: not before budget_process_switch. `threads`: the process has a second thread, which sleeps; in
- * a process with one thread, libc omits the locks of malloc and the atomic instructions of mutexes.
- * `cpu`: the CPU on which it works. `brief`: spex is not started before the process is
- * continued. */
+/* `probes`: NULL: spex is never started. `later`: not before budget_process_switch. `threads`: the
+ * process has a second thread, which sleeps; in a process with one thread, libc omits the locks of
+ * malloc and the atomic instructions of mutexes. `cpu`: the CPU on which it works. `brief`: spex is
+ * not started before the process is continued. */
 struct budget_setting {
     const char *probes;
     const char *budget;
@@ -64,8 +64,8 @@ void budget_process_start(struct budget_process *process, const struct budget_wo
                           const struct budget_setting *setting);
 void budget_process_end(struct budget_process *process);
 
-/* Has the process start spex, or stop it, when it runs the next time. Nothing happens where it has no
- * `probes`. The process must be stopped. */
+/* Has the process start spex, or stop it, when it runs the next time. Nothing happens where it has
+ * no `probes`. The process must be stopped. */
 void budget_process_switch(struct budget_process *process, bool started);
 
 /* Nanoseconds of CPU time, and operations, so far. The process must be stopped. */

@@ -49,8 +49,8 @@
 /* Seconds that a look is taken to cost before the first look. */
 #define SAMPLE_COST 5e-6
 
-/* Share of the budget for decisions, and for how many seconds it can be saved: where a decision takes
- * long, as with a thousand probes, they are rarer. */
+/* Share of the budget for decisions, and for how many seconds it can be saved: where a decision
+ * takes long, as with a thousand probes, they are rarer. */
 #define DECIDING_SHARE   0.25
 #define DECIDING_SECONDS 0.4
 
@@ -231,13 +231,14 @@ static uint32_t next_probe(uint32_t index, bool changed) {
 
 /* Makes the classes of all probes; returns how many there are. */
 static size_t make_classes(void) {
-    bool changed = spex_controller.selections != spex_sites_selections();
+    uint32_t selections = spex_sites_selections();
+    bool changed = selections != spex_controller.selections;
     size_t count = 0;
     bool regions = spex_sites_of_probes() != spex_sites_count();
     for (uint32_t i = 0; regions && i < spex_sites_count(); i++)
         if (spex_groups_is(i))
             spex_controller.probes[i].grouped.state = (struct spex_probe_state){0};
-    spex_controller.selections = spex_sites_selections();
+    spex_controller.selections = selections;
     for (uint32_t i = next_probe(0, changed); i < spex_sites_count();
          i = next_probe(i + 1, changed)) {
         const struct spex_probe_state state = spex_probe_state(i, spex_ticks());
@@ -326,9 +327,9 @@ static double sample_cost(void) {
     return cost > 0 ? cost : SAMPLE_COST;
 }
 
-/* Has probes make fewer records whose first measurement takes longer, where all records of these cost
- * more than half of the budget: of a thousand that are executed seldom each makes few, and all make
- * many. */
+/* Has probes make fewer records whose first measurement takes longer, where all records of these
+ * cost more than half of the budget: of a thousand that are executed seldom each makes few, and all
+ * make many. */
 static void limit_unknown(void) {
     double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
     double period = ceil(fmin(2 * spex_controller.unknown / steady, SPEX_CONTROL_PERIOD_MAX));
@@ -414,8 +415,8 @@ static void report_failure(int err) {
     spex_controller.failed |= err != 0;
 }
 
-/* The time at which a slice is to begin, or a probe on trial is to be looked at. A look that cannot be
- * paid for waits, but no longer than until the probes on trial have taken as much. */
+/* The time at which a slice is to begin, or a probe on trial is to be looked at. A look that cannot
+ * be paid for waits, but no longer than until the probes on trial have taken as much. */
 static double next_look(void) {
     double paid = spex_controller.now + decisions_wait();
     double dearer =

@@ -203,8 +203,8 @@ struct spex_controller {
     /* Records of each type that the accounts have taken in. */
     uint64_t produced[SPEX_PROBE_TYPES];
     /* Executions of each probe, by the index of its first site, when last counted; and those of a
-     * probe about which there is nothing to decide while they are as many and the selection does not
-     * change: it is off, or recorded and not executed. SPEX_NOT_AT_REST of others. */
+     * probe about which there is nothing to decide while they are as many and the selection does
+     * not change: it is off, or recorded and not executed. SPEX_NOT_AT_REST of others. */
     uint64_t *executions;
     uint64_t *at_rest;
     /* Cost of executions without a record, in seconds a second, when they were last counted. */

@@ -14,8 +14,8 @@
 #include "rate/experiment/sliced.h"
 #include "site/registry.h"
 
-/* Seconds' worth of tokens: a smaller debt is not urgent, since it evens out, and one that has grown
- * by less was decided about. */
+/* Seconds' worth of tokens: a smaller debt is not urgent, since it evens out, and one that has
+ * grown by less was decided about. */
 #define OVERDRAWN_SECONDS 0.02
 
 /* Seconds' worth of tokens: so much overspending since the last decision makes the next one

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether the next decision is urgent: so much has been spent since the last one, in debt or of what
- * was saved, that it is worth what a decision takes. */
+/* Whether the next decision is urgent: so much has been spent since the last one, in debt or of
+ * what was saved, that it is worth what a decision takes. */
 bool spex_experiments_rush(void);
 
 /* Whether the budget is overdrawn: decisions are to come soon, but only if they can be paid for. */

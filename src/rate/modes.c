@@ -235,8 +235,8 @@ static void slice_note_length(struct spex_controlled *probe, double seconds) {
 /* Sets the length of the next slice and returns the time until it begins. That is random, so that
  * slices do not fall into step with the program, and on average such that the slice that is over
  * costs what slices may; where that is for want of knowledge, until there is no more caution. A
- * debt is paid back first, and so is what the probe took by surprise; several do not begin all at once
- * when it is. */
+ * debt is paid back first, and so is what the probe took by surprise; several do not begin all at
+ * once when it is. */
 static double slice_plan(uint32_t first, struct spex_controlled *probe) {
     double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
     double skip, report;

@@ -58,6 +58,8 @@ static void site_set_control(struct spex_site_info *info, uint32_t control) {
     if (!spex_site_is_region(info)) {
         struct spex_site_info *first = &spex_registry.infos[info->probe];
         site_clock_note(&first->on, before != 0, control != 0, now);
+        spex_store_relaxed(&spex_registry.sites_on,
+                           spex_registry.sites_on + (control != 0) - (before != 0));
         site_clock_note(&first->recording, spex_control_records(before),
                         spex_control_records(control), now);
     }

@@ -352,15 +352,8 @@ __attribute__((used)) void spex_module_unregister(struct spex_site *sites) {
     pthread_mutex_unlock(&spex_registry.lock);
 }
 
-/* Takes time in proportion to the sites. Collectors call it after passes without records. */
 uint32_t spex_sites_on(void) {
-    uint32_t on = 0;
-    pthread_mutex_lock(&spex_registry.lock);
-    for (uint32_t i = 0; i < spex_registry.count; i++)
-        on += spex_registry.infos[i].site && !spex_site_is_region(&spex_registry.infos[i]) &&
-              spex_load_relaxed(&spex_registry.infos[i].site->control) != 0;
-    pthread_mutex_unlock(&spex_registry.lock);
-    return on;
+    return spex_load_relaxed(&spex_registry.sites_on);
 }
 
 /* Sets the controller's period of the probe's sites; returns whether one had another. */

@@ -22,12 +22,12 @@ uint32_t spex_sites_count(void);
 /* Returns how many of them are sites of probes and not of regions. */
 uint32_t spex_sites_of_probes(void);
 
-/* Returns how many sites of probes are on, and how many were refused and stay off. */
+/* Returns how many sites of probes are on, and how many were refused and stay off. Lock-free. */
 uint32_t spex_sites_on(void);
 uint32_t spex_sites_refused(void);
 
-/* Returns a number that changes when another probe may be selected, or with other samplings, or when
- * there are others. Lock-free. */
+/* Returns a number that changes when another probe may be selected, or with other samplings, or
+ * when there are others. Lock-free. */
 uint32_t spex_sites_selections(void);
 
 /* How often each site has been switched on and off: odd while it is on. Who reads the same odd

@@ -34,6 +34,8 @@ struct spex_registry {
     uint32_t count;
     /* How many of the infos are of regions, which belong to no probe. */
     uint32_t regions;
+    /* Sites of probes that are on. Collectors ask for it after passes without records. */
+    uint32_t sites_on;
     /* Sites that were refused and stay off. */
     uint32_t refused;
     /* Grows by 1 when a site begins or ceases to be polled. */

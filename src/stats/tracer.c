@@ -149,9 +149,9 @@ static struct probe *probe_of(struct spex_tracer *tracer, const struct spex_reco
     return probe_insert(tracer, at, record);
 }
 
-/* Distances from the mean so far, extremes and weights of values that are added together: new values
- * lie near the mean, so that the sums stay small and exact (West's update, for many values at
- * once). */
+/* Distances from the mean so far, extremes and weights of values that are added together: new
+ * values lie near the mean, so that the sums stay small and exact (West's update, for many values
+ * at once). */
 struct addition {
     double weight, distances, squares;
     uint64_t whole, min, max;

@@ -173,8 +173,8 @@ static void a_call_that_fails_opens_nothing(void **unused) {
     }
 }
 
-/* A server that is not there is tried again; one that refuses is not. One that ends while it is asked
- * is asked again. */
+/* A server that is not there is tried again; one that refuses is not. One that ends while it is
+ * asked is asked again. */
 static void a_server_may_be_away_or_refuse(void **unused) {
     static const natsStatus away[] = {NATS_NO_SERVER, NATS_IO_ERROR, NATS_TIMEOUT};
     struct spex_link *link;

@@ -187,8 +187,8 @@ static void expect_near(double found, double expected) {
         fail_msg("%.12g instead of %.12g", found, expected);
 }
 
-/* Where a fiftieth of a second's worth was lost in debt, or a tenth that was not planned; and as much
- * as a decision takes. What collectors took is not lost by that. */
+/* Where a fiftieth of a second's worth was lost in debt, or a tenth that was not planned; and as
+ * much as a decision takes. What collectors took is not lost by that. */
 static void debts_and_surprises_are_urgent(void **state) {
     (void)state;
     assert_false(spex_experiments_rush());
