@@ -334,16 +334,19 @@ void spex_accounts_note_cpus(void) {
  * intervals with many, and what is left, over the records, is the cost of a record. An interval
  * goes on until enough CPU time has been noted in it. */
 static void collecting_note(struct spex_collecting *collecting, double now, uint64_t records,
-                            uint64_t ns) {
+                            uint64_t passes, uint64_t ns) {
     double taken = (double)spex_grown(collecting->records, records);
+    double looked = (double)spex_grown(collecting->passes, passes);
     double seconds = (double)spex_grown(collecting->ns, ns) / 1e9, elapsed = now - collecting->at;
     if (seconds < COLLECTING_SECONDS || !(elapsed > 0))
         return;
     collecting->at = now;
     collecting->records = records;
+    collecting->passes = passes;
     collecting->ns = ns;
     if (taken < COLLECTING_RECORDS) {
         collecting->rest += (seconds / elapsed - collecting->rest) * FORGOTTEN;
+        collecting->pass += (seconds / fmax(looked, 1) - collecting->pass) * FORGOTTEN;
         return;
     }
     seconds -= collecting->rest * elapsed;
@@ -361,7 +364,11 @@ static uint64_t records_taken(void) {
 
 void spex_accounts_note_collecting(void) {
     collecting_note(&spex_controller.collecting, spex_controller.now, records_taken(),
-                    spex_controller.collectors_ns);
+                    spex_controller.passes, spex_controller.collectors_ns);
+}
+
+double spex_accounts_decision_cost(void) {
+    return fmax(spex_controller.deciding, spex_controller.collecting.pass);
 }
 
 /* Updates what the records of each type cost on average as a multiple of a calibrated one, and what
@@ -401,8 +408,10 @@ void spex_accounts_from_now(void) {
     for (uint32_t i = 0; i < spex_sites_count(); i++)
         spex_controller.probes[i].counted = spex_controller.executions[i];
     spex_controller_read_clocks();
-    spex_controller.collecting = (struct spex_collecting){
-        .at = spex_controller.now, .records = records_taken(), .ns = spex_controller.collectors_ns};
+    spex_controller.collecting = (struct spex_collecting){.at = spex_controller.now,
+                                                          .records = records_taken(),
+                                                          .passes = spex_controller.passes,
+                                                          .ns = spex_controller.collectors_ns};
     spex_controller.process_at = spex_controller.decided = spex_controller.now;
     spex_controller.skipped = spex_controller.implied = spex_controller.uncounted = 0;
     spex_controller.skipping = spex_controller.decided_tokens = 0;

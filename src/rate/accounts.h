@@ -101,6 +101,9 @@ void spex_accounts_note_cpus(void);
 /* Updates what collectors cost per record, and without records. */
 void spex_accounts_note_collecting(void);
 
+/* CPU seconds that a decision costs, with the pass in which it is made. */
+double spex_accounts_decision_cost(void);
+
 /* Nothing of what has happened so far is booked: the budget begins now, long after the
  * collection. */
 void spex_accounts_from_now(void);

@@ -396,7 +396,7 @@ static int controller_decide(void) {
     uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     int err = decide_about_probes();
     spex_controller.deciding = (double)(spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e9;
-    spex_controller.deciding_tokens -= spex_controller.deciding;
+    spex_controller.deciding_tokens -= spex_accounts_decision_cost();
     return err;
 }
 
@@ -420,7 +420,7 @@ static void report_failure(int err) {
 static double next_look(void) {
     double paid = spex_controller.now + decisions_wait();
     double dearer =
-        spex_controller.trial_due + spex_controller.deciding / spex_controller.trial_takes;
+        spex_controller.trial_due + spex_accounts_decision_cost() / spex_controller.trial_takes;
     return fmin(fmax(spex_controller.slice_due, paid),
                 fmax(spex_controller.trial_due, fmin(paid, dearer)));
 }
@@ -428,6 +428,7 @@ static double next_look(void) {
 /* Accounts after every pass. */
 static void controller_account(void) {
     double before = spex_controller.now, rate;
+    spex_controller.passes++;
     spex_accounts_advance(spex_clock_ns(CLOCK_MONOTONIC));
     rate = deciding_rate();
     spex_controller.deciding_tokens =

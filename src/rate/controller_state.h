@@ -27,9 +27,11 @@
 struct spex_collecting {
     double record;    /* seconds a record */
     double rest;      /* seconds a second without records */
+    double pass;      /* seconds a pass without records */
     double at;        /* time of the last note, in seconds */
     uint64_t records; /* at the last note */
-    uint64_t ns;      /* CPU time at the last note */
+    uint64_t passes;
+    uint64_t ns; /* CPU time at the last note */
     /* Sums over intervals, of which older ones count exponentially less. */
     double sum_seconds, sum_records;
 };
@@ -200,6 +202,8 @@ struct spex_controller {
     double seconds;
     double spent;
     struct spex_collecting collecting;
+    /* Passes of the controller so far. */
+    uint64_t passes;
     /* Records of each type that the accounts have taken in. */
     uint64_t produced[SPEX_PROBE_TYPES];
     /* Executions of each probe, by the index of its first site, when last counted; and those of a

@@ -120,7 +120,7 @@ bool spex_experiments_rush(void) {
     double tokens = spex_controller.budget.tokens + collectors;
     double lost = spex_controller.decided_tokens - tokens;
     double least = tokens < -OVERDRAWN_SECONDS * steady ? OVERDRAWN_SECONDS : SURPRISE_SECONDS;
-    return lost > least * steady && lost > spex_controller.deciding;
+    return lost > least * steady && lost > spex_accounts_decision_cost();
 }
 
 /* Goes on with the session. True: it is over. Executions of all threads are counted at its end, and

@@ -82,11 +82,16 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
 
 /* Slices are at least so long, in seconds, and longer where the pauses between them would be
  * shorter than PAUSE_SECONDS: up to SLICE_SECONDS_MAX. */
-#define SLICE_SECONDS     0.002
-#define SLICE_SECONDS_MAX 0.05
-#define PAUSE_SECONDS     0.02
-#define PAUSE_SECONDS_MIN 0.002
-#define PAUSE_SECONDS_MAX 64.0
+#define SLICE_SECONDS      0.002
+#define SLICE_SECONDS_MAX  0.05
+#define PAUSE_SECONDS      0.02
+#define PAUSE_SECONDS_DEAR 0.2
+#define PAUSE_SECONDS_MIN  0.002
+#define PAUSE_SECONDS_MAX  64.0
+
+/* Pauses are up to PAUSE_SECONDS_DEAR, so that the decisions with which slices begin and end take no
+ * more than such a share of the budget. */
+#define SLICING_SHARE 0.15
 
 /* Records of a probe in a slice cost such a share of what its executions cost, with what collectors
  * take for them; as much as its executions at most, where they would be fewer than
@@ -232,6 +237,12 @@ static void slice_note_length(struct spex_controlled *probe, double seconds) {
     probe->longer = fmax(longer, probe->longer + (longer - probe->longer) * LONGER_FORGOTTEN);
 }
 
+/* How long pauses are to be, where slices can be as long as that makes them. */
+static double pause_wanted(double steady) {
+    double decisions = 2 * spex_controller.sliced * spex_accounts_decision_cost();
+    return fmin(fmax(decisions / (SLICING_SHARE * steady), PAUSE_SECONDS), PAUSE_SECONDS_DEAR);
+}
+
 /* Sets the length of the next slice and returns the time until it begins. That is random, so that
  * slices do not fall into step with the program, and on average such that the slice that is over
  * costs what slices may; where that is for want of knowledge, until there is no more caution. A
@@ -253,7 +264,7 @@ static double slice_plan(uint32_t first, struct spex_controlled *probe) {
     double careful = probe->since + SPEX_CAUTION_SECONDS - spex_controller.now;
     double times = last * (0.5 + even);
     double pause = fmin(times * dearer, fmax(times * likely, careful));
-    probe->slice = fmin(fmax(PAUSE_SECONDS / dearer, SLICE_SECONDS), SLICE_SECONDS_MAX);
+    probe->slice = fmin(fmax(pause_wanted(steady) / dearer, SLICE_SECONDS), SLICE_SECONDS_MAX);
     if (probe->tried <= 0)
         pause = fmax(pause, spex_controller.surprise / steady);
     double debt = -spex_controller.budget.tokens / steady;

@@ -556,8 +556,10 @@ static void busy_cpus_are_noted(void **state) {
     expect_near(spex_controller.process_at, 7.35);
 }
 
+/* In ten passes. */
 static void note_collecting(double seconds, uint64_t records, uint64_t ns) {
     spex_controller.now += seconds;
+    spex_controller.passes += 10;
     told.rings[LAT_RING].records += records / 2;
     told.rings[SPAN_RING].records += records - records / 2;
     spex_controller.collectors_ns += ns;
@@ -573,13 +575,19 @@ static void collecting_is_noted(void **state) {
     assert_true(is->rest == 0 && is->at == 0 && is->ns == 0);
     note_collecting(0, 0, 1);
     expect_near(is->rest, 0.0005 / 0.1 / 4);
+    expect_near(is->pass, 0.0005 / 20 / 4);
     expect_near(is->at, 0.1);
     assert_int_equal(is->records, 99);
     assert_int_equal(is->ns, 500000);
     double rest = is->rest;
     note_collecting(0.2, 0, 2000000);
     expect_near(is->rest, rest + (0.01 - rest) / 4);
+    expect_near(is->pass, 0.0005 / 20 / 4 * 3 / 4 + 0.0002 / 4);
     rest = is->rest;
+    spex_controller.deciding = is->pass * 0.9;
+    assert_true(spex_accounts_decision_cost() == is->pass);
+    spex_controller.deciding = is->pass * 1.1;
+    assert_true(spex_accounts_decision_cost() == is->pass * 1.1);
     assert_true(is->record == 0);
     note_collecting(0.1, 100, 1000000);
     double seconds = 1e-3 - rest * 0.1, records = 100;
@@ -644,6 +652,7 @@ static void what_was_before_is_not_paid(void **state) {
     spex_controller.skipping = spex_controller.decided_tokens = 1;
     spex_controller.budget.tokens = 0.5;
     spex_controller.collecting.rest = 1;
+    spex_controller.passes = 77;
     spex_accounts_from_now();
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
         assert_int_equal(spex_controller.produced[t], 100 + t);
@@ -651,6 +660,7 @@ static void what_was_before_is_not_paid(void **state) {
     assert_int_equal(probes[AGAIN].counted, 6000);
     assert_int_equal(spex_controller.collecting.records, records);
     assert_int_equal(spex_controller.collecting.ns, 4000);
+    assert_int_equal(spex_controller.collecting.passes, 77);
     assert_true(spex_controller.collecting.at == 9 && spex_controller.collecting.rest == 0);
     assert_true(spex_controller.process_at == 9 && spex_controller.decided == 9);
     assert_true(spex_controller.skipped == 0 && spex_controller.implied == 0);

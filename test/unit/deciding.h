@@ -106,6 +106,10 @@ void spex_accounts_charge(uint64_t ns) {
     told.charged += (double)ns;
 }
 
+double spex_accounts_decision_cost(void) {
+    return spex_controller.deciding;
+}
+
 void spex_accounts_note_cpus(void) {
 }
 

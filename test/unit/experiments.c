@@ -156,6 +156,10 @@ bool spex_experiment_sliced(struct spex_sliced *sliced, const struct spex_subjec
     return told.found;
 }
 
+double spex_accounts_decision_cost(void) {
+    return spex_controller.deciding;
+}
+
 /* 2 % of two CPUs. */
 static int setup(void **state) {
     (void)state;

@@ -103,6 +103,10 @@ struct spex_slices_reading spex_slices_read(const struct spex_slices *slices, do
     return told.reading;
 }
 
+double spex_accounts_decision_cost(void) {
+    return spex_controller.deciding;
+}
+
 double spex_groups_recorded(uint32_t index) {
     return index == GROUP ? 0.25 : 1;
 }
@@ -378,6 +382,21 @@ static void debts_make_pauses_longer(void **state) {
     expect_near(probe->slice, 0.01);
 }
 
+/* Where decisions are dear, so that the two of a slice take 15 % of the budget. */
+static void dear_decisions_make_slices_longer(void **state) {
+    static const struct {
+        double deciding, slice;
+    } cases[] = {{1e-6, 0.002}, {0.0003, 0.01}, {0.0005, 0.1 / 6}, {0.01, 0.02}};
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        spex_controller.deciding = cases[c].deciding;
+        probe->period = 0;
+        probe->fresh = 0.036 * 11 / (500 * NS);
+        hold();
+        expect_near(probe->slice, cases[c].slice);
+    }
+}
+
 /* Slices of others leave an equal part at least. */
 static void slices_share(void **state) {
     (void)state;
@@ -584,6 +603,7 @@ int main(void) {
         cmocka_unit_test_setup(held_probes_leave_the_others, setup),
         cmocka_unit_test_setup(pauses_make_slices_cost_their_part, setup),
         cmocka_unit_test_setup(debts_make_pauses_longer, setup),
+        cmocka_unit_test_setup(dear_decisions_make_slices_longer, setup),
         cmocka_unit_test_setup(slices_share, setup),
         cmocka_unit_test_setup(slices_have_few_records, setup),
         cmocka_unit_test_setup(slices_with_calls_are_shorter, setup),
