@@ -89,8 +89,8 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
 #define PAUSE_SECONDS_MIN  0.002
 #define PAUSE_SECONDS_MAX  64.0
 
-/* Pauses are up to PAUSE_SECONDS_DEAR, so that the decisions with which slices begin and end take no
- * more than such a share of the budget. */
+/* Pauses are up to PAUSE_SECONDS_DEAR, so that the decisions with which slices begin and end take
+ * no more than such a share of the budget. */
 #define SLICING_SHARE 0.15
 
 /* Records of a probe in a slice cost such a share of what its executions cost, with what collectors
