@@ -80,6 +80,10 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
  * same. */
 #define SLICES_LEAST 0.1
 
+/* So many times what was calibrated the pauses of a probe go by while no experiment has told
+ * anything of any: of a thousand that are executed seldom none ever does. */
+#define UNKNOWN_TIMES 2.5
+
 /* Slices are at least so long, in seconds, and longer where the pauses between them would be
  * shorter than PAUSE_SECONDS: up to SLICE_SECONDS_MAX. */
 #define SLICE_SECONDS      0.002
@@ -237,8 +241,17 @@ static void slice_note_length(struct spex_controlled *probe, double seconds) {
     probe->longer = fmax(longer, probe->longer + (longer - probe->longer) * LONGER_FORGOTTEN);
 }
 
-/* How long pauses are to be, where slices can be as long as that makes them. */
-static double pause_wanted(double steady) {
+/* Passes of a group are many, and what they touch is mostly in a cache. */
+static double unknown_times(uint32_t first, const struct spex_controlled *probe) {
+    bool known = probe->factor > 0 || spex_controller.found > 0 || spex_groups_is(first);
+    return known ? 1 : UNKNOWN_TIMES;
+}
+
+/* How long pauses are to be, where slices can be as long as that makes them. Until slices have told
+ * what the probe costs they are short: it takes some of them to tell. */
+static double pause_wanted(const struct spex_controlled *probe, double steady) {
+    if (probe->factor <= 0)
+        return PAUSE_SECONDS;
     double decisions = 2 * spex_controller.sliced * spex_accounts_decision_cost();
     return fmin(fmax(decisions / (SLICING_SHARE * steady), PAUSE_SECONDS), PAUSE_SECONDS_DEAR);
 }
@@ -259,12 +272,14 @@ static double slice_plan(uint32_t first, struct spex_controlled *probe) {
     double last = probe->tried > 0 ? spex_controller.now - probe->tried : SLICE_SECONDS;
     slice_note_length(probe, last);
     double dearer = fmax(cost / allowed - 1, PAUSE_SECONDS_MIN);
-    double likely = fmax(probe->taken / allowed - 1, PAUSE_SECONDS_MIN);
+    double taken = fmin(unknown_times(first, probe) * probe->taken, cost);
+    double likely = fmax(taken / allowed - 1, PAUSE_SECONDS_MIN);
     double even = (double)(spex_random_next(&spex_controller.random) >> 11) * 0x1p-53;
     double careful = probe->since + SPEX_CAUTION_SECONDS - spex_controller.now;
     double times = last * (0.5 + even);
     double pause = fmin(times * dearer, fmax(times * likely, careful));
-    probe->slice = fmin(fmax(pause_wanted(steady) / dearer, SLICE_SECONDS), SLICE_SECONDS_MAX);
+    probe->slice =
+        fmin(fmax(pause_wanted(probe, steady) / dearer, SLICE_SECONDS), SLICE_SECONDS_MAX);
     if (probe->tried <= 0)
         pause = fmax(pause, spex_controller.surprise / steady);
     double debt = -spex_controller.budget.tokens / steady;

@@ -323,6 +323,7 @@ static void held_probes_leave_the_others(void **state) {
  * quarter. */
 static void pauses_make_slices_cost_their_part(void **state) {
     (void)state;
+    spex_controller.found = 1;
     probe->fresh = 1e6;
     probe->frequency = 2e6;
     double chance = next_chance(), dearer = 0.5 / 0.036 - 1, likely = 0.25 / 0.036 - 1;
@@ -390,16 +391,44 @@ static void dear_decisions_make_slices_longer(void **state) {
     (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         spex_controller.deciding = cases[c].deciding;
+        probe->factor = 1;
         probe->period = 0;
         probe->fresh = 0.036 * 11 / (500 * NS);
         hold();
         expect_near(probe->slice, cases[c].slice);
+        probe->factor = 0; /* short ones until they have told what it costs */
+        hold();
+        expect_near(probe->slice, 0.002);
+    }
+}
+
+/* As if it were two and a half times as dear as likely, and no dearer than it is taken to be
+ * carefully. */
+static void what_nothing_is_found_of_has_longer_pauses(void **state) {
+    static const struct {
+        double careful, factor, found, taken;
+    } cases[] = {
+        {2000, 0, 0, 2.5}, {2000, 1, 0, 1}, {2000, 0, 1, 1}, {400, 0, 0, 2}, {2000, 0, -1, 2.5},
+    };
+    (void)state;
+    told.skip = 200 * NS;
+    told.report = told.careful_report = 0;
+    probe->fresh = probe->frequency = 1e6;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        told.careful_skip = cases[c].careful * NS;
+        probe->factor = cases[c].factor;
+        spex_controller.found = cases[c].found;
+        probe->period = 0;
+        double chance = next_chance();
+        expect_near(hold(), 0.002 * chance * (cases[c].taken * 0.2 / 0.036 - 1));
+        expect_near(probe->taken, 0.2);
     }
 }
 
 /* Slices of others leave an equal part at least. */
 static void slices_share(void **state) {
     (void)state;
+    probe->factor = 1;
     probe->fresh = 1e6;
     assert_true(spex_modes_note_sliced(0.2));
     assert_false(spex_modes_note_sliced(0.003));
@@ -604,6 +633,7 @@ int main(void) {
         cmocka_unit_test_setup(pauses_make_slices_cost_their_part, setup),
         cmocka_unit_test_setup(debts_make_pauses_longer, setup),
         cmocka_unit_test_setup(dear_decisions_make_slices_longer, setup),
+        cmocka_unit_test_setup(what_nothing_is_found_of_has_longer_pauses, setup),
         cmocka_unit_test_setup(slices_share, setup),
         cmocka_unit_test_setup(slices_have_few_records, setup),
         cmocka_unit_test_setup(slices_with_calls_are_shorter, setup),
