@@ -241,7 +241,8 @@ static void slice_note_length(struct spex_controlled *probe, double seconds) {
     probe->longer = fmax(longer, probe->longer + (longer - probe->longer) * LONGER_FORGOTTEN);
 }
 
-/* Passes of a group are many, and what they touch is mostly in a cache. */
+/* Not of a group: without a witness its slices never tell, and it would use two fifths of the
+ * budget for ever. */
 static double unknown_times(uint32_t first, const struct spex_controlled *probe) {
     bool known = probe->factor > 0 || spex_controller.found > 0 || spex_groups_is(first);
     return known ? 1 : UNKNOWN_TIMES;
