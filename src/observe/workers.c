@@ -6,12 +6,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "observe/control_client.h"
-#include "observe/process_place.h"
 
 /* Parents that are asked for at most: a process that is being looked at may get another one. */
 enum { DEPTH_MAX = 64 };
@@ -65,17 +66,22 @@ long spex_processes_list(pid_t **processes) {
     return spex_processes_list_where(any, NULL, processes);
 }
 
+/* Reads the beginning of a file of the process in /proc: empty where that is not possible. */
+static void process_read(pid_t process, const char *what, char *text, size_t size) {
+    char path[48];
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)process, what);
+    FILE *file = fopen(path, "re");
+    size_t length = file ? fread(text, 1, size - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[length] = '\0';
+}
+
 /* The parent of a process; 0: there is none, or no such process. The name, in brackets, may hold
  * anything. */
 static pid_t parent_of(pid_t process) {
-    char path[32], line[512];
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)process);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return 0;
-    size_t length = fread(line, 1, sizeof(line) - 1, file);
-    fclose(file);
-    line[length] = '\0';
+    char line[512];
+    process_read(process, "stat", line, sizeof(line));
     const char *behind = strrchr(line, ')');
     /* ") S 4711": the state, and the parent. */
     return behind && strlen(behind) > 4 ? (pid_t)strtol(behind + 4, NULL, 10) : 0;
@@ -90,13 +96,26 @@ bool spex_workers_descend(pid_t process, pid_t ancestor) {
     return false;
 }
 
+static bool path_ends_in(const char *path, const char *name) {
+    const char *slash = strrchr(path, '/');
+    return strcmp(slash ? slash + 1 : path, name) == 0;
+}
+
+/* By its name, of which the kernel keeps the beginning and which the program may change; by the
+ * argument that it was started with, which is what spex shows; or by its file. */
 static bool is_called(pid_t process, const char *name) {
-    struct spex_process_place place;
-    if (spex_process_place(process, &place) != 0)
-        return false;
-    bool is = strncmp(place.command, name, NAME_KEPT) == 0;
-    spex_process_place_free(&place);
-    return is;
+    char text[PATH_MAX + 1], path[48];
+    process_read(process, "comm", text, sizeof(text));
+    text[strcspn(text, "\n")] = '\0';
+    if (strlen(name) <= NAME_KEPT && strcmp(text, name) == 0)
+        return true;
+    process_read(process, "cmdline", text, sizeof(text));
+    if (path_ends_in(text, name))
+        return true;
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)process);
+    ssize_t length = readlink(path, text, sizeof(text) - 1);
+    text[length > 0 ? length : 0] = '\0';
+    return path_ends_in(text, name);
 }
 
 static bool is_wanted(const struct spex_workers_of *of, pid_t process) {

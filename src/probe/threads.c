@@ -163,8 +163,9 @@ static void thread_end(void *state) {
 }
 
 /* Makes the key at load time, so that its number is low. The C library has memory for the first few
- * keys in every thread, and allocates for the others, which a probe must not. */
-__attribute__((constructor)) static void key_create(void) {
+ * keys in every thread, and allocates for the others, which a probe must not. Before the program's
+ * own constructors, of which one may start spex. */
+__attribute__((constructor(SPEX_CONSTRUCTOR_FIRST))) static void key_create(void) {
     thread_key.error = pthread_key_create(&thread_key.at_exit, thread_end);
 }
 

@@ -215,6 +215,24 @@ void spex_modes_note_slice(uint32_t index) {
  * how often a probe was executed, this is all that is known. */
 #define EXECUTIONS_MOST 1.0
 
+/* Where no slices tell, a program without its probe may be three times as fast: own_profile.c
+ * counts with that. With a probe that takes at most this share of its time it is not faster. */
+#define KNOWN_SHARE (2 / 3.0)
+
+/* Before so many seconds all executions may have made records when their frequency was measured. */
+#define SETTLED_SECONDS 1.0
+
+/* Whether a hold-off for an experiment tells nothing of how often the program would have executed
+ * the probe. Costs may be twice what is known. */
+static bool may_be_far_faster(uint32_t by, const struct spex_controlled *probe) {
+    double skip, report, frequency = fmax(probe->frequency, probe->frequency_held);
+    double period =
+        spex_controller.now < SETTLED_SECONDS ? 1 : (double)spex_controlled_period(probe);
+    spex_accounts_probe_costs(by, &skip, &report);
+    return !(frequency > 0) ||
+           2 * frequency * (skip + report / period) > KNOWN_SHARE * fmax(spex_controller.cpus, 1);
+}
+
 struct spex_held_executions spex_controller_held(uint32_t first, double count,
                                                  const struct spex_slices_time *passed) {
     if (!spex_controller.probes)
@@ -229,7 +247,8 @@ struct spex_held_executions spex_controller_held(uint32_t first, double count,
     /* So many executions, or records in a region, may have been expected where there was none. */
     if (held.margin >= 0 && now.on > 0)
         held.margin += SPEX_UNSEEN_95 * weight * now.held / now.on;
-    else if (slices->slices || probe->tried > 0 || probe->held.until > 0)
+    else if (slices->slices || probe->tried > 0 || probe->held.until > 0 ||
+             may_be_far_faster(by, probe))
         held = (struct spex_held_executions){0, EXECUTIONS_MOST * fmax(spex_controller.cpus, 1) *
                                                     passed->held};
     return held;

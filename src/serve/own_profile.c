@@ -54,7 +54,7 @@ static uint64_t loaded_ns SPEX_AT_START;
  * points to. */
 static char command[SPEX_PROFILE_NAME_BYTES] SPEX_AT_START;
 
-__attribute__((constructor)) static void note_load(void) {
+__attribute__((constructor(SPEX_CONSTRUCTOR_FIRST))) static void note_load(void) {
     copy_text(command, sizeof(command), program_invocation_short_name);
     spex_make_printable(command);
     loaded_ns = spex_clock_ns(CLOCK_MONOTONIC);

@@ -7,4 +7,7 @@
 
 #define SPEX_AT_START __attribute__((section(".data")))
 
+/* Priority of constructors that run before the program's own, of which one may start spex. */
+#define SPEX_CONSTRUCTOR_FIRST 101
+
 #endif

@@ -36,6 +36,17 @@ class Workers(Programs):
                           re.MULTILINE)
         return float(found[1]) * {None: 1, " k": 1e3, " M": 1e6}[found[2]]
 
+    def test_names_of_which_the_kernel_keeps_the_beginning(self):
+        name = self.name + "x" * 20
+        os.symlink(self.live, self.path(name))
+        worker = self.start(program=self.path(name))
+        for whole in name, name[:15]:
+            self.assertEqual(self.set(whole, "query").stdout, "process %d: 1 of 4 probe sites are on\n" % worker.pid)
+        for other in name + "y", name[:-1]:
+            result = self.run_spex("set", other, "query")
+            self.assertEqual(result.returncode, 1)
+            self.assertRegex(result.stderr, "^spex: no program called %s is running" % other)
+
     def test_counts_are_added(self):
         workers = [self.worker() for _ in range(3)]
         self.set(self.name, "state")

@@ -75,8 +75,10 @@ static void print_estimates(const struct spex_bench_findings *findings, FILE *ou
         double error = (estimate.high - estimate.low) / 2 / estimate.value;
         spex_columns_add(&columns, "%s", series->name);
         add_estimate(&columns, findings->figure, &estimate);
-        if (isfinite(error))
+        if (isfinite(error) && error <= 1)
             spex_columns_add(&columns, "±%.2g %%", 100 * error);
+        else if (isfinite(error))
+            spex_columns_add(&columns, "?");
         spex_columns_end_row(&columns);
     }
     spex_columns_print(&columns, out);
