@@ -213,8 +213,8 @@ static int connect_explain(const struct spex_process_place *place, int err,
     else
         spex_error_set(
             error,
-            "process %d (%s) has no control socket: it was not built with spex, or has not "
-            "called spex_start itself, as a child of a fork has to",
+            "process %d (%s) has no control socket: it was not built with spex, has not called "
+            "spex_start itself, as a child of a fork has to, or has no directory for the socket",
             (int)place->process, place->command);
     if (err == -ETIMEDOUT || is_shortage(err))
         return err;

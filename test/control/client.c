@@ -262,8 +262,8 @@ static void a_process_that_hides_is_found_by_the_command_s_directory(void **stat
     int without = profile_of(program.process, &told, &error);
     snprintf(
         expected, sizeof(expected),
-        "process %d (control-client) has no control socket: it was not built with spex, or has "
-        "not called spex_start itself, as a child of a fork has to",
+        "process %d (control-client) has no control socket: it was not built with spex, has not "
+        "called spex_start itself, as a child of a fork has to, or has no directory for the socket",
         (int)program.process);
     setenv("SPEX_CONTROL", serving_directory + 1, 1);
     int relative = spex_client_connect(program.process, 0, &error);

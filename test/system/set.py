@@ -224,7 +224,8 @@ class Set(Programs):
         self.refused("there is no process 99999999", 99999999, "*")
         self.refused("there is no process 9{30}", "9" * 30, "*")
         self.refused("there is no process 0", 0, "*")
-        self.refused("was not built with spex, or has not called spex_start itself, as a child of a fork has to$", self.stranger(), "*")
+        self.refused("was not built with spex, has not called spex_start itself, as a child of a fork has to, or "
+                     "has no directory for the socket$", self.stranger(), "*")
         process = self.start(environment=self.environment(SPEX_CONTROL="off"))
         self.refused("has SPEX_CONTROL=off", process.pid, "*")
         process = self.start()

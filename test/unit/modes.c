@@ -444,8 +444,8 @@ static void slices_share(void **state) {
     expect_near(spex_controller.cheap, 0.007);
 }
 
-/* Without the probe it would be more than three times as fast, if that costs twice what is known: all
- * executions of the first second may have made records. */
+/* Without the probe it would be more than three times as fast, if that costs twice what is known:
+ * all executions of the first second may have made records. */
 static void a_program_may_be_far_faster_without_its_probe(void **state) {
     static const struct {
         double now, frequency, held;
