@@ -174,7 +174,7 @@ static inline void spex_loss_turn(struct spex_loss *loss, struct spex_draw *draw
 /* Scale of an objective's costs, and their range. */
 static inline void spex_loss_learn_range(struct spex_loss *loss, const struct spex_results *results,
                                          size_t objective) {
-    struct spex_scale_sums sums = {false, 0, 0};
+    struct spex_scale_sums sums = {.count = 0};
     for (size_t c = 0; c < results->count; c++)
         if (results->configs[c].trials)
             spex_scale_add(&sums, spex_results_values(results, c)[objective].mean);

@@ -24,24 +24,28 @@ struct spex_noise {
 
 /* How values are compared, so that what is assumed of noise is a share whatever their unit. */
 struct spex_scale {
-    bool ratios; /* all values are positive: by their logarithms */
-    double unit; /* else over this, their root mean square */
+    bool ratios;   /* all values are positive: by their logarithms */
+    bool signless; /* none is negative */
+    double unit;   /* else over this, their root mean square */
 };
 
 /* The values of a scale so far. All zero: there are none. */
 struct spex_scale_sums {
-    bool others; /* some are 0 or less */
+    bool others;   /* some are 0 or less */
+    bool negative; /* some are less */
     double squares, count;
 };
 
 static inline void spex_scale_add(struct spex_scale_sums *sums, double value) {
     sums->others |= !(value > 0);
+    sums->negative |= value < 0;
     sums->squares += value * value;
     sums->count++;
 }
 
 static inline struct spex_scale spex_scale_of(const struct spex_scale_sums *sums) {
     return (struct spex_scale){.ratios = !sums->others,
+                               .signless = !sums->negative,
                                .unit = sums->squares > 0 ? sqrt(sums->squares / sums->count) : 1};
 }
 
@@ -55,9 +59,11 @@ SPEX_INLINE double spex_scale_slope(const struct spex_scale *scale, double value
     return 1 / (scale->ratios ? fabs(value) : scale->unit);
 }
 
-/* The value of which that is compared. */
+/* The value of which that is compared. What is never negative, as faults or a time, is not so in an
+ * estimate or an interval either. */
 SPEX_INLINE double spex_scale_value(const struct spex_scale *scale, double at) {
-    return scale->ratios ? exp(at) : at * scale->unit;
+    double value = scale->ratios ? exp(at) : at * scale->unit;
+    return scale->signless && value < 0 ? 0 : value;
 }
 
 /* With more degrees of freedom than this, all variances count as equal. */

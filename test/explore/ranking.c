@@ -305,6 +305,30 @@ static void intervals_have_the_unit_of_their_values(void **state) {
     }
 }
 
+/* Where none of the values is, though one is 0, which has no logarithm. */
+static void what_is_never_negative_is_told_so(void **state) {
+    enum { COUNT = 4 };
+    static const double values[COUNT][2] = {{0, 0}, {0.1, 0.4}, {1, 2}, {40, 50}};
+    (void)state;
+    for (int negative = 0; negative < 2; negative++) {
+        struct spex_ranking_input inputs[COUNT] = {{0}};
+        struct spex_ranking rankings[COUNT];
+        size_t best;
+        for (size_t c = 0; c < COUNT; c++) {
+            inputs[c].error = NAN;
+            for (int t = 0; t < 2; t++)
+                add_trial(&inputs[c], values[c][t] - negative);
+        }
+        assert_int_equal(spex_ranking_of(inputs, COUNT, false, rankings, &best), 0);
+        assert_int_equal(best, 0);
+        for (size_t c = 0; c < COUNT; c++) {
+            assert_true(negative || (rankings[c].low >= 0 && rankings[c].estimate >= 0));
+            assert_true(rankings[c].low <= rankings[c].estimate);
+        }
+        assert_true(negative == (rankings[0].low < 0));
+    }
+}
+
 static void little_and_strange(void **state) {
     struct spex_ranking_input inputs[3] = {{0}, {1, -5, 0, 0.5}, {0}};
     struct spex_ranking rankings[3];
@@ -348,6 +372,7 @@ int main(void) {
         cmocka_unit_test(what_runs_say_is_held_against_trials),
         cmocka_unit_test(what_runs_say_truly_counts),
         cmocka_unit_test(intervals_have_the_unit_of_their_values),
+        cmocka_unit_test(what_is_never_negative_is_told_so),
         cmocka_unit_test(little_and_strange),
         cmocka_unit_test(quantiles),
     };

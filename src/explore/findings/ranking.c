@@ -48,7 +48,7 @@ struct field {
 };
 
 static struct spex_scale scale_of(const struct spex_ranking_input *inputs, size_t count) {
-    struct spex_scale_sums sums = {false, 0, 0};
+    struct spex_scale_sums sums = {.count = 0};
     for (size_t i = 0; i < count; i++)
         if (inputs[i].trials)
             spex_scale_add(&sums, inputs[i].mean);
