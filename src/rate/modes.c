@@ -320,7 +320,8 @@ static uint32_t slice_period(uint32_t first, struct spex_controlled *probe) {
     double executions = probe->frequency * probe->slice * fmax(probe->longer, 1);
     double equal = ceil(record_cost(first, report) / skip);
     double dense = ceil(fmax(equal / SLICE_RECORDS_SHARE, executions / SLICE_RECORDS_MOST));
-    return (uint32_t)fmax(fmin(dense, fmax(period, equal)), 1);
+    double sparse = fmax(fmin(dense, fmax(period, equal)), 1);
+    return (uint32_t)fmin(sparse, SPEX_CONTROL_PERIOD_MAX);
 }
 
 void spex_mode_hold(uint32_t first, struct spex_controlled *probe, const char *why) {

@@ -507,6 +507,9 @@ static void slices_have_few_records(void **state) {
     assert_int_equal(slice_begin(2e5, 0.001), 1);
     told.skip = 0;
     assert_int_equal(slice_begin(2e5, 0.001), 1924);
+    told.skip = 1e-12 * NS; /* next to nothing */
+    told.report = 200 * NS;
+    assert_int_equal(slice_begin(2e5, 0.001), SPEX_CONTROL_PERIOD_MAX);
     told.skip = 50 * NS;
     told.known = false;
     assert_int_equal(slice_begin(2e5, 0.001), 1924);
