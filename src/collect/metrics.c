@@ -215,9 +215,10 @@ void spex_metrics_executions(uint64_t *counts) {
     /* Most of a thousand sites have not been executed: their infos are in no cache. */
     for (uint32_t i = 0; i < sites; i++) {
         uint64_t fresh = spex_grown(metrics.executions[i], now[i]);
-        const struct spex_site_info *info = fresh ? spex_site_info(i) : NULL;
-        if (info)
-            counts[spex_site_is_region(info) ? i : info->probe] += fresh;
+        if (!fresh)
+            continue;
+        const struct spex_site_info *info = spex_site_info(i);
+        counts[spex_site_is_region(info) ? i : info->probe] += fresh;
     }
 }
 

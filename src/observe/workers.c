@@ -17,9 +17,6 @@
 /* Parents that are asked for at most: a process that is being looked at may get another one. */
 enum { DEPTH_MAX = 64 };
 
-/* The kernel keeps the first bytes of a name. */
-enum { NAME_KEPT = 15 };
-
 /* Adds the process to the list. 0 or -ENOMEM. */
 static int list_append(pid_t **processes, long count, pid_t process) {
     pid_t *grown = realloc(*processes, (size_t)(count + 1) * sizeof(*grown));
@@ -107,7 +104,7 @@ static bool is_called(pid_t process, const char *name) {
     char text[PATH_MAX + 1], path[48];
     process_read(process, "comm", text, sizeof(text));
     text[strcspn(text, "\n")] = '\0';
-    if (strlen(name) <= NAME_KEPT && strcmp(text, name) == 0)
+    if (strcmp(text, name) == 0)
         return true;
     process_read(process, "cmdline", text, sizeof(text));
     if (path_ends_in(text, name))
