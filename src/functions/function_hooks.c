@@ -20,6 +20,11 @@
 /* Functions that are on at one time in a thread; calls that are nested deeper make no records. */
 enum { FRAMES_MAX = 1000 };
 
+__attribute__((
+    used, aligned(4),
+    section(SPEX_FUNCTIONS_NOTE))) static const struct spex_functions_note functions_note = {
+    .name_bytes = sizeof("spex"), .type = 1, .name = "spex"};
+
 struct frame {
     uintptr_t function;
     /* The hook's frame address at the entry. */

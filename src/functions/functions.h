@@ -62,4 +62,11 @@ int spex_function_kernels_make(const char *filter, uintptr_t enter_hook);
 SPEX_API void __cyg_profile_func_enter(void *function, void *caller);
 SPEX_API void __cyg_profile_func_exit(void *function, void *caller);
 
+/* An ELF note by which a program is known to have this code, also when it has been stripped. */
+#define SPEX_FUNCTIONS_NOTE ".note.spex.functions"
+struct spex_functions_note {
+    uint32_t name_bytes, descriptor_bytes, type;
+    char name[8];
+};
+
 #endif

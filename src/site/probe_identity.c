@@ -2,6 +2,7 @@
 /* A module gives names to ids, and its provider, by the entries of its section `spex_names`. */
 #include "site/probe_identity.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,26 +10,56 @@
 #include "site/provider.h"
 #include "site/registry_state.h"
 #include "site/site_text.h"
+#include "text/message.h"
 
-void spex_module_provider(const struct spex_site *sites, const struct spex_probe_name *names,
-                          const struct spex_probe_name *names_end, char *provider) {
+void spex_module_find_origin(const struct spex_site *sites, const struct spex_probe_name *names,
+                             const struct spex_probe_name *names_end,
+                             struct spex_module_origin *origin) {
+    origin->declared = NULL;
     for (const struct spex_probe_name *entry = names; entry < names_end; entry++)
-        if (spex_provider_declared(entry)) {
-            snprintf(provider, SPEX_NAME_BYTES, "%s", spex_provider_declared(entry));
+        if ((origin->declared = spex_provider_declared(entry)))
             return;
-        }
-    spex_provider_of_address(sites, provider);
+    spex_object_path(sites, origin->path);
 }
 
-const char *spex_provider_keep(const char *name) {
+static bool is_provider_of(const struct spex_provider *provider,
+                           const struct spex_module_origin *origin) {
+    return origin->declared || !provider->path || strcmp(provider->path, origin->path) == 0;
+}
+
+static struct spex_provider *provider_add(const char *name,
+                                          const struct spex_module_origin *origin) {
+    struct spex_provider *provider = calloc(1, sizeof(*provider));
+    if (!provider || (!origin->declared && !(provider->path = strdup(origin->path)))) {
+        free(provider);
+        return NULL;
+    }
+    snprintf(provider->name, sizeof(provider->name), "%s", name);
+    provider->next = spex_registry.providers;
+    spex_registry.providers = provider;
+    return provider;
+}
+
+static struct spex_provider *provider_find(const char *name) {
     struct spex_provider *provider = spex_registry.providers;
     while (provider && strcmp(provider->name, name) != 0)
         provider = provider->next;
-    if (!provider && (provider = malloc(sizeof(*provider)))) {
-        snprintf(provider->name, sizeof(provider->name), "%s", name);
-        provider->next = spex_registry.providers;
-        spex_registry.providers = provider;
-    }
+    return provider;
+}
+
+const char *spex_provider_keep(const struct spex_module_origin *origin) {
+    enum { SUFFIX_BYTES = 12 };
+    char base[SPEX_NAME_BYTES], name[SPEX_NAME_BYTES];
+    if (origin->declared)
+        snprintf(base, sizeof(base), "%s", origin->declared);
+    else
+        spex_provider_of_path(origin->path, base);
+    memcpy(name, base, sizeof(name));
+    struct spex_provider *provider;
+    for (unsigned n = 2; (provider = provider_find(name)) && !is_provider_of(provider, origin); n++)
+        snprintf(name, sizeof(name), "%.*s.%u", SPEX_NAME_BYTES - SUFFIX_BYTES, base, n);
+    if (!provider)
+        provider = provider_add(name, origin);
     return provider ? provider->name : NULL;
 }
 
@@ -39,6 +70,22 @@ static const char *probe_name_find(uint16_t id, const struct spex_probe_name *na
         if (names->probe_id == id && names->name[0] && !spex_provider_declared(names))
             return names->name;
     return NULL;
+}
+
+void spex_names_check(const struct spex_probe_name *names, const struct spex_probe_name *names_end,
+                      const char *provider) {
+    uint64_t seen[(UINT16_MAX + 1) / 64] = {0};
+    for (const struct spex_probe_name *entry = names; entry < names_end; entry++) {
+        const uint16_t id = entry->probe_id;
+        if (!entry->name[0] || spex_provider_declared(entry))
+            continue;
+        const char *name =
+            seen[id / 64] >> id % 64 & 1 ? probe_name_find(id, names, names_end) : "";
+        if (*name && strcmp(name, entry->name) != 0)
+            spex_message("probe %s/%u has two names, \"%s\" and \"%s\": it is called \"%s\"",
+                         provider, id, name, entry->name, name);
+        seen[id / 64] |= UINT64_C(1) << id % 64;
+    }
 }
 
 /* Returns the id to which the module gives the name, or -1. */

@@ -4,6 +4,7 @@
 #ifndef SPEX_SITE_PROBE_IDENTITY_H
 #define SPEX_SITE_PROBE_IDENTITY_H
 
+#include <limits.h>
 #include <stdint.h>
 
 #include <spex/site.h>
@@ -22,13 +23,28 @@ static inline const char *spex_site_file(const struct spex_site *site) {
     return (const char *)&site->file_offset + site->file_offset;
 }
 
-/* Sets `provider` to that of a module. Of several declarations the first one counts. To be called
- * without the registry's lock. */
-void spex_module_provider(const struct spex_site *sites, const struct spex_probe_name *names,
-                          const struct spex_probe_name *names_end, char *provider);
+/* What says whose a module's probes are: what it declares, or else its file. */
+struct spex_module_origin {
+    /* NULL: none. */
+    const char *declared;
+    /* Without `declared`. */
+    char path[PATH_MAX];
+};
 
-/* Returns the registry's copy of the provider; NULL without memory. The registry's lock is held. */
-const char *spex_provider_keep(const char *name);
+/* Sets the origin of a module. Of several declarations the first one counts. To be called without
+ * the registry's lock. */
+void spex_module_find_origin(const struct spex_site *sites, const struct spex_probe_name *names,
+                             const struct spex_probe_name *names_end,
+                             struct spex_module_origin *origin);
+
+/* Returns the registry's copy of the provider; NULL without memory. Files of one name in several
+ * folders are "plug", "plug.2", … in the order in which they are loaded: nobody said that their
+ * probes belong together. The registry's lock is held. */
+const char *spex_provider_keep(const struct spex_module_origin *origin);
+
+/* Writes a message for each id to which the module gives two names. */
+void spex_names_check(const struct spex_probe_name *names, const struct spex_probe_name *names_end,
+                      const char *provider);
 
 /* Returns the identity of the site's probe. `name` is room for a name that the site itself has. */
 struct spex_probe_identity spex_site_identify(const struct spex_site *site,

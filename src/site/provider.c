@@ -38,7 +38,7 @@ void spex_provider_of_path(const char *path, char *name) {
 struct search {
     uintptr_t address;
     bool program; /* the next object is the program, which comes first */
-    char *name;   /* empty: not found, or the program; NULL: not wanted */
+    char *path;   /* of PATH_MAX bytes; empty: not found, or the program; NULL: not wanted */
 };
 
 static bool object_contains(const struct dl_phdr_info *info, uintptr_t address) {
@@ -58,25 +58,26 @@ static int object_compare(struct dl_phdr_info *info, size_t size, void *user) {
         search->program = false;
         return 0;
     }
-    if (!search->program && search->name && info->dlpi_name)
-        spex_provider_of_path(info->dlpi_name, search->name);
+    if (!search->program && search->path && info->dlpi_name)
+        snprintf(search->path, PATH_MAX, "%s", info->dlpi_name);
     return 1;
 }
 
 /* The program's own file: what it is called by may be anything. */
-static void program_name(char *name) {
-    char path[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    path[length > 0 ? length : 0] = '\0';
-    spex_provider_of_path(length > 0 ? path : program_invocation_short_name, name);
+static void program_path(char *path) {
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    if (length > 0)
+        path[length] = '\0';
+    else
+        snprintf(path, PATH_MAX, "%s", program_invocation_short_name);
 }
 
-void spex_provider_of_address(const void *address, char *name) {
-    struct search search = {.address = (uintptr_t)address, .program = true, .name = name};
-    name[0] = '\0';
+void spex_object_path(const void *address, char *path) {
+    struct search search = {.address = (uintptr_t)address, .program = true, .path = path};
+    path[0] = '\0';
     dl_iterate_phdr(object_compare, &search);
-    if (!name[0])
-        program_name(name);
+    if (!path[0])
+        program_path(path);
 }
 
 bool spex_is_of_program(const void *address) {

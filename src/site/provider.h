@@ -14,10 +14,10 @@
  * without its folders, and without ".so" and what follows it. `name` has SPEX_NAME_BYTES. */
 void spex_provider_of_path(const char *path, char *name);
 
-/* The same for the object of this process that contains `address`. The program for an address that
- * no object contains. Takes the loader's lock, so the caller holds none that a constructor may
- * take. */
-void spex_provider_of_address(const void *address, char *name);
+/* Copies the path of the object of this process that contains `address`, as the loader knows it;
+ * the program's for an address that no object contains. Takes the loader's lock, so the caller
+ * holds none that a constructor may take. `path` has PATH_MAX bytes. */
+void spex_object_path(const void *address, char *path);
 
 /* Whether the program itself contains `address`, and not a library, which may be unloaded. Takes
  * the loader's lock. */

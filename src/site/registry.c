@@ -191,6 +191,9 @@ static void info_join(struct spex_site_info *info) {
         info->probe = (uint16_t)(*bucket - 1);
         info->next = first->next;
         first->next = self;
+        if (info->name && first->name && strcmp(info->name, first->name) != 0)
+            spex_message("probe %s/%d has two names, \"%s\" and \"%s\": it is called \"%s\"",
+                         info->provider, (int)info->id, first->name, info->name, first->name);
     } else {
         *bucket = (uint16_t)(self + 1);
     }
@@ -295,15 +298,17 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
                                                 struct spex_site *sites_end,
                                                 const struct spex_probe_name *names,
                                                 const struct spex_probe_name *names_end) {
-    char provider[SPEX_NAME_BYTES];
-    spex_module_provider(sites, names, names_end, provider);
+    struct spex_module_origin origin;
+    spex_module_find_origin(sites, names, names_end, &origin);
     pthread_mutex_lock(&spex_registry.lock);
     struct spex_module **link = module_link(sites);
     bool fresh = sites != sites_end && !*link && (*link = malloc(sizeof(**link)));
     if (fresh) {
         note_selection();
         **link = (struct spex_module){.sites = sites, .sites_end = sites_end};
-        sites_register(sites, sites_end, names, names_end, spex_provider_keep(provider));
+        const char *provider = spex_provider_keep(&origin);
+        spex_names_check(names, names_end, provider);
+        sites_register(sites, sites_end, names, names_end, provider);
         bool spans = false;
         for (const struct spex_site *site = sites; site < sites_end; site++) {
             (*link)->regions |= site->region != 0;

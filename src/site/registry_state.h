@@ -23,6 +23,8 @@ struct spex_module {
 /* A provider that was ever loaded. */
 struct spex_provider {
     struct spex_provider *next;
+    /* The object's, where it declares no provider; NULL: it declares one. */
+    char *path;
     char name[SPEX_NAME_BYTES];
 };
 

@@ -209,7 +209,7 @@ static void expect_numbers(const char *criterion, double low, double high, const
              criterion);
     struct spex_space_file *file = space_of(xml);
     struct spex_script script = {.out = open_memstream(&text, &size)};
-    spex_script_numbers(&script, "y", file->space.criteria, low, high);
+    spex_script_numbers(&script, "y", file->space.criteria, (struct spex_axis_range){low, high});
     fclose(script.out);
     if (strncmp(after(text, "set format y "), format, strlen(format)) != 0)
         fail_msg("%g to %g: %s", low, high, text);
@@ -217,10 +217,14 @@ static void expect_numbers(const char *criterion, double low, double high, const
     spex_space_free(file);
 }
 
-/* As many decimals as tell five steps apart: gnuplot shows the number over its power of 1000. */
+/* As many decimals as tell gnuplot's steps apart, of which a range has five to ten: it shows the
+ * number over its power of 1000. */
 static void numbers_of_an_axis(void **state) {
     (void)state;
     expect_numbers(OBJECTIVE, 0, 500, "'%.0s %c/s'");
+    expect_numbers(OBJECTIVE, 9.7, 9.95, "'%.2s %c/s'");
+    expect_numbers(OBJECTIVE, 9.7, 10.3, "'%.1s %c/s'");
+    expect_numbers(OBJECTIVE, 0, 1900, "'%.1s %c/s'");
     expect_numbers(OBJECTIVE, 0, 4000, "'%.1s %c/s'");
     expect_numbers(OBJECTIVE, 0, 5000, "'%.0s %c/s'");
     expect_numbers(OBJECTIVE, 1000, 1010, "'%.3s %c/s'");

@@ -113,6 +113,9 @@ class Functions(InFolder):
         program = self.compile("c", "gcc", ["-O2"], [])
         result = subprocess.run([SPEX, "probes", "--json", program], text=True, capture_output=True, check=False)
         self.assertEqual((result.returncode, json.loads(result.stdout)["functions"]), (1, True))
+        self.succeeds("strip", program)
+        stripped = subprocess.run([SPEX, "probes", "--json", program], text=True, capture_output=True, check=False)
+        self.assertEqual((stripped.returncode, stripped.stdout, stripped.stderr), (1, result.stdout, result.stderr))
         self.assertEqual(result.stderr, "spex: %s has functions that can be made kernels when it starts: spex run "
                          "--functions 'GLOB,…' -- PROGRAM (nm -C PROGRAM lists their names)\n"
                          "spex: %s has no other probes\n" % (program, program))

@@ -10,6 +10,7 @@
 #include <spex/probe.h>
 #include <spex/spex.h>
 
+#include "site/probe_identity.h"
 #include "site/provider.h"
 #include "site/registry.h"
 #include "site/registry_state.h"
@@ -431,8 +432,68 @@ static void a_provider_is_named_by_its_file(void **state) {
         spex_provider_of_path(cases[c][0], name);
         assert_string_equal(name, cases[c][1]);
     }
-    spex_provider_of_address(cases, name);
+    char path[PATH_MAX];
+    spex_object_path(cases, path);
+    spex_provider_of_path(path, name);
     assert_string_equal(name, program_invocation_short_name);
+}
+
+static void check_provider(const char *path, const char *declared, const char *provider) {
+    struct spex_module_origin origin = {.declared = declared};
+    snprintf(origin.path, sizeof(origin.path), "%s", path);
+    assert_string_equal(spex_provider_keep(&origin), provider);
+}
+
+/* Nobody said that the probes of two files belong together because the files have one name. */
+static void files_of_one_name_are_different_providers(void **state) {
+    const char *last = "123456789012345678901234567890123456789012345678901234567890.so";
+    char path[PATH_MAX];
+    (void)state;
+    check_provider("/a/plug.so", NULL, "plug");
+    check_provider("/b/plug.so", NULL, "plug.2");
+    check_provider("/c/plug.so.1", NULL, "plug.3");
+    /* Loaded again. */
+    check_provider("/b/plug.so", NULL, "plug.2");
+    check_provider("/a/plug.so", NULL, "plug");
+    /* A declaration says that they do. */
+    check_provider("", "shared", "shared");
+    check_provider("", "shared", "shared");
+    check_provider("/a/shared.so", NULL, "shared");
+    check_provider("", "plug", "plug");
+    snprintf(path, sizeof(path), "/a/%s", last);
+    check_provider(path, NULL, "123456789012345678901234567890123456789012345678901234567890");
+    path[1] = 'b';
+    check_provider(path, NULL, "12345678901234567890123456789012345678901234567890.2");
+}
+
+/* Enters a site of an id, as a module of the provider "twice" that gives it these names. */
+static void enter_twice_named(struct spex_site *site, const char *first, const char *second) {
+    struct spex_probe_name entries[] = {
+        {.probe_id = 0, .name = SPEX_PROVIDER_MARK "twice"}, {.probe_id = 0}, {.probe_id = 0}};
+    *site = site_at(site, 500);
+    entries[1].probe_id = entries[2].probe_id = site->probe_id;
+    snprintf(entries[1].name, SPEX_NAME_BYTES, "%s", first);
+    snprintf(entries[2].name, SPEX_NAME_BYTES, "%s", second);
+    spex_module_register(site, site + 1, entries, entries + COUNT_OF(entries));
+}
+
+static void two_names_of_an_id_are_told(void **state) {
+    static const char told[] =
+        "probe twice/600 has two names, \"send\" and \"parse\": it is called \"send\"\n";
+    struct spex_site sites[3];
+    (void)state;
+    messages_begin();
+    enter_twice_named(&sites[0], "send", "send");
+    assert_string_equal(messages_end(), "");
+    messages_begin();
+    enter_twice_named(&sites[1], "send", "parse");
+    assert_non_null(strstr(messages_end(), told));
+    /* The names of two modules. */
+    messages_begin();
+    enter_twice_named(&sites[2], "parse", "parse");
+    assert_non_null(strstr(messages_end(), told));
+    for (unsigned i = 0; i < 3; i++)
+        spex_module_unregister(&sites[i]);
 }
 
 int main(void) {
@@ -447,6 +508,8 @@ int main(void) {
         cmocka_unit_test(a_probe_is_on_while_one_of_its_sites_is),
         cmocka_unit_test(providers_have_ids_of_their_own),
         cmocka_unit_test(a_provider_is_named_by_its_file),
+        cmocka_unit_test(files_of_one_name_are_different_providers),
+        cmocka_unit_test(two_names_of_an_id_are_told),
         cmocka_unit_test(names_stand_in_the_place_of_ids),
         cmocka_unit_test(names_are_read_from_the_source),
         cmocka_unit_test(what_is_too_much_stays_off_and_is_said),

@@ -3,6 +3,7 @@
  * select them, the table of costs, and the rates by which gaps are drawn. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,16 +45,21 @@ static void providers_of_paths(void **state) {
     assert_int_equal(strlen(name), SPEX_NAME_BYTES - 1);
 }
 
-static void providers_of_addresses(void **state) {
+static void objects_of_addresses(void **state) {
     static const int mine;
-    char name[SPEX_NAME_BYTES];
+    char path[PATH_MAX], libc[PATH_MAX], name[SPEX_NAME_BYTES];
     (void)state;
-    spex_provider_of_address(&mine, name);
+    spex_object_path(&mine, path);
+    spex_provider_of_path(path, name);
     assert_string_equal(name, "unit-site_facts");
     assert_true(spex_is_of_program(&mine));
     assert_false(spex_is_of_program(NULL));
-    spex_provider_of_address(NULL, name); /* of no object: the program */
-    assert_string_equal(name, "unit-site_facts");
+    /* Of no object: the program. */
+    spex_object_path(NULL, libc);
+    assert_string_equal(libc, path);
+    spex_object_path(stdout, libc);
+    spex_provider_of_path(libc, name);
+    assert_string_equal(name, spex_is_of_program(stdout) ? "unit-site_facts" : "libc");
 }
 
 static void probes_are_called_and_selected(void **state) {
@@ -170,7 +176,7 @@ static void rates_are_those_of_their_generation(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(providers_of_paths),
-        cmocka_unit_test(providers_of_addresses),
+        cmocka_unit_test(objects_of_addresses),
         cmocka_unit_test(probes_are_called_and_selected),
         cmocka_unit_test(costs_are_those_of_their_type),
         cmocka_unit_test(gaps_have_the_scale_of_their_period),

@@ -14,6 +14,7 @@
 #include "observe/control_client.h"
 #include "observe/objects/elf_file.h"
 #include "observe/objects/mapped_objects.h"
+#include "observe/objects/object_sites.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
@@ -132,7 +133,10 @@ static int complain_of_process(pid_t pid) {
     snprintf(named, sizeof(named), "process %d", (int)pid);
     snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
     int fd = spex_regular_file_open(path, &error);
-    bool functions = fd >= 0 && spex_program_has_functions(fd);
+    struct spex_object_sites sites = {.functions = false};
+    bool functions =
+        fd >= 0 && spex_object_sites_read(fd, path, &sites, &error) == 0 && sites.functions;
+    spex_object_sites_free(&sites);
     if (fd >= 0)
         close(fd);
     if (functions)

@@ -44,19 +44,14 @@ static char *find_program(const char *name) {
     return strdup(name);
 }
 
-/* Whether the library's code for instrumented functions is linked into the object behind `fd`. */
-bool spex_program_has_functions(int fd) {
-    return spex_elf_file_defines(fd, "spex_functions_make");
-}
-
 /* Adds the sites of the object behind `fd`. 0, or a negative errno value with the reason. */
 int spex_probe_list_add_object(struct spex_probe_list *list, const char *path, int fd,
                                struct spex_error *error) {
     struct spex_object_sites sites;
     int err = spex_object_sites_read(fd, path, &sites, error);
+    list->functions |= !err && sites.functions;
     if (!err)
         err = spex_probe_list_add(list, path, &sites);
-    list->functions = list->functions || spex_program_has_functions(fd);
     if (err == -ENOMEM)
         spex_error_set(error, "out of memory");
     return err;

@@ -8,9 +8,6 @@
 #include "text/error.h"
 #include "tools/list/probe_list.h"
 
-/* Whether the library's code for instrumented functions is linked into the object behind `fd`. */
-bool spex_program_has_functions(int fd);
-
 /* Adds the sites of the object behind `fd`. 0, or a negative errno value with the reason. */
 int spex_probe_list_add_object(struct spex_probe_list *list, const char *path, int fd,
                                struct spex_error *error);

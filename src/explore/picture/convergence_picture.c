@@ -9,16 +9,21 @@
 #define POINTS_MAX 2000 /* most trials that are drawn */
 
 /* Columns: number of the trial, measured seconds, value. Of many trials every n-th is drawn, since
- * an SVG has an element for each point. */
-static void write_trials(const struct spex_study *study, const struct spex_script *script) {
+ * an SVG has an element for each point. Returns the range of the values. */
+static struct spex_axis_range write_trials(const struct spex_study *study,
+                                           const struct spex_script *script) {
+    struct spex_axis_range range = SPEX_AXIS_RANGE_EMPTY;
     const struct spex_best_so_far *path = study->findings.convergence;
     fputs("$trials << EOD\n", script->out);
     size_t every = study->trials.count / POINTS_MAX + 1;
     for (size_t t = 0; t < study->trials.count; t += every)
-        if (study->trials.items[t].ok)
-            fprintf(script->out, "%zu %.9g %.17g\n", t + 1, path[t].seconds,
-                    study->trials.items[t].measured[0].value);
+        if (study->trials.items[t].ok) {
+            double value = study->trials.items[t].measured[0].value;
+            fprintf(script->out, "%zu %.9g %.17g\n", t + 1, path[t].seconds, value);
+            spex_axis_range_add(&range, value);
+        }
     fputs("EOD\n", script->out);
+    return range;
 }
 
 /* Writes the points where the best value changes, and the last one; gnuplot draws steps between
@@ -47,7 +52,7 @@ int spex_draw_convergence(const void *subject, struct spex_script *script,
     const struct spex_study *study = subject;
     (void)error;
     spex_script_terminal(script, 960, 340);
-    write_trials(study, script);
+    struct spex_axis_range range = write_trials(study, script);
     write_best(study, script);
     fputs("set multiplot layout 1,2 title '", script->out);
     spex_script_text(script, study->file->space.name);
@@ -55,7 +60,7 @@ int spex_draw_convergence(const void *subject, struct spex_script *script,
           "xtics nomirror\n"
           "set ytics nomirror\nunset key\n",
           script->out);
-    spex_script_criterion(script, "y", &study->summary, 0);
+    spex_script_criterion(script, "y", study->file->space.criteria, range);
     write_panel(script, "trials", 1);
     write_panel(script, "measured seconds", 2);
     fputs("unset multiplot\n", script->out);

@@ -41,17 +41,22 @@ static size_t rank_parameters(const struct spex_study *study, struct ranked *ran
 
 /* Each panel has a data block of its own. Points of categories are not connected, because their
  * order says nothing. */
-static void write_panel(const struct spex_script *script, const struct spex_effects *effects,
-                        size_t p) {
+static void write_panel(const struct spex_script *script, const struct spex_criterion *criterion,
+                        const struct spex_effects *effects, size_t p) {
     const struct spex_effect *effect = &effects->parameters[p];
+    struct spex_axis_range range = SPEX_AXIS_RANGE_EMPTY;
     double share = spex_effects_share(effects, p).value;
     bool ordered = spex_parameter_ordered(effect->bins.parameter);
     fprintf(script->out, "$effect%zu << EOD\n", p);
     for (size_t b = 0; b < effect->bins.count; b++)
-        if (effect->of_bins[b].configurations)
+        if (effect->of_bins[b].configurations) {
             fprintf(script->out, "%zu %.17g %.17g\n", b, effect->of_bins[b].mean,
                     effect->of_bins[b].best);
+            spex_axis_range_add(&range, effect->of_bins[b].mean);
+            spex_axis_range_add(&range, effect->of_bins[b].best);
+        }
     fputs("EOD\n", script->out);
+    spex_script_criterion(script, "y", criterion, range);
     spex_script_bins(script, "x", &effect->bins, 42);
     fputs("set title '", script->out);
     if (!isnan(share))
@@ -92,9 +97,8 @@ int spex_draw_effects(const void *subject, struct spex_script *script, struct sp
     int err = panels ? 0 : spex_fail(error, -EINVAL, "no parameter of the space has two values");
     if (!err) {
         write_preamble(study, script, panels);
-        spex_script_criterion(script, "y", &study->summary, 0);
         for (size_t i = 0; i < panels; i++)
-            write_panel(script, &study->findings.effects, ranked[i].parameter);
+            write_panel(script, space->criteria, &study->findings.effects, ranked[i].parameter);
         fputs("unset multiplot\n", script->out);
     }
     free(ranked);

@@ -61,7 +61,7 @@ static void write_preamble(const struct spex_heat_map *map, const struct spex_sc
     fprintf(script->out,
             "set cbrange [%.17g:%.17g]\nset cblabel '%s%s%s'\nunset colorbox\nunset key\n", low,
             high, map->space->criteria[0].metric, *unit ? ", " : "", unit);
-    spex_script_numbers(script, "cb", map->space->criteria, low, high);
+    spex_script_numbers(script, "cb", map->space->criteria, (struct spex_axis_range){low, high});
     spex_script_bins(script, "x", &map->x_bins, map->panels ? 30 : 75);
     spex_script_bins(script, "y", &map->y_bins, map->panels ? 32 : 64);
 }

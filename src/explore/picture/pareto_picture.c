@@ -47,13 +47,23 @@ static void write_front(const struct spex_study *study, const struct spex_script
     fputs("EOD\n", script->out);
 }
 
+/* The means of an objective, which are what is drawn. */
+static void write_axis(const struct spex_study *study, const struct spex_script *script,
+                       const char *axis, size_t objective) {
+    struct spex_axis_range range = SPEX_AXIS_RANGE_EMPTY;
+    for (size_t g = 0; g < study->summary.count; g++)
+        if (study->summary.groups[g].trials)
+            spex_axis_range_add(&range, study->summary.groups[g].criteria[objective].mean);
+    spex_script_criterion(script, axis, &study->file->space.criteria[objective], range);
+}
+
 /* A line connects the front for two objectives only: with more, neighbours in one panel are not
  * neighbours on the front. */
 static void write_panel(const struct spex_study *study, const struct spex_script *script,
                         size_t objective) {
     const struct spex_space *space = &study->file->space;
-    spex_script_criterion(script, "x", &study->summary, 0);
-    spex_script_criterion(script, "y", &study->summary, objective);
+    write_axis(study, script, "x", 0);
+    write_axis(study, script, "y", objective);
     size_t y = objective + 1;
     fprintf(script->out,
             "plot $others using 1:%zu with points pt 7 ps 0.35 lc rgb '" SPEX_COLOUR_POINTS

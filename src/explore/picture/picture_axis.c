@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "measure/summary.h"
+
 #define LABEL_BYTES 64
 
 void spex_script_parameter(const struct spex_script *script,
@@ -62,30 +64,29 @@ void spex_script_bins(const struct spex_script *script, const char *axis,
             bins->count - 1);
 }
 
-/* gnuplot divides by powers of a thousand. About five numbers are on an axis, so that their step is
- * a fifth of the range, and decimals must tell them apart. */
+/* The distance of two numbers on an axis of so wide a range, as gnuplot chooses it: five to ten
+ * numbers are on the axis. */
+static double number_step(double range) {
+    double power = pow(10, floor(log10(range))), first = range / power;
+    return power * (first < 2 ? 0.2 : first < 5 ? 0.5 : 1);
+}
+
+/* gnuplot divides by powers of a thousand. Decimals must tell neighbouring numbers apart. */
 void spex_script_numbers(const struct spex_script *script, const char *axis,
-                         const struct spex_criterion *criterion, double low, double high) {
-    double greatest = fmax(fabs(low), fabs(high)), step = (high - low) / 5;
+                         const struct spex_criterion *criterion, struct spex_axis_range range) {
+    double greatest = fmax(fabs(range.low), fabs(range.high)), width = range.high - range.low;
     double scale = greatest > 0 ? pow(1000, floor(log10(greatest) / 3)) : 1;
-    double decimals = step > 0 ? ceil(-log10(step / scale)) : 0;
+    double decimals = width > 0 ? ceil(-log10(number_step(width) / scale) - 1e-9) : 0;
     fprintf(script->out, "set format %s '%%.%.0fs %%c%s'\n", axis, fmin(fmax(decimals, 0), 6),
             spex_criterion_unit(criterion));
 }
 
 void spex_script_criterion(const struct spex_script *script, const char *axis,
-                           const struct spex_summary *summary, size_t criterion) {
-    const struct spex_criterion *of = &summary->space->criteria[criterion];
-    double low = INFINITY, high = -INFINITY;
+                           const struct spex_criterion *criterion, struct spex_axis_range range) {
     char text[512];
-    for (size_t g = 0; g < summary->count; g++)
-        if (summary->groups[g].trials) {
-            low = fmin(low, summary->groups[g].criteria[criterion].low);
-            high = fmax(high, summary->groups[g].criteria[criterion].high);
-        }
-    spex_criterion_label(of, text, sizeof(text));
+    spex_criterion_label(criterion, text, sizeof(text));
     fprintf(script->out, "set %slabel '", axis);
     spex_script_text(script, text);
     fputs("'\n", script->out);
-    spex_script_numbers(script, axis, of, low, high);
+    spex_script_numbers(script, axis, criterion, range);
 }

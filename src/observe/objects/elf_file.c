@@ -168,31 +168,3 @@ size_t spex_elf_file_at(const struct spex_elf_file *file, uint64_t address, void
     }
     return 0;
 }
-
-/* Whether a table of symbols, whose size is checked against the file's, has the definition. */
-static bool table_defines(const struct spex_elf_file *file, Elf_Scn *section, const char *symbol) {
-    GElf_Shdr header;
-    if (!gelf_getshdr(section, &header) || header.sh_type != SHT_SYMTAB ||
-        header.sh_size > file->bytes || header.sh_offset > file->bytes - header.sh_size)
-        return false;
-    Elf_Data *data = elf_getdata(section, NULL);
-    GElf_Sym entry;
-    for (int s = 0; data && gelf_getsym(data, s, &entry); s++) {
-        const char *name = elf_strptr(file->elf, header.sh_link, entry.st_name);
-        if (entry.st_shndx != SHN_UNDEF && name && strcmp(name, symbol) == 0)
-            return true;
-    }
-    return false;
-}
-
-bool spex_elf_file_defines(int fd, const char *symbol) {
-    struct spex_elf_file file;
-    struct spex_error error;
-    bool defines = false;
-    if (spex_elf_file_open(fd, "", &file, &error) != 0)
-        return false;
-    for (Elf_Scn *section = NULL; !defines && (section = elf_nextscn(file.elf, section));)
-        defines = table_defines(&file, section, symbol);
-    spex_elf_file_close(&file);
-    return defines;
-}

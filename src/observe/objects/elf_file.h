@@ -37,10 +37,6 @@ int spex_elf_file_open(int fd, const char *name, struct spex_elf_file *file,
                        struct spex_error *error);
 void spex_elf_file_close(struct spex_elf_file *file);
 
-/* Whether the object has a definition of `symbol` in its symbol table. False also when the file
- * cannot be read, or has been stripped. */
-bool spex_elf_file_defines(int fd, const char *symbol);
-
 /* Reads the bytes from an address on, as they are when the object is loaded: up to `room`, and
  * up to the end of the part of the segment that is in the file. Returns how many; 0 when the
  * address is in no segment. */

@@ -15,6 +15,7 @@
 
 #include <spex/record.h>
 
+#include "functions/functions.h"
 #include "observe/objects/elf_file.h"
 #include "site/provider.h"
 #include "site/site_text.h"
@@ -306,6 +307,14 @@ static void sites_merge(struct spex_object_sites *sites) {
     sites->count = kept;
 }
 
+static int take_functions(struct reading *reading, const GElf_Shdr *header, const void *entries,
+                          size_t count) {
+    (void)header;
+    (void)entries;
+    reading->sites->functions = count > 0;
+    return 0;
+}
+
 /* Reads the names first: sites refer to them by their ids. */
 static int object_read(struct reading *reading) {
     if (reading->file->header.e_shoff == 0)
@@ -317,6 +326,9 @@ static int object_read(struct reading *reading) {
     if (!err)
         err = read_sections(reading, "spex_sites", sizeof(struct spex_site), SPEX_OBJECT_SITES_MAX,
                             take_sites);
+    if (!err)
+        err = read_sections(reading, SPEX_FUNCTIONS_NOTE, sizeof(struct spex_functions_note),
+                            SPEX_OBJECT_NOTES_MAX, take_functions);
     return err;
 }
 
@@ -324,7 +336,7 @@ static int object_read(struct reading *reading) {
 int spex_object_sites_read(int fd, const char *name, struct spex_object_sites *sites,
                            struct spex_error *error) {
     struct spex_elf_file file;
-    *sites = (struct spex_object_sites){NULL, 0, ""};
+    *sites = (struct spex_object_sites){.items = NULL};
     set_provider_by_path(sites, name);
     int err = spex_elf_file_open(fd, name, &file, error);
     if (err)
@@ -353,5 +365,5 @@ void spex_object_sites_free(struct spex_object_sites *sites) {
     for (size_t s = 0; s < sites->count; s++)
         site_free(&sites->items[s]);
     free(sites->items);
-    *sites = (struct spex_object_sites){NULL, 0, ""};
+    *sites = (struct spex_object_sites){.items = NULL};
 }

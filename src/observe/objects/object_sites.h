@@ -12,7 +12,11 @@
 #include "text/error.h"
 
 /* Limits above what a process has room for. An object with more is refused. */
-enum { SPEX_OBJECT_SITES_MAX = 1 << 16, SPEX_OBJECT_NAMES_MAX = 1 << 16 };
+enum {
+    SPEX_OBJECT_SITES_MAX = 1 << 16,
+    SPEX_OBJECT_NAMES_MAX = 1 << 16,
+    SPEX_OBJECT_NOTES_MAX = 64
+};
 
 struct spex_object_site {
     uint16_t probe_id;
@@ -47,6 +51,8 @@ struct spex_object_sites {
     size_t count;
     /* Printable. */
     char provider[SPEX_NAME_BYTES];
+    /* The library's code for instrumented functions is linked into the object. */
+    bool functions;
 };
 
 /* Reads the sites of the object behind `fd`, which stays the caller's; `name`, its path, is for

@@ -5,8 +5,6 @@ set ytics nomirror
 set grid ytics lc rgb '#dddddd'
 unset key
 set offsets graph 0, graph 0, graph 0.08, graph 0.08
-set ylabel 'throughput of q:tpt [/s]'
-set format y '%.0s %c/s'
 $effect0 << EOD
 0 2276.6666666666665 4012
 1 4980.1399999999994 7063
@@ -25,6 +23,8 @@ $effect0 << EOD
 14 29717.599999999999 40120
 15 44468 48576
 EOD
+set ylabel 'throughput of q:tpt [/s]'
+set format y '%.0s %c/s'
 set xlabel 'threads'
 set xtics ('2' 0, '10' 2, '17' 4, '25' 6, '32' 8, '39' 10, '47' 12, '54' 14) out nomirror scale 0.5
 set xrange [-0.5:15.5]
@@ -35,6 +35,8 @@ $effect1 << EOD
 1 29021.400000000001 48288
 2 30850.200000000001 48576
 EOD
+set ylabel 'throughput of q:tpt [/s]'
+set format y '%.0s %c/s'
 set xlabel 'size [KB]'
 set xtics ('4' 0, '64' 1, '1024' 2) out nomirror scale 0.5
 set xrange [-0.5:2.5]
@@ -44,6 +46,8 @@ $effect2 << EOD
 0 21338.066666666666 40360
 1 26203.973333333332 48576
 EOD
+set ylabel 'throughput of q:tpt [/s]'
+set format y '%.0s %c/s'
 set xlabel 'mode'
 set xtics ('x' 0, '50%%' 1) out nomirror scale 0.5
 set xrange [-0.5:1.5]
