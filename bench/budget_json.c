@@ -12,7 +12,7 @@
 #include "budget_random.h"
 #include "budget_workload.h"
 
-enum { PARSE = 1, DOCUMENT, ITEM, SIZE };
+enum { PARSE = 11, DOCUMENT, ITEM, SIZE };
 SPEX_PROBE_NAME(PARSE, "parse");
 SPEX_PROBE_NAME(DOCUMENT, "document");
 SPEX_PROBE_NAME(ITEM, "item");

@@ -13,7 +13,7 @@
 #include "budget_random.h"
 #include "budget_workload.h"
 
-enum { QUERY = 1, STEP, RESULT };
+enum { QUERY = 21, STEP, RESULT };
 SPEX_PROBE_NAME(QUERY, "query");
 SPEX_PROBE_NAME(STEP, "step");
 SPEX_PROBE_NAME(RESULT, "result");

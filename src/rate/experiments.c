@@ -71,9 +71,12 @@ static void take_factor(struct spex_controlled *probe, const struct spex_finding
         spex_controller.found = probe->factor;
 }
 
-static void take_finding(const struct spex_finding *finding) {
-    for (size_t f = 0; f < finding->count; f++)
-        take_factor(&spex_controller.probes[finding->firsts[f]], finding);
+static void take_finding(const struct spex_finding *told) {
+    struct spex_finding finding = *told;
+    if (!spex_experiment_saved())
+        spex_finding_of_calls(&finding);
+    for (size_t f = 0; f < finding.count; f++)
+        take_factor(&spex_controller.probes[finding.firsts[f]], &finding);
 }
 
 /* What a session has held off tells nothing, neither as a frequency nor as a witness. */
@@ -228,7 +231,10 @@ void spex_experiments_slice(uint32_t first, bool on) {
         probe->sliced.cpu_ns = 0;
     else if (spex_experiment_sliced(&probe->sliced, &subject, witness, slice_over(probe, alone, on),
                                     &spex_controller.progress, &finding)) {
-        finding.error *= alone ? ALONE_ERROR : 1;
+        if (alone) {
+            finding.error *= ALONE_ERROR;
+            spex_finding_of_calls(&finding);
+        }
         /* Few slices have slices of others in them, so that a trimmed mean misses those: it is too
          * low. */
         finding.factor = spex_controller.sliced > 1 ? fmax(finding.factor, 1) : finding.factor;

@@ -72,6 +72,21 @@ static const char *probe_name_find(uint16_t id, const struct spex_probe_name *na
     return NULL;
 }
 
+void spex_names_differ(const char *provider, int32_t id, const char *first, const char *other) {
+    if (!spex_registry.names_differ++)
+        snprintf(spex_registry.different_names, sizeof(spex_registry.different_names),
+                 "probe %s/%d has two names, \"%s\" and \"%s\": it is called \"%s\"", provider,
+                 (int)id, first, other, first);
+}
+
+void spex_names_tell(void) {
+    if (spex_registry.names_differ && spex_registry.sites_on)
+        spex_message("%s; so have %u others", spex_registry.different_names,
+                     spex_registry.names_differ - 1);
+    if (spex_registry.sites_on)
+        spex_registry.names_differ = 0;
+}
+
 void spex_names_check(const struct spex_probe_name *names, const struct spex_probe_name *names_end,
                       const char *provider) {
     uint64_t seen[(UINT16_MAX + 1) / 64] = {0};
@@ -82,8 +97,7 @@ void spex_names_check(const struct spex_probe_name *names, const struct spex_pro
         const char *name =
             seen[id / 64] >> id % 64 & 1 ? probe_name_find(id, names, names_end) : "";
         if (*name && strcmp(name, entry->name) != 0)
-            spex_message("probe %s/%u has two names, \"%s\" and \"%s\": it is called \"%s\"",
-                         provider, id, name, entry->name, name);
+            spex_names_differ(provider, id, name, entry->name);
         seen[id / 64] |= UINT64_C(1) << id % 64;
     }
 }

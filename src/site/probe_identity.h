@@ -42,9 +42,16 @@ void spex_module_find_origin(const struct spex_site *sites, const struct spex_pr
  * probes belong together. The registry's lock is held. */
 const char *spex_provider_keep(const struct spex_module_origin *origin);
 
-/* Writes a message for each id to which the module gives two names. */
+/* Notes ids to which the module gives two names. The registry's lock is held. */
 void spex_names_check(const struct spex_probe_name *names, const struct spex_probe_name *names_end,
                       const char *provider);
+
+/* Notes that an id has two names, of which the first one is used. The registry's lock is held. */
+void spex_names_differ(const char *provider, int32_t id, const char *first, const char *other);
+
+/* Writes a message about what has been noted, once probes are on: whoever runs the program without
+ * probes need not know. The registry's lock is held. */
+void spex_names_tell(void);
 
 /* Returns the identity of the site's probe. `name` is room for a name that the site itself has. */
 struct spex_probe_identity spex_site_identify(const struct spex_site *site,

@@ -192,8 +192,7 @@ static void info_join(struct spex_site_info *info) {
         info->next = first->next;
         first->next = self;
         if (info->name && first->name && strcmp(info->name, first->name) != 0)
-            spex_message("probe %s/%d has two names, \"%s\" and \"%s\": it is called \"%s\"",
-                         info->provider, (int)info->id, first->name, info->name, first->name);
+            spex_names_differ(info->provider, info->id, first->name, info->name);
     } else {
         *bucket = (uint16_t)(self + 1);
     }
@@ -322,6 +321,7 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
             spex_probe_groups_join(*link);
             spex_control_set_regions(*link);
         }
+        spex_names_tell();
     }
     pthread_mutex_unlock(&spex_registry.lock);
     /* Collectors sleep without a time limit while no site is on. */
@@ -404,8 +404,10 @@ void spex_sites_bound_records(bool bounded) {
 int spex_sites_select(struct spex_selection selection) {
     pthread_mutex_lock(&spex_registry.lock);
     int err = spex_selection_change(&spex_registry.selection, &selection);
-    if (!err)
+    if (!err) {
         spex_registry_apply_selection();
+        spex_names_tell();
+    }
     pthread_mutex_unlock(&spex_registry.lock);
     return err ? err : (int)spex_sites_on();
 }

@@ -50,6 +50,9 @@ struct spex_registry {
     /* The selection of the process itself. Decides about the sites that `selection` does not
      * match. */
     struct spex_selection needed;
+    /* How many ids with two names nobody has been told of yet, and what to tell of the first. */
+    uint32_t names_differ;
+    char different_names[5 * SPEX_NAME_BYTES];
     /* See spex_sites_prepare_types and spex_sites_bound_records. */
     void (*prepare_type)(uint32_t type, unsigned detail);
     bool records_bounded;

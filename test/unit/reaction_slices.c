@@ -174,6 +174,10 @@ static void the_start_is_in_the_budget(void **state) {
             }
 }
 
+/* What is used at least: without a witness what calls cost tells of other executions, which are
+ * taken to be dearer than here (CALL_TIMES in finding.c). */
+static const double used_least[] = {0, 0.6, 0.8};
+
 /* By what the program does in slices and beside them; of a probe alone, by what it does in slices
  * in which executions call the library and in others. */
 static void slices_tell_what_a_probe_costs(void **state) {
@@ -185,7 +189,7 @@ static void slices_tell_what_a_probe_costs(void **state) {
                 run_dear(dearers[d], probes, 20, seed);
                 assert_true(plant_worst(0, 1, 1) < 2);
                 assert_true(plant_worst(1, 20, 1) < 1.25);
-                assert_true(plant_mean(2, 20) > 0.8);
+                assert_true(plant_mean(2, 20) > used_least[probes]);
                 assert_true(plant_mean(2, 20) < 1.06);
             }
 }
@@ -211,7 +215,7 @@ static void executions_may_be_dearer_than_records(void **state) {
                                                   .scenario = &rates};
             plant_run(&options);
             assert_true(plant_worst(1, 20, 1) < 1.25);
-            assert_true(plant_mean(2, 20) > 0.8);
+            assert_true(plant_mean(2, 20) > used_least[1]);
         }
 }
 
@@ -243,7 +247,7 @@ static void nothing_is_believed_until_slices_have_told(void **state) {
             assert_true(plant_mean(0, 1) < 1.2);
             mean += plant_mean(1, 20) / SEEDS;
         }
-        assert_true(mean > 0.8 && mean < 1.3);
+        assert_true(mean > used_least[probes] && mean < 1.3);
     }
 }
 

@@ -477,23 +477,33 @@ static void enter_twice_named(struct spex_site *site, const char *first, const c
     spex_module_register(site, site + 1, entries, entries + COUNT_OF(entries));
 }
 
-static void two_names_of_an_id_are_told(void **state) {
+static void two_names_of_an_id_are_told_once_probes_are_on(void **state) {
     static const char told[] =
-        "probe twice/600 has two names, \"send\" and \"parse\": it is called \"send\"\n";
+        "probe twice/600 has two names, \"send\" and \"parse\": it is called "
+        "\"send\"; so have 1 others\n";
     struct spex_site sites[3];
     (void)state;
+    set("off", 0);
     messages_begin();
     enter_twice_named(&sites[0], "send", "send");
+    enter_twice_named(&sites[1], "send", "parse");
+    /* The names of two modules. */
+    enter_twice_named(&sites[2], "parse", "parse");
     assert_string_equal(messages_end(), "");
     messages_begin();
-    enter_twice_named(&sites[1], "send", "parse");
+    assert_int_equal(spex_set("twice/600"), 3);
     assert_non_null(strstr(messages_end(), told));
-    /* The names of two modules. */
     messages_begin();
-    enter_twice_named(&sites[2], "parse", "parse");
-    assert_non_null(strstr(messages_end(), told));
+    assert_int_equal(spex_set("twice/600"), 3);
+    assert_string_equal(messages_end(), "");
     for (unsigned i = 0; i < 3; i++)
         spex_module_unregister(&sites[i]);
+    /* In a library that comes later. */
+    messages_begin();
+    enter_twice_named(&sites[0], "get", "put");
+    assert_non_null(strstr(messages_end(), "\"get\" and \"put\": it is called \"get\""));
+    spex_module_unregister(&sites[0]);
+    set("*@3", 0);
 }
 
 int main(void) {
@@ -509,7 +519,7 @@ int main(void) {
         cmocka_unit_test(providers_have_ids_of_their_own),
         cmocka_unit_test(a_provider_is_named_by_its_file),
         cmocka_unit_test(files_of_one_name_are_different_providers),
-        cmocka_unit_test(two_names_of_an_id_are_told),
+        cmocka_unit_test(two_names_of_an_id_are_told_once_probes_are_on),
         cmocka_unit_test(names_stand_in_the_place_of_ids),
         cmocka_unit_test(names_are_read_from_the_source),
         cmocka_unit_test(what_is_too_much_stays_off_and_is_said),

@@ -58,4 +58,9 @@ struct spex_results_known spex_finding_join(struct spex_results_known former, do
 /* Sets the factor that results tell, for which the calibrated cost is a prior, and its error. */
 void spex_finding_set(struct spex_finding *finding, struct spex_results_known results);
 
+/* Makes a finding about executions that call the library one about all. Where loads stall, as when
+ * each execution misses all caches, what counts is not time in calibrated loops but the number of
+ * instructions, and a skipped execution has more of them for its time than a call has. */
+void spex_finding_of_calls(struct spex_finding *finding);
+
 #endif
