@@ -45,6 +45,13 @@ static double finite_population(const struct spex_profile_probe *probe) {
     return share < 1 ? sqrt(1 - share) : 0;
 }
 
+/* Whether most records were lost. Those that are left are not like the others then: a ring keeps the
+ * last ones before it is read, and while a long execution lasts, which is before its own record,
+ * nothing pushes them out. */
+static bool most_are_lost(const struct spex_profile_probe *probe) {
+    return probe->lost > (double)probe->records;
+}
+
 double spex_count_margin(const struct spex_profile_probe *probe) {
     return spex_counted_margin(probe) + probe->uncounted;
 }
@@ -115,7 +122,9 @@ double spex_mean_margin(const struct spex_profile_probe *probe, const struct spe
     if (!spex_sampled(probe))
         return 0;
     struct estimate estimate = estimate_of(probe, values);
-    return estimate.units < 3 ? -1 : spex_student_95(estimate.units - 1) * sqrt(estimate.variance);
+    return most_are_lost(probe) || estimate.units < 3
+               ? -1
+               : spex_student_95(estimate.units - 1) * sqrt(estimate.variance);
 }
 
 /* Whether all records have the same weight, and the units of the variance are single records.
@@ -226,8 +235,8 @@ bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct s
     bool sampled = spex_sampled(probe);
     struct share share = sampled ? share_of(probe, values, q) : (struct share){0, 0};
     struct ranks ranks = ranks_of(q, share);
-    if (sampled &&
-        (effective_records(probe) < 3 || (probe->lost > 0 && estimate_of(probe, values).units < 3)))
+    if (sampled && (most_are_lost(probe) || effective_records(probe) < 3 ||
+                    (probe->lost > 0 && estimate_of(probe, values).units < 3)))
         return false;
     /* Executions beyond the smallest and the largest record may have any value. */
     *low = spex_values_quantile(values, ranks.low);

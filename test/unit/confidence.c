@@ -109,6 +109,25 @@ static void quantiles(void **state) {
     assert_true(high == 4);
 }
 
+/* What is left of records most of which were lost is no sample of them. */
+static void with_most_records_lost_no_margin_is_told(void **state) {
+    struct spex_profile_probe probe = sample(1000, 1);
+    double low, high;
+    (void)state;
+    for (unsigned v = 1; v <= 1000; v++)
+        spex_histogram_add(&values.histogram, v, 1);
+    values.min = 1;
+    values.max = 1000;
+    probe.count = 2000;
+    probe.lost = 1000;
+    assert_true(spex_mean_margin(&probe, &values) > 0);
+    assert_true(spex_quantile_bounds(&probe, &values, 0.5, &low, &high));
+    probe.count = 2001;
+    probe.lost = 1001;
+    assert_true(spex_mean_margin(&probe, &values) < 0);
+    assert_false(spex_quantile_bounds(&probe, &values, 0.5, &low, &high));
+}
+
 static void expect_mean(const struct spex_profile *profile, double mean) {
     struct spex_figures figures;
     spex_figures_of(profile, &profile->rows[0], 0, &figures);
@@ -279,6 +298,7 @@ int main(void) {
         cmocka_unit_test(too_few_records_say_nothing),
         cmocka_unit_test(one_heavy_record_says_little),
         cmocka_unit_test(quantiles),
+        cmocka_unit_test(with_most_records_lost_no_margin_is_told),
         cmocka_unit_test(what_was_lost_weighs),
         cmocka_unit_test(extreme_quantiles_of_few_records_are_not_told),
         cmocka_unit_test(executions_without_a_record_are_not_known),

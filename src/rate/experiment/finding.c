@@ -20,10 +20,10 @@
 #define FACTOR_MOST  50.0
 
 /* How much more an execution takes than calibrated where calls take twice what they do in
- * calibration, in other than calibrated loops. By instructions a tick it is 1.9: on x86-64 a skipped
- * execution has 14 and takes 2.1 ticks; that one of four calls the library is about 20 more for each,
- * and 5.7 ticks. Three compilations of a loop of cache misses (bench/budget) had 1.2, 1.7 and 2.2.
- * Where it is 1, as in a loop without misses, this leaves 60 % of the budget used. */
+ * calibration, in other than calibrated loops. By instructions a tick it is 1.9: on x86-64 a
+ * skipped execution has 14 and takes 2.1 ticks; that one of four calls the library is about 20 more
+ * for each, and 5.7 ticks. Three compilations of a loop of cache misses (bench/budget) had 1.2, 1.7
+ * and 2.2. Where it is 1, as in a loop without misses, this leaves 60 % of the budget used. */
 #define CALL_TIMES 1.5
 
 static int by_value(const void *a, const void *b) {
