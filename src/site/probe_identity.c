@@ -75,14 +75,14 @@ static const char *probe_name_find(uint16_t id, const struct spex_probe_name *na
 void spex_names_differ(const char *provider, int32_t id, const char *first, const char *other) {
     if (!spex_registry.names_differ++)
         snprintf(spex_registry.different_names, sizeof(spex_registry.different_names),
-                 "probe %s/%d has two names, \"%s\" and \"%s\": it is called \"%s\"", provider,
-                 (int)id, first, other, first);
+                 "probe %s/%d has two names, \"%s\" and \"%s\": it is called \"%s\"",
+                 provider ? provider : "?", (int)id, first, other, first);
 }
 
 void spex_names_tell(void) {
     if (spex_registry.names_differ && spex_registry.sites_on)
-        spex_message("%s; so have %u others", spex_registry.different_names,
-                     spex_registry.names_differ - 1);
+        spex_message("%s%s", spex_registry.different_names,
+                     spex_registry.names_differ > 1 ? "; others have two names, too" : "");
     if (spex_registry.sites_on)
         spex_registry.names_differ = 0;
 }

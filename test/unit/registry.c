@@ -480,7 +480,7 @@ static void enter_twice_named(struct spex_site *site, const char *first, const c
 static void two_names_of_an_id_are_told_once_probes_are_on(void **state) {
     static const char told[] =
         "probe twice/600 has two names, \"send\" and \"parse\": it is called "
-        "\"send\"; so have 1 others\n";
+        "\"send\"; others have two names, too\n";
     struct spex_site sites[3];
     (void)state;
     set("off", 0);
