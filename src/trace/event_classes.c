@@ -45,13 +45,19 @@ int spex_event_classes_sites(struct spex_event_classes *classes,
     return 0;
 }
 
+/* Returns the array with room for another item; NULL without memory. It doubles when its count is a
+ * power of two, so that it needs no size of its own. */
+static void *grown(void *items, size_t count, size_t bytes) {
+    return count & (count - 1) ? items : realloc(items, (count ? 2 * count : 1) * bytes);
+}
+
 static int class_add(struct spex_event_classes *classes, const struct spex_record *record) {
     if (classes->count == SPEX_TRACE_CLASSES_MAX)
         return -EOVERFLOW;
     if (!classes->by_probe)
         classes->by_probe = calloc(NUMBERS, sizeof(*classes->by_probe));
     struct spex_event_class *all =
-        realloc(classes->classes, (classes->count + 1) * sizeof(*classes->classes));
+        grown(classes->classes, classes->count, sizeof(*classes->classes));
     if (all)
         classes->classes = all;
     if (!all || !classes->by_probe)
@@ -76,7 +82,7 @@ int32_t spex_event_add(struct spex_event_classes *classes, const struct spex_rec
     if (err)
         return err;
     struct spex_journal_event *events =
-        realloc(classes->events, (classes->event_count + 1) * sizeof(*events));
+        grown(classes->events, classes->event_count, sizeof(*events));
     if (!events)
         return -ENOMEM;
     struct spex_event_class *class = spex_event_class_find(classes, record);
