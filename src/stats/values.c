@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <spex/compiler.h>
+
 void spex_values_clear(struct spex_values *values) {
     memset(values, 0, sizeof(*values));
     values->min = UINT64_MAX;
@@ -28,7 +30,7 @@ static void extremes_from_histogram(struct spex_values *values) {
 
 /* Nothing is left where `before` has all the weight. The moments follow from the rule for
  * joining two sets (D. H. D. West, CACM 22(9), 1979), solved for the second set. */
-void spex_values_subtract(struct spex_values *values, const struct spex_values *before) {
+SPEX_COLD void spex_values_subtract(struct spex_values *values, const struct spex_values *before) {
     double weight = values->weight - before->weight;
     if (before->weight <= 0)
         return;

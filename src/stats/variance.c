@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <spex/compiler.h>
+
 /* 32 random signs, by splitmix64. */
 static uint32_t signs_next(struct spex_variance *spread) {
     uint64_t x = spread->random += 0x9e3779b97f4a7c15u;
@@ -141,7 +143,8 @@ struct spex_variance_sums spex_variance_sums(const struct spex_variance *spread)
 }
 
 /* Units that still ran are closed on both sides first. */
-void spex_variance_subtract(struct spex_variance *spread, const struct spex_variance *before) {
+SPEX_COLD void spex_variance_subtract(struct spex_variance *spread,
+                                      const struct spex_variance *before) {
     struct spex_variance_sums former = spex_variance_sums(before);
     spread->sums = spex_variance_sums(spread);
     spread->burst = spread->stretch = (struct spex_variance_unit){0};

@@ -11,29 +11,22 @@
 
 #include "text/printable.h"
 
-/* All integers are of whole bytes and stand next to each other. */
-static const char integers[] =
-    "typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
-    "typealias integer { size = 16; align = 8; signed = false; } := uint16_t;\n"
-    "typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
-    "typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n";
+/* Integer types of these sizes in bits, of which 0 is the last, named by them. */
+static void print_integers(const char *name, const unsigned char *sizes, unsigned align,
+                           const char *map, FILE *to) {
+    for (; *sizes; sizes++)
+        fprintf(to, "typealias integer { size = %u; align = %u; signed = false;%s } := %s%u_t;\n",
+                *sizes, align, map, name, *sizes);
+}
 
-/* Those of an event's header are of bits: a structure is aligned as its members are. The type of
- * the time and of the rest of the tag have the same name, as CTF's readers know it: the last one
- * counts.
- * */
+/* All are of whole bytes and stand next to each other, but for those of an event's header, which
+ * are of bits: a structure is aligned as its members are. */
+static const unsigned char integers[] = {8, 16, 32, 64, 0}, header_bits[] = {2, 14, 30, 0},
+                           header_ticks[] = {16, 24, 32, 64, 0};
+
+/* The type of the time and of the rest of the tag have the same name, as CTF's readers know it: the
+ * last one counts. */
 static const char layout[] =
-    "typealias integer { size = 2; align = 1; signed = false; } := bits2_t;\n"
-    "typealias integer { size = 14; align = 1; signed = false; } := bits14_t;\n"
-    "typealias integer { size = 30; align = 1; signed = false; } := bits30_t;\n"
-    "typealias integer { size = 16; align = 1; signed = false; map = clock.ticks.value; } := "
-    "ticks16_t;\n"
-    "typealias integer { size = 24; align = 1; signed = false; map = clock.ticks.value; } := "
-    "ticks24_t;\n"
-    "typealias integer { size = 32; align = 1; signed = false; map = clock.ticks.value; } := "
-    "ticks32_t;\n"
-    "typealias integer { size = 64; align = 1; signed = false; map = clock.ticks.value; } := "
-    "ticks64_t;\n"
     "stream {\n"
     "  id = 0;\n"
     "  packet.context := struct {\n"
@@ -98,10 +91,13 @@ char *spex_metadata_text(const struct spex_metadata *metadata, size_t *length) {
     FILE *to = open_memstream(&text, length);
     if (!to)
         return NULL;
-    fprintf(to, "/* CTF 1.8 */\n\n%s", integers);
+    fputs("/* CTF 1.8 */\n\n", to);
+    print_integers("uint", integers, 8, "", to);
     print_trace(metadata, to);
     print_environment(metadata, to);
     print_clock(&metadata->clock, to);
+    print_integers("bits", header_bits, 1, "", to);
+    print_integers("ticks", header_ticks, 1, " map = clock.ticks.value;", to);
     fputs(layout, to);
     for (uint32_t e = 0; e < metadata->classes->event_count; e++)
         spex_event_print(metadata->classes, e, to);
