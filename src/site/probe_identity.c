@@ -80,11 +80,16 @@ void spex_names_differ(const char *provider, int32_t id, const char *first, cons
 }
 
 void spex_names_tell(void) {
-    if (spex_registry.names_differ && spex_registry.sites_on)
-        spex_message("%s%s", spex_registry.different_names,
-                     spex_registry.names_differ > 1 ? "; others have two names, too" : "");
-    if (spex_registry.sites_on)
+    char text[sizeof(spex_registry.different_names)];
+    pthread_mutex_lock(&spex_registry.lock);
+    const uint32_t differ = spex_registry.sites_on ? spex_registry.names_differ : 0;
+    if (differ) {
+        memcpy(text, spex_registry.different_names, sizeof(text));
         spex_registry.names_differ = 0;
+    }
+    pthread_mutex_unlock(&spex_registry.lock);
+    if (differ)
+        spex_message("%s%s", text, differ > 1 ? "; others have two names, too" : "");
 }
 
 void spex_names_check(const struct spex_probe_name *names, const struct spex_probe_name *names_end,

@@ -50,7 +50,7 @@ void spex_names_check(const struct spex_probe_name *names, const struct spex_pro
 void spex_names_differ(const char *provider, int32_t id, const char *first, const char *other);
 
 /* Writes a message about what has been noted, once probes are on: whoever runs the program without
- * probes need not know. The registry's lock is held. */
+ * probes need not know. To be called without the registry's lock, since writing may block. */
 void spex_names_tell(void);
 
 /* Returns the identity of the site's probe. `name` is room for a name that the site itself has. */

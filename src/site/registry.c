@@ -321,12 +321,13 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
             spex_probe_groups_join(*link);
             spex_control_set_regions(*link);
         }
-        spex_names_tell();
     }
     pthread_mutex_unlock(&spex_registry.lock);
     /* Collectors sleep without a time limit while no site is on. */
-    if (fresh && spex_sites_on())
+    if (fresh && spex_sites_on()) {
         spex_doorbell_ring();
+        spex_names_tell();
+    }
 }
 
 /* Switches the module's sites off before their memory disappears. Their infos stay. */
@@ -404,11 +405,11 @@ void spex_sites_bound_records(bool bounded) {
 int spex_sites_select(struct spex_selection selection) {
     pthread_mutex_lock(&spex_registry.lock);
     int err = spex_selection_change(&spex_registry.selection, &selection);
-    if (!err) {
+    if (!err)
         spex_registry_apply_selection();
-        spex_names_tell();
-    }
     pthread_mutex_unlock(&spex_registry.lock);
+    if (!err)
+        spex_names_tell();
     return err ? err : (int)spex_sites_on();
 }
 
