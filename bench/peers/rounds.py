@@ -66,7 +66,7 @@ def ratio(columns, one, other, centre=statistics.median):
 
 
 def limits_of(columns, carried, rows):
-    """What issue 21 wants: as far as the peers are there."""
+    """What spex is to be next to its peers, as far as these are there."""
     found, lat = [], "spex LAT"
     wanted = [(columns, "LTTng-UST, two events", 1 / 9, statistics.median, "on the thread"),
               (carried, "LTTng-UST, two events", 1 / 9, statistics.mean, "of all CPU time"),
@@ -88,6 +88,8 @@ def limits_of(columns, carried, rows):
 def measure(place, rounds, carried_rounds, seed):
     chance = random.Random(seed)
     started, missing = start_all(place)
+    if not started:
+        raise SystemExit("run: no program of a peer was built: meson compile -C BUILD peers")
     bursts = bursts_of(started, rounds, chance)
     carried = carried_of(started, carried_rounds, chance)
     columns, busy = {}, {}
