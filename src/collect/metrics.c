@@ -193,6 +193,13 @@ double spex_metrics_in_regions(uint32_t first) {
     return found.region_count;
 }
 
+void spex_metrics_slice(uint32_t first, double scale) {
+    const struct spex_site_info *info = spex_site_info(first);
+    size_t at;
+    if (find_traced(info->probe_id, info->probe_type, &at))
+        spex_tracer_slice(metrics.tracer, at, scale);
+}
+
 void spex_metrics_sums(uint16_t probe_id, uint32_t probe_type, double *weight, double *sum) {
     size_t at;
     *weight = *sum = 0;

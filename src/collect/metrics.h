@@ -33,6 +33,10 @@ void spex_metrics_type(struct spex_profile_type *type);
  * The id and type in `row` say which probe; the state of its sites is there already. */
 void spex_metrics_probe(struct spex_profile_row *row);
 
+/* Records of the probe whose first site is `first` are of a new slice of the time from now on:
+ * spex_tracer_slice. Of a probe that has no records yet nothing is noted. */
+void spex_metrics_slice(uint32_t first, double scale);
+
 /* Totals of a type since the metrics were opened. */
 struct spex_metrics_totals {
     /* Records that were made, and how many of these were lost. */

@@ -45,11 +45,14 @@ static double finite_population(const struct spex_profile_probe *probe) {
     return share < 1 ? sqrt(1 - share) : 0;
 }
 
-/* Whether most records were lost. Those that are left are not like the others then: a ring keeps the
- * last ones before it is read, and while a long execution lasts, which is before its own record,
- * nothing pushes them out. */
+/* Whether records of most counted executions were lost. Those that are left are not like the others
+ * then: a ring keeps the last ones before it is read, and while a long execution lasts, which is
+ * before its own record, nothing pushes them out. Where not all make records, those that a few
+ * moments have lost may be many and stand for few executions. */
 static bool most_are_lost(const struct spex_profile_probe *probe) {
-    return probe->lost > (double)probe->records;
+    double missing = spex_profile_ended(probe) - probe->held_count - probe->weight;
+    bool counted = probe->count > 0 && probe->count_variance <= 0;
+    return probe->lost > (double)probe->records && (!counted || missing > probe->weight);
 }
 
 double spex_count_margin(const struct spex_profile_probe *probe) {

@@ -15,15 +15,16 @@
 
 const double spex_figures_quantiles[SPEX_FIGURES_QUANTILES] = {0.5, 0.9, 0.99, 0.999};
 
-/* Records that were read next to a loss in the ring stand for `losses` besides themselves. Returns
- * the part of `losses` that this probe has really lost, so that no more executions are added than
- * have no record. */
+/* Records that were read next to a loss in the ring, or made in a slice of the time, stand for
+ * `losses` besides themselves. Returns the part of `losses` that this probe has really lost, so that
+ * no more executions are added than may have no record. */
 static double part_lost(const struct spex_profile_probe *probe, const struct spex_values *losses) {
     double missing = spex_profile_ended(probe) - probe->held_count - probe->weight;
     if (probe->count_variance > 0)
         return 1; /* the count itself comes from these records */
     if (spex_profile_in_full(probe))
         missing = probe->lost;
+    missing += probe->held_count + fmax(probe->uncounted, 0);
     return missing < losses->weight ? fmax(missing, 0) / losses->weight : 1;
 }
 

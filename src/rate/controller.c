@@ -151,8 +151,10 @@ static bool probe_make_class(uint32_t first, struct spex_probe_state state,
     set_at_rest(first, !state.selected);
     if (state.by_hand && probe->period)
         spex_probe_throttle(first, 0);
-    if (!state.selected || state.by_hand)
+    if (!state.selected || state.by_hand) {
+        spex_mode_leave_slices(first, probe);
         spex_controlled_leave(probe);
+    }
     if (!state.selected || state.by_hand || probe->held.until > 0)
         spex_controlled_measure_from_now(probe, count);
     if (!state.selected || state.by_hand)

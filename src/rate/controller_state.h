@@ -87,6 +87,8 @@ struct spex_controlled {
     /* Planned length of the next slice, or of the one under way; and how many times as long slices
      * were as planned, at most lately: the collector waits for a processor. 0 stands for 1. */
     double slice, longer;
+    /* Seconds before the next slice with records for which there was none. */
+    double unrecorded;
     /* Seconds a second that its executions and all records that are wanted of it cost. */
     double demand;
     /* Seconds a second that it cost when it was last on, then and by its mean frequency; and what

@@ -324,6 +324,37 @@ static uint32_t slice_period(uint32_t first, struct spex_controlled *probe) {
     return (uint32_t)fmin(sparse, SPEX_CONTROL_PERIOD_MAX);
 }
 
+/* Tells the metrics that records are of a new slice from now on; `scale` as in spex_tracer_slice. */
+static void slice_begin_records(uint32_t index, double scale) {
+    if (!spex_groups_is(index)) {
+        spex_metrics_slice(index, scale);
+        return;
+    }
+    for (uint32_t i = spex_profile_next_probe(0); i < spex_sites_count();
+         i = spex_profile_next_probe(i + 1))
+        if (spex_controlled_by(i) == index)
+            spex_metrics_slice(i, scale);
+}
+
+/* The records of a slice stand for the hold-off of `held` seconds before it, whose length does not depend on what they
+ * tell, and for slices without records before that. */
+static void slice_weigh(uint32_t first, struct spex_controlled *probe, double held) {
+    double length = probe->slice * fmax(probe->longer, 1);
+    probe->unrecorded += held;
+    if (probe->period == SPEX_SITE_CALLED) {
+        probe->unrecorded += length;
+        return;
+    }
+    slice_begin_records(first, 1 + probe->unrecorded / length);
+    probe->unrecorded = 0;
+}
+
+void spex_mode_leave_slices(uint32_t first, struct spex_controlled *probe) {
+    if (probe->tried > 0)
+        slice_begin_records(first, 1);
+    probe->tried = probe->unrecorded = 0;
+}
+
 void spex_mode_hold(uint32_t first, struct spex_controlled *probe, const char *why) {
     spex_experiments_slice(first, false);
     spex_controlled_uncounted(probe);
@@ -339,17 +370,20 @@ void spex_mode_hold(uint32_t first, struct spex_controlled *probe, const char *w
 
 /* Switches a probe on after it was held off, with few records, so that the trial costs little. */
 static void probe_try_again(uint32_t first, struct spex_controlled *probe) {
+    double held = spex_controller.now - (probe->held.until - probe->held.length);
     probe->held.until = 0;
     spex_experiments_slice(first, true);
     spex_controlled_on_trial(probe);
     probe->tried = spex_controller.now;
     probe->period = slice_period(first, probe);
+    slice_weigh(first, probe, held);
     probe->why = "on for a slice of the time, as its executions alone cost more than the budget";
 }
 
 /* Sets the period for the records that the decision allows. A period that is nearly right stays.
  * The next time that the probe is held off, or polled, begins at the shortest again. */
-static void probe_set_period(struct spex_controlled *probe, const struct spex_rate_class *class,
+static void probe_set_period(uint32_t first, struct spex_controlled *probe,
+                             const struct spex_rate_class *class,
                              const struct spex_rate_decision *decision) {
     bool all = decision->frequency >= spex_rate_most(class);
     double exact = all ? 1 : period_exact(class->frequency, decision->frequency);
@@ -357,7 +391,7 @@ static void probe_set_period(struct spex_controlled *probe, const struct spex_ra
         probe->period = all ? 0 : period_whole(class->frequency, decision->frequency);
     probe->held.length = 0;
     probe->polled.length = 0;
-    probe->tried = 0;
+    spex_mode_leave_slices(first, probe);
     /* The slice goes on, with another period. */
     probe->sliced.cpu_ns = 0;
     probe->why = decision->reason;
@@ -389,7 +423,7 @@ void spex_mode_apply(uint32_t first, const struct spex_rate_class *class,
         probe_poll(probe, decision->reason);
     /* A polled probe stays polled until its executions are counted again. */
     else if (probe->period != SPEX_SITE_POLLED)
-        probe_set_period(probe, class, decision);
+        probe_set_period(first, probe, class, decision);
     spex_probe_throttle(first, probe->period);
     if (before == SPEX_SITE_HELD && probe->period != SPEX_SITE_HELD)
         spex_doorbell_ring();

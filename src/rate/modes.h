@@ -29,6 +29,9 @@ void spex_mode_hold(uint32_t first, struct spex_controlled *probe, const char *w
  * measurement. */
 double spex_mode_cost(uint32_t first, const struct spex_controlled *probe);
 
+/* Notes that the probe's records are of slices no more. */
+void spex_mode_leave_slices(uint32_t first, struct spex_controlled *probe);
+
 /* Notes what the slice before the hold-off that is over has counted of the probe, or of each one in
  * the group. */
 void spex_modes_note_slice(uint32_t index);

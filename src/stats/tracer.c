@@ -16,10 +16,22 @@
 /* Records of a run, which is read several times: as many as stay in the nearest cache. */
 enum { RUN_MOST = 256 };
 
+#define SLICE_FIRST (UINT32_C(1) << 31)
+
+/* What records have in common: those of one spex_tracer_add(), or of a probe in one slice. */
+struct batch {
+    /* Factor by which each weight is scaled up for executions without a record; 1: there were
+     * none. */
+    double scale;
+    /* Number of the stretch that the records belong to; 0: they belong to none. */
+    uint32_t stretch;
+};
+
 struct probe {
     struct spex_metrics metrics;
     struct spex_values *values[SPEX_MAX_FIELDS];
     struct spex_values *losses[SPEX_MAX_FIELDS]; /* spex_tracer_losses; NULL: none */
+    struct batch slice;                          /* stretch 0: it is not in slices */
     /* The slowest execution of a window, and of the one before it. */
     struct spex_slowest slowest, slowest_before;
     uint64_t window;
@@ -32,15 +44,9 @@ struct spex_tracer {
     struct spex_tracer_totals totals[SPEX_PROBE_TYPES];
     /* Number of the last stretch. A stretch is the records between two losses (variance.h). */
     uint32_t stretch;
+    /* The number of slices so far, whose numbers as stretches are above all others. */
+    uint32_t slices;
     uint64_t window;
-};
-
-/* What all records of one spex_tracer_add() have in common. */
-struct batch {
-    /* Factor by which each weight is scaled up for lost records; 1: none were lost. */
-    double scale;
-    /* Number of the stretch that the records belong to; 0: none were lost. */
-    uint32_t stretch;
 };
 
 /* Records of one probe with the same number of fields, all with values or all without. */
@@ -370,7 +376,7 @@ static int run_add(struct spex_tracer *tracer, struct run *run, const struct bat
     if (has_no_values(run->records))
         return 0;
     bool all = sums.weight == run->count && !(sums.marks & SPEX_MARK_BURST);
-    return fields_add(tracer, probe, run, batch, all);
+    return fields_add(tracer, probe, run, probe->slice.stretch ? &probe->slice : batch, all);
 }
 
 /* Whether two records may be in one run: of one probe, with the same fields, both with or both
@@ -418,6 +424,12 @@ int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *record
         at += run.count;
     }
     return 0;
+}
+
+void spex_tracer_slice(struct spex_tracer *tracer, size_t probe, double scale) {
+    uint32_t number = SLICE_FIRST + (++tracer->slices & (SLICE_FIRST - 1));
+    tracer->probes[probe].slice =
+        scale > 1 ? (struct batch){scale, number} : (struct batch){.stretch = 0};
 }
 
 void spex_tracer_window(struct spex_tracer *tracer, uint64_t window) {

@@ -61,6 +61,11 @@ void spex_tracer_destroy(struct spex_tracer *tracer);
  * then the rest of the batch is missing from the metrics. */
 int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count);
 
+/* Records of the probe, by its index, are of a new slice of the time from now on, and each stands for
+ * `scale` executions besides those of its weight: the probe was off before. They are one unit of the
+ * variance. What is lost within a slice is not weighed. 1: the probe is in slices no more. */
+void spex_tracer_slice(struct spex_tracer *tracer, size_t probe, double scale);
+
 /* Numbers the window of time that records belong to from now on; 0 at first. It does not fall. */
 void spex_tracer_window(struct spex_tracer *tracer, uint64_t window);
 
@@ -88,9 +93,10 @@ void spex_tracer_metrics(const struct spex_tracer *tracer, size_t probe,
 const struct spex_values *spex_tracer_values(const struct spex_tracer *tracer, size_t probe,
                                              unsigned series);
 
-/* The values of records that were read next to a loss, with the weights of the lost executions that
- * they stand for (`losses` of spex_values_weigh); NULL: there are none. Who knows how often the
- * probe was executed knows how much of that was really lost. */
+/* The values of records that were read next to a loss, or made in slices of the time, with the
+ * weights of the executions without a record that they stand for (`losses` of spex_values_weigh);
+ * NULL: there are none. Who knows how often the probe was executed knows how much of that there
+ * was. */
 const struct spex_values *spex_tracer_losses(const struct spex_tracer *tracer, size_t probe,
                                              unsigned series);
 

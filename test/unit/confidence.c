@@ -126,6 +126,20 @@ static void with_most_records_lost_no_margin_is_told(void **state) {
     probe.lost = 1001;
     assert_true(spex_mean_margin(&probe, &values) < 0);
     assert_false(spex_quantile_bounds(&probe, &values, 0.5, &low, &high));
+    /* Those that are left stand for 10 executions each, those that were lost for one. */
+    probe.weight = 10000;
+    probe.count = 11001;
+    assert_true(spex_mean_margin(&probe, &values) > 0);
+    probe.held_count = 1e6; /* without a record, but not lost */
+    assert_true(spex_mean_margin(&probe, &values) > 0);
+    probe.count = 20001;
+    assert_true(spex_mean_margin(&probe, &values) < 0);
+    probe.count = 20000;
+    assert_true(spex_mean_margin(&probe, &values) > 0);
+    probe.count_variance = 1; /* the count comes from the records */
+    assert_true(spex_mean_margin(&probe, &values) < 0);
+    probe.count = probe.count_variance = 0; /* or there is none */
+    assert_true(spex_mean_margin(&probe, &values) < 0);
 }
 
 static void expect_mean(const struct spex_profile *profile, double mean) {
@@ -158,8 +172,16 @@ static void what_was_lost_weighs(void **state) {
     expect_mean(&profile, (10 * 10 + 2 * 100) / 12.0);
     row.probe.lost = 8; /* those next to no record of it have no value */
     expect_mean(&profile, (10 * 10 + 4 * 100) / 14.0);
+    row.probe.lost = 1;
+    row.probe.held_count = 1; /* a slice of the time stands for it */
+    expect_mean(&profile, (10 * 10 + 2 * 100) / 12.0);
+    row.probe.held_count = 0;
+    row.probe.uncounted = 1; /* or for at most so many */
+    expect_mean(&profile, (10 * 10 + 2 * 100) / 12.0);
     row.probe.period_last = 2;
     row.probe.count = 11;
+    expect_mean(&profile, (10 * 10 + 2 * 100) / 12.0);
+    row.probe.uncounted = -1; /* not known */
     expect_mean(&profile, (10 * 10 + 1 * 100) / 11.0);
     row.probe.count_variance = 1;
     expect_mean(&profile, (10 * 10 + 4 * 100) / 14.0);

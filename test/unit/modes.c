@@ -49,6 +49,10 @@ static struct {
     double count;
     struct spex_slices_time passed;
     unsigned noted;
+    /* Slices that the metrics were told of: the last one's probe and scale. */
+    unsigned metrics;
+    uint32_t metrics_first;
+    double scale;
 } told;
 
 struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
@@ -58,6 +62,12 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
 
 double spex_metrics_in_regions(uint32_t first) {
     return 0.5 + first;
+}
+
+void spex_metrics_slice(uint32_t first, double scale) {
+    told.metrics++;
+    told.metrics_first = first;
+    told.scale = scale;
 }
 
 void spex_probe_throttle(uint32_t first, uint32_t period) {
@@ -535,6 +545,40 @@ static void slices_with_calls_are_shorter(void **state) {
     assert_int_equal(slice_begin(2e5, 0.001), 1924);
 }
 
+/* A second of hold-off before slices of 10 ms. */
+static void records_of_slices_stand_for_the_time_without(void **state) {
+    (void)state;
+    probe->held.length = 0.5; /* before its end at 9, and 1 s late */
+    slice_begin(1e5, 0.01);
+    assert_true(told.metrics == 1 && told.metrics_first == PROBE);
+    expect_near(told.scale, 1 + 1.5 / 0.01);
+    probe->held.length = 0;
+    probe->longer = 4;
+    slice_begin(1e5, 0.01);
+    expect_near(told.scale, 1 + 1 / 0.04);
+    probe->sliced.called = true; /* without records: the next slice stands for it, too */
+    told.call = 200 * NS;
+    slice_begin(1e6, 0.01); /* of 2 ms */
+    assert_int_equal(told.metrics, 2);
+    probe->sliced.called = false;
+    slice_begin(1e5, 0.01);
+    assert_int_equal(told.metrics, 3);
+    expect_near(told.scale, 1 + (1 + 4 * 0.002 + 1) / 0.04);
+    apply(PROBE, SPEX_RATE_SAMPLED, 1000, 1000); /* for good */
+    assert_int_equal(told.metrics, 4);
+    assert_true(told.scale == 1);
+    apply(PROBE, SPEX_RATE_SAMPLED, 1000, 1000);
+    assert_int_equal(told.metrics, 4);
+}
+
+static void records_of_a_group_are_those_of_its_probes(void **state) {
+    (void)state;
+    probes[GROUP].tried = 1;
+    spex_mode_leave_slices(GROUP, &probes[GROUP]);
+    assert_true(told.metrics == 1 && told.metrics_first == MEMBER);
+    assert_true(told.scale == 1 && probes[GROUP].tried == 0);
+}
+
 /* ---- hold-offs ---- */
 
 static struct spex_held_executions held_of(uint32_t first) {
@@ -667,6 +711,8 @@ int main(void) {
         cmocka_unit_test_setup(slices_share, setup),
         cmocka_unit_test_setup(slices_have_few_records, setup),
         cmocka_unit_test_setup(slices_with_calls_are_shorter, setup),
+        cmocka_unit_test_setup(records_of_slices_stand_for_the_time_without, setup),
+        cmocka_unit_test_setup(records_of_a_group_are_those_of_its_probes, setup),
         cmocka_unit_test_setup(hold_offs_make_the_program_faster, setup),
         cmocka_unit_test_setup(members_have_what_their_group_has, setup),
         cmocka_unit_test_setup(what_slices_do_not_tell_may_be_anything, setup),

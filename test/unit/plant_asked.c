@@ -101,6 +101,11 @@ int spex_cost_get(uint32_t type, struct spex_cost *cost) {
     return 0;
 }
 
+void spex_metrics_slice(uint32_t first, double scale) {
+    (void)first;
+    (void)scale;
+}
+
 double spex_metrics_in_regions(uint32_t first) {
     return has_region() ? plant.told_of[first] : 0;
 }

@@ -187,8 +187,9 @@ struct held {
 };
 
 static void hold(struct held *held, const struct spex_tracer *tracer) {
+    static struct spex_values all, *const values = &all;
     struct spex_profile_probe probe = probe_of(tracer);
-    const struct spex_values *values = spex_tracer_values(tracer, 0, 0);
+    spex_values_weigh(&all, spex_tracer_values(tracer, 0, 0), spex_tracer_losses(tracer, 0, 0), 1);
     double margin = spex_mean_margin(&probe, values), low, high;
     held->mean += fabs(values->mean - true_mean()) <= margin;
     if (spex_quantile_bounds(&probe, values, 0.5, &low, &high))
@@ -221,6 +222,62 @@ static void samples_of_two_rates_hold_the_truth(void **state) {
     }
 }
 
+/* Some tens of executions in a row take longer than others. */
+static void populate_by_phases(uint64_t *random) {
+    populate(0, random);
+    for (int e = 0, left = 0, times = 1; e < EXECUTIONS; e++, left--) {
+        if (left <= 0) {
+            left = 1 + (int)(-40 * log(uniform(random)));
+            times = uniform(random) < 0.5 ? 1 : 4;
+        }
+        ordered[e] = population[e] *= (uint64_t)times;
+    }
+    qsort(ordered, EXECUTIONS, sizeof(ordered[0]), order);
+}
+
+/* In slices of 20 executions, of which every second makes a record, after hold-offs of 60 to 180.
+ * All are recorded up to the first hold-off. */
+static void sample_in_slices(struct spex_tracer *tracer, uint64_t *random) {
+    enum { FIRST = 30, SLICE = 20 };
+    for (int e = 0, on = FIRST; e < EXECUTIONS; e++, on--) {
+        if (on <= 0) {
+            int off = 60 + (int)(120 * uniform(random));
+            spex_tracer_slice(tracer, 0, 1 + (double)off / SLICE);
+            e += off;
+            on = SLICE;
+        }
+        struct spex_record record = {.timestamp = 1,
+                                     .probe_type = SPEX_LAT,
+                                     .weight = e < FIRST ? 1 : 2,
+                                     .field_count = 1,
+                                     .marks = SPEX_MARK_DRAWN};
+        if (e < EXECUTIONS && uniform(random) * record.weight < 1) {
+            record.fields[0] = population[e];
+            assert_int_equal(spex_tracer_add(tracer, &record, 1), 0);
+        }
+    }
+}
+
+/* A slice tells what a few moments were like, however many records it has. */
+static void samples_in_slices_hold_the_truth(void **state) {
+    uint64_t random = 31;
+    struct held held = {0};
+    (void)state;
+    for (int t = 0; t < TRIALS; t++) {
+        struct spex_tracer *tracer;
+        populate_by_phases(&random);
+        assert_int_equal(spex_tracer_create(&tracer), 0);
+        sample_in_slices(tracer, &random);
+        hold(&held, tracer);
+        spex_tracer_destroy(tracer);
+    }
+    print_message("slices: of %d intervals hold mean %d, p50 %d, p95 %d of %d\n", TRIALS, held.mean,
+                  held.median, held.late, held.late_told);
+    assert_in_range(held.mean, TRIALS * 93 / 100, TRIALS * 99 / 100);
+    assert_in_range(held.median, TRIALS * 93 / 100, TRIALS * 99 / 100);
+    assert_true(held.late >= held.late_told * 93 / 100);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(single_executions),
@@ -230,6 +287,7 @@ int main(void) {
         cmocka_unit_test(what_was_before_is_taken_out),
         cmocka_unit_test(rows_tell_the_variance_of_a_share),
         cmocka_unit_test(samples_of_two_rates_hold_the_truth),
+        cmocka_unit_test(samples_in_slices_hold_the_truth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
