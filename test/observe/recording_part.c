@@ -154,7 +154,9 @@ static void records_that_stand_for_all_are_the_count(void **state) {
     assert_int_equal(lat->probe.series, 1);
     expect(lat->values[0]->weight, 5);
     expect(lat->values[0]->mean, (3 * 500 + 9 + 7) / 5.0);
-    assert_non_null(lat->losses[0]);
+    /* It was on for a third of the time, so that those after 300 ms stand for 2 more each. */
+    expect(lat->losses[0]->weight, 2 + 2);
+    expect(lat->losses[0]->mean, (9 + 7) / 2.0);
     /* Of 10 ms each, rounded down at both ends. */
     assert_int_equal(lat->probe.spans_abandoned, 7 * 95 - 7 * 25);
     assert_int_equal(lat->probe.spans_refused, 8 * 95 - 8 * 25);

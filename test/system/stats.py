@@ -157,6 +157,20 @@ class Recorded(Traces):
         self.assertAlmostEqual(found["first"] * seconds / 300000, 1, 6)
         self.assertEqual((found["figure"], found["ratio"]), ("rate", 1))
 
+    def test_a_rate_is_compared_where_it_is_known(self):
+        """Held off by a budget, the probe was executed so many times or more."""
+        folder = self.path("trace")
+        self.succeeds(self.spex, "record", "-b", "0.01%", "-o", folder, "--", RECORDED, "fast", "30000000")
+        (process,) = self.process(folder)
+        probe = next(probe for probe in process["probes"] if probe["name"] == "request")
+        whole = json.loads(self.run_spex("stats", folder, "--json").stdout)
+        found = json.loads(self.run_spex("stats", folder, folder, "--json").stdout)["comparison"][0]["figures"][0]
+        self.assertLess(abs(probe["count"] - 30000000), probe["count_margin"] + 1)
+        if probe["count_margin"] < probe["count"]:
+            self.assertAlmostEqual(found["first"] * (whole["to"] - whole["from"]) / probe["count"], 1, 6)
+        else:
+            self.assertEqual((found["figure"], found["first"], found["ratio"]), ("rate", None, None))
+
     def test_parts_of_a_second_add_up(self):
         folder, made = self.record("exact", "20000")
         whole = self.run_spex("stats", folder, "--json")

@@ -83,7 +83,8 @@ static const struct spex_profile_probe *row_of(const struct spex_profile *profil
 }
 
 /* Takes the rate from the process's profile. Its error is that of the executions that the profile
- * estimates, and the spread over the slices, which is told by the records' weights. */
+ * estimates, and the spread over the slices, which is told by the records' weights. Where the
+ * profile knows no more than that there were so many executions or more, there is no rate. */
 static void rate_refine(const struct spex_stats_side *side, size_t process, uint16_t probe_id,
                         uint32_t type, struct spex_slices_figures *figures) {
     const struct spex_profile_probe *row =
@@ -91,10 +92,14 @@ static void rate_refine(const struct spex_stats_side *side, size_t process, uint
     struct spex_slices_estimate *rate = &figures->rate;
     if (!row || !(row->count > 0) || !(rate->value > 0))
         return;
-    double value = row->count / spex_slices_seconds(side->slices);
-    double share = spex_count_margin(row) / SPEX_NORMAL_95 / row->count;
-    rate->error = value * hypot(rate->error / rate->value, share);
-    rate->value = value;
+    double executions = spex_profile_executions(row), margin = spex_count_margin(row);
+    double value = executions / spex_slices_seconds(side->slices);
+    double error = margin / SPEX_NORMAL_95 / executions;
+    *rate = margin < executions
+                ? (struct spex_slices_estimate){value,
+                                                value * hypot(rate->error / rate->value, error),
+                                                rate->freedom}
+                : (struct spex_slices_estimate){NAN, NAN, rate->freedom};
 }
 
 /* The figures of a probe; false: it has no records. */
@@ -192,7 +197,7 @@ static int row_add(void *user, const char *program, const char *probe, const cha
     char text[64];
     (void)program;
     for (unsigned f = 0; f < FIGURES; f++) {
-        if (isnan(figures[f].a.value) && isnan(figures[f].b.value))
+        if (f && isnan(figures[f].a.value) && isnan(figures[f].b.value))
             continue;
         spex_columns_add(columns, "%s", f ? "" : probe);
         spex_columns_add(columns, "%s", f ? "" : type);

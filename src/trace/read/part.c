@@ -13,7 +13,16 @@
 #include "trace/read/batches.h"
 #include "trace/read/edge.h"
 
+/* Slices of the time in which a budget had the probe of a class on. */
+struct slices {
+    /* As spex_tracer_slice takes it: what the profiles tell of the whole time; 1: it is not in
+     * slices. */
+    double scale;
+    uint64_t last; /* record, in ticks */
+};
+
 struct one {
+    struct slices *slices; /* of each class */
     struct spex_edge begin, end;
     struct spex_tracer *tracer;
     struct spex_batches *batches;
@@ -26,15 +35,59 @@ struct spex_part {
     struct one *of;
 };
 
+/* A probe in slices is off for this share of the time at least; in experiments it is off for less. */
+#define SLICES_OFF 0.2
+
+/* Between two slices are so many seconds at least. */
+#define SLICES_APART 0.002
+
+/* The last profile at hand tells of which probes records are in slices. */
+static void slices_of(struct one *one) {
+    const struct spex_journal *journal = &one->end.process->journal;
+    const struct spex_profile *profile = one->end.have_last ? &one->end.last : &one->end.first;
+    for (size_t c = 0; c < journal->class_count; c++) {
+        const struct spex_recording_class *class = &journal->classes[c];
+        const struct spex_profile_row *row =
+            class->known ? spex_profile_row_of(profile, class->probe_id, class->probe_type) : NULL;
+        double off = row ? spex_profile_off(&row->probe) : 0;
+        one->slices[c].scale = off >= SLICES_OFF && off < 1 ? 1 / (1 - off) : 1;
+    }
+}
+
+/* Begins a slice where a record of a probe in slices comes long after the one before it. What a
+ * slice stands for is not in the trace, so all stand for equally much. */
+static int slice_begin(struct one *one, const struct spex_part *part,
+                       const struct spex_recording_event *event) {
+    struct slices *slices = &one->slices[event->class - event->process->journal.classes];
+    uint64_t now = event->record.timestamp, since = now - slices->last;
+    bool begins = slices->scale > 1 && now > slices->last &&
+                  (double)since >= SLICES_APART * part->trace->ticks_per_second;
+    slices->last = now;
+    if (!begins)
+        return 0;
+    int err = spex_batches_finish(one->batches);
+    size_t at = spex_tracer_find(one->tracer, event->record.probe_id, event->record.probe_type);
+    if (at < spex_tracer_probes(one->tracer))
+        spex_tracer_slice(one->tracer, at, slices->scale);
+    return err;
+}
+
 static int one_open(struct one *one, const struct spex_part *part, size_t process,
                     struct spex_error *error) {
     int err = spex_tracer_create(&one->tracer);
     if (!err && !(one->batches = spex_batches_create(one->tracer)))
         err = -ENOMEM;
+    size_t classes = part->trace->processes[process].journal.class_count;
+    if (!err && !(one->slices = calloc(classes + 1, sizeof(*one->slices))))
+        err = -ENOMEM;
     if (err)
         return spex_fail(error, err, "out of memory");
     err = spex_edge_open(&one->begin, part->trace, process, part->from, error);
-    return err ? err : spex_edge_open(&one->end, part->trace, process, part->to, error);
+    if (!err)
+        err = spex_edge_open(&one->end, part->trace, process, part->to, error);
+    if (!err)
+        slices_of(one);
+    return err;
 }
 
 int spex_part_open(struct spex_part **opened, const struct spex_recording *trace, uint64_t from,
@@ -68,6 +121,7 @@ static void profile_forget(struct spex_profile *profile) {
 void spex_part_close(struct spex_part *part) {
     for (size_t p = 0; part->of && p < part->trace->process_count; p++) {
         struct one *one = &part->of[p];
+        free(one->slices);
         spex_edge_close(&one->begin);
         spex_edge_close(&one->end);
         profile_forget(&one->profile);
@@ -93,8 +147,10 @@ int spex_part_add(struct spex_part *part, const struct spex_recording_event *eve
     uint64_t ticks = event->record.timestamp;
     spex_edge_add(&one->begin, event);
     spex_edge_add(&one->end, event);
-    return ticks >= part->from && ticks < part->to ? spex_batches_add(one->batches, &event->record)
-                                                   : 0;
+    if (ticks < part->from || ticks >= part->to)
+        return 0;
+    int err = slice_begin(one, part, event);
+    return err ? err : spex_batches_add(one->batches, &event->record);
 }
 
 /* The class of a row's probe that is wanted, or else any; NULL: the trace has no record of it. */
