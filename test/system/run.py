@@ -272,8 +272,8 @@ class Figures(Runs):
         self.assertTrue(result.stderr.endswith("no probe was on\n"), result.stderr)
 
     def test_arguments_of_any_bytes(self):
-        found, _ = self.run_json("--", "runs", "exits", "0", b"\xff\n")
-        self.assertEqual(found["program"], [RUNS, "exits", "0", "??"])
+        found, _ = self.run_json("--", "runs", "exits", "0", b"\xff\n", "\u00e4\n")
+        self.assertEqual(found["program"], [RUNS, "exits", "0", {"bytes": "ff0a"}, "\u00e4\n"])
 
     def test_intervals(self):
         process = self.start("-i", "0.05", "--json", "-o", self.path("lines"), "--", "runs", "lasts")

@@ -6,6 +6,7 @@
 #include "tools/run/run_output.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -13,6 +14,7 @@
 #include "base/clock.h"
 #include "observe/profile_sum.h"
 #include "profile/table.h"
+#include "text/printable.h"
 #include "text/quantity.h"
 #include "tools/common/complain.h"
 #include "tools/common/json.h"
@@ -274,11 +276,22 @@ static json_t *signal_json(int number) {
     return number ? json_sprintf("signal %d", number) : json_null();
 }
 
-/* The command line. Arguments may have any bytes. */
+/* An argument; {"bytes": "ff2d"} where it is not UTF-8. */
+static json_t *argument_json(const char *argument) {
+    json_t *json = json_string(argument);
+    char *digits = json ? NULL : spex_hexadecimal(argument, strlen(argument));
+    if (digits)
+        json = json_pack("{s:s}", "bytes", digits);
+    free(digits);
+    return json;
+}
+
+/* The command line, as stores have it. */
 static json_t *program_json(char *const *argv) {
     json_t *json = json_array();
     for (; *argv; argv++)
-        json_array_append_new(json, spex_text_json(*argv));
+        if (json_array_append_new(json, argument_json(*argv)) < 0)
+            return spex_json_unless(true, json);
     return json;
 }
 

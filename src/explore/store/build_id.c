@@ -5,19 +5,12 @@
 #include "explore/store/build_id.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <gelf.h>
 
-/* NULL: out of memory. */
-static char *hexadecimal(const unsigned char *bytes, size_t count) {
-    char *text = malloc(2 * count + 1);
-    for (size_t b = 0; text && b < count; b++)
-        snprintf(text + 2 * b, 3, "%02x", bytes[b]);
-    return text;
-}
+#include "text/printable.h"
 
 /* Leaves *id at NULL where these notes have no build ID. 0 or -ENOMEM. */
 static int find_in_notes(Elf_Data *data, char **id) {
@@ -27,7 +20,7 @@ static int find_in_notes(Elf_Data *data, char **id) {
         if (note.n_type == NT_GNU_BUILD_ID && note.n_descsz > 0 &&
             note.n_namesz == sizeof(ELF_NOTE_GNU) &&
             memcmp((char *)data->d_buf + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0) {
-            *id = hexadecimal((unsigned char *)data->d_buf + description, note.n_descsz);
+            *id = spex_hexadecimal((unsigned char *)data->d_buf + description, note.n_descsz);
             return *id ? 0 : -ENOMEM;
         }
     return 0;

@@ -17,6 +17,7 @@
 #include "explore/store/store_file.h"
 #include "explore/store/store_log.h"
 #include "explore/store/store_usage.h"
+#include "text/printable.h"
 
 /* Marks the file as a store: "SPEX" in ASCII, at the place that SQLite's format has for it. */
 #define APPLICATION_ID 0x53504558
@@ -114,10 +115,7 @@ static int store_create(struct spex_store *store, const char *xml, struct spex_e
 
 /* An argument that is not UTF-8: {"bytes": "ff2d"}. */
 static json_t *argument_bytes(const char *argument) {
-    size_t length = strlen(argument);
-    char *digits = malloc(2 * length + 1);
-    for (size_t i = 0; digits && i < length; i++)
-        snprintf(digits + 2 * i, 3, "%02x", (unsigned char)argument[i]);
+    char *digits = spex_hexadecimal(argument, strlen(argument));
     json_t *json = digits ? json_pack("{s:s}", "bytes", digits) : NULL;
     free(digits);
     return json;
