@@ -55,7 +55,6 @@ struct run {
     size_t count;
     /* They have the same weight and marks. */
     bool alike;
-    uint64_t first_ticks, last_ticks;
     /* The greatest of the values that were added last. */
     uint64_t most;
 };
@@ -134,9 +133,7 @@ static struct probe *probe_insert(struct spex_tracer *tracer, size_t at,
     for (size_t i = tracer->count++; i > at; i--)
         tracer->probes[i] = tracer->probes[i - 1];
     tracer->probes[at] = (struct probe){
-        .metrics = {.probe_id = record->probe_id,
-                    .probe_type = record->probe_type,
-                    .first_ticks = record->timestamp},
+        .metrics = {.probe_id = record->probe_id, .probe_type = record->probe_type},
     };
     return &tracer->probes[at];
 }
@@ -359,10 +356,6 @@ static int run_add(struct spex_tracer *tracer, struct run *run, const struct bat
         return -ENOMEM;
     struct spex_metrics *metrics = &probe->metrics;
     const struct run_sums sums = run_sum(run);
-    if (run->first_ticks < metrics->first_ticks)
-        metrics->first_ticks = run->first_ticks;
-    if (run->last_ticks > metrics->last_ticks)
-        metrics->last_ticks = run->last_ticks;
     metrics->records += run->records[0].weight ? run->count : 0;
     metrics->count += (double)sums.weight * batch->scale;
     metrics->weight += (double)sums.weight;
@@ -390,7 +383,6 @@ static bool is_same_run(const struct spex_record *one, const struct spex_record 
 
 /* The first records, of which there is one at least. */
 static struct run run_first(const struct spex_record *records, size_t count) {
-    uint64_t first = records[0].timestamp, last = first;
     size_t r = 1;
     bool alike = true;
     for (; r < count && r < RUN_MOST; r++) {
@@ -400,10 +392,8 @@ static struct run run_first(const struct spex_record *records, size_t count) {
                 break;
             alike &= record->weight == records->weight && record->marks == records->marks;
         }
-        first = record->timestamp < first ? record->timestamp : first;
-        last = record->timestamp > last ? record->timestamp : last;
     }
-    return (struct run){records, r, alike, first, last, 0};
+    return (struct run){records, r, alike, 0};
 }
 
 /* Divides the batch into runs. All of it is scaled by the same factor for lost records. */

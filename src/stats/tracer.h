@@ -33,9 +33,6 @@ struct spex_metrics {
     /* The part of `count` that lies in regions, where weights are averages, and its variance. */
     double region_count;
     double region_variance;
-    /* Timestamps of the first and the last record. */
-    uint64_t first_ticks;
-    uint64_t last_ticks;
     /* Number of values: 0 for CNT, 1 for LAT, TPT and SPAN (ticks), FLT, CTXSW and PERFCNTR, 2 for
      * LLC, as given for SNAPSHOT. */
     unsigned series;

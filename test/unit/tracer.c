@@ -148,8 +148,6 @@ static void records_of_one_weight(void **state) {
     assert_true(metrics.count == 7 * RECORDS + 1);
     assert_true(metrics.weight_squares == 49 * RECORDS + 15);
     assert_int_equal(metrics.marked[__builtin_ctz(SPEX_MARK_DRAWN)], RECORDS);
-    assert_int_equal(metrics.first_ticks, 1);
-    assert_int_equal(metrics.last_ticks, RECORDS);
     expect_series(records, RECORDS, 0);
     struct spex_slowest slowest = spex_tracer_slowest(tracer, 0);
     assert_int_equal(slowest.ticks, 5000);
@@ -215,20 +213,6 @@ static void probes_are_sorted_by_id_and_type(void **state) {
         records += metrics.records;
     }
     assert_int_equal(records, 20000);
-}
-
-/* Batches of different rings come in any order. */
-static void first_and_last_by_time_not_by_arrival(void **state) {
-    struct spex_record records[] = {latency(1, 1, 1), latency(1, 1, 1), latency(1, 1, 1)};
-    struct spex_metrics metrics;
-    (void)state;
-    records[0].timestamp = 500;
-    records[1].timestamp = 900;
-    records[2].timestamp = 100;
-    add(records, 3);
-    spex_tracer_metrics(tracer, 0, &metrics);
-    assert_int_equal(metrics.first_ticks, 100);
-    assert_int_equal(metrics.last_ticks, 900);
 }
 
 static void nothing_added_nothing_there(void **state) {
@@ -504,7 +488,6 @@ int main(void) {
         TEST(nothing_since_an_earlier_time),
         TEST(the_slowest_of_two_windows),
         TEST(what_is_no_time_is_not_the_slowest),
-        TEST(first_and_last_by_time_not_by_arrival),
         TEST(a_batch_of_unlike_records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
