@@ -50,12 +50,12 @@ static enum spex_way way_named(const char *name, size_t length) {
     return SPEX_WAYS;
 }
 
-/* The way "none" is always allowed: it is what remains when no other works. */
+/* The way "none" needs not be allowed: it is what remains when no other works. */
 bool spex_ways_parse(const char *list, uint32_t *allowed) {
     *allowed = ALL_WAYS;
     if (!list || !*list)
         return true;
-    *allowed = 1u << SPEX_WAY_NONE;
+    *allowed = 0;
     for (;;) {
         size_t length = strcspn(list, ",");
         enum spex_way way = way_named(list, length);

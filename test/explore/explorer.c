@@ -445,6 +445,8 @@ static void a_store_of_another_exploration(void **state) {
     setenv("TMPDIR", "/nowhere", 1);
     options.policy = "grid";
     expect_refused(&options, -ENOENT, "cannot make a directory in /nowhere");
+    setenv("TMPDIR", "/proc", 1);
+    expect_refused(&options, -ENOENT, "cannot make a directory /proc/spex-");
     setenv("TMPDIR", scratch_path, 1);
 }
 

@@ -91,6 +91,20 @@ static void another_clock_changes_times_alone(void **unused) {
     spex_told_row_free(&told);
 }
 
+static void each_series_is_told(void **unused) {
+    struct spex_profile_row row = row_of(0);
+    struct spex_told_row told;
+    (void)unused;
+    row.probe.series = 3;
+    row.values[1] = row.values[2] = &values;
+    row.losses[2] = &values;
+    assert_int_equal(spex_told_row_of(&told, 0, &row, 1), 0);
+    for (unsigned s = 0; s < 3; s++)
+        assert_true(told.values[s]->mean == 2000);
+    assert_true(!told.losses[0] && !told.losses[1] && told.losses[2]->mean == 2000);
+    spex_told_row_free(&told);
+}
+
 /* Ratios of sums: 3 instances of 100, 110 and 90 executions a second. */
 static void rates_have_the_interval_of_a_ratio(void **unused) {
     const double rates[] = {100, 110, 90};
@@ -325,6 +339,7 @@ int main(void) {
         cmocka_unit_test(what_was_held_counts_where_some_was),
         cmocka_unit_test(what_was_on_for_a_time_is_compared),
         cmocka_unit_test(another_clock_changes_times_alone),
+        cmocka_unit_test(each_series_is_told),
         cmocka_unit_test(rates_have_the_interval_of_a_ratio),
         cmocka_unit_test(losses_are_beside_all_values),
         cmocka_unit_test(types_are_means_over_instances),

@@ -114,6 +114,19 @@ static void a_rise_that_matters_is_noted(void **state) {
     }
 }
 
+/* As much as planned is a half of a second times a quarter, and the hold-off as long. */
+static void what_has_cost_as_much_as_planned_is_over(void **state) {
+    (void)state;
+    spex_controller.budget.share = 0.25;
+    skip_cost = 0x1p-20;
+    report_cost = 0;
+    assert_true(measure_after(1, 10));
+    probe.trying = true;
+    probe.slice = probe.held.length = 0.5;
+    assert_false(measure_after(0.25, (1 << 18) - 1));
+    assert_true(measure_after(0, 1 << 18));
+}
+
 /* A slice of 10 ms after a hold-off of 90 ms, which has earned 2 ms for both, and 18 µs for the time
  * after. An execution costs 1 ns, and with a period of 100 another one for records. */
 static void slices_go_on_as_planned(void **state) {
@@ -153,6 +166,7 @@ int main(void) {
         cmocka_unit_test_setup(frequencies_fall_slowly, setup),
         cmocka_unit_test_setup(of_slices_it_is_a_mean, setup),
         cmocka_unit_test_setup(a_rise_that_matters_is_noted, setup),
+        cmocka_unit_test_setup(what_has_cost_as_much_as_planned_is_over, setup),
         cmocka_unit_test_setup(slices_go_on_as_planned, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

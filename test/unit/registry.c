@@ -359,7 +359,8 @@ static const struct spex_site_info *enter_named(struct spex_site *site, const ch
                                                 const char *provider, uint32_t type) {
     static char texts[8][32];
     static unsigned used;
-    struct spex_probe_name declared[] = {{.probe_id = 0}, {.probe_id = 31, .name = "thirty-one"}};
+    struct spex_probe_name declared[] = {
+        {.probe_id = 0}, {.probe_id = 31, .name = "thirty-one"}, {.probe_id = 32, .name = "q"}};
     char *text = texts[used++];
     snprintf(declared[0].name, sizeof(declared[0].name), SPEX_PROVIDER_MARK "%s", provider);
     int length = snprintf(text, sizeof(texts[0]), "file.c%c%c", 0, 0);
@@ -372,14 +373,16 @@ static const struct spex_site_info *enter_named(struct spex_site *site, const ch
 }
 
 static void names_stand_in_the_place_of_ids(void **state) {
-    struct spex_site sites[6];
+    struct spex_site sites[7];
     const struct spex_site_info *parse = enter_named(&sites[0], "\"parse\"", "liba", SPEX_LAT);
     const struct spex_site_info *again = enter_named(&sites[1], "\"par\" \"se\"", "liba", SPEX_LAT);
     const struct spex_site_info *count = enter_named(&sites[2], "\"parse\"", "liba", SPEX_CNT);
     const struct spex_site_info *other = enter_named(&sites[3], "\"other\"", "liba", SPEX_LAT);
     const struct spex_site_info *theirs = enter_named(&sites[4], "\"parse\"", "libb", SPEX_LAT);
     const struct spex_site_info *known = enter_named(&sites[5], "\"thirty-one\"", "liba", SPEX_LAT);
+    const struct spex_site_info *brief = enter_named(&sites[6], "\"q\"", "liba", SPEX_LAT);
     (void)state;
+    assert_int_equal(brief->id, 32);
     assert_string_equal(parse->name, "parse");
     assert_string_equal(again->name, "parse");
     assert_int_equal(parse->id, -1);

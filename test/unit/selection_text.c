@@ -70,6 +70,12 @@ static void there_is_an_end_of_items(void **state) {
     spex_selection_text(&present, before, sizeof(before));
     assert_string_equal(before, text);
 
+    /* Unless it takes the place of another one, also not of the first. */
+    strcat(text, ",7@3");
+    assert_int_equal(spex_selection_parse(text, &change, &error), 0);
+    assert_int_equal(change.count, SPEX_SELECTION_ITEMS_MAX);
+    spex_selection_free(&change);
+
     change = parsed("+5,new");
     assert_int_equal(spex_selection_change(&present, &change), -E2BIG);
     assert_null(change.items);
