@@ -138,6 +138,7 @@ static inline void made_journal(struct made *made) {
          .name = "so\nrt",
          .provider = "lib",
          .parameters = "n, m"},
+        {.probe_id = 3, .probe_type = SPEX_FLT, .provider = "not this one"},
         {.probe_id = 3, .probe_type = SPEX_CNT, .provider = "app", .declared = 5},
         {.probe_id = 1, .probe_type = SPEX_LAT, .name = "again", .provider = "lib"}};
     static const struct spex_stream_context contexts[] = {{2, 1, 2}, {3, 2, 9}};
