@@ -62,6 +62,7 @@ struct spex_region_turn spex_region_sample(struct spex_site *region, struct spex
     else if (!spex_sampler_alone(thread, region->index, generation))
         return turn;
     turn.sampled = region_sampled(site, thread, region->index);
+    spex_sampler_settle(site, thread->countdowns[region->index].weight);
     return turn;
 }
 

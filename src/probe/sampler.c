@@ -255,11 +255,16 @@ uint32_t spex_sample(struct spex_site *site) {
     struct spex_thread *thread = control ? spex_thread_attach() : NULL;
     if (!thread)
         return 0;
-    if (SPEX_UNLIKELY(spex_nesting_is_armed(thread, site->index)))
-        return sample_armed(thread, site, control);
-    uint32_t sampled = sample_by(thread, site, control);
-    if (sampled & SPEX_SAMPLE_NOTE)
-        spex_nesting_forget(thread, site->index);
+    uint32_t gap = thread->countdowns[site->index].gap, sampled;
+    if (SPEX_UNLIKELY(spex_nesting_is_armed(thread, site->index))) {
+        sampled = sample_armed(thread, site, control);
+    } else {
+        sampled = sample_by(thread, site, control);
+        if (sampled & SPEX_SAMPLE_NOTE)
+            spex_nesting_forget(thread, site->index);
+    }
+    if (sampled & SPEX_CONTROL_PERIOD_MASK)
+        spex_sampler_settle(site, gap);
     return sampled;
 }
 

@@ -15,6 +15,12 @@ SPEX_INLINE uint64_t spex_ticks(void) {
     return ticks;
 }
 
+/* Ticks that are read behind it are not read before all instructions in front of it have been
+ * executed, misses of caches included. */
+SPEX_INLINE void spex_ticks_fence_(void) {
+    __asm__ volatile("dsb ld\n isb" : : : "memory");
+}
+
 /* Loads a site's first two members, the control word and the index, as one word. The first load
  * tells a site that is on from one that is off. Only a site that is on needs an acquire, which
  * costs time here, so the word is then loaded again. */

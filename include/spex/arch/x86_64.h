@@ -13,6 +13,12 @@ SPEX_INLINE uint64_t spex_ticks(void) {
     return __builtin_ia32_rdtsc();
 }
 
+/* Ticks that are read behind it are not read before all instructions in front of it have been
+ * executed, misses of caches included. */
+SPEX_INLINE void spex_ticks_fence_(void) {
+    __asm__ volatile("lfence" : : : "memory");
+}
+
 /* Loads a site's first two members, the control word and the index, as one word. The load is an
  * acquire, which costs nothing here, so the second macro does nothing. */
 #define SPEX_LOAD_SITE_(head)             spex_load_acquire(head) /* P1 (P2 in control_word.c) */
