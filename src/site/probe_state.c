@@ -76,8 +76,7 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
         if (spex_control_ends_span(info))
             continue;
         sampling_take_shorter(&state.sampling, &now);
-        if (info->site)
-            sampling_take_shorter(&selected, &info->selected);
+        sampling_take_shorter(&selected, &info->selected);
         struct spex_sampling last = site_sampling_last(info);
         if (info->used)
             sampling_take_shorter(&state.sampling_last, &last);

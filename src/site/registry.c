@@ -68,7 +68,7 @@ static void site_select(struct spex_site_info *info) {
 }
 
 static bool site_is_selected_itself(const struct spex_site_info *info) {
-    return info->site && !spex_site_is_region(info) && !spex_control_ends_span(info);
+    return !spex_site_is_region(info) && !spex_control_ends_span(info);
 }
 
 void spex_registry_apply_selection(void) {
@@ -241,8 +241,8 @@ static bool site_register(struct spex_site *site, const struct spex_probe_identi
         return false;
     }
     struct spex_site_info *info = info_find_unloaded(site, probe, *next);
-    if (!info)
-        info = info_add(site, probe);
+    if (!info && (info = info_add(site, probe)))
+        note_selection();
     if (!info)
         return false;
     info->site = site;
@@ -300,10 +300,10 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
     struct spex_module_origin origin;
     spex_module_find_origin(sites, names, names_end, &origin);
     pthread_mutex_lock(&spex_registry.lock);
+    bool rest = !spex_sites_on();
     struct spex_module **link = module_link(sites);
     bool fresh = sites != sites_end && !*link && (*link = malloc(sizeof(**link)));
     if (fresh) {
-        note_selection();
         **link = (struct spex_module){.sites = sites, .sites_end = sites_end};
         const char *provider = spex_provider_keep(&origin);
         spex_names_check(names, names_end, provider);
@@ -324,20 +324,18 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
     }
     pthread_mutex_unlock(&spex_registry.lock);
     /* Collectors sleep without a time limit while no site is on. */
-    if (fresh && spex_sites_on()) {
+    if (rest && spex_sites_on())
         spex_doorbell_ring();
+    if (fresh && spex_sites_on())
         spex_names_tell();
-    }
 }
 
 /* Switches the module's sites off before their memory disappears. Their infos stay. */
 static void sites_forget(const struct spex_module *module) {
-    note_selection();
     for (uint32_t i = 0; i < spex_registry.count; i++) {
         struct spex_site_info *info = &spex_registry.infos[i];
         if (info->site >= module->sites && info->site < module->sites_end) {
             spex_control_clear(info);
-            info->slowed = 0;
             /* Relaxed: a kernel that is under way may read it. */
             spex_store_relaxed(&info->site->probe_id, info->id < 0 ? 0 : (uint16_t)info->id);
             info->site = NULL;
@@ -362,12 +360,14 @@ uint32_t spex_sites_on(void) {
     return spex_load_relaxed(&spex_registry.sites_on);
 }
 
-/* Sets the controller's period of the probe's sites; returns whether one had another. */
+/* Sets the controller's period of the probe's sites; returns whether one had another. Sites that are
+ * not loaded have it, too: a program may load a library again and again, each time for less than the
+ * time between two decisions. */
 static bool probe_set_slowed(uint32_t first, uint32_t period) {
     bool changed = false;
     for (uint32_t i = first; i < SPEX_MAX_SITES; i = spex_registry.infos[i].next) {
         struct spex_site_info *info = &spex_registry.infos[i];
-        if (!info->site || !info->selected.period || info->slowed == period)
+        if (!info->selected.period || info->slowed == period)
             continue;
         info->slowed = period;
         changed = true;
@@ -473,12 +473,12 @@ void spex_sites_fork_parent(void) {
  * spex_sites_inherit. The lock was taken by spex_sites_fork_prepare. */
 void spex_sites_fork_child(void) {
     note_selection();
-    for (uint32_t i = 0; i < spex_registry.count; i++)
-        if (spex_registry.infos[i].site) {
-            spex_registry.infos[i].selected = (struct spex_sampling){0};
-            spex_registry.infos[i].slowed = 0;
+    for (uint32_t i = 0; i < spex_registry.count; i++) {
+        spex_registry.infos[i].selected = (struct spex_sampling){0};
+        spex_registry.infos[i].slowed = 0;
+        if (spex_registry.infos[i].site)
             spex_control_clear(&spex_registry.infos[i]);
-        }
+    }
     spex_selection_free(&spex_registry.needed);
     pthread_mutex_unlock(&spex_registry.lock);
 }

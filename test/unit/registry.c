@@ -11,6 +11,7 @@
 #include <spex/spex.h>
 
 #include "site/probe_identity.h"
+#include "site/probe_state.h"
 #include "site/provider.h"
 #include "site/registry.h"
 #include "site/registry_state.h"
@@ -59,6 +60,13 @@ static int stop(void **state) {
     return spex_stop();
 }
 
+static void set(const char *probes, int on) {
+    messages_begin(); /* no probe matches */
+    int got = spex_set(probes);
+    messages_end();
+    assert_int_equal(got, on);
+}
+
 /* Whoever looks at the probes that are selected is told when to look again. */
 static void others_may_be_selected(void **state) {
     struct spex_site sites[4];
@@ -75,9 +83,46 @@ static void others_may_be_selected(void **state) {
     assert_int_equal(spex_selection_parse("*@3", &selection, &error), 0);
     assert_true(spex_sites_select(selection) > 0);
     assert_int_not_equal(spex_sites_selections(), before);
+    /* A library that comes and goes is no reason to look at all probes each time. */
     before = spex_sites_selections();
     spex_module_unregister(sites);
-    assert_int_not_equal(spex_sites_selections(), before);
+    module_make(sites, 4);
+    enter(sites, 4);
+    assert_int_equal(spex_sites_selections(), before);
+    spex_module_unregister(sites);
+}
+
+static void expect_period(uint32_t first, uint32_t selected, uint32_t period) {
+    const struct spex_probe_state probe = spex_probe_state(first, 0);
+    assert_int_equal(probe.selected, selected);
+    assert_int_equal(probe.sampling.period, period);
+}
+
+/* A budget would not hold where a library is loaded for less than the time between two decisions. */
+static void a_library_loaded_again_has_the_period_of_the_controller(void **state) {
+    struct spex_site sites[1];
+    (void)state;
+    module_make(sites, 1);
+    enter(sites, 1);
+    uint32_t first = sites[0].index;
+    spex_probe_throttle(first, 7);
+    for (uint32_t period = 7; period < 10; period++) {
+        expect_period(first, 3, period);
+        spex_module_unregister(sites);
+        expect_period(first, 3, 0);
+        spex_probe_throttle(first, period + 1);
+        module_make(sites, 1);
+        enter(sites, 1);
+    }
+    /* Switched off in between, it begins anew. */
+    spex_module_unregister(sites);
+    set("off", 0);
+    expect_period(first, 0, 0);
+    set("*@3", 0);
+    module_make(sites, 1);
+    enter(sites, 1);
+    expect_period(first, 3, 3);
+    spex_module_unregister(sites);
 }
 
 static void a_library_loaded_again_has_its_former_indices(void **state) {
@@ -246,13 +291,6 @@ static struct spex_probe_state state_of(const struct spex_site *site) {
 
 static struct spex_probe_state state_at(const struct spex_site *site, uint64_t until) {
     return spex_probe_state(spex_site_info(site->index)->probe, until);
-}
-
-static void set(const char *probes, int on) {
-    messages_begin(); /* no probe matches */
-    int got = spex_set(probes);
-    messages_end();
-    assert_int_equal(got, on);
 }
 
 /* Two sites of one probe, that are on one after the other, and for a time both. */
@@ -513,6 +551,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_registry_takes_no_room_in_the_file),
         cmocka_unit_test(others_may_be_selected),
+        cmocka_unit_test(a_library_loaded_again_has_the_period_of_the_controller),
         cmocka_unit_test(a_library_loaded_again_has_its_former_indices),
         cmocka_unit_test(two_libraries_at_a_time_have_different_indices),
         cmocka_unit_test(an_index_is_not_used_for_something_else),
