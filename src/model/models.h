@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "model/model.h"
 #include "text/error.h"
 

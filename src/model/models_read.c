@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 /* Most models in a file: more than a process can have contexts. */
 enum { MODELS_MAX = 1 << 20, MODELS_BYTES_MAX = 128 << 20 };

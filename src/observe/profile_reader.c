@@ -94,7 +94,8 @@ static int take_process(struct spex_profile_reader *reader, const char *entries,
     spex_entry_text(process->leased, sizeof(process->leased));
     return is_amount(process->ticks_per_second) && is_amount(process->seconds) &&
                    is_amount(process->program_seconds) && is_amount(process->collector_seconds) &&
-                   is_amount(process->lease_seconds)
+                   is_amount(process->lease_seconds) && is_amount(process->budget) &&
+                   is_amount(process->budget_seconds) && is_amount(process->budget_spent)
                ? 0
                : -EPROTO;
 }

@@ -22,10 +22,17 @@ static bool executions_are_missing(const struct spex_profile_probe *probe, doubl
     return probe->uncounted > 0 || weight < 0.9 * (spex_profile_ended(probe) - probe->held_count);
 }
 
+/* Records that have no value: their counter was not available, or their time contains the making
+ * ready of their thread or counter. */
+static uint64_t records_without(const struct spex_profile_probe *probe) {
+    uint64_t unavailable = probe->marked[__builtin_ctz(SPEX_MARK_UNAVAILABLE)];
+    return spex_profile_left_out(probe) + unavailable;
+}
+
 /* Also true where executions were counted but no record was made, or none is left. */
 bool spex_sampled(const struct spex_profile_probe *probe) {
     return probe->weight > (double)probe->records || probe->lost > 0 ||
-           executions_are_missing(probe, probe->weight);
+           records_without(probe) > 0 || executions_are_missing(probe, probe->weight);
 }
 
 /* Kish's effective sample size: the number of records of equal weight with the same variance, at
@@ -41,9 +48,14 @@ static double effective_records(const struct spex_profile_probe *probe) {
 /* Finite population correction, as a factor on the deviation: 0 where all executions are
  * recorded. */
 static double finite_population(const struct spex_profile_probe *probe) {
-    double all = population(probe), share = all > 0 ? (double)probe->records / all : 1;
+    double records = (double)(probe->records - records_without(probe));
+    double all = population(probe), share = all > 0 ? records / all : 1;
     return share < 1 ? sqrt(1 - share) : 0;
 }
+
+/* Where more than such a share of the records has no time, those that have are no sample: they are
+ * left in where they are long. */
+#define LEFT_OUT_MOST 0.1
 
 /* Whether records of most counted executions were lost. Those that are left are not like the others
  * then: a ring keeps the last ones before it is read, and while a long execution lasts, which is
@@ -63,6 +75,22 @@ double spex_rate_margin(const struct spex_profile_probe *probe) {
     double executions = spex_profile_executions(probe);
     double margin = spex_counted_margin(probe) + (probe->held_count > 0 ? probe->uncounted : 0);
     return executions > 0 ? margin / executions * spex_profile_rate(probe) : 0;
+}
+
+/* Whether the records with values are none of which anything follows for the others. */
+static bool is_no_sample(const struct spex_profile_probe *probe) {
+    return most_are_lost(probe) ||
+           (double)spex_profile_left_out(probe) > LEFT_OUT_MOST * (double)probe->records;
+}
+
+bool spex_count_known(const struct spex_profile_probe *probe) {
+    return spex_count_margin(probe) <= spex_profile_executions(probe);
+}
+
+bool spex_rate_known(const struct spex_profile_probe *probe) {
+    return spex_profile_counted_seconds(probe) > 0 &&
+           spex_rate_margin(probe) <= spex_profile_rate(probe) &&
+           (spex_count_known(probe) || probe->held_seconds <= 0);
 }
 
 double spex_counted_margin(const struct spex_profile_probe *probe) {
@@ -125,7 +153,7 @@ double spex_mean_margin(const struct spex_profile_probe *probe, const struct spe
     if (!spex_sampled(probe))
         return 0;
     struct estimate estimate = estimate_of(probe, values);
-    return most_are_lost(probe) || estimate.units < 3
+    return is_no_sample(probe) || estimate.units < 3
                ? -1
                : spex_student_95(estimate.units - 1) * sqrt(estimate.variance);
 }
@@ -238,7 +266,7 @@ bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct s
     bool sampled = spex_sampled(probe);
     struct share share = sampled ? share_of(probe, values, q) : (struct share){0, 0};
     struct ranks ranks = ranks_of(q, share);
-    if (sampled && (most_are_lost(probe) || effective_records(probe) < 3 ||
+    if (sampled && (is_no_sample(probe) || effective_records(probe) < 3 ||
                     (probe->lost > 0 && estimate_of(probe, values).units < 3)))
         return false;
     /* Executions beyond the smallest and the largest record may have any value. */

@@ -22,6 +22,13 @@ double spex_counted_margin(const struct spex_profile_probe *probe);
 /* The margin of the executions a second. */
 double spex_rate_margin(const struct spex_profile_probe *probe);
 
+/* Whether the count is more than a lower bound: its margin is not greater. */
+bool spex_count_known(const struct spex_profile_probe *probe);
+
+/* Whether the rate is known. That of the moments in which a budget had a probe on is none of the
+ * program where the count is a bound: in these it was slower. */
+bool spex_rate_known(const struct spex_profile_probe *probe);
+
 /* The margin of a mean; negative: there are too few records to tell. */
 double spex_mean_margin(const struct spex_profile_probe *probe, const struct spex_values *values);
 

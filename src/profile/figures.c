@@ -176,7 +176,7 @@ void spex_figures_of(const struct spex_profile *profile, const struct spex_profi
         figures_take_off_nested(figures, &row->probe.nested);
         figures_take_off(figures, type, row->probe.records);
     }
-    if (told)
+    if (told && spex_count_known(&row->probe))
         figures_add_total(figures, &row->probe, values);
     if (ticks && row->probe.probe_type != SPEX_SPAN)
         figures_limit_total(figures, profile);

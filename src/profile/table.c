@@ -181,7 +181,7 @@ static void add_off(struct spex_columns *columns, const struct spex_profile_prob
  * Where the count may be as far off as it is large, it is that of the executions that were counted,
  * and more. */
 static void add_count(struct spex_columns *columns, const struct spex_profile_probe *probe) {
-    bool known = spex_count_margin(probe) <= spex_profile_executions(probe);
+    bool known = spex_count_known(probe);
     if (!spex_profile_counted(probe))
         spex_columns_add(columns, "-");
     else
@@ -189,7 +189,7 @@ static void add_count(struct spex_columns *columns, const struct spex_profile_pr
                          known ? spex_profile_executions(probe) : probe->count);
     if (spex_profile_counted_seconds(probe) <= 0)
         spex_columns_add(columns, "-");
-    else if (spex_rate_margin(probe) > spex_profile_rate(probe))
+    else if (!spex_rate_known(probe))
         spex_columns_add(columns, "?");
     else
         add_number(columns, spex_profile_rate(probe), NAN);

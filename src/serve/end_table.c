@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/files/trusted_path.h"
 #include "profile/table.h"
 #include "serve/own_profile.h"
 #include "text/message.h"
@@ -31,10 +33,10 @@ struct spex_end_table {
     bool to_stdout;
 };
 
-/* Opens the file to append to it, and makes it if it is not there. The program must not wait: -1
- * with ENXIO where nobody reads a pipe. */
+/* Opens the file to append to it, and makes it if it is not there. The program must not wait: -ENXIO
+ * where nobody reads a pipe. */
 static int file_open(const char *path) {
-    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+    return spex_path_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
 /* Makes or empties the file. A file that this process or its parent has emptied before keeps its
@@ -45,7 +47,7 @@ static void file_prepare(struct spex_end_table *output, const char *out) {
     int fd = file_open(out);
     if (fd < 0) {
         spex_message("SPEX_OUT: cannot open %s: %s; the table goes to standard error", out,
-                     strerror(errno));
+                     strerror(-fd));
         return;
     }
     output->path = realpath(out, NULL); /* the program may change its directory */
@@ -85,12 +87,11 @@ void spex_end_table_abandon(struct spex_end_table *output) {
     free(output);
 }
 
-/* Whether a full pipe can be written again. Otherwise errno stays that of the write. */
+/* Whether what may be a full pipe can be written; otherwise errno is EAGAIN. */
 static bool becomes_writable(int fd) {
     struct pollfd full = {.fd = fd, .events = POLLOUT};
-    int error = errno;
-    bool ready = error == EAGAIN && poll(&full, 1, READER_MS) != 0;
-    errno = error;
+    bool ready = poll(&full, 1, READER_MS) != 0;
+    errno = EAGAIN;
     return ready;
 }
 
@@ -98,7 +99,7 @@ static bool becomes_writable(int fd) {
 static bool write_all(int fd, const char *text, size_t size) {
     while (size > 0) {
         ssize_t written = write(fd, text, size);
-        if (written < 0 && errno != EINTR && !becomes_writable(fd))
+        if (written < 0 && errno != EINTR && (errno != EAGAIN || !becomes_writable(fd)))
             return false;
         text += written > 0 ? written : 0;
         size -= written > 0 ? (size_t)written : 0;
@@ -111,19 +112,34 @@ static bool write_all(int fd, const char *text, size_t size) {
 static bool file_append(const char *path, const char *text, size_t size) {
     int fd = file_open(path);
     bool good = fd >= 0 && write_all(fd, text, size);
-    if (fd >= 0 && close(fd) != 0)
+    if (fd < 0)
+        errno = -fd;
+    else if (close(fd) != 0)
         good = false;
     return good;
 }
 
-/* The standard streams are written through stdio, behind what the program has left in their
- * buffers. */
+/* Writes behind what the program has left in the stream's buffer. A pipe with room takes PIPE_BUF
+ * bytes at once. */
+static bool stream_append(FILE *file, const char *text, size_t size) {
+    int fd = fileno(file);
+    bool good = fd >= 0 && becomes_writable(fd) && fflush(file) == 0;
+    while (good && size > 0) {
+        ssize_t written =
+            becomes_writable(fd) ? write(fd, text, size < PIPE_BUF ? size : PIPE_BUF) : -1;
+        good = written >= 0 || errno == EINTR;
+        text += written > 0 ? written : 0;
+        size -= written > 0 ? (size_t)written : 0;
+    }
+    return good;
+}
+
 static bool output_write(const struct spex_end_table *output, const char *text, size_t size) {
     struct spex_write_signals signals;
     FILE *file = output->to_stdout ? stdout : stderr;
     spex_write_signals_hold(&signals);
-    bool good = output->path ? file_append(output->path, text, size)
-                             : fwrite(text, 1, size, file) == size && fflush(file) == 0;
+    bool good =
+        output->path ? file_append(output->path, text, size) : stream_append(file, text, size);
     spex_write_signals_release(&signals);
     return good;
 }
@@ -152,6 +168,6 @@ void spex_end_table_finish(struct spex_end_table *output) {
     if (!table_put(output))
         spex_message("SPEX_OUT: cannot write the table to %s: %s",
                      output->path ? output->path : standard,
-                     errno == ENXIO ? "nobody reads it" : strerror(errno));
+                     errno == ENXIO || errno == EAGAIN ? "nobody reads it" : strerror(errno));
     spex_end_table_abandon(output);
 }

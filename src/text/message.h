@@ -4,7 +4,8 @@
 #define SPEX_TEXT_MESSAGE_H
 
 /* Writes one line, "spex: …", to standard error. Formatted as by printf, made printable, and cut to
- * 511 bytes. Any thread, not signal handlers. */
+ * 511 bytes; none where a pipe is full that nobody reads, or a terminal held, after 0.2 s. Any
+ * thread, not signal handlers. */
 __attribute__((format(printf, 1, 2))) void spex_message(const char *format, ...);
 
 #endif

@@ -2,8 +2,7 @@
 /* Checks UTF-8 by the table of well-formed sequences, one character at a time. */
 #include "text/printable.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include <stddef.h>
 
 /* Returns the bytes of the printable UTF-8 character at `text`; 0 when there is none. The forms are
  * those of table 3-7 of the Unicode standard without the control characters. Reads no byte behind
@@ -44,13 +43,4 @@ void spex_make_printable(char *text) {
             *text = '?';
         text += bytes ? bytes : 1;
     }
-}
-
-char *spex_hexadecimal(const void *bytes, size_t count) {
-    char *text = malloc(2 * count + 1);
-    for (size_t b = 0; text && b < count; b++)
-        snprintf(text + 2 * b, 3, "%02x", ((const unsigned char *)bytes)[b]);
-    if (text)
-        text[2 * count] = 0;
-    return text;
 }

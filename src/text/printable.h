@@ -5,13 +5,9 @@
 #define SPEX_TEXT_PRINTABLE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 /* Returns whether all of the text is printable. */
 bool spex_is_printable(const char *text);
-
-/* Returns bytes as hexadecimal digits, to be freed; NULL: no memory. */
-char *spex_hexadecimal(const void *bytes, size_t count);
 
 /* Replaces every byte that does not belong to a printable character by "?". */
 void spex_make_printable(char *text);

@@ -13,7 +13,7 @@
 
 #include <libxml/parser.h>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "text/number.h"
 #include "text/printable.h"
 

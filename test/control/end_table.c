@@ -9,6 +9,7 @@
 #include "../unit/messages.h"
 #include "serve/call.h"
 #include "serve/end_table.h"
+#include "text/message.h"
 #include "wire/listening_socket.h"
 
 static char path[128], table[4096];
@@ -178,6 +179,30 @@ static void a_slow_reader_gets_the_table(void **state) {
     assert_memory_equal(received + filled, table, strlen(table));
 }
 
+/* A full pipe that nobody reads takes the place of the stream; the program does not wait for it. */
+static void nobody_reads_a_standard_stream(void **state) {
+    static const int streams[] = {STDOUT_FILENO, STDERR_FILENO};
+    static char block[4096];
+    (void)state;
+    for (size_t s = 0; s < COUNT_OF(streams); s++) {
+        struct spex_end_table *output;
+        int ends[2], saved = dup(streams[s]);
+        assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+        while (write(ends[1], block, sizeof(block)) > 0)
+            continue;
+        assert_int_equal(fcntl(ends[1], F_SETFL, 0), 0);
+        assert_int_equal(spex_end_table_open(s ? NULL : "-", &output), 0);
+        fflush(stdout);
+        dup2(ends[1], streams[s]);
+        spex_end_table_finish(output);
+        spex_message("nobody will read this");
+        dup2(saved, streams[s]);
+        close(saved);
+        close(ends[0]);
+        close(ends[1]);
+    }
+}
+
 /* ---- connections to commands ---- */
 
 static void calls_begin_with_early_reports(void **state) {
@@ -240,6 +265,7 @@ int main(void) {
         cmocka_unit_test(what_cannot_be_written_is_said),
         cmocka_unit_test(nothing_stays_open),
         cmocka_unit_test(a_slow_reader_gets_the_table),
+        cmocka_unit_test(nobody_reads_a_standard_stream),
         cmocka_unit_test(calls_begin_with_early_reports),
         cmocka_unit_test(calls_are_made_again),
     };

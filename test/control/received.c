@@ -159,6 +159,41 @@ static void the_longest_frame_is_taken(void **state) {
     spex_profile_reader_free(&reader);
 }
 
+/* Another user's process may send them. */
+static void what_is_no_amount_is_malformed(void **state) {
+    static char frame[SPEX_CONTROL_FRAME_BYTES];
+    static const double wrong[] = {-1, NAN, INFINITY, 1e301};
+    static const size_t amounts[] = {
+        offsetof(struct spex_profile_process, ticks_per_second),
+        offsetof(struct spex_profile_process, seconds),
+        offsetof(struct spex_profile_process, program_seconds),
+        offsetof(struct spex_profile_process, collector_seconds),
+        offsetof(struct spex_profile_process, budget),
+        offsetof(struct spex_profile_process, budget_seconds),
+        offsetof(struct spex_profile_process, budget_spent),
+        offsetof(struct spex_profile_process, lease_seconds)};
+    const struct spex_control_frame head = {.magic = SPEX_CONTROL_MAGIC,
+                                            .version = SPEX_CONTROL_VERSION,
+                                            .kind = SPEX_CONTROL_PROCESS,
+                                            .number = 1,
+                                            .entry_bytes = sizeof(struct spex_profile_process),
+                                            .count = 1};
+    (void)state;
+    for (size_t a = 0; a < COUNT_OF(amounts); a++)
+        for (size_t w = 0; w < COUNT_OF(wrong); w++) {
+            struct spex_profile_process process = {.process_id = 78};
+            struct spex_profile_reader reader = {0};
+            char text[256];
+            memcpy((char *)&process + amounts[a], &wrong[w], sizeof(wrong[w]));
+            memcpy(frame, &head, sizeof(head));
+            memcpy(frame + sizeof(head), &process, sizeof(process));
+            assert_true(caller_send_bytes(theirs, frame, sizeof(head) + sizeof(process)));
+            if (receive(&reader, text) != -EPROTO)
+                fail_msg("%g at %zu", wrong[w], amounts[a]);
+            spex_profile_reader_free(&reader);
+        }
+}
+
 static void what_is_no_frame_is_malformed(void **state) {
     static char huge[SPEX_CONTROL_FRAME_BYTES + 1];
     struct spex_profile_reader reader = {0};
@@ -386,6 +421,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(requests_are_as_they_were_asked, begin, end),
         cmocka_unit_test_setup_teardown(answers_are_taken, begin, end),
         cmocka_unit_test_setup_teardown(the_longest_frame_is_taken, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_no_amount_is_malformed, begin, end),
         cmocka_unit_test_setup_teardown(what_is_no_frame_is_malformed, begin, end),
         cmocka_unit_test_setup_teardown(endless_answers_are_left, begin, end),
         cmocka_unit_test_setup_teardown(signals_end_waits, begin, end),

@@ -142,6 +142,54 @@ static void with_most_records_lost_no_margin_is_told(void **state) {
     assert_true(spex_mean_margin(&probe, &values) < 0);
 }
 
+/* Where they are few the others are a sample; those that are left in are the long ones. */
+static void records_without_a_value_are_missing(void **state) {
+    struct spex_profile_probe probe = sample(1000, 1);
+    double low, high;
+    (void)state;
+    for (unsigned v = 1; v <= 900; v++)
+        spex_histogram_add(&values.histogram, v, 1);
+    values.min = 1;
+    values.max = 900;
+    values.weight = 900;
+    values.squares = 900 * 200 * 200;
+    probe.count = 1000;
+    probe.probe_type = SPEX_LAT;
+    assert_false(spex_sampled(&probe));
+    probe.marked[0] = 100;
+    assert_true(spex_sampled(&probe));
+    double margin = spex_mean_margin(&probe, &values);
+    assert_true(margin > 0);
+    assert_true(spex_quantile_bounds(&probe, &values, 0.5, &low, &high) && low < 450 && high > 450);
+    probe.marked[0] = 101;
+    assert_true(spex_mean_margin(&probe, &values) < 0);
+    assert_false(spex_quantile_bounds(&probe, &values, 0.5, &low, &high));
+    /* A counter that is not available is so for any execution. */
+    probe.probe_type = SPEX_LLC;
+    probe.marked[0] = 0;
+    probe.marked[2] = 100;
+    expect_near(spex_mean_margin(&probe, &values), margin, 1e-9);
+    probe.marked[2] = 500;
+    assert_true(spex_mean_margin(&probe, &values) > margin);
+}
+
+/* While it was on the program was slower, so its rate then is none. */
+static void a_rate_needs_a_count(void **state) {
+    struct spex_profile_probe probe = {.on_seconds = 1, .count = 100};
+    (void)state;
+    assert_true(spex_rate_known(&probe) && spex_count_known(&probe));
+    probe.held_seconds = 9;
+    probe.uncounted = 100;
+    assert_true(spex_rate_known(&probe) && spex_count_known(&probe));
+    probe.uncounted = 101;
+    assert_false(spex_rate_known(&probe) || spex_count_known(&probe));
+    probe.held_seconds = 0; /* it was polled */
+    assert_true(spex_rate_known(&probe) && !spex_count_known(&probe));
+    probe.on_seconds = 0;
+    probe.uncounted = 0;
+    assert_false(spex_rate_known(&probe));
+}
+
 static void expect_mean(const struct spex_profile *profile, double mean) {
     struct spex_figures figures;
     spex_figures_of(profile, &profile->rows[0], 0, &figures);
@@ -321,6 +369,8 @@ int main(void) {
         cmocka_unit_test(one_heavy_record_says_little),
         cmocka_unit_test(quantiles),
         cmocka_unit_test(with_most_records_lost_no_margin_is_told),
+        cmocka_unit_test(records_without_a_value_are_missing),
+        cmocka_unit_test(a_rate_needs_a_count),
         cmocka_unit_test(what_was_lost_weighs),
         cmocka_unit_test(extreme_quantiles_of_few_records_are_not_told),
         cmocka_unit_test(executions_without_a_record_are_not_known),

@@ -190,9 +190,12 @@ static void take_off_empty(struct spex_figures *figures) {
     }
 }
 
+/* No multiple of a count that is a lower bound. */
 static void add_total(struct spex_figures *figures) {
     double executions = row.probe.count > 0 ? row.probe.count : values.weight;
     double count_margin = row.probe.uncounted + 1.959964 * sqrt(row.probe.count_variance);
+    if (count_margin > row.probe.count + row.probe.held_count)
+        return;
     figures->total = figures->mean * executions;
     figures->total_margin =
         sqrt(pow(figures->mean_margin * executions, 2) + pow(figures->mean * count_margin, 2));

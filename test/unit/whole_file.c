@@ -11,7 +11,8 @@
 
 #include "../explore/scratch.h"
 #include "../open_descriptors.h"
-#include "base/whole_file.h"
+#include "base/files/trusted_path.h"
+#include "base/files/whole_file.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -289,7 +290,18 @@ static void links_of_others_are_not(void **state) {
     assert_int_equal(chown("shared/pipe", 65534, 65534), 0);
     assert_int_equal(spex_line_file_open("shared/file"), -EACCES);
     assert_int_equal(spex_line_file_open("shared/pipe"), -EACCES);
+    assert_int_equal(spex_path_open("shared/link", O_WRONLY | O_CREAT), -EACCES);
+    assert_int_equal(spex_path_open("shared/file", O_WRONLY | O_CREAT), -EACCES);
     expect_text("shared/file", "theirs");
+    /* It is replaced, and not by one that they can write to. */
+    mode_t mask = umask(0027);
+    struct stat found;
+    assert_int_equal(chmod("shared/file", 0666), 0);
+    assert_int_equal(put("shared/file", "mine"), 0);
+    umask(mask);
+    assert_int_equal(stat("shared/file", &found), 0);
+    assert_int_equal(found.st_mode & 0777, 0640);
+    assert_int_equal(found.st_uid, geteuid());
     unlink("shared/file");
     unlink("shared/pipe");
 }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "text/printable.h"
 #include "tools/common/complain.h"
 

@@ -11,8 +11,8 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/files/whole_file.h"
 #include "base/random.h"
-#include "base/whole_file.h"
 #include "harness/machine.h"
 #include "tools/bench/bench_output.h"
 #include "tools/bench/program.h"

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 enum { TABLE_BYTES_MAX = 128 << 20 };
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "tools/common/complain.h"
 
 int spex_models_file_read(const char *path, struct spex_models *models) {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "tools/common/complain.h"
 
 static int document_open(struct spex_output_file *output, const char *path) {

@@ -108,7 +108,7 @@ static json_t *with_spans(json_t *json, const struct spex_profile_probe *probe) 
 json_t *spex_profile_row_json(const struct spex_profile *profile,
                               const struct spex_profile_row *row) {
     const struct spex_profile_probe *probe = &row->probe;
-    bool counted = spex_profile_counted(probe), rated = spex_profile_counted_seconds(probe) > 0;
+    bool counted = spex_profile_counted(probe);
     json_t *json = json_pack(
         "{s:o, s:s?, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:I, "
         "s:o, s:o}",
@@ -119,8 +119,8 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
         spex_sampling_kind_name(probe->kind), "one_in",
         number_or_null(spex_profile_one_in(probe), probe->records > 0), "count",
         number_or_null(spex_profile_executions(probe), counted), "rate",
-        number_or_null(spex_profile_rate(probe), rated), "records", (json_int_t)probe->records,
-        "lost", number_or_null(probe->lost, true), "lost_shared",
+        number_or_null(spex_profile_rate(probe), spex_rate_known(probe)), "records",
+        (json_int_t)probe->records, "lost", number_or_null(probe->lost, true), "lost_shared",
         (int)(probe->lost > 0 && probe->lost_shared), "count_margin",
         number_or_null(spex_count_margin(probe), counted), "held_seconds",
         number_or_null(probe->held_seconds, true), "off",

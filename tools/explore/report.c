@@ -8,7 +8,7 @@
 
 #include <spex/explore.h>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/options.h"

@@ -11,7 +11,7 @@
 
 #include <sqlite3.h>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "tools/export/exporter.h"
 #include "tools/export/paths.h"
 #include "tools/export/record_rows.h"

@@ -15,7 +15,7 @@
 #include <jansson.h>
 
 #include "base/clock.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "fleet/decide/why.h"
 #include "fleet/lead/lead_status.h"
 #include "fleet/link/link_options.h"

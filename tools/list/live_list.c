@@ -135,7 +135,10 @@ static void entry_add_figures(struct spex_columns *columns, const struct spex_pr
                               const struct entry *entry) {
     char text[32];
     double cost = entry_cost(profile, entry);
-    if (entry_has_rate(entry))
+    if (entry_has_rate(entry) && !spex_rate_known(&entry->row->probe) &&
+        spex_profile_counted_seconds(&entry->row->probe) > 0)
+        spex_columns_add(columns, "?");
+    else if (entry_has_rate(entry))
         spex_columns_add(columns, "%s",
                          spex_quantity_text(entry_rate(entry), NAN, "", text, sizeof(text)));
     else
@@ -234,9 +237,9 @@ static json_t *entry_json(const struct spex_profile *profile, const struct entry
         (json_int_t)site->line, "sc", (json_int_t)site->subsample, "copies",
         (json_int_t)entry->copies, "on", site->period != 0, "period", (json_int_t)site->period,
         "sampling", site->period ? spex_sampling_kind_name(site->kind) : NULL, "rate",
-        number_or_null(row && spex_profile_counted_seconds(&row->probe) > 0, entry_rate(entry)),
-        "count", number_or_null(row != NULL, row ? spex_profile_executions(&row->probe) : 0),
-        "count_margin", number_or_null(row && margin >= 0, margin), "record_cost_ns",
+        number_or_null(row && spex_rate_known(&row->probe), entry_rate(entry)), "count",
+        number_or_null(row != NULL, row ? spex_profile_executions(&row->probe) : 0), "count_margin",
+        number_or_null(row && margin >= 0, margin), "record_cost_ns",
         number_or_null(cost > 0, cost * 1e9), "lost",
         number_or_null(row != NULL, row ? row->probe.lost : 0), "event",
         entry->type && entry->type->text[0] ? json_string(entry->type->text) : json_null());

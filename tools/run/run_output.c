@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "observe/profile_sum.h"
 #include "profile/table.h"
-#include "text/printable.h"
+#include "text/hexadecimal.h"
 #include "text/quantity.h"
 #include "tools/common/complain.h"
 #include "tools/common/json.h"

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "text/number.h"
 #include "tools/serve/http.h"
 

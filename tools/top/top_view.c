@@ -15,6 +15,7 @@
 #include <spex/site.h>
 
 #include "profile/columns.h"
+#include "profile/confidence.h"
 #include "profile/figures.h"
 #include "profile/table.h"
 #include "ring/probe_type.h"
@@ -161,7 +162,7 @@ static void view_fill_figures(struct spex_top_view *view, enum spex_top_span spa
         if (!row)
             continue;
         struct spex_top_figures *figures = &row->figures[span];
-        figures->has_rate = spex_profile_counted_seconds(probe) > 0;
+        figures->has_rate = spex_rate_known(probe);
         figures->rate = spex_profile_rate(probe);
         figures->lost = probe->lost;
         figures->off = spex_profile_off(probe);

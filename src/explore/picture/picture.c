@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 /* "noenhanced" keeps gnuplot from taking "_" and "^" in names for subscripts. The name makes ids in
  * an SVG differ from those of other pictures of the same page. */

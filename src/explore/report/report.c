@@ -10,7 +10,7 @@
 
 #include <spex/explore.h>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 #include "explore/picture/study_pictures.h"
 #include "explore/report/report_compare.h"
 

@@ -10,7 +10,7 @@
 
 #include <gelf.h>
 
-#include "text/printable.h"
+#include "text/hexadecimal.h"
 
 /* Leaves *id at NULL where these notes have no build ID. 0 or -ENOMEM. */
 static int find_in_notes(Elf_Data *data, char **id) {

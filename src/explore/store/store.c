@@ -17,7 +17,7 @@
 #include "explore/store/store_file.h"
 #include "explore/store/store_log.h"
 #include "explore/store/store_usage.h"
-#include "text/printable.h"
+#include "text/hexadecimal.h"
 
 /* Marks the file as a store: "SPEX" in ASCII, at the place that SQLite's format has for it. */
 #define APPLICATION_ID 0x53504558

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 /* What is read of the options. */
 struct address {

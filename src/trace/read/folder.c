@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/whole_file.h"
+#include "base/files/whole_file.h"
 
 /* METADATA_BYTES: many times what a program with all probes has. */
 enum { METADATA_BYTES = 64 << 20, FILES_MAX = 1 << 20 };
