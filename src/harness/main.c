@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <spex/bench.h>
 
 #include "base/clock.h"
+#include "base/files/whole_file.h"
 #include "harness/events.h"
 #include "harness/processes.h"
 #include "harness/report.h"
@@ -42,8 +44,11 @@ static int report_all(struct spex_bench_report *report) {
     const char *name = "standard output";
     if (!err && settings->out) {
         name = settings->out;
-        FILE *out = fopen(name, "we");
-        err = out ? 0 : -errno;
+        int fd = spex_line_file_open(name);
+        FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+        err = fd < 0 ? fd : out ? 0 : -errno;
+        if (!out && fd >= 0)
+            close(fd);
         if (out) {
             write_report(report, settings->out_format, out);
             err = written(out);

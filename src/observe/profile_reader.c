@@ -228,7 +228,7 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
         return -EPROTO;
     struct spex_profile_row *row = &profile->rows[profile->row_count - 1];
     spex_entry_copy(&described, sizeof(described), entries, head->entry_bytes);
-    if (!series_is_known(described.series))
+    if (!series_is_known(described.series) || reader->without_values)
         return 0;
     if (!is_amount(described.weight) || !is_figure(described.mean) ||
         !(fabs(described.squares) <= FIGURE_MAX * FIGURE_MAX * FIGURE_MAX) ||
@@ -293,7 +293,7 @@ static int take_variance(struct spex_profile_reader *reader, const char *entries
         const struct spex_values *values = last_values(row, entry.series);
         if (values)
             err = take_variance_row((struct spex_values *)(uintptr_t)values, &entry);
-        else if (series_is_known(entry.series))
+        else if (series_is_known(entry.series) && !reader->without_values)
             err = -EPROTO;
     }
     return err;

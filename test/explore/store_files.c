@@ -43,6 +43,43 @@ static void strangers(void **state) {
     end(&bench);
 }
 
+/* Somebody has put a view in the place of a table, which could have no end. */
+static void views_are_not_looked_at(void **state) {
+    (void)state;
+    struct spex_store *store;
+    struct spex_error error;
+    struct bench bench = {0};
+    begin(&bench);
+    spex_store_close(bench.store);
+    bench.store = NULL;
+    sql(PATH, "ALTER TABLE exploration RENAME TO moved; "
+              "CREATE VIEW exploration AS SELECT * FROM moved");
+    expect_refused(PATH, bench.file, "grid", program, -EIO, "prohibited");
+    assert_int_equal(spex_store_read(PATH, &store, &error), -EIO);
+    end(&bench);
+}
+
+/* A link that another user has left where everybody may put one, and a file of theirs. */
+static void what_others_have_put_there_is_not_written_to(void **state) {
+    (void)state;
+    struct bench bench = {0};
+    begin(&bench);
+    assert_int_equal(mkdir("shared", 0700), 0);
+    assert_int_equal(chmod("shared", 01777), 0);
+    assert_int_equal(symlink("../chosen.db", "shared/trials.db"), 0);
+    scratch_text("shared/file.db", "");
+    if (lchown("shared/trials.db", 65534, 65534) == 0) { /* only root can give it away */
+        assert_int_equal(chown("shared/file.db", 65534, 65534), 0);
+        expect_refused("shared/trials.db", bench.file, "grid", program, -EACCES, "denied");
+        expect_refused("shared/file.db", bench.file, "grid", program, -EACCES, "denied");
+        assert_int_equal(access("chosen.db", F_OK), -1);
+    }
+    unlink("shared/trials.db");
+    unlink("shared/file.db");
+    rmdir("shared");
+    end(&bench);
+}
+
 static void no_file(void **state) {
     (void)state;
     struct bench bench = {0};
@@ -216,11 +253,10 @@ static void a_machine_that_cannot_be_written(void **state) {
         now.texts[c] = text;
     begin(&bench);
     spex_store_close(bench.store);
-    sql(PATH, "CREATE TRIGGER full BEFORE INSERT ON machine"
-              " BEGIN SELECT RAISE(ABORT, 'no room for it'); END");
+    sql(PATH, "CREATE INDEX full ON machine (json('no ' || host))");
     open_again(&bench);
     assert_true(spex_store_begin(bench.store, &now, false, &why) < 0);
-    assert_string_equal(why.text, "cannot write to the store " PATH ": no room for it");
+    assert_string_equal(why.text, "cannot write to the store " PATH ": malformed JSON");
     end(&bench);
 }
 
@@ -307,11 +343,18 @@ static void removed_meanwhile(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strangers),           cmocka_unit_test(no_file),
-        cmocka_unit_test(whose_the_file_is),   cmocka_unit_test(nothing_to_read),
-        cmocka_unit_test(copied_in_part),      cmocka_unit_test(full_disk),
-        cmocka_unit_test(full_from_the_start), cmocka_unit_test(killed_at_the_start),
-        cmocka_unit_test(removed_meanwhile),   cmocka_unit_test(a_machine_that_cannot_be_written),
+        cmocka_unit_test(strangers),
+        cmocka_unit_test(no_file),
+        cmocka_unit_test(views_are_not_looked_at),
+        cmocka_unit_test(what_others_have_put_there_is_not_written_to),
+        cmocka_unit_test(whose_the_file_is),
+        cmocka_unit_test(nothing_to_read),
+        cmocka_unit_test(copied_in_part),
+        cmocka_unit_test(full_disk),
+        cmocka_unit_test(full_from_the_start),
+        cmocka_unit_test(killed_at_the_start),
+        cmocka_unit_test(removed_meanwhile),
+        cmocka_unit_test(a_machine_that_cannot_be_written),
     };
     return cmocka_run_group_tests_name("store_files", tests, scratch_enter, scratch_leave);
 }

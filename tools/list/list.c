@@ -83,7 +83,7 @@ static void program_take_command(struct program *program) {
 /* False when the process has ended meanwhile, or has closed its socket. A program that is
  * stopped, or has another version of the protocol, is listed. */
 static bool program_ask(pid_t process, int timeout_ms, struct program *program) {
-    struct spex_profile_reader reader = {0};
+    struct spex_profile_reader reader = {.without_values = true};
     *program = (struct program){.process = process};
     int err = program_ask_profile(process, timeout_ms, &reader);
     program->answers = !err && reader.complete;

@@ -159,7 +159,7 @@ static int profile_show(const struct spex_profile *profile, pid_t pid, bool json
 /* A process without a control socket is listed from its files, which have no state and no
  * figures. */
 static int list_process(pid_t pid, bool json) {
-    struct spex_profile_reader reader = {.complete = false};
+    struct spex_profile_reader reader = {.without_values = true};
     struct spex_error error;
     int status, err = spex_client_ask(pid, SPEX_CONTROL_PROFILE, NULL, &reader, &error);
     if (err == -ESRCH) {

@@ -255,7 +255,7 @@ static int print_selected(pid_t process, const struct change *change,
 /* -EINVAL is the status of a selection that the program could not parse: an error of the
  * command line. The text of an answer may be longer than a struct spex_error holds. */
 static int set_process(pid_t process, const struct change *change, struct spex_deadline until) {
-    struct spex_profile_reader reader = {0};
+    struct spex_profile_reader reader = {.without_values = true};
     struct spex_error error;
     const struct spex_client_selection selection = {.probes = change->text,
                                                     .lease_ms =

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/deadline.h"
+#include "base/files/trusted_path.h"
 #include "explore/store/store.h"
 
 /* Longest wait for the lock; and tries, 10 ms apart, to see a store whole. */
@@ -37,10 +38,10 @@ static int flock_soon(int fd) {
 /* The descriptor is not SQLite's: closing it would release SQLite's locks of the same file, so it
  * stays open as long as the database. */
 int spex_store_lock(struct spex_store *store, struct spex_error *error) {
-    store->lock = open(store->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (store->lock < 0)
-        return spex_fail(error, -errno, "cannot open the store %s: %s", store->path,
-                         strerror(errno));
+    int fd = spex_path_open(store->path, O_RDWR | O_CREAT | O_CLOEXEC);
+    if (fd < 0)
+        return spex_fail(error, fd, "cannot open the store %s: %s", store->path, strerror(-fd));
+    store->lock = fd;
     int err = flock_soon(store->lock);
     if (err == -EWOULDBLOCK)
         return spex_fail(error, -EBUSY, "the store %s is in use by another exploration",
@@ -88,6 +89,9 @@ int spex_store_open_database(struct spex_store *store, int flags, struct spex_er
     if (sqlite3_open_v2(store->path, &store->db, flags, NULL) != SQLITE_OK)
         return spex_store_fail(store, "open the store", error);
     sqlite3_busy_timeout(store->db, 10000);
+    /* Somebody else may have made the file: a view in the place of a table may have no end. */
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     return 0;
 }
 
