@@ -77,9 +77,20 @@ double spex_rate_margin(const struct spex_profile_probe *probe) {
     return executions > 0 ? margin / executions * spex_profile_rate(probe) : 0;
 }
 
+/* Where more than such a share of a SPAN's executions that have ended is in no record's weight, the
+ * long ones are: a budget has held the probe off before their END. */
+#define SPANS_MISSING 0.02
+
+static bool long_spans_are_missing(const struct spex_profile_probe *probe) {
+    double ended = spex_profile_ended(probe) - probe->held_count;
+    double chance = 3 * sqrt(probe->weight_squares);
+    return probe->probe_type == SPEX_SPAN && probe->held_seconds > 0 &&
+           ended - probe->weight > SPANS_MISSING * ended + chance;
+}
+
 /* Whether the records with values are none of which anything follows for the others. */
 static bool is_no_sample(const struct spex_profile_probe *probe) {
-    return most_are_lost(probe) ||
+    return most_are_lost(probe) || long_spans_are_missing(probe) ||
            (double)spex_profile_left_out(probe) > LEFT_OUT_MOST * (double)probe->records;
 }
 

@@ -173,6 +173,23 @@ static void records_without_a_value_are_missing(void **state) {
     assert_true(spex_mean_margin(&probe, &values) > margin);
 }
 
+/* Of those that were counted more have no record than chance leaves out. */
+static void long_spans_have_no_record(void **state) {
+    struct spex_profile_probe probe = sample(10000, 10);
+    (void)state;
+    probe.probe_type = SPEX_SPAN;
+    probe.count = 1.03 * probe.weight;
+    assert_true(spex_mean_margin(&probe, &values) > 0); /* chance, or open at the end */
+    probe.held_seconds = 1;
+    assert_true(spex_mean_margin(&probe, &values) > 0);
+    probe.count = 1.06 * probe.weight;
+    assert_true(spex_mean_margin(&probe, &values) < 0);
+    probe.held_count = 1e6; /* without a record, as it was off */
+    assert_true(spex_mean_margin(&probe, &values) < 0);
+    probe.probe_type = SPEX_LAT;
+    assert_true(spex_mean_margin(&probe, &values) > 0);
+}
+
 /* While it was on the program was slower, so its rate then is none. */
 static void a_rate_needs_a_count(void **state) {
     struct spex_profile_probe probe = {.on_seconds = 1, .count = 100};
@@ -370,6 +387,7 @@ int main(void) {
         cmocka_unit_test(quantiles),
         cmocka_unit_test(with_most_records_lost_no_margin_is_told),
         cmocka_unit_test(records_without_a_value_are_missing),
+        cmocka_unit_test(long_spans_have_no_record),
         cmocka_unit_test(a_rate_needs_a_count),
         cmocka_unit_test(what_was_lost_weighs),
         cmocka_unit_test(extreme_quantiles_of_few_records_are_not_told),
