@@ -298,6 +298,9 @@ static void add_row(struct spex_columns *columns, const struct spex_profile *pro
 static void print_accounts(FILE *file, const struct spex_profile_process *process) {
     fprintf(file, "%.3f s; records: %" PRIu64 " produced, %" PRIu64 " consumed, %" PRIu64 " lost",
             process->seconds, process->produced, process->consumed, process->lost);
+    uint64_t gone = process->consumed + process->lost;
+    if (process->produced > gone)
+        fprintf(file, ", %" PRIu64 " still in rings", process->produced - gone);
     if (process->undelivered)
         fprintf(file, ", %" PRIu64 " consumed but not in this table", process->undelivered);
     if (process->unrecorded)

@@ -192,7 +192,9 @@ static void print_spans(FILE *file, const struct spex_profile_probe *probe, bool
     snprintf(before, sizeof(before),
              "%s span: ", spex_probe_text(probe, mixed, name, sizeof(name)));
     const char *between = before;
-    print_part(file, &between, probe->spans_open, "open, whose END has not come");
+    print_part(file, &between, probe->spans_open,
+               probe->held_seconds > 0 ? "open, whose END has not come while it was on"
+                                       : "open, whose END has not come");
     print_part(file, &between, probe->spans_abandoned, "abandoned, whose END never came");
     print_part(file, &between, probe->spans_partial ? 0 : probe->spans_unmatched,
                "ENDs without a BEGIN, or with one from before the probe was on");
