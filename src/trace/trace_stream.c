@@ -36,11 +36,12 @@ static char *file_path(const struct spex_trace_stream *stream) {
     return length < 0 ? NULL : path;
 }
 
-/* Whether the file has its size, with what is written to it at the next time. */
+/* Whether the file, one of the current ones, has its size, with what is written to it at the next
+ * time. */
 static bool is_full(const struct spex_trace_stream *stream, const struct spex_trace_disk *disk) {
     uint64_t bytes = stream->file.bytes + ROOM;
     return (stream->rotate_bytes && bytes > stream->rotate_bytes) ||
-           (disk->keep && bytes > disk->keep / CURRENT_SHARE / (disk->current ? disk->current : 1));
+           (disk->keep && bytes > disk->keep / CURRENT_SHARE / disk->current);
 }
 
 void spex_trace_stream_rotate(struct spex_trace_stream *stream, struct spex_trace_disk *disk) {
