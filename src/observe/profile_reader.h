@@ -13,7 +13,7 @@
 
 /* All zero is an empty reader. */
 struct spex_profile_reader {
-    /* The caller's: values are not kept, which may take a gigabyte of a hostile program's answer. */
+    /* The caller's: values are not kept, which may take a gigabyte of a hostile answer. */
     bool without_values;
     /* The profile that is being received, and how many series of values its rows have. */
     struct spex_profile incoming;

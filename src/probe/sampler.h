@@ -83,8 +83,8 @@ uint32_t spex_sampler_leave(struct spex_thread *thread, uint32_t site, uint32_t 
 
 /* Called where an execution was chosen for a record, before BEGIN reads the clock: waits until what
  * the choice has read is there, so that its misses are not in the program's time. Without it, times
- * of records that were a millisecond apart were 100 to 500 ns too long. `gap`: executions since the last
- * record; 1, as in a burst: nothing is missed. */
+ * of records that were a millisecond apart were 100 to 500 ns too long. `gap`: executions since the
+ * last record; 1, as in a burst: nothing is missed. */
 static inline void spex_sampler_settle(const struct spex_site *site, uint32_t gap) {
     if (gap > 1 && spex_probe_type_ticks(spex_site_type_(site)))
         spex_ticks_fence_();

@@ -16,8 +16,8 @@
 const double spex_figures_quantiles[SPEX_FIGURES_QUANTILES] = {0.5, 0.9, 0.99, 0.999};
 
 /* Records that were read next to a loss in the ring, or made in a slice of the time, stand for
- * `losses` besides themselves. Returns the part of `losses` that this probe has really lost, so that
- * no more executions are added than may have no record. */
+ * `losses` besides themselves. Returns the part of `losses` that this probe has really lost, so
+ * that no more executions are added than may have no record. */
 static double part_lost(const struct spex_profile_probe *probe, const struct spex_values *losses) {
     double missing = spex_profile_ended(probe) - probe->held_count - probe->weight;
     if (probe->count_variance > 0)
@@ -90,8 +90,8 @@ static void figures_take_off(struct spex_figures *figures, const struct spex_pro
 /* The fewest executions that tell what probes within them take. */
 #define NESTED_MIN 4
 
-/* Of two executions the longer one has no more of probes within than it is longer; else what is left
- * of a long one could be less than what is left of a short one. */
+/* Of two executions the longer one has no more of probes within than it is longer; else what is
+ * left of a long one could be less than what is left of a short one. */
 #define NESTED_SLOPE 1
 
 /* What a probe takes in a program, as a part of what it takes in calibration, is 1 give or take

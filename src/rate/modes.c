@@ -85,8 +85,8 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
 #define UNKNOWN_TIMES 2.5
 
 /* An execution of a SPAN looks into the table of open spans, which calibration has in its cache: 69
- * ns were measured where 10 had been calibrated, and 90 elsewhere. Both ends call the library, so that
- * slices with calls tell nothing. */
+ * ns were measured where 10 had been calibrated, and 90 elsewhere. Both ends call the library, so
+ * that slices with calls tell nothing. */
 #define SPAN_TIMES      7.0
 #define SPAN_TIMES_MOST 20.0
 
@@ -337,7 +337,7 @@ static uint32_t slice_period(uint32_t first, struct spex_controlled *probe) {
     return (uint32_t)fmin(sparse, SPEX_CONTROL_PERIOD_MAX);
 }
 
-/* Tells the metrics that records are of a new slice from now on; `scale` as in spex_tracer_slice. */
+/* Tells the metrics that records are of a new slice from now on; `scale`: see spex_tracer_slice. */
 static void slice_begin_records(uint32_t index, double scale) {
     if (!spex_groups_is(index)) {
         spex_metrics_slice(index, scale);
@@ -349,8 +349,8 @@ static void slice_begin_records(uint32_t index, double scale) {
             spex_metrics_slice(i, scale);
 }
 
-/* The records of a slice stand for the hold-off of `held` seconds before it, whose length does not depend on what they
- * tell, and for slices without records before that. */
+/* The records of a slice stand for the hold-off of `held` seconds before it, whose length does not
+ * depend on what they tell, and for slices without records before that. */
 static void slice_weigh(uint32_t first, struct spex_controlled *probe, double held) {
     double length = probe->slice * fmax(probe->longer, 1);
     probe->unrecorded += held;

@@ -33,8 +33,8 @@ struct spex_end_table {
     bool to_stdout;
 };
 
-/* Opens the file to append to it, and makes it if it is not there. The program must not wait: -ENXIO
- * where nobody reads a pipe. */
+/* Opens the file to append to it, and makes it if it is not there. The program must not wait:
+ * -ENXIO where nobody reads a pipe. */
 static int file_open(const char *path) {
     return spex_path_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }

@@ -14,8 +14,8 @@ struct spex_probe_state {
     /* Sites that are loaded, and those of them that are on. */
     uint32_t sites;
     uint32_t sites_on;
-    /* The shortest period that the selection gives a site, also one that is not loaded at present; 0:
-     * it gives none. */
+    /* The shortest period that the selection gives a site, also one that is not loaded at present;
+     * 0: it gives none. */
     uint32_t selected;
     /* The selection itself says that the probe is polled ("@probe"), not the controller. */
     bool by_hand;

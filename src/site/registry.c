@@ -360,9 +360,9 @@ uint32_t spex_sites_on(void) {
     return spex_load_relaxed(&spex_registry.sites_on);
 }
 
-/* Sets the controller's period of the probe's sites; returns whether one had another. Sites that are
- * not loaded have it, too: a program may load a library again and again, each time for less than the
- * time between two decisions. */
+/* Sets the controller's period of the probe's sites; returns whether one had another. Sites that
+ * are not loaded have it, too: a program may load a library again and again, each time for less
+ * than the time between two decisions. */
 static bool probe_set_slowed(uint32_t first, uint32_t period) {
     bool changed = false;
     for (uint32_t i = first; i < SPEX_MAX_SITES; i = spex_registry.infos[i].next) {

@@ -58,9 +58,10 @@ void spex_tracer_destroy(struct spex_tracer *tracer);
  * then the rest of the batch is missing from the metrics. */
 int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *records, size_t count);
 
-/* Records of the probe, by its index, are of a new slice of the time from now on, and each stands for
- * `scale` executions besides those of its weight: the probe was off before. They are one unit of the
- * variance. What is lost within a slice is not weighed. 1: the probe is in slices no more. */
+/* Records of the probe, by its index, are of a new slice of the time from now on, and each stands
+ * for `scale` executions besides those of its weight: the probe was off before. They are one unit
+ * of the variance. What is lost within a slice is not weighed. 1: the probe is in slices no more.
+ * */
 void spex_tracer_slice(struct spex_tracer *tracer, size_t probe, double scale);
 
 /* Numbers the window of time that records belong to from now on; 0 at first. It does not fall. */

@@ -12,8 +12,8 @@
 #include "text/printable.h"
 #include "text/write_signals.h"
 
-/* How long the reader of a pipe, or a terminal that is held, may keep the program waiting until it is
- * written to no more; each later line is written if there is room. */
+/* How long the reader of a pipe, or a terminal that is held, may keep the program waiting until it
+ * is written to no more; each later line is written if there is room. */
 enum { READER_MS = 200 };
 
 /* Whether standard error takes a line. The program must not wait for who reads it. */

@@ -247,6 +247,11 @@ static void signals_end_waits(void **state) {
     send_done(1, 0, "");
     assert_int_equal(spex_client_receive(ours, &reader, 60000, &error), -ECANCELED);
     assert_string_equal(error.text, "ended by a signal before the program has answered");
+    error.text[0] = '\0';
+    assert_int_equal(
+        spex_client_stream_over(ours, &(struct spex_client_stream){.types = "kernel"}, &error),
+        -ECANCELED);
+    assert_string_equal(error.text, "ended by a signal before the program has answered");
     spex_client_stop_later();
     assert_int_equal(spex_client_receive(ours, &reader, 60000, &error), 1);
     raise(SIGUSR2);

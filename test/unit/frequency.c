@@ -127,8 +127,8 @@ static void what_has_cost_as_much_as_planned_is_over(void **state) {
     assert_true(measure_after(0, 1 << 18));
 }
 
-/* A slice of 10 ms after a hold-off of 90 ms, which has earned 2 ms for both, and 18 µs for the time
- * after. An execution costs 1 ns, and with a period of 100 another one for records. */
+/* A slice of 10 ms after a hold-off of 90 ms, which has earned 2 ms for both, and 18 µs for the
+ * time after. An execution costs 1 ns, and with a period of 100 another one for records. */
 static void slices_go_on_as_planned(void **state) {
     static const struct {
         double seconds;

@@ -98,7 +98,8 @@ static void expect_period(uint32_t first, uint32_t selected, uint32_t period) {
     assert_int_equal(probe.sampling.period, period);
 }
 
-/* A budget would not hold where a library is loaded for less than the time between two decisions. */
+/* A budget would not hold where a library is loaded for less than the time between two decisions.
+ * */
 static void a_library_loaded_again_has_the_period_of_the_controller(void **state) {
     struct spex_site sites[1];
     (void)state;

@@ -19,8 +19,8 @@ bool spex_path_is_foreign(const char *path, const struct stat *file);
  * freed. 0; -EACCES: a link is foreign; or another negative errno value. */
 int spex_path_trusted(const char *path, char **target);
 
-/* Opens a file for writing with these flags of open(). With O_CREAT it is made if it is not there. A
- * descriptor; -EACCES: it or a link to it is foreign; or another negative errno value. */
+/* Opens a file for writing with these flags of open(). With O_CREAT it is made if it is not there.
+ * A descriptor; -EACCES: it or a link to it is foreign; or another negative errno value. */
 int spex_path_open(const char *path, int flags);
 
 #endif

@@ -42,8 +42,8 @@ static int write_and_close(int fd, const void *bytes, size_t size) {
     return err;
 }
 
-/* Gives the file the mode of the one that it is to replace, if there is one of this user: others may
- * have made theirs so that they can write to it. */
+/* Gives the file the mode of the one that it is to replace, if there is one of this user: others
+ * may have made theirs so that they can write to it. */
 static int mode_keep(int fd, const char *target) {
     struct stat old;
     bool keeps = lstat(target, &old) == 0 && old.st_uid == geteuid();
