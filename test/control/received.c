@@ -163,15 +163,14 @@ static void the_longest_frame_is_taken(void **state) {
 static void what_is_no_amount_is_malformed(void **state) {
     static char frame[SPEX_CONTROL_FRAME_BYTES];
     static const double wrong[] = {-1, NAN, INFINITY, 1e301};
-    static const size_t amounts[] = {
-        offsetof(struct spex_profile_process, ticks_per_second),
-        offsetof(struct spex_profile_process, seconds),
-        offsetof(struct spex_profile_process, program_seconds),
-        offsetof(struct spex_profile_process, collector_seconds),
-        offsetof(struct spex_profile_process, budget),
-        offsetof(struct spex_profile_process, budget_seconds),
-        offsetof(struct spex_profile_process, budget_spent),
-        offsetof(struct spex_profile_process, lease_seconds)};
+    static const size_t amounts[] = {offsetof(struct spex_profile_process, ticks_per_second),
+                                     offsetof(struct spex_profile_process, seconds),
+                                     offsetof(struct spex_profile_process, program_seconds),
+                                     offsetof(struct spex_profile_process, collector_seconds),
+                                     offsetof(struct spex_profile_process, budget),
+                                     offsetof(struct spex_profile_process, budget_seconds),
+                                     offsetof(struct spex_profile_process, budget_spent),
+                                     offsetof(struct spex_profile_process, lease_seconds)};
     const struct spex_control_frame head = {.magic = SPEX_CONTROL_MAGIC,
                                             .version = SPEX_CONTROL_VERSION,
                                             .kind = SPEX_CONTROL_PROCESS,

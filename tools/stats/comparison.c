@@ -95,11 +95,11 @@ static void rate_refine(const struct spex_stats_side *side, size_t process, uint
     double executions = spex_profile_executions(row), margin = spex_count_margin(row);
     double value = executions / spex_slices_seconds(side->slices);
     double error = margin / SPEX_NORMAL_95 / executions;
-    *rate = margin < executions
-                ? (struct spex_slices_estimate){value,
-                                                value * hypot(rate->error / rate->value, error),
-                                                rate->freedom}
-                : (struct spex_slices_estimate){NAN, NAN, rate->freedom};
+    *rate =
+        margin < executions
+            ? (struct spex_slices_estimate){value, value * hypot(rate->error / rate->value, error),
+                                            rate->freedom}
+            : (struct spex_slices_estimate){NAN, NAN, rate->freedom};
 }
 
 /* The figures of a probe; false: it has no records. */
