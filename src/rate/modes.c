@@ -14,6 +14,7 @@
 #include "ring/doorbell.h"
 #include "ring/probe_type.h"
 #include "site/registry.h"
+#include "spans/open_spans.h"
 
 /* Executions of a polled probe are not counted. So it is recorded for a moment after
  * POLLED_SECONDS, and after twice as long each time that the decision is the same, up to
@@ -389,6 +390,8 @@ static void probe_try_again(uint32_t first, struct spex_controlled *probe) {
     spex_controlled_on_trial(probe);
     probe->tried = spex_controller.now;
     probe->period = slice_period(first, probe);
+    if (spex_site_info(first)->probe_type == SPEX_SPAN)
+        spex_open_spans_renew();
     slice_weigh(first, probe, held);
     probe->why = "on for a slice of the time, as its executions alone cost more than the budget";
 }

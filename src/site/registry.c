@@ -393,6 +393,18 @@ void spex_probe_throttle(uint32_t first, uint32_t period) {
     pthread_mutex_unlock(&spex_registry.lock);
 }
 
+void spex_sites_while_off(uint32_t type, void (*function)(void)) {
+    bool on = false;
+    pthread_mutex_lock(&spex_registry.lock);
+    for (uint32_t i = 0; i < spex_registry.count && !on; i++) {
+        const struct spex_site_info *info = &spex_registry.infos[i];
+        on = info->probe_type == type && info->site && spex_load_relaxed(&info->site->control);
+    }
+    if (!on)
+        function();
+    pthread_mutex_unlock(&spex_registry.lock);
+}
+
 void spex_sites_prepare_types(void (*prepare_type)(uint32_t type, unsigned detail)) {
     spex_registry.prepare_type = prepare_type;
 }

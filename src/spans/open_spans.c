@@ -212,10 +212,19 @@ static bool is_fuller(const struct spex_open_spans *spans, uint64_t hash) {
     return used > FEW && bucket_used(&spans->buckets[bucket_second(spans, hash)]) < used;
 }
 
+/* Before the span is there, so that its END looks for it. */
+static void bucket_touch(struct spex_open_spans *spans, uint32_t bucket) {
+    uint64_t *word = &spans->touched[bucket / 64], seen = spex_load_relaxed(word);
+    while (!(seen >> bucket % 64 & 1) &&
+           !spex_cas_relaxed(word, &seen, seen | UINT64_C(1) << bucket % 64))
+        continue;
+}
+
 bool spex_open_spans_put(struct spex_open_spans *spans, struct spex_open_span *span) {
     if (!spans->buckets)
         return false;
     uint64_t hash = spex_span_hash(span->probe, span->key);
+    bucket_touch(spans, bucket_first(spans, hash));
     if (is_fuller(spans, hash) && put_spilled(spans, hash, span))
         return true;
     if (bucket_put(spans, bucket_first(spans, hash), hash, span) ||
@@ -257,11 +266,23 @@ struct spex_span_sums spex_open_spans_sums(const struct spex_open_spans *spans, 
     return sums;
 }
 
-/* The parts lie one behind the other: buckets, counts, `partial`. */
+static void process_untouch(void) {
+    for (uint32_t word = 0; word <= spex_open_spans.mask / 64; word++)
+        spex_store_relaxed(&spex_open_spans.touched[word], 0);
+}
+
+/* A thread that is on its way through a BEGIN from before puts a span that makes no record. */
+void spex_open_spans_renew(void) {
+    if (spex_open_spans.buckets)
+        spex_sites_while_off(SPEX_SPAN, process_untouch);
+}
+
+/* The parts lie one behind the other: buckets, counts, `partial`, `touched`. */
 int spex_open_spans_map(struct spex_open_spans *spans, uint32_t buckets) {
     size_t counts_at = buckets * sizeof(struct spex_span_bucket);
     size_t partial_at = counts_at + (SPEX_MAX_SITES + 1) * sizeof(struct spex_span_counts);
-    size_t bytes = partial_at + UINT16_MAX + 1;
+    size_t touched_at = partial_at + UINT16_MAX + 1;
+    size_t bytes = touched_at + (buckets + 63) / 64 * sizeof(uint64_t);
     char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
@@ -273,6 +294,7 @@ int spex_open_spans_map(struct spex_open_spans *spans, uint32_t buckets) {
         .buckets = (struct spex_span_bucket *)memory,
         .counts = (struct spex_span_counts *)(memory + counts_at),
         .partial = (uint8_t *)(memory + partial_at),
+        .touched = (uint64_t *)(memory + touched_at),
         .mask = buckets - 1,
         .bytes = bytes,
         .since = {.ticks = spex_ticks(), .monotonic_ns = spex_clock_ns(CLOCK_MONOTONIC_RAW)},

@@ -87,6 +87,10 @@ struct spex_open_spans {
     struct spex_span_counts *counts;
     /* By the probe's number, not 0: not each BEGIN has opened a span. */
     uint8_t *partial;
+    /* A bit for each bucket: a span whose first bucket it is may have been put since the last
+     * spex_open_spans_renew. One in 64 bytes of the table, so that it stays in a cache: where few
+     * spans are recorded, most executions need not look at a bucket. */
+    uint64_t *touched;
     uint32_t mask;
     size_t bytes;
     /* When it was made, by which ticks are converted. */
@@ -111,6 +115,10 @@ int spex_open_spans_prepare(void);
  * fork. */
 void spex_open_spans_clear(struct spex_open_spans *spans);
 
+/* Forgets which buckets of the process's table were used, if no SPAN is on: then no span in it makes
+ * a record. Takes the registry's lock. */
+void spex_open_spans_renew(void);
+
 /* Opens a span; sets span->begin, as late as possible. The key must have been taken before. Returns
  * false, and counts it, when there is no room. */
 bool spex_open_spans_put(struct spex_open_spans *spans, struct spex_open_span *span);
@@ -132,11 +140,17 @@ static inline unsigned spex_span_matches(const struct spex_span_bucket *bucket, 
     return found;
 }
 
+/* Whether a span with this first bucket may have been put. Relaxed: an END comes after its BEGIN, by
+ * whatever the program orders them. */
+static inline bool spex_open_spans_touched(const struct spex_open_spans *spans, uint32_t bucket) {
+    return spex_load_relaxed(&spans->touched[bucket / 64]) >> bucket % 64 & 1;
+}
+
 /* Returns whether the span may be open. Most executions get their answer here where few are
  * recorded: then most buckets are empty. */
 static inline bool spex_open_spans_may_have(const struct spex_open_spans *spans, uint64_t hash) {
     uint64_t states = 0;
-    if (!spans->buckets)
+    if (!spans->buckets || !spex_open_spans_touched(spans, (uint32_t)hash & spans->mask))
         return false;
     const struct spex_span_bucket *bucket = &spans->buckets[hash & spans->mask];
     for (unsigned s = 0; s < SPEX_SPAN_SLOTS; s++)

@@ -14,6 +14,7 @@
 #include "rate/controller.h"
 #include "rate/experiments.h"
 #include "ring/doorbell.h"
+#include "spans/open_spans.h"
 
 enum { PROBE, SNAPSHOT, GROUP, MEMBER, SPAN, SITES };
 
@@ -54,6 +55,8 @@ static struct {
     unsigned metrics;
     uint32_t metrics_first;
     double scale;
+    /* Times that the table of open spans was renewed. */
+    unsigned renewed;
 } told;
 
 struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
@@ -63,6 +66,10 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
 
 double spex_metrics_in_regions(uint32_t first) {
     return 0.5 + first;
+}
+
+void spex_open_spans_renew(void) {
+    told.renewed++;
 }
 
 void spex_metrics_slice(uint32_t first, double scale) {
@@ -676,6 +683,19 @@ static void spans_may_be_far_dearer(void **state) {
     }
 }
 
+/* No span from before is open when a slice begins. */
+static void slices_of_spans_begin_with_a_new_table(void **state) {
+    (void)state;
+    slice_begin(1e5, 0.01);
+    assert_int_equal(told.renewed, 0);
+    probes[SPAN] = (struct spex_controlled){
+        .period = SPEX_SITE_HELD, .held.until = 9, .frequency = 1e5, .slice = 0.01};
+    apply(SPAN, SPEX_RATE_SAMPLED, 1e5, 0);
+    assert_int_equal(told.renewed, 1);
+    apply(SPAN, SPEX_RATE_SAMPLED, 1e5, 1e5);
+    assert_int_equal(told.renewed, 1);
+}
+
 static void what_slices_do_not_tell_may_be_anything(void **state) {
     (void)state;
     told.held = (struct spex_held_executions){50, 7};
@@ -741,6 +761,7 @@ int main(void) {
         cmocka_unit_test_setup(hold_offs_make_the_program_faster, setup),
         cmocka_unit_test_setup(members_have_what_their_group_has, setup),
         cmocka_unit_test_setup(spans_may_be_far_dearer, setup),
+        cmocka_unit_test_setup(slices_of_spans_begin_with_a_new_table, setup),
         cmocka_unit_test_setup(what_slices_do_not_tell_may_be_anything, setup),
         cmocka_unit_test_setup(a_program_may_be_far_faster_without_its_probe, setup),
         cmocka_unit_test_setup(slices_are_noted, setup),

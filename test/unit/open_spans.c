@@ -50,6 +50,15 @@ static bool take(uint32_t probe, uint64_t key) {
     return true;
 }
 
+/* The same of a key that nobody puts meanwhile: the quick look does not miss it either. */
+static bool take_seen(uint32_t probe, uint64_t key) {
+    bool may_be_open = spex_open_spans_may_have(&spans, spex_span_hash(probe, key));
+    bool taken = take(probe, key);
+    if (taken && !may_be_open)
+        abort();
+    return taken;
+}
+
 /* Keys that differ in few bits, as descriptors and addresses do, of two probes. */
 static uint64_t key_at(unsigned k) {
     return k % 3 ? (uint64_t)k << (k % 3 * 6) : k;
@@ -66,7 +75,7 @@ static void it_has_what_was_put_in(void **state) {
         unsigned probe = (unsigned)random_below(&random, 2);
         unsigned k = (unsigned)random_below(&random, KEYS);
         if (open[probe][k]) {
-            assert_true(take(PROBE + probe, key_at(k)));
+            assert_true(take_seen(PROBE + probe, key_at(k)));
             open[probe][k] = false;
             there--;
         } else if (random_below(&random, 3) != 0) {
@@ -74,14 +83,14 @@ static void it_has_what_was_put_in(void **state) {
             refused += !open[probe][k];
             there += open[probe][k];
         } else {
-            assert_false(take(PROBE + probe, key_at(k)));
+            assert_false(take_seen(PROBE + probe, key_at(k)));
         }
         assert_true(there <= SLOTS);
     }
     assert_int_equal(spans.counts[SITE].refused, refused);
     assert_true(refused > 0);
     for (unsigned k = 0; k < 2 * KEYS; k++)
-        assert_int_equal(take(PROBE + k / KEYS, key_at(k % KEYS)), open[k / KEYS][k % KEYS]);
+        assert_int_equal(take_seen(PROBE + k / KEYS, key_at(k % KEYS)), open[k / KEYS][k % KEYS]);
     end();
 }
 
@@ -200,17 +209,17 @@ static void *hand(void *arg) {
         uint64_t *box = &boxes[random_below(&random, BOXES)], key = spex_load_relaxed(box);
         uint64_t none = 0, own = (uint64_t)(uintptr_t)arg << 32 | turn;
         if (key && spex_cas_acquire(box, &key, 0)) {
-            if (!take(PROBE, key))
+            if (!take_seen(PROBE, key))
                 abort();
             ended++;
         } else if (!key && put(PROBE, own)) {
             opened++;
             if (!spex_cas_release(box, &none, own)) {
-                if (!take(PROBE, own))
+                if (!take_seen(PROBE, own))
                     abort();
                 ended++;
             }
-        } else if (take(PROBE, own)) {
+        } else if (take_seen(PROBE, own)) {
             abort();
         }
     }

@@ -15,6 +15,7 @@
 #include "ring/rings.h"
 #include "site/cost.h"
 #include "site/probe_state.h"
+#include "spans/open_spans.h"
 
 /* As the library's, when nothing is said. */
 #define LOOK_RECORDS 128.0
@@ -99,6 +100,9 @@ int spex_cost_get(uint32_t type, struct spex_cost *cost) {
                                .record = calibrated_ticks(plant.options.skip_ns) +
                                          calibrated_record_ticks()};
     return 0;
+}
+
+void spex_open_spans_renew(void) {
 }
 
 void spex_metrics_slice(uint32_t first, double scale) {

@@ -95,6 +95,35 @@ static void a_span_ends_in_another_thread(void **state) {
     assert_true(seen[0].timestamp - seen[0].fields[0] >= before);
 }
 
+static uint64_t touched_buckets(void) {
+    uint64_t touched = 0;
+    for (uint32_t b = 0; b < SPEX_SPAN_BUCKETS; b++)
+        touched += spex_open_spans_touched(&spex_open_spans, b);
+    return touched;
+}
+
+/* What a slice begins with: while any SPAN is on, none is forgotten. */
+static void a_new_table_forgets_no_span_that_counts(void **state) {
+    (void)state;
+    start("spans.request");
+    for (uint64_t key = 0; key < 500; key++)
+        request_begin(key);
+    assert_in_range(touched_buckets(), 400, 500);
+    spex_open_spans_renew();
+    for (uint64_t key = 0; key < 500; key++)
+        request_end(key);
+    assert_sums(0, 0, 0, 0);
+    assert_true(spex_set("off") == 0);
+    spex_open_spans_renew();
+    assert_int_equal(touched_buckets(), 0);
+    assert_true(spex_set("spans.request") > 0);
+    request_begin(1);
+    assert_int_equal(touched_buckets(), 1);
+    request_end(1);
+    spex_stop();
+    assert_int_equal(seen_count, 501);
+}
+
 static void *begin_one(void *arg) {
     (void)arg;
     request_begin(5);
@@ -294,6 +323,7 @@ static void an_end_is_on_with_its_begin(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_span_ends_in_another_thread),
+        cmocka_unit_test(a_new_table_forgets_no_span_that_counts),
         cmocka_unit_test(a_span_outlives_the_thread_that_began_it),
         cmocka_unit_test(spans_overlap),
         cmocka_unit_test(what_does_not_match_is_counted),
