@@ -101,7 +101,7 @@ bool spex_count_known(const struct spex_profile_probe *probe) {
 bool spex_rate_known(const struct spex_profile_probe *probe) {
     return spex_profile_counted_seconds(probe) > 0 &&
            spex_rate_margin(probe) <= spex_profile_rate(probe) &&
-           (spex_count_known(probe) || probe->held_seconds <= 0);
+           (spex_count_known(probe) || probe->held_seconds <= probe->polled_seconds);
 }
 
 double spex_counted_margin(const struct spex_profile_probe *probe) {

@@ -26,7 +26,7 @@ double spex_rate_margin(const struct spex_profile_probe *probe);
 bool spex_count_known(const struct spex_profile_probe *probe);
 
 /* Whether the rate is known. That of the moments in which a budget had a probe on is none of the
- * program where the count is a bound: in these it was slower. */
+ * program where the count is a bound: in these it was slower. While a probe is polled it is not. */
 bool spex_rate_known(const struct spex_profile_probe *probe);
 
 /* The margin of a mean; negative: there are too few records to tell. */

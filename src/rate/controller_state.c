@@ -18,7 +18,6 @@
 #include "kernels/sampling_budget.h"
 #include "rate/controller.h"
 #include "rate/experiment/experiment.h"
-#include "rate/modes.h"
 #include "rate/occupancy_sampler.h"
 #include "ring/doorbell.h"
 #include "ring/probe_type.h"
@@ -161,7 +160,7 @@ static void controller_lift(void) {
         struct spex_controlled *probe = &spex_controller.probes[i];
         if (probe->period)
             spex_probe_throttle(i, 0);
-        spex_mode_leave_slices(i, probe);
+        spex_metrics_slice(i, 1);
         spex_controlled_leave(probe);
     }
     spex_occupancy_sampler_set(0);

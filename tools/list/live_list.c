@@ -230,7 +230,8 @@ static json_t *entry_json(const struct spex_profile *profile, const struct entry
     double cost = entry_cost(profile, entry);
     double margin = row ? spex_count_margin(&row->probe) : 0;
     json_t *json = json_pack(
-        "{s:o, s:s?, s:s?, s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:s?, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "{s:o, s:s?, s:s?, s:s, s:s, s:I, s:I, s:I, s:b, s:I, s:s?, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:o}",
         "id", spex_id_json(spex_profile_id(site->probe_id, site->declared)), "name",
         site->name[0] ? site->name : NULL, "provider", site->provider[0] ? site->provider : NULL,
         "type", spex_probe_type_name(site->probe_type), "file", site->file, "line",
@@ -239,7 +240,8 @@ static json_t *entry_json(const struct spex_profile *profile, const struct entry
         "sampling", site->period ? spex_sampling_kind_name(site->kind) : NULL, "rate",
         number_or_null(row && spex_rate_known(&row->probe), entry_rate(entry)), "count",
         number_or_null(row != NULL, row ? spex_profile_executions(&row->probe) : 0), "count_margin",
-        number_or_null(row && margin >= 0, margin), "record_cost_ns",
+        number_or_null(row && margin >= 0, margin), "counted",
+        number_or_null(row != NULL, row ? row->probe.count : 0), "record_cost_ns",
         number_or_null(cost > 0, cost * 1e9), "lost",
         number_or_null(row != NULL, row ? row->probe.lost : 0), "event",
         entry->type && entry->type->text[0] ? json_string(entry->type->text) : json_null());

@@ -168,15 +168,6 @@ static const struct spex_profile_probe *same_row(const struct spex_profile *prof
     return found ? &found->probe : &none;
 }
 
-/* A probe that a budget holds off goes on to be off, or for as large a share of the time. */
-static void held_beyond(struct spex_profile_probe *row, double seconds) {
-    double held = seconds * (row->period ? spex_profile_off(row) : 1);
-    double times = row->held_seconds > 0 ? fmax(1 + held / row->held_seconds, 0) : 1;
-    row->held_seconds *= times;
-    row->held_count *= times;
-    row->uncounted *= times;
-}
-
 /* Beyond the first or last profile: records tell executions, and what is on stays on. */
 static void row_beyond(const struct spex_edge *edge, struct spex_profile_probe *row, bool behind) {
     double seconds =
@@ -184,7 +175,6 @@ static void row_beyond(const struct spex_edge *edge, struct spex_profile_probe *
     double weight =
         behind ? sums_of(edge, edge->before, row).weight : -sums_of(edge, edge->after, row).weight;
     row->count = fmax(row->count + weight, 0);
-    held_beyond(row, seconds);
     if (row->period)
         row->on_seconds = fmax(row->on_seconds + seconds, 0);
 }
