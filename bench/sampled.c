@@ -18,7 +18,7 @@
 
 enum { LINE = 64, STEPS = 100, EXECUTIONS_MAX = 10000000 };
 
-static uint64_t *times;
+static volatile uint64_t sum;
 
 static int order_ticks(const void *left, const void *right) {
     uint64_t one = *(const uint64_t *)left, other = *(const uint64_t *)right;
@@ -47,11 +47,10 @@ int main(int argc, char **argv) {
     if (!executions || executions > EXECUTIONS_MAX)
         errx(2, "usage: sampled EXECUTIONS KILOBYTES");
     char *memory = malloc(bytes + 1);
-    times = calloc(executions, sizeof(*times));
+    uint64_t *times = calloc(executions, sizeof(*times));
     if (!memory || !times || spex_start(NULL) != 0)
         errx(1, "cannot begin");
     memset(memory, 1, bytes + 1);
-    volatile uint64_t sum = 0;
     double begun = seconds_now();
     uint64_t first = spex_ticks();
     for (size_t e = 0; e < executions; e++) {
@@ -63,5 +62,7 @@ int main(int argc, char **argv) {
     spex_stop();
     qsort(times, executions, sizeof(*times), order_ticks);
     printf("%llu %.0f\n", (unsigned long long)times[executions / 2], rate);
+    free(times);
+    free(memory);
     return 0;
 }
