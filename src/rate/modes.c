@@ -85,12 +85,6 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
  * anything of any: of a thousand that are executed seldom none ever does. */
 #define UNKNOWN_TIMES 2.5
 
-/* An execution of a SPAN looks into the table of open spans, which calibration has in its cache: 69
- * ns were measured where 10 had been calibrated, and 90 elsewhere. Both ends call the library, so
- * that slices with calls tell nothing. */
-#define SPAN_TIMES      7.0
-#define SPAN_TIMES_MOST 20.0
-
 /* Slices are at least so long, in seconds, and longer where the pauses between them would be
  * shorter than PAUSE_SECONDS: up to SLICE_SECONDS_MAX. */
 #define SLICE_SECONDS      0.002
@@ -186,21 +180,14 @@ static double share_taken(uint32_t first, const struct spex_slices *slices,
     return now->count / now->on * spex_controller.tick_rate * taken / probe->frequency;
 }
 
-/* Whether it is a SPAN whose cost no experiment has told. */
-static bool is_span_unknown(uint32_t first, const struct spex_controlled *probe) {
-    return !spex_groups_is(first) && spex_site_info(first)->probe_type == SPEX_SPAN &&
-           probe->factor <= 0;
-}
-
 /* Returns how much faster the program executes the probe while that is held off. Its cost as
  * calibrated may be anything from nothing to twice as much, and is that of one thread at least.
  * `by`: the index by which is decided about the probe. */
 static struct spex_speedup speedup_of(uint32_t by, const struct spex_slices *slices,
                                       const struct spex_slices_reading *now) {
     double share = share_taken(by, slices, now), cpus = cpus_while_on(slices);
-    double times = is_span_unknown(by, &spex_controller.probes[by]) ? SPAN_TIMES_MOST : 2;
     return (struct spex_speedup){1, 1 / (1 - fmin(share, SLOWED_MOST)),
-                                 1 / (1 - fmin(times * share * fmax(cpus, 1), SLOWED_MOST))};
+                                 1 / (1 - fmin(2 * share * fmax(cpus, 1), SLOWED_MOST))};
 }
 
 /* Notes the slice of a probe that is decided about by the index `by`. */
@@ -278,7 +265,7 @@ static void slice_note_length(struct spex_controlled *probe, double seconds) {
  * budget for ever. */
 static double unknown_times(uint32_t first, const struct spex_controlled *probe) {
     bool known = probe->factor > 0 || spex_controller.found > 0 || spex_groups_is(first);
-    return is_span_unknown(first, probe) ? SPAN_TIMES : known ? 1 : UNKNOWN_TIMES;
+    return known ? 1 : UNKNOWN_TIMES;
 }
 
 /* How long pauses are to be, where slices can be as long as that makes them. Until slices have told

@@ -659,30 +659,6 @@ static void members_have_what_their_group_has(void **state) {
     expect_near(held_of(MEMBER).margin, 7 + 3 / 4.0);
 }
 
-/* Of a SPAN nothing tells how far its lookups miss the caches. */
-static void spans_may_be_far_dearer(void **state) {
-    struct spex_controlled *span = &probes[SPAN];
-    (void)state;
-    span->frequency = span->fresh = 2e5; /* 0.05 s a second, of two CPUs */
-    span->selected = 1;
-    held_of(SPAN);
-    expect_speedup(1 / (1 - 0.025), 1 / (1 - 0.9));
-    span->factor = 1;
-    held_of(SPAN);
-    expect_speedup(1 / (1 - 0.025), 1 / (1 - 0.1));
-    told.careful_skip = 2000 * NS;
-    told.report = told.careful_report = 0;
-    span->fresh = span->frequency = 5e6;
-    for (unsigned known = 0; known < 2; known++) {
-        span->factor = known;
-        span->period = 0;
-        double chance = next_chance(), times = known ? 1 : 7;
-        spex_controller.sliced = spex_controller.dear = 0;
-        spex_mode_hold(SPAN, span, "");
-        expect_near(span->held.length, 0.002 * chance * (times * 0.25 / 0.036 - 1));
-    }
-}
-
 /* No span from before is open when a slice begins. */
 static void slices_of_spans_begin_with_a_new_table(void **state) {
     (void)state;
@@ -760,7 +736,6 @@ int main(void) {
         cmocka_unit_test_setup(records_of_a_group_are_those_of_its_probes, setup),
         cmocka_unit_test_setup(hold_offs_make_the_program_faster, setup),
         cmocka_unit_test_setup(members_have_what_their_group_has, setup),
-        cmocka_unit_test_setup(spans_may_be_far_dearer, setup),
         cmocka_unit_test_setup(slices_of_spans_begin_with_a_new_table, setup),
         cmocka_unit_test_setup(what_slices_do_not_tell_may_be_anything, setup),
         cmocka_unit_test_setup(a_program_may_be_far_faster_without_its_probe, setup),
