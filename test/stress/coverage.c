@@ -36,6 +36,9 @@ enum { RUNS_MAX = 100000, ID = 5, EXECUTIONS = 60000, RING_RECORDS = 32, BATCH_R
 #define LEAST_SHARE 0.93
 #define MOST_SHARE  0.97
 
+/* That so few of one cell are held by chance, of some eighty. */
+#define CHANCE 1e-5
+
 enum population { INDEPENDENT, TREND, CORRELATED, PHASES, PATTERN, POPULATIONS };
 enum sampling { PERIODIC, GEOMETRIC, BURSTY, CHANGING, SAMPLINGS };
 enum { CELLS = POPULATIONS * SAMPLINGS * 2 };
@@ -297,11 +300,22 @@ static void print_cell(const char *population, const char *sampling, bool lossy,
            100 * median(cell->quantile_width, cell->quantile_told));
 }
 
-/* A share is off by chance, which is allowed for as if the truth were 95 %. */
+/* The probability of so few of `told` where each is held with this probability. */
+static double chance_of_so_few(unsigned held, unsigned told, double each) {
+    double term = pow(1 - each, told), sum = 0;
+    for (unsigned k = 0; k <= held; k++) {
+        sum += term;
+        term *= (double)(told - k) / (k + 1) * each / (1 - each);
+    }
+    return sum;
+}
+
+/* A share is off by chance, which is allowed for: of few by the binomial distribution, which is far
+ * from normal, and upwards as if the truth were 95 %. */
 static bool is_share(const char *what, unsigned held, unsigned told, double least, double most) {
     double slack = told ? NORMAL_CELL * sqrt(0.95 * 0.05 / told) : 1;
     double share = told ? (double)held / told : 0.95;
-    if (share >= least - slack && share <= most + slack)
+    if (chance_of_so_few(held, told, least) > CHANCE && share <= most + slack)
         return true;
     printf("%s: %.1f %% of %u\n", what, 100 * share, told);
     return false;
