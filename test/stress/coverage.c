@@ -302,10 +302,10 @@ static void print_cell(const char *population, const char *sampling, bool lossy,
 
 /* The probability of so few of `told` where each is held with this probability. */
 static double chance_of_so_few(unsigned held, unsigned told, double each) {
-    double term = pow(1 - each, told), sum = 0;
+    double sum = 0;
     for (unsigned k = 0; k <= held; k++) {
-        sum += term;
-        term *= (double)(told - k) / (k + 1) * each / (1 - each);
+        double ways = lgamma(told + 1.0) - lgamma(k + 1.0) - lgamma(told - k + 1.0);
+        sum += exp(ways + k * log(each) + (told - k) * log(1 - each));
     }
     return sum;
 }
