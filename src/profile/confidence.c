@@ -48,7 +48,7 @@ static double effective_records(const struct spex_profile_probe *probe) {
 /* Finite population correction, as a factor on the deviation: 0 where all executions are
  * recorded. */
 static double finite_population(const struct spex_profile_probe *probe) {
-    double records = (double)(probe->records - records_without(probe));
+    double records = (double)probe->records - (double)records_without(probe);
     double all = population(probe), share = all > 0 ? records / all : 1;
     return share < 1 ? sqrt(1 - share) : 0;
 }

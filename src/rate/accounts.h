@@ -65,6 +65,10 @@ double spex_groups_spent(uint32_t group);
 /* The costs of a group as spex_accounts_calibrated_costs tells those of a probe. */
 bool spex_groups_costs(uint32_t group, double *skip, double *report);
 
+/* Returns the next probe of the group at or after `index` that is or was on; spex_sites_count() at
+ * the end. */
+uint32_t spex_groups_next(uint32_t group, uint32_t index);
+
 /* Returns the part of what the probe or group executes that can make records: not passes. */
 double spex_groups_recorded(uint32_t index);
 

@@ -122,9 +122,7 @@ static double report_of(uint32_t member, bool drawn) {
     return fmax(fmax(cost.record, drawn ? spex_cost_drawn(type) : 0) - cost.skip, 0);
 }
 
-/* Returns the next probe of the group at or after `index` that is or was on; spex_sites_count() at
- * the end. */
-static uint32_t next_member(uint32_t group, uint32_t index) {
+uint32_t spex_groups_next(uint32_t group, uint32_t index) {
     do
         index = spex_profile_next_probe(index);
     while (index < spex_sites_count() && grouped_of(index)->group != group + 1 && ++index);
@@ -133,7 +131,8 @@ static uint32_t next_member(uint32_t group, uint32_t index) {
 
 static double members_weight(uint32_t group) {
     double sum = 0;
-    for (uint32_t m = next_member(group, 0); m < spex_sites_count(); m = next_member(group, m + 1))
+    for (uint32_t m = spex_groups_next(group, 0); m < spex_sites_count();
+         m = spex_groups_next(group, m + 1))
         sum += grouped_of(m)->weight;
     return sum;
 }
@@ -147,7 +146,8 @@ bool spex_groups_costs(uint32_t group, double *skip, double *report) {
     *skip = *report = 0;
     if (rate <= 0 || cost.pass <= 0)
         return false;
-    for (uint32_t m = next_member(group, 0); m < spex_sites_count(); m = next_member(group, m + 1))
+    for (uint32_t m = spex_groups_next(group, 0); m < spex_sites_count();
+         m = spex_groups_next(group, m + 1))
         ticks += report_of(m, true) * grouped_of(m)->weight / all;
     bool known = grouped->mean_units > 0;
     *skip = (known ? grouped->mean_ticks / grouped->mean_units : cost.pass) / rate;
@@ -166,8 +166,8 @@ void spex_groups_expect(uint32_t group, double records, double factor, double sk
                         struct spex_groups_expected *by_ring) {
     double all = members_weight(group);
     double made = records * spex_groups_recorded(group);
-    for (uint32_t m = next_member(group, 0); m < spex_sites_count();
-         m = next_member(group, m + 1)) {
+    for (uint32_t m = spex_groups_next(group, 0); m < spex_sites_count();
+         m = spex_groups_next(group, m + 1)) {
         uint32_t type = spex_site_info(m)->probe_type;
         struct spex_groups_expected *of = &by_ring[spex_probe_type_ring(type)];
         double share = grouped_of(m)->weight / all, of_type = report_of(m, false);

@@ -201,15 +201,18 @@ static void note_slice(uint32_t first, uint32_t by) {
     spex_slices_note(slices, &reading, &speedup);
 }
 
+/* Returns the next probe, at or after `from`, about which is decided by the index;
+ * spex_sites_count() at the end. */
+static uint32_t next_decided(uint32_t index, uint32_t from) {
+    if (spex_groups_is(index))
+        return spex_groups_next(index, from);
+    return from <= index ? index : spex_sites_count();
+}
+
 void spex_modes_note_slice(uint32_t index) {
-    if (!spex_groups_is(index)) {
-        note_slice(index, index);
-        return;
-    }
-    for (uint32_t i = spex_profile_next_probe(0); i < spex_sites_count();
-         i = spex_profile_next_probe(i + 1))
-        if (spex_controlled_by(i) == index)
-            note_slice(i, index);
+    for (uint32_t i = next_decided(index, 0); i < spex_sites_count();
+         i = next_decided(index, i + 1))
+        note_slice(i, index);
 }
 
 /* Executions a tick on one CPU: no program executes a probe more often. Where slices do not tell
@@ -327,14 +330,9 @@ static uint32_t slice_period(uint32_t first, struct spex_controlled *probe) {
 
 /* Tells the metrics that records are of a new slice from now on; `scale`: see spex_tracer_slice. */
 static void slice_begin_records(uint32_t index, double scale) {
-    if (!spex_groups_is(index)) {
-        spex_metrics_slice(index, scale);
-        return;
-    }
-    for (uint32_t i = spex_profile_next_probe(0); i < spex_sites_count();
-         i = spex_profile_next_probe(i + 1))
-        if (spex_controlled_by(i) == index)
-            spex_metrics_slice(i, scale);
+    for (uint32_t i = next_decided(index, 0); i < spex_sites_count();
+         i = next_decided(index, i + 1))
+        spex_metrics_slice(i, scale);
 }
 
 /* The records of a slice stand for the hold-off of `held` seconds before it, whose length does not

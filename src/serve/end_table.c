@@ -87,19 +87,16 @@ void spex_end_table_abandon(struct spex_end_table *output) {
     free(output);
 }
 
-/* Whether what may be a full pipe can be written; otherwise errno is EAGAIN. */
-static bool becomes_writable(int fd) {
+/* Writes `part` bytes at once, where there is room. A signal of the program may interrupt it. False
+ * with EAGAIN: a pipe stays full. */
+static bool write_all(int fd, const char *text, size_t size, size_t part) {
     struct pollfd full = {.fd = fd, .events = POLLOUT};
-    bool ready = poll(&full, 1, READER_MS) != 0;
-    errno = EAGAIN;
-    return ready;
-}
-
-/* A signal of the program may interrupt the write. */
-static bool write_all(int fd, const char *text, size_t size) {
     while (size > 0) {
-        ssize_t written = write(fd, text, size);
-        if (written < 0 && errno != EINTR && (errno != EAGAIN || !becomes_writable(fd)))
+        bool room = poll(&full, 1, READER_MS) != 0;
+        ssize_t written = room ? write(fd, text, size < part ? size : part) : -1;
+        if (!room)
+            errno = EAGAIN;
+        if (!room || (written < 0 && errno != EINTR && errno != EAGAIN))
             return false;
         text += written > 0 ? written : 0;
         size -= written > 0 ? (size_t)written : 0;
@@ -111,7 +108,7 @@ static bool write_all(int fd, const char *text, size_t size) {
  * reuse their numbers. One write keeps the tables of several processes apart. */
 static bool file_append(const char *path, const char *text, size_t size) {
     int fd = file_open(path);
-    bool good = fd >= 0 && write_all(fd, text, size);
+    bool good = fd >= 0 && write_all(fd, text, size, size);
     if (fd < 0)
         errno = -fd;
     else if (close(fd) != 0)
@@ -119,19 +116,13 @@ static bool file_append(const char *path, const char *text, size_t size) {
     return good;
 }
 
-/* Writes behind what the program has left in the stream's buffer. A pipe with room takes PIPE_BUF
- * bytes at once. */
+/* Writes behind what the program has left in the stream's buffer. The stream may block: a pipe with
+ * room takes PIPE_BUF bytes at once. */
 static bool stream_append(FILE *file, const char *text, size_t size) {
-    int fd = fileno(file);
-    bool good = fd >= 0 && becomes_writable(fd) && fflush(file) == 0;
-    while (good && size > 0) {
-        ssize_t written =
-            becomes_writable(fd) ? write(fd, text, size < PIPE_BUF ? size : PIPE_BUF) : -1;
-        good = written >= 0 || errno == EINTR;
-        text += written > 0 ? written : 0;
-        size -= written > 0 ? (size_t)written : 0;
-    }
-    return good;
+    struct pollfd out = {.fd = fileno(file), .events = POLLOUT};
+    errno = EAGAIN;
+    return out.fd >= 0 && poll(&out, 1, READER_MS) != 0 && fflush(file) == 0 &&
+           write_all(out.fd, text, size, PIPE_BUF);
 }
 
 static bool output_write(const struct spex_end_table *output, const char *text, size_t size) {

@@ -21,6 +21,14 @@ static struct spex_profile_probe sample(unsigned records, double weight) {
                                        .weight_squares = records * weight * weight};
 }
 
+/* Each value from 1 on once. */
+static void add_up_to(unsigned most) {
+    for (unsigned v = 1; v <= most; v++)
+        spex_histogram_add(&values.histogram, v, 1);
+    values.min = 1;
+    values.max = most;
+}
+
 static void expect_near(double got, double expected, double relative) {
     if (!(fabs(got - expected) <= expected * relative))
         fail_msg("%.9g instead of %.9g", got, expected);
@@ -114,10 +122,7 @@ static void with_most_records_lost_no_margin_is_told(void **state) {
     struct spex_profile_probe probe = sample(1000, 1);
     double low, high;
     (void)state;
-    for (unsigned v = 1; v <= 1000; v++)
-        spex_histogram_add(&values.histogram, v, 1);
-    values.min = 1;
-    values.max = 1000;
+    add_up_to(1000);
     probe.count = 2000;
     probe.lost = 1000;
     assert_true(spex_mean_margin(&probe, &values) > 0);
@@ -147,10 +152,7 @@ static void records_without_a_value_are_missing(void **state) {
     struct spex_profile_probe probe = sample(1000, 1);
     double low, high;
     (void)state;
-    for (unsigned v = 1; v <= 900; v++)
-        spex_histogram_add(&values.histogram, v, 1);
-    values.min = 1;
-    values.max = 900;
+    add_up_to(900);
     values.weight = 900;
     values.squares = 900 * 200 * 200;
     probe.count = 1000;

@@ -125,6 +125,11 @@ double spex_accounts_decision_cost(void) {
     return spex_controller.deciding;
 }
 
+uint32_t spex_groups_next(uint32_t group, uint32_t index) {
+    assert_int_equal(group, GROUP);
+    return index <= MEMBER ? MEMBER : SITES;
+}
+
 double spex_groups_recorded(uint32_t index) {
     return index == GROUP ? 0.25 : 1;
 }

@@ -35,8 +35,7 @@ struct spex_part {
     struct one *of;
 };
 
-/* A probe in slices is off for this share of the time at least; in experiments it is off for less.
- * */
+/* A probe in slices is off for this share of the time at least, and one in experiments for less. */
 #define SLICES_OFF 0.2
 
 /* Between two slices are so many seconds at least. */
