@@ -2,15 +2,17 @@
 /* Measures whether a program with a budget is slowed down by no more than the budget, and
  * whether the library knows by how much.
  *
- *     budget [--json] [--alone] [--quick] [--object FILE]… [--workload NAME]… [--budget PERCENT]…
- *            [--seconds N]
+ *     budget [--json] [--alone] [--quick] [--no-control] [--object FILE]… [--workload NAME]…
+ *            [--budget PERCENT]… [--seconds N]
  *
  * Each workload runs in two processes, A with all probes on and a budget, and B without spex, which
- * is the same code. One runs at a time, for a slice of 20 ms, in the order A B B A or B A A B by
+ * is the same code. One runs at a time, for a slice of 10 ms, in the order A B B A or B A A B by
  * chance, both on the same CPU. After some 5 s spex is stopped in A and started in B, and both are
  * measured as long again: one process may be faster than the other by some per cent for as long as
  * they live, by the pages that they have. What each has in its first second with spex is not
- * counted. Five times four slices in either half are a figure. The slowdown is how much more CPU
+ * counted. Ten times four slices in either half are a figure. (Longer slices make intervals wider,
+ * by what others do to the machine; after shorter ones a program finds its caches cold: with 64
+ * threads, slices of 5 ms told 1 point more than those of 50 ms.) The slowdown is how much more CPU
  * time, that of the threads of spex included, an operation takes (budget_estimate.h has the
  * statistics). The clock of the library and the sleep of its collectors stand still while a process
  * is stopped (budget_clock.h). A measurement ends when it is known whether the budget is kept, that
@@ -28,7 +30,8 @@
  * locks in a process with one thread, and spex starts a thread, its collector (--alone measures
  * a process without the second thread). There are two controls: `off`, spex started and no
  * probe on, which is the error of the bench itself; and `thread`, no spex, and the second
- * thread in A alone, which is what the first thread besides its own costs a program.
+ * thread in A alone, which is what the first thread besides its own costs a program. --no-control
+ * leaves them out.
  *
  * --object adds a workload of a shared object; foreign/build makes two of programs that others have
  * written, zstd and LevelDB.
@@ -59,7 +62,7 @@
 #define SECONDS_LEAST 0.1
 #define SECONDS       60.0
 #define SECONDS_QUICK 6.0
-#define SLICE         0.02 /* seconds */
+#define SLICE         0.01 /* seconds */
 /* A budget's bound on the slowdown, and how far off a belief may be. */
 #define BOUND_TIMES   1.25
 #define BOUND_MORE    0.003
@@ -72,7 +75,7 @@
 
 enum { BUDGETS_MAX = 16, WORKLOADS_MAX = 16 };
 /* Times four slices: half of a figure. As many figures at most before the processes change. */
-enum { FOURS = 5, FIGURES_IN_TURN = 12 };
+enum { FOURS = 10, FIGURES_IN_TURN = 12 };
 
 /* What A has and B has not. */
 enum what { BUDGET, SPEX_OFF, THREAD };
@@ -376,6 +379,7 @@ struct plan {
     double seconds;
     bool json;
     bool alone;
+    bool no_control;
 };
 
 static bool plan_has(const struct plan *plan, const struct budget_workload *workload) {
@@ -411,7 +415,7 @@ static void plan_run_all(const struct plan *plan) {
         printf("{\"bench\": \"budget\", \"slice_ms\": %g, \"precision\": %g, \"alone\": %s,\n "
                "\"control\": [",
                SLICE * 1e3, PRECISION, plan->alone ? "true" : "false");
-    plan_run(plan, controls, 2, print_json_control);
+    plan_run(plan, controls, plan->no_control ? 0 : 2, print_json_control);
     if (plan->json)
         printf("],\n \"results\": [");
     plan_run(plan, plan->budgets, plan->budget_count, print_json_result);
@@ -445,16 +449,22 @@ static void object_load(const char *path) {
 }
 
 static void options_parse(int argc, char **argv, struct plan *plan) {
-    static const struct option known[] = {
-        {"json", no_argument, NULL, 'j'},         {"alone", no_argument, NULL, 'a'},
-        {"object", required_argument, NULL, 'o'}, {"workload", required_argument, NULL, 'w'},
-        {"budget", required_argument, NULL, 'b'}, {"seconds", required_argument, NULL, 's'},
-        {"quick", no_argument, NULL, 'q'},        {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"json", no_argument, NULL, 'j'},
+                                          {"alone", no_argument, NULL, 'a'},
+                                          {"object", required_argument, NULL, 'o'},
+                                          {"workload", required_argument, NULL, 'w'},
+                                          {"budget", required_argument, NULL, 'b'},
+                                          {"seconds", required_argument, NULL, 's'},
+                                          {"quick", no_argument, NULL, 'q'},
+                                          {"no-control", no_argument, NULL, 'n'},
+                                          {NULL, 0, NULL, 0}};
     for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (option == 'j')
             plan->json = true;
         else if (option == 'a')
             plan->alone = true;
+        else if (option == 'n')
+            plan->no_control = true;
         else if (option == 'q')
             plan->seconds = SECONDS_QUICK;
         else if (option == 'o')

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -26,14 +27,41 @@ enum { ARGUMENTS = 6 }; /* of a system call, at most */
 static const uint64_t never_stopped;
 static const uint64_t *stopped_total = &never_stopped;
 
+static bool sleeper_known;
+static clockid_t sleeper_clock;
+/* The same when this thread first asked, and what it was told last. */
+static __thread uint64_t slept_before, told;
+static __thread bool has_asked;
+
 void budget_clock_set(const uint64_t *stopped_ns) {
     stopped_total = stopped_ns;
+}
+
+void budget_clock_set_sleeper(pthread_t sleeper) {
+    sleeper_known = pthread_getcpuclockid(sleeper, &sleeper_clock) == 0;
+}
+
+/* CPU time of this thread without what stopping and continuing it has taken. */
+static uint64_t thread_cpu_ns(void) {
+    uint64_t own = __real_spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (!sleeper_known)
+        return own;
+    uint64_t slept = __real_spex_clock_ns(sleeper_clock);
+    if (!has_asked)
+        slept_before = slept;
+    has_asked = true;
+    uint64_t stopped = slept - slept_before;
+    if (own > stopped + told)
+        told = own - stopped;
+    return told;
 }
 
 /* Reads the clock again when the process was stopped between the two reads of the total. The
  * loads are relaxed: no other data depends on them, and the parent adds to the total before it
  * continues the process. */
 uint64_t __wrap_spex_clock_ns(clockid_t clock) {
+    if (clock == CLOCK_THREAD_CPUTIME_ID)
+        return thread_cpu_ns();
     if (clock != CLOCK_MONOTONIC)
         return __real_spex_clock_ns(clock);
     for (;;) {

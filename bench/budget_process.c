@@ -93,17 +93,51 @@ struct child {
     const struct budget_workload *workload;
     const struct budget_setting *setting;
     cpu_set_t all; /* the CPUs that it had at first */
+    /* A thread that sleeps in the place of spex's collector while spex is not started: a thread more
+     * would be stopped and continued in one of the processes. */
+    pthread_t stand_in;
+    bool stands_in;
 };
 
-static void child_switch(const struct child *child, bool started) {
-    if (started)
+static void *thread_sleep(void *arg) {
+    for (;;)
+        nanosleep(&(struct timespec){.tv_sec = 1000}, NULL);
+    return arg;
+}
+
+static pthread_t sleeper_start(void) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, thread_sleep, NULL) != 0)
+        errx(1, "cannot start a thread");
+    return thread;
+}
+
+/* There is no collector where no probe is to be on, and nothing is stopped in a short process. */
+static void child_stand_in(struct child *child, bool wanted) {
+    const struct budget_setting *setting = child->setting;
+    wanted &= setting->threads && !setting->brief && setting->probes && *setting->probes;
+    if (wanted && !child->stands_in) {
+        child->stand_in = sleeper_start();
+    } else if (!wanted && child->stands_in) {
+        pthread_cancel(child->stand_in);
+        pthread_join(child->stand_in, NULL);
+    }
+    child->stands_in = wanted;
+}
+
+static void child_switch(struct child *child, bool started) {
+    if (started) {
+        child_stand_in(child, false);
         child_start_unbound(child->workload, child->setting, &child->all);
-    else if (spex_stop() != 0)
+        return;
+    }
+    if (spex_stop() != 0)
         errx(1, "cannot stop spex");
+    child_stand_in(child, true);
 }
 
 /* The parent reads `told` and `belief` while this process is stopped. */
-static void child_work(const struct child *child, void *state) {
+static void child_work(struct child *child, void *state) {
     struct budget_shared *shared = child->shared;
     uint64_t slice = 0, operations = 0, started = shared->started;
     spex_store_relaxed(&shared->begun, 1);
@@ -122,22 +156,15 @@ static void child_work(const struct child *child, void *state) {
     }
 }
 
-static void *thread_sleep(void *arg) {
-    for (;;)
-        pause();
-    return arg;
-}
-
 static void child_run(pid_t parent, struct budget_shared *shared,
                       const struct budget_workload *workload,
                       const struct budget_setting *setting) {
     struct child child = {.shared = shared, .workload = workload, .setting = setting};
-    pthread_t other;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
-    if (setting->threads && pthread_create(&other, NULL, thread_sleep, NULL) != 0)
-        errx(1, "cannot start a thread");
+    if (setting->threads)
+        budget_clock_set_sleeper(sleeper_start());
     void *state = workload->prepare();
     budget_clock_set(&shared->stopped_ns);
     if (setting->brief)
@@ -147,6 +174,8 @@ static void child_run(pid_t parent, struct budget_shared *shared,
     shared->started = setting->probes && !setting->later;
     if (shared->started)
         child_start_unbound(workload, setting, &child.all);
+    else
+        child_stand_in(&child, true);
     child_stay_on(setting->cpu);
     if (!setting->brief)
         raise(SIGSTOP);

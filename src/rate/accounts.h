@@ -29,9 +29,9 @@ bool spex_accounts_costs_drawn(uint32_t first, double *skip, double *report);
 /* The costs of spex_accounts_calibrated_costs, corrected by what experiments have found. */
 bool spex_accounts_probe_costs(uint32_t first, double *skip, double *report);
 
-/* What plans go by: the same, and more as long as experiments have found nothing, since executions
- * beside cache misses cost several times what was calibrated. It is given up in the end, as there
- * may be no witness. */
+/* What plans go by: the same, and more by the error of what experiments have found, or as long as
+ * they have found nothing, since executions beside cache misses cost several times what was
+ * calibrated. The latter is given up in the end, as there may be no witness. */
 bool spex_accounts_careful_costs(uint32_t first, double *skip, double *report);
 
 /* Seconds from when a probe was switched on after which there is no such caution. */

@@ -139,6 +139,24 @@ static void probe_first_measured(struct spex_controlled *probe, uint64_t count) 
     probe->since = spex_controller.now;
 }
 
+/* Slices that begin at one decision take together at most so many times the budget, and none begin
+ * in debt; but some may in any case. */
+#define SLICES_AT_ONCE_TIMES 2.0
+#define SLICES_AT_ONCE       8
+
+/* Whether a probe that is held off is on from now. Of a thousand in slices most are due where
+ * decisions are too dear to be made in time: the others wait for the next one. */
+static bool may_begin_slice(const struct spex_controlled *probe) {
+    double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
+    double most = spex_controller.budget.tokens > 0 ? SLICES_AT_ONCE_TIMES * steady : 0;
+    if (probe->held.until > spex_controller.now ||
+        (spex_controller.beginning >= SLICES_AT_ONCE && spex_controller.beginning_takes > most))
+        return false;
+    spex_controller.beginning++;
+    spex_controller.beginning_takes += fmax(probe->taken, probe->taken_mean);
+    return true;
+}
+
 /* Fills in the class of a probe for the policy. False: there is nothing to decide, since the probe
  * is off, polled by the user's selection, held off, or on for a trial. */
 static bool probe_make_class(uint32_t first, struct spex_probe_state state,
@@ -162,7 +180,7 @@ static bool probe_make_class(uint32_t first, struct spex_probe_state state,
     if (!probe->selected)
         probe_first_measured(probe, count);
     probe->selected = state.selected;
-    if (probe->held.until > spex_controller.now) {
+    if (probe->held.until > 0 && !may_begin_slice(probe)) {
         spex_controlled_is_held(probe);
         spex_modes_note_sliced(probe->taken);
         spex_probe_throttle(first, SPEX_SITE_HELD);
@@ -352,6 +370,8 @@ static int decide_about_probes(void) {
     spex_accounts_note_cpus();
     spex_accounts_count_executions(seconds);
     spex_accounts_note_collecting();
+    spex_controller.beginning = 0;
+    spex_controller.beginning_takes = spex_controller.trial_takes;
     spex_controller.holding = spex_controller.trying = spex_controller.overdue = false;
     spex_controller.rising = false;
     spex_controller.slice_due = spex_controller.trial_due = INFINITY;
@@ -377,6 +397,7 @@ static int decide_about_probes(void) {
     spex_controller.surprise = spex_controller.decided_tokens - spex_controller.budget.tokens;
     spex_controller.decided_tokens = spex_controller.budget.tokens;
     spex_controller.decided_ns = spex_controller.collectors_ns;
+    spex_controller.decided_spent = spex_controller.spent;
     int err = spex_controller.policy->decide(&problem, spex_controller.workspace, &plan);
     if (err)
         return err;

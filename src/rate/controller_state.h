@@ -98,9 +98,9 @@ struct spex_controlled {
     uint32_t last_period;
     struct spex_slices slices;
     struct spex_sliced sliced;
-    /* The cost of an execution by experiment, as a multiple of the calibrated cost; 0: not
-     * known. */
-    double factor;
+    /* The cost of an execution by experiment, as a multiple of the calibrated cost; 0: not known.
+     * The standard error of what was found last. */
+    double factor, doubt;
     uint32_t period;
     const char *why;
     /* The time for which the probe is polled before it is recorded for a moment to count its
@@ -126,8 +126,9 @@ struct spex_controller {
     /* The time of the last decision, and the budget's tokens at that time. */
     double decided;
     double decided_tokens;
-    /* CPU time of collectors at that time. */
+    /* CPU time of collectors, and what had been spent, at that time. */
     uint64_t decided_ns;
+    double decided_spent;
     /* Tokens that were spent between the last two decisions, beyond those earned. */
     double surprise;
     /* A selected probe was held off at the last decision. */
@@ -142,6 +143,9 @@ struct spex_controller {
     unsigned dear;
     double cheap;
     double demand;
+    /* Probes whose slices begin at this decision, and what they take, in seconds a second. */
+    unsigned beginning;
+    double beginning_takes;
     /* The witness of slices, and the one of the next decision, with its weight; 0: there is
      * none. */
     uint32_t witness, next_witness;
@@ -321,6 +325,7 @@ static inline void spex_controlled_leave(struct spex_controlled *probe) {
     *probe = (struct spex_controlled){.counted = probe->counted,
                                       .frequency_held = probe->frequency_held,
                                       .factor = probe->factor,
+                                      .doubt = probe->doubt,
                                       .slices = probe->slices,
                                       .taken_mean = probe->taken_mean,
                                       .last_period = probe->last_period,

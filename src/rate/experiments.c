@@ -67,8 +67,10 @@ static void take_factor(struct spex_controlled *probe, const struct spex_finding
         probe->factor = before + change * (precise || probe->factor <= 0 ? 1 : FINDING_WEIGHT);
     else if (probe->factor <= 0 && finding->error < FINDING_KNOWN)
         probe->factor = before;
-    if (probe->factor > 0)
-        spex_controller.found = probe->factor;
+    if (probe->factor <= 0)
+        return;
+    probe->doubt = finding->error;
+    spex_controller.found = probe->factor;
 }
 
 static void take_finding(const struct spex_finding *told) {
@@ -121,7 +123,10 @@ bool spex_experiments_rush(void) {
     double collectors =
         (double)spex_grown(spex_controller.decided_ns, spex_controller.collectors_ns) / 1e9;
     double tokens = spex_controller.budget.tokens + collectors;
-    double lost = spex_controller.decided_tokens - tokens;
+    double earned = steady * (spex_controller.now - spex_controller.decided);
+    double spent = spex_controller.spent - spex_controller.decided_spent;
+    /* A debt grows no further than the budget has it, but more is lost. */
+    double lost = fmax(spex_controller.decided_tokens - tokens, spent - collectors - earned);
     double least = tokens < -OVERDRAWN_SECONDS * steady ? OVERDRAWN_SECONDS : SURPRISE_SECONDS;
     return lost > least * steady && lost > spex_accounts_decision_cost();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the probe once for each run of records of the same kind, as batches mostly hold long ones,
- * and takes each value of a run in one loop. Probes are found by binary search. A probe's structure
- * moves when another appears before it, but its values stay where they were allocated. */
+ * and takes each value of a run in one loop. Probes are found by binary search among their keys,
+ * which are small: of a thousand probes that appear one after the other each moves half of them. */
 #include "stats/tracer.h"
 
 #include <errno.h>
@@ -37,10 +37,25 @@ struct probe {
     uint64_t window;
 };
 
+struct place {
+    uint64_t key;
+    struct probe *probe;
+};
+
+enum { BLOCK_PROBES = 32 };
+
+/* Probes stay where they are. */
+struct block {
+    struct block *former;
+    struct probe probes[BLOCK_PROBES];
+};
+
 struct spex_tracer {
-    struct probe *probes; /* sorted by id, then type */
+    struct place *places; /* sorted by key */
     size_t count;
     size_t room;
+    struct block *block; /* the last one */
+    size_t used;         /* probes in it */
     struct spex_tracer_totals totals[SPEX_PROBE_TYPES];
     /* Number of the last stretch. A stretch is the records between two losses (variance.h). */
     uint32_t stretch;
@@ -80,15 +95,23 @@ int spex_tracer_create(struct spex_tracer **tracer) {
     return *tracer ? 0 : -ENOMEM;
 }
 
+static struct probe *probe_at(const struct spex_tracer *tracer, size_t at) {
+    return tracer->places[at].probe;
+}
+
 void spex_tracer_destroy(struct spex_tracer *tracer) {
     if (!tracer)
         return;
     for (size_t p = 0; p < tracer->count; p++)
         for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++) {
-            spex_pages_give_back(tracer->probes[p].values[s], sizeof(struct spex_values));
-            spex_pages_give_back(tracer->probes[p].losses[s], sizeof(struct spex_values));
+            spex_pages_give_back(probe_at(tracer, p)->values[s], sizeof(struct spex_values));
+            spex_pages_give_back(probe_at(tracer, p)->losses[s], sizeof(struct spex_values));
         }
-    spex_pages_give_back(tracer->probes, tracer->room * sizeof(*tracer->probes));
+    for (struct block *block = tracer->block, *former; block; block = former) {
+        former = block->former;
+        spex_pages_give_back(block, sizeof(*block));
+    }
+    spex_pages_give_back(tracer->places, tracer->room * sizeof(*tracer->places));
     free(tracer);
 }
 
@@ -102,8 +125,7 @@ static size_t position_of(const struct spex_tracer *tracer, uint64_t key) {
     size_t low = 0, high = tracer->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        const struct spex_metrics *metrics = &tracer->probes[middle].metrics;
-        if (key_of(metrics->probe_id, metrics->probe_type) < key)
+        if (tracer->places[middle].key < key)
             low = middle + 1;
         else
             high = middle;
@@ -113,16 +135,29 @@ static size_t position_of(const struct spex_tracer *tracer, uint64_t key) {
 
 /* Doubles the room for probes. False: no memory. */
 static bool room_grow(struct spex_tracer *tracer) {
-    size_t room = tracer->room ? tracer->room * 2 : 16;
-    struct probe *probes = spex_pages_take(room * sizeof(*probes));
-    if (!probes)
+    size_t room = tracer->room ? tracer->room * 2 : 256;
+    struct place *places = spex_pages_take(room * sizeof(*places));
+    if (!places)
         return false;
     if (tracer->count > 0)
-        memcpy(probes, tracer->probes, tracer->count * sizeof(*probes));
-    spex_pages_give_back(tracer->probes, tracer->room * sizeof(*probes));
-    tracer->probes = probes;
+        memcpy(places, tracer->places, tracer->count * sizeof(*places));
+    spex_pages_give_back(tracer->places, tracer->room * sizeof(*places));
+    tracer->places = places;
     tracer->room = room;
     return true;
+}
+
+/* A new probe; NULL: no memory. */
+static struct probe *probe_take(struct spex_tracer *tracer) {
+    if (!tracer->block || tracer->used == BLOCK_PROBES) {
+        struct block *block = spex_pages_take(sizeof(*block));
+        if (!block)
+            return NULL;
+        block->former = tracer->block;
+        tracer->block = block;
+        tracer->used = 0;
+    }
+    return &tracer->block->probes[tracer->used++];
 }
 
 /* Inserts the record's probe at a position, so that the array stays sorted. NULL: no memory. */
@@ -130,25 +165,27 @@ static struct probe *probe_insert(struct spex_tracer *tracer, size_t at,
                                   const struct spex_record *record) {
     if (tracer->count == tracer->room && !room_grow(tracer))
         return NULL;
-    for (size_t i = tracer->count++; i > at; i--)
-        tracer->probes[i] = tracer->probes[i - 1];
-    tracer->probes[at] = (struct probe){
-        .metrics = {.probe_id = record->probe_id, .probe_type = record->probe_type},
-    };
-    return &tracer->probes[at];
+    struct probe *probe = probe_take(tracer);
+    if (!probe)
+        return NULL;
+    memmove(&tracer->places[at + 1], &tracer->places[at],
+            (tracer->count++ - at) * sizeof(*tracer->places));
+    probe->metrics.probe_id = record->probe_id;
+    probe->metrics.probe_type = record->probe_type;
+    tracer->places[at] = (struct place){key_of(record->probe_id, record->probe_type), probe};
+    return probe;
 }
 
 /* Whether the probe at this position, if there is one, is the wanted one. */
 static bool stands_at(const struct spex_tracer *tracer, size_t at, uint16_t id, uint32_t type) {
-    return at < tracer->count && tracer->probes[at].metrics.probe_id == id &&
-           tracer->probes[at].metrics.probe_type == type;
+    return at < tracer->count && tracer->places[at].key == key_of(id, type);
 }
 
 /* The probe of a record, inserted if it is new. NULL: no memory. */
 static struct probe *probe_of(struct spex_tracer *tracer, const struct spex_record *record) {
     size_t at = position_of(tracer, key_of(record->probe_id, record->probe_type));
     if (stands_at(tracer, at, record->probe_id, record->probe_type))
-        return &tracer->probes[at];
+        return probe_at(tracer, at);
     return probe_insert(tracer, at, record);
 }
 
@@ -276,7 +313,7 @@ static bool field_add(struct probe *probe, struct run *run, unsigned field, unsi
     if (batch->stretch && !*losses) {
         if (!(*losses = values_create(origin)))
             return false;
-        (*losses)->spread = (*values)->spread;
+        spex_variance_copy(&(*losses)->spread, &(*values)->spread);
     }
     values_add(*values, run, field);
     spread_add(&(*values)->spread, run, field, &lossless, all);
@@ -418,7 +455,7 @@ int spex_tracer_add(struct spex_tracer *tracer, const struct spex_record *record
 
 void spex_tracer_slice(struct spex_tracer *tracer, size_t probe, double scale) {
     uint32_t number = SLICE_FIRST + (++tracer->slices & (SLICE_FIRST - 1));
-    tracer->probes[probe].slice =
+    probe_at(tracer, probe)->slice =
         scale > 1 ? (struct batch){scale, number} : (struct batch){.stretch = 0};
 }
 
@@ -427,7 +464,7 @@ void spex_tracer_window(struct spex_tracer *tracer, uint64_t window) {
 }
 
 struct spex_slowest spex_tracer_slowest(const struct spex_tracer *tracer, size_t probe) {
-    const struct probe *of = &tracer->probes[probe];
+    const struct probe *of = probe_at(tracer, probe);
     uint64_t passed = tracer->window - of->window;
     if (passed > 1)
         return (struct spex_slowest){0};
@@ -451,17 +488,17 @@ size_t spex_tracer_find(const struct spex_tracer *tracer, uint16_t probe_id, uin
 
 void spex_tracer_metrics(const struct spex_tracer *tracer, size_t probe,
                          struct spex_metrics *metrics) {
-    *metrics = tracer->probes[probe].metrics;
+    *metrics = probe_at(tracer, probe)->metrics;
 }
 
 const struct spex_values *spex_tracer_values(const struct spex_tracer *tracer, size_t probe,
                                              unsigned series) {
-    return tracer->probes[probe].values[series];
+    return probe_at(tracer, probe)->values[series];
 }
 
 const struct spex_values *spex_tracer_losses(const struct spex_tracer *tracer, size_t probe,
                                              unsigned series) {
-    return tracer->probes[probe].losses[series];
+    return probe_at(tracer, probe)->losses[series];
 }
 
 /* The values with their losses: in `room` where there are losses and memory, which the caller
@@ -479,7 +516,7 @@ static const struct spex_values *values_with_losses(const struct probe *probe, u
 void spex_tracer_series(const struct spex_tracer *tracer, size_t probe, unsigned series,
                         struct spex_series *out) {
     struct spex_values *room;
-    const struct spex_values *v = values_with_losses(&tracer->probes[probe], series, &room);
+    const struct spex_values *v = values_with_losses(probe_at(tracer, probe), series, &room);
     *out = (struct spex_series){
         .mean = v->mean,
         .deviation = spex_values_deviation(v),
@@ -493,7 +530,7 @@ double spex_tracer_quantile(const struct spex_tracer *tracer, size_t probe, unsi
                             double q) {
     struct spex_values *room;
     double value =
-        spex_values_quantile(values_with_losses(&tracer->probes[probe], series, &room), q);
+        spex_values_quantile(values_with_losses(probe_at(tracer, probe), series, &room), q);
     free(room);
     return value;
 }

@@ -5,6 +5,7 @@
 #include "stats/variance.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include <spex/compiler.h>
@@ -78,6 +79,21 @@ static void row_add(float *row, uint32_t signs, float up) {
     }
 }
 
+#define ROWS_OF_BIT 8
+_Static_assert(SPEX_VARIANCE_ROWS <= 64 * ROWS_OF_BIT, "there is a bit for each row");
+
+/* A page of which nothing has been written yet is read by row_add first. The kernel would map a page
+ * of zeros, and with the write that follows replace it, for which it interrupts other CPUs: 10 µs in
+ * a virtual machine. So the first access is a write. */
+static float *row_of(struct spex_variance *spread, uint64_t value) {
+    unsigned row = spex_variance_row(spex_histogram_bucket(value));
+    uint64_t bit = UINT64_C(1) << row / ROWS_OF_BIT;
+    if (SPEX_UNLIKELY(!(spread->written & bit)))
+        memset(spread->rows[row], 0, sizeof(spread->rows[row]));
+    spread->written |= bit;
+    return spread->rows[row];
+}
+
 /* Adds a value to the unit, and to the row of the value. A unit with factor 0 was recorded with
  * certainty and has no variance. */
 static void unit_add(struct spex_variance *spread, struct spex_variance_unit *unit, uint64_t value,
@@ -86,8 +102,7 @@ static void unit_add(struct spex_variance *spread, struct spex_variance_unit *un
     unit->weight += weight;
     if (!(unit->factor > 0))
         return;
-    row_add(spread->rows[spex_variance_row(spex_histogram_bucket(value))], unit->signs,
-            (float)(weight * unit->amplitude));
+    row_add(row_of(spread, value), unit->signs, (float)(weight * unit->amplitude));
 }
 
 void spex_variance_stretch(struct spex_variance *spread, uint32_t number, double scale) {
@@ -132,6 +147,13 @@ void spex_variance_in_burst(struct spex_variance *spread, uint64_t value, uint32
     if (spread->number)
         unit_add(spread, &spread->stretch, value, weight);
     unit_add(spread, &spread->burst, value, weight);
+}
+
+void spex_variance_copy(struct spex_variance *empty, const struct spex_variance *from) {
+    memcpy(empty, from, offsetof(struct spex_variance, rows));
+    for (unsigned row = 0; row < SPEX_VARIANCE_ROWS; row++)
+        if (from->written >> row / ROWS_OF_BIT & 1)
+            memcpy(empty->rows[row], from->rows[row], sizeof(from->rows[row]));
 }
 
 /* Adds the units that run to a copy, so that they may still grow. */

@@ -64,6 +64,9 @@ struct spex_variance {
     struct spex_variance_unit stretch;
     uint32_t number; /* of the stretch, set by the caller; 0: no stretch */
     uint64_t random; /* state of the generator of signs */
+    /* A bit for each eight rows: a value was added to one of them. Rows that others have filled in
+     * are only read. */
+    uint64_t written;
     float rows[SPEX_VARIANCE_ROWS][SPEX_VARIANCE_WAYS];
 };
 
@@ -76,6 +79,10 @@ void spex_variance_single(struct spex_variance *spread, uint64_t value, uint32_t
                           double scale);
 void spex_variance_in_burst(struct spex_variance *spread, uint64_t value, uint32_t weight,
                             double scale, bool first);
+
+/* Copies to where all is 0. What values were never added to is not touched: most rows have no page of
+ * memory. */
+void spex_variance_copy(struct spex_variance *empty, const struct spex_variance *from);
 
 /* The sums, with those of units that may still grow. */
 struct spex_variance_sums spex_variance_sums(const struct spex_variance *spread);

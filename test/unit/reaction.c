@@ -376,7 +376,8 @@ static struct plant_options dear_records(double dearer, unsigned probes, uint32_
                                   .threads = threads};
 }
 
-/* Also of one probe alone, and with more threads than clocks are read of. */
+/* Also of one probe alone, and with more threads than clocks are read of. Where records cost what
+ * was calibrated, every second or third one is recorded, so that periods are coarse. */
 static void sessions_tell_what_records_cost(void **state) {
     static const double dearers[] = {1, 4, 8};
     static const uint32_t threads[] = {1, 1000};
@@ -389,7 +390,7 @@ static void sessions_tell_what_records_cost(void **state) {
                         dear_records(dearers[d], probes, threads[t], seed);
                     plant_run(&options);
                     assert_true(plant_worst(10, 40, 1) < 1.2);
-                    assert_true(plant_mean(10, 40) > 0.8);
+                    assert_true(plant_mean(10, 40) > (dearers[d] > 1 ? 0.75 : 0.55));
                 }
 }
 

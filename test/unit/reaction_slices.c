@@ -338,24 +338,29 @@ static double seldom_rate(const void *context, unsigned probe, double seconds) {
 }
 
 /* A thousand are executed seldom, and a decision about them takes half a millisecond: what slices
- * save is not spent on decisions. */
+ * save is not spent on decisions. Nor are all on at once when a decision was late. Also where
+ * caches are cold, so that executions cost five times what was calibrated and no experiment can
+ * tell that. */
 static void decisions_about_many_are_in_the_budget(void **state) {
+    static const double dearers[] = {1, 5};
     (void)state;
-    for (uint64_t seed = 1; seed <= 3; seed++) {
-        const struct plant_options options = {.share = 0.005,
-                                              .cpus = 1,
-                                              .probes = PLANT_PROBES_MAX,
-                                              .skip_ns = 2,
-                                              .record_ns = 20,
-                                              .count_ns = 500,
-                                              .seed = seed,
-                                              .seconds = 12,
-                                              .rate = seldom_rate};
-        plant_run(&options);
-        assert_true(plant_mean(0, 12) < 1);
-        assert_true(plant_mean(2, 12) > 0.5);
-        assert_true(plant_worst(1, 12, 1) <= 1.5);
-    }
+    for (size_t d = 0; d < COUNT_OF(dearers); d++)
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            const struct plant_options options = {.share = 0.005,
+                                                  .cpus = 1,
+                                                  .probes = PLANT_PROBES_MAX,
+                                                  .skip_ns = 2 * dearers[d],
+                                                  .record_ns = 20 * dearers[d],
+                                                  .dearer = dearers[d],
+                                                  .count_ns = 500,
+                                                  .seed = seed,
+                                                  .seconds = 12,
+                                                  .rate = seldom_rate};
+            plant_run(&options);
+            assert_true(plant_mean(0, 12) < 1);
+            assert_true(plant_mean(2, 12) > 0.3);
+            assert_true(plant_worst(1, 12, 1) <= 2);
+        }
 }
 
 /* Where no other probe witnesses what it costs. */

@@ -324,6 +324,14 @@ static void slice_end(double now, const struct spex_progress *progress) {
         note_belief(seconds, executions);
 }
 
+/* The part of the group's cost that is compared. The rest is as many times what was calibrated, so
+ * that its error is that of the part. */
+static double session_compared(void) {
+    const struct spex_subject *subject = &session.group[0];
+    double dearer = subject->dear.cost - subject->cheap.cost;
+    return session.alone ? fmin(dearer / subject->on.cost, 1) : 1;
+}
+
 /* Makes the finding. False: more figures are needed. `*precise`: it is precise enough. */
 static bool session_conclude(struct spex_finding *finding, bool *precise) {
     double mean, error;
@@ -337,7 +345,7 @@ static bool session_conclude(struct spex_finding *finding, bool *precise) {
         return true;
     const struct spex_results_known known =
         spex_finding_join(session.known.results, measured / believed, error / believed);
-    double least = PRECISION * (measured > session.share ? measured : session.share);
+    double least = PRECISION * fmax(measured, session.share * session_compared());
     *precise = believed / sqrt(known.weight) <= least;
     if (!*precise && session.figure_count < SPEX_FIGURES_MOST)
         return false;
