@@ -15,8 +15,9 @@ struct spex_values {
     double squares; /* weighted sum of squared distances from the mean */
     uint64_t min;   /* UINT64_MAX where there are no values */
     uint64_t max;
-    struct spex_histogram histogram;
+    /* Its sums are on the page of the members above, which is there with the first value. */
     struct spex_variance spread;
+    struct spex_histogram histogram;
 };
 
 /* Makes `values` an empty set. */

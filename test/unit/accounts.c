@@ -274,6 +274,35 @@ static void caution_in_slices_stays_until_costs_are_found(void **state) {
     expect_costs(spex_accounts_careful_costs, LATENCY, 10, 50);
 }
 
+/* By as much as what was found may be too low, by a fifth at most. Accounts go by what was found. */
+static void plans_go_by_the_error_of_what_was_found(void **state) {
+    (void)state;
+    probes[LATENCY] = (struct spex_controlled){.factor = 2, .doubt = 0.2};
+    expect_costs(spex_accounts_careful_costs, LATENCY, 22, 110);
+    expect_costs(spex_accounts_probe_costs, LATENCY, 20, 100);
+    probes[LATENCY].doubt = 5;
+    expect_costs(spex_accounts_careful_costs, LATENCY, 24, 120);
+}
+
+/* 24 ticks are 12 ns. Where it is known what an execution costs they are in that. */
+static void what_executes_seldom_misses_the_first_caches(void **state) {
+    (void)state;
+    spex_controller.now = 300;
+    probes[LATENCY].frequency = probes[GROUP].frequency = 20e3;
+    expect_costs(spex_accounts_probe_costs, LATENCY, 16, 50);
+    expect_costs(spex_accounts_careful_costs, LATENCY, 16, 50);
+    expect_costs(spex_accounts_calibrated_costs, LATENCY, 10, 50);
+    expect_costs(spex_accounts_probe_costs, GROUP, 3, 4);
+    probes[LATENCY].frequency = 2e3;
+    expect_costs(spex_accounts_probe_costs, LATENCY, 10 + 12 / 1.01, 50);
+    probes[LATENCY].frequency = 200e3;
+    expect_costs(spex_accounts_probe_costs, LATENCY, 10 + 12 / 101.0, 50);
+    spex_controller.found = 3;
+    expect_costs(spex_accounts_probe_costs, LATENCY, 30, 150);
+    probes[LATENCY].factor = 0.5;
+    expect_costs(spex_accounts_probe_costs, LATENCY, 5, 25);
+}
+
 static void what_experiments_have_found_counts(void **state) {
     (void)state;
     probes[LATENCY].factor = 0.5;
@@ -677,6 +706,8 @@ int main(void) {
         cmocka_unit_test_setup(costs_are_those_of_calibration, setup),
         cmocka_unit_test_setup(records_by_chance_are_dearer, setup),
         cmocka_unit_test_setup(executions_that_call_the_library_are_dearer, setup),
+        cmocka_unit_test_setup(plans_go_by_the_error_of_what_was_found, setup),
+        cmocka_unit_test_setup(what_executes_seldom_misses_the_first_caches, setup),
         cmocka_unit_test_setup(what_experiments_have_found_counts, setup),
         cmocka_unit_test_setup(caution_is_given_up, setup),
         cmocka_unit_test_setup(caution_in_slices_stays_until_costs_are_found, setup),

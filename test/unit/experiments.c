@@ -219,6 +219,20 @@ static void debts_and_surprises_are_urgent(void **state) {
     assert_true(spex_experiments_rush());
 }
 
+/* The budget has no greater debt, but all that is spent beyond what is earned is lost. */
+static void what_is_lost_in_the_deepest_debt_is_urgent(void **state) {
+    (void)state;
+    spex_controller.decided_tokens = spex_controller.budget.tokens = -0.04 * 5;
+    spex_controller.decided = spex_controller.now - 1;
+    spex_controller.decided_spent = 3;
+    spex_controller.spent = 3 + 0.04 * 1.0199;
+    assert_false(spex_experiments_rush());
+    spex_controller.spent = 3 + 0.04 * 1.0201;
+    assert_true(spex_experiments_rush());
+    spex_controller.collectors_ns = 9000; /* 0.04 * 0.000225 */
+    assert_false(spex_experiments_rush());
+}
+
 static void without_a_session_decisions_wait_a_little(void **state) {
     (void)state;
     assert_false(spex_experiments_pass());
@@ -339,6 +353,7 @@ static void factors_that_differ_surely_are_taken_over(void **state) {
     expect_near(factor_after(2, 4, 0.401), 3.2);
     expect_near(factor_after(2, 4, 1.99), 3.2);
     expect_near(factor_after(2, 4, 2.01), 2); /* dearer by less than an error */
+    assert_true(probes[DEAR].doubt == 2.01);
     expect_near(factor_after(4, 2, 0.199), 2);
     expect_near(factor_after(4, 2, 0.201), 2.8);
     expect_near(factor_after(4, 2, 0.99), 2.8);
@@ -575,6 +590,7 @@ static void findings_of_slices_are_taken_over(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(debts_and_surprises_are_urgent, setup),
+        cmocka_unit_test_setup(what_is_lost_in_the_deepest_debt_is_urgent, setup),
         cmocka_unit_test_setup(without_a_session_decisions_wait_a_little, setup),
         cmocka_unit_test_setup(a_session_goes_on_when_it_is_due, setup),
         cmocka_unit_test_setup(after_a_session_all_is_measured_anew, setup),

@@ -5,8 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "../check.h"
+#include "base/service_thread.h"
 #include "profile/confidence.h"
 #include "stats/tracer.h"
 
@@ -278,6 +281,42 @@ static void samples_in_slices_hold_the_truth(void **state) {
     assert_true(held.late >= held.late_told * 93 / 100);
 }
 
+/* Pages of what spex_pages_take has returned that are there. */
+static unsigned pages_there(void *taken, size_t bytes) {
+    enum { PAGES_MOST = 64 };
+    unsigned char there[PAGES_MOST];
+    size_t pages = (bytes + (size_t)sysconf(_SC_PAGESIZE) - 1) / (size_t)sysconf(_SC_PAGESIZE);
+    unsigned sum = 0;
+    assert_true(pages <= PAGES_MOST);
+    assert_int_equal(mincore(taken, bytes, there), 0);
+    for (size_t p = 0; p < pages; p++)
+        sum += there[p] & 1;
+    return sum;
+}
+
+/* Rows to which nothing was added have no page of memory, before and after. */
+static void a_copy_has_what_was_added(void **state) {
+    struct spex_variance *one = spex_pages_take(sizeof(*one));
+    struct spex_variance *other = spex_pages_take(sizeof(*other));
+    uint64_t random = 3;
+    (void)state;
+    assert_non_null(one);
+    assert_non_null(other);
+    spex_variance_stretch(one, 1, 3);
+    for (int i = 0; i < 1000; i++)
+        spex_variance_single(one, random_below(&random, 1000), 2, 3);
+    spex_variance_single(one, UINT64_MAX, 2, 1);
+    unsigned there = pages_there(one, sizeof(*one));
+    spex_variance_copy(other, one);
+    assert_true(pages_there(one, sizeof(*one)) == there);
+    assert_true(pages_there(other, sizeof(*other)) <= there);
+    if (sysconf(_SC_PAGESIZE) == 4096)
+        assert_true(there < sizeof(*one) / 4096);
+    assert_memory_equal(other, one, sizeof(*one));
+    spex_pages_give_back(one, sizeof(*one));
+    spex_pages_give_back(other, sizeof(*other));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(single_executions),
@@ -288,6 +327,7 @@ int main(void) {
         cmocka_unit_test(rows_tell_the_variance_of_a_share),
         cmocka_unit_test(samples_of_two_rates_hold_the_truth),
         cmocka_unit_test(samples_in_slices_hold_the_truth),
+        cmocka_unit_test(a_copy_has_what_was_added),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
