@@ -3,8 +3,8 @@
  * the time that goes by, so that a process that is stopped half of the time would have twice as
  * much. The sleeps of its threads stand still, too: a collector would else make a pass each time
  * when the process continues. The bench is linked with --wrap=spex_clock_ns,--wrap=syscall, by
- * which the calls of the library come here; only CLOCK_MONOTONIC, CPU time of threads, and waiting at
- * a futex are changed. */
+ * which the calls of the library come here; only CLOCK_MONOTONIC, CPU time of threads, and waiting
+ * at a futex are changed. */
 #ifndef SPEX_BENCH_BUDGET_CLOCK_H
 #define SPEX_BENCH_BUDGET_CLOCK_H
 

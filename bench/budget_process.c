@@ -93,8 +93,8 @@ struct child {
     const struct budget_workload *workload;
     const struct budget_setting *setting;
     cpu_set_t all; /* the CPUs that it had at first */
-    /* A thread that sleeps in the place of spex's collector while spex is not started: a thread more
-     * would be stopped and continued in one of the processes. */
+    /* A thread that sleeps in the place of spex's collector while spex is not started: one of the
+     * processes would else have a thread more to be stopped and continued. */
     pthread_t stand_in;
     bool stands_in;
 };

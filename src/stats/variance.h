@@ -80,8 +80,8 @@ void spex_variance_single(struct spex_variance *spread, uint64_t value, uint32_t
 void spex_variance_in_burst(struct spex_variance *spread, uint64_t value, uint32_t weight,
                             double scale, bool first);
 
-/* Copies to where all is 0. What values were never added to is not touched: most rows have no page of
- * memory. */
+/* Copies to where all is 0. What values were never added to is not touched: most rows have no page
+ * of memory. */
 void spex_variance_copy(struct spex_variance *empty, const struct spex_variance *from);
 
 /* The sums, with those of units that may still grow. */

@@ -133,8 +133,10 @@ class Hostile(Programs):
     def test_top_gives_up_a_program_that_closes_each_connection(self):
         process = self.listening(CLOSING)
         result = self.run_spex("top", "-b", process.pid)
-        self.assertEqual((result.returncode, result.stderr),
-                         (1, "spex: process %d cannot be reached any more\n" % process.pid))
+        self.assertEqual(result.returncode, 1)
+        # On a busy machine the time for an answer may be over first.
+        self.assertIn(result.stderr, ["spex: process %d %s\n" % (process.pid, why)
+                                      for why in ("cannot be reached any more", "does not answer")])
 
     def test_top_says_that_a_stopped_program_does_not_answer(self):
         process = self.start()

@@ -274,7 +274,7 @@ static void caution_in_slices_stays_until_costs_are_found(void **state) {
     expect_costs(spex_accounts_careful_costs, LATENCY, 10, 50);
 }
 
-/* By as much as what was found may be too low, by a fifth at most. Accounts go by what was found. */
+/* By as much as what was found may be too low, a fifth at most. Accounts go by what was found. */
 static void plans_go_by_the_error_of_what_was_found(void **state) {
     (void)state;
     probes[LATENCY] = (struct spex_controlled){.factor = 2, .doubt = 0.2};
