@@ -443,9 +443,9 @@ void spex_accounts_from_now(void) {
                                                           .records = records_taken(),
                                                           .passes = spex_controller.passes,
                                                           .ns = spex_controller.collectors_ns};
-    spex_controller.process_at = spex_controller.decided = spex_controller.now;
+    spex_controller.process_at = spex_controller.now;
     spex_controller.skipped = spex_controller.implied = spex_controller.uncounted = 0;
-    spex_controller.skipping = spex_controller.decided_tokens = 0;
-    spex_controller.decided_ns = spex_controller.collectors_ns;
+    spex_controller.skipping = 0;
     spex_budget_begin(&spex_controller.budget, spex_controller.budget.share);
+    spex_controller_decided();
 }

@@ -147,10 +147,11 @@ static void probe_first_measured(struct spex_controlled *probe, uint64_t count) 
 /* Whether a probe that is held off is on from now. Of a thousand in slices most are due where
  * decisions are too dear to be made in time: the others wait for the next one. */
 static bool may_begin_slice(const struct spex_controlled *probe) {
+    if (probe->held.until > spex_controller.now)
+        return false;
     double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
     double most = spex_controller.budget.tokens > 0 ? SLICES_AT_ONCE_TIMES * steady : 0;
-    if (probe->held.until > spex_controller.now ||
-        (spex_controller.beginning >= SLICES_AT_ONCE && spex_controller.beginning_takes > most))
+    if (spex_controller.beginning >= SLICES_AT_ONCE && spex_controller.beginning_takes > most)
         return false;
     spex_controller.beginning++;
     spex_controller.beginning_takes += fmax(probe->taken, probe->taken_mean);
@@ -393,11 +394,8 @@ static int decide_about_probes(void) {
     if (spex_polling_policy(spex_controller.policy))
         spex_polling_without_base(&problem, spex_controller.classes);
     struct spex_rate_plan plan = {.size = sizeof(plan), .decisions = spex_controller.decisions};
-    spex_controller.decided = spex_controller.now;
     spex_controller.surprise = spex_controller.decided_tokens - spex_controller.budget.tokens;
-    spex_controller.decided_tokens = spex_controller.budget.tokens;
-    spex_controller.decided_ns = spex_controller.collectors_ns;
-    spex_controller.decided_spent = spex_controller.spent;
+    spex_controller_decided();
     int err = spex_controller.policy->decide(&problem, spex_controller.workspace, &plan);
     if (err)
         return err;

@@ -267,6 +267,14 @@ static inline bool spex_controlled_is_drawn(const struct spex_controlled *probe)
     return probe->period > 1 && probe->period > probe->selected;
 }
 
+/* Notes the time and the accounts of a decision. */
+static inline void spex_controller_decided(void) {
+    spex_controller.decided = spex_controller.now;
+    spex_controller.decided_tokens = spex_controller.budget.tokens;
+    spex_controller.decided_ns = spex_controller.collectors_ns;
+    spex_controller.decided_spent = spex_controller.spent;
+}
+
 #define SPEX_NOT_AT_REST UINT64_MAX
 
 /* Whether there is nothing to decide about a probe. Most of a thousand are so, and what is known of

@@ -91,9 +91,10 @@ _Static_assert(SPEX_VARIANCE_ROWS <= 64 * ROWS_OF_BIT, "there is a bit for each 
 static float *row_of(struct spex_variance *spread, uint64_t value) {
     unsigned row = spex_variance_row(spex_histogram_bucket(value));
     uint64_t bit = UINT64_C(1) << row / ROWS_OF_BIT;
-    if (SPEX_UNLIKELY(!(spread->written & bit)))
+    if (SPEX_UNLIKELY(!(spread->written & bit))) {
         memset(spread->rows[row], 0, sizeof(spread->rows[row]));
-    spread->written |= bit;
+        spread->written |= bit;
+    }
     return spread->rows[row];
 }
 

@@ -678,7 +678,7 @@ static void what_was_before_is_not_paid(void **state) {
     told.collectors_ns = 4000;
     spex_controller.now = 9;
     spex_controller.skipped = spex_controller.implied = spex_controller.uncounted = 1;
-    spex_controller.skipping = spex_controller.decided_tokens = 1;
+    spex_controller.skipping = spex_controller.decided_tokens = spex_controller.decided_spent = 1;
     spex_controller.budget.tokens = 0.5;
     spex_controller.collecting.rest = 1;
     spex_controller.passes = 77;
@@ -695,6 +695,7 @@ static void what_was_before_is_not_paid(void **state) {
     assert_true(spex_controller.skipped == 0 && spex_controller.implied == 0);
     assert_true(spex_controller.uncounted == 0 && spex_controller.skipping == 0);
     assert_true(spex_controller.decided_tokens == 0 && spex_controller.budget.tokens == 0);
+    assert_true(spex_controller.decided_spent == spex_controller.spent);
     assert_true(spex_controller.budget.share == 0.02);
     spex_accounts_advance(0);
     spex_accounts_count_executions(1);
