@@ -292,13 +292,14 @@ static void buffers_free(void) {
     }
 }
 
-/* A collector owns a batch of records and the words that they are decoded from. */
+/* A collector owns a batch of records and the words that they are decoded from: both are written
+ * before they are read. */
 static int buffers_allocate(unsigned threads, unsigned batch) {
     for (unsigned c = 0; c < threads; c++) {
         struct collector *self = &collectors.threads[c];
         self->number = c;
-        self->records = calloc(batch, sizeof(*self->records));
-        self->scratch = calloc(batch, SPEX_RECORD_WORDS_MAX * sizeof(*self->scratch));
+        self->records = malloc(batch * sizeof(*self->records));
+        self->scratch = malloc(batch * SPEX_RECORD_WORDS_MAX * sizeof(*self->scratch));
         if (!self->records || !self->scratch) {
             buffers_free();
             return -ENOMEM;

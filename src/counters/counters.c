@@ -13,6 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <spex/compiler.h>
+
 #include "counters/event.h"
 #include "counters/plan.h"
 
@@ -129,7 +131,7 @@ static void event_publish(struct spex_event *event, struct spex_event opened) {
 /* Does nothing if the event has readers: then the caller is a signal handler that has
  * interrupted them. Opens into a copy, so that the event's fields are never half-way while
  * `busy` is not set. */
-bool spex_counter_open(struct spex_thread_counters *counters, enum spex_counter counter) {
+SPEX_COLD bool spex_counter_open(struct spex_thread_counters *counters, enum spex_counter counter) {
     struct spex_event *event = &counters->events[counter];
     if (!*spex_counters_mapped || event->busy || event->readers ||
         spex_counter_ready(counters, counter))

@@ -25,6 +25,8 @@
 #include <x86intrin.h>
 #endif
 
+#include <spex/compiler.h>
+
 #include "base/descriptor.h"
 
 #define READ_FORMAT                                                                                \
@@ -84,8 +86,8 @@ static struct perf_event_attr event_attributes(const struct spex_event_code *cod
 
 /* Opens an event of the calling thread on any processor. `leader`: the descriptor of the group's
  * first event; -1: this is the first. A descriptor, or a negative errno value. */
-static int descriptor_open(const struct spex_event_code *code, enum spex_way way, bool grouped,
-                           int leader) {
+SPEX_COLD static int descriptor_open(const struct spex_event_code *code, enum spex_way way,
+                                     bool grouped, int leader) {
     struct perf_event_attr attr = event_attributes(code, way, grouped);
     long descriptor =
         syscall(SYS_perf_event_open, &attr, 0, -1, leader, (unsigned long)PERF_FLAG_FD_CLOEXEC);
@@ -173,8 +175,8 @@ static int event_open_one(struct spex_event *event, const struct spex_event_code
 }
 
 /* SPEX_WAY_NONE and getrusage open nothing, and always succeed. */
-int spex_event_open(struct spex_event *event, const struct spex_counter_plan *plan,
-                    enum spex_way way, const char **step) {
+SPEX_COLD int spex_event_open(struct spex_event *event, const struct spex_counter_plan *plan,
+                              enum spex_way way, const char **step) {
     *step = "";
     event->way = (uint8_t)way;
     int err = 0;

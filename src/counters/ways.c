@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <spex/compiler.h>
+
 #define ALL_WAYS ((1u << SPEX_WAYS) - 1)
 
 static const struct {
@@ -51,7 +53,7 @@ static enum spex_way way_named(const char *name, size_t length) {
 }
 
 /* The way "none" needs not be allowed: it is what remains when no other works. */
-bool spex_ways_parse(const char *list, uint32_t *allowed) {
+SPEX_COLD bool spex_ways_parse(const char *list, uint32_t *allowed) {
     *allowed = ALL_WAYS;
     if (!list || !*list)
         return true;

@@ -229,6 +229,7 @@ static double cost_of_skipping(uint32_t sites, double seconds) {
     for (uint32_t i = 0; i < sites; i++) {
         if (spex_controlled_rests(i))
             continue;
+        spex_controller.probes[i].met = true;
         if (spex_controlled_by(i) != i || spex_groups_is(i)) {
             sum += spex_groups_is(i) ? spex_groups_spent(i) : 0;
             continue;
@@ -376,8 +377,12 @@ static void collecting_note(struct spex_collecting *collecting, double now, uint
     collecting->passes = passes;
     collecting->ns = ns;
     if (taken < COLLECTING_RECORDS) {
-        collecting->rest += (seconds / elapsed - collecting->rest) * FORGOTTEN;
-        collecting->pass += (seconds / fmax(looked, 1) - collecting->pass) * FORGOTTEN;
+        struct spex_collecting_rest *sums = &collecting->resting;
+        sums->seconds += seconds - sums->seconds * FORGOTTEN;
+        sums->elapsed += elapsed - sums->elapsed * FORGOTTEN;
+        sums->passes += looked - sums->passes * FORGOTTEN;
+        collecting->rest = sums->seconds / sums->elapsed;
+        collecting->pass = sums->seconds / fmax(sums->passes, 1);
         return;
     }
     seconds -= collecting->rest * elapsed;

@@ -123,6 +123,13 @@ static bool is_at_rest(const struct spex_controlled *probe) {
            !spex_polling_policy(spex_controller.policy);
 }
 
+/* Whether a probe has not been executed since it was switched on. Of a thousand most are not, and to
+ * look at each again and again took a collector 4 ms at the start. */
+static bool is_unexecuted(const struct spex_controlled *probe, uint64_t count) {
+    return probe->trying && probe->tried <= 0 && !probe->period && probe->count == count &&
+           probe->measured < spex_controller.now && !spex_polling_policy(spex_controller.policy);
+}
+
 static void set_at_rest(uint32_t index, bool rests) {
     spex_controller.at_rest[index] = rests ? spex_controller.executions[index] : SPEX_NOT_AT_REST;
 }
@@ -137,6 +144,20 @@ static void probe_first_measured(struct spex_controlled *probe, uint64_t count) 
     spex_controlled_measure_from_now(probe, count);
     probe->trying = true;
     probe->since = spex_controller.now;
+}
+
+/* The probe was left alone until now: its executions are those since the last decision. If it was
+ * never executed before, it was selected at an earlier one. A first measurement ends after the
+ * interval of decisions. */
+static void probe_wake(struct spex_controlled *probe, uint32_t selected) {
+    probe->measured = fmax(probe->measured, spex_controller.decided);
+    if (!probe->selected && selected && spex_controller.reselected < spex_controller.now) {
+        probe->seen = probe->trying = true;
+        probe->since = spex_controller.reselected;
+        probe->selected = selected;
+    }
+    if (spex_controller.now - probe->since >= SPEX_DECISION_SECONDS)
+        probe->trying = false;
 }
 
 /* Slices that begin at one decision take together at most so many times the budget, and none begin
@@ -164,9 +185,8 @@ static bool probe_make_class(uint32_t first, struct spex_probe_state state,
                              struct spex_rate_class *class) {
     struct spex_controlled *probe = &spex_controller.probes[first];
     uint64_t count = spex_controller.executions[first];
-    /* Its executions are those since the last decision. */
-    if (has_rested(first) && probe->measured < spex_controller.decided)
-        probe->measured = spex_controller.decided;
+    if (has_rested(first))
+        probe_wake(probe, state.by_hand ? 0 : state.selected);
     set_at_rest(first, !state.selected);
     if (state.by_hand && probe->period)
         spex_probe_throttle(first, 0);
@@ -195,6 +215,10 @@ static bool probe_make_class(uint32_t first, struct spex_probe_state state,
         probe->demand = 0;
         spex_modes_note_sliced(probe->taken);
         return true;
+    }
+    if (is_unexecuted(probe, count)) {
+        set_at_rest(first, true);
+        return false;
     }
     if (measure_probe(probe, first, count))
         probe->trying = false;
@@ -235,17 +259,26 @@ static void group_add(struct spex_probe_state *group, const struct spex_probe_st
     group->by_hand = member->by_hand && (first || group->by_hand);
 }
 
+/* What may have something to decide about it: what is not at rest; where others were selected, also
+ * what rests, but no probe that has never been executed, unless it may stand in a region. */
+enum scope { AWAKE, EXECUTED, ALL };
+
+static bool is_in_scope(uint32_t index, enum scope scope) {
+    return scope == ALL || !spex_controlled_rests(index) ||
+           (scope == EXECUTED && spex_controller.executions[index]);
+}
+
 /* Returns the first probe from `index` on about which there may be something to decide: most of a
- * thousand are at rest. `changed`: any may be, as others may be selected. */
-static uint32_t next_probe(uint32_t index, bool changed) {
+ * thousand are at rest, and what is known of them is in no cache, or in no memory yet. */
+static uint32_t next_probe(uint32_t index, enum scope scope) {
     uint32_t sites = spex_sites_count();
     for (;;) {
-        while (index < sites && !changed && spex_controlled_rests(index))
+        while (index < sites && !is_in_scope(index, scope))
             index++;
         uint32_t next = spex_profile_next_probe(index);
         for (; index < next && index < sites; index++)
             set_at_rest(index, !spex_site_is_region(spex_site_info(index)));
-        if (index >= sites || changed || !spex_controlled_rests(index))
+        if (index >= sites || is_in_scope(index, scope))
             return index;
     }
 }
@@ -253,15 +286,18 @@ static uint32_t next_probe(uint32_t index, bool changed) {
 /* Makes the classes of all probes; returns how many there are. */
 static size_t make_classes(void) {
     uint32_t selections = spex_sites_selections();
-    bool changed = selections != spex_controller.selections;
     size_t count = 0;
     bool regions = spex_sites_of_probes() != spex_sites_count();
+    enum scope scope = regions ? ALL : EXECUTED;
+    if (selections == spex_controller.selections)
+        scope = AWAKE;
+    else
+        spex_controller.reselected = spex_controller.now;
     for (uint32_t i = 0; regions && i < spex_sites_count(); i++)
         if (spex_groups_is(i))
             spex_controller.probes[i].grouped.state = (struct spex_probe_state){0};
     spex_controller.selections = selections;
-    for (uint32_t i = next_probe(0, changed); i < spex_sites_count();
-         i = next_probe(i + 1, changed)) {
+    for (uint32_t i = next_probe(0, scope); i < spex_sites_count(); i = next_probe(i + 1, scope)) {
         const struct spex_probe_state state = spex_probe_state(i, spex_ticks());
         const struct spex_slices_time passed = {(double)state.on_ticks, (double)state.held_ticks};
         struct spex_controlled *probe = &spex_controller.probes[i];

@@ -21,6 +21,13 @@
 #include "site/probe_state.h"
 #include "site/registry.h"
 
+/* Sums over intervals with hardly any records, of which older ones count exponentially less: CPU
+ * time, the time that went by, and passes. Intervals have about the same CPU time and are of
+ * different length: the mean of their rates would be that of the busy ones. */
+struct spex_collecting_rest {
+    double seconds, elapsed, passes;
+};
+
 /* The collectors' cost per record, and per second with hardly any records, in which passes still
  * cost something. Both are moving averages, over which records that are still in rings, and CPU
  * time that collectors have not noted yet, even out. */
@@ -32,7 +39,8 @@ struct spex_collecting {
     uint64_t records; /* at the last note */
     uint64_t passes;
     uint64_t ns; /* CPU time at the last note */
-    /* Sums over intervals, of which older ones count exponentially less. */
+    struct spex_collecting_rest resting;
+    /* Sums over intervals with records. */
     double sum_seconds, sum_records;
 };
 
@@ -66,6 +74,9 @@ struct spex_controlled {
     uint32_t selected;
     /* `measured` and `count` are set. */
     bool seen;
+    /* Set before anything is read: a page that is read before it is written costs two faults, and
+     * the second interrupts other CPUs. */
+    bool met;
     /* When the probe's frequency was last measured, in seconds since the controller began. */
     double measured;
     /* Executions at that time. */
@@ -172,8 +183,9 @@ struct spex_controller {
     /* A probe that costs much was found to execute far more often than before. Its frequency is
      * still too low if it rose in the middle of the measurement, so it is measured again soon. */
     bool rising;
-    /* spex_sites_selections at the last decision. */
+    /* spex_sites_selections at the last decision, and when that was new. */
     uint32_t selections;
+    double reselected;
     /* The next pass decides, whatever the interval. */
     bool overdue;
     /* No decision before this time. */

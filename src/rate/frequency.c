@@ -13,8 +13,8 @@
 #define EXECUTIONS_SURE  500.0
 #define EXECUTIONS_TRIAL 100.0
 
-/* Largest share that the executions of a trial may cost of what the budget earned while the probe
- * was held off. */
+/* Largest share that the executions of a trial, with the look at it, may cost of what the budget
+ * earned while the probe was held off. */
 #define TRIAL_SHARE 0.01
 
 /* Half-life of the excess of a frequency over newer measurements. In seconds and not in
@@ -43,8 +43,8 @@ static bool slice_goes_on(uint32_t first, const struct spex_controlled *probe, d
     spex_accounts_probe_costs(first, &skip, &report);
     double cost = executions * (skip + report / (probe->period ? probe->period : 1));
     bool planned = seconds < probe->slice && cost < steady * (probe->slice + probe->held.length);
-    return probe->trying && (planned || (seconds < SPEX_DECISION_SECONDS &&
-                                         cost < TRIAL_SHARE * steady * probe->held.length));
+    bool cheap = cost + spex_accounts_decision_cost() < TRIAL_SHARE * steady * probe->held.length;
+    return probe->trying && (planned || (seconds < SPEX_DECISION_SECONDS && cheap));
 }
 
 /* Notes that the frequency just measured is far above the one before, where that matters. */

@@ -7,6 +7,7 @@
 
 #include <spex/ticks.h>
 
+#include "collect/collector.h"
 #include "collect/metrics.h"
 #include "rate/accounts.h"
 #include "rate/controller.h"
@@ -354,8 +355,16 @@ void spex_mode_leave_slices(uint32_t first, struct spex_controlled *probe) {
     probe->tried = probe->unrecorded = 0;
 }
 
+/* What its executions cost is no longer to be expected until they are counted again. */
+static void expect_none_of(uint32_t first, const struct spex_controlled *probe) {
+    double skip, report;
+    spex_accounts_probe_costs(first, &skip, &report);
+    spex_controller.skipping = fmax(spex_controller.skipping - probe->fresh * skip, 0);
+}
+
 void spex_mode_hold(uint32_t first, struct spex_controlled *probe, const char *why) {
     spex_experiments_slice(first, false);
+    expect_none_of(first, probe);
     spex_controlled_uncounted(probe);
     spex_controller.recorded -= spex_controller.recorded > 0;
     spex_controller.demand -= probe->demand;
@@ -426,6 +435,8 @@ void spex_mode_apply(uint32_t first, const struct spex_rate_class *class,
     else if (probe->period != SPEX_SITE_POLLED)
         probe_set_period(first, probe, class, decision);
     spex_probe_throttle(first, probe->period);
-    if (before == SPEX_SITE_HELD && probe->period != SPEX_SITE_HELD)
+    /* Other collectors may sleep until a probe is on. */
+    if (before == SPEX_SITE_HELD && probe->period != SPEX_SITE_HELD &&
+        spex_collectors_running() > 1)
         spex_doorbell_ring();
 }

@@ -6,8 +6,11 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <spex/compiler.h>
 
 #include "base/service_thread.h"
 #include "ring/probe_type.h"
@@ -50,7 +53,29 @@ struct block {
     struct probe probes[BLOCK_PROBES];
 };
 
+enum { ROOM_PAGES = 13, PAGE = 4096, ROOMS = 16 };
+
+/* Where a set of values lies: the sums of its spread begin a page, on which the lower buckets of
+ * its histogram are, too. A probe whose values are below 2^13 has one page as long as all is
+ * recorded, and another for rows. Each page takes the collector some microseconds. */
+union room {
+    struct {
+        char before[-offsetof(struct spex_variance, origin) % PAGE];
+        struct spex_values values;
+    };
+    char pages[ROOM_PAGES][PAGE];
+};
+
+_Static_assert(sizeof(union room) == ROOM_PAGES * PAGE, "no page is more than is needed");
+
+struct rooms {
+    union room rooms[ROOMS];
+    struct rooms *former;
+};
+
 struct spex_tracer {
+    struct rooms *rooms;  /* the last ones */
+    size_t occupied;      /* of them */
     struct place *places; /* sorted by key */
     size_t count;
     size_t room;
@@ -99,14 +124,13 @@ static struct probe *probe_at(const struct spex_tracer *tracer, size_t at) {
     return tracer->places[at].probe;
 }
 
-void spex_tracer_destroy(struct spex_tracer *tracer) {
+SPEX_COLD void spex_tracer_destroy(struct spex_tracer *tracer) {
     if (!tracer)
         return;
-    for (size_t p = 0; p < tracer->count; p++)
-        for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++) {
-            spex_pages_give_back(probe_at(tracer, p)->values[s], sizeof(struct spex_values));
-            spex_pages_give_back(probe_at(tracer, p)->losses[s], sizeof(struct spex_values));
-        }
+    for (struct rooms *rooms = tracer->rooms, *former; rooms; rooms = former) {
+        former = rooms->former;
+        spex_pages_give_back(rooms, sizeof(*rooms));
+    }
     for (struct block *block = tracer->block, *former; block; block = former) {
         former = block->former;
         spex_pages_give_back(block, sizeof(*block));
@@ -161,8 +185,8 @@ static struct probe *probe_take(struct spex_tracer *tracer) {
 }
 
 /* Inserts the record's probe at a position, so that the array stays sorted. NULL: no memory. */
-static struct probe *probe_insert(struct spex_tracer *tracer, size_t at,
-                                  const struct spex_record *record) {
+SPEX_COLD static struct probe *probe_insert(struct spex_tracer *tracer, size_t at,
+                                            const struct spex_record *record) {
     if (tracer->count == tracer->room && !room_grow(tracer))
         return NULL;
     struct probe *probe = probe_take(tracer);
@@ -292,10 +316,16 @@ static void spread_add(struct spex_variance *spread, const struct run *run, unsi
 
 /* A new, empty set of values; NULL: no memory. What is not written stays without a page: most of a
  * histogram. */
-static struct spex_values *values_create(double origin) {
-    struct spex_values *values = spex_pages_take(sizeof(*values));
-    if (!values)
-        return NULL;
+SPEX_COLD static struct spex_values *values_create(struct spex_tracer *tracer, double origin) {
+    if (!tracer->rooms || tracer->occupied == ROOMS) {
+        struct rooms *rooms = spex_pages_take(sizeof(*rooms));
+        if (!rooms)
+            return NULL;
+        rooms->former = tracer->rooms;
+        tracer->rooms = rooms;
+        tracer->occupied = 0;
+    }
+    struct spex_values *values = &tracer->rooms->rooms[tracer->occupied++].values;
     values->min = UINT64_MAX;
     values->mean = values->spread.origin = origin;
     return values;
@@ -303,15 +333,15 @@ static struct spex_values *values_create(double origin) {
 
 /* Adds one field of a run to the probe's values, and what the records stand for beside themselves
  * to its losses, whose spread is that of both. False: no memory. */
-static bool field_add(struct probe *probe, struct run *run, unsigned field, unsigned series,
-                      const struct batch *batch, bool all) {
+static bool field_add(struct spex_tracer *tracer, struct probe *probe, struct run *run,
+                      unsigned field, unsigned series, const struct batch *batch, bool all) {
     static const struct batch lossless = {.scale = 1};
     struct spex_values **values = &probe->values[series], **losses = &probe->losses[series];
     double origin = (double)run->records[0].fields[field];
-    if (!*values && !(*values = values_create(origin)))
+    if (!*values && !(*values = values_create(tracer, origin)))
         return false;
     if (batch->stretch && !*losses) {
-        if (!(*losses = values_create(origin)))
+        if (!(*losses = values_create(tracer, origin)))
             return false;
         spex_variance_copy(&(*losses)->spread, &(*values)->spread);
     }
@@ -377,7 +407,7 @@ static int fields_add(struct spex_tracer *tracer, struct probe *probe, struct ru
     unsigned skip = spex_probe_type_first_value(record->probe_type);
     unsigned fields = spex_probe_type_measured(record->probe_type, record->field_count);
     for (unsigned f = skip; f < fields; f++) {
-        if (!field_add(probe, run, f, f - skip, batch, all))
+        if (!field_add(tracer, probe, run, f, f - skip, batch, all))
             return -ENOMEM;
         if (f == skip && spex_probe_type_ticks(record->probe_type))
             slowest_add(probe, tracer->window, run, f);
@@ -513,8 +543,8 @@ static const struct spex_values *values_with_losses(const struct probe *probe, u
     return *room;
 }
 
-void spex_tracer_series(const struct spex_tracer *tracer, size_t probe, unsigned series,
-                        struct spex_series *out) {
+SPEX_COLD void spex_tracer_series(const struct spex_tracer *tracer, size_t probe, unsigned series,
+                                  struct spex_series *out) {
     struct spex_values *room;
     const struct spex_values *v = values_with_losses(probe_at(tracer, probe), series, &room);
     *out = (struct spex_series){
@@ -526,8 +556,8 @@ void spex_tracer_series(const struct spex_tracer *tracer, size_t probe, unsigned
     free(room);
 }
 
-double spex_tracer_quantile(const struct spex_tracer *tracer, size_t probe, unsigned series,
-                            double q) {
+SPEX_COLD double spex_tracer_quantile(const struct spex_tracer *tracer, size_t probe,
+                                      unsigned series, double q) {
     struct spex_values *room;
     double value =
         spex_values_quantile(values_with_losses(probe_at(tracer, probe), series, &room), q);

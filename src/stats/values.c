@@ -70,8 +70,8 @@ static void histogram_add_scaled(struct spex_histogram *histogram,
 }
 
 /* The moments follow from the rule for joining two sets, as in spex_values_subtract. */
-void spex_values_weigh(struct spex_values *out, const struct spex_values *values,
-                       const struct spex_values *losses, double factor) {
+SPEX_COLD void spex_values_weigh(struct spex_values *out, const struct spex_values *values,
+                                 const struct spex_values *losses, double factor) {
     *out = *values;
     if (!losses || !(losses->weight > 0) || !(factor > 0))
         return;

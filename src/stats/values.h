@@ -10,13 +10,12 @@
 #include "stats/variance.h"
 
 struct spex_values {
+    struct spex_variance spread;
     double weight;
     double mean;
     double squares; /* weighted sum of squared distances from the mean */
     uint64_t min;   /* UINT64_MAX where there are no values */
     uint64_t max;
-    /* Its sums are on the page of the members above, which is there with the first value. */
-    struct spex_variance spread;
     struct spex_histogram histogram;
 };
 

@@ -154,7 +154,8 @@ void spex_variance_in_burst(struct spex_variance *spread, uint64_t value, uint32
 }
 
 void spex_variance_copy(struct spex_variance *empty, const struct spex_variance *from) {
-    memcpy(empty, from, offsetof(struct spex_variance, rows));
+    const size_t sums = offsetof(struct spex_variance, origin);
+    memcpy((char *)empty + sums, (const char *)from + sums, sizeof(*from) - sums);
     for (unsigned row = 0; row < SPEX_VARIANCE_ROWS; row++)
         if (from->written >> row / ROWS_OF_BIT & 1)
             memcpy(empty->rows[row], from->rows[row], sizeof(from->rows[row]));

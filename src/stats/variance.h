@@ -57,7 +57,9 @@ struct spex_variance_unit {
     double former_weight;
 };
 
+/* What is written of each value comes last, where it is on one page with what values begin with. */
 struct spex_variance {
+    float rows[SPEX_VARIANCE_ROWS][SPEX_VARIANCE_WAYS];
     double origin;
     struct spex_variance_sums sums; /* of units that have ended */
     struct spex_variance_unit burst;
@@ -67,7 +69,6 @@ struct spex_variance {
     /* A bit for each eight rows: a value was added to one of them. Rows that others have filled in
      * are only read. */
     uint64_t written;
-    float rows[SPEX_VARIANCE_ROWS][SPEX_VARIANCE_WAYS];
 };
 
 /* Begins the stretch `number` (0: none), whose records each stand for `scale` records. Nothing

@@ -603,16 +603,16 @@ static void collecting_is_noted(void **state) {
     note_collecting(0.1, 99, 499999);
     assert_true(is->rest == 0 && is->at == 0 && is->ns == 0);
     note_collecting(0, 0, 1);
-    expect_near(is->rest, 0.0005 / 0.1 / 4);
-    expect_near(is->pass, 0.0005 / 20 / 4);
+    expect_near(is->rest, 0.0005 / 0.1);
+    expect_near(is->pass, 0.0005 / 20);
     expect_near(is->at, 0.1);
     assert_int_equal(is->records, 99);
     assert_int_equal(is->ns, 500000);
+    /* Of intervals with the same CPU time the longer one counts more. */
+    note_collecting(0.2, 0, 500000);
+    expect_near(is->rest, (0.0005 * 0.75 + 0.0005) / (0.1 * 0.75 + 0.2));
+    expect_near(is->pass, (0.0005 * 0.75 + 0.0005) / (20 * 0.75 + 10));
     double rest = is->rest;
-    note_collecting(0.2, 0, 2000000);
-    expect_near(is->rest, rest + (0.01 - rest) / 4);
-    expect_near(is->pass, 0.0005 / 20 / 4 * 3 / 4 + 0.0002 / 4);
-    rest = is->rest;
     spex_controller.deciding = is->pass * 0.9;
     assert_true(spex_accounts_decision_cost() == is->pass);
     spex_controller.deciding = is->pass * 1.1;

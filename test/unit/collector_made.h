@@ -16,14 +16,14 @@
 #include "collect/collector.h"
 
 static uint64_t made_ticks(void);
-static void *made_calloc(size_t count, size_t bytes);
+static void *made_malloc(size_t bytes);
 static int made_join(pthread_t thread, void **result);
 
 #define spex_ticks   made_ticks
-#define calloc       made_calloc
+#define malloc       made_malloc
 #define pthread_join made_join
 #include "collect/collector.c"
-#undef calloc
+#undef malloc
 #undef pthread_join
 
 enum { CPUS = 2, RINGS = (CPUS + 1) * SPEX_PROBE_TYPES, EVENTS = 4000, RESTS = 500, PASSES = 400 };
@@ -79,8 +79,8 @@ static int made_join(pthread_t thread, void **result) {
     return joined++ < 0;
 }
 
-static void *made_calloc(size_t count, size_t bytes) {
-    return world.allocations_left-- > 0 ? calloc(count, bytes) : NULL;
+static void *made_malloc(size_t bytes) {
+    return world.allocations_left-- > 0 ? malloc(bytes) : NULL;
 }
 
 uint32_t spex_sites_on(void) {

@@ -80,6 +80,7 @@ static void what_is_switched_on_is_measured_first(void **state) {
     assert_true(told.sliced == 1 && told.sliced_costs == 0.5);
     assert_true(spex_controller.trial_due == 10); /* after no time */
     spex_controller.now = 10.004;
+    executions[FIRST]++;
     pass(); /* after as long again */
     expect_near(spex_controller.trial_due, 10.008);
     spex_controller.now = 10.006;
@@ -128,6 +129,69 @@ static void what_is_not_executed_is_left_alone(void **state) {
     assert_int_equal(told.passes, 4);
 }
 
+static void what_was_switched_on_is_left_alone_until_it_is_executed(void **state) {
+    (void)state;
+    probes[FIRST].selected = 0;
+    probes[FIRST].frequency = 0;
+    pass();
+    assert_true(probes[FIRST].trying && spex_controller.trying);
+    spex_controller.now = 10.09;
+    pass();
+    assert_true(at_rest[FIRST] == executions[FIRST] && !spex_controller.trying);
+    spex_controller.now = 10.095;
+    executions[FIRST]++;
+    spex_controller.overdue = true;
+    spex_controller_pass();
+    assert_true(probes[FIRST].trying && spex_controller.trying && probes[FIRST].measured == 10.09);
+    setup(NULL);
+    probes[FIRST].selected = 0;
+    probes[FIRST].frequency = 0;
+    pass();
+    spex_controller.now = 10.1;
+    pass();
+    assert_int_equal(told.problem.class_count, 1);
+    spex_controller.now = 10.2;
+    executions[FIRST]++;
+    spex_controller.overdue = true;
+    spex_controller_pass(); /* A first measurement would be over. */
+    assert_true(!probes[FIRST].trying && probes[FIRST].measured == 10.1);
+    assert_int_equal(told.problem.class_count, 2);
+    probes[FIRST].selected = 0;
+    spex_controller.policy = &polling;
+    pass();
+    spex_controller.now = 10.3;
+    pass();
+    assert_string_equal(told.done[FIRST], "recorded"); /* such a policy decides about each */
+}
+
+/* Not even when the selection changes, except where it may stand in a region. */
+static void what_was_never_executed_is_left_alone(void **state) {
+    (void)state;
+    probes[FIRST].selected = 0;
+    executions[FIRST] = at_rest[FIRST] = 0;
+    sites_without_regions = true;
+    pass();
+    assert_true(probes[FIRST].selected == 0 && told.passes == 3);
+    spex_controller.now = 11;
+    spex_controller.overdue = true;
+    executions[FIRST] = 5;
+    spex_controller_pass();
+    assert_true(probes[FIRST].selected == 1 && !probes[FIRST].trying && probes[FIRST].since == 10);
+    assert_true(probes[FIRST].seen && probes[FIRST].measured == 10 && probes[FIRST].count == 0);
+    /* What is executed before the first decision about it is measured as others are. */
+    setup(NULL);
+    probes[FIRST].selected = 0;
+    at_rest[FIRST] = 0;
+    pass();
+    assert_true(probes[FIRST].selected == 1 && probes[FIRST].trying);
+    setup(NULL);
+    probes[FIRST].selected = 0;
+    executions[FIRST] = at_rest[FIRST] = 0;
+    sites_without_regions = false;
+    pass();
+    assert_true(probes[FIRST].selected == 1);
+}
+
 static void what_is_to_be_decided_about_is_not_left_alone(void **state) {
     (void)state;
     for (int c = 0; c < 5; c++) {
@@ -155,6 +219,8 @@ static void what_is_unknown_makes_few_records(void **state) {
     executions[FIRST] += 63; /* 15,750 a second, 1.25 µs each */
     pass();
     assert_true(told.throttled[FIRST] == 0xeeeeeeee);
+    spex_controller.now = 10.008; /* the other one is awake since the decision before */
+    executions[FIRST] += 63;
     executions[SECOND] += 100; /* 25,000 a second, 2.25 µs each */
     pass();
     assert_int_equal(told.throttled[FIRST], 4);
@@ -591,6 +657,8 @@ int main(void) {
         cmocka_unit_test_setup(nothing_is_decided_about_others, setup),
         cmocka_unit_test_setup(what_is_switched_on_is_measured_first, setup),
         cmocka_unit_test_setup(what_is_not_executed_is_left_alone, setup),
+        cmocka_unit_test_setup(what_was_switched_on_is_left_alone_until_it_is_executed, setup),
+        cmocka_unit_test_setup(what_was_never_executed_is_left_alone, setup),
         cmocka_unit_test_setup(what_is_to_be_decided_about_is_not_left_alone, setup),
         cmocka_unit_test_setup(what_is_unknown_makes_few_records, setup),
         cmocka_unit_test_setup(held_probes_wait_for_their_slice, setup),

@@ -22,6 +22,10 @@ bool spex_accounts_probe_costs(uint32_t first, double *skip, double *report) {
     return true;
 }
 
+double spex_accounts_decision_cost(void) {
+    return spex_controller.deciding;
+}
+
 /* A budget of 2 % of one CPU. */
 static int setup(void **state) {
     (void)state;
@@ -158,6 +162,17 @@ static void slices_go_on_as_planned(void **state) {
     probe.held.length = 0.09;
     assert_false(measure_after(0.009, 19700));
     assert_true(measure_after(0, 19900));
+    /* Nor does a slice go on for the sake of a look that costs more than that. */
+    for (unsigned dear = 0; dear < 2; dear++) {
+        setup(NULL);
+        assert_true(measure_after(1, 10));
+        probe.trying = true;
+        probe.period = 100;
+        probe.slice = 0.01;
+        probe.held.length = 0.09;
+        spex_controller.deciding = dear ? 12e-6 : 8e-6;
+        assert_int_equal(measure_after(0.011, 4000), dear);
+    }
 }
 
 int main(void) {

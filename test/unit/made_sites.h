@@ -8,8 +8,13 @@ uint32_t spex_sites_count(void) {
     return SITES;
 }
 
+/* As if no site were a region. */
+static bool sites_without_regions;
+
 uint32_t spex_sites_of_probes(void) {
     uint32_t count = 0;
+    if (sites_without_regions)
+        return SITES;
     for (uint32_t i = 0; i < SITES; i++)
         count += infos[i].probe != SPEX_MAX_SITES;
     return count;

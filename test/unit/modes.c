@@ -9,6 +9,7 @@
 #include <spex/ticks.h>
 
 #include "../check.h"
+#include "collect/collector.h"
 #include "collect/metrics.h"
 #include "rate/accounts.h"
 #include "rate/controller.h"
@@ -42,7 +43,7 @@ static struct {
     double skip, report, call, careful_skip, careful_report;
     /* The last period that a probe was given, and how often the doorbell rang. */
     uint32_t throttled, period;
-    unsigned rung, slices;
+    unsigned rung, slices, collectors;
     bool on;
     /* Of slices: what they are to tell, and what they were told. */
     struct spex_slices_reading reading;
@@ -85,6 +86,10 @@ void spex_probe_throttle(uint32_t first, uint32_t period) {
 
 void spex_doorbell_ring(void) {
     told.rung++;
+}
+
+unsigned spex_collectors_running(void) {
+    return told.collectors;
 }
 
 double spex_accounts_call_cost(void) {
@@ -166,6 +171,7 @@ static int setup(void **state) {
     spex_random_seed(&spex_controller.random, 1, 0);
     probes[GROUP].grouped.group = probes[MEMBER].grouped.group = GROUP + 1;
     told.known = true;
+    told.collectors = 2;
     told.skip = 50 * NS;
     told.report = 200 * NS;
     told.careful_skip = 100 * NS;
@@ -302,6 +308,18 @@ static void slices_have_their_part_of_the_budget(void **state) {
     expect_near(spex_modes_reserved(), 0.009);
     spex_controller.collecting.rest = 0.039;
     expect_near(spex_modes_reserved(), 0.0036);
+}
+
+/* Until executions are counted again, those of a probe that is held off are not expected. */
+static void what_is_held_off_is_no_longer_expected(void **state) {
+    (void)state;
+    probe->fresh = 1e5;
+    spex_controller.skipping = 0.007;
+    spex_mode_hold(PROBE, probe, "for the test");
+    expect_near(spex_controller.skipping, 0.002);
+    probe->period = 0;
+    spex_mode_hold(PROBE, probe, "for the test");
+    assert_true(spex_controller.skipping == 0);
 }
 
 /* The factor by which the next pause is random: 0.5 to 1.5. */
@@ -515,6 +533,10 @@ static void slices_have_few_records(void **state) {
     assert_int_equal(slice_begin(1e5, 0.01), 40);
     assert_int_equal(told.rung, 1);
     assert_int_equal(told.slices, 1);
+    /* The only collector has decided, and does not sleep. */
+    told.collectors = 1;
+    assert_int_equal(slice_begin(1e5, 0.01), 40);
+    assert_int_equal(told.rung, 1);
     assert_int_equal(slice_begin(2000, 0.01), 20);
     assert_int_equal(slice_begin(1e8, 0.01), 1000);
     assert_int_equal(slice_begin(300, 0.01), 4); /* as much as executions at most */
@@ -736,6 +758,7 @@ int main(void) {
         cmocka_unit_test_setup(what_nothing_is_found_of_has_longer_pauses, setup),
         cmocka_unit_test_setup(slices_share, setup),
         cmocka_unit_test_setup(slices_have_few_records, setup),
+        cmocka_unit_test_setup(what_is_held_off_is_no_longer_expected, setup),
         cmocka_unit_test_setup(slices_with_calls_are_shorter, setup),
         cmocka_unit_test_setup(records_of_slices_stand_for_the_time_without, setup),
         cmocka_unit_test_setup(records_of_a_group_are_those_of_its_probes, setup),

@@ -2,6 +2,7 @@
 /* What the controller asks that the simulated process (plant.h) has nothing of: it polls nothing,
  * and samples no kernels. */
 #include "../check.h"
+#include "collect/collector.h"
 #include "collect/metrics.h"
 #include "kernels/sampling_budget.h"
 #include "rate/occupancy_sampler.h"
@@ -20,6 +21,10 @@ uint64_t spex_sampling_budget_spent_ns(void) {
 }
 
 void spex_doorbell_ring(void) {
+}
+
+unsigned spex_collectors_running(void) {
+    return 1;
 }
 
 double spex_cost_polled(void) {
