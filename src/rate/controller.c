@@ -317,9 +317,22 @@ static size_t make_classes(void) {
     return count;
 }
 
-/* Returns the seconds a second that the policy may spend now. Where the budget is overdrawn, only
- * records are saved: as long as executions without records fit into the steady rate, no probe is
- * held off for their cost. */
+/* Share of the steady rate that executions without records may take in a debt of more than
+ * DEEP_SECONDS' worth: by and by half, at twice that, since a debt that they keep up would not
+ * end. */
+#define DEEP_SECONDS 0.5
+
+static double detection_share(void) {
+    double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
+    double owed = -spex_controller.budget.tokens / steady;
+    if (spex_polling_policy(spex_controller.policy))
+        return 1;
+    return 1 - 0.5 * fmin(fmax(owed / DEEP_SECONDS - 1, 0), 1);
+}
+
+/* Returns the seconds a second that the policy may spend now. Where the budget is overdrawn, first
+ * records are saved: as long as executions without records fit into the steady rate, or in a deep
+ * debt into half of it, no probe is held off for their cost. */
 static double spending_allowed(size_t count) {
     /* Where probes are polled, the looks' cost includes the collector's passes. */
     double resting =
@@ -333,12 +346,8 @@ static double spending_allowed(size_t count) {
         detection = spex_polling_base(spex_controller.classes, count);
     steady -= spex_modes_reserved();
     rate -= spex_modes_reserved();
-    double least = detection / DETECTION_MOST;
-    if (least > steady)
-        least = steady;
-    if (least < 0)
-        least = 0;
-    return rate > least ? rate : least;
+    double least = fmax(fmin(detection / DETECTION_MOST, detection_share() * steady), 0);
+    return fmax(rate, least);
 }
 
 /* Holds off the probe of a class without asking the policy. Returns the number of classes that are

@@ -324,10 +324,11 @@ static void the_witness_stays(void **state) {
 
 /* ---- budgets ---- */
 
-/* In debt only records are saved: executions without one are allowed up to the steady rate. */
+/* In debt first records are saved: executions without one are allowed up to the steady rate, and
+ * where more than half a second's worth is owed by and by up to half of it. */
 static void debts_save_records(void **state) {
     (void)state;
-    spex_controller.budget.tokens = -1; /* a twentieth of the rate is left */
+    spex_controller.budget.tokens = -0.02; /* a twentieth of the rate is left */
     double detection = 1000 * 100 * NS + 2000 * 200 * NS;
     pass();
     expect_near(told.problem.budget, 0.002);
@@ -338,6 +339,13 @@ static void debts_save_records(void **state) {
     probes[FIRST].frequency = 1e6;
     pass();
     expect_near(told.problem.budget, 0.04);
+    spex_controller.budget.tokens = -0.03;
+    pass();
+    expect_near(told.problem.budget, 0.03);
+    spex_controller.budget.tokens = -1;
+    pass();
+    expect_near(told.problem.budget, 0.02);
+    spex_controller.budget.tokens = -0.02;
     spex_controller.collecting.rest = 0.01;
     told.reserved = 0.005;
     pass();
