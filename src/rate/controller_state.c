@@ -8,12 +8,12 @@
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include <spex/atomic.h>
 
 #include "base/clock.h"
+#include "base/service_thread.h"
 #include "collect/collector.h"
 #include "collect/metrics.h"
 #include "kernels/sampling_budget.h"
@@ -55,10 +55,55 @@ struct tables {
 static struct tables *tables;
 static size_t tables_bytes;
 
+/* What slices and sessions have told of a probe. It outlives a collection: a program that is
+ * measured for some seconds at a time, and seldom costs much of its budget, would else never know
+ * what its probes cost. By index; a site that has come in the place of another has another name, or
+ * its probe another id or type. */
+struct found {
+    const char *name;
+    uint32_t type, id;
+    double factor, doubt;
+    struct spex_sliced sliced;
+};
+
+static struct found *found;
+
+static void found_keep(struct found *of, uint32_t index) {
+    const struct spex_site_info *info = spex_site_info(index);
+    const struct spex_controlled *probe = &spex_controller.probes[index];
+    *of = (struct found){info->name,    info->probe_type, info->probe_id,
+                         probe->factor, probe->doubt,     probe->sliced};
+    of->sliced.cpu_ns = 0; /* What runs is not the next part. */
+}
+
+static void findings_keep(void) {
+    for (uint32_t i = 0; spex_controller.probes && i < spex_sites_count(); i++) {
+        const struct spex_controlled *probe = &spex_controller.probes[i];
+        if (!spex_controller.executions[i] || (probe->factor <= 0 && !probe->sliced.count))
+            continue;
+        found = found ? found : spex_pages_take(SPEX_MAX_SITES * sizeof(*found));
+        if (found)
+            found_keep(&found[i], i);
+    }
+}
+
+static void findings_recall(void) {
+    for (uint32_t i = 0; found && i < spex_sites_count(); i++) {
+        const struct spex_site_info *info = spex_site_info(i);
+        if (found[i].name != info->name || found[i].type != info->probe_type ||
+            found[i].id != info->probe_id)
+            continue;
+        spex_controller.probes[i].factor = found[i].factor;
+        spex_controller.probes[i].doubt = found[i].doubt;
+        spex_controller.probes[i].sliced = found[i].sliced;
+        spex_controller.found = fmax(found[i].factor, spex_controller.found);
+    }
+}
+
 /* Gives the tables back and clears the whole state: without `probes` nothing is controlled. */
 static void tables_free(void) {
-    if (tables)
-        munmap(tables, tables_bytes);
+    findings_keep();
+    spex_pages_give_back(tables, tables_bytes);
     tables = NULL;
     memset(&spex_controller, 0, sizeof(spex_controller));
 }
@@ -68,11 +113,9 @@ static int tables_make(void) {
     if (workspace > PTRDIFF_MAX - sizeof(*tables))
         return -ENOMEM;
     tables_bytes = sizeof(*tables) + workspace;
-    void *memory =
-        mmap(NULL, tables_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
+    tables = spex_pages_take(tables_bytes);
+    if (!tables)
         return -ENOMEM;
-    tables = memory;
     spex_controller.probes = tables->probes;
     spex_controller.classes = tables->classes;
     spex_controller.decisions = tables->decisions;
@@ -82,6 +125,7 @@ static int tables_make(void) {
     spex_controller.chosen_executions = tables->chosen_executions;
     spex_controller.firsts = tables->firsts;
     spex_controller.workspace = tables->workspace;
+    findings_recall();
     return 0;
 }
 

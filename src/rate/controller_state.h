@@ -347,9 +347,11 @@ static inline void spex_controlled_leave(struct spex_controlled *probe) {
                                       .factor = probe->factor,
                                       .doubt = probe->doubt,
                                       .slices = probe->slices,
+                                      .sliced = probe->sliced,
                                       .taken_mean = probe->taken_mean,
                                       .last_period = probe->last_period,
                                       .grouped = probe->grouped};
+    probe->sliced.cpu_ns = 0; /* What runs is not the next part. */
 }
 
 /* Whether something is controlled. */

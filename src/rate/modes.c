@@ -84,7 +84,7 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
 
 /* So many times what was calibrated the pauses of a probe go by while no experiment has told
  * anything of any: of a thousand that are executed seldom none ever does. */
-#define UNKNOWN_TIMES 2.5
+#define UNKNOWN_TIMES 4.0
 
 /* Slices are at least so long, in seconds, and longer where the pauses between them would be
  * shorter than PAUSE_SECONDS: up to SLICE_SECONDS_MAX. */

@@ -158,7 +158,7 @@ static size_t position_of(const struct spex_tracer *tracer, uint64_t key) {
 }
 
 /* Doubles the room for probes. False: no memory. */
-static bool room_grow(struct spex_tracer *tracer) {
+SPEX_COLD static bool room_grow(struct spex_tracer *tracer) {
     size_t room = tracer->room ? tracer->room * 2 : 256;
     struct place *places = spex_pages_take(room * sizeof(*places));
     if (!places)
@@ -172,7 +172,7 @@ static bool room_grow(struct spex_tracer *tracer) {
 }
 
 /* A new probe; NULL: no memory. */
-static struct probe *probe_take(struct spex_tracer *tracer) {
+SPEX_COLD static struct probe *probe_take(struct spex_tracer *tracer) {
     if (!tracer->block || tracer->used == BLOCK_PROBES) {
         struct block *block = spex_pages_take(sizeof(*block));
         if (!block)
@@ -493,7 +493,7 @@ void spex_tracer_window(struct spex_tracer *tracer, uint64_t window) {
     tracer->window = window;
 }
 
-struct spex_slowest spex_tracer_slowest(const struct spex_tracer *tracer, size_t probe) {
+SPEX_COLD struct spex_slowest spex_tracer_slowest(const struct spex_tracer *tracer, size_t probe) {
     const struct probe *of = probe_at(tracer, probe);
     uint64_t passed = tracer->window - of->window;
     if (passed > 1)
@@ -511,7 +511,8 @@ size_t spex_tracer_probes(const struct spex_tracer *tracer) {
     return tracer->count;
 }
 
-size_t spex_tracer_find(const struct spex_tracer *tracer, uint16_t probe_id, uint32_t probe_type) {
+SPEX_COLD size_t spex_tracer_find(const struct spex_tracer *tracer, uint16_t probe_id,
+                                  uint32_t probe_type) {
     size_t at = position_of(tracer, key_of(probe_id, probe_type));
     return stands_at(tracer, at, probe_id, probe_type) ? at : tracer->count;
 }

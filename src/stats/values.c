@@ -90,7 +90,7 @@ double spex_values_deviation(const struct spex_values *values) {
 }
 
 /* The extremes are exact, but the middle of a bucket at the end may lie beyond them. */
-double spex_values_quantile(const struct spex_values *values, double q) {
+SPEX_COLD double spex_values_quantile(const struct spex_values *values, double q) {
     if (!values->histogram.total)
         return 0;
     double value = spex_histogram_quantile(&values->histogram, q);

@@ -443,13 +443,12 @@ static void dear_decisions_make_slices_longer(void **state) {
     }
 }
 
-/* As if it were two and a half times as dear as likely, and no dearer than it is taken to be
- * carefully. */
+/* As if it were four times as dear as likely, and no dearer than it is taken to be carefully. */
 static void what_nothing_is_found_of_has_longer_pauses(void **state) {
     static const struct {
         double careful, factor, found, taken;
     } cases[] = {
-        {2000, 0, 0, 2.5}, {2000, 1, 0, 1}, {2000, 0, 1, 1}, {400, 0, 0, 2}, {2000, 0, -1, 2.5},
+        {2000, 0, 0, 4}, {2000, 1, 0, 1}, {2000, 0, 1, 1}, {400, 0, 0, 2}, {2000, 0, -1, 4},
     };
     (void)state;
     told.skip = 200 * NS;

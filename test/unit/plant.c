@@ -247,6 +247,10 @@ struct plant_held plant_held(unsigned probe) {
 }
 
 void plant_run(const struct plant_options *options) {
+    /* Another program each time: what was found of the one before is not believed of it. */
+    static char names[1 << 16];
+    static unsigned runs;
+    char *name = &names[runs++ % sizeof(names)];
     free(plant.spent);
     free(plant.noted);
     memset(&plant, 0, sizeof(plant));
@@ -260,7 +264,7 @@ void plant_run(const struct plant_options *options) {
     for (unsigned p = 0; p < options->probes; p++) {
         plant.periods[p] = 1;
         plant.infos[p] = (struct spex_site_info){
-            .probe_id = (uint16_t)p, .probe_type = SPEX_LAT, .probe = (uint16_t)p};
+            .name = name, .probe_id = (uint16_t)p, .probe_type = SPEX_LAT, .probe = (uint16_t)p};
     }
     if (has_region())
         plant.infos[options->probes] =
