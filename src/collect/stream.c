@@ -345,7 +345,7 @@ static bool has_no_reader(struct stream *stream) {
 }
 
 /* In the child of a fork the memory is leaked: a collector of the parent may have held the lock. */
-static void stream_abandon(struct spex_sink *sink) {
+SPEX_COLD static void stream_abandon(struct spex_sink *sink) {
     struct stream *stream = (struct stream *)sink;
     if (stream->attached && has_reader(&stream->children) && followed_count < SPEX_STREAMS_MAX) {
         followed_streams[followed_count++] = (struct spex_stream_asked){

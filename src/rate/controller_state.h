@@ -320,10 +320,10 @@ static inline void spex_controlled_is_held(const struct spex_controlled *probe) 
         spex_controller.slice_due = probe->held.until;
 }
 
-/* What a probe on trial takes, in seconds a second, by the slice before: INFINITY where there was
- * none. */
+/* What a probe on trial takes, in seconds a second, by the slice before, which may have met no
+ * burst, or on average: INFINITY where there was none. */
 static inline double spex_controlled_takes(const struct spex_controlled *probe) {
-    return probe->held.length > 0 ? probe->taken : INFINITY;
+    return probe->held.length > 0 ? fmax(probe->taken, probe->taken_mean) : INFINITY;
 }
 
 /* Notes that the probe is on for a trial, which is looked at as soon as decisions may follow. */
