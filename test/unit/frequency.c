@@ -131,6 +131,15 @@ static void what_has_cost_as_much_as_planned_is_over(void **state) {
     assert_true(measure_after(0, 1 << 18));
 }
 
+static void slice_begin(uint32_t period) {
+    setup(NULL);
+    assert_true(measure_after(1, 10));
+    probe.trying = true;
+    probe.period = period;
+    probe.slice = 0.01;
+    probe.held.length = 0.09;
+}
+
 /* A slice of 10 ms after a hold-off of 90 ms, which has earned 2 ms for both, and 18 µs for the
  * time after. An execution costs 1 ns, and with a period of 100 another one for records. */
 static void slices_go_on_as_planned(void **state) {
@@ -144,32 +153,18 @@ static void slices_go_on_as_planned(void **state) {
     };
     (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
-        setup(NULL);
-        assert_true(measure_after(1, 10));
-        probe.trying = true;
-        probe.period = 100;
-        probe.slice = 0.01;
-        probe.held.length = 0.09;
+        slice_begin(100);
         assert_int_equal(measure_after(cases[c].seconds, cases[c].executions), cases[c].ends);
         probe.trying = false;
         if (!cases[c].ends && cases[c].executions >= 500)
             assert_true(measure_after(0, cases[c].executions));
     }
-    setup(NULL);
-    assert_true(measure_after(1, 10));
-    probe.trying = true; /* in full: an execution costs 101 ns */
-    probe.slice = 0.01;
-    probe.held.length = 0.09;
+    slice_begin(0); /* in full: an execution costs 101 ns */
     assert_false(measure_after(0.009, 19700));
     assert_true(measure_after(0, 19900));
     /* Nor does a slice go on for the sake of a look that costs more than that. */
     for (unsigned dear = 0; dear < 2; dear++) {
-        setup(NULL);
-        assert_true(measure_after(1, 10));
-        probe.trying = true;
-        probe.period = 100;
-        probe.slice = 0.01;
-        probe.held.length = 0.09;
+        slice_begin(100);
         spex_controller.deciding = dear ? 12e-6 : 8e-6;
         assert_int_equal(measure_after(0.011, 4000), dear);
     }
