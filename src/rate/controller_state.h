@@ -367,6 +367,10 @@ void spex_controller_read_clocks(void);
  * kept. */
 int spex_controller_adapt(void);
 
+/* Makes the classes of all probes about which there is something to decide, with their first sites;
+ * returns how many there are. */
+size_t spex_controller_make_classes(void);
+
 /* Whether somebody may hold a budget. */
 bool spex_controller_is_asked(void);
 
