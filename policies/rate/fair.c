@@ -9,6 +9,8 @@
  * with the highest cost for their weight. */
 #include <spex/rate_policy.h>
 
+#include "policies/rate/rate_items.h"
+
 /* Bisection steps of the search for the level, down to the precision of a double. */
 enum { BISECTION_STEPS = 64 };
 
@@ -19,8 +21,7 @@ static const char switched_off_reason[] =
     "held off: its executions alone cost more than the budget";
 
 static size_t fair_workspace_size(size_t class_count) {
-    (void)class_count;
-    return 0;
+    return class_count * sizeof(struct spex_rate_item);
 }
 
 /* Records a second that the class makes at least: all where it is pinned. */
@@ -48,43 +49,36 @@ static double reporting_overhead(const struct spex_rate_problem *problem,
     return sum;
 }
 
-/* The class with the highest cost of detection for its weight, pinned ones last. class_count when
- * all classes are off. */
-static size_t most_expensive_class(const struct spex_rate_problem *problem,
-                                   const struct spex_rate_plan *plan) {
-    size_t found = problem->class_count;
-    double most = 0;
+/* The classes in the order in which they are switched off: the highest cost of detection for its
+ * weight first, pinned ones last. */
+static void sort_by_cost(const struct spex_rate_problem *problem, struct spex_rate_item *items) {
     for (size_t c = 0; c < problem->class_count; c++) {
         const struct spex_rate_class *cls = &problem->classes[c];
-        double cost = spex_rate_detection(problem, c) / (cls->weight > 0 ? cls->weight : 1e-50);
-        if (plan->decisions[c].mode == SPEX_RATE_OFF)
-            continue;
-        if (found == problem->class_count ||
-            (cls->pinned == problem->classes[found].pinned ? cost > most : !cls->pinned)) {
-            found = c;
-            most = cost;
-        }
+        double weight = cls->weight > 0 ? cls->weight : 1e-50;
+        items[c] = (struct spex_rate_item){
+            .first = !cls->pinned, .worth = spex_rate_detection(problem, c) / weight, .index = c};
     }
-    return found;
+    spex_rate_items_sort(items, problem->class_count);
 }
 
 /* Switches off classes until detection of the others fits; returns the overhead of that. */
 static double switch_off_classes(const struct spex_rate_problem *problem,
-                                 struct spex_rate_plan *plan) {
+                                 struct spex_rate_item *items, struct spex_rate_plan *plan) {
+    const double most = problem->budget * DETECTION_MOST;
     double sum = 0;
     for (size_t c = 0; c < problem->class_count; c++) {
         plan->decisions[c] = (struct spex_rate_decision){.mode = SPEX_RATE_SAMPLED};
         sum += spex_rate_detection(problem, c);
     }
-    while (sum > problem->budget * DETECTION_MOST) {
-        size_t c = most_expensive_class(problem, plan);
-        if (c == problem->class_count)
-            return 0;
-        plan->decisions[c] =
+    if (sum <= most)
+        return sum;
+    sort_by_cost(problem, items);
+    for (size_t i = 0; i < problem->class_count && sum > most; i++) {
+        plan->decisions[items[i].index] =
             (struct spex_rate_decision){.mode = SPEX_RATE_OFF, .reason = switched_off_reason};
-        sum -= spex_rate_detection(problem, c);
+        sum -= spex_rate_detection(problem, items[i].index);
     }
-    return sum;
+    return sum > most ? 0 : sum;
 }
 
 /* The level at which records take at most `left`, by bisection: reporting_overhead increases with
@@ -117,10 +111,9 @@ static void decide_frequency(const struct spex_rate_class *cls, double records,
 
 static int fair_decide(const struct spex_rate_problem *problem, void *workspace,
                        struct spex_rate_plan *plan) {
-    (void)workspace;
     if (spex_rate_problem_check(problem) != 0)
         return -EINVAL;
-    double left = problem->budget - switch_off_classes(problem, plan);
+    double left = problem->budget - switch_off_classes(problem, workspace, plan);
     double level = level_for(problem, plan, left), minima = reporting_overhead(problem, plan, 0);
     /* When the budget does not pay for the minima, all classes get the same part of them. */
     double scale = minima > left ? left / minima : 1;

@@ -11,6 +11,12 @@
 #ifndef SPEX_POLICIES_RATE_HYBRID_SEARCH_H
 #define SPEX_POLICIES_RATE_HYBRID_SEARCH_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <spex/rate_policy.h>
+
 #include "policies/rate/rate_items.h"
 
 /* The exact search takes up to 2^n steps for so many candidates: tens of milliseconds for EXACT,

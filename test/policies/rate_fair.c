@@ -103,12 +103,58 @@ static void shares_are_feasible_full_and_fair(void **state) {
     }
 }
 
+/* The first of those whose detection costs most for its weight, pinned ones last. */
+static size_t dearest(const struct spex_rate_class *classes, const bool *off, size_t count) {
+    size_t found = count;
+    for (size_t c = 0; c < count; c++) {
+        if (off[c])
+            continue;
+        double cost = classes[c].frequency * classes[c].detect_cost / classes[c].weight;
+        double most = found == count ? -1
+                                     : classes[found].frequency * classes[found].detect_cost /
+                                           classes[found].weight;
+        if (found == count || (classes[found].pinned && !classes[c].pinned) ||
+            (classes[found].pinned == classes[c].pinned && cost > most))
+            found = c;
+    }
+    return found;
+}
+
+/* One after the other, until what the rest costs fits. */
+static void the_dearest_are_off(void **state) {
+    struct spex_rate_class classes[CLASSES];
+    struct answer answer;
+    uint64_t seed = 11;
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t count = 1 + random_below(&seed, CLASSES);
+        double budget = between(&seed, 1e-4, 0.1), sum = 0;
+        bool off[CLASSES] = {false};
+        for (size_t c = 0; c < count; c++) {
+            classes[c] =
+                class_of((double)random_below(&seed, 5) * 1e6, 1e-9, between(&seed, 1e-9, 2e-7));
+            classes[c].weight = (double)(1 + random_below(&seed, 3));
+            classes[c].pinned = random_below(&seed, 4) == 0;
+            sum += classes[c].frequency * classes[c].detect_cost;
+        }
+        for (size_t c; sum > 0.95 * budget && (c = dearest(classes, off, count)) < count;) {
+            off[c] = true;
+            sum -= classes[c].frequency * classes[c].detect_cost;
+        }
+        ask_fair(&answer, classes, count, budget);
+        for (size_t c = 0; c < count; c++)
+            if (off[c] != (answer.decisions[c].mode == SPEX_RATE_OFF))
+                fail_msg("round %d, class %zu", round, c);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rare_classes_are_recorded_in_full),
         cmocka_unit_test(what_costs_too_much_by_itself_is_off),
         cmocka_unit_test(minima_that_are_too_much_are_scaled),
         cmocka_unit_test(shares_are_feasible_full_and_fair),
+        cmocka_unit_test(the_dearest_are_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
