@@ -65,6 +65,9 @@ static struct spex_packed_probe probe_of(uint32_t site) {
     return (struct spex_packed_probe){info->probe_id, info->values, info->probe_type};
 }
 
+/* Where sites alternate, what is known of the site of so many records later is asked for. */
+enum { AHEAD = 4 };
+
 /* The records of a ring have the CPU of the ring; those of the shared ring have it in their last
  * word. */
 size_t spex_decode_ring(unsigned ring, struct spex_record *records, size_t max, uint64_t *scratch) {
@@ -77,6 +80,9 @@ size_t spex_decode_ring(unsigned ring, struct spex_record *records, size_t max, 
     uint64_t last = 0;
     for (size_t i = 0; i < count; i++) {
         const uint64_t *words = scratch + i * from.record_words;
+        if (words[1] != last && i + AHEAD < count)
+            __builtin_prefetch(
+                &spex_site_info(spex_packed_site(words[AHEAD * from.record_words + 1]))->probe_id);
         if (words[1] != last || shared || i == 0)
             kind = spex_packed_kind(words[1], shared ? (unsigned)words[from.record_words - 1] : cpu,
                                     probe_of(spex_packed_site(words[1])));

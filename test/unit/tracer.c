@@ -466,6 +466,52 @@ static void a_batch_of_unlike_records(void **state) {
     assert_true(second.mean == 3);
 }
 
+/* Batches in which the records of many probes alternate, as if each came alone. Probes and types
+ * appear in the middle of them, some records have no values, and some follow others of the same
+ * probe. */
+static void many_probes_in_a_batch(void **state) {
+    enum { MOST = 60, BATCHES = 2000, TYPES = 3 };
+    static const uint32_t type[TYPES] = {SPEX_LAT, SPEX_CNT, SPEX_TPT};
+    struct spex_record records[MOST];
+    struct spex_tracer *alone;
+    uint64_t seed = 21;
+    (void)state;
+    assert_int_equal(spex_tracer_create(&alone), 0);
+    for (unsigned b = 0; b < BATCHES; b++) {
+        size_t count = 1 + random_below(&seed, MOST);
+        for (size_t r = 0; r < count; r++) {
+            uint16_t id = (uint16_t)(1 + random_below(&seed, 5 + b / 4));
+            records[r] = latency(id, (uint32_t)(1 + random_below(&seed, 4)),
+                                 random_below(&seed, UINT64_C(1) << random_below(&seed, 30)));
+            records[r].probe_type = type[id % TYPES];
+            records[r].field_count = id % TYPES == 2 ? 2 : 1;
+            records[r].fields[1] = records[r].fields[0] + 1;
+            if (r > 0 && random_below(&seed, 4) == 0)
+                records[r] = records[r - 1];
+        }
+        add(records, count);
+        for (size_t r = 0; r < count; r++)
+            assert_int_equal(spex_tracer_add(alone, &records[r], 1), 0);
+    }
+    assert_int_equal(spex_tracer_probes(tracer), spex_tracer_probes(alone));
+    for (size_t p = 0; p < spex_tracer_probes(alone); p++) {
+        struct spex_metrics got, expected;
+        spex_tracer_metrics(tracer, p, &got);
+        spex_tracer_metrics(alone, p, &expected);
+        assert_true(got.probe_id == expected.probe_id && got.probe_type == expected.probe_type);
+        assert_true(got.records == expected.records && got.count == expected.count);
+        assert_int_equal(got.series, expected.series);
+        for (unsigned series = 0; series < got.series; series++) {
+            const struct spex_values *values = spex_tracer_values(tracer, p, series),
+                                     *others = spex_tracer_values(alone, p, series);
+            assert_memory_equal(&values->histogram, &others->histogram, sizeof(values->histogram));
+            assert_true(values->min == others->min && values->max == others->max);
+            expect_near(values->mean, (long double)others->mean, 1e-12);
+        }
+    }
+    spex_tracer_destroy(alone);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -489,6 +535,7 @@ int main(void) {
         TEST(the_slowest_of_two_windows),
         TEST(what_is_no_time_is_not_the_slowest),
         TEST(a_batch_of_unlike_records),
+        TEST(many_probes_in_a_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
