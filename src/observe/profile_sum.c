@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "observe/held.h"
 #include "observe/profile_reader.h"
 
 /* What makes a probe the same in two processes. */
@@ -417,12 +418,10 @@ static int row_subtract(struct spex_profile_row *row, const struct spex_profile_
     int err = row_values_replace(row, before ? before : &none);
     if (err || !before)
         return err;
+    spex_held_since(probe, &before->probe);
     probe->on_seconds -= before->probe.on_seconds;
     probe->polled_seconds -= before->probe.polled_seconds;
     probe->held_seconds = fmax(probe->held_seconds - before->probe.held_seconds, 0);
-    probe->held_count = fmax(probe->held_count - before->probe.held_count, 0);
-    /* At least as great as the difference, which it would be if the two depended on each other. */
-    probe->uncounted = sqrt(fmax(pow(probe->uncounted, 2) - pow(before->probe.uncounted, 2), 0));
     spex_occupancy_subtract(&probe->activity, &before->probe.activity);
     probe->count -= before->probe.count;
     probe->weight -= before->probe.weight;

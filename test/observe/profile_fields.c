@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../check.h"
+#include "observe/held.h"
 #include "observe/profile_reader.h"
 #include "observe/profile_sum.h"
 
@@ -83,7 +84,6 @@ static const struct figure of_probe[] = {
     PROBE(held_seconds, REAL, ADDED, GROWN),
     PROBE(count, REAL, ADDED, GROWN),
     PROBE(count_variance, REAL, ADDED, GROWN),
-    PROBE(held_count, REAL, ADDED, GROWN),
     PROBE(weight, REAL, ADDED, LESS),
     PROBE(weight_squares, REAL, ADDED, LESS),
     PROBE(lost, REAL, ADDED, GROWN),
@@ -204,6 +204,7 @@ static void draw(struct made *made, uint64_t *random) {
     probe->declared = 10;
     probe->kind = probe->period_last % 3;
     probe->burst = probe->period_last % 7;
+    probe->held_count = (double)random_below(random, 100);
     probe->uncounted = (double)random_below(random, 100);
     probe->slowest.ticks = random_below(random, 100);
     probe->slowest.thread_id = (uint32_t)probe->slowest.ticks + 1;
@@ -283,6 +284,7 @@ static void a_sum_has_all_figures(void **state) {
         expect_sums("the probe's", of_probe, COUNT_OF(of_probe), probe, a, b);
         expect_sums("the probe's", of_looks, COUNT_OF(of_looks), probe, a, b);
         assert_true(probe->uncounted == a->uncounted + b->uncounted);
+        assert_true(probe->held_count == a->held_count + b->held_count);
         assert_string_equal(probe->why, round % 2 ? "" : "why");
         assert_int_equal(probe->slowest.ticks,
                          a->slowest.ticks > b->slowest.ticks ? a->slowest.ticks : b->slowest.ticks);
@@ -319,8 +321,9 @@ static void a_difference_has_all_figures(void **state) {
         expect_differences("the probe's", of_probe, COUNT_OF(of_probe), probe, a, b);
         if (round % 2)
             expect_differences("the probe's", of_looks, COUNT_OF(of_looks), probe, a, b);
-        double squares = b->uncounted * b->uncounted - a->uncounted * a->uncounted;
-        assert_true(fabs(probe->uncounted - sqrt(fmax(squares, 0))) < 1e-9);
+        struct spex_profile_probe held = *b;
+        spex_held_since(&held, a);
+        assert_true(probe->held_count == held.held_count && probe->uncounted == held.uncounted);
         spex_profile_free(&difference);
     }
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../check.h"
+#include "observe/held.h"
 #include "trace/read/edge.h"
 
 enum { CASES = 20000, ROWS = 3, CLASSES = 5, TYPES = 2 };
@@ -166,8 +167,10 @@ static void expect_row_between(const struct around *a, unsigned r,
     EXPECT_PART(is, first, last, on_seconds);
     EXPECT_PART(is, first, last, polled_seconds);
     EXPECT_PART(is, first, last, held_seconds);
-    EXPECT_PART(is, first, last, held_count);
-    EXPECT_PART(is, first, last, uncounted);
+    struct spex_profile_probe held = *last;
+    spex_held_between(&held, first, part);
+    EXPECT(is, held_count, held.held_count);
+    EXPECT(is, uncounted, held.uncounted);
     EXPECT_PART(is, first, last, lost);
     EXPECT_NUMBER(is, first, last, spans_abandoned);
     EXPECT_NUMBER(is, first, last, spans_refused);

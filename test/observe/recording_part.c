@@ -61,7 +61,7 @@ static void profile_put(unsigned ms, double earlier, uint16_t id, double count) 
                                              .polled_seconds = 0.25 * seconds,
                                              .held_seconds = 2 * seconds,
                                              .held_count = 3 * seconds,
-                                             .uncounted = 4 * seconds,
+                                             .uncounted = 2 * seconds,
                                              .lost = 100 * seconds,
                                              .spans_abandoned = 7 * tenths,
                                              .spans_refused = 8 * tenths,
@@ -145,7 +145,8 @@ static void records_that_stand_for_all_are_the_count(void **state) {
     expect(lat->probe.polled_seconds, 0.175);
     expect(lat->probe.held_seconds, 1.4);
     expect(lat->probe.held_count, 2.1);
-    expect(lat->probe.uncounted, sqrt(3.8 * 3.8 - 1));
+    /* As of hold-offs that do not depend on each other: 2.9 √(1/2) until 1000 ms. */
+    expect(lat->probe.uncounted, sqrt(2.9 * 2.9 * 0.5 - 0.9 * 0.9 * 25 / 45));
     assert_int_equal(lat->probe.records, 3);
     expect(lat->probe.weight, 5);
     expect(lat->probe.weight_squares, 9 + 1 + 1);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "observe/held.h"
 #include "observe/profile_sum.h"
 
 /* A collection that began at most so many seconds before the trace began with it. */
@@ -121,11 +122,10 @@ static void row_between(const struct spex_edge *edge, struct spex_profile_probe 
                         const struct spex_profile_probe *first, double part, double *variance) {
     row->count =
         first->count + executions_before(edge, row, fmax(row->count - first->count, 0), variance);
+    spex_held_between(row, first, part);
     row->on_seconds = between(first->on_seconds, row->on_seconds, part);
     row->polled_seconds = between(first->polled_seconds, row->polled_seconds, part);
     row->held_seconds = between(first->held_seconds, row->held_seconds, part);
-    row->held_count = between(first->held_count, row->held_count, part);
-    row->uncounted = between(first->uncounted, row->uncounted, part);
     row->lost = between(first->lost, row->lost, part);
     row->spans_abandoned = number_between(first->spans_abandoned, row->spans_abandoned, part);
     row->spans_refused = number_between(first->spans_refused, row->spans_refused, part);
