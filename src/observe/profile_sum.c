@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "observe/held.h"
 #include "observe/profile_reader.h"
+#include "profile/held.h"
 
 /* What makes a probe the same in two processes. */
 struct identity {

@@ -23,7 +23,8 @@ static bool is_due(struct spex_trace_profiles *profiles, uint64_t keep, uint64_t
 }
 
 /* Without memory there is no newest one. */
-static void last_keep(struct spex_trace_profiles *profiles, const void *frames, size_t bytes) {
+void spex_trace_profiles_keep(struct spex_trace_profiles *profiles, const void *frames,
+                              size_t bytes) {
     char *last = realloc(profiles->last, bytes);
     profiles->last_ticks = spex_ticks();
     profiles->last_bytes = 0;
@@ -37,12 +38,14 @@ static void last_keep(struct spex_trace_profiles *profiles, const void *frames, 
 int spex_trace_profiles_add(struct spex_trace_profiles *profiles, struct spex_trace_disk *disk,
                             struct spex_trace_file *journal, const void *frames, size_t bytes) {
     if (!is_due(profiles, disk->keep, journal->bytes)) {
-        last_keep(profiles, frames, bytes);
+        spex_trace_profiles_keep(profiles, frames, bytes);
         return 0;
     }
     profiles->last_bytes = 0;
     int err =
         spex_journal_append_bytes(disk, journal, SPEX_JOURNAL_PROFILE, spex_ticks(), frames, bytes);
+    if (err)
+        spex_trace_profiles_keep(profiles, frames, bytes);
     return err ? err : 1;
 }
 

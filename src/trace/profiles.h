@@ -22,6 +22,11 @@ struct spex_trace_profiles {
 int spex_trace_profiles_add(struct spex_trace_profiles *profiles, struct spex_trace_disk *disk,
                             struct spex_trace_file *journal, const void *frames, size_t bytes);
 
+/* Keeps the newest profile for the end, as all of them after an error: there may be room then, and
+ * by the last one executions are counted whose records are lost. */
+void spex_trace_profiles_keep(struct spex_trace_profiles *profiles, const void *frames,
+                              size_t bytes);
+
 /* Writes the newest profile if it was left out. 0 or a negative errno value. */
 int spex_trace_profiles_end(struct spex_trace_profiles *profiles, struct spex_trace_disk *disk,
                             struct spex_trace_file *journal);

@@ -31,6 +31,10 @@
 /* Packets are written at least so often, and the clocks noted. */
 #define STORE_NS UINT64_C(1000000000)
 
+/* Set aside for the end of the journal: why the recording has ended, and the last profile, which
+ * tells what was executed after that. */
+#define JOURNAL_END_BYTES 65536
+
 /* For the first rate of the ticks. */
 #define BASELINE_NS UINT64_C(2000000)
 
@@ -66,12 +70,15 @@ struct spex_trace {
     uint64_t left_out;
     struct spex_trace_profiles profiles;
     int err;
+    uint64_t failed; /* when, in ticks */
 };
 
 /* Keeps the first error. */
 static void trace_fail(struct spex_trace *trace, int err) {
-    if (err && !trace->err)
-        trace->err = err;
+    if (!err || trace->err)
+        return;
+    trace->err = err;
+    trace->failed = spex_ticks();
 }
 
 static int metadata_write(struct spex_trace *trace) {
@@ -150,6 +157,8 @@ static int files_make(struct spex_trace *trace) {
         err = -ENOMEM;
     free(hidden);
     err = err ? err : clock_note(trace);
+    if (!err)
+        spex_trace_file_set_aside(&trace->journal, JOURNAL_END_BYTES);
     return err ? err : metadata_write(trace);
 }
 
@@ -400,10 +409,12 @@ static int lost_note(struct spex_trace *trace) {
 }
 
 void spex_trace_profile(struct spex_trace *trace, const void *frames, size_t bytes) {
+    int written = 0;
     if (trace->err)
-        return;
-    int written =
-        spex_trace_profiles_add(&trace->profiles, trace->disk, &trace->journal, frames, bytes);
+        spex_trace_profiles_keep(&trace->profiles, frames, bytes);
+    else
+        written =
+            spex_trace_profiles_add(&trace->profiles, trace->disk, &trace->journal, frames, bytes);
     trace_fail(trace, written > 0 ? lost_note(trace) : written);
 }
 
@@ -451,8 +462,8 @@ static int rest_tell(struct spex_trace *trace) {
 
 static void error_note(struct spex_trace *trace) {
     char text[128];
-    snprintf(text, sizeof(text), "recording ended: %s", strerror(-trace->err));
-    spex_journal_append_bytes(trace->disk, &trace->journal, SPEX_JOURNAL_MARK, spex_ticks(), text,
+    snprintf(text, sizeof(text), SPEX_JOURNAL_ENDED "%s", strerror(-trace->err));
+    spex_journal_append_bytes(trace->disk, &trace->journal, SPEX_JOURNAL_MARK, trace->failed, text,
                               strlen(text));
 }
 
@@ -463,12 +474,13 @@ void spex_trace_end(struct spex_trace *trace) {
         streams_give_up(trace);
         error_note(trace);
     }
-    int err = rest_tell(trace);
-    err = err ? err : spex_trace_profiles_end(&trace->profiles, trace->disk, &trace->journal);
+    int untold = rest_tell(trace);
+    int err = spex_trace_profiles_end(&trace->profiles, trace->disk, &trace->journal);
     err = err ? err : clock_note(trace);
     err = err ? err : lost_note(trace);
     err = err ? err : metadata_write(trace);
-    trace_fail(trace, err);
+    spex_trace_file_trim(&trace->journal);
+    trace_fail(trace, err ? err : untold);
 }
 
 struct spex_trace_totals spex_trace_totals(const struct spex_trace *trace) {

@@ -63,6 +63,26 @@ int spex_trace_file_append(struct spex_trace_disk *disk, struct spex_trace_file 
     return 0;
 }
 
+static int file_open(const struct spex_trace_file *file) {
+    return open(file->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+void spex_trace_file_set_aside(const struct spex_trace_file *file, uint64_t bytes) {
+    int fd = file_open(file);
+    if (fd < 0)
+        return;
+    fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)(file->bytes + bytes));
+    close(fd);
+}
+
+void spex_trace_file_trim(const struct spex_trace_file *file) {
+    int fd = file_open(file);
+    int err = fd < 0 ? -errno : ftruncate(fd, (off_t)file->bytes);
+    (void)err; /* then it stays set aside */
+    if (fd >= 0)
+        close(fd);
+}
+
 /* Readers of traces take each file for a stream whose name does not begin with a dot. */
 int spex_trace_file_replace(struct spex_trace_disk *disk, struct spex_trace_file *file,
                             const void *bytes, size_t size) {

@@ -39,6 +39,11 @@ void spex_trace_disk_free(struct spex_trace_disk *disk);
 int spex_trace_file_append(struct spex_trace_disk *disk, struct spex_trace_file *file,
                            const void *bytes, size_t size);
 
+/* Sets room aside for what is appended later, so that it is there when the disk is full; where the
+ * file system can. Gives back what is left of it. */
+void spex_trace_file_set_aside(const struct spex_trace_file *file, uint64_t bytes);
+void spex_trace_file_trim(const struct spex_trace_file *file);
+
 /* Replaces a small file as a whole: whoever opens it finds the old or the new contents. 0 or a
  * negative errno value. */
 int spex_trace_file_replace(struct spex_trace_disk *disk, struct spex_trace_file *file,

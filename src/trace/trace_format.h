@@ -117,6 +117,9 @@ enum spex_journal_kind {
     SPEX_JOURNAL_MARK, /* bytes: 8 of ticks, then a text without a 0 at its end */
 };
 
+/* What the text of a mark begins with where an error has ended the recording. */
+#define SPEX_JOURNAL_ENDED "recording ended: "
+
 /* Before each frame's entries. */
 struct spex_journal_header {
     uint32_t magic;

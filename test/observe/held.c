@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What was executed between two moments while a budget held a probe off: cases, and runs in which
  * the truth is known, with the estimates that programs make. */
-#include "observe/held.h"
+#include "profile/held.h"
 
 #include <math.h>
 

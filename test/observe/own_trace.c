@@ -189,12 +189,53 @@ static void a_trace_that_ends_early_is_told(void **state) {
     assert_null(strstr(found + strlen(line), "has ended"));
 }
 
+/* The profile of the end tells of executions whose records are lost. */
+static void what_is_executed_after_that_is_counted(void **state) {
+    enum { MANY = 40 * ROUNDS };
+    struct rlimit before, little;
+    struct spex_recording_event event;
+    struct spex_error error = {""};
+    struct spex_part *part;
+    const char *why;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    little = before;
+    little.rlim_cur = 65536;
+    signal(SIGXFSZ, SIG_IGN);
+    messages_begin();
+    assert_int_equal(start("cut"), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    rounds_run(MANY);
+    spex_stop();
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    messages_end();
+    struct spex_recording *trace = trace_open("cut");
+    assert_non_null(spex_journal_ended(&trace->processes[0].journal, &why));
+    assert_string_equal(why, "File too large");
+    assert_int_equal(spex_part_open(&part, trace, trace->begin, UINT64_MAX, &error), 0);
+    while (spex_recording_next(trace, &event, &error) == 1)
+        assert_int_equal(spex_part_add(part, &event), 0);
+    assert_int_equal(spex_part_finish(part), 0);
+    const struct spex_profile *profile = spex_part_profile(part, 0);
+    assert_int_equal(profile->row_count, 3);
+    for (size_t r = 0; r < 3; r++) {
+        const struct spex_profile_probe *probe = &profile->rows[r].probe;
+        assert_int_equal((unsigned)probe->count, probe->probe_id == 22 ? MANY * INNER : MANY);
+        assert_true(probe->records < (uint64_t)probe->count);
+        assert_true(probe->lost == probe->count - (double)probe->records);
+    }
+    spex_part_close(part);
+    spex_recording_close(trace);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FOLDER_TEST(all_is_in_the_trace),
         FOLDER_TEST(profiles_come_once_a_second),
         FOLDER_TEST(a_folder_that_cannot_be_made_is_told),
         FOLDER_TEST(a_trace_that_ends_early_is_told),
+        FOLDER_TEST(what_is_executed_after_that_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "../check.h"
-#include "observe/held.h"
 #include "observe/profile_reader.h"
 #include "observe/profile_sum.h"
+#include "profile/held.h"
 
 enum { ROUNDS = 50 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "observe/held.h"
+#include "profile/held.h"
 #include "trace/read/edge.h"
 
 enum { CASES = 20000, ROWS = 3, CLASSES = 5, TYPES = 2 };
@@ -138,19 +138,28 @@ static double weight_of(const struct around *a, const struct spex_edge_sums *sum
     return weight;
 }
 
-/* Executions from the first profile, of so many up to the last. */
+/* Executions from the first profile, of so many up to the last; records of those that no other
+ * stands for may have been lost, as far as the process has lost records of this period. */
 static double executions_of(const struct around *a, unsigned id, double all, double part,
-                            double *variance) {
+                            double period, double *variance) {
     double records, more;
     double before = weight_of(a, a->before, id, &records),
            after = weight_of(a, a->after, id, &more);
     *variance = 0;
-    if (part == 0 || all == before + after)
-        return part == 0 ? 0 : before;
-    if (before + after == 0)
-        return all * part;
-    double share = before / (before + after);
-    *variance = all * share * all * (1 - share) / (records + more);
+    if (part == 0 || part == 1)
+        return part * all;
+    if (all == before + after)
+        return before;
+    double anywhere = all, share = part;
+    if (before + after > 0) {
+        share = before / (before + after);
+        *variance = all * share * all * (1 - share) / (records + more);
+        anywhere = 0;
+        if (a->edge.last.process.lost > a->edge.first.process.lost)
+            anywhere = (double)(a->edge.last.process.lost - a->edge.first.process.lost);
+        anywhere = fmin(anywhere * fmax(period, 1), fmax(all - before - after, 0));
+    }
+    *variance += pow(anywhere * fmax(share, 1 - share) / 1.959964, 2);
     return all * share;
 }
 
@@ -162,7 +171,8 @@ static void expect_row_between(const struct around *a, unsigned r,
     if (a->edge.first.row_count > r)
         first = &a->first_rows[r].probe;
     double all = last->count > first->count ? last->count - first->count : 0;
-    EXPECT(is, count, first->count + executions_of(a, r + 1, all, part, &wanted_variance));
+    EXPECT(is, count,
+           first->count + executions_of(a, r + 1, all, part, last->period_last, &wanted_variance));
     expect_near("variance", variance, wanted_variance);
     EXPECT_PART(is, first, last, on_seconds);
     EXPECT_PART(is, first, last, polled_seconds);

@@ -193,8 +193,10 @@ static void records_that_chance_has_chosen_divide_the_count(void **state) {
     trace_make(0, 1, 4, 16);
     part_open(&opened, 700, 1500, "*");
     const struct spex_profile_row *lat = row_of(&opened, 1, SPEX_LAT);
-    expect(lat->probe.count, 4);
-    expect(lat->probe.count_variance, 12.0 * 12 * (2.0 / 3) * (1.0 / 3) / 3);
+    /* Of 4 ± 9 only the record is sure: nine have none, and may have been at any time. */
+    expect(lat->probe.count, 1);
+    expect(lat->probe.count_variance,
+           12.0 * 12 * (2.0 / 3) * (1.0 / 3) / 3 + pow(9 * (2.0 / 3) / 1.959964, 2));
     assert_int_equal(lat->probe.records, 1);
     assert_int_equal(opened.profile->row_count, 1);
     assert_int_equal(opened.profile->process.lost, 4 * 80); /* the journal: none in this time */
@@ -207,14 +209,15 @@ static void records_that_chance_has_chosen_divide_the_count(void **state) {
     part_close(&opened);
 }
 
-/* Where there is no record, executions go by time. */
-static void without_records_the_count_is_divided_evenly(void **state) {
+/* Executions without a record may have been at any time between two profiles. */
+static void without_records_nothing_tells_when(void **state) {
     struct opened opened;
     (void)state;
     trace_make(0, 9, 4, 16);
-    part_open(&opened, 700, 1500, "*");
+    part_open(&opened, 700, 1300, "*");
     const struct spex_profile_row *row = row_of(&opened, 9, SPEX_LAT);
-    expect(row->probe.count, 9.6);
+    expect(row->probe.count, 0);
+    expect(row->probe.count_variance, 2 * pow(12 * 0.8 / 1.959964, 2));
     assert_int_equal(row->probe.records, 0);
     assert_int_equal(row->probe.series, 0);
     assert_int_equal(opened.profile->row_count, 2);
@@ -235,6 +238,27 @@ static void beyond_the_last_profile_records_are_the_count(void **state) {
     part_open(&opened, 1600, 2150, "*");
     assert_int_equal(opened.profile->process.lost, 700);
     part_close(&opened);
+}
+
+/* An error has ended the recording, and there was no room for a profile: what was lost since the last
+ * one may be of any probe. */
+static void what_is_lost_at_the_end_may_be_of_any_probe(void **state) {
+    static const char why[] = SPEX_JOURNAL_ENDED "full";
+    struct opened opened;
+    (void)state;
+    for (unsigned ms = 1400; ms <= 1600; ms += 200) {
+        trace_make(0, 1, 4, 16);
+        made_timed(&journal, SPEX_JOURNAL_MARK, MADE_AT(ms), why, strlen(why));
+        records_write();
+        part_open(&opened, 50, 2200, "*");
+        double more = ms > 1500 ? 700 : 0;
+        const struct spex_profile_row *lat = row_of(&opened, 1, SPEX_LAT);
+        const struct spex_recording_mark *ended =
+            spex_journal_ended(&opened.trace->processes[0].journal, NULL);
+        assert_string_equal(ended->text, why);
+        expect(lat->probe.uncounted, 2 * 1.45 + more);
+        part_close(&opened);
+    }
 }
 
 /* As of a program that had run for 100 s when it was first recorded. */
@@ -373,8 +397,9 @@ int main(void) {
         FOLDER_TEST(executions_before_the_trace_was_opened_are_counted),
         FOLDER_TEST(records_that_stand_for_all_are_the_count),
         FOLDER_TEST(records_that_chance_has_chosen_divide_the_count),
-        FOLDER_TEST(without_records_the_count_is_divided_evenly),
+        FOLDER_TEST(without_records_nothing_tells_when),
         FOLDER_TEST(beyond_the_last_profile_records_are_the_count),
+        FOLDER_TEST(what_is_lost_at_the_end_may_be_of_any_probe),
         FOLDER_TEST(before_the_first_profile_records_are_the_count),
         FOLDER_TEST(without_profiles_the_records_tell_all),
         FOLDER_TEST(rows_of_other_probes_are_left_out),

@@ -121,7 +121,9 @@ static void processes_of_a_program_are_added(void **state) {
     add_times(&one, 1500, 10);
     add_times(&other, 1500, 5);
     one.row.probe.period = 8;
+    one.row.probe.uncounted = 3;
     other.row.probe.period = 0;
+    other.row.probe.uncounted = 4;
     /* The same probe may have another number in another process. */
     other.row.probe.probe_id = 77;
     other.row.probe.declared = SPEX_PROFILE_NO_ID;
@@ -132,6 +134,7 @@ static void processes_of_a_program_are_added(void **state) {
     assert_int_equal(all.count, 1);
     assert_true(bucket(&all, "2e-06") == 15);
     assert_int_equal(all.probes[0].period, 8);
+    assert_true(all.probes[0].margin == 7);
     assert_int_equal(all.sites, 2);
     /* A process that has gone leaves counters, and nothing of the present. */
     spex_sums_free(&all);
@@ -158,9 +161,13 @@ static void counters_that_were_shown_do_not_fall(void **state) {
     made.type.empty = 20;
     made.row.probe.lost = 3;
     made.row.probe.period = 0;
+    made.row.probe.count = 3; /* it was too much, and is so for ever */
+    made.row.probe.uncounted = 0.5;
     assert_int_equal(spex_sums_of(&now, &made.profile, 10), 0);
     assert_int_equal(spex_sums_raise(&shown, &now, 10), 0);
     assert_true(shown.probes[0].counts[SPEX_SUMS_LOST] == 9);
+    assert_true(shown.probes[0].counts[SPEX_SUMS_EXECUTIONS] == 4);
+    assert_true(shown.probes[0].margin == 1.5);
     assert_true(bucket(&shown, "1e-07") == 4);
     assert_true(shown.probes[0].buckets[SPEX_SUMS_BOUNDS] == 4);
     assert_int_equal(shown.probes[0].period, 0);
@@ -215,10 +222,14 @@ static void formats_differ_in_names_and_the_end(void **state) {
     static struct made made;
     make(&made, "query");
     add_times(&made, 1500, 10);
+    made.row.probe.uncounted = 0.25;
     char *text = text_of("nginx", &made, true), *plain = text_of("nginx", &made, false);
     assert_has(text, "\n# TYPE spex_probe_executions counter\n"
                      "spex_probe_executions_total{program=\"nginx\",probe=\"query\",type=\"lat\"} "
                      "10\n");
+    assert_has(text, "\n# TYPE spex_probe_executions_margin gauge\n"
+                     "spex_probe_executions_margin{program=\"nginx\",probe=\"query\",type=\"lat\"} "
+                     "0.25\n");
     assert_has(text, "\n# UNIT spex_probe_duration_seconds seconds\n");
     assert_has(text, "spex_probe_duration_seconds_bucket{program=\"nginx\",probe=\"query\","
                      "type=\"lat\",le=\"1.0\"} 10\n");

@@ -110,7 +110,8 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
     const struct spex_profile_probe *probe = &row->probe;
     bool counted = spex_profile_counted(probe);
     json_t *json = json_pack(
-        "{s:o, s:s?, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:I, "
+        "{s:o, s:s?, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:b, s:o, s:o, s:o, "
+        "s:I, "
         "s:o, s:o}",
         "id", spex_id_json(spex_profile_id(probe->probe_id, probe->declared)), "name",
         probe->name[0] ? probe->name : NULL, "provider",
@@ -122,7 +123,8 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
         number_or_null(spex_profile_rate(probe), spex_rate_known(probe)), "records",
         (json_int_t)probe->records, "lost", number_or_null(probe->lost, true), "lost_shared",
         (int)(probe->lost > 0 && probe->lost_shared), "count_margin",
-        number_or_null(spex_count_margin(probe), counted), "held_seconds",
+        number_or_null(spex_count_margin(probe), counted), "count_at_least",
+        (int)(counted && !spex_count_known(probe)), "held_seconds",
         number_or_null(probe->held_seconds, true), "off",
         number_or_null(spex_profile_off(probe), true), "counted",
         number_or_null(probe->count, counted), "left_out", (json_int_t)spex_profile_left_out(probe),

@@ -290,6 +290,15 @@ static void write_counter(const struct text *text, const struct family *family, 
     write_sample(text->out, family, "_total", labels, probe->counts[family - probe_counters]);
 }
 
+static const struct family margin_family = {"spex_probe_executions_margin", GAUGE, NULL,
+                                            "How far the executions may be off, in 95 % of cases; "
+                                            "more than they are: they are a lower bound."};
+
+static void write_margin(const struct text *text, const struct family *family, const char *labels,
+                         const struct spex_sums_probe *probe) {
+    write_sample(text->out, family, "", labels, probe->margin);
+}
+
 static const struct family period_family = {
     "spex_probe_period", GAUGE, NULL,
     "One execution in so many makes a record; the shortest of the processes, 0 where it is off."};
@@ -407,6 +416,7 @@ void spex_metrics_write(FILE *out, bool open, const struct spex_metrics_program 
         write_program_family(&text, &program_families[f]);
     for (size_t f = 0; f < SPEX_SUMS_COUNTS; f++)
         each_probe(&text, &probe_counters[f], any_probe, write_counter);
+    each_probe(&text, &margin_family, any_probe, write_margin);
     each_probe(&text, &period_family, any_probe, write_period);
     each_probe(&text, &times_family, has_times, write_times);
     each_probe(&text, &values_family, has_values, write_values);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/confidence.h"
 #include "profile/figures.h"
 #include "ring/probe_type.h"
 
@@ -90,6 +91,7 @@ static void probe_of(struct spex_sums_probe *probe, const struct spex_profile *p
     if (probe->name[0])
         probe->id = -1;
     probe->counts[SPEX_SUMS_EXECUTIONS] = spex_profile_executions(from);
+    probe->margin = spex_count_margin(from);
     probe->counts[SPEX_SUMS_RECORDS] = (double)from->records;
     probe->counts[SPEX_SUMS_LOST] = from->lost;
     probe->counts[SPEX_SUMS_OVERHEAD] = spex_profile_row_cost(profile, from);
@@ -213,6 +215,7 @@ int spex_sums_add(struct spex_sums *to, const struct spex_sums *from, size_t mos
         if (!probe)
             continue;
         join_probe(add, probe, &from->probes[f]);
+        probe->margin += from->probes[f].margin;
         if (!gauges)
             continue;
         probe->period = shorter_period(probe->period, from->probes[f].period);
@@ -245,6 +248,9 @@ int spex_sums_raise(struct spex_sums *shown, const struct spex_sums *now, size_t
         if (!probe)
             continue;
         join_probe(fmax, probe, &now->probes[n]);
+        /* An estimate may fall, and a counter does not. */
+        probe->margin = now->probes[n].margin + probe->counts[SPEX_SUMS_EXECUTIONS] -
+                        now->probes[n].counts[SPEX_SUMS_EXECUTIONS];
         probe->period = now->probes[n].period;
         probe->slowest = now->probes[n].slowest;
     }

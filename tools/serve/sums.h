@@ -48,6 +48,8 @@ struct spex_sums_probe {
     /* Series of values; of a time there is one, with buckets. */
     uint32_t series;
     double counts[SPEX_SUMS_COUNTS];
+    /* How far the executions may be off: in 95 % of cases less. */
+    double margin;
     /* Of each series: values, each with the executions that it stands for, and their sum. */
     double weight[SPEX_MAX_FIELDS];
     double sum[SPEX_MAX_FIELDS];

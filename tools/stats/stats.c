@@ -106,6 +106,15 @@ static int json_write(json_t *json) {
                : SPEX_EXIT_OK;
 }
 
+static void end_print(const struct spex_recording *trace,
+                      const struct spex_recording_process *process) {
+    const char *why;
+    const struct spex_recording_mark *ended = spex_journal_ended(&process->journal, &why);
+    if (ended)
+        printf("recording ended after %.3f s: %s; later executions have no record\n",
+               (double)spex_recording_ns(trace, ended->ticks) / 1e9, why);
+}
+
 static void tables_print(const struct spex_recording *trace, const struct spex_part *part) {
     for (size_t p = 0; p < trace->process_count; p++) {
         const struct spex_profile *profile = spex_part_profile(part, p);
@@ -118,13 +127,22 @@ static void tables_print(const struct spex_recording *trace, const struct spex_p
             spex_table_print(stdout, profile);
         else
             puts("no probe was on");
+        end_print(trace, &trace->processes[p]);
     }
 }
 
-static json_t *process_json(const struct spex_recording_process *process,
+/* "ended" is null where no error has ended the recording. */
+static json_t *process_json(const struct spex_recording *trace,
+                            const struct spex_recording_process *process,
                             const struct spex_profile *profile) {
-    json_t *json = json_pack("{s:I, s:o}", "pid", (json_int_t)process->process_id, "command",
-                             spex_text_json(process->program));
+    const char *why;
+    const struct spex_recording_mark *mark = spex_journal_ended(&process->journal, &why);
+    json_t *ended = mark
+                        ? json_pack("{s:f, s:s}", "seconds",
+                                    (double)spex_recording_ns(trace, mark->ticks) / 1e9, "why", why)
+                        : json_null();
+    json_t *json = json_pack("{s:I, s:o, s:o}", "pid", (json_int_t)process->process_id, "command",
+                             spex_text_json(process->program), "ended", ended);
     json_t *figures = spex_profile_json(profile);
     int err = !json || !figures || json_object_update(json, figures) != 0;
     json_decref(figures);
@@ -137,7 +155,7 @@ static json_t *tables_json(const struct spex_recording *trace, const struct spex
     int err = !processes;
     for (size_t p = 0; p < trace->process_count; p++)
         err |= json_array_append_new(
-            processes, process_json(&trace->processes[p], spex_part_profile(part, p)));
+            processes, process_json(trace, &trace->processes[p], spex_part_profile(part, p)));
     json_t *json =
         json_pack("{s:f, s:f, s:o}", "from", (double)spex_recording_ns(trace, from) / 1e9, "to",
                   (double)spex_recording_ns(trace, to) / 1e9, "processes", processes);

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "observe/held.h"
+#include "base/grown.h"
+#include "base/student.h"
 #include "observe/profile_sum.h"
+#include "profile/held.h"
 
 /* A collection that began at most so many seconds before the trace began with it. */
 #define SAME_BEGINNING 0.1
@@ -88,9 +90,19 @@ static struct spex_edge_sums sums_of(const struct spex_edge *edge,
     return sums;
 }
 
+/* Executions between the profiles whose records may be lost, of `without` that no record stands
+ * for: they may have been at any time. */
+static double executions_lost(const struct spex_edge *edge, const struct spex_profile_probe *probe,
+                              double without) {
+    const struct spex_recording_mark *ended = spex_journal_ended(&edge->process->journal, NULL);
+    double lost = (double)spex_grown(edge->first.process.lost, edge->last.process.lost);
+    return ended && ended->ticks < edge->to ? without
+                                            : fmin(without, lost * fmax(probe->period_last, 1));
+}
+
 /* Executions from the first profile to the moment, of `all` up to the last one. Where the records
  * stand for all of them, their weights are the count; else these divide it, as chance has drawn the
- * records. */
+ * records. What no record tells of may have been at any time. */
 static double executions_before(const struct spex_edge *edge,
                                 const struct spex_profile_probe *probe, double all,
                                 double *variance) {
@@ -98,14 +110,18 @@ static double executions_before(const struct spex_edge *edge,
                           after = sums_of(edge, edge->after, probe);
     double weight = before.weight + after.weight, records = before.records + after.records;
     *variance = 0;
-    if (edge->at == edge->from)
-        return 0;
+    if (edge->at == edge->from || edge->at == edge->to)
+        return edge->at == edge->from ? 0 : all;
     if (fabs(all - weight) < 0.5)
         return before.weight;
-    if (!(weight > 0))
-        return all * (double)(edge->at - edge->from) / (double)(edge->to - edge->from);
-    double part = before.weight / weight;
-    *variance = all * all * part * (1 - part) / records;
+    double part = (double)(edge->at - edge->from) / (double)(edge->to - edge->from);
+    double chance = 0, anywhere = all;
+    if (weight > 0) {
+        part = before.weight / weight;
+        chance = all * all * part * (1 - part) / records;
+        anywhere = executions_lost(edge, probe, fmax(all - weight, 0));
+    }
+    *variance = chance + pow(anywhere * fmax(part, 1 - part) / SPEX_NORMAL_95, 2);
     return all * part;
 }
 

@@ -359,6 +359,20 @@ static int frames_take(struct spex_profile_reader *reader, const char *frames, s
     return err < 0 ? err : 0;
 }
 
+const struct spex_recording_mark *spex_journal_ended(const struct spex_journal *journal,
+                                                     const char **why) {
+    const size_t begin = strlen(SPEX_JOURNAL_ENDED);
+    for (size_t m = 0; m < journal->mark_count; m++) {
+        const struct spex_recording_mark *mark = &journal->marks[m];
+        if (strncmp(mark->text, SPEX_JOURNAL_ENDED, begin) != 0)
+            continue;
+        if (why)
+            *why = mark->text + begin;
+        return mark;
+    }
+    return NULL;
+}
+
 int spex_journal_profile(const struct spex_journal *journal, size_t number,
                          struct spex_profile *profile, struct spex_error *error) {
     const struct spex_recording_profile_at *at = &journal->profiles[number];

@@ -88,6 +88,11 @@ int spex_journal_read(const char *path, struct spex_journal *journal,
                       struct spex_recording_problems *problems, struct spex_error *error);
 void spex_journal_free(struct spex_journal *journal);
 
+/* The mark of an error that has ended the recording, at its time; NULL: none has. *why, if it is
+ * not NULL, gets the reason. */
+const struct spex_recording_mark *spex_journal_ended(const struct spex_journal *journal,
+                                                     const char **why);
+
 /* Reads a profile. 0 or a negative errno value, with the reason; free it with
  * spex_profile_free. */
 int spex_journal_profile(const struct spex_journal *journal, size_t number,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "observe/profile_sum.h"
+#include "profile/confidence.h"
 #include "stats/tracer.h"
 #include "trace/read/batches.h"
 #include "trace/read/edge.h"
@@ -238,6 +239,9 @@ static void row_fill(const struct one *one, struct spex_profile_row *row) {
         row->values[s] = spex_tracer_values(one->tracer, at, s);
         row->losses[s] = spex_tracer_losses(one->tracer, at, s);
     }
+    /* Where profiles do not tell when it was executed, its records do at least. */
+    if (!spex_count_known(probe))
+        probe->count = fmin(probe->count, probe->weight);
     double missing = fmax(probe->count - (double)probe->records, 0);
     if (probe->records && spex_profile_in_full(probe))
         probe->lost = fmin(missing, (double)one->profile.process.lost);
@@ -250,6 +254,17 @@ static uint64_t lost_until(const struct spex_journal *journal, uint64_t ticks) {
     for (size_t l = 0; l < journal->loss_count && journal->losses[l].ticks <= ticks; l++)
         lost = journal->losses[l].lost;
     return lost;
+}
+
+/* Records that were lost after an error had ended the recording, of which no profile tells: there
+ * was no room for one. They may be of any probe. */
+static double lost_at_the_end(const struct spex_journal *journal, uint64_t from, uint64_t to) {
+    uint64_t last =
+        journal->profile_count ? journal->profiles[journal->profile_count - 1].ticks : 0;
+    const struct spex_recording_mark *ended = spex_journal_ended(journal, NULL);
+    if (!ended || ended->ticks <= last || to <= last)
+        return 0;
+    return (double)(lost_until(journal, to) - lost_until(journal, from > last ? from : last));
 }
 
 /* The variance of each row's count, that of the profile at the end of the part and that at its
@@ -319,8 +334,12 @@ static int one_finish(struct spex_part *part, size_t process) {
     }
     rows_filter(&one->profile, &of->journal);
     err = rows_complete(one, &of->journal, seconds);
-    for (size_t r = 0; !err && r < one->profile.row_count; r++)
+    double more = lost_at_the_end(&of->journal, part->from, part->to);
+    for (size_t r = 0; !err && r < one->profile.row_count; r++) {
         row_fill(one, &one->profile.rows[r]);
+        one->profile.rows[r].probe.uncounted +=
+            more * fmax((double)one->profile.rows[r].probe.period_last, 1);
+    }
     return err;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "observe/held.h"
+#include "profile/held.h"
 
 #include <math.h>
 #include <stdbool.h>

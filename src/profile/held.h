@@ -3,8 +3,8 @@
  * profiles, and at a moment between them. A profile has an estimate of all of them so far, and how
  * far that may be off; or, while slices of the time do not tell, only how many there may have been
  * at most. Then a later profile may tell of the earlier time, too. */
-#ifndef SPEX_OBSERVE_HELD_H
-#define SPEX_OBSERVE_HELD_H
+#ifndef SPEX_PROFILE_HELD_H
+#define SPEX_PROFILE_HELD_H
 
 #include "profile/profile.h"
 
