@@ -111,8 +111,7 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
     bool counted = spex_profile_counted(probe);
     json_t *json = json_pack(
         "{s:o, s:s?, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:b, s:o, s:o, s:o, "
-        "s:I, "
-        "s:o, s:o}",
+        "s:I, s:o, s:o}",
         "id", spex_id_json(spex_profile_id(probe->probe_id, probe->declared)), "name",
         probe->name[0] ? probe->name : NULL, "provider",
         probe->provider[0] ? probe->provider : NULL, "type",

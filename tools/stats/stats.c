@@ -137,10 +137,10 @@ static json_t *process_json(const struct spex_recording *trace,
                             const struct spex_profile *profile) {
     const char *why;
     const struct spex_recording_mark *mark = spex_journal_ended(&process->journal, &why);
-    json_t *ended = mark
-                        ? json_pack("{s:f, s:s}", "seconds",
-                                    (double)spex_recording_ns(trace, mark->ticks) / 1e9, "why", why)
-                        : json_null();
+    json_t *ended = mark ? json_pack("{s:f, s:o}", "seconds",
+                                     (double)spex_recording_ns(trace, mark->ticks) / 1e9, "why",
+                                     spex_text_json(why))
+                         : json_null();
     json_t *json = json_pack("{s:I, s:o, s:o}", "pid", (json_int_t)process->process_id, "command",
                              spex_text_json(process->program), "ended", ended);
     json_t *figures = spex_profile_json(profile);
