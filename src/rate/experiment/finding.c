@@ -26,6 +26,13 @@
  * and 2.2. Where it is 1, as in a loop without misses, this leaves 60 % of the budget used. */
 #define CALL_TIMES 1.5
 
+/* Where calls take more than twice that, the program waits for memory, and nothing tells by how much
+ * more executions hold that up: beside another program on the same cores it was 0.5 to 3.5 times as
+ * much. A budget is a bound, so that it is taken for much, but for no more than MOST_TIMES what
+ * calls take. */
+#define MEMORY_TIMES 4.0
+#define MOST_TIMES   2.4
+
 static int by_value(const void *a, const void *b) {
     double one = *(const double *)a, other = *(const double *)b;
     return (one > other) - (one < other);
@@ -70,8 +77,11 @@ void spex_finding_set(struct spex_finding *finding, struct spex_results_known re
 }
 
 void spex_finding_of_calls(struct spex_finding *finding) {
-    if (finding->factor <= 1)
+    double more = finding->factor - 1;
+    if (more <= 0)
         return;
-    finding->factor = fmin(1 + (finding->factor - 1) * CALL_TIMES, FACTOR_MOST);
-    finding->error *= CALL_TIMES;
+    double times = CALL_TIMES * fmin(more, 1) + MEMORY_TIMES * fmax(more - 1, 0);
+    double factor = fmin(fmin(1 + times, MOST_TIMES * finding->factor), FACTOR_MOST);
+    finding->error *= (factor - 1) / more;
+    finding->factor = factor;
 }
