@@ -160,24 +160,30 @@ static void a_folder_that_cannot_be_made_is_told(void **state) {
     assert_non_null(strstr(said, "no/folder: No such file or directory; the probes stay off"));
 }
 
-/* Once, with the reason; the program is not ended by the signal of a file that is too large. */
-static void a_trace_that_ends_early_is_told(void **state) {
+/* Executes with a trace whose files may grow to so many bytes. Returns what was said. */
+static const char *run_with_room(const char *name, rlim_t bytes, unsigned rounds) {
     struct rlimit before, little;
-    char line[256];
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     little = before;
-    little.rlim_cur = 32768;
+    little.rlim_cur = bytes;
     signal(SIGXFSZ, SIG_IGN);
     messages_begin();
-    int err = start("little");
+    int err = start(name);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
-    rounds_run(100 * ROUNDS);
+    rounds_run(rounds);
     spex_stop();
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     signal(SIGXFSZ, SIG_DFL);
     const char *said = messages_end();
     assert_int_equal(err, 0);
+    return said;
+}
+
+/* Once, with the reason; the program is not ended by the signal of a file that is too large. */
+static void a_trace_that_ends_early_is_told(void **state) {
+    char line[256];
+    (void)state;
+    const char *said = run_with_room("little", 32768, 100 * ROUNDS);
     snprintf(line, sizeof(line),
              "spex: SPEX_OUT: the trace %s/little/observe-own_trace-%d has ended, and the program "
              "goes on: "
@@ -192,24 +198,12 @@ static void a_trace_that_ends_early_is_told(void **state) {
 /* The profile of the end tells of executions whose records are lost. */
 static void what_is_executed_after_that_is_counted(void **state) {
     enum { MANY = 40 * ROUNDS };
-    struct rlimit before, little;
     struct spex_recording_event event;
     struct spex_error error = {""};
     struct spex_part *part;
     const char *why;
     (void)state;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    little = before;
-    little.rlim_cur = 65536;
-    signal(SIGXFSZ, SIG_IGN);
-    messages_begin();
-    assert_int_equal(start("cut"), 0);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
-    rounds_run(MANY);
-    spex_stop();
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    signal(SIGXFSZ, SIG_DFL);
-    messages_end();
+    run_with_room("cut", 65536, MANY);
     struct spex_recording *trace = trace_open("cut");
     assert_non_null(spex_journal_ended(&trace->processes[0].journal, &why));
     assert_string_equal(why, "File too large");
