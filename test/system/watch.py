@@ -104,8 +104,9 @@ class Watches(Programs):
         self.write("slow")
         self.let_it_run(process, 4)
         os.unlink(self.path("slow"))
-        self.until(lambda: any(line["event"] == "ends" and line["kernel"] == "request/fetch" and line["time"] > slow
-                               for line in self.told()))
+        # The first slow execution may have begun before, and waited for the processor.
+        self.until(lambda: any(line["event"] == "ends" and line["kernel"] == "request/fetch" and line["time"] > slow - 1
+                               and line["executions"] > 50 for line in self.told()))
         watch.send_signal(signal.SIGINT)
         _, errors = watch.communicate(timeout=PATIENCE)
         *lines, account = self.told()
@@ -113,8 +114,8 @@ class Watches(Programs):
         found = [line for line in lines if line["kernel"] == "request/fetch" and line["time"] > slow - 1]
         waits = [line for line in found if line["cause"] == "waits for I/O or a lock"]
         self.assertTrue(waits and waits[0]["changes"], lines)
-        # It may go on as one that other programs make, whose times the median has then.
-        longest = max((line for line in found if line["event"] == "ends"), key=lambda line: line["worst_ratio"])
+        # It may go on as one that other programs make, whose times the median has then; and these make some alone.
+        longest = max((line for line in found if line["event"] == "ends"), key=lambda line: line["executions"])
         self.assertGreater(longest["executions"], 50, lines)
         self.assertTrue(longest["shift"], lines)
         self.assertGreater(longest["worst_ratio"], 100, lines)
