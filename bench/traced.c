@@ -59,12 +59,9 @@ static void print(bool json, double *const *ns, size_t rounds) {
            rounds);
     for (size_t c = 0; c < CASES; c++) {
         struct bench_result result = bench_median(ns[c], rounds);
-        printf(json ? "%s{\"probes\": %u, \"cold\": %s, \"ns\": %.1f, \"ci95\": [%.1f, %.1f]}"
+        printf(json ? "%s{\"probes\": %u, \"caches\": \"%s\", \"ns\": %.1f, \"ci95\": [%.1f, %.1f]}"
                     : "%s%6u  %-6s  %5.0f (%.0f to %.0f)\n",
-               json && c > 0 ? ", " : "", cases[c].probes,
-               json            ? cases[c].cold ? "true" : "false"
-               : cases[c].cold ? "cold"
-                               : "warm",
+               json && c > 0 ? ", " : "", cases[c].probes, cases[c].cold ? "cold" : "warm",
                result.median, result.low, result.high);
     }
     if (json)

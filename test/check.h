@@ -40,6 +40,11 @@ static inline uint64_t random_below(uint64_t *state, uint64_t below) {
     return random_next(state) % below;
 }
 
+/* 0 to 1. */
+static inline double random_part(uint64_t *state) {
+    return (double)(random_next(state) >> 11) / 9007199254740992.0;
+}
+
 /* Runs the tests as cmocka does. A group fails, too, if it leaves descriptors open or files mapped. */
 static inline int run_group(const char *name, const struct CMUnitTest *tests, size_t count,
                             CMFixtureFunction setup, CMFixtureFunction teardown) {

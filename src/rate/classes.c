@@ -11,7 +11,6 @@
 #include <spex/probe.h>
 #include <spex/rate_policy.h>
 
-#include "base/clock.h"
 #include "base/grown.h"
 #include "rate/accounts.h"
 #include "rate/budget.h"
@@ -135,7 +134,7 @@ static bool may_begin_slice(const struct spex_controlled *probe) {
     if (spex_controller.beginning >= SLICES_AT_ONCE && spex_controller.beginning_takes > most)
         return false;
     spex_controller.beginning++;
-    spex_controller.beginning_takes += fmax(probe->taken, probe->taken_mean);
+    spex_controller.beginning_takes += spex_controlled_taken(probe);
     return true;
 }
 

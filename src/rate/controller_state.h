@@ -320,10 +320,15 @@ static inline void spex_controlled_is_held(const struct spex_controlled *probe) 
         spex_controller.slice_due = probe->held.until;
 }
 
-/* What a probe on trial takes, in seconds a second, by the slice before, which may have met no
- * burst, or on average: INFINITY where there was none. */
+/* What a probe takes while it is on, in seconds a second: by the slice before, which may have met no
+ * burst, or on average. */
+static inline double spex_controlled_taken(const struct spex_controlled *probe) {
+    return fmax(probe->taken, probe->taken_mean);
+}
+
+/* What a probe on trial takes: INFINITY where there was no slice before. */
 static inline double spex_controlled_takes(const struct spex_controlled *probe) {
-    return probe->held.length > 0 ? fmax(probe->taken, probe->taken_mean) : INFINITY;
+    return probe->held.length > 0 ? spex_controlled_taken(probe) : INFINITY;
 }
 
 /* Notes that the probe is on for a trial, which is looked at as soon as decisions may follow. */

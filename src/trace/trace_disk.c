@@ -44,11 +44,14 @@ static int write_at(int fd, const char *bytes, size_t size, uint64_t at) {
     return err;
 }
 
+static int file_open(const struct spex_trace_file *file, int flags) {
+    return open(file->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, FILE_MODE);
+}
+
 /* What an earlier process of the same number has left is not written over. */
 int spex_trace_file_append(struct spex_trace_disk *disk, struct spex_trace_file *file,
                            const void *bytes, size_t size) {
-    int made = file->bytes ? 0 : O_CREAT | O_EXCL;
-    int fd = open(file->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | made, FILE_MODE);
+    int fd = file_open(file, file->bytes ? 0 : O_CREAT | O_EXCL);
     if (fd < 0)
         return -errno;
     int err = write_at(fd, bytes, size, file->bytes);
@@ -63,12 +66,8 @@ int spex_trace_file_append(struct spex_trace_disk *disk, struct spex_trace_file 
     return 0;
 }
 
-static int file_open(const struct spex_trace_file *file) {
-    return open(file->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-}
-
 void spex_trace_file_set_aside(const struct spex_trace_file *file, uint64_t bytes) {
-    int fd = file_open(file);
+    int fd = file_open(file, 0);
     if (fd < 0)
         return;
     fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)(file->bytes + bytes));
@@ -76,7 +75,7 @@ void spex_trace_file_set_aside(const struct spex_trace_file *file, uint64_t byte
 }
 
 void spex_trace_file_trim(const struct spex_trace_file *file) {
-    int fd = file_open(file);
+    int fd = file_open(file, 0);
     int err = fd < 0 ? -errno : ftruncate(fd, (off_t)file->bytes);
     (void)err; /* then it stays set aside */
     if (fd >= 0)

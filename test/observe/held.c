@@ -85,11 +85,6 @@ struct run {
     unsigned taken;
 };
 
-/* From 0 to 1. */
-static double random_part(uint64_t *seed) {
-    return (double)random_below(seed, 1 << 20) / (1 << 20);
-}
-
 static const struct spex_speedup no_faster = {1, 1, 1};
 
 static struct spex_slices_reading reading_of(const struct run *run) {

@@ -12,11 +12,6 @@
 
 enum { CLASSES_MAX = 64 };
 
-/* 0 to 1. */
-static inline double random_part(uint64_t *state) {
-    return (double)(random_next(state) >> 11) / 9007199254740992.0;
-}
-
 /* A policy's answer; the workspace is dirty before, and has not a byte more than it asked for. */
 struct answer {
     struct spex_rate_decision decisions[CLASSES_MAX];

@@ -156,6 +156,8 @@ static int take_mark(struct spex_journal *journal, const char *body, size_t byte
     spex_entry_copy(mark->text, sizeof(mark->text), body + sizeof(mark->ticks),
                     bytes - sizeof(mark->ticks));
     spex_entry_text(mark->text, sizeof(mark->text));
+    if (!journal->ended && strncmp(mark->text, SPEX_JOURNAL_ENDED, strlen(SPEX_JOURNAL_ENDED)) == 0)
+        journal->ended = journal->mark_count;
     return 0;
 }
 
@@ -361,16 +363,12 @@ static int frames_take(struct spex_profile_reader *reader, const char *frames, s
 
 const struct spex_recording_mark *spex_journal_ended(const struct spex_journal *journal,
                                                      const char **why) {
-    const size_t begin = strlen(SPEX_JOURNAL_ENDED);
-    for (size_t m = 0; m < journal->mark_count; m++) {
-        const struct spex_recording_mark *mark = &journal->marks[m];
-        if (strncmp(mark->text, SPEX_JOURNAL_ENDED, begin) != 0)
-            continue;
-        if (why)
-            *why = mark->text + begin;
-        return mark;
-    }
-    return NULL;
+    if (!journal->ended)
+        return NULL;
+    const struct spex_recording_mark *mark = &journal->marks[journal->ended - 1];
+    if (why)
+        *why = mark->text + strlen(SPEX_JOURNAL_ENDED);
+    return mark;
 }
 
 int spex_journal_profile(const struct spex_journal *journal, size_t number,

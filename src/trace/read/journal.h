@@ -80,6 +80,8 @@ struct spex_journal {
     size_t loss_count;
     struct spex_recording_mark *marks;
     size_t mark_count;
+    /* The number of the first mark of an error that has ended the recording, and 1; 0: none has. */
+    size_t ended;
 };
 
 /* Reads the journal at `path`. 0; -ENOMEM; or another negative errno value where the file cannot be
