@@ -239,16 +239,21 @@ static void controller_account(void) {
              rate * DECIDING_SECONDS);
 }
 
+/* Whether another selection is to be decided about. */
+static bool is_reselected(void) {
+    return spex_sites_selections() != spex_controller.selections;
+}
+
 /* Decides when the interval is over, unless a session runs or decisions have taken too much. */
 static int controller_pass(void) {
     controller_account();
-    spex_controller.overdue |= spex_sites_selections() != spex_controller.selections;
     bool busy = spex_experiments_pass(), rush = spex_experiments_rush();
     double since = spex_controller.now - spex_controller.decided;
     int err = 0;
     bool paid = decisions_wait() <= 0;
     bool due = rush || spex_controller.rising || spex_controller.now >= next_look() ||
                (paid && spex_experiments_overdrawn());
+    spex_controller.overdue |= paid && is_reselected();
     bool over = due ? since >= SPEX_DECISION_SECONDS_RUSH : since >= SPEX_DECISION_SECONDS && paid;
     if (!busy && (spex_controller.overdue || over))
         err = controller_decide();
@@ -287,6 +292,8 @@ uint64_t spex_controller_due_ns(void) {
         return (uint64_t)(spex_experiment_due(spex_controller.now) * 1e9) + 1;
     if (spex_controller.overdue || spex_controller.rising)
         return (uint64_t)(SPEX_DECISION_SECONDS_RUSH * 1e9);
+    if (is_reselected())
+        return (uint64_t)(fmax(decisions_wait(), SPEX_DECISION_SECONDS_RUSH) * 1e9);
     if (!spex_controller.holding && !spex_controller.trying)
         return UINT64_MAX;
     double rest = next_look() - spex_controller.now;

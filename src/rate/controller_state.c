@@ -100,9 +100,17 @@ static void findings_recall(void) {
     }
 }
 
+/* Sites have the controller's period also while they are not selected. */
+static void periods_end(void) {
+    for (uint32_t i = 0; spex_controller.probes && i < spex_sites_count(); i++)
+        if (spex_controller.probes[i].period)
+            spex_probe_throttle(i, 0);
+}
+
 /* Gives the tables back and clears the whole state: without `probes` nothing is controlled. */
 static void tables_free(void) {
     findings_keep();
+    periods_end();
     spex_pages_give_back(tables, tables_bytes);
     tables = NULL;
     memset(&spex_controller, 0, sizeof(spex_controller));
@@ -212,12 +220,10 @@ void spex_controller_renew(const struct spex_lease *lease) {
 static void controller_lift(void) {
     if (spex_experiment_running())
         spex_experiment_abort(spex_controller.now);
+    periods_end();
     for (uint32_t i = 0; i < spex_sites_count(); i++) {
-        struct spex_controlled *probe = &spex_controller.probes[i];
-        if (probe->period)
-            spex_probe_throttle(i, 0);
         spex_metrics_slice(i, 1);
-        spex_controlled_leave(probe);
+        spex_controlled_leave(&spex_controller.probes[i]);
     }
     spex_occupancy_sampler_set(0);
     alarms_clear();

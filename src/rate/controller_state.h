@@ -6,7 +6,9 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <spex/rate_policy.h>
 #include <spex/record.h>
@@ -70,7 +72,7 @@ struct spex_grouped {
 
 /* State of a probe, by the index of its first site, or of a group. */
 struct spex_controlled {
-    /* The period of the user's selection at the last decision; 0: it was not selected. */
+    /* The period of the user's selection when something was last decided about it; 0: nothing is. */
     uint32_t selected;
     /* `measured` and `count` are set. */
     bool seen;
@@ -81,14 +83,10 @@ struct spex_controlled {
     double measured;
     /* Executions at that time. */
     uint64_t count;
-    /* Executions that the accounts have taken in. */
-    uint64_t counted;
     /* Executions a second: by the last measurement alone, and as decisions go by. */
     double fresh;
     double frequency;
     struct spex_hold_off held;
-    /* The highest frequency when it was held off, also for an experiment, or polled. */
-    double frequency_held;
     /* It is on after it was held off or polled, and has not been measured since. */
     bool trying;
     /* When it was switched on, in seconds since the controller began. */
@@ -102,22 +100,34 @@ struct spex_controlled {
     double unrecorded;
     /* Seconds a second that its executions and all records that are wanted of it cost. */
     double demand;
-    /* Seconds a second that it cost when it was last on, then and by its mean frequency; and what
-     * its slices have counted. */
-    double taken, taken_mean;
-    /* The period that it had then; 0: as selected. */
-    uint32_t last_period;
-    struct spex_slices slices;
-    struct spex_sliced sliced;
-    /* The cost of an execution by experiment, as a multiple of the calibrated cost; 0: not known.
-     * The standard error of what was found last. */
-    double factor, doubt;
+    /* Seconds a second that it cost when it was last on. */
+    double taken;
     uint32_t period;
     const char *why;
     /* The time for which the probe is polled before it is recorded for a moment to count its
      * executions. Used while its period is SPEX_SITE_POLLED. */
     struct spex_hold_off polled;
     struct spex_polling_share share;
+    /* Seconds for which it was not selected up to the last look at it. */
+    double off;
+    /* The rest stays where nothing is decided about the probe any more (spex_controlled_leave): what
+     * was found and counted of it. Executions that the accounts have taken in. */
+    uint64_t counted;
+    /* The last look at it, in seconds since the controller began, and the ticks for which it had been
+     * selected by then. 0: none has been. */
+    double looked;
+    uint64_t selected_ticks;
+    /* The highest frequency when it was held off, also for an experiment, or polled. */
+    double frequency_held;
+    /* Seconds a second that it cost by its mean frequency when it was last on, and the period that it
+     * had then; 0: as selected. What its slices have counted. */
+    double taken_mean;
+    uint32_t last_period;
+    struct spex_slices slices;
+    struct spex_sliced sliced;
+    /* The cost of an execution by experiment, as a multiple of the calibrated cost; 0: not known.
+     * The standard error of what was found last. */
+    double factor, doubt;
     struct spex_grouped grouped;
 };
 
@@ -345,17 +355,9 @@ static inline void spex_controlled_measure_from_now(struct spex_controlled *prob
     probe->measured = spex_controller.now;
 }
 
-/* What is left of the state of a probe about which is decided no longer. */
+/* Nothing is decided about the probe any more. */
 static inline void spex_controlled_leave(struct spex_controlled *probe) {
-    *probe = (struct spex_controlled){.counted = probe->counted,
-                                      .frequency_held = probe->frequency_held,
-                                      .factor = probe->factor,
-                                      .doubt = probe->doubt,
-                                      .slices = probe->slices,
-                                      .sliced = probe->sliced,
-                                      .taken_mean = probe->taken_mean,
-                                      .last_period = probe->last_period,
-                                      .grouped = probe->grouped};
+    memset(probe, 0, offsetof(struct spex_controlled, counted));
     probe->sliced.cpu_ns = 0; /* What runs is not the next part. */
 }
 

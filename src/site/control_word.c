@@ -208,8 +208,6 @@ static void span_end_select(struct spex_site_info *info) {
         begins |= other->site && !spex_control_ends_span(other) && other->selected.period;
     }
     info->selected = (struct spex_sampling){.period = begins};
-    if (!begins)
-        info->slowed = 0;
 }
 
 void spex_control_select_span_ends(void) {

@@ -55,7 +55,7 @@ static void note_selection(void) {
 }
 
 /* Selects the site's sampling by the selection, or by what the process needs where no item of the
- * selection matches. The controller's period ends when the selection switches the site off. */
+ * selection matches. The controller's period stays: what is switched off and on again has one budget. */
 static void site_select(struct spex_site_info *info) {
     const struct spex_selection_probe probe = spex_site_selected_by(info);
     const struct spex_selection_item *decided =
@@ -63,8 +63,6 @@ static void site_select(struct spex_site_info *info) {
     info->leased_until_ns = decided ? decided->until_ns : 0;
     info->selected =
         spex_selection_sampling(decided ? &spex_registry.selection : &spex_registry.needed, &probe);
-    if (!info->selected.period)
-        info->slowed = 0;
 }
 
 static bool site_is_selected_itself(const struct spex_site_info *info) {
@@ -361,13 +359,13 @@ uint32_t spex_sites_on(void) {
 }
 
 /* Sets the controller's period of the probe's sites; returns whether one had another. Sites that
- * are not loaded have it, too: a program may load a library again and again, each time for less
- * than the time between two decisions. */
+ * are not loaded or not selected have it, too: a program may load a library again and again, or
+ * change its selection, each time for less than the time between two decisions. */
 static bool probe_set_slowed(uint32_t first, uint32_t period) {
     bool changed = false;
     for (uint32_t i = first; i < SPEX_MAX_SITES; i = spex_registry.infos[i].next) {
         struct spex_site_info *info = &spex_registry.infos[i];
-        if (!info->selected.period || info->slowed == period)
+        if (info->slowed == period)
             continue;
         info->slowed = period;
         changed = true;

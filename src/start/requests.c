@@ -75,7 +75,9 @@ static int select_locked(const char *probes, struct spex_lease lease, char *answ
     int on = lease.ms ? spex_sites_lease(selection, &lease) : spex_sites_select(selection);
     if (on < 0)
         answer_write(answer, size, "probe selection: stays as it was: %s", strerror(-on));
-    spex_doorbell_ring();
+    /* Probes that go off need no collector. */
+    if (on > 0 || lease.ms)
+        spex_doorbell_ring();
     return on;
 }
 

@@ -348,6 +348,7 @@ static void a_row_is_of_its_parts(void **state) {
     state_made = (struct spex_probe_state){
         .sites = 3,
         .sites_on = 2,
+        .selected = 50,
         .sampling = {.period = 0},
         .sampling_last = {.period = 50, .burst = 4, .kind = SPEX_SAMPLING_BURSTY},
         .on_ticks = 8000000000,
@@ -368,6 +369,9 @@ static void a_row_is_of_its_parts(void **state) {
     assert_int_equal(probe->activity.looks, 5);
     assert_string_equal(probe->why, "so");
     assert_string_equal(probe->why_begin, "so");
+    state_made.selected = 0; /* what holds when it is selected again */
+    row = row_now(0);
+    assert_string_equal(probe->why, "");
     assert_true(probe->cost_factor == 1.5F && probe->count == 60);
     row = row_now(1);
     assert_int_equal(row.probe.activity.looks, 6);

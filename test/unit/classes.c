@@ -43,25 +43,108 @@ static void classes_are_the_probes_that_are_recorded(void **state) {
     assert_true(spex_controller.decided_tokens == -0.001);
 }
 
+/* What is polled by the selection has no period. What is not selected has its period, for when it is
+ * again. */
 static void nothing_is_decided_about_others(void **state) {
     (void)state;
     probes[FIRST].period = 5;
-    probes[FIRST].why = "a reason";
     told.states[FIRST].selected = 0;
     told.states[SECOND].by_hand = true;
     probes[SECOND].frequency_held = 7;
+    probes[SECOND].why = "a reason";
     pass();
     assert_int_equal(told.problem.class_count, 0);
     assert_true(told.throttled[FIRST] == 0xeeeeeeee && told.throttled[SECOND] == 0xeeeeeeee);
-    for (uint32_t i = FIRST; i <= SECOND; i++) {
-        assert_true(!probes[i].selected && !probes[i].why && !probes[i].period);
-        assert_true(probes[i].factor == 1 && probes[i].frequency == 0);
+    for (uint32_t i = FIRST; i <= SECOND; i++)
         assert_true(probes[i].measured == 10 && probes[i].count == 1000 + i && probes[i].seen);
-    }
+    assert_true(probes[FIRST].period == 5 && probes[FIRST].frequency == 1000);
+    assert_true(!probes[SECOND].selected && !probes[SECOND].why && !probes[SECOND].period);
+    assert_true(probes[SECOND].factor == 1 && probes[SECOND].frequency == 0);
     assert_true(probes[SECOND].frequency_held == 7);
     probes[SECOND].period = 3;
     pass();
     assert_int_equal(told.throttled[SECOND], 0);
+}
+
+#define RATE 1e9 /* ticks a second */
+
+/* FIRST was looked at then, and has been selected for so long since. */
+static void looked_at(double looked, double selected) {
+    spex_controller.tick_rate = RATE;
+    probes[FIRST].looked = looked;
+    told.states[FIRST].held_ticks += (uint64_t)(selected * RATE);
+}
+
+static void what_was_selected_meanwhile_is_decided_about(void **state) {
+    (void)state;
+    looked_at(9.5, 0.125);
+    told.states[FIRST].selected = 0;
+    pass();
+    assert_int_equal(told.problem.class_count, 2);
+    assert_true(probes[FIRST].selected == 1 && probes[FIRST].off == 0);
+    pass(); /* no longer */
+    assert_int_equal(told.problem.class_count, 1);
+    assert_int_equal(at_rest[FIRST], executions[FIRST]);
+    /* Also one that had never been selected before. */
+    setup(NULL);
+    probes[FIRST].selected = 0;
+    told.states[FIRST].selected = 0;
+    told.states[FIRST].on_ticks++;
+    pass();
+    assert_true(probes[FIRST].selected == 1 && probes[FIRST].trying);
+}
+
+/* Time in which it is not selected is none of its measurements, slices and pauses. */
+static void what_is_selected_again_goes_on(void **state) {
+    (void)state;
+    looked_at(9.5, 0.125); /* and not for 0.375 s */
+    probes[FIRST].measured = 9.5;
+    probes[FIRST].since = 9.25;
+    probes[FIRST].tried = 9.375;
+    probes[FIRST].held = (struct spex_hold_off){.until = 10.5, .length = 1.25};
+    pass();
+    assert_int_equal(told.throttled[FIRST], SPEX_SITE_HELD);
+    expect_near(probes[FIRST].since, 9.625);
+    expect_near(probes[FIRST].tried, 9.75);
+    assert_true(probes[FIRST].measured == 10 && probes[FIRST].off == 0);
+    /* It has been held off since 9.25, and is until then. */
+    expect_near(probes[FIRST].held.until, 10.5);
+    expect_near(probes[FIRST].held.length, 10.5 - (9.25 + 0.375));
+    /* It has been due for a while. */
+    setup(NULL);
+    looked_at(5, 0.5);
+    probes[FIRST].held = (struct spex_hold_off){.until = 6, .length = 1.25};
+    pass();
+    assert_true(told.noted_slices == 1 && probes[FIRST].held.until <= 10);
+    expect_near(probes[FIRST].held.until - probes[FIRST].held.length, 6 - 1.25 + 4.5);
+    setup(NULL);
+    looked_at(9.5, 0.125);
+    probes[FIRST].measured = 9.875; /* no measurement begins later than now */
+    executions[FIRST]++;
+    pass();
+    assert_true(probes[FIRST].measured == 10 && told.problem.class_count == 2);
+}
+
+static void what_is_off_for_long_begins_anew(void **state) {
+    static const struct {
+        double before, now;
+        bool anew;
+    } cases[] = {{0, 9.5, false}, {0, 10.5, true}, {8, 1.5, false}, {8, 2.5, true}};
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        setup(NULL);
+        spex_controller.now = 100;
+        looked_at(100 - cases[c].now - 0.25, 0.25);
+        probes[FIRST].off = cases[c].before;
+        probes[FIRST].period = 9;
+        probes[FIRST].held = (struct spex_hold_off){.until = 101, .length = 20};
+        pass();
+        bool anew = told.throttled[FIRST] == 0 && probes[FIRST].trying && !probes[FIRST].period &&
+                    probes[FIRST].since == 100;
+        bool goes_on = told.throttled[FIRST] == SPEX_SITE_HELD && probes[FIRST].period == 9;
+        assert_true(cases[c].anew ? anew : goes_on);
+        assert_true(probes[FIRST].looked == 100 && probes[FIRST].off == 0);
+    }
 }
 
 static void what_is_switched_on_is_measured_first(void **state) {
@@ -341,6 +424,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(classes_are_the_probes_that_are_recorded, setup),
         cmocka_unit_test_setup(nothing_is_decided_about_others, setup),
+        cmocka_unit_test_setup(what_was_selected_meanwhile_is_decided_about, setup),
+        cmocka_unit_test_setup(what_is_selected_again_goes_on, setup),
+        cmocka_unit_test_setup(what_is_off_for_long_begins_anew, setup),
         cmocka_unit_test_setup(what_is_switched_on_is_measured_first, setup),
         cmocka_unit_test_setup(what_is_not_executed_is_left_alone, setup),
         cmocka_unit_test_setup(what_was_switched_on_is_left_alone_until_it_is_executed, setup),

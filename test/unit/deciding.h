@@ -332,6 +332,7 @@ static int setup(void **state) {
         probes[i].frequency = 1000 * (i + 1);
         told.states[i] =
             (struct spex_probe_state){.selected = i + 1, .on_ticks = 50 + i, .held_ticks = 60 + i};
+        probes[i].selected_ticks = 110 + 2 * i;
     }
     for (uint32_t i = GROUP; i < SITES; i++)
         probes[i].grouped.group = GROUP + 1;

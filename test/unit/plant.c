@@ -132,16 +132,27 @@ static void execute(unsigned probe, double count) {
         count * skip_ns(probe) * 1e-9 + records * (record_ns(probe) - plant.options.skip_ns) * 1e-9;
 }
 
+static void select_now(void) {
+    for (unsigned p = 0; plant.options.selected && p < plant.options.probes; p++) {
+        bool is = plant.options.selected(plant.options.scenario, p, plant.seconds);
+        plant.selections += is == plant.unselected[p];
+        plant.rung |= is && plant.unselected[p];
+        plant.unselected[p] = !is;
+    }
+}
+
 static void step(double seconds) {
+    select_now();
     double slow = slowdown();
     if (region_is_on())
         pass_region(passes_at(plant.seconds) / (1 + slow) * seconds);
     for (unsigned p = 0; p < plant.options.probes; p++) {
         double count = rate_of(p, plant.seconds) / (1 + slow) * seconds;
         plant.on[p] += is_on(p) ? seconds : 0;
+        plant.held[p] += is_on(p) || plant.unselected[p] ? 0 : seconds;
         if (is_on(p))
             execute(p, count);
-        else
+        else if (!plant.unselected[p])
             plant.uncounted[p] += count;
     }
     if (plant.ring > RING_RECORDS)
@@ -158,10 +169,11 @@ static double step_length(double left) {
     return length < left ? length : left;
 }
 
-/* The program runs for so long, or, `until_alarm`, until a ring is half full. */
+/* The program runs for so long, or, `until_alarm`, until a ring is half full or a probe goes on. */
 static void advance(double seconds, bool until_alarm) {
     double end = plant.seconds + seconds;
-    while (plant.seconds < end - 1e-9 && !(until_alarm && plant.ring >= plant.alarm))
+    while (plant.seconds < end - 1e-9 &&
+           !(until_alarm && (plant.ring >= plant.alarm || plant.rung)))
         step(step_length(end - plant.seconds));
 }
 
@@ -196,6 +208,7 @@ static bool all_off(void) {
 /* When it is idle nobody calls any more. */
 static void rest(double seconds, bool idle) {
     advance(idle ? plant.options.seconds : seconds, true);
+    plant.rung = false;
     advance(WAKE_SECONDS + plant.options.late * uniform(), false);
 }
 
@@ -236,8 +249,7 @@ static void collect(void) {
 static void note_told(void) {
     for (unsigned p = 0; p < plant.options.probes; p++) {
         double count = has_region() ? plant.told_of[p] : plant.executions[p];
-        const struct spex_slices_time passed = {ticks(plant.on[p]),
-                                                ticks(plant.seconds - plant.on[p])};
+        const struct spex_slices_time passed = {ticks(plant.on[p]), ticks(plant.held[p])};
         plant.told[p] = spex_controller_held(p, count, &passed);
     }
 }

@@ -43,6 +43,8 @@ struct plant_options {
     double (*rate)(const void *scenario, unsigned probe, double seconds);
     /* The share of the time for which its threads have the processors; NULL: 1. */
     double (*runs)(const void *scenario, double seconds);
+    /* Whether the probe is selected; NULL: always. */
+    bool (*selected)(const void *scenario, unsigned probe, double seconds);
     bool waits; /* they wait for them for the rest, and sleep otherwise */
     const void *scenario;
     uint32_t threads; /* that execute all of it in equal parts; 0: 1 */

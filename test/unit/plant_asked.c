@@ -139,7 +139,7 @@ double spex_cost_call(void) {
 }
 
 uint32_t spex_sites_selections(void) {
-    return 1;
+    return 1 + plant.selections;
 }
 
 uint32_t spex_sites_of_probes(void) {
@@ -162,11 +162,10 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
     (void)until;
     return (struct spex_probe_state){.sites = 1,
                                      .sites_on = is_on(first),
-                                     .selected = 1,
+                                     .selected = !plant.unselected[first],
                                      .used = true,
                                      .on_ticks = (uint64_t)ticks(plant.on[first]),
-                                     .held_ticks =
-                                         (uint64_t)ticks(plant.seconds - plant.on[first])};
+                                     .held_ticks = (uint64_t)ticks(plant.held[first])};
 }
 
 static void throttle(uint32_t first, uint32_t period) {

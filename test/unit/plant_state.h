@@ -22,6 +22,10 @@ struct plant {
     double passes, calls;               /* as the region's calls tell them; and these */
     double uncounted[PLANT_PROBES_MAX]; /* executions while it was off */
     double on[PLANT_PROBES_MAX];        /* seconds for which it was on */
+    double held[PLANT_PROBES_MAX];      /* and for which the controller held it off */
+    bool unselected[PLANT_PROBES_MAX];  /* now */
+    uint32_t selections;                /* changes of that */
+    bool rung;                          /* one has gone on since */
     struct spex_held_executions told[PLANT_PROBES_MAX];
     double produced, taken;
     double ring;    /* records in each CPU's */
@@ -48,7 +52,7 @@ static inline uint32_t period_of(unsigned probe) {
 }
 
 static inline bool is_on(unsigned probe) {
-    return period_of(probe) != SPEX_SITE_HELD;
+    return !plant.unselected[probe] && period_of(probe) != SPEX_SITE_HELD;
 }
 
 static inline bool is_called(unsigned probe) {

@@ -425,6 +425,42 @@ static void who_waits_for_the_processor_pays_less(void **state) {
     assert_true(plant_worst(1, 20, 1) < PRESENT * 1.5);
 }
 
+/* Half of the time, in turns of so many seconds. */
+static bool in_turns(const void *scenario, unsigned probe, double seconds) {
+    double turn = *(const double *)scenario;
+    (void)probe;
+    return fmod(seconds / turn, 2) >= 1;
+}
+
+static double hot_rate(const void *scenario, unsigned probe, double seconds) {
+    (void)scenario, (void)probe, (void)seconds;
+    return 2e7;
+}
+
+/* By tools that look at a program for moments, or by whoever means harm. What is known of the probe
+ * stays. */
+static void a_selection_may_change_all_the_time(void **state) {
+    static const double turns[] = {1e-3, 1.5e-3, 4e-3, 20e-3, 0.15, 1};
+    static const double skips[] = {0.05, 3};
+    (void)state;
+    for (size_t t = 0; t < COUNT_OF(turns) * COUNT_OF(skips); t++) {
+        struct plant_options options = {.share = 0.01,
+                                        .cpus = 1,
+                                        .probes = 1,
+                                        .skip_ns = skips[t % COUNT_OF(skips)],
+                                        .record_ns = 30,
+                                        .rate = hot_rate,
+                                        .selected = in_turns,
+                                        .scenario = &turns[t / COUNT_OF(skips)],
+                                        .seconds = END,
+                                        .seed = t};
+        plant_run(&options);
+        assert_true(plant_worst(0, 2, 1) < 2);
+        assert_true(plant_worst(1, END, 1) < 1.25);
+        assert_true(plant_mean(1, END) > 0.1);
+    }
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_budget_is_kept_and_used),
@@ -434,6 +470,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(experiments_take_a_small_part_of_the_budget),
         cmocka_unit_test(sessions_tell_what_records_cost),
         cmocka_unit_test(who_waits_for_the_processor_pays_less),
+        cmocka_unit_test(a_selection_may_change_all_the_time),
     };
     static const size_t counts[] = {COUNT_OF(lows), COUNT_OF(shares), COUNT_OF(cpus)};
     (void)argv;

@@ -115,13 +115,21 @@ static void a_library_loaded_again_has_the_period_of_the_controller(void **state
         module_make(sites, 1);
         enter(sites, 1);
     }
-    /* Switched off in between, it begins anew. */
+    /* Also when it was switched off in between. */
     spex_module_unregister(sites);
     set("off", 0);
     expect_period(first, 0, 0);
     set("*@3", 0);
     module_make(sites, 1);
     enter(sites, 1);
+    expect_period(first, 3, 10);
+    set("off", 0);
+    spex_probe_throttle(first, SPEX_SITE_HELD);
+    set("*@3", 0);
+    expect_period(first, 3, 0);
+    set("off", 0);
+    spex_probe_throttle(first, 0);
+    set("*@3", 1);
     expect_period(first, 3, 3);
     spex_module_unregister(sites);
 }
