@@ -58,7 +58,8 @@ static int select_locked(const char *probes, struct spex_lease lease, char *answ
         answer_write(answer, size, "probe selection: %s", error.text);
         return err;
     }
-    if (spex_selection_any_on(&selection))
+    bool any = spex_selection_any_on(&selection);
+    if (any)
         err = spex_collectors_running() ? spex_collection_output_open(!answer)
                                         : spex_collection_start(!answer);
     /* A message on standard error has said why. */
@@ -75,8 +76,8 @@ static int select_locked(const char *probes, struct spex_lease lease, char *answ
     int on = lease.ms ? spex_sites_lease(selection, &lease) : spex_sites_select(selection);
     if (on < 0)
         answer_write(answer, size, "probe selection: stays as it was: %s", strerror(-on));
-    /* Probes that go off need no collector. */
-    if (on > 0 || lease.ms)
+    /* Probes that go off need no collector. Those that a budget holds off do. */
+    if (any || lease.ms)
         spex_doorbell_ring();
     return on;
 }

@@ -181,6 +181,29 @@ static void what_is_selected_again_is_held(void **state) {
     assert_int_equal(spex_stop(), 0);
 }
 
+static bool holds_slices(void) {
+    spex_metrics_lock();
+    bool holds = spex_controller_holds();
+    spex_metrics_unlock();
+    return holds;
+}
+
+/* All probes are held off when the collector is called. */
+static void what_is_selected_again_has_its_slices(void **state) {
+    (void)state;
+    assert_int_equal(start("1%"), 0);
+    for (int n = 0; n < 6; n++) {
+        work_until_held();
+        assert_true(spex_set("off") >= 0);
+        while (holds_slices())
+            sched_yield();
+        assert_true(spex_set("*") >= 0);
+        while (work(), look().view.period == SPEX_SITE_HELD)
+            continue;
+    }
+    assert_int_equal(spex_stop(), 0);
+}
+
 static void a_budget_that_is_over_holds_nothing(void **state) {
     (void)state;
     assert_int_equal(start("0.0001%"), 0);
@@ -204,13 +227,6 @@ static void records_cost_what_is_calibrated(void **state) {
     spex_metrics_unlock();
     assert_true(factor == 1);
     assert_int_equal(spex_stop(), 0);
-}
-
-static bool holds_slices(void) {
-    spex_metrics_lock();
-    bool holds = spex_controller_holds();
-    spex_metrics_unlock();
-    return holds;
 }
 
 /* Its lease ends by hand, for all probes, and another one begins anew. */
@@ -272,6 +288,7 @@ int main(void) {
         cmocka_unit_test(the_start_is_in_the_budget),
         cmocka_unit_test(what_is_spent_at_once_is_accounted_for),
         cmocka_unit_test(what_is_selected_again_is_held),
+        cmocka_unit_test(what_is_selected_again_has_its_slices),
         cmocka_unit_test(a_budget_that_is_over_holds_nothing),
         cmocka_unit_test(records_cost_what_is_calibrated),
         cmocka_unit_test(what_a_command_has_asked_for_ends),
