@@ -192,12 +192,13 @@ static bool holds_slices(void) {
 static void what_is_selected_again_has_its_slices(void **state) {
     (void)state;
     assert_int_equal(start("1%"), 0);
+    assert_int_equal(spex_set("1:lat"), 1);
     for (int n = 0; n < 6; n++) {
         work_until_held();
         assert_true(spex_set("off") >= 0);
         while (holds_slices())
             sched_yield();
-        assert_true(spex_set("*") >= 0);
+        assert_true(spex_set("1:lat") >= 0);
         while (work(), look().view.period == SPEX_SITE_HELD)
             continue;
     }
