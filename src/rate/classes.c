@@ -145,6 +145,8 @@ static bool may_begin_slice(const struct spex_controlled *probe) {
 
 /* The probe's time stands still for so many seconds. A pause ends no later by that. */
 static void probe_pass_off(struct spex_controlled *probe, double off) {
+    probe->off += off;
+    probe->sliced.cpu_ns = 0;
     probe->measured = fmin(probe->measured + off, spex_controller.now);
     probe->since += off;
     if (probe->tried > 0)
@@ -157,19 +159,17 @@ static void probe_pass_off(struct spex_controlled *probe, double off) {
 }
 
 /* Returns whether the probe was selected since the last look at it, be it for some of the time.
- * Notes for how long it was not. */
+ * Where the selection has changed, notes for how long it was not; and what runs tells no cost, as
+ * executions were not counted meanwhile, be it those of a witness. */
 static bool probe_note_selected(struct spex_controlled *probe,
                                 const struct spex_probe_state *state) {
     double rate = spex_controller.tick_rate, elapsed = spex_controller.now - probe->looked;
     uint64_t ticks = state->on_ticks + state->held_ticks;
-    bool known = probe->looked > 0 && rate > 0;
     uint64_t grown = spex_grown(probe->selected_ticks, ticks);
-    double off = known ? fmax(elapsed - (double)grown / rate, 0) : 0;
+    if (spex_controller.reselected >= spex_controller.now && probe->looked > 0 && rate > 0)
+        probe_pass_off(probe, fmax(elapsed - (double)grown / rate, 0));
     probe->looked = spex_controller.now;
     probe->selected_ticks = ticks;
-    probe->off += off;
-    if (off > 0)
-        probe_pass_off(probe, off);
     return grown > 0;
 }
 
