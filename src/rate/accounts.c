@@ -123,12 +123,17 @@ bool spex_accounts_probe_costs(uint32_t first, double *skip, double *report) {
 /* A factor that was found may be higher by its standard error, and by so much of itself at most. */
 #define CAUTION_FOUND 0.2
 
-/* Of a probe in slices none is given up before something is found, or before it has had so many. */
+/* Of a probe in slices none is given up before something is found, or before it has had so many and
+ * these have told nothing at all. */
 #define CAUTION_SLICES 100
 
-/* Whether slices will tell what the probe costs: as long as they have not had the time to. */
+/* Whether slices tell how much the probe may cost, or have not had the time to. */
 static bool is_told_by_slices(const struct spex_controlled *probe) {
-    return probe->tried > 0 && probe->sliced.begun < CAUTION_SLICES;
+    return probe->tried > 0 && (probe->most > 0 || probe->sliced.begun < CAUTION_SLICES);
+}
+
+static double caution_of_slices(const struct spex_controlled *probe) {
+    return probe->most > 0 ? fmin(probe->most, CAUTION) : CAUTION;
 }
 
 /* By how much what was found may be too low. */
@@ -139,7 +144,8 @@ static double caution_of_finding(const struct spex_controlled *probe) {
 bool spex_accounts_careful_costs(uint32_t first, double *skip, double *report) {
     const struct spex_controlled *probe = &spex_controller.probes[first];
     double left = probe->since + SPEX_CAUTION_SECONDS - spex_controller.now;
-    double times = is_told_by_slices(probe) ? CAUTION : fmin(exp2(left / CAUTION_HALVED), CAUTION);
+    double times = is_told_by_slices(probe) ? caution_of_slices(probe)
+                                            : fmin(exp2(left / CAUTION_HALVED), CAUTION);
     double caution = probe->factor > 0 ? caution_of_finding(probe)
                                        : fmax(times / spex_controlled_factor(probe), 1);
     double of_records = probe->tried > 0 ? caution : fmin(caution, CAUTION_RECORDS);

@@ -100,8 +100,8 @@ struct spex_controlled {
     double unrecorded;
     /* Seconds a second that its executions and all records that are wanted of it cost. */
     double demand;
-    /* Seconds a second that it cost when it was last on. */
-    double taken;
+    /* Seconds a second that it cost when it was last on, and that it may have cost. */
+    double taken, may_take;
     uint32_t period;
     const char *why;
     /* The time for which the probe is polled before it is recorded for a moment to count its
@@ -126,8 +126,9 @@ struct spex_controlled {
     struct spex_slices slices;
     struct spex_sliced sliced;
     /* The cost of an execution by experiment, as a multiple of the calibrated cost; 0: not known.
-     * The standard error of what was found last. */
-    double factor, doubt;
+     * The standard error of what was found last. Where nothing is known for sure: what it hardly
+     * exceeds by what was found; 0: nothing was. */
+    double factor, doubt, most;
     struct spex_grouped grouped;
 };
 
@@ -336,9 +337,13 @@ static inline double spex_controlled_taken(const struct spex_controlled *probe) 
     return fmax(probe->taken, probe->taken_mean);
 }
 
-/* What a probe on trial takes: INFINITY where there was no slice before. */
+/* What a probe on trial takes, or may take as long as nothing is found of its cost: INFINITY where
+ * there was no slice before. */
 static inline double spex_controlled_takes(const struct spex_controlled *probe) {
-    return probe->held.length > 0 ? spex_controlled_taken(probe) : INFINITY;
+    double taken = spex_controlled_taken(probe);
+    return probe->held.length <= 0 ? INFINITY
+           : probe->factor > 0     ? taken
+                                   : fmax(taken, probe->may_take);
 }
 
 /* Notes that the probe is on for a trial, which is looked at as soon as decisions may follow. */

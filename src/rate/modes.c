@@ -82,10 +82,6 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
  * same. */
 #define SLICES_LEAST 0.1
 
-/* So many times what was calibrated the pauses of a probe go by while no experiment has told
- * anything of any: of a thousand that are executed seldom none ever does. */
-#define UNKNOWN_TIMES 4.0
-
 /* Slices are at least so long, in seconds, and longer where the pauses between them would be
  * shorter than PAUSE_SECONDS: up to SLICE_SECONDS_MAX. */
 #define SLICE_SECONDS      0.002
@@ -265,11 +261,10 @@ static void slice_note_length(struct spex_controlled *probe, double seconds) {
     probe->longer = fmax(longer, probe->longer + (longer - probe->longer) * LONGER_FORGOTTEN);
 }
 
-/* Not of a group: without a witness its slices never tell, and it would use two fifths of the
- * budget for ever. */
-static double unknown_times(uint32_t first, const struct spex_controlled *probe) {
-    bool known = probe->factor > 0 || spex_controller.found > 0 || spex_groups_is(first);
-    return known ? 1 : UNKNOWN_TIMES;
+/* Whether pauses go by what a probe likely costs, and not by what it may. Those of a group do: without
+ * a witness its slices never tell, and it would use an eighth of the budget for ever. */
+static bool goes_by_likely(uint32_t first, const struct spex_controlled *probe) {
+    return probe->factor > 0 || spex_groups_is(first);
 }
 
 /* How long pauses are to be, where slices can be as long as that makes them. Until slices have told
@@ -292,12 +287,13 @@ static double slice_plan(uint32_t first, struct spex_controlled *probe) {
     spex_accounts_careful_costs(first, &skip, &report);
     double cost = probe->fresh * (skip + report / spex_controlled_period(probe));
     probe->taken = spex_mode_cost(first, probe);
+    probe->may_take = cost;
     double allowed = slices_part(cost);
     probe->taken_mean = probe->frequency * execution_cost(first, probe);
     double last = probe->tried > 0 ? spex_controller.now - probe->tried : SLICE_SECONDS;
     slice_note_length(probe, last);
     double dearer = fmax(cost / allowed - 1, PAUSE_SECONDS_MIN);
-    double taken = fmin(unknown_times(first, probe) * probe->taken, cost);
+    double taken = goes_by_likely(first, probe) ? probe->taken : cost;
     double likely = fmax(taken / allowed - 1, PAUSE_SECONDS_MIN);
     double even = (double)(spex_random_next(&spex_controller.random) >> 11) * 0x1p-53;
     double careful = probe->since + SPEX_CAUTION_SECONDS - spex_controller.now;

@@ -269,7 +269,12 @@ static void caution_in_slices_stays_until_costs_are_found(void **state) {
     probes[LATENCY].factor = 0;
     probes[LATENCY].sliced.begun = 100;
     expect_costs(spex_accounts_careful_costs, LATENCY, 10, 50);
+    probes[LATENCY].most = 3; /* what was found is not sure, but a bound */
+    expect_costs(spex_accounts_careful_costs, LATENCY, 30, 150);
     probes[LATENCY].sliced.begun = 1;
+    expect_costs(spex_accounts_careful_costs, LATENCY, 30, 150);
+    probes[LATENCY].most = 20;
+    expect_costs(spex_accounts_careful_costs, LATENCY, 80, 400);
     probes[LATENCY].tried = 0;
     expect_costs(spex_accounts_careful_costs, LATENCY, 10, 50);
 }

@@ -332,11 +332,16 @@ static void held_probes_wait_for_their_slice(void **state) {
 }
 
 /* The looks at a probe on trial follow from what it takes: by the slice before, which may have met
- * no burst, or on average. Of one that was never held off nothing is known. */
+ * no burst, or on average; or from what it may take, where nothing is found of that. Of one that was
+ * never held off nothing is known. */
 static void what_is_on_trial_takes_the_mean_at_least(void **state) {
     static const struct {
-        double length, taken, mean, takes;
-    } cases[] = {{1, 0.5, 0.25, 0.5}, {1, 0.001, 0.25, 0.25}, {0, 0.5, 0.25, INFINITY}};
+        double length, taken, mean, may, factor, takes;
+    } cases[] = {{1, 0.5, 0.25, 2, 1, 0.5},
+                 {1, 0.001, 0.25, 2, 1, 0.25},
+                 {1, 0.001, 0.25, 2, 0, 2},
+                 {1, 0.5, 0.25, 0, 0, 0.5},
+                 {0, 0.5, 0.25, 2, 0, INFINITY}};
     (void)state;
     probes[FIRST].trying = true;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
@@ -344,6 +349,8 @@ static void what_is_on_trial_takes_the_mean_at_least(void **state) {
         probes[FIRST].held.length = cases[c].length;
         probes[FIRST].taken = cases[c].taken;
         probes[FIRST].taken_mean = cases[c].mean;
+        probes[FIRST].may_take = cases[c].may;
+        probes[FIRST].factor = cases[c].factor;
         pass();
         assert_true(spex_controller.trial_takes == cases[c].takes);
     }

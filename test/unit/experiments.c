@@ -354,6 +354,7 @@ static void factors_that_differ_surely_are_taken_over(void **state) {
     expect_near(factor_after(2, 4, 1.99), 3.2);
     expect_near(factor_after(2, 4, 2.01), 2); /* dearer by less than an error */
     assert_true(probes[DEAR].doubt == 2.01);
+    expect_near(probes[DEAR].most, 4 + 1.64 * 2.01);
     expect_near(factor_after(4, 2, 0.199), 2);
     expect_near(factor_after(4, 2, 0.201), 2.8);
     expect_near(factor_after(4, 2, 0.99), 2.8);

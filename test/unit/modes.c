@@ -364,13 +364,14 @@ static void held_probes_leave_the_others(void **state) {
  * quarter. */
 static void pauses_make_slices_cost_their_part(void **state) {
     (void)state;
-    spex_controller.found = 1;
+    probe->factor = 1;
     probe->fresh = 1e6;
     probe->frequency = 2e6;
     double chance = next_chance(), dearer = 0.5 / 0.036 - 1, likely = 0.25 / 0.036 - 1;
     expect_near(hold(), 0.002 * chance * likely);
     expect_near(probe->taken, 0.25);
     expect_near(probe->taken_mean, 0.5);
+    expect_near(probe->may_take, 0.5);
     assert_true(probe->slice == 0.002 && probe->longer == 1);
     /* After a slice by its length; as long as there is caution no shorter than that. */
     probe->tried = 9.99;
@@ -447,9 +448,7 @@ static void dear_decisions_make_slices_longer(void **state) {
 static void what_nothing_is_found_of_has_longer_pauses(void **state) {
     static const struct {
         double careful, factor, found, taken;
-    } cases[] = {
-        {2000, 0, 0, 4}, {2000, 1, 0, 1}, {2000, 0, 1, 1}, {400, 0, 0, 2}, {2000, 0, -1, 4},
-    };
+    } cases[] = {{1600, 0, 0, 8}, {1600, 1, 0, 1}, {1600, 0, 1, 8}, {400, 0, 0, 2}};
     (void)state;
     told.skip = 200 * NS;
     told.report = told.careful_report = 0;
