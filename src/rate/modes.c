@@ -82,6 +82,10 @@ void spex_mode_record_all(uint32_t first, struct spex_controlled *probe) {
  * same. */
 #define SLICES_LEAST 0.1
 
+/* So many times what was calibrated the pauses of a probe go by while experiments have told nothing
+ * of it: of a thousand that are executed seldom they never tell. */
+#define UNKNOWN_TIMES 4.0
+
 /* Slices are at least so long, in seconds, and longer where the pauses between them would be
  * shorter than PAUSE_SECONDS: up to SLICE_SECONDS_MAX. */
 #define SLICE_SECONDS      0.002
@@ -261,10 +265,14 @@ static void slice_note_length(struct spex_controlled *probe, double seconds) {
     probe->longer = fmax(longer, probe->longer + (longer - probe->longer) * LONGER_FORGOTTEN);
 }
 
-/* Whether pauses go by what a probe likely costs, and not by what it may. Those of a group do: without
- * a witness its slices never tell, and it would use an eighth of the budget for ever. */
-static bool goes_by_likely(uint32_t first, const struct spex_controlled *probe) {
-    return probe->factor > 0 || spex_groups_is(first);
+/* Returns the cost by which pauses go, in seconds a second, of a probe that may cost `most`. Not so
+ * much of a group: without a witness its slices never tell, and it would use two fifths of the
+ * budget for ever. */
+static double cost_for_pauses(uint32_t first, const struct spex_controlled *probe, double most) {
+    double times = fmax(UNKNOWN_TIMES / spex_controlled_factor(probe), 1);
+    if (probe->factor > 0 || spex_groups_is(first))
+        return probe->taken;
+    return probe->most > 0 ? most : fmin(times * probe->taken, most);
 }
 
 /* How long pauses are to be, where slices can be as long as that makes them. Until slices have told
@@ -293,8 +301,7 @@ static double slice_plan(uint32_t first, struct spex_controlled *probe) {
     double last = probe->tried > 0 ? spex_controller.now - probe->tried : SLICE_SECONDS;
     slice_note_length(probe, last);
     double dearer = fmax(cost / allowed - 1, PAUSE_SECONDS_MIN);
-    double taken = goes_by_likely(first, probe) ? probe->taken : cost;
-    double likely = fmax(taken / allowed - 1, PAUSE_SECONDS_MIN);
+    double likely = fmax(cost_for_pauses(first, probe, cost) / allowed - 1, PAUSE_SECONDS_MIN);
     double even = (double)(spex_random_next(&spex_controller.random) >> 11) * 0x1p-53;
     double careful = probe->since + SPEX_CAUTION_SECONDS - spex_controller.now;
     double times = last * (0.5 + even);

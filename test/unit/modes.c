@@ -447,8 +447,9 @@ static void dear_decisions_make_slices_longer(void **state) {
 /* As if it were four times as dear as likely, and no dearer than it is taken to be carefully. */
 static void what_nothing_is_found_of_has_longer_pauses(void **state) {
     static const struct {
-        double careful, factor, found, taken;
-    } cases[] = {{1600, 0, 0, 8}, {1600, 1, 0, 1}, {1600, 0, 1, 8}, {400, 0, 0, 2}};
+        double careful, factor, found, most, taken;
+    } cases[] = {{1600, 0, 0, 0, 4}, {1600, 1, 0, 0, 1}, {1600, 0, 1, 0, 4}, {1600, 0, 2, 0, 2},
+                 {1600, 0, 5, 0, 1}, {400, 0, 0, 0, 2},  {1600, 0, 0, 7, 8}, {1600, 1, 0, 7, 1}};
     (void)state;
     told.skip = 200 * NS;
     told.report = told.careful_report = 0;
@@ -456,6 +457,7 @@ static void what_nothing_is_found_of_has_longer_pauses(void **state) {
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         told.careful_skip = cases[c].careful * NS;
         probe->factor = cases[c].factor;
+        probe->most = cases[c].most;
         spex_controller.found = cases[c].found;
         probe->period = 0;
         double chance = next_chance();
