@@ -173,7 +173,7 @@ static bool probe_note_selected(struct spex_controlled *probe,
     return grown > 0;
 }
 
-/* Nothing is decided about the probe: it is off, or polled by the user's selection. */
+/* The probe was off for long, or is polled by the user's selection: nothing that was decided holds. */
 static void probe_let_go(uint32_t first, struct spex_controlled *probe) {
     if (probe->period)
         spex_probe_throttle(first, 0);
