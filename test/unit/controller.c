@@ -191,7 +191,7 @@ static bool holds_slices(void) {
 /* All probes are held off when the collector is called. */
 static void what_is_selected_again_has_its_slices(void **state) {
     (void)state;
-    assert_int_equal(start("1%"), 0);
+    assert_int_equal(start("10%"), 0);
     assert_int_equal(spex_set("1:lat"), 1);
     for (int n = 0; n < 6; n++) {
         work_until_held();
