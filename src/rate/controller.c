@@ -301,8 +301,10 @@ uint64_t spex_controller_due_ns(void) {
            1;
 }
 
+/* A selection that waits until its decision can be paid may have all its probes held off. */
 bool spex_controller_holds(void) {
-    return spex_controller.holding || spex_experiment_running();
+    return spex_controller.holding || spex_experiment_running() ||
+           (spex_controller_works() && is_reselected());
 }
 
 struct spex_controller_view spex_controller_look(uint32_t first) {

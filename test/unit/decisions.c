@@ -201,10 +201,12 @@ static void decisions_have_a_share_of_the_budget(void **state) {
     told.overdrawn = false;
     told.selections++;
     assert_false(decides_now());
+    assert_true(spex_controller_holds());
     expect_near(spex_controller.deciding_tokens, -0.005);
     assert_in_range(spex_controller_due_ns(), 499999999, 500000001);
     let_pass(0.51);
     assert_true(decides_after(0));
+    assert_false(spex_controller_holds());
 }
 
 /* A probe that takes half of the time is looked at when it has taken what a decision costs, and one
