@@ -11,8 +11,9 @@
  * measured as long again: one process may be faster than the other by some per cent for as long as
  * they live, by the pages that they have. What each has in its first second with spex is not
  * counted. Ten times four slices in either half are a figure. (Longer slices make intervals wider,
- * by what others do to the machine; after shorter ones a program finds its caches cold: with 64
- * threads, slices of 5 ms told 1 point more than those of 50 ms.) The slowdown is how much more CPU
+ * by what others do to the machine; after shorter ones a program finds its caches cold. So those of
+ * 64 threads are of 50 ms, two times four in a figure: after 10 ms each they paid twice what they do
+ * in one process that goes on.) The slowdown is how much more CPU
  * time, that of the threads of spex included, an operation takes (budget_estimate.h has the
  * statistics). The clock of the library and the sleep of its collectors stand still while a process
  * is stopped (budget_clock.h). A measurement ends when it is known whether the budget is kept, that
@@ -112,6 +113,8 @@ struct result {
 
 struct side {
     struct budget_process process;
+    /* A slice is so many times SLICE. */
+    unsigned longer;
     /* CPU time and operations in all, and how long it ran. */
     double cpu_seconds;
     double operations;
@@ -140,7 +143,8 @@ static void side_run_slice(struct side *side) {
     const struct account begin = {.cpu_seconds = side->cpu_seconds, .seconds = side->seconds};
     uint64_t operations = budget_process_operations(&side->process);
     uint64_t cpu_ns = budget_process_cpu_ns(&side->process);
-    side->seconds += (double)budget_process_run(&side->process, (uint64_t)(SLICE * 1e9)) / 1e9;
+    side->seconds +=
+        (double)budget_process_run(&side->process, (uint64_t)(side->longer * SLICE * 1e9)) / 1e9;
     side->cpu_seconds += (double)(budget_process_cpu_ns(&side->process) - cpu_ns) / 1e9;
     side->operations += (double)(budget_process_operations(&side->process) - operations);
     side_take_account(side, &begin);
@@ -207,7 +211,7 @@ static double believed_between(const struct budget_belief *from, const struct bu
 static bool run_figure(struct side *with, struct side *without, struct budget_figure *figure) {
     const struct side with_before = *with, without_before = *without;
     with->begun = false;
-    for (int four = 0; four < FOURS; four++)
+    for (unsigned four = 0; four < FOURS / with->longer; four++)
         run_four_slices(with, without);
     figure->with = side_cost_since(with, &with_before);
     figure->without = side_cost_since(without, &without_before);
@@ -305,7 +309,8 @@ static struct result workload_measure(const struct budget_workload *workload,
     b.later = true;
     b.threads = budget->what != THREAD && !alone;
     struct result result = {.workload = workload, .budget = budget};
-    struct side one = {.known = false}, other = {.known = false};
+    struct side one = {.longer = workload->longer ? workload->longer : 1};
+    struct side other = {.longer = one.longer};
     budget_process_start(&one.process, workload, &a);
     budget_process_start(&other.process, workload, &b);
     sides_compare(&one, &other, seconds, &result);

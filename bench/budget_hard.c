@@ -258,6 +258,6 @@ const struct budget_workload budget_sites = {
 const struct budget_workload budget_misses = {
     .name = "misses", .prepare = misses_prepare, .work = misses_work};
 const struct budget_workload budget_threads = {
-    .name = "threads", .prepare = turns_prepare, .work = turns_work, .bound = true};
+    .name = "threads", .prepare = turns_prepare, .work = turns_work, .bound = true, .longer = 5};
 const struct budget_workload budget_crowded = {
     .name = "crowded", .prepare = crowd_prepare, .work = crowd_work};

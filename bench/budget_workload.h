@@ -18,6 +18,9 @@ struct budget_workload {
      * wait for one CPU and another is idle, each wake-up there, be it of another process, makes the
      * kernel look for threads that could move: 1.4 ms of their time on Linux 6.18. */
     bool bound;
+    /* It runs for so many times as long at a time, and so many times less often: many threads find
+     * their caches cold each time that they are continued, and those that have probes more. 0: 1. */
+    unsigned longer;
 };
 
 extern const struct budget_workload budget_hash;
