@@ -13,11 +13,11 @@
  * counted. Ten times four slices in either half are a figure. (Longer slices make intervals wider,
  * by what others do to the machine; after shorter ones a program finds its caches cold. So those of
  * 64 threads are of 50 ms, two times four in a figure: after 10 ms each they paid twice what they do
- * in one process that goes on.) The slowdown is how much more CPU
- * time, that of the threads of spex included, an operation takes (budget_estimate.h has the
- * statistics). The clock of the library and the sleep of its collectors stand still while a process
- * is stopped (budget_clock.h). A measurement ends when it is known whether the budget is kept, that
- * of a control when its interval is ± 0.3 % or less; or after so many seconds (60; with --quick 6).
+ * in one process that goes on.) The slowdown is how much more CPU time, that of the threads of spex
+ * included, an operation takes (budget_estimate.h has the statistics). The clock of the library and
+ * the sleep of its collectors stand still while a process is stopped (budget_clock.h). A measurement
+ * ends when it is known whether the budget is kept, that of a control when its interval is ± 0.3 %
+ * or less; or after so many seconds (60; with --quick 6).
  *
  * A budget is kept when the upper end of the slowdown's interval is at most 1.25 times the
  * budget and 0.3 points more; it is not when the lower end is above that. What the library
@@ -137,6 +137,10 @@ static void side_take_account(struct side *side, const struct account *begin) {
     if (!side->begun)
         side->begin = side->last;
     side->known = side->begun = true;
+}
+
+static unsigned slice_times(const struct budget_workload *workload) {
+    return workload->longer ? workload->longer : 1;
 }
 
 static void side_run_slice(struct side *side) {
@@ -309,7 +313,7 @@ static struct result workload_measure(const struct budget_workload *workload,
     b.later = true;
     b.threads = budget->what != THREAD && !alone;
     struct result result = {.workload = workload, .budget = budget};
-    struct side one = {.longer = workload->longer ? workload->longer : 1};
+    struct side one = {.longer = slice_times(workload)};
     struct side other = {.longer = one.longer};
     budget_process_start(&one.process, workload, &a);
     budget_process_start(&other.process, workload, &b);
@@ -335,8 +339,9 @@ static void print_json_result(const struct result *result, const char *before) {
     char believed[32] = "null";
     if (isfinite(result->believed))
         snprintf(believed, sizeof(believed), "%.5f", result->believed);
-    printf("%s\n  {\"workload\": \"%s\", \"budget\": %g, ", before, result->workload->name,
-           result->budget->share);
+    printf("%s\n  {\"workload\": \"%s\", \"budget\": %g, \"slice_ms\": %g, ", before,
+           result->workload->name, result->budget->share,
+           slice_times(result->workload) * SLICE * 1e3);
     print_json_measured(result);
     printf(", \"kept\": %s, \"believed\": %s, \"used\": %.3f,\n   \"executions\": %.0f, "
            "\"records\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"belief_true\": %s}",

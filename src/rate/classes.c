@@ -105,12 +105,17 @@ static void probe_first_measured(struct spex_controlled *probe, uint64_t count) 
     probe->since = spex_controller.now;
 }
 
+/* Whether this decision is the first one about the selection. */
+static bool is_new_selection(void) {
+    return spex_controller.reselected >= spex_controller.now;
+}
+
 /* The probe was left alone until now: its executions are those since the last decision. If it was
  * never executed before, it was selected at an earlier one. A first measurement ends after the
  * interval of decisions. */
 static void probe_wake(struct spex_controlled *probe, uint32_t selected) {
     probe->measured = fmax(probe->measured, spex_controller.decided);
-    if (!probe->selected && selected && spex_controller.reselected < spex_controller.now) {
+    if (!probe->selected && selected && !is_new_selection()) {
         probe->seen = probe->trying = true;
         probe->since = spex_controller.reselected;
         probe->selected = selected;
@@ -166,7 +171,7 @@ static bool probe_note_selected(struct spex_controlled *probe,
     double rate = spex_controller.tick_rate, elapsed = spex_controller.now - probe->looked;
     uint64_t ticks = state->on_ticks + state->held_ticks;
     uint64_t grown = spex_grown(probe->selected_ticks, ticks);
-    if (spex_controller.reselected >= spex_controller.now && probe->looked > 0 && rate > 0)
+    if (is_new_selection() && probe->looked > 0 && rate > 0)
         probe_pass_off(probe, fmax(elapsed - (double)grown / rate, 0));
     probe->looked = spex_controller.now;
     probe->selected_ticks = ticks;

@@ -55,8 +55,8 @@ void spex_controller_close_accounts(uint64_t end_ns);
  * first collector alone. */
 uint64_t spex_controller_due_ns(void);
 
-/* Whether passes are needed though no site is on: a probe that is held off is to be tried again.
- * The first collector alone. */
+/* Whether passes are needed though no site is on: a probe that is held off is to be tried again, or a
+ * selection waits for its decision. The first collector alone. */
 bool spex_controller_holds(void);
 
 /* The view of the probe with the first site `first`. Under the metrics' lock. */
