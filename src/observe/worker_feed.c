@@ -20,6 +20,8 @@
 /* From one reading of /proc to the next. */
 #define LOOK_NS UINT64_C(500000000)
 
+enum { LOOK_SILENT_MS = 100 };
+
 static uint64_t now_ns(void) {
     return spex_clock_ns(CLOCK_MONOTONIC);
 }
@@ -91,7 +93,7 @@ static int worker_take_profile(struct spex_worker_feed *feed, struct spex_worker
         err = feed_bury(feed, worker);
     spex_profile_free(&worker->now);
     worker->now = reader->profile;
-    worker->has_now = true;
+    worker->has_now = worker->fresh = true;
     worker->heard_ns = now_ns();
     reader->profile = (struct spex_profile){0};
     reader->complete = false;
@@ -187,13 +189,27 @@ bool spex_worker_is_silent(const struct spex_worker_feed *feed, const struct spe
     return now_ns() > worker->heard_ns + interval_ns + LATE_NS;
 }
 
-/* Whether each process has sent a report, or is silent. */
-static bool all_told(const struct spex_worker_feed *feed) {
-    for (size_t w = 0; w < feed->count; w++)
-        if (!feed->workers[w].has_now && feed->workers[w].socket >= 0 &&
-            !spex_worker_is_silent(feed, &feed->workers[w]))
+/* Whether each process has sent a report, with `fresh` a new one, or is silent. */
+static bool all_told(const struct spex_worker_feed *feed, bool fresh) {
+    for (size_t w = 0; w < feed->count; w++) {
+        const struct spex_worker *worker = &feed->workers[w];
+        bool told = fresh ? worker->fresh : worker->has_now;
+        if (!told && worker->socket >= 0 && !spex_worker_is_silent(feed, worker))
             return false;
+    }
     return true;
+}
+
+/* Whether more reports are to be waited for. */
+static bool goes_on(const struct spex_worker_feed *feed, bool late, enum spex_worker_wait wait) {
+    switch (wait) {
+    case SPEX_WORKERS_FIRST:
+        return !late && !all_told(feed, false);
+    case SPEX_WORKERS_EACH:
+        return !late || !all_told(feed, true);
+    default:
+        return !late;
+    }
 }
 
 /* Waits until a process has sent something, `ms` at most. */
@@ -203,14 +219,21 @@ static void feed_wait(const struct spex_worker_feed *feed, struct pollfd *fds, i
     poll(fds, feed->count, ms);
 }
 
-/* While a first report is waited for, those that are silent are looked for every 100 ms. */
-int spex_worker_feed_take(struct spex_worker_feed *feed, uint64_t until_ns, bool first) {
+/* How long to wait for something to be sent. While reports are waited for, those that are silent
+ * are looked for every 100 ms. */
+static int wait_ms(uint64_t now, uint64_t until_ns, enum spex_worker_wait wait) {
+    int left_ms = now < until_ns ? (int)((until_ns - now) / 1000000) + 1 : LOOK_SILENT_MS;
+    return wait == SPEX_WORKERS_FIRST && left_ms > LOOK_SILENT_MS ? LOOK_SILENT_MS : left_ms;
+}
+
+int spex_worker_feed_take(struct spex_worker_feed *feed, uint64_t until_ns,
+                          enum spex_worker_wait wait) {
     struct pollfd *fds = calloc(feed->count + 1, sizeof(*fds));
     int err = fds ? 0 : -ENOMEM;
-    for (uint64_t now = now_ns(); !err && now < until_ns && !(first && all_told(feed));
-         now = now_ns()) {
-        int left_ms = (int)((until_ns - now) / 1000000) + 1;
-        feed_wait(feed, fds, first && left_ms > 100 ? 100 : left_ms);
+    for (size_t w = 0; w < feed->count; w++)
+        feed->workers[w].fresh = false;
+    for (uint64_t now = now_ns(); !err && goes_on(feed, now >= until_ns, wait); now = now_ns()) {
+        feed_wait(feed, fds, wait_ms(now, until_ns, wait));
         for (size_t w = 0; !err && w < feed->count; w++)
             err = worker_take(feed, &feed->workers[w]);
     }

@@ -18,9 +18,9 @@ struct spex_worker {
     /* -1: the connection is lost; another is tried at each look. */
     int socket;
     struct spex_profile_reader reader;
-    /* Its last report. */
+    /* Its last report, and whether that has come since reports were last taken. */
     struct spex_profile now;
-    bool has_now;
+    bool has_now, fresh;
     /* When the last report has come, or was asked for, and when the connection was lost:
      * CLOCK_MONOTONIC, ns. */
     uint64_t heard_ns;
@@ -51,9 +51,14 @@ void spex_worker_feed_close(struct spex_worker_feed *feed);
  * the reason. */
 int spex_worker_feed_look(struct spex_worker_feed *feed, struct spex_error *error);
 
-/* Takes the reports that come until `until_ns`, CLOCK_MONOTONIC; with `first` only until each
- * process has sent one, or is silent. 0 or -ENOMEM. */
-int spex_worker_feed_take(struct spex_worker_feed *feed, uint64_t until_ns, bool first);
+/* What taking reports waits for: for a time alone; for the first report of each process, no longer
+ * than that time; or for that time and a report of each process, so that none is left out of what
+ * has happened meanwhile. Those that are silent are not waited for. */
+enum spex_worker_wait { SPEX_WORKERS_TIME, SPEX_WORKERS_FIRST, SPEX_WORKERS_EACH };
+
+/* Takes the reports that come. `until_ns`: CLOCK_MONOTONIC. 0 or -ENOMEM. */
+int spex_worker_feed_take(struct spex_worker_feed *feed, uint64_t until_ns,
+                          enum spex_worker_wait wait);
 
 /* Whether a report of the process is overdue: it is stopped, or its machine is very busy. */
 bool spex_worker_is_silent(const struct spex_worker_feed *feed, const struct spex_worker *worker);

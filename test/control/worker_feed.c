@@ -144,7 +144,7 @@ static void look(void) {
 /* All that has been sent. */
 static void take(void) {
     reading_ns = MS;
-    assert_int_equal(spex_worker_feed_take(&feed, now + 8 * MS, false), 0);
+    assert_int_equal(spex_worker_feed_take(&feed, now + 8 * MS, SPEX_WORKERS_TIME), 0);
     reading_ns = 0;
 }
 
@@ -421,18 +421,38 @@ static void first_reports_are_waited_for(void **state) {
     report(1, 1, 1, 1, 0);
     reading_ns = 1;
     uint64_t begun = now;
-    assert_int_equal(spex_worker_feed_take(&feed, now + 3600000 * MS, true), 0);
+    assert_int_equal(spex_worker_feed_take(&feed, now + 3600000 * MS, SPEX_WORKERS_FIRST), 0);
     assert_true(now - begun < MS);
     expect_sum(2, 2);
     begun = now;
-    assert_int_equal(spex_worker_feed_take(&feed, now, true), 0);
+    assert_int_equal(spex_worker_feed_take(&feed, now, SPEX_WORKERS_FIRST), 0);
     there[2] = true;
     now += 500 * MS;
     look();
     now += 2001 * MS; /* silent */
     begun = now;
-    assert_int_equal(spex_worker_feed_take(&feed, now + 3600000 * MS, true), 0);
+    assert_int_equal(spex_worker_feed_take(&feed, now + 3600000 * MS, SPEX_WORKERS_FIRST), 0);
     assert_true(now - begun < MS);
+}
+
+/* A report that comes late is waited for: without it nothing would have happened since the last one.
+ * Not from one that is silent. */
+static void a_report_of_each_is_waited_for(void **state) {
+    (void)state;
+    begin_two();
+    report(0, 1, 1, 1, 0);
+    report(1, 1, 1, 1, 0);
+    take();
+    report(0, 3, 2, 1, 0);
+    report(1, 4, 2, 1, 0);
+    assert_int_equal(spex_worker_feed_take(&feed, now, SPEX_WORKERS_EACH), 0);
+    expect_sum(2, 7);
+    report(0, 5, 3, 1, 0);
+    reading_ns = 300 * MS;
+    uint64_t begun = now;
+    assert_int_equal(spex_worker_feed_take(&feed, now, SPEX_WORKERS_EACH), 0);
+    assert_true(now - begun > 2000 * MS);
+    expect_sum(2, 9);
 }
 
 int main(void) {
@@ -446,6 +466,7 @@ int main(void) {
         FEED(who_is_gone_is_forgotten),
         FEED(connecting_fails),
         FEED(first_reports_are_waited_for),
+        FEED(a_report_of_each_is_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,8 +190,9 @@ static void await_told(struct spex_worker_feed *feed, double executions, size_t 
     alarm(120);
     do {
         assert_int_equal(spex_worker_feed_look(feed, &error), 0);
-        assert_int_equal(
-            spex_worker_feed_take(feed, spex_clock_ns(CLOCK_MONOTONIC) + 20000000, false), 0);
+        assert_int_equal(spex_worker_feed_take(feed, spex_clock_ns(CLOCK_MONOTONIC) + 20000000,
+                                               SPEX_WORKERS_TIME),
+                         0);
         told = told_by(feed);
         assert_true(told.executions <= executions);
     } while (told.executions != executions || feed->count != count);
@@ -215,9 +216,10 @@ static void workers_come_and_go(void **state) {
     assert_int_equal(spex_worker_feed_look(&feed, &error), 0);
     assert_int_equal(feed.count, WORKERS);
     /* The first reports come at once. */
-    assert_int_equal(spex_worker_feed_take(
-                         &feed, spex_clock_ns(CLOCK_MONOTONIC) + 100 * UINT64_C(1000000000), true),
-                     0);
+    assert_int_equal(
+        spex_worker_feed_take(&feed, spex_clock_ns(CLOCK_MONOTONIC) + 100 * UINT64_C(1000000000),
+                              SPEX_WORKERS_FIRST),
+        0);
     struct told told = told_by(&feed);
     assert_int_equal(told.reporting, WORKERS);
     assert_int_equal(told.sites_on, WORKERS);
@@ -249,7 +251,8 @@ static void workers_come_and_go(void **state) {
 
 static void lose(struct spex_worker_feed *feed, size_t w) {
     assert_int_equal(shutdown(feed->workers[w].socket, SHUT_RDWR), 0);
-    WAIT_UNTIL(spex_worker_feed_take(feed, spex_clock_ns(CLOCK_MONOTONIC) + 1000000, false) == 0 &&
+    WAIT_UNTIL(spex_worker_feed_take(feed, spex_clock_ns(CLOCK_MONOTONIC) + 1000000,
+                                     SPEX_WORKERS_TIME) == 0 &&
                feed->workers[w].socket < 0);
 }
 
@@ -280,7 +283,7 @@ static void lost_connections_are_made_again(void **state) {
     }
     worker_execute(&workers[0], STOP);
     WAIT_UNTIL(
-        spex_worker_feed_take(&feed, in_seconds(0) + 1000000, false) == 0 &&
+        spex_worker_feed_take(&feed, in_seconds(0) + 1000000, SPEX_WORKERS_TIME) == 0 &&
         feed.workers[0].socket + feed.workers[1].socket + feed.workers[2].socket > 0 &&
         (feed.workers[0].socket < 0 || feed.workers[1].socket < 0 || feed.workers[2].socket < 0));
     for (size_t w = 0; w < WORKERS; w++)

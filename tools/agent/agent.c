@@ -262,7 +262,7 @@ static int listen_to_programs(struct agent *agent) {
     do {
         uint64_t next_ns = now_ns() + STREAM_MS * UINT64_C(1000000);
         bool soon = spex_led_kernels_busy(&agent->kernels) && next_ns < until_ns;
-        err = spex_worker_feed_take(&agent->feed, soon ? next_ns : until_ns, false);
+        err = spex_worker_feed_take(&agent->feed, soon ? next_ns : until_ns, SPEX_WORKERS_TIME);
         err = err ? err : sample(agent);
     } while (!err && now_ns() < until_ns);
     return err;

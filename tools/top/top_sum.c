@@ -126,7 +126,8 @@ static int sum_all(struct summing *summing) {
         if (spex_worker_feed_look(&summing->feed, &error) != 0)
             return spex_complain(SPEX_EXIT_FAILED, "%s", error.text);
         due_ns += first ? GAP_NS : interval_ns;
-        if (spex_worker_feed_take(&summing->feed, due_ns, first) != 0)
+        if (spex_worker_feed_take(&summing->feed, due_ns,
+                                  first ? SPEX_WORKERS_FIRST : SPEX_WORKERS_EACH) != 0)
             return spex_complain(SPEX_EXIT_FAILED, "out of memory");
         due_ns = spex_clock_ns(CLOCK_MONOTONIC);
         status = take_sum(summing);
