@@ -51,16 +51,30 @@ static void make(struct made *made, const char *name) {
 
 static double bucket(const struct spex_sums *sums, const char *bound) {
     for (size_t b = 0; b < SPEX_SUMS_BOUNDS; b++)
-        if (strcmp(spex_sums_bound_texts[b], bound) == 0)
+        if (spex_sums_bounds[b] == strtod(bound, NULL))
             return sums->probes[0].buckets[b];
     fail();
     return 0;
 }
 
-static void bounds_are_what_their_texts_say(void **state) {
+/* Each bucket is at most so much wider than the one before: a quantile is no more off than that. */
+static void bounds_are_as_close_as_is_told(void **state) {
+    static const double widest[] = {[SPEX_SUMS_COARSE] = 2.5, [SPEX_SUMS_FINE] = 1.28};
+    static const unsigned decades[] = {SPEX_SUMS_COARSE, SPEX_SUMS_FINE};
     (void)state;
-    for (size_t b = 0; b < SPEX_SUMS_BOUNDS; b++)
-        assert_true(strtod(spex_sums_bound_texts[b], NULL) == spex_sums_bounds[b]);
+    for (size_t d = 0; d < 2; d++) {
+        double before = spex_sums_bounds[0];
+        unsigned count = 0;
+        for (size_t b = 0; b < SPEX_SUMS_BOUNDS; b++) {
+            if (!spex_sums_bound_is_of(b, decades[d]))
+                continue;
+            assert_true(spex_sums_bounds[b] <= before * widest[decades[d]] * (1 + 1e-12));
+            before = spex_sums_bounds[b];
+            count++;
+        }
+        assert_int_equal(count, 10 * decades[d] + 1);
+        assert_true(before == 100);
+    }
 }
 
 static void buckets_hold_the_times_up_to_their_bounds(void **state) {
@@ -198,9 +212,9 @@ static void probes_beyond_the_limit_are_counted(void **state) {
 }
 
 /* The text of one program with one probe. Free it. */
-static char *text_of(const char *program, struct made *made, bool open) {
+static char *text_in(const char *program, struct made *made, bool open, unsigned buckets) {
     struct spex_sums sums = {.probes = NULL};
-    const struct spex_metrics_server server = {.refused = 2};
+    const struct spex_metrics_server server = {.refused = 2, .buckets = buckets};
     const struct spex_metrics_program list = {program, &sums, 1, 0};
     char *text;
     size_t bytes;
@@ -210,6 +224,10 @@ static char *text_of(const char *program, struct made *made, bool open) {
     fclose(out);
     spex_sums_free(&sums);
     return text;
+}
+
+static char *text_of(const char *program, struct made *made, bool open) {
+    return text_in(program, made, open, SPEX_SUMS_COARSE);
 }
 
 static void assert_has(const char *text, const char *line) {
@@ -241,6 +259,30 @@ static void formats_differ_in_names_and_the_end(void **state) {
     assert_null(strstr(plain, "# EOF"));
     free(text);
     free(plain);
+}
+
+/* The texts are the bounds themselves, and those of the coarse buckets are among the fine ones. */
+static void buckets_are_as_many_as_asked_for(void **state) {
+    (void)state;
+    static struct made made;
+    make(&made, "query");
+    add_times(&made, 1500, 10);
+    for (unsigned fine = 0; fine < 2; fine++) {
+        unsigned per_decade = fine ? SPEX_SUMS_FINE : SPEX_SUMS_COARSE, lines = 0;
+        char *text = text_in("nginx", &made, false, per_decade);
+        size_t b = 0;
+        for (const char *at = text; (at = strstr(at, "le=\"")); at++, lines++, b++) {
+            while (b < SPEX_SUMS_BOUNDS && !spex_sums_bound_is_of(b, per_decade))
+                b++;
+            if (b < SPEX_SUMS_BOUNDS)
+                assert_true(strtod(at + strlen("le=\""), NULL) == spex_sums_bounds[b]);
+        }
+        assert_int_equal(lines, 10 * per_decade + 2);
+        assert_int_equal(strstr(text, "le=\"1.6e-06\"} 10\n") != NULL, fine);
+        assert_has(text, "le=\"1e-06\"} 0\n");
+        assert_has(text, "le=\"2e-06\"} 10\n");
+        free(text);
+    }
 }
 
 /* In the bucket that the time falls in, as it is corrected there. */
@@ -349,7 +391,7 @@ static void openmetrics_is_for_who_wants_it(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_are_what_their_texts_say),
+        cmocka_unit_test(bounds_are_as_close_as_is_told),
         cmocka_unit_test(buckets_hold_the_times_up_to_their_bounds),
         cmocka_unit_test(times_are_corrected_as_figures_are),
         cmocka_unit_test(times_wait_for_the_length_of_a_tick),
@@ -357,6 +399,7 @@ int main(void) {
         cmocka_unit_test(counters_that_were_shown_do_not_fall),
         cmocka_unit_test(probes_beyond_the_limit_are_counted),
         cmocka_unit_test(formats_differ_in_names_and_the_end),
+        cmocka_unit_test(buckets_are_as_many_as_asked_for),
         cmocka_unit_test(the_slowest_execution_is_an_exemplar),
         cmocka_unit_test(the_slowest_process_wins),
         cmocka_unit_test(labels_are_escaped),

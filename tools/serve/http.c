@@ -45,6 +45,7 @@ static enum MHD_Result answer_metrics(struct spex_request *request) {
         .processes_left_out = server->programs.processes_left_out,
         .cpu_seconds = cpu_seconds(),
         .refused = (double)server->refused,
+        .buckets = server->buckets,
     };
     char *text = NULL;
     size_t bytes = 0;

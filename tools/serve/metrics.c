@@ -53,7 +53,23 @@ struct text {
     bool open;
     const struct spex_metrics_program *programs;
     size_t count;
+    unsigned buckets;
+    /* Of the bounds that are written; others are empty. */
+    char bounds[SPEX_SUMS_BUCKETS][16];
 };
+
+/* As OpenMetrics writes numbers: with a point or an exponent. */
+static void make_bounds(struct text *text) {
+    for (size_t b = 0; b < SPEX_SUMS_BOUNDS; b++) {
+        char *bound = text->bounds[b];
+        if (!spex_sums_bound_is_of(b, text->buckets))
+            continue;
+        snprintf(bound, sizeof(text->bounds[b]), "%.9g", spex_sums_bounds[b]);
+        if (!strpbrk(bound, ".e"))
+            strcat(bound, ".0");
+    }
+    strcpy(text->bounds[SPEX_SUMS_BOUNDS], "+Inf");
+}
 
 enum kind { COUNTER, GAUGE, HISTOGRAM, SUMMARY };
 
@@ -316,16 +332,19 @@ static double whole(double executions) {
 
 static const struct family times_family = {
     "spex_probe_duration_seconds", HISTOGRAM, "seconds",
-    "Times of executions, each record counting for the executions that it stands for."};
+    "Times of executions, each record counting for the executions that it stands for. Quantiles of "
+    "buckets are interpolated: they may be off by as much as a bucket is wide."};
 
 static bool has_times(const struct spex_sums_probe *probe) {
     return spex_probe_type_ticks(probe->type) && probe->series > 0;
 }
 
-/* The bucket that the slowest recent execution falls in; SPEX_SUMS_BUCKETS: there is none. */
-static size_t slowest_bucket(const struct spex_sums_probe *probe) {
+/* The bucket that the slowest recent execution falls in, of those that are written;
+ * SPEX_SUMS_BUCKETS: there is none. */
+static size_t slowest_bucket(const struct text *text, const struct spex_sums_probe *probe) {
     size_t b = probe->slowest.seconds > 0 ? 0 : SPEX_SUMS_BUCKETS;
-    while (b < SPEX_SUMS_BOUNDS && probe->slowest.seconds > spex_sums_bounds[b])
+    while (b < SPEX_SUMS_BOUNDS &&
+           (probe->slowest.seconds > spex_sums_bounds[b] || !*text->bounds[b]))
         b++;
     return b;
 }
@@ -339,13 +358,15 @@ static void write_exemplar(FILE *out, const struct spex_sums_slowest *slowest) {
 
 static void write_times(const struct text *text, const struct family *family, const char *labels,
                         const struct spex_sums_probe *probe) {
-    size_t with = slowest_bucket(probe);
+    size_t with = slowest_bucket(text, probe);
     for (size_t b = 0; b < SPEX_SUMS_BUCKETS; b++) {
+        if (!*text->bounds[b])
+            continue;
         fputs(family->name, text->out);
         fputs("_bucket", text->out);
         fputs(labels, text->out);
         fputs(",le=\"", text->out);
-        fputs(b < SPEX_SUMS_BOUNDS ? spex_sums_bound_texts[b] : "+Inf", text->out);
+        fputs(text->bounds[b], text->out);
         fputs("\"} ", text->out);
         write_number(text->out, whole(probe->buckets[b]));
         if (text->open && b == with)
@@ -411,7 +432,9 @@ static void write_server(const struct text *text, const struct spex_metrics_serv
 
 void spex_metrics_write(FILE *out, bool open, const struct spex_metrics_program *programs,
                         size_t count, const struct spex_metrics_server *server) {
-    const struct text text = {out, open, programs, count};
+    struct text text = {
+        .out = out, .open = open, .programs = programs, .count = count, .buckets = server->buckets};
+    make_bounds(&text);
     for (size_t f = 0; f < sizeof(program_families) / sizeof(program_families[0]); f++)
         write_program_family(&text, &program_families[f]);
     for (size_t f = 0; f < SPEX_SUMS_COUNTS; f++)

@@ -23,6 +23,8 @@ struct spex_metrics_server {
     double cpu_seconds;
     /* Requests that were refused. */
     double refused;
+    /* Of times: SPEX_SUMS_COARSE or SPEX_SUMS_FINE a decade. */
+    unsigned buckets;
 };
 
 /* Whether a request with this header `Accept`, which may be NULL, gets OpenMetrics. */

@@ -16,7 +16,7 @@ static const char serve_usage[] =
     "usage: spex serve [PID… | NAME… | --all] [--store FILE.db] [--trace DIR] [--model MODELS]\n"
     "                  [--fleet FILE.db] [--listen ADDRESS:PORT] [--token-file FILE]\n"
     "                  [--cert FILE --key FILE | --behind-proxy] [--host NAME]\n"
-    "                  [--max-probes COUNT]\n"
+    "                  [--max-probes COUNT] [--buckets 3|10]\n"
     "\n"
     "Tells over HTTP what the probes of running programs have measured, for Prometheus and\n"
     "others at /metrics, and as a page for people at /: of these processes, of programs of these\n"
@@ -45,7 +45,10 @@ static const char serve_usage[] =
     "  --behind-proxy         others can reach ADDRESS only through a proxy that adds TLS\n"
     "  --host NAME            the name by which the server is called\n"
     "  --max-probes COUNT     probes that get series, of all programs together; the default is\n"
-    "                         1000\n";
+    "                         1000\n"
+    "  --buckets 3|10         buckets of times a decade: with 3, the default, a quantile that "
+    "others\n"
+    "                         make of them may be off by a factor of 2.5, with 10 of 1.28\n";
 
 static const struct spex_syntax serve_syntax = {
     "serve", serve_usage, "processes or names were expected", 0, 1000, SPEX_OPTIONS_ANYWHERE};
@@ -59,7 +62,7 @@ struct request {
     bool all;
     /* Programs are followed. */
     bool follows;
-    unsigned long probes_max;
+    unsigned long probes_max, buckets;
 };
 
 /* A file that cannot be read is told before there is a server. */
@@ -87,12 +90,19 @@ static int serve_parse(int argc, char **argv, struct request *request) {
          .count = &request->probes_max,
          .range = {1, 100000},
          .error = "a number from 1 to 100000 was expected"},
+        {.name = "buckets",
+         .count = &request->buckets,
+         .range = {SPEX_SUMS_COARSE, SPEX_SUMS_FINE},
+         .error = "3 or 10 was expected"},
         {.name = NULL},
     };
     struct spex_operands operands;
     int status = spex_options_take(&serve_syntax, known, argc, argv, &operands);
     if (status)
         return status;
+    if (request->buckets != SPEX_SUMS_COARSE && request->buckets != SPEX_SUMS_FINE)
+        return spex_complain(SPEX_EXIT_USAGE, "serve: --buckets: 3 or 10 was expected, not %lu",
+                             request->buckets);
     if (request->all && operands.count)
         return spex_complain(SPEX_EXIT_USAGE, "serve: --all was expected without \"%s\"",
                              operands.list[0]);
@@ -116,13 +126,15 @@ static int say_where(const struct spex_server *server, const struct request *req
 }
 
 int spex_command_serve(int argc, char **argv) {
-    struct request request = {.settings = {.listen = "127.0.0.1:9797"}, .probes_max = 1000};
+    struct request request = {
+        .settings = {.listen = "127.0.0.1:9797"}, .probes_max = 1000, .buckets = SPEX_SUMS_COARSE};
     struct spex_error error;
     int status = serve_parse(argc, argv, &request);
     if (status)
         return status;
     struct spex_server server = {.programs = {.wanted = request.follows ? &request.wanted : NULL,
                                               .probes_max = request.probes_max},
+                                 .buckets = (unsigned)request.buckets,
                                  .shown = {.traces = -1}};
     int err = spex_server_open(&server, &request.settings, &error);
     if (err) {

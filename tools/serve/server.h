@@ -36,6 +36,8 @@ struct spex_server {
     /* Requests that wait for the end of a round. */
     struct spex_request *waiting;
     uint64_t refused;
+    /* Of times in metrics, a decade. */
+    unsigned buckets;
     /* What the daemon needs while it runs. */
     char *token, *cert, *key;
     /* The address with the port that was chosen, as in a URL. */

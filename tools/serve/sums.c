@@ -11,16 +11,21 @@
 #include "profile/figures.h"
 #include "ring/probe_type.h"
 
-/* As OpenMetrics writes numbers: with a point or an exponent. */
-const char *const spex_sums_bound_texts[SPEX_SUMS_BOUNDS] = {
-    "1e-08", "2e-08", "5e-08", "1e-07", "2e-07",  "5e-07",  "1e-06",  "2e-06",
-    "5e-06", "1e-05", "2e-05", "5e-05", "0.0001", "0.0002", "0.0005", "0.001",
-    "0.002", "0.005", "0.01",  "0.02",  "0.05",   "0.1",    "0.2",    "0.5",
-    "1.0",   "2.0",   "5.0",   "10.0",  "20.0",   "50.0",   "100.0"};
+#define AT(mantissa, sign, exponent) mantissa##e##sign##exponent
+#define DECADE(sign, exponent)                                                                     \
+    AT(1, sign, exponent), AT(1.25, sign, exponent), AT(1.6, sign, exponent),                      \
+        AT(2, sign, exponent), AT(2.5, sign, exponent), AT(3.15, sign, exponent),                  \
+        AT(4, sign, exponent), AT(5, sign, exponent), AT(6.3, sign, exponent),                     \
+        AT(8, sign, exponent)
+
 const double spex_sums_bounds[SPEX_SUMS_BOUNDS] = {
-    1e-08, 2e-08, 5e-08, 1e-07, 2e-07, 5e-07, 1e-06, 2e-06, 5e-06, 1e-05, 2e-05,
-    5e-05, 1e-04, 2e-04, 5e-04, 1e-03, 2e-03, 5e-03, 1e-02, 2e-02, 5e-02, 0.1,
-    0.2,   0.5,   1,     2,     5,     10,    20,    50,    100};
+    DECADE(-, 8), DECADE(-, 7), DECADE(-, 6), DECADE(-, 5), DECADE(-, 4), DECADE(-, 3),
+    DECADE(-, 2), DECADE(-, 1), DECADE(+, 0), DECADE(+, 1), 1e2};
+
+bool spex_sums_bound_is_of(size_t bound, unsigned per_decade) {
+    size_t place = bound % SPEX_SUMS_FINE;
+    return per_decade == SPEX_SUMS_FINE || place == 0 || place == 3 || place == 7;
+}
 
 void spex_sums_free(struct spex_sums *sums) {
     free(sums->probes);

@@ -11,13 +11,21 @@
 
 #include "profile/profile.h"
 
-/* Bounds of the buckets of times: 1, 2 and 5 of each power of ten, from 10 ns to 100 s. They are
- * the same for all probes, so that buckets of several can be added. */
-enum { SPEX_SUMS_BOUNDS = 31, SPEX_SUMS_BUCKETS = SPEX_SUMS_BOUNDS + 1 };
+/* Bounds of the buckets of times: ten a decade (the numbers R10 of ISO 3), from 10 ns to 100 s. They
+ * are the same for all probes, so that buckets of several can be added; and 1, 2 and 5, the coarse
+ * ones, are among them. */
+enum {
+    SPEX_SUMS_COARSE = 3,
+    SPEX_SUMS_FINE = 10,
+    SPEX_SUMS_BOUNDS = 10 * SPEX_SUMS_FINE + 1,
+    SPEX_SUMS_BUCKETS = SPEX_SUMS_BOUNDS + 1
+};
 
-/* The bounds in seconds, as text and as numbers. */
-extern const char *const spex_sums_bound_texts[SPEX_SUMS_BOUNDS];
+/* In seconds. */
 extern const double spex_sums_bounds[SPEX_SUMS_BOUNDS];
+
+/* Whether it is one of so many a decade: SPEX_SUMS_COARSE or SPEX_SUMS_FINE. */
+bool spex_sums_bound_is_of(size_t bound, unsigned per_decade);
 
 /* Counters of a probe. */
 enum spex_sums_count {
