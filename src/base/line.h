@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "base/rounding.h"
+
 /* Sums over points (x, y), all zero without points. */
 struct spex_line_sums {
     double count, x, y, xx, xy, yy;
@@ -16,9 +18,6 @@ struct spex_line {
     /* The standard deviation of the points' y from the line. */
     double deviation;
 };
-
-/* Equal x leave, by rounding, a variance of this part of their squares. */
-#define SPEX_LINE_ROUNDING 1e-12
 
 static inline void spex_line_add(struct spex_line_sums *sums, double x, double y) {
     sums->count++;
@@ -46,7 +45,8 @@ static inline struct spex_line spex_line_fit(const struct spex_line_sums *sums, 
     double n = sums->count;
     double xx = sums->xx - sums->x * sums->x / n, xy = sums->xy - sums->x * sums->y / n;
     double yy = sums->yy - sums->y * sums->y / n;
-    double slope = xx > SPEX_LINE_ROUNDING * sums->xx ? fmin(xy / xx, steepest) : 0;
+    xx = spex_settled(xx, sums->xx);
+    double slope = xx > 0 ? fmin(xy / xx, steepest) : 0;
     struct spex_line line = {.slope = slope, .at_zero = (sums->y - slope * sums->x) / n};
     line.deviation = sqrt(fmax(yy - 2 * slope * xy + slope * slope * xx, 0) / (n - 2));
     return line;

@@ -43,8 +43,9 @@ static void add_rate(struct spex_columns *columns, double amount, double threads
 /* The ± of the time, or that there is none. */
 static void add_error(struct spex_columns *columns, const struct spex_bench_figures *figures) {
     double error = spex_bench_figures_error(figures);
+    char text[32];
     if (isfinite(error))
-        spex_columns_add(columns, "±%.2g %%", 100 * error);
+        spex_columns_add(columns, "±%s", spex_percent_text(error, 2, text, sizeof(text)));
     else
         spex_columns_add(columns, "±?");
 }

@@ -182,6 +182,19 @@ static int losses_add(struct spex_profile_row *row, const struct spex_profile_ro
     return err;
 }
 
+/* Times are counted in ticks, whose length each process measures anew all the time. Makes those of
+ * `of` ones by the length that `as` goes by, so that sums and differences are of ticks: by two
+ * lengths, a time that has stood still would have changed. */
+static void times_as(struct spex_profile_probe *probe, const struct spex_profile_process *as,
+                     const struct spex_profile_process *of) {
+    double rate = as->ticks_per_second, factor = of->ticks_per_second / rate;
+    if (!(rate > 0) || !(of->ticks_per_second > 0))
+        return;
+    probe->on_seconds *= factor;
+    probe->polled_seconds *= factor;
+    probe->held_seconds *= factor;
+}
+
 static void occupancy_add(struct spex_occupancy *sum, const struct spex_occupancy *more) {
     sum->looks += more->looks;
     sum->active += more->active;
@@ -240,9 +253,10 @@ void spex_profile_probe_add(struct spex_profile_probe *sum, const struct spex_pr
     spex_line_add_sums(&sum->nested, &more->nested, 1);
 }
 
-static int row_add(struct spex_profile_row *row, const struct spex_profile_row *more) {
+static int row_add(struct spex_profile_row *row, const struct spex_profile_row *more,
+                   const struct spex_profile_probe *probe) {
     int err = 0;
-    spex_profile_probe_add(&row->probe, &more->probe);
+    spex_profile_probe_add(&row->probe, probe);
     for (unsigned s = 0; s < more->probe.series && s < SPEX_MAX_FIELDS && !err; s++) {
         err = losses_add(row, more, s);
         err = err ? err : place_add(&row->values[s], more->values[s]);
@@ -279,8 +293,11 @@ static int rows_add(struct spex_profile *sum, const struct spex_profile *more) {
     int err = rows ? 0 : -ENOMEM;
     if (!err)
         sum->rows = rows;
-    for (size_t r = 0; r < more->row_count && !err; r++)
-        err = row_add(row_for(sum, &more->rows[r]), &more->rows[r]);
+    for (size_t r = 0; r < more->row_count && !err; r++) {
+        struct spex_profile_probe probe = more->rows[r].probe;
+        times_as(&probe, &sum->process, &more->process);
+        err = row_add(row_for(sum, &more->rows[r]), &more->rows[r], &probe);
+    }
     if (!err && sum->row_count)
         qsort(sum->rows, sum->row_count, sizeof(*sum->rows), spex_profile_row_order);
     return err;
@@ -410,18 +427,42 @@ static int row_values_replace(struct spex_profile_row *row, const struct spex_pr
     return err;
 }
 
+/* The seconds before, of which those now differ by no less than a tick, or not at all. */
+static double settled_before(double before, double now, double ticks_per_second) {
+    return fabs(now - before) * ticks_per_second < 0.5 ? now : before;
+}
+
+/* The times of the probe before, for a difference. */
+static struct spex_profile_probe times_before(const struct spex_profile_probe *probe,
+                                              const struct spex_profile_probe *now,
+                                              const struct spex_profile_process *process_before,
+                                              const struct spex_profile_process *process) {
+    struct spex_profile_probe before = *probe;
+    double rate = process->ticks_per_second;
+    times_as(&before, process, process_before);
+    if (rate <= 0)
+        return before;
+    before.on_seconds = settled_before(before.on_seconds, now->on_seconds, rate);
+    before.polled_seconds = settled_before(before.polled_seconds, now->polled_seconds, rate);
+    before.held_seconds = settled_before(before.held_seconds, now->held_seconds, rate);
+    return before;
+}
+
 /* Subtracts what `before`, which may be NULL, had of the probe. The row owns copies of its
  * values afterwards. */
-static int row_subtract(struct spex_profile_row *row, const struct spex_profile_row *before) {
+static int row_subtract(struct spex_profile_row *row, const struct spex_profile_row *before,
+                        const struct spex_profile_process *process_before,
+                        const struct spex_profile_process *process) {
     static const struct spex_profile_row none;
     struct spex_profile_probe *probe = &row->probe;
     int err = row_values_replace(row, before ? before : &none);
     if (err || !before)
         return err;
-    spex_held_since(probe, &before->probe);
-    probe->on_seconds -= before->probe.on_seconds;
-    probe->polled_seconds -= before->probe.polled_seconds;
-    probe->held_seconds = fmax(probe->held_seconds - before->probe.held_seconds, 0);
+    struct spex_profile_probe times = times_before(&before->probe, probe, process_before, process);
+    spex_held_since(probe, &times);
+    probe->on_seconds -= times.on_seconds;
+    probe->polled_seconds -= times.polled_seconds;
+    probe->held_seconds = fmax(probe->held_seconds - times.held_seconds, 0);
     spex_occupancy_subtract(&probe->activity, &before->probe.activity);
     probe->count -= before->probe.count;
     probe->weight -= before->probe.weight;
@@ -483,7 +524,8 @@ int spex_profile_since(const struct spex_profile *now, const struct spex_profile
         struct spex_profile_row *row = &difference->rows[difference->row_count];
         *row = now->rows[r];
         err = row_subtract(row,
-                           spex_profile_row_of(before, row->probe.probe_id, row->probe.probe_type));
+                           spex_profile_row_of(before, row->probe.probe_id, row->probe.probe_type),
+                           &before->process, &now->process);
         difference->row_count++;
     }
     if (err)

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "base/rounding.h"
 #include "base/student.h"
 
 /* All executions that have ended while the probe was selected: those that were counted, and at most
@@ -128,8 +129,8 @@ static struct estimate estimate_by_units(const struct spex_profile_probe *probe,
                                          const struct spex_values *values,
                                          const struct spex_variance_sums *sums) {
     double mean = values->mean - values->spread.origin;
-    double squares =
-        sums->local + sums->distances - 2 * mean * sums->products + mean * mean * sums->weights;
+    double apart = sums->distances - 2 * mean * sums->products + mean * mean * sums->weights;
+    double squares = sums->local + spex_settled(apart, sums->distances);
     double units =
         fmin(sums->weights_all * sums->weights_all / sums->squares, (double)probe->records);
     if (!(squares > 0) || !(units > 1))

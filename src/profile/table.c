@@ -101,11 +101,11 @@ static void add_values(struct spex_columns *columns, const char *name,
 /* Adds a margin as a percentage of the figure above it. A figure that may be as far off as it is
  * large is as good as unknown. */
 static void add_margin(struct spex_columns *columns, double margin, double value) {
-    double percent = value > 0 ? 100 * margin / value : 0;
+    char text[TEXT];
     if (!(margin >= 0) || isnan(value) || margin > value)
         spex_columns_add(columns, "?");
     else if (value > 0)
-        spex_columns_add(columns, percent < 99.5 ? "±%.2g %%" : "±%.0f %%", percent);
+        spex_columns_add(columns, "±%s", spex_percent_text(margin / value, 2, text, sizeof(text)));
     else
         spex_columns_add(columns, "±0");
 }
@@ -171,8 +171,10 @@ static void add_losses(struct spex_columns *columns, const struct spex_profile_p
 
 /* Adds the share of the time for which the budget held the probe off, where it did. */
 static void add_off(struct spex_columns *columns, const struct spex_profile_probe *probe) {
+    char text[TEXT];
     if (spex_profile_off(probe) > 0)
-        spex_columns_add(columns, "%.3g %%", 100 * spex_profile_off(probe));
+        spex_columns_add(columns, "%s",
+                         spex_percent_text(spex_profile_off(probe), 3, text, sizeof(text)));
     else
         spex_columns_end_row(columns);
 }

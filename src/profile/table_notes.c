@@ -10,6 +10,7 @@
 #include "profile/figures.h"
 #include "ring/probe_type.h"
 #include "site/provider.h"
+#include "text/quantity.h"
 
 #include "queues/ring.h"
 
@@ -78,16 +79,17 @@ static void print_engine(FILE *file, const struct spex_profile *profile) {
 /* Prints the estimated overhead: counts times calibrated costs. */
 static void print_overhead(FILE *file, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
-    double cost = spex_profile_cost(profile), percent = 100 * cost / process->program_seconds;
-    char probes[32], program[32], own[32];
+    double cost = spex_profile_cost(profile), share = cost / process->program_seconds;
+    char probes[32], percent[32], program[32], own[32];
     if (process->program_seconds <= 0)
         return;
     spex_duration_text(cost, probes, sizeof(probes));
     spex_duration_text(process->program_seconds, program, sizeof(program));
     spex_duration_text(process->collector_seconds, own, sizeof(own));
     if (spex_profile_costs_known(profile))
-        fprintf(file, "overhead, as believed: probes %s%s, %.*g %% of the program's CPU time of %s",
-                percent < 100 ? "" : "at most ", probes, percent < 100 ? 2 : 3, percent, program);
+        fprintf(file, "overhead, as believed: probes %s%s, %s of the program's CPU time of %s",
+                share < 1 ? "" : "at most ", probes,
+                spex_percent_text(share, share < 1 ? 2 : 3, percent, sizeof(percent)), program);
     else
         fprintf(file, "overhead: of probes not known; the program's CPU time %s", program);
     fprintf(file, "; spex's own threads %s\n", own);
@@ -131,13 +133,15 @@ static void print_nested(FILE *file, const struct spex_profile *profile,
  * so the time stands there, too. */
 static void print_budget(FILE *file, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
-    char spent[32], all[32];
+    char budget[32], used[32], spent[32], all[32];
     if (process->budget <= 0)
         return;
-    fprintf(file, "budget: %.4g %% of the program's time; as believed, ", 100 * process->budget);
+    fprintf(file, "budget: %s of the program's time; as believed, ",
+            spex_percent_text(process->budget, 4, budget, sizeof(budget)));
     if (process->budget_seconds > 0)
-        fprintf(file, "%.2g %% was used (%s with spex's own threads, of %s)",
-                100 * process->budget_spent / process->budget_seconds,
+        fprintf(file, "%s was used (%s with spex's own threads, of %s)",
+                spex_percent_text(process->budget_spent / process->budget_seconds, 2, used,
+                                  sizeof(used)),
                 spex_duration_text(process->budget_spent, spent, sizeof(spent)),
                 spex_duration_text(process->budget_seconds, all, sizeof(all)));
     else

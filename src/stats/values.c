@@ -8,6 +8,8 @@
 
 #include <spex/compiler.h>
 
+#include "base/rounding.h"
+
 void spex_values_clear(struct spex_values *values) {
     memset(values, 0, sizeof(*values));
     values->min = UINT64_MAX;
@@ -28,8 +30,34 @@ static void extremes_from_histogram(struct spex_values *values) {
     values->max = high > values->max ? values->max : high;
 }
 
+/* The mean, within what the histogram tells. Its weights are whole numbers, of which a difference is
+ * exact; what is left of a great sum less a great one may be all rounding. */
+static double bounded_mean(const struct spex_histogram *histogram, double mean) {
+    double least = 0, most = 0, total = (double)histogram->total;
+    for (unsigned b = spex_histogram_next(histogram, 0); b < SPEX_HISTOGRAM_BUCKETS;
+         b = spex_histogram_next(histogram, b + 1)) {
+        double low, high;
+        spex_histogram_bounds(b, &low, &high);
+        least += (double)histogram->weights[b] * low;
+        most += (double)histogram->weights[b] * high;
+    }
+    return total > 0 ? fmin(fmax(mean, least / total), most / total) : mean;
+}
+
+/* The squares of the distances of the buckets' middles from the mean. */
+static double squares_by_buckets(const struct spex_histogram *histogram, double mean) {
+    double squares = 0;
+    for (unsigned b = spex_histogram_next(histogram, 0); b < SPEX_HISTOGRAM_BUCKETS;
+         b = spex_histogram_next(histogram, b + 1)) {
+        double distance = spex_histogram_value(b) - mean;
+        squares += (double)histogram->weights[b] * distance * distance;
+    }
+    return squares;
+}
+
 /* Nothing is left where `before` has all the weight. The moments follow from the rule for
- * joining two sets (D. H. D. West, CACM 22(9), 1979), solved for the second set. */
+ * joining two sets (D. H. D. West, CACM 22(9), 1979), solved for the second set; where rounding may
+ * have made them, from the histogram. */
 SPEX_COLD void spex_values_subtract(struct spex_values *values, const struct spex_values *before) {
     double weight = values->weight - before->weight;
     if (before->weight <= 0)
@@ -38,17 +66,21 @@ SPEX_COLD void spex_values_subtract(struct spex_values *values, const struct spe
         spex_values_clear(values);
         return;
     }
-    double mean = (values->mean * values->weight - before->mean * before->weight) / weight;
-    double distance = mean - before->mean;
-    double squares = values->squares - before->squares -
-                     distance * distance * before->weight * weight / values->weight;
-    values->weight = weight;
-    values->mean = mean;
-    values->squares = squares > 0 ? squares : 0;
-    spex_variance_subtract(&values->spread, &before->spread);
     values->histogram.total -= before->histogram.total;
     for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++)
         values->histogram.weights[b] -= before->histogram.weights[b];
+    double mean = (values->mean * values->weight - before->mean * before->weight) / weight;
+    mean = bounded_mean(&values->histogram, mean);
+    double distance = mean - before->mean;
+    double squares = values->squares - before->squares -
+                     distance * distance * before->weight * weight / values->weight;
+    squares = fmax(spex_settled(squares, values->squares), 0);
+    if (squares <= 0 && values->squares > 0)
+        squares = squares_by_buckets(&values->histogram, mean);
+    values->weight = weight;
+    values->mean = mean;
+    values->squares = squares;
+    spex_variance_subtract(&values->spread, &before->spread);
     extremes_from_histogram(values);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "text/quantity.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -58,21 +59,19 @@ static int digits_known(double magnitude, double margin) {
 /* Removes zeros at the end of a number's fraction. */
 static void strip_zeros(char *number) {
     size_t length = strlen(number);
-    if (!strpbrk(number, ".,"))
+    if (!strchr(number, '.'))
         return;
     while (number[length - 1] == '0')
         number[--length] = '\0';
-    if (strchr(".,", number[length - 1]))
+    if (number[length - 1] == '.')
         number[length - 1] = '\0';
 }
 
-/* Writes the number alone; *prefix is the one that its unit gets. Zeros at the end are written
- * where the margin says that they are known. */
-static void number_text(double value, double margin, const char *unit, char *text, size_t size,
-                        const struct prefix **prefix) {
+/* Writes the number alone, with so many digits; *prefix is the one that its unit gets. `exact`: zeros
+ * at the end are known, and written. */
+static void digits_text(double value, int digits, bool exact, const char *unit, char *text,
+                        size_t size, const struct prefix **prefix) {
     char rounded[32];
-    bool exact = isfinite(margin) && margin > 0;
-    int digits = value != 0 ? digits_known(fabs(value), margin) : 1;
     snprintf(rounded, sizeof(rounded), "%.*e", digits - 1, value);
     double magnitude = fabs(strtod(rounded, NULL));
     *prefix = prefix_of(unit, magnitude);
@@ -86,6 +85,14 @@ static void number_text(double value, double margin, const char *unit, char *tex
         snprintf(text, size, "%.0f", value / (*prefix)->factor);
     if (!exact)
         strip_zeros(text);
+}
+
+/* The same with the digits that the margin leaves. */
+static void number_text(double value, double margin, const char *unit, char *text, size_t size,
+                        const struct prefix **prefix) {
+    bool exact = isfinite(margin) && margin > 0;
+    digits_text(value, value != 0 ? digits_known(fabs(value), margin) : 1, exact, unit, text, size,
+                prefix);
 }
 
 /* Writes prefix and unit: "k/s", " µs", "". */
@@ -122,6 +129,54 @@ const char *spex_range_text(double low, double high, const char *unit, char *tex
     unit_text(of_to, unit, behind_to, sizeof(behind_to));
     snprintf(text, size, "%s%s to %s%s", from, of_from == of_to ? "" : behind_from, to, behind_to);
     return text;
+}
+
+/* In characters: bytes that continue a UTF-8 sequence do not count. */
+static int width_of(const char *text) {
+    int width = 0;
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+const char *spex_quantity_within(double value, const char *unit, int width, char *text,
+                                 size_t size) {
+    char number[40], behind[40];
+    const struct prefix *prefix;
+    spex_quantity_text(value, NAN, unit, text, size);
+    for (int digits = DIGITS_UNKNOWN; isfinite(value) && width_of(text) > width && digits;
+         digits--) {
+        digits_text(value, digits, false, unit, number, sizeof(number), &prefix);
+        unit_text(prefix, unit, behind, sizeof(behind));
+        snprintf(text, size, "%s%s", number, behind);
+    }
+    return text;
+}
+
+/* Below this, in percent, a share is told as less. */
+#define PERCENT_LEAST 1e-3
+
+const char *spex_percent_within(double share, int digits, int width, char *text, size_t size) {
+    char number[40];
+    double percent = 100 * share;
+    const struct prefix *prefix;
+    bool little = percent != 0 && fabs(percent) < PERCENT_LEAST;
+    if (!isfinite(share)) {
+        snprintf(text, size, "-");
+        return text;
+    }
+    do {
+        digits_text(little ? PERCENT_LEAST : percent, little ? 1 : digits, false, "%", number,
+                    sizeof(number), &prefix);
+        snprintf(text, size, "%s%s %%", little ? "<" : "", number);
+    } while (width_of(text) > width && !little && --digits > 0);
+    if (width_of(text) > width)
+        text[strlen(text) - strlen(" %")] = '\0';
+    return text;
+}
+
+const char *spex_percent_text(double share, int digits, char *text, size_t size) {
+    return spex_percent_within(share, digits, INT_MAX, text, size);
 }
 
 const char *spex_bytes_text(double bytes, char *text, size_t size) {

@@ -21,6 +21,17 @@ const char *spex_quantity_text(double value, double margin, const char *unit, ch
  * Returns `text`. */
 const char *spex_range_text(double low, double high, const char *unit, char *text, size_t size);
 
+/* Writes a value whose margin is not known in `width` characters, where it can be: digits behind the
+ * point are dropped, never a part of a number. Returns `text`. */
+const char *spex_quantity_within(double value, const char *unit, int width, char *text,
+                                 size_t size);
+
+/* Writes a share as a percentage with so many digits at most: "12.3 %"; "<0.001 %" for what is less,
+ * but not 0; "-" for a share that is not finite. In `width` characters, where it can be: digits are
+ * dropped first, then the unit. Returns `text`. */
+const char *spex_percent_text(double share, int digits, char *text, size_t size);
+const char *spex_percent_within(double share, int digits, int width, char *text, size_t size);
+
 /* Writes a number of bytes exactly, with the greatest binary prefix that divides it: "32 MiB",
  * "1000 B". Returns `text`. */
 const char *spex_bytes_text(double bytes, char *text, size_t size);

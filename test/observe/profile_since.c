@@ -86,6 +86,46 @@ static void test_since_nothing(void **state) {
     assert_int_equal(difference.rows[1].probe.records, 17);
 }
 
+/* A probe that was held off for 3 s before, and not since: the program has measured its clock anew,
+ * so that these seconds are others. Alone and in a sum of processes with clocks of their own. */
+static void what_stands_still_differs_by_nothing(void **state) {
+    static const double rates[2][2] = {{2.1e9, 2.1e9 * (1 + 3e-10)},
+                                       {2.1e9 * (1 - 7e-9), 2.1e9 * (1 + 2e-9)}};
+    static struct spex_profile sums[2];
+    const double held = 6300000001, polled = 777777777;
+    (void)state;
+    for (size_t processes = 1; processes <= 2; processes++) {
+        for (size_t when = 0; when < 2; when++)
+            for (size_t p = 0; p < processes; p++) {
+                double rate = rates[p][when], on = 1e9 + 2e9 * (double)when;
+                struct spex_profile_row row = {.probe = {.probe_type = SPEX_CNT,
+                                                         .probe_id = 1,
+                                                         .count = 100,
+                                                         .uncounted = 3000,
+                                                         .on_seconds = on / rate,
+                                                         .polled_seconds = polled / rate,
+                                                         .held_seconds = held / rate}};
+                struct spex_profile_type type = {.probe_type = SPEX_CNT};
+                const struct spex_profile one = {.process = {.ticks_per_second = rate},
+                                                 .types = &type,
+                                                 .type_count = 1,
+                                                 .rows = &row,
+                                                 .row_count = 1};
+                assert_int_equal(spex_profile_add(&sums[when], &one), 0);
+            }
+        assert_int_equal(spex_profile_since(&sums[1], &sums[0], &difference), 0);
+        const struct spex_profile_probe *probe = &difference.rows[0].probe;
+        assert_true(probe->held_seconds == 0);
+        assert_true(probe->polled_seconds == 0);
+        assert_true(probe->uncounted == 0);
+        assert_true(spex_profile_off(probe) == 0);
+        assert_true(probe->on_seconds > 0.9 * (double)processes);
+        spex_profile_free(&difference);
+        spex_profile_free(&sums[0]);
+        spex_profile_free(&sums[1]);
+    }
+}
+
 static struct spex_values values_of(double spread) {
     return (struct spex_values){
         .weight = spread, .min = UINT64_MAX, .spread = {.sums = {.weights = spread}}};
@@ -129,6 +169,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_differences, teardown),
         cmocka_unit_test_teardown(test_since_nothing, teardown),
+        cmocka_unit_test(what_stands_still_differs_by_nothing),
         cmocka_unit_test(losses_spread_since_values_did),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

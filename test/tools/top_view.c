@@ -92,7 +92,7 @@ static void assert_shown(const char *expected) {
     for (size_t s = 0; s < view.shown_count; s++) {
         const struct spex_top_row *row = &view.rows[view.shown[s]];
         size_t length = strlen(shown);
-        spex_top_cell(row, view.span, SPEX_TOP_TYPE, cell, sizeof(cell));
+        spex_top_cell(row, view.span, SPEX_TOP_TYPE, 8, cell, sizeof(cell));
         snprintf(shown + length, sizeof(shown) - length, "%s%s:%s", s ? " " : "", row->name, cell);
     }
     assert_string_equal(shown, expected);
@@ -103,7 +103,7 @@ static void assert_cell(const char *name, uint32_t type, enum spex_top_column co
     char cell[64];
     for (size_t r = 0; r < view.row_count; r++)
         if (strcmp(view.rows[r].name, name) == 0 && view.rows[r].type == type) {
-            spex_top_cell(&view.rows[r], view.span, column, cell, sizeof(cell));
+            spex_top_cell(&view.rows[r], view.span, column, sizeof(cell), cell, sizeof(cell));
             assert_string_equal(cell, expected);
             return;
         }
@@ -150,6 +150,67 @@ static void test_figures(void **state) {
                         "server 4711   collecting for 2.0 s   2 of 4 probe sites on");
     assert_string_equal(view.head[0][1], "30 records/s   3 lost   overhead 0 % of its CPU time, as "
                                          "believed   collector 25 % of a CPU");
+}
+
+/* What a text says: a number, its prefix, and "~" or "<" before it. */
+static double number_told(const char *text) {
+    static const struct {
+        const char *name;
+        double factor;
+    } prefixes[] = {{" ns", 1e-9}, {" µs", 1e-6}, {" ms", 1e-3}, {" k", 1e3},
+                    {" M", 1e6},   {" G", 1e9},   {" T", 1e12},  {" %", 1e-2}};
+    char *end;
+    double number = strtod(text + strspn(text, "~<"), &end);
+    for (size_t p = 0; p < COUNT_OF(prefixes); p++)
+        if (strcmp(end, prefixes[p].name) == 0)
+            return number * prefixes[p].factor;
+    return strcmp(end, " s") == 0 || !*end ? number : NAN;
+}
+
+static unsigned width_of(const char *text) {
+    unsigned width = 0;
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+/* In columns as narrow as those of the screen: no number is cut so that it reads as another one. */
+static void test_numbers_are_never_cut(void **state) {
+    static const enum spex_top_column columns[] = {SPEX_TOP_RATE,  SPEX_TOP_MEAN, SPEX_TOP_MAX,
+                                                   SPEX_TOP_SHARE, SPEX_TOP_OFF,  SPEX_TOP_LOST};
+    struct spex_top_row row = {.sites = 1, .sites_on = 1, .period = 1};
+    struct spex_top_figures *figures = &row.figures[SPEX_TOP_INTERVAL];
+    uint64_t random = 1;
+    (void)state;
+    for (int n = 0; n < 20000; n++) {
+        double value = pow(10, (double)random_below(&random, 2200) / 100 - 9);
+        row.type = n % 2 ? SPEX_LAT : SPEX_CTXSW;
+        *figures = (struct spex_top_figures){.has_rate = true,
+                                             .has_values = true,
+                                             .has_share = true,
+                                             .rate = value,
+                                             .mean = value,
+                                             .max = value,
+                                             .share = value,
+                                             .off = fmin(value, 1),
+                                             .lost = floor(value),
+                                             .lost_shared = n % 3};
+        for (size_t c = 0; c < COUNT_OF(columns); c++) {
+            bool share = columns[c] == SPEX_TOP_SHARE || columns[c] == SPEX_TOP_OFF;
+            double expected = columns[c] == SPEX_TOP_OFF    ? figures->off
+                              : columns[c] == SPEX_TOP_LOST ? figures->lost
+                                                            : value;
+            char cell[64];
+            spex_top_cell(&row, SPEX_TOP_INTERVAL, columns[c], share ? 7 : 8, cell, sizeof(cell));
+            if (expected < 1e5 && (!share || expected < 1000) && expected > 1e-4)
+                assert_in_range(width_of(cell), 1, share ? 7 : 8);
+            double told = number_told(cell);
+            if (share && !strchr(cell, '%'))
+                told /= 100;
+            if (share && *cell == '<' ? expected > told : fabs(told - expected) > 0.5 * expected)
+                fail_msg("%s for %g", cell, expected);
+        }
+    }
 }
 
 static void test_spans(void **state) {
@@ -333,6 +394,7 @@ static void test_providers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_sites_become_rows, setup, teardown),
+        cmocka_unit_test(test_numbers_are_never_cut),
         cmocka_unit_test_setup_teardown(test_figures, setup, teardown),
         cmocka_unit_test_setup_teardown(test_spans, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sorting, setup, teardown),

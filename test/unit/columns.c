@@ -157,10 +157,59 @@ static void ranges_and_bytes(void **state) {
     assert_string_equal(spex_bytes_text(0, text, sizeof(text)), "0 B");
 }
 
+static void expect_percent(double share, int digits, int width, const char *expected) {
+    char text[32];
+    assert_string_equal(spex_percent_within(share, digits, width, text, sizeof(text)), expected);
+}
+
+/* Never with an exponent, and never with digits that stand for less than is of use. */
+static void percentages(void **state) {
+    char text[32];
+    (void)state;
+    expect_percent(0, 3, 20, "0 %");
+    expect_percent(0.12345, 3, 20, "12.3 %");
+    expect_percent(0.05, 2, 20, "5 %");
+    expect_percent(1.234, 2, 20, "123 %");
+    expect_percent(0.0000999, 2, 20, "0.01 %");
+    expect_percent(7.56e-11, 3, 20, "<0.001 %");
+    expect_percent(1e-300, 3, 20, "<0.001 %");
+    expect_percent(NAN, 3, 20, "-");
+    expect_percent(INFINITY, 3, 20, "-");
+    /* Digits go first, then the unit. */
+    expect_percent(0.000183, 3, 8, "0.0183 %");
+    expect_percent(0.000183, 3, 7, "0.018 %");
+    expect_percent(0.000183, 3, 6, "0.02 %");
+    expect_percent(0.000183, 3, 5, "0.02");
+    expect_percent(7.56e-11, 3, 7, "<0.001");
+    assert_string_equal(spex_percent_text(0.00123, 2, text, sizeof(text)), "0.12 %");
+}
+
+static void expect_within(double value, const char *unit, int width, const char *expected) {
+    char text[32];
+    assert_string_equal(spex_quantity_within(value, unit, width, text, sizeof(text)), expected);
+}
+
+static void quantities_in_a_width(void **state) {
+    (void)state;
+    expect_within(0.0012345678, "s", 8, "1.235 ms");
+    expect_within(0.0012345678, "s", 7, "1.23 ms");
+    expect_within(0.0012345678, "s", 4, "1 ms");
+    expect_within(0.5168, "", 5, "0.517");
+    expect_within(5.168e-16, "", 8, "5.17e-16");
+    expect_within(123456, "", 7, "123.5 k");
+    expect_within(123456, "", 6, "123 k");
+    expect_within(NAN, "s", 3, "-");
+    expect_within(0, "", 1, "0");
+    /* What cannot be narrower is written whole. */
+    expect_within(123456789, "s", 3, "123456789 s");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantities),
         cmocka_unit_test(ranges_and_bytes),
+        cmocka_unit_test(percentages),
+        cmocka_unit_test(quantities_in_a_width),
         cmocka_unit_test(headings_alone),
         cmocka_unit_test(columns_are_as_wide_as_they_must_be),
         cmocka_unit_test(characters_of_several_bytes_are_one_wide),

@@ -85,6 +85,50 @@ static void extremes_of_a_part_are_within_those_of_all(void **state) {
     assert_int_equal(all.max, 30);
 }
 
+/* A few small values after many great ones: the sums of the latter are rounded by more than the
+ * former come to. */
+static void what_is_left_of_great_sums_is_not_rounding(void **state) {
+    static struct spex_values before, since, all;
+    uint64_t random = 7;
+    (void)state;
+    spex_values_clear(&all);
+    for (int n = 0; n < 1000; n++)
+        values_take(&all, (UINT64_C(1) << 40) + random_next(&random) % 1000003, 1 + n % 7);
+    before = all;
+    for (uint64_t value = 0; value < 60; value += 20) {
+        all = before;
+        spex_values_clear(&since);
+        for (int n = 0; n < 5; n++) {
+            values_take(&all, value, 1);
+            values_take(&since, value, 1);
+        }
+        spex_values_subtract(&all, &before);
+        near(all.mean, since.mean, 0);
+        assert_true(spex_values_deviation(&all) == 0);
+    }
+    all = before;
+    for (uint64_t value = 900; value < 1000; value++)
+        values_take(&all, value, 1);
+    spex_values_subtract(&all, &before);
+    near(all.mean, 949.5, 1.0 / 64);
+    near(spex_values_deviation(&all), 28.87, 0.2);
+}
+
+/* What never had a value but 0 in an interval has no mean, whatever was before. */
+static void zeros_after_something_are_zeros(void **state) {
+    static struct spex_values before, all;
+    (void)state;
+    spex_values_clear(&all);
+    for (int n = 1; n <= 1000; n++)
+        values_take(&all, (uint64_t)(n % 3), (uint32_t)(1 + n % 5));
+    before = all;
+    for (int n = 0; n < 312; n++)
+        values_take(&all, 0, 1);
+    spex_values_subtract(&all, &before);
+    assert_true(all.mean == 0);
+    assert_true(all.weight == 312);
+}
+
 static void nothing_is_left_of_a_set_less_itself(void **state) {
     static struct spex_values before, all, none;
     uint64_t random = 3;
@@ -180,6 +224,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_difference_is_what_was_added),
         cmocka_unit_test(extremes_of_a_part_are_within_those_of_all),
+        cmocka_unit_test(what_is_left_of_great_sums_is_not_rounding),
+        cmocka_unit_test(zeros_after_something_are_zeros),
         cmocka_unit_test(nothing_is_left_of_a_set_less_itself),
         cmocka_unit_test(values_with_losses_are_both),
         cmocka_unit_test(a_part_of_losses_counts_by_its_part),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ring/probe_type.h"
+#include "text/quantity.h"
 #include "tools/attach/added_selection.h"
 
 /* Seconds that a probe which took too much is off: twice as long each time. */
@@ -130,7 +131,7 @@ static double measure(struct spex_hosted_probes *probes, const struct spex_profi
 
 static void hold(struct spex_hosted_probes *probes, struct spex_hosted_probe *probe,
                  const struct spex_profile *profile, double now) {
-    char name[SPEX_PROBE_TEXT_BYTES] = "";
+    char name[SPEX_PROBE_TEXT_BYTES] = "", share[32];
     for (size_t s = 0; s < profile->site_count && !name[0]; s++) {
         const struct spex_profile_site *site = &profile->sites[s];
         if (site->probe_id == probe->probe_id && site->probe_type == probe->type)
@@ -140,9 +141,9 @@ static void hold(struct spex_hosted_probes *probes, struct spex_hosted_probe *pr
     probe->on = false;
     probe->held_for = probe->held_for > 0 ? fmin(2 * probe->held_for, HELD_LAST) : HELD_FIRST;
     probe->held_until = now + probe->held_for;
-    snprintf(probes->held, sizeof(probes->held),
-             "%s:%s took %.2g %% of its time and is off for %.0f s", name,
-             spex_probe_type_name(probe->type), 100 * probe->share, probe->held_for);
+    snprintf(probes->held, sizeof(probes->held), "%s:%s took %s of its time and is off for %.0f s",
+             name, spex_probe_type_name(probe->type),
+             spex_percent_text(probe->share, 2, share, sizeof(share)), probe->held_for);
 }
 
 /* Switches the dearest probes off until the others keep to the budget. */

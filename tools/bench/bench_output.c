@@ -72,11 +72,12 @@ static void print_estimates(const struct spex_bench_findings *findings, FILE *ou
         if (!values->count)
             continue;
         struct spex_estimate estimate = spex_centre(values->values, values->count);
+        char text[32];
         double error = (estimate.high - estimate.low) / 2 / estimate.value;
         spex_columns_add(&columns, "%s", series->name);
         add_estimate(&columns, findings->figure, &estimate);
         if (isfinite(error) && error <= 1)
-            spex_columns_add(&columns, "±%.2g %%", 100 * error);
+            spex_columns_add(&columns, "±%s", spex_percent_text(error, 2, text, sizeof(text)));
         else if (isfinite(error))
             spex_columns_add(&columns, "?");
         spex_columns_end_row(&columns);

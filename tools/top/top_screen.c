@@ -197,7 +197,7 @@ static void draw_row(const struct spex_top_view *view, int line, size_t at, cons
         enum spex_top_column column = (enum spex_top_column)c;
         if (!chosen[c])
             continue;
-        spex_top_cell(row, view->span, column, text, sizeof(text));
+        spex_top_cell(row, view->span, column, column_width(c, name), text, sizeof(text));
         if (!under && column == SPEX_TOP_PERIOD && row->sites_on)
             attributes = colour_attribute(COLOUR_ON, A_BOLD);
         if (!under && column == SPEX_TOP_LOST && row->figures[view->span].lost > 0)

@@ -197,12 +197,11 @@ static void head_second_line(char *line, const struct spex_profile *profile) {
         snprintf(line, SPEX_TOP_HEAD_BYTES, "its records go to another process; no figures here");
         return;
     }
-    double percent = program > 0 ? 100 * spex_profile_cost(profile) / program : 0;
+    double share = program > 0 ? spex_profile_cost(profile) / program : 0;
     if (program > 0)
-        snprintf(overhead, sizeof(overhead), "%.*g %%", percent < 100 ? 2 : 3, percent);
+        spex_percent_text(share, share < 1 ? 2 : 3, overhead, sizeof(overhead));
     if (seconds > 0)
-        snprintf(collector, sizeof(collector), "%.2g %%",
-                 100 * process->collector_seconds / seconds);
+        spex_percent_text(process->collector_seconds / seconds, 2, collector, sizeof(collector));
     if (process->budget > 0)
         snprintf(costs, sizeof(costs), " (costs of %zu of %zu probes measured)",
                  spex_profile_measured(profile), profile->row_count);
@@ -414,8 +413,8 @@ int spex_top_row_period(struct spex_top_row *row, bool longer, char *selection, 
     return 0;
 }
 
-/* "2 (1/3)": one of three sites is on. */
-static void row_period_text(const struct spex_top_row *row, char *text, size_t size) {
+/* "2 (1/3)": one of three sites is on. What says how many is left out where there is no room. */
+static void row_period_text(const struct spex_top_row *row, int width, char *text, size_t size) {
     char sampling[SPEX_SAMPLING_TEXT];
     sampling_text(row, sampling, sizeof(sampling));
     if (!row->sites)
@@ -424,28 +423,37 @@ static void row_period_text(const struct spex_top_row *row, char *text, size_t s
         snprintf(text, size, "off");
     else if (row->polled == row->sites_on)
         snprintf(text, size, "polled");
-    else if (row->sites_on < row->sites)
-        snprintf(text, size, "%s (%u/%u)", sampling, row->sites_on, row->sites);
-    else
+    else if (row->sites_on == row->sites ||
+             snprintf(text, size, "%s (%u/%u)", sampling, row->sites_on, row->sites) > width)
         snprintf(text, size, "%s", sampling);
+}
+
+/* "~": the number is a share of a type's losses. */
+static void lost_text(double lost, bool shared, int width, char *text, size_t size) {
+    const char *about = shared ? "~" : "";
+    char number[32];
+    if (snprintf(text, size, "%s%.0f", about, lost) > width)
+        snprintf(
+            text, size, "%s%s", about,
+            spex_quantity_within(lost, "", width - (int)strlen(about), number, sizeof(number)));
 }
 
 /* A figure that is unknown is an empty cell. */
 void spex_top_cell(const struct spex_top_row *row, enum spex_top_span span,
-                   enum spex_top_column column, char *text, size_t size) {
+                   enum spex_top_column column, int width, char *text, size_t size) {
     double number = spex_top_column_is_text(column) ? 0 : row_number(row, span, column);
     if (spex_top_column_is_text(column))
         snprintf(text, size, "%s", row_text(row, column));
     else if (column == SPEX_TOP_PERIOD)
-        row_period_text(row, text, size);
+        row_period_text(row, width, text, size);
     else if (number < 0)
         text[0] = '\0';
     else if (column == SPEX_TOP_SHARE || column == SPEX_TOP_OFF)
-        snprintf(text, size, "%.3g %%", 100 * number);
+        spex_percent_within(number, 3, width, text, size);
     else if (column == SPEX_TOP_LOST)
-        snprintf(text, size, "%s%.0f", row->figures[span].lost_shared ? "~" : "", number);
+        lost_text(number, row->figures[span].lost_shared, width, text, size);
     else if (column >= SPEX_TOP_MEAN && spex_probe_type_ticks(row->type))
-        spex_duration_text(number, text, size);
+        spex_quantity_within(number, "s", width, text, size);
     else
-        spex_quantity_text(number, NAN, "", text, size);
+        spex_quantity_within(number, "", width, text, size);
 }

@@ -118,9 +118,10 @@ struct spex_top_row *spex_top_view_current(const struct spex_top_view *view);
 int spex_top_row_toggle(struct spex_top_row *row, char *selection, size_t size);
 int spex_top_row_period(struct spex_top_row *row, bool longer, char *selection, size_t size);
 
-/* The text of a cell; the heading of a column; whether a column is text. */
+/* The text of a cell: numbers in `width` characters, where they can be; the heading of a column;
+ * whether a column is text. */
 void spex_top_cell(const struct spex_top_row *row, enum spex_top_span span,
-                   enum spex_top_column column, char *text, size_t size);
+                   enum spex_top_column column, int width, char *text, size_t size);
 const char *spex_top_heading(enum spex_top_column column);
 bool spex_top_column_is_text(enum spex_top_column column);
 

@@ -20,8 +20,9 @@
 
 /* Says what lost records mean for the figures, and how the user avoids losses. */
 static void print_loss(const struct spex_criterion *objective, double share, FILE *out) {
-    fprintf(out, "           %.2g %% were lost: the program made more than could be taken",
-            share * 100);
+    char text[32];
+    fprintf(out, "           %s were lost: the program made more than could be taken",
+            spex_percent_text(share, 2, text, sizeof(text)));
     if (strcmp(objective->metric, "throughput") == 0)
         fputs(", and throughputs\n           are low by up to as much", out);
     fprintf(out, "; probe=\"%.*s@100\" records one in 100\n", (int)strcspn(objective->probe, "@"),
