@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "text/plain_numbers.h"
 #include "text/printable.h"
 
 /* A load from which other programs disturb, a CPU. */
@@ -37,6 +38,7 @@ static bool has_word(const char *words, const char *word) {
 
 /* Of the first processor. */
 static void read_processor(struct spex_bench_machine *machine) {
+    SPEX_PLAIN_NUMBERS;
     char *line = NULL;
     size_t room = 0;
     FILE *file = fopen("/proc/cpuinfo", "re");
@@ -106,6 +108,7 @@ void spex_bench_machine_find(struct spex_bench_machine *machine) {
 
 const char *spex_bench_machine_doubt(const struct spex_bench_machine *machine, size_t index,
                                      char *text, size_t size) {
+    SPEX_PLAIN_NUMBERS;
     const bool doubts[] = {
         machine->scaling,
         machine->load[0] > LOAD_MOST * machine->cpus,
@@ -137,6 +140,7 @@ const char *spex_bench_machine_doubt(const struct spex_bench_machine *machine, s
  * In the file: user, nice, system, idle, iowait, irq, softirq, steal. */
 static bool machine_seconds(double *all, double *busy) {
     enum { IDLE = 3, IOWAIT, FIGURES = 8 };
+    SPEX_PLAIN_NUMBERS;
     char line[512];
     bool here = read_line("/proc/stat", line, sizeof(line)) && strncmp(line, "cpu ", 4) == 0;
     *all = *busy = 0;

@@ -8,6 +8,7 @@
 
 #include "harness/complexity.h"
 #include "profile/columns.h"
+#include "text/plain_numbers.h"
 #include "text/quantity.h"
 
 const char *const spex_bench_quantile_names[SPEX_BENCH_QUANTILES] = {"p50", "p90", "p99", "p99.9",
@@ -155,6 +156,7 @@ static void print_errors(const struct spex_bench_report *report, FILE *out) {
 }
 
 void spex_bench_report_console(const struct spex_bench_report *report, FILE *out) {
+    SPEX_PLAIN_NUMBERS;
     static const char *const headings[] = {
         "benchmark", "time", "95 %",  "CPU", "mean CPU", "repeated", "p50",
         "p90",       "p99",  "p99.9", "max", "bytes",    "items",    "per iteration"};

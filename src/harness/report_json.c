@@ -12,6 +12,7 @@
 #include <spex/version.h>
 
 #include "harness/complexity.h"
+#include "text/plain_numbers.h"
 #include "text/quantity.h"
 
 /* Members of an object, one after another. */
@@ -285,6 +286,7 @@ static void write_model(const struct spex_benchmark *family, const struct spex_f
 }
 
 void spex_bench_report_json(const struct spex_bench_report *report, FILE *out) {
+    SPEX_PLAIN_NUMBERS;
     const struct spex_bench_instances *instances = report->instances;
     bool any = false;
     fputs("{\n  \"context\": {", out);

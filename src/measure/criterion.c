@@ -10,6 +10,7 @@
 
 #include "ring/probe_type.h"
 #include "text/number.h"
+#include "text/plain_numbers.h"
 #include "text/quantity.h"
 
 /* A probe of one name may still have several sites; what they record counts together. Files, globs
@@ -68,6 +69,7 @@ void spex_criterion_text(const struct spex_criterion *criterion, char *text, siz
 }
 
 void spex_criterion_identity(const struct spex_criterion *criterion, char *text, size_t size) {
+    SPEX_PLAIN_NUMBERS;
     const char *unit = spex_criterion_unit(criterion);
     char bound[48];
     snprintf(bound, sizeof(bound), "%.15g%s%s", criterion->bound, *unit == 's' ? " " : "", unit);

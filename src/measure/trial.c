@@ -3,6 +3,7 @@
  * that is partly filled in, and twice. */
 #define _GNU_SOURCE
 #include "measure/trial.h"
+#include "text/plain_numbers.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -46,6 +47,7 @@ void spex_trial_free(struct spex_trial *trial) {
 
 /* A later status replaces an earlier one. */
 int spex_trial_end(struct spex_trial *trial, const char *format, ...) {
+    SPEX_PLAIN_NUMBERS;
     va_list args;
     va_start(args, format);
     free(trial->status);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/student.h"
+#include "text/plain_numbers.h"
 
 /* Half powers by sqrt, others that are not whole by exp2: most terms need neither exp2 nor log2. */
 double spex_exponents_apply(struct spex_exponents exponents, double x, double log2x) {
@@ -94,6 +95,7 @@ struct text {
 /* Appends text, cut to what is left. */
 __attribute__((format(printf, 2, 3))) static void text_put(struct text *text, const char *format,
                                                            ...) {
+    SPEX_PLAIN_NUMBERS;
     va_list args;
     va_start(args, format);
     int length = vsnprintf(text->at, text->left, format, args);
@@ -155,6 +157,7 @@ void spex_model_text(const struct spex_model *model, const char *const *names, c
 
 void spex_model_shown(const struct spex_model *model, const char *const *names, char *text,
                       size_t size) {
+    SPEX_PLAIN_NUMBERS;
     if (model->class != SPEX_MODEL_UNKNOWN)
         spex_model_text(model, names, text, size);
     else if (model->adjusted_r2 >= SPEX_MODEL_GOOD_R2)

@@ -8,13 +8,13 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <locale.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/files/whole_file.h"
+#include "text/plain_numbers.h"
 
 /* Most models in a file: more than a process can have contexts. */
 enum { MODELS_MAX = 1 << 20, MODELS_BYTES_MAX = 128 << 20 };
@@ -277,17 +277,10 @@ static int models_read(struct spex_models *models, FILE *in, const char *name,
     return err;
 }
 
-/* Numbers in the file have a decimal point, whatever the thread's locale is. */
 int spex_models_read(struct spex_models *models, FILE *in, const char *name,
                      struct spex_error *error) {
-    locale_t points = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    locale_t before = points ? uselocale(points) : (locale_t)0;
-    int err = models_read(models, in, name, error);
-    if (points) {
-        uselocale(before);
-        freelocale(points);
-    }
-    return err;
+    SPEX_PLAIN_NUMBERS;
+    return models_read(models, in, name, error);
 }
 
 int spex_models_read_file(struct spex_models *models, const char *path, enum spex_file_kind kind,

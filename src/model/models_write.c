@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes models as lines of text; docs/models.md describes them, models_read.c reads them. */
 #include "model/models.h"
+#include "text/plain_numbers.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -52,6 +53,7 @@ static bool have_points(const struct spex_models *models) {
 
 /* Errors of single writes stay in `out`, and are asked for once at the end. */
 int spex_models_write(const struct spex_models *models, FILE *out) {
+    SPEX_PLAIN_NUMBERS;
     bool points = have_points(models);
     fprintf(out, "spex-models %d\n", points ? 2 : 1);
     for (size_t k = 0; k < models->count; k++) {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "site/provider.h"
+#include "text/plain_numbers.h"
 #include "text/printable.h"
 #include "text/quantity.h"
 
@@ -39,6 +40,7 @@ static char **next_cell(struct spex_columns *columns) {
 
 /* Without memory the cell stays empty, so that later cells keep their columns. */
 void spex_columns_add(struct spex_columns *columns, const char *format, ...) {
+    SPEX_PLAIN_NUMBERS;
     char **cell = next_cell(columns);
     va_list args;
     va_start(args, format);

@@ -15,6 +15,7 @@
 #include "profile/table_notes.h"
 #include "ring/probe_type.h"
 #include "site/provider.h"
+#include "text/plain_numbers.h"
 #include "text/quantity.h"
 
 enum { QUANTILES = SPEX_FIGURES_QUANTILES, TEXT = 32 };
@@ -314,6 +315,7 @@ void spex_table_print(FILE *file, const struct spex_profile *profile) {
     static const char *const headings[] = {"probe", "type", "1 in",  "count", "per second",
                                            "value", "mean", "p50",   "p90",   "p99",
                                            "p99.9", "max",  "total", "lost",  "off"};
+    SPEX_PLAIN_NUMBERS;
     struct spex_columns columns;
     spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 3);
     bool mixed = spex_profile_rows_mixed(profile);

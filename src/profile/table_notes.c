@@ -10,6 +10,7 @@
 #include "profile/figures.h"
 #include "ring/probe_type.h"
 #include "site/provider.h"
+#include "text/plain_numbers.h"
 #include "text/quantity.h"
 
 #include "queues/ring.h"
@@ -222,6 +223,7 @@ static void print_losses(FILE *file, const struct spex_profile *profile) {
 }
 
 void spex_table_notes(FILE *file, const struct spex_profile *profile) {
+    SPEX_PLAIN_NUMBERS;
     print_losses(file, profile);
     print_engine(file, profile);
     print_empty(file, profile);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "text/plain_numbers.h"
 #include "text/quantity.h"
 
 void spex_csv_cell_text(FILE *out, const char *text) {
@@ -21,6 +22,7 @@ void spex_csv_cell_text(FILE *out, const char *text) {
 }
 
 void spex_csv_cell_number(FILE *out, double number) {
+    SPEX_PLAIN_NUMBERS;
     if (isfinite(number))
         fprintf(out, "%.*g", SPEX_PLAIN_DIGITS, number);
 }

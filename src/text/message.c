@@ -9,6 +9,7 @@
 
 #include <spex/atomic.h>
 
+#include "text/plain_numbers.h"
 #include "text/printable.h"
 #include "text/write_signals.h"
 
@@ -28,6 +29,7 @@ static bool has_room(void) {
 /* Text of other programs may be in the arguments, so control characters are replaced. */
 void spex_message(const char *format, ...) {
     struct spex_write_signals signals;
+    SPEX_PLAIN_NUMBERS;
     char line[512];
     va_list args;
     va_start(args, format);

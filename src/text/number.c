@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/plain_numbers.h"
+
 /* A leading zero is refused, as are "-0" and "": each number has one form only. */
 bool spex_number_integer(const char *text, int64_t *value) {
     const char *digits = text + (*text == '-');
@@ -41,6 +43,7 @@ bool spex_number_seconds(const char *text, double *value) {
 /* A digit must come first, or behind the minus: strtod would also take blanks, "inf" and "nan". */
 bool spex_number_real(const char *text, double *value) {
     const char *digits = text + (*text == '-');
+    SPEX_PLAIN_NUMBERS;
     char *end;
     if (*digits < '0' || *digits > '9' || digits[strspn(digits, "0123456789.eE+-")] != '\0')
         return false;

@@ -14,8 +14,7 @@ bool spex_number_integer(const char *text, int64_t *value);
  * on the locale, so the library can use it in any program. */
 bool spex_number_seconds(const char *text, double *value);
 
-/* Parses a finite decimal number, such as "-2", "0.25" or "1e-3". Depends on the locale's decimal
- * point. */
+/* Parses a finite decimal number, such as "-2", "0.25" or "1e-3". */
 bool spex_number_real(const char *text, double *value);
 
 #endif

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/plain_numbers.h"
+
 /* Digits of a value whose margin is not known; the least and the most of one whose margin is. */
 enum { DIGITS_UNKNOWN = 4, DIGITS_LEAST = 2, DIGITS_MOST = 6 };
 
@@ -103,6 +105,7 @@ static void unit_text(const struct prefix *prefix, const char *unit, char *text,
 
 const char *spex_quantity_text(double value, double margin, const char *unit, char *text,
                                size_t size) {
+    SPEX_PLAIN_NUMBERS;
     char number[40], behind[40];
     const struct prefix *prefix;
     if (!isfinite(value)) {
@@ -116,6 +119,7 @@ const char *spex_quantity_text(double value, double margin, const char *unit, ch
 }
 
 const char *spex_range_text(double low, double high, const char *unit, char *text, size_t size) {
+    SPEX_PLAIN_NUMBERS;
     char from[40], to[40], behind_from[40], behind_to[40];
     const struct prefix *of_from, *of_to;
     double margin = (high - low) / 2;
@@ -141,6 +145,7 @@ static int width_of(const char *text) {
 
 const char *spex_quantity_within(double value, const char *unit, int width, char *text,
                                  size_t size) {
+    SPEX_PLAIN_NUMBERS;
     char number[40], behind[40];
     const struct prefix *prefix;
     spex_quantity_text(value, NAN, unit, text, size);
@@ -157,6 +162,7 @@ const char *spex_quantity_within(double value, const char *unit, int width, char
 #define PERCENT_LEAST 1e-3
 
 const char *spex_percent_within(double share, int digits, int width, char *text, size_t size) {
+    SPEX_PLAIN_NUMBERS;
     char number[40];
     double percent = 100 * share;
     const struct prefix *prefix;
@@ -181,6 +187,7 @@ const char *spex_percent_text(double share, int digits, char *text, size_t size)
 
 const char *spex_bytes_text(double bytes, char *text, size_t size) {
     static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    SPEX_PLAIN_NUMBERS;
     unsigned n = 0;
     while (n + 1 < sizeof(names) / sizeof(names[0]) && bytes != 0 && fmod(bytes, 1024) == 0) {
         bytes /= 1024;

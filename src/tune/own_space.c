@@ -16,6 +16,7 @@
 #include "measure/criterion.h"
 #include "measure/plan.h"
 #include "measure/rules.h"
+#include "text/plain_numbers.h"
 
 /* The limit that the explorer has, too (spex_space_configurations). */
 #define CONFIGURATIONS_MAX (UINT64_C(1) << 40)
@@ -84,6 +85,7 @@ static int values_complete_numbers(const struct spex_parameter *parameter,
  * form. */
 static int value_text(const struct spex_parameter *parameter, const struct spex_value *value,
                       char **text) {
+    SPEX_PLAIN_NUMBERS;
     if (value->text)
         return (*text = strdup(value->text)) ? 0 : -ENOMEM;
     int length = parameter->kind == SPEX_REAL ? asprintf(text, "%.15g", value->number)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../check.h"
+#include "../comma_locale.h"
 #include "harness/machine.h"
 
 /* The files that there are; the last has no path. */

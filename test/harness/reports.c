@@ -8,6 +8,7 @@
 
 #include <spex/version.h>
 
+#include "../comma_locale.h"
 #include "harness/complexity.h"
 #include "made_report.h"
 #include "occurrences.h"

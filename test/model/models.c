@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../check.h"
+#include "../comma_locale.h"
 #include "../open_descriptors.h"
 #include "model/models.h"
 

@@ -2,12 +2,14 @@
 /* Spaces that programs give in C: the whole of what is made of one, the bounds of its rules, and
  * that it is made of copies, which memory may not suffice for. */
 #define _GNU_SOURCE
+#include "../comma_locale.h"
 #include "../scarce_memory.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/plain_numbers.h"
 #include "tune/own_space.h"
 
 static const struct spex_value threads[] = {
@@ -47,6 +49,7 @@ static struct spex_space space_of(struct spex_rules rules) {
 
 /* All of a space as a text; to be freed. */
 static char *text_of(const struct spex_own_space *own) {
+    SPEX_PLAIN_NUMBERS;
     const struct spex_space *space = &own->space;
     const struct spex_rules *rules = &space->rules;
     char *text = NULL;

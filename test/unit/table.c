@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "../comma_locale.h"
 #include "made_profile.h"
 #include "profile/columns.h"
 #include "profile/figures.h"

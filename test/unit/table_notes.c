@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "../comma_locale.h"
 #include "made_profile.h"
 #include "profile/figures.h"
 #include "profile/table_notes.h"
