@@ -295,7 +295,10 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
                                                 struct spex_site *sites_end,
                                                 const struct spex_probe_name *names,
                                                 const struct spex_probe_name *names_end) {
+    const struct spex_sites_arrival *arrival = spex_load_relaxed(&spex_registry.arrival);
     struct spex_module_origin origin;
+    if (arrival && !arrival->may_register(sites))
+        return;
     spex_module_find_origin(sites, names, names_end, &origin);
     pthread_mutex_lock(&spex_registry.lock);
     bool rest = !spex_sites_on();
@@ -326,6 +329,8 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
         spex_doorbell_ring();
     if (fresh && spex_sites_on())
         spex_names_tell();
+    if (fresh && arrival)
+        arrival->registered();
 }
 
 /* Switches the module's sites off before their memory disappears. Their infos stay. */
@@ -405,6 +410,11 @@ void spex_sites_while_off(uint32_t type, void (*function)(void)) {
 
 void spex_sites_prepare_types(void (*prepare_type)(uint32_t type, unsigned detail)) {
     spex_registry.prepare_type = prepare_type;
+}
+
+/* Relaxed: it is set before the program begins, or loads a library. */
+void spex_sites_on_arrival(const struct spex_sites_arrival *arrival) {
+    spex_store_relaxed(&spex_registry.arrival, arrival);
 }
 
 void spex_sites_bound_records(bool bounded) {

@@ -74,6 +74,14 @@ static inline struct spex_selection_probe spex_site_selected_by(const struct spe
  * any site is on. */
 void spex_sites_prepare_types(void (*prepare_type)(uint32_t type, unsigned detail));
 
+/* Called by the thread that loads a module with sites, without a lock of the registry: before they
+ * are registered, where false leaves them off, and after that. */
+struct spex_sites_arrival {
+    bool (*may_register)(const struct spex_site *sites);
+    void (*registered)(void);
+};
+void spex_sites_on_arrival(const struct spex_sites_arrival *arrival);
+
 /* Sets whether the thread's budget must allow each record. Periodic sampling then counts down in
  * the library, too. To be called before any site is on. */
 void spex_sites_bound_records(bool bounded);

@@ -56,6 +56,8 @@ struct spex_registry {
     /* See spex_sites_prepare_types and spex_sites_bound_records. */
     void (*prepare_type)(uint32_t type, unsigned detail);
     bool records_bounded;
+    /* See spex_sites_on_arrival. */
+    const struct spex_sites_arrival *arrival;
     /* The tables come last, so that a program with few sites touches few pages. */
     struct spex_site_info infos[SPEX_MAX_SITES];
     /* Hash table over provider and id: index + 1 of the probe's first site; 0: empty. */

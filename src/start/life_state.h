@@ -23,8 +23,8 @@ struct spex_models_asked {
 struct spex_life {
     pthread_mutex_t lock;
     bool started;
-    /* Started in the child of a fork that follows its parent, before the program calls
-     * spex_start. */
+    /* Started before the program calls spex_start: in the child of a fork that follows its parent,
+     * or by libspex-preload.so. */
     bool followed;
     struct spex_settings settings;
     /* Owned texts, to which the settings of the same names point. */

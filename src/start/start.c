@@ -29,6 +29,7 @@
 #include "site/registry.h"
 #include "site/selection/selection.h"
 #include "spans/open_spans.h"
+#include "start/life.h"
 #include "start/life_state.h"
 #include "text/message.h"
 #include "text/variables.h"
@@ -151,6 +152,15 @@ int spex_start(const struct spex_options *options) {
     pthread_mutex_unlock(&spex_life.lock);
     errno = before;
     return err;
+}
+
+void spex_life_begin(void) {
+    int before = errno;
+    pthread_mutex_lock(&spex_life.lock);
+    if (start_locked(NULL) == 0)
+        spex_life.followed = true;
+    pthread_mutex_unlock(&spex_life.lock);
+    errno = before;
 }
 
 static int set(const char *probes, struct spex_lease lease) {

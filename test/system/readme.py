@@ -106,9 +106,9 @@ class Smallest(unittest.TestCase):
         result = self.run_line(line, "docs/programs.md")
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
 
-    def probes_of(self, *program):
+    def probes_of(self, *program, options=()):
         """The probes with executions that `spex run` tells, of all processes and their copies of spex."""
-        result = subprocess.run(["spex", "run", "--json", "-o", "-", "--", *program], cwd=self.dir,
+        result = subprocess.run(["spex", "run", *options, "--json", "-o", "-", "--", *program], cwd=self.dir,
                                 env=self.environment, capture_output=True, text=True, check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
         return [{f"{probe['provider']}/{probe['name']}": probe["count"] for probe in process["probes"]}
@@ -136,6 +136,20 @@ class Smallest(unittest.TestCase):
         self.compile("#include <spex/spex.h>\n" + self.LOADS.replace("START", "spex_start(NULL);"), "host.c",
                      r"cc host\.c .*")
         self.assertEqual(self.probes_of("./host", "./plugin.so", "./plugin.so"), [{"plugin/step": 2}])
+
+    def test_a_program_without_spex_gets_one(self):
+        if self.option("b_sanitize") != "none":
+            self.skipTest("a program without it has not its library")
+        self.compile("""#include <spex/probe.h>
+            SPEX_PROVIDER("plugin");
+            void work(void) { SPEX_CNT_SCOPE("step", 1); }
+            """, "plugin.c", r"cc .* plugin\.c .*")
+        with open(os.path.join(self.dir, "main.py"), "w", encoding="utf-8") as file:
+            file.write("import ctypes\nctypes.CDLL('./plugin.so').work()\n")
+        self.assertEqual(self.probes_of("python3", "main.py", options=["--preload"]), [{"plugin/step": 1}])
+        result = self.run_line(r"spex run --preload .*", "docs/programs.md")
+        self.assertEqual((result.returncode, result.stdout), (0, ""))
+        self.assertRegex(result.stderr, r"(?m)^step +cnt +1 +1 ")
 
     def test_modules_share_a_spex_as_docs_say(self):
         if self.option("b_sanitize") != "none":

@@ -68,7 +68,8 @@ class Contents(Recorded):
         self.assertEqual(result.stderr.splitlines(), [
             "spex: nothing was recorded: no process has switched a probe on",
             "spex: " + NOBODY % "true" + " the SPEX_OUT that it was started with, or works in the child of a fork "
-            "(--follow-forks), or goes on as a daemon, which spex set reaches"])
+            "(--follow-forks), or goes on as a daemon, which spex set reaches; --preload brings spex to a program without it "
+            "whose libraries have probes, such as Python with extension modules"])
         self.assertFalse(os.path.exists(self.path("t")))
 
     def test_several_collectors(self):

@@ -7,41 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "observe/objects/elf_file.h"
 #include "observe/objects/linked_objects.h"
 #include "tools/common/complain.h"
+#include "tools/launch/find_program.h"
 
 static int complain_error(int status, const struct spex_error *error) {
     return spex_complain(status, "%s", error->text);
-}
-
-/* A directory may be executable, and is no program. */
-static bool is_runnable(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
-}
-
-/* The path of the program that a shell would run, or of a file in the current directory. Free
- * it; NULL when there is none, or memory is short. */
-static char *find_program(const char *name) {
-    const char *folder = strchr(name, '/') ? NULL : getenv("PATH");
-    char *path = NULL;
-    while (folder) {
-        int length = (int)strcspn(folder, ":");
-        /* An empty entry is this directory. */
-        if (asprintf(&path, "%.*s%s%s", length, folder, length ? "/" : "./", name) < 0)
-            return NULL;
-        if (is_runnable(path))
-            return path;
-        free(path);
-        folder = folder[length] ? folder + length + 1 : NULL;
-    }
-    if (!strchr(name, '/') && access(name, F_OK) != 0)
-        return NULL;
-    return strdup(name);
 }
 
 /* Adds the sites of the object behind `fd`. 0, or a negative errno value with the reason. */
@@ -90,7 +64,7 @@ static void list_add_libraries(struct spex_probe_list *list, const char *path) {
 int spex_probe_list_collect(struct spex_probe_list *list, const char *name) {
     struct spex_error error = {""};
     int status = SPEX_EXIT_OK;
-    char *path = find_program(name);
+    char *path = spex_find_program(name);
     if (!path) {
         spex_error_set(&error, "%s was found neither in PATH nor in this directory", name);
         return complain_error(SPEX_EXIT_FAILED, &error);

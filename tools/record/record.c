@@ -21,16 +21,17 @@
 #include "tools/attach/added_selection.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
-#include "tools/common/launch_probed.h"
 #include "tools/common/options.h"
 #include "tools/common/process_argument.h"
 #include "tools/common/stop_signals.h"
+#include "tools/launch/launch_probed.h"
 #include "tools/record/record_watch.h"
 #include "trace/trace_limits.h"
 
 static const char record_usage[] =
     "usage: spex record [-e PROBES] [-o DIR] [-b PERCENT] [--thread-budget PERCENT] [-f]\n"
-    "                   [--keep SIZE] [--rotate SIZE|SECONDS] -- PROGRAM [ARGUMENT…]\n"
+    "                   [--preload] [--keep SIZE] [--rotate SIZE|SECONDS]\n"
+    "                   -- PROGRAM [ARGUMENT…]\n"
     "       spex record [-e PROBES] [-o DIR] [-b PERCENT] [-f] [--keep SIZE]\n"
     "                   [--rotate SIZE|SECONDS] --pid PID\n"
     "       spex record --flight SECONDS [--memory SIZE] [--dumps NUMBER] … -- PROGRAM, or --pid\n"
@@ -44,6 +45,8 @@ static const char record_usage[] =
     "                          as much as they do, when absent\n"
     "  --thread-budget PERCENT how much of any 10 ms a thread may lose to its records\n"
     "  -f, --follow-forks      also children of forks that do not start spex themselves\n"
+    "  --preload               brings spex to a program without it whose libraries have probes,\n"
+    "                          such as Python with extension modules\n"
     "  --keep SIZE             no more than this, such as 1G: the newest\n"
     "  --rotate SIZE|SECONDS   a new file of each CPU after so many bytes, such as 64M, or so\n"
     "                          many seconds, such as 60s\n"
@@ -68,7 +71,7 @@ struct request {
     const char *budget, *thread_budget;
     /* The budget as a share, in the form of requests. */
     char share[32];
-    bool follow;
+    bool follow, preload;
     const char *keep, *rotate;
     const char *flight, *memory;
     unsigned long dumps;
@@ -126,10 +129,11 @@ static int record_check(const struct request *request) {
         return spex_complain(SPEX_EXIT_USAGE, "record: a program or --pid was expected");
     if (request->process && program)
         return spex_complain(SPEX_EXIT_USAGE, "record: a program or --pid was expected, not both");
-    if (request->process && request->thread_budget)
+    if (request->process && (request->thread_budget || request->preload))
         return spex_complain(SPEX_EXIT_USAGE,
-                             "record: --thread-budget is settled when a program starts; "
-                             "--pid is of one that runs");
+                             "record: %s is settled when a program starts; "
+                             "--pid is of one that runs",
+                             request->preload ? "--preload" : "--thread-budget");
     return SPEX_EXIT_OK;
 }
 
@@ -145,6 +149,7 @@ static int record_parse(int argc, char **argv, struct request *request,
         {.letter = 'e', .text = &request->probes},
         {.letter = 'o', .text = &request->out},
         {"follow-forks", 'f', .flag = &request->follow},
+        {"preload", .flag = &request->preload},
         {"keep", .text = &request->keep},
         {"rotate", .text = &request->rotate},
         {"pid", .process = &request->process},
@@ -214,13 +219,25 @@ static int flight_finish(struct spex_record_watch *watch) {
     return recording->err || recording->flight.failures ? SPEX_EXIT_FAILED : SPEX_EXIT_OK;
 }
 
+static struct spex_launch_probed launch_of(const struct request *request) {
+    return (struct spex_launch_probed){.command = "record",
+                                       .prefix = "record",
+                                       .probes = request->probes,
+                                       .budget = request->budget,
+                                       .thread_budget = request->thread_budget,
+                                       .follow = request->follow,
+                                       .preload = request->preload,
+                                       .argv = request->argv};
+}
+
 /* Tells why there is no trace, unless it was told when recording ended. */
 static void tell_of_nothing(const struct spex_record_watch *watch, const struct request *request) {
+    const struct spex_launch_probed how = launch_of(request);
     if (watch->recording.err)
         return;
     spex_complain(0, "nothing was recorded: no process has switched a probe on");
     if (!request->process && !watch->listener.count)
-        spex_launch_complain_of_silence(request->argv[0], request->follow);
+        spex_launch_complain_of_silence(&how);
 }
 
 /* Tells what there is. A full disk is a failure of this command, not of the program. */
@@ -263,13 +280,7 @@ static int record_program(struct spex_record_watch *watch, const struct request 
     int status = flight_open(watch, request);
     if (!status && watch->recording.flight.seconds)
         spex_passed_signals_keep(&signals, SIGUSR1);
-    const struct spex_launch_probed how = {.command = "record",
-                                           .prefix = "record",
-                                           .probes = request->probes,
-                                           .budget = request->budget,
-                                           .thread_budget = request->thread_budget,
-                                           .follow = request->follow,
-                                           .argv = request->argv};
+    const struct spex_launch_probed how = launch_of(request);
     status =
         status ? status : spex_launch_probed(&program, &how, &watch->listener, &signals.before);
     if (status)

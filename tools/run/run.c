@@ -14,15 +14,16 @@
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/functions_argument.h"
-#include "tools/common/launch_probed.h"
 #include "tools/common/options.h"
 #include "tools/common/process_argument.h"
+#include "tools/launch/launch_probed.h"
 #include "tools/run/run_watch.h"
 #include "wire/control_format.h"
 
 static const char run_usage[] =
     "usage: spex run [-e PROBES] [--functions GLOBS] [-o OUT] [-b PERCENT]\n"
-    "                [--thread-budget PERCENT] [-i SECONDS] [-f] [--json] -- PROGRAM [ARGUMENT…]\n"
+    "                [--thread-budget PERCENT] [-i SECONDS] [-f] [--preload] [--json]\n"
+    "                -- PROGRAM [ARGUMENT…]\n"
     "\n"
     "Runs PROGRAM with probes switched on and prints a table of them when it has ended. Its\n"
     "input, output, signals and exit status are its own.\n"
@@ -37,6 +38,8 @@ static const char run_usage[] =
     "                          error when absent\n"
     "  -i, --interval SECONDS  every so often a table of what has happened since the last\n"
     "  -f, --follow-forks      also children of forks that do not start spex themselves\n"
+    "  --preload               brings spex to a program without it whose libraries have probes,\n"
+    "                          such as Python with extension modules\n"
     "  --json                  JSON instead of tables\n";
 
 static const struct spex_syntax run_syntax = {"run", run_usage, "a program was expected",
@@ -49,7 +52,7 @@ struct request {
     const char *budget, *thread_budget;
     /* Seconds; 0: no tables before the program's end. */
     double interval;
-    bool follow;
+    bool follow, preload;
     bool json;
     char *const *argv;
 };
@@ -70,6 +73,7 @@ static int run_parse(int argc, char **argv, struct request *request) {
          .range = {SPEX_CONTROL_INTERVAL_MIN_MS / 1e3, SPEX_CONTROL_INTERVAL_MAX_MS / 1e3},
          .error = "0.05 to 86400 seconds were expected"},
         {"follow-forks", 'f', .flag = &request->follow},
+        {"preload", .flag = &request->preload},
         {"json", .flag = &request->json},
         {.name = NULL},
     };
@@ -98,14 +102,19 @@ static int watch_open(struct spex_run_watch *watch, const struct request *reques
     return 0;
 }
 
+static struct spex_launch_probed launch_of(const struct request *request) {
+    return (struct spex_launch_probed){.command = "run",
+                                       .prefix = "metrics",
+                                       .probes = request->probes,
+                                       .budget = request->budget,
+                                       .thread_budget = request->thread_budget,
+                                       .follow = request->follow,
+                                       .preload = request->preload,
+                                       .argv = request->argv};
+}
+
 static int launch_program(struct spex_run_watch *watch, const struct request *request) {
-    const struct spex_launch_probed how = {.command = "run",
-                                           .prefix = "metrics",
-                                           .probes = request->probes,
-                                           .budget = request->budget,
-                                           .thread_budget = request->thread_budget,
-                                           .follow = request->follow,
-                                           .argv = request->argv};
+    const struct spex_launch_probed how = launch_of(request);
     watch->interval_ms = (uint32_t)lround(request->interval * 1e3);
     watch->start_ns = spex_clock_ns(CLOCK_MONOTONIC);
     return spex_launch_probed(&watch->program, &how, &watch->listener, &watch->signals.before);
@@ -114,11 +123,12 @@ static int launch_program(struct spex_run_watch *watch, const struct request *re
 /* Says what is known when there is nothing to show. */
 static void complain_of_silence(const struct spex_listener *listener,
                                 const struct request *request) {
+    const struct spex_launch_probed how = launch_of(request);
     if (listener->count)
         spex_complain(0, "%zu process%s of %s connected, and none has sent a report",
                       listener->count, listener->count > 1 ? "es" : "", request->argv[0]);
     else
-        spex_launch_complain_of_silence(request->argv[0], request->follow);
+        spex_launch_complain_of_silence(&how);
 }
 
 /* Whether no process has sent even the beginning of a report. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Starts a program with probes on, whose processes connect to a socket of this command. */
-#ifndef SPEX_TOOLS_COMMON_LAUNCH_PROBED_H
-#define SPEX_TOOLS_COMMON_LAUNCH_PROBED_H
+#ifndef SPEX_TOOLS_LAUNCH_LAUNCH_PROBED_H
+#define SPEX_TOOLS_LAUNCH_LAUNCH_PROBED_H
 
 #include <stdbool.h>
 
@@ -18,6 +18,8 @@ struct spex_launch_probed {
     const char *budget, *thread_budget;
     /* Children of forks do as their parent. */
     bool follow;
+    /* Programs without spex get one with the first library that has probes. */
+    bool preload;
     char *const *argv;
 };
 
@@ -25,7 +27,7 @@ struct spex_launch_probed {
 int spex_launch_probed(struct spex_launched *program, const struct spex_launch_probed *how,
                        const struct spex_listener *listener, const sigset_t *mask);
 
-/* Says that no process of `program` has connected, and what is known of why. */
-void spex_launch_complain_of_silence(const char *program, bool follow);
+/* Says that no process of the program has connected, and what is known of why. */
+void spex_launch_complain_of_silence(const struct spex_launch_probed *how);
 
 #endif
