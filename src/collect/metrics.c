@@ -38,6 +38,8 @@ static struct {
     uint64_t own_cpu_ns;
     uint64_t undelivered;
     uint64_t unrecorded;
+    /* Children of forks since the metrics were opened. */
+    uint64_t unfollowed;
     /* Counts of the rings, by type. Records that were pending belong to these metrics. */
     struct spex_ring_counts before[SPEX_PROBE_TYPES];
     /* Executions of each site. */
@@ -100,6 +102,7 @@ int spex_metrics_open(struct spex_sink **sink) {
     metrics.own_cpu_ns = spex_service_cpu_ns();
     metrics.undelivered = spex_sinks_undelivered();
     metrics.unrecorded = spex_threads_unrecorded();
+    metrics.unfollowed = 0;
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
         metrics.before[t] = spex_rings_totals_of(t);
     memset(metrics.executions, 0, sizeof(metrics.executions));
@@ -273,6 +276,8 @@ void spex_metrics_process(struct spex_profile_process *process) {
     }
     process->undelivered = spex_sinks_undelivered() - metrics.undelivered;
     process->unrecorded = spex_threads_unrecorded() - metrics.unrecorded;
+    /* Relaxed: it orders nothing. */
+    process->unfollowed = spex_load_relaxed(&metrics.unfollowed);
 }
 
 void spex_metrics_type(struct spex_profile_type *type) {
@@ -370,6 +375,10 @@ void spex_metrics_probe(struct spex_profile_row *row) {
     if (row->probe.probe_type == SPEX_SPAN)
         fill_in_spans(&row->probe, first);
     fill_in_losses(&row->probe);
+}
+
+void spex_metrics_fork_unfollowed(void) {
+    spex_fetch_add_relaxed(&metrics.unfollowed, 1);
 }
 
 void spex_metrics_fork_child(void) {

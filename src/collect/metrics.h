@@ -70,4 +70,7 @@ uint64_t spex_metrics_until(void);
 /* Forgets the metrics in the child of a fork, which has none. Called without the lock. */
 void spex_metrics_fork_child(void);
 
+/* In the parent, of a child that does not collect as it does. */
+void spex_metrics_fork_unfollowed(void);
+
 #endif

@@ -483,6 +483,13 @@ SPEX_COLD static void stream_follow(struct spex_stream_asked *asked, unsigned co
     spex_descriptor_close(&asked->children);
 }
 
+SPEX_COLD bool spex_streams_of_children(void) {
+    for (unsigned s = 0; s < SPEX_STREAMS_MAX; s++)
+        if (attached_streams[s] && has_reader(&attached_streams[s]->children))
+            return true;
+    return false;
+}
+
 SPEX_COLD void spex_streams_follow(unsigned collectors) {
     for (unsigned s = 0; s < followed_count; s++)
         stream_follow(&followed_streams[s], collectors);

@@ -31,6 +31,10 @@ struct spex_stream_asked {
  * same time as spex_sinks_finish(). 0, -EUSERS or -ENOMEM. */
 int spex_stream_attach(const struct spex_stream_asked *asked, unsigned collectors);
 
+/* Whether a command has asked for the children's, and has not gone. Under the lock of start and
+ * stop. */
+bool spex_streams_of_children(void);
+
 /* In the child of a fork, whose sinks were abandoned: attaches a stream to each command that has
  * asked its parent for the children's. Before any record is made. */
 void spex_streams_follow(unsigned collectors);

@@ -352,6 +352,7 @@ static void process_add(struct spex_profile_process *sum, const struct spex_prof
     sum->lost += more->lost;
     sum->undelivered += more->undelivered;
     sum->unrecorded += more->unrecorded;
+    sum->unfollowed += more->unfollowed;
     sum->sites += more->sites;
     sum->sites_on += more->sites_on;
     sum->sites_refused += more->sites_refused;
@@ -505,6 +506,7 @@ static void process_subtract(struct spex_profile_process *now,
     now->lost = spex_grown(before->lost, now->lost);
     now->undelivered = spex_grown(before->undelivered, now->undelivered);
     now->unrecorded = spex_grown(before->unrecorded, now->unrecorded);
+    now->unfollowed = spex_grown(before->unfollowed, now->unfollowed);
 }
 
 /* Rows that only the earlier profile has are left out: a probe that has gone has done nothing

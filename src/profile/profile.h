@@ -71,6 +71,8 @@ struct spex_profile_process {
     /* When the collection began, CLOCK_MONOTONIC_RAW: with loaded_ns it tells collections apart. 0:
      * none goes on, or an older release does not tell. */
     uint64_t began_ns;
+    /* Children of forks since then in which probes are off until they start spex themselves. */
+    uint64_t unfollowed;
 };
 
 struct spex_profile_type {

@@ -222,9 +222,21 @@ static void print_losses(FILE *file, const struct spex_profile *profile) {
         fputc('\n', file);
 }
 
+/* Prints how many processes have done something that no figure tells of. */
+static void print_unfollowed(FILE *file, const struct spex_profile_process *process) {
+    bool one = process->unfollowed == 1;
+    if (process->unfollowed)
+        fprintf(file,
+                "%" PRIu64 " %s not followed (-f or SPEX_FORKS=follow follows them): what %s did "
+                "is in no figure here\n",
+                process->unfollowed, one ? "child of a fork was" : "children of forks were",
+                one ? "it" : "they");
+}
+
 void spex_table_notes(FILE *file, const struct spex_profile *profile) {
     SPEX_PLAIN_NUMBERS;
     print_losses(file, profile);
+    print_unfollowed(file, &profile->process);
     print_engine(file, profile);
     print_empty(file, profile);
     print_overhead(file, profile);

@@ -5,6 +5,7 @@
  * the forking thread alone: it resets each room that had a thread or a file of its parent's, and
  * then collects nothing until it starts spex itself, or at once with SPEX_FORKS=follow. Handlers
  * run on the thread that forks, in the program's time. */
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <time.h>
@@ -32,6 +33,9 @@
  * not block the program. */
 #define FORK_WAIT_NS 20000000
 
+/* Of the program, while it forks. */
+static int errno_before;
+
 /* Takes all locks, in the order in which the other code takes them: start and stop, control, sinks,
  * sites, counters. The end of a sink waits for the metrics, which the table and the control thread
  * read together with sites; the table also reads counters, so that their lock comes last. */
@@ -45,10 +49,18 @@ static void fork_prepare(void) {
     spex_sinks_fork_prepare();
     spex_sites_fork_prepare();
     spex_counters_fork_prepare();
+    errno_before = errno;
+    errno = 0;
 }
 
-/* Releases the locks in the reverse order. */
+/* Releases the locks in the reverse order. Handlers are called after a fork that has failed, too,
+ * and are not told of it but by errno. */
 static void fork_parent(void) {
+    bool forked = !errno, followed = spex_life.settings.follow || spex_streams_of_children();
+    if (forked && !followed && spex_metrics_there())
+        spex_metrics_fork_unfollowed();
+    if (forked)
+        errno = errno_before;
     spex_counters_fork_parent();
     spex_sites_fork_parent();
     spex_sinks_fork_parent();
@@ -107,6 +119,7 @@ static void fork_child(void) {
     }
     spex_streams_forget();
     pthread_mutex_unlock(&spex_life.lock);
+    errno = errno_before;
 }
 
 /* Handlers cannot be removed, so they are installed once and test themselves whether spex is

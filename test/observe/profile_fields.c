@@ -52,6 +52,7 @@ static const struct figure of_process[] = {
     PROCESS(lost, U64, ADDED, GROWN),
     PROCESS(undelivered, U64, ADDED, GROWN),
     PROCESS(unrecorded, U64, ADDED, GROWN),
+    PROCESS(unfollowed, U64, ADDED, GROWN),
     PROCESS(sites, U32, ADDED, LATER),
     PROCESS(sites_on, U32, ADDED, LATER),
     PROCESS(sites_refused, U32, ADDED, LATER),

@@ -7,6 +7,7 @@ usage: preload.py SPEX HOST PROBES OWN EXPORTS PLUGIN MODULE PRELOAD SANITIZER [
 
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -125,6 +126,28 @@ class Programs(Preloaded):
                                 timeout=PATIENCE, env=self.environment)
         self.assertEqual((result.returncode, result.stderr),
                          (2, "spex: record: --preload is settled when a program starts; --pid is of one that runs\n"))
+
+
+class Children(Preloaded):
+    def test_those_that_are_not_followed_are_told(self):
+        for children, line in (1, "1 child of a fork was not followed"), (3, "3 children of forks were not followed"):
+            program = ["--", HOST, PLUGIN, "forks", "20", str(children)]
+            result = self.run_it("--preload", *program)
+            self.assertEqual((result.returncode, len(re.findall("(?m)^%s " % line, result.stderr))), (0, 1), result.stderr)
+            result = subprocess.run([SPEX, "record", "--preload", "-o", self.path("t"), *program], capture_output=True,
+                                    text=True, check=False, timeout=PATIENCE, env=self.environment)
+            self.assertIn("spex: %s (-f follows them)\n" % line, result.stderr)
+            found, _ = self.run_json("--preload", *program)
+            self.assertEqual([process["unfollowed"] for process in found["processes"]], [children])
+
+    def test_where_there_are_none_nothing_is_told(self):
+        for program in ["works", "20"], ["forks", "20", "0"]:
+            result = self.run_it("--preload", "--", HOST, PLUGIN, *program)
+            self.assertEqual((result.returncode, "not followed" in result.stderr), (0, False))
+
+    def test_a_fork_that_fails_has_no_child(self):
+        found, result = self.run_json("--preload", "--", HOST, PLUGIN, "cannot")
+        self.assertEqual([process["unfollowed"] for process in found["processes"]], [0], result.stderr)
 
 
 class Python(Preloaded):

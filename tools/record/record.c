@@ -240,11 +240,20 @@ static void tell_of_nothing(const struct spex_record_watch *watch, const struct 
         spex_launch_complain_of_silence(&how);
 }
 
+/* By the last profile that each process has sent. */
+static void tell_of_children(const struct spex_recording *recording) {
+    if (recording->unfollowed)
+        fprintf(stderr, "spex: %llu %s not followed (-f follows them)\n",
+                (unsigned long long)recording->unfollowed,
+                recording->unfollowed == 1 ? "child of a fork was" : "children of forks were");
+}
+
 /* Tells what there is. A full disk is a failure of this command, not of the program. */
 static int record_finish(struct spex_record_watch *watch, const struct request *request) {
     struct spex_recording *recording = &watch->recording;
     char bytes[64], removed[64];
     spex_record_watch_end(watch);
+    tell_of_children(recording);
     if (recording->flight.seconds && recording->traces)
         return flight_finish(watch);
     spex_quantity_text((double)recording->disk.bytes, NAN, "B", bytes, sizeof(bytes));

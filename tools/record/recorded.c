@@ -457,6 +457,7 @@ void spex_recorded_end(struct spex_recording *recording, struct spex_recorded *r
                       "process %d has not sent its records to the end: it was not waited for, or "
                       "this command was held up for seconds",
                       (int)recorded->process);
+    recording->unfollowed += recorded->caller.reader.profile.process.unfollowed;
     bool died = (recorded->trace || recorded->flown) && recorded->torn && !recorded->complete &&
                 process_ends(recorded);
     uint64_t lost = died ? remaining_records(recording, recorded) : 0;

@@ -62,6 +62,7 @@ struct spex_recording {
     /* Of the processes that have ended. */
     struct spex_trace_totals totals;
     unsigned traces;
+    uint64_t unfollowed;
     /* Why recording has ended for all, as the disk is full; 0: it has not. */
     int err;
 };

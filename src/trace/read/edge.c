@@ -161,6 +161,7 @@ static void process_between(struct spex_profile_process *process,
     process->lost = number_between(first->lost, process->lost, part);
     process->undelivered = number_between(first->undelivered, process->undelivered, part);
     process->unrecorded = number_between(first->unrecorded, process->unrecorded, part);
+    process->unfollowed = number_between(first->unfollowed, process->unfollowed, part);
 }
 
 /* A profile that is empty, since the collection began there, has no types. */
