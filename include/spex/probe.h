@@ -32,6 +32,10 @@
  * which of them are going on), an execution without END lasts until the thread executes that site
  * again, or ends.
  *
+ * An execution may end on another thread than it began, as in coroutines and fibers. It is counted
+ * and recorded like others, with that other thread's id. LLC, FLT, CTXSW and PERFCNTR have no values
+ * then, as each thread counts for itself; while polled it lasts as without END, above.
+ *
  * Where the compiler copies code (inlining, loop unrolling) one probe may become several sites.
  * Each site counts its executions by itself.
  *

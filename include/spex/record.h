@@ -66,7 +66,8 @@ enum spex_mark {
     /* The processor shared its counters among more events than it has. The values are extrapolated
      * from the part of the time in which the event was counted. */
     SPEX_MARK_SCALED = 1 << 1,
-    /* The counter could not be read, or did not count: there are no values. */
+    /* The counter could not be read, did not count, or was that of another thread at BEGIN: there
+     * are no values. */
     SPEX_MARK_UNAVAILABLE = 1 << 2,
     /* The execution was chosen at random with probability 1 / weight; it stands for `weight`
      * executions on average. Of a burst, this holds for the first execution. */

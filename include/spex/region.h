@@ -91,7 +91,8 @@ struct spex_region_turn {
 /* A bit of the thread's count: a pass is under way, which has the countdown. */
 #define SPEX_REGION_ENTERED (SPEX_CONTROL_PERIOD_MASK + 1)
 
-/* A value of `left`: this thread has no state. */
+/* A value of `left`: this thread has no state. The pass takes the fast copy, with 0 in `left`, and
+ * its executions are told as not recorded. */
 #define SPEX_REGION_UNCOUNTED UINT32_MAX
 
 SPEX_EXTERN_C_BEGIN
@@ -137,8 +138,10 @@ SPEX_INLINE bool spex_region_enter_(struct spex_region_pass *pass) {
         return true;
     }
     left = spex_region_enter(site, control);
-    if (left == SPEX_REGION_UNCOUNTED)
+    if (left == SPEX_REGION_UNCOUNTED) {
+        pass->word = word;
         return true;
+    }
     pass->word = left ? spex_executed + site->index : NULL;
     pass->left = left;
     return left > weight;

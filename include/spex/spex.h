@@ -145,7 +145,7 @@ struct spex_status {
     uint64_t pending;
     /* Of the consumed: not accepted by the output. */
     uint64_t undelivered;
-    /* Sampled executions without a record: there was no memory for their thread's state. */
+    /* Records that were not made: there was no room for the state of a thread or for a span. */
     uint64_t unrecorded;
     /* Bytes of address space for rings, and for the states of threads that have been made so far.
      * Only what is used takes memory. */

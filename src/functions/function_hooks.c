@@ -133,8 +133,10 @@ static bool is_within_itself(const struct spex_site *site, const struct spex_ker
 /* Pushes the frame and begins the execution as SPEX_KERNEL_PROBE_BEGIN does. */
 static void function_enter(struct spex_site *site, uintptr_t function, uintptr_t stack) {
     struct frames *frames = frames_of_thread();
-    if (!frames)
+    if (!frames) {
+        spex_threads_note_unrecorded(1);
         return;
+    }
     uint32_t depth = frames->depth;
     if (depth == FRAMES_MAX) {
         frames->beyond++;

@@ -302,9 +302,13 @@ void spex_kernel_published_end(struct spex_site *site, uint32_t weight, uint32_t
     struct spex_thread *thread = spex_thread_current();
     uint64_t now = begin ? spex_ticks() : 0;
     spex_inactive(site, weight);
-    /* In the child of a fork the thread has another state than at BEGIN. */
-    if (!thread || !thread->samples || !begin)
+    /* In the child of a fork, and on another thread than BEGIN, there is another state. */
+    if (!begin)
         return;
+    if (!thread || !thread->samples) {
+        spex_threads_note_unrecorded(spex_on_since(site, weight));
+        return;
+    }
     if (begin & FRAMED)
         frame_pop(thread->samples, begin & ~FRAMED);
     if (spex_on_since(site, weight))

@@ -36,7 +36,7 @@ uint64_t spex_sampler_executions(const struct spex_thread *thread, uint32_t site
 }
 
 uint64_t spex_threads_executions(uint32_t site) {
-    uint64_t sum = 0;
+    uint64_t sum = spex_threads_stateless(site);
     for (uint32_t t = 0; t < spex_threads_used(); t++)
         sum += spex_sampler_executions(spex_threads_state(t), site);
     return sum;
@@ -45,6 +45,8 @@ uint64_t spex_threads_executions(uint32_t site) {
 /* The outer loop is over threads, because each thread's words lie together in memory. A word of 0
  * was never used; most are, because most threads execute few of the sites. */
 void spex_threads_add_executions(uint64_t *sums, uint32_t sites) {
+    for (uint32_t site = 0; site < sites; site++)
+        sums[site] += spex_threads_stateless(site);
     for (uint32_t t = 0; t < spex_threads_used(); t++) {
         const struct spex_thread *thread = spex_threads_state(t);
         for (uint32_t site = 0; site < sites; site++)

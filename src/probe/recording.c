@@ -25,9 +25,18 @@ void spex_put1_finish(const struct spex_rings *rings, unsigned type_ring, uint64
     spex_put_finish(rings, type_ring, committed, (uint64_t[]){now, header, value}, 3);
 }
 
+struct spex_thread *spex_thread_attach_at_end(const struct spex_site *site, uint32_t sampled) {
+    struct spex_thread *thread = spex_on_since(site, sampled) ? spex_thread_attach() : NULL;
+    if (thread || !spex_on_since(site, sampled))
+        return thread;
+    bool counted = sampled & SPEX_SAMPLE_NOTE;
+    spex_threads_count_stateless(site->index, counted ? 0 : sampled & SPEX_CONTROL_PERIOD_MASK);
+    return NULL;
+}
+
 void spex_record_count_noted(const struct spex_rings *rings, const struct spex_site *site,
                              uint32_t sampled, uint64_t now) {
-    struct spex_thread *thread = spex_thread_current();
+    struct spex_thread *thread = spex_thread_at_end(site, sampled);
     if (spex_weight_left(thread, site, sampled))
         spex_put0(rings, SPEX_CNT, now, spex_header(thread, site, sampled, 0));
 }
@@ -35,7 +44,7 @@ void spex_record_count_noted(const struct spex_rings *rings, const struct spex_s
 void spex_record_ticks_noted(const struct spex_rings *rings, uint32_t type,
                              const struct spex_site *site, uint32_t sampled, uint64_t begin,
                              uint64_t now) {
-    struct spex_thread *thread = spex_thread_current();
+    struct spex_thread *thread = spex_thread_at_end(site, sampled);
     spex_noted_end(thread, site, sampled, now);
     if (spex_weight_left(thread, site, sampled))
         spex_put1(rings, type, now,

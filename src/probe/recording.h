@@ -25,9 +25,6 @@
 #include "ring/rings.h"
 #include "spans/open_spans.h"
 
-/* Value of a span's `openings`: the counter could not be read at BEGIN. */
-#define SPEX_UNREADABLE UINT32_MAX
-
 /* End a push: alarm a collector if the ring is due, and push into an atomic ring what the
  * restartable sequence has not committed. Called once every few records, and after each failed
  * sequence. `committed` is the result of the push. */
@@ -92,17 +89,36 @@ static inline void spex_noted_end(struct spex_thread *thread, const struct spex_
         spex_nesting_end(thread, site->index, now);
 }
 
+/* The state of a thread without one that ends an execution of another thread; NULL: there is no
+ * room for one. Then the executions are counted, and the record is told as not made. */
+struct spex_thread *spex_thread_attach_at_end(const struct spex_site *site, uint32_t sampled);
+
+/* The state of the thread that ends an execution, which another thread may have begun. */
+static inline struct spex_thread *spex_thread_at_end(const struct spex_site *site,
+                                                     uint32_t sampled) {
+    struct spex_thread *thread = spex_thread_current();
+    return SPEX_LIKELY(thread) ? thread : spex_thread_attach_at_end(site, sampled);
+}
+
+/* Adds what the record stands for to the thread's total. Who adds up threads' executions goes by
+ * their words, so that of a thread which has only ended executions of the site must not be 0. */
+static inline void spex_total_add(struct spex_thread *thread, uint32_t index, uint32_t sampled) {
+    uint32_t never = 0;
+    if (SPEX_UNLIKELY(!spex_load_relaxed(&thread->executed[index])))
+        spex_cas_relaxed(&thread->executed[index], &never, sampled & SPEX_CONTROL_GENERATION_MASK);
+    spex_own_add(&thread->countdowns[index].total, sampled & SPEX_CONTROL_PERIOD_MASK);
+}
+
 /* Returns the weight of the record; 0: make no record, because the site has been switched off since
  * BEGIN. That includes the child of a fork which ends an execution that the parent began, and also
  * records. Adds the weight to the thread's total, unless a countdown has done that. */
 static inline uint32_t spex_weight_left(struct spex_thread *thread, const struct spex_site *site,
                                         uint32_t sampled) {
-    uint32_t weight = sampled & SPEX_CONTROL_PERIOD_MASK;
     if (!thread || !spex_on_since(site, sampled))
         return 0;
     if (SPEX_LIKELY(!(sampled & SPEX_SAMPLE_NOTE)))
-        spex_own_add(&thread->countdowns[site->index].total, weight);
-    return weight;
+        spex_total_add(thread, site->index, sampled);
+    return sampled & SPEX_CONTROL_PERIOD_MASK;
 }
 
 /* Returns the header of the record. A note at BEGIN means that a countdown chose the execution: the
@@ -128,9 +144,9 @@ static inline bool spex_is_plain(const struct spex_thread *thread, const struct 
 /* Does for the common case what spex_weight_left and spex_header do together. */
 static inline uint64_t spex_plain_header(struct spex_thread *thread, const struct spex_site *site,
                                          uint32_t sampled, uint32_t marks) {
-    uint32_t index = site->index, weight = sampled & SPEX_CONTROL_PERIOD_MASK;
-    spex_own_add(&thread->countdowns[index].total, weight);
-    return spex_pack(weight, thread->thread_id, index, marks);
+    uint32_t index = site->index;
+    spex_total_add(thread, index, sampled);
+    return spex_pack(sampled & SPEX_CONTROL_PERIOD_MASK, thread->thread_id, index, marks);
 }
 
 /* Make the record of an execution for which spex_is_plain is false. */
@@ -154,12 +170,14 @@ static inline void spex_record_count(const struct spex_rings *rings, const struc
 #define SPEX_OPENING_PART 64
 
 /* Returns the mark of an execution from `begin` to `now` during which this thread opened a counter:
- * its time contains that of the system calls. Of a long time they are next to nothing. */
+ * its time contains that of the system calls. Of a long time they are next to nothing. A state that
+ * is attached at END is so after `now`. */
 static inline uint32_t spex_opening(const struct spex_thread *thread, uint64_t begin,
                                     uint64_t now) {
     if (SPEX_LIKELY(begin >= thread->opened_at))
         return 0;
-    return thread->opening_ticks > (now - begin) / SPEX_OPENING_PART ? SPEX_MARK_OPENING : 0;
+    bool much = thread->opening_ticks > (now - begin) / SPEX_OPENING_PART;
+    return much && thread->opened_at <= now ? SPEX_MARK_OPENING : 0;
 }
 
 /* END of LAT and TPT. */
@@ -189,7 +207,7 @@ static inline void spex_put_kernel(const struct spex_rings *rings, uint64_t head
 static inline void spex_record_kernel(const struct spex_rings *rings, const struct spex_site *site,
                                       uint32_t sampled, uint32_t context, uint64_t begin,
                                       uint64_t now, const uint64_t *parameters) {
-    struct spex_thread *thread = spex_thread_current();
+    struct spex_thread *thread = spex_thread_at_end(site, sampled);
     spex_noted_end(thread, site, sampled, now);
     if (spex_weight_left(thread, site, sampled))
         spex_put_kernel(rings, spex_header(thread, site, sampled, spex_opening(thread, begin, now)),
@@ -218,8 +236,11 @@ static inline void spex_counter_now(struct spex_thread *thread, enum spex_counte
     spex_counter_read(&thread->counters, counter, reading);
 }
 
-/* BEGIN of FLT and CTXSW. Their counts have one source for a thread's life, so that a single value
- * is enough to remember. */
+/* Bits of a span's `begin` below the count of FLT and CTXSW: the number of the thread's openings. */
+enum { SPEX_OPENINGS_BITS = 16 };
+
+/* BEGIN of FLT and CTXSW. `openings` of the span has the source of the reading, which no other
+ * thread has; 0: the counter could not be read. */
 static inline struct spex_span spex_events_begin(enum spex_counter counter, uint32_t sampled) {
     struct spex_thread *thread = spex_thread_current();
     struct spex_reading reading;
@@ -228,28 +249,30 @@ static inline struct spex_span spex_events_begin(enum spex_counter counter, uint
         return (struct spex_span){0};
     spex_counter_now(thread, counter, &reading);
     return (struct spex_span){
-        .begin = reading.values[0],
+        .begin = reading.values[0] << SPEX_OPENINGS_BITS | (uint16_t)thread->openings,
         .weight = sampled,
-        .openings = reading.available ? thread->openings : SPEX_UNREADABLE,
+        .openings = reading.available ? reading.source : 0,
     };
 }
 
-/* END of FLT and CTXSW. */
+/* END of FLT and CTXSW. Counts of two threads cannot be compared. */
 static inline void spex_record_events(const struct spex_rings *rings, uint32_t type,
                                       enum spex_counter counter, const struct spex_site *site,
                                       struct spex_span span) {
-    struct spex_thread *thread = spex_thread_current();
+    struct spex_thread *thread = spex_thread_at_end(site, span.weight);
     struct spex_reading reading;
     if (!spex_weight_left(thread, site, span.weight))
         return;
     spex_counter_read(&thread->counters, counter, &reading);
+    uint64_t events = reading.values[0] - (span.begin >> SPEX_OPENINGS_BITS);
     uint32_t marks = 0;
-    if (SPEX_UNLIKELY(span.openings != thread->openings))
-        marks = span.openings == SPEX_UNREADABLE ? SPEX_MARK_UNAVAILABLE : SPEX_MARK_OPENING;
-    if (SPEX_UNLIKELY(!reading.available))
-        marks |= SPEX_MARK_UNAVAILABLE;
-    spex_put1(rings, type, spex_ticks(), spex_header(thread, site, span.weight, marks),
-              reading.values[0] - span.begin);
+    if (SPEX_UNLIKELY(!reading.available || reading.source != span.openings)) {
+        marks = SPEX_MARK_UNAVAILABLE;
+        events = 0;
+    } else if (SPEX_UNLIKELY((uint16_t)span.begin != (uint16_t)thread->openings)) {
+        marks = SPEX_MARK_OPENING;
+    }
+    spex_put1(rings, type, spex_ticks(), spex_header(thread, site, span.weight, marks), events);
 }
 
 /* BEGIN of a SPAN. A span that is open with this key has lost it, also where this execution makes
@@ -276,18 +299,20 @@ static inline void spex_record_span_begin(struct spex_open_spans *spans,
     span.header = spex_header(thread, site, sampled, 0) &
                   ~((uint64_t)SPEX_PACKED_THREAD_MASK << SPEX_PACKED_THREAD_SHIFT);
     if (!spex_open_spans_put(spans, &span))
-        spex_threads_note_unrecorded();
+        spex_threads_note_unrecorded(1);
 }
 
 /* END of a SPAN that has begun, on whatever thread. The clocks of two CPUs may differ by a tick or
  * two. */
 static inline void spex_record_span(const struct spex_rings *rings,
                                     const struct spex_open_span *span, uint64_t now) {
-    struct spex_thread *thread = spex_thread_attach();
-    if (!thread || !spex_open_span_counts(span))
+    struct spex_thread *thread = spex_open_span_counts(span) ? spex_thread_attach() : NULL;
+    if (!thread) {
+        spex_threads_note_unrecorded(spex_open_span_counts(span));
         return;
+    }
     uint64_t ticks = now > span->begin ? now - span->begin : 0;
-    uint32_t marks = thread->opened_at <= now ? spex_opening(thread, span->begin, now) : 0;
+    uint32_t marks = spex_opening(thread, span->begin, now);
     uint64_t header = span->header | (uint64_t)thread->thread_id << SPEX_PACKED_THREAD_SHIFT;
     spex_put(rings, SPEX_SPAN, now, header | marks, (const uint64_t[]){ticks, span->key}, 2);
 }
@@ -336,7 +361,7 @@ static inline void spex_counters_begin(const struct spex_site *site,
 static inline void spex_record_counters(const struct spex_rings *rings,
                                         const struct spex_site *site, uint32_t sampled,
                                         const struct spex_counter_span *span) {
-    struct spex_thread *thread = spex_thread_current();
+    struct spex_thread *thread = spex_thread_at_end(site, sampled);
     struct spex_reading end;
     if (!spex_weight_left(thread, site, sampled))
         return;

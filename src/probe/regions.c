@@ -51,12 +51,14 @@ static uint32_t region_sampled(const struct spex_site *site, const struct spex_t
  * region has got another period since, decides about each execution by itself. */
 struct spex_region_turn spex_region_sample(struct spex_site *region, struct spex_site *site,
                                            uint32_t control, uint32_t left) {
-    struct spex_thread *thread = spex_thread_current();
     uint32_t now = spex_load_acquire(&region->control); /* P1 (P2 in control_word.c) */
+    struct spex_thread *thread = now ? spex_thread_attach() : NULL;
     uint32_t generation = now & ~SPEX_CONTROL_PERIOD_MASK;
     struct spex_region_turn turn = {0, 0};
-    if (!thread || !now)
+    if (!thread) {
+        spex_threads_note_unrecorded(now != 0);
         return turn;
+    }
     if (left && now == control)
         turn.left = spex_sampler_next(thread, region->index, generation, left);
     else if (!spex_sampler_alone(thread, region->index, generation))
@@ -84,7 +86,9 @@ static void overrun_note(struct spex_site *region, uint64_t sum, uint32_t missed
 }
 
 void spex_region_leave(struct spex_site *region, uint32_t control, uint32_t left, uint64_t sum) {
-    struct spex_thread *thread = spex_thread_current();
+    struct spex_thread *thread = left ? spex_thread_current() : NULL;
+    if (!left)
+        spex_threads_note_unrecorded(sum);
     uint32_t generation = control & ~SPEX_CONTROL_PERIOD_MASK;
     uint32_t missed = thread ? spex_sampler_leave(thread, region->index, generation, left, sum) : 0;
     if (missed)

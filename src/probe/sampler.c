@@ -253,8 +253,11 @@ static uint32_t sample_armed(struct spex_thread *thread, const struct spex_site 
 uint32_t spex_sample(struct spex_site *site) {
     uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in control_word.c) */
     struct spex_thread *thread = control ? spex_thread_attach() : NULL;
-    if (!thread)
+    if (!thread) {
+        if (control & SPEX_CONTROL_PERIOD_MASK)
+            spex_threads_count_stateless(site->index, 1);
         return 0;
+    }
     uint32_t gap = thread->countdowns[site->index].gap, sampled;
     if (SPEX_UNLIKELY(spex_nesting_is_armed(thread, site->index))) {
         sampled = sample_armed(thread, site, control);

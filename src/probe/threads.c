@@ -31,8 +31,10 @@ static struct {
     uint64_t free_head;
     /* The states below this index have been handed out at least once. */
     uint32_t used;
-    /* Sampled executions that found no state. */
+    /* Records that were not made. */
     uint64_t unrecorded;
+    /* By site: executions by threads without a state. */
+    uint64_t stateless[SPEX_MAX_SITES];
     /* How often in a row there was no memory. */
     uint32_t refusals;
     /* Seed of the random generators of threads to come; 0 before one is set. */
@@ -218,18 +220,25 @@ static void state_seed(struct spex_thread *thread) {
         spex_random_seed(&thread->random, thread_pool.seed, thread->index);
 }
 
-void spex_threads_note_unrecorded(void) {
-    spex_fetch_add_relaxed(&thread_pool.unrecorded, 1);
+void spex_threads_note_unrecorded(uint64_t records) {
+    spex_fetch_add_relaxed(&thread_pool.unrecorded, records);
+}
+
+void spex_threads_count_stateless(uint32_t site, uint32_t executions) {
+    spex_fetch_add_relaxed(&thread_pool.stateless[site], executions);
+    spex_threads_note_unrecorded(1);
+}
+
+uint64_t spex_threads_stateless(uint32_t site) {
+    return spex_load_relaxed(&thread_pool.stateless[site]);
 }
 
 /* A function of its own, so that the usual way through spex_thread_attach saves no registers. */
 __attribute__((noinline)) static struct spex_thread *state_attach(void) {
     uint64_t begin = spex_ticks();
     struct spex_thread *thread = thread_ends < ENDS_MAX ? state_take() : NULL;
-    if (!thread) {
-        spex_threads_note_unrecorded();
+    if (!thread)
         return NULL;
-    }
     spex_store_relaxed(&thread->thread_id, (uint32_t)gettid());
     state_touch(thread);
     state_seed(thread);
@@ -242,7 +251,6 @@ __attribute__((noinline)) static struct spex_thread *state_attach(void) {
     }
     if (pthread_setspecific(thread_key.at_exit, thread) != 0) {
         spex_executed = spex_none_executed;
-        spex_threads_note_unrecorded();
         state_release(thread);
         return NULL;
     }
@@ -358,6 +366,7 @@ SPEX_COLD void spex_threads_fork_child(void) {
     thread_pool.free_head = 0;
     thread_pool.used = 0;
     thread_pool.unrecorded = 0;
+    memset(thread_pool.stateless, 0, spex_sites_count() * sizeof(thread_pool.stateless[0]));
     thread_pool.seed ^= spex_ticks() ^ (uint64_t)getpid() << 32;
     spex_executed = spex_none_executed;
     if (thread_pool.ready)

@@ -117,12 +117,19 @@ void spex_threads_seed(uint64_t seed);
 /* Returns how many states of the pool have ever been in use. */
 uint32_t spex_threads_used(void);
 
-/* Returns the number of sampled executions without a record because the pool was empty. */
+/* Returns the number of records that were not made because there was no state for the thread, or
+ * no other room. */
 uint64_t spex_threads_unrecorded(void);
 
-/* Counts one more of them: an execution that found no room elsewhere. Any thread, signal
- * handlers. */
-void spex_threads_note_unrecorded(void);
+/* Adds to them. Any thread, signal handlers. */
+void spex_threads_note_unrecorded(uint64_t records);
+
+/* Counts executions of a site, by index, by a thread that has no state and finds no room for one,
+ * and notes a record that was not made. Any thread, signal handlers. */
+void spex_threads_count_stateless(uint32_t site, uint32_t executions);
+
+/* Returns these executions. */
+uint64_t spex_threads_stateless(uint32_t site);
 
 /* Sets the function that each thread calls at its end, if it has a state then. Any thread and
  * signal handler. */

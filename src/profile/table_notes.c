@@ -171,7 +171,7 @@ static void print_marks(FILE *file, const struct spex_profile_probe *probe, bool
     static const char *const texts[] = {
         "include the making ready of their thread or counter",
         "have values estimated from a part of the time, as counters were shared",
-        "have no values, as their counter was not available",
+        "have no values: no counter was there, or they ended on another thread",
     };
     enum { TOLD = sizeof(texts) / sizeof(texts[0]) };
     char name[SPEX_PROBE_TEXT_BYTES];

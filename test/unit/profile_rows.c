@@ -219,7 +219,7 @@ static void marks_are_told(void **state) {
                               kind);
         if (marks & 4)
             sprintf(expected + length,
-                    "work %s: 7 of 9 records have no values, as their counter was not available\n",
+                    "work %s: 7 of 9 records have no values: no counter was there, or they ended on another thread\n",
                     kind);
         FILE *file = open_memstream(&text, &size);
         spex_table_notes(file, &profile);

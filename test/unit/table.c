@@ -230,8 +230,8 @@ static void counters_that_are_not_available(void **state) {
         "llc: what the processor says\n"
         "some llc: 1 of 3 records have values estimated from a part of the time, as counters were "
         "shared\n"
-        "some llc: 1 of 3 records have no values, as their counter was not available\n"
-        "2 flt: 1 of 1 records have no values, as their counter was not available\n"
+        "some llc: 1 of 3 records have no values: no counter was there, or they ended on another thread\n"
+        "2 flt: 1 of 1 records have no values: no counter was there, or they ended on another thread\n"
         "3 lat: 1 of 2 records include the making ready of their thread or counter, and are left "
         "out "
         "of times\n");

@@ -20,12 +20,12 @@
 
 /* The state of an enclosing probe between BEGIN and END, on the program's stack. */
 struct spex_span {
-    /* Ticks or events at BEGIN. */
+    /* Ticks at BEGIN, or events and below them, in 16 bits, how often this thread had opened
+     * counters. When END finds another number of these, the record is marked SPEX_MARK_OPENING. */
     uint64_t begin;
     /* The result of spex_sample_ at BEGIN. */
     uint32_t weight;
-    /* How often this thread has opened counters so far. When END finds another number, the record
-     * is marked SPEX_MARK_OPENING. */
+    /* The opening that the events are from, as `source` below; 0: they could not be read. */
     uint32_t openings;
 };
 
@@ -39,7 +39,7 @@ struct spex_counter_span {
     uint64_t running;
     /* The opening that the values are from. Values of different openings are not comparable. */
     uint32_t source;
-    /* As in struct spex_span. */
+    /* How often this thread had opened counters. */
     uint32_t openings;
     /* 0: the counter could not be read. */
     uint32_t available;
