@@ -42,7 +42,9 @@
  * Threads, signals, processes
  *   Probes may be executed in any thread, in signal handlers, before spex_start and after
  *   spex_stop, and in shared libraries that are loaded and unloaded at any time. They never block,
- *   and do not change errno. Exceptions:
+ *   and do not change errno. They make no system call but a futex's wake, unless they count events;
+ *   docs/programs.md has the list for sandboxes, of which strict mode allows no probe that is on.
+ *   Exceptions:
  *   - Not between vfork and exec, where the child uses its parent's memory.
  *   - A handler that leaves by siglongjmp may have interrupted the reading of a counter. The thread
  *     has no values of that counter from then on.

@@ -186,6 +186,7 @@ int spex_kernel_sampler_start(const char *models, double samples, double budget,
         spex_sampling_plan_destroy(plan);
         return err;
     }
+    spex_threads_provide_samples();
     plan->former = kernel_sampler.plans;
     kernel_sampler.plans = plan;
     spex_samples_plan_set(plan);

@@ -76,7 +76,7 @@ static void next_arm(struct spex_thread *thread, struct spex_nesting *nesting) {
 void spex_nesting_look(struct spex_thread *thread, uint64_t now) {
     struct spex_nesting *nesting = spex_load_relaxed(&thread->nesting);
     if (!nesting)
-        nesting = spex_thread_nesting_make(thread);
+        spex_thread_nesting_want(thread);
     if (!nesting || (int64_t)(now - nesting->due) < 0)
         return;
     nesting->due = now + (uint64_t)TICKS_PER_SITE * (spex_sites_count() + SITES_MORE);

@@ -1,29 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /* Gives each thread its state. Free states are a lock-free stack (Treiber); when there is none, the
- * thread maps a new one, at thread_pool.used. A state is given back by the destructor of a
+ * thread takes a new one, at thread_pool.used. A state is given back by the destructor of a
  * thread-specific key. States are never unmapped: a thread may be on its way through a probe at any
  * time.
  *
  * Threads: states are taken by the program's threads and their signal handlers, so nothing on that
- * way locks or allocates from the heap. mmap is a plain system call, and safe in signal
- * handlers. */
+ * way locks or allocates, and there is no system call, which a sandbox could forbid. The library's
+ * own threads map states ahead, and what a thread needs beside its own. */
 #define _GNU_SOURCE
 #include "probe/threads.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <spex/atomic.h>
 
+#include "ring/doorbell.h"
+#include "ring/reserve.h"
 #include "text/at_start.h"
 
+/* States are ready for so many threads that begin at once, and for as many as are there. */
+enum { READY = 256 };
+
 static struct {
-    /* By index. States below `used` are there. */
+    /* By index. The states below `made` are there, and the samplings below `sampled`. */
     struct spex_thread *states[SPEX_MAX_THREADS];
+    struct spex_samples *samples[SPEX_MAX_THREADS];
+    uint32_t made, sampled;
+    /* Kernels are sampled by models. */
+    bool samples_wanted;
+    /* A thread waits for what probes within probes cost. */
+    bool nestings_wanted;
+    /* A thread is in spex_threads_provide. */
+    bool providing;
     /* spex_threads_init has succeeded. */
     bool ready;
     /* Lower half: index + 1 of the first free state. Upper half: a count of changes, so that a
@@ -35,8 +49,6 @@ static struct {
     uint64_t unrecorded;
     /* By site: executions by threads without a state. */
     uint64_t stateless[SPEX_MAX_SITES];
-    /* How often in a row there was no memory. */
-    uint32_t refusals;
     /* Seed of the random generators of threads to come; 0 before one is set. */
     uint64_t seed;
 } thread_pool;
@@ -50,9 +62,6 @@ static struct {
 /* A thread that ended so often gets no state again. The C library calls destructors in at most
  * PTHREAD_DESTRUCTOR_ITERATIONS rounds; a state taken in the last one would never be given back. */
 enum { ENDS_MAX = PTHREAD_DESTRUCTOR_ITERATIONS - 2 };
-
-/* The system is asked again after so many refusals. */
-enum { REFUSALS_ASKED = 1024 };
 
 uint32_t spex_none_executed[SPEX_MAX_SITES + 1];
 __thread uint32_t *spex_executed = spex_none_executed;
@@ -75,37 +84,9 @@ static void state_release(struct spex_thread *thread) {
                                HEAD_NEXT(head, thread->index + 1))); /* T1 (T2) */
 }
 
-/* Maps memory of zeros; NULL when there is none. Keeps errno. After a refusal few calls ask again,
- * because each would cost the program a system call. */
-static void *zeros_map(size_t bytes) {
-    int before = errno;
-    uint32_t refusals = spex_load_relaxed(&thread_pool.refusals);
-    void *memory = MAP_FAILED;
-    if (refusals % REFUSALS_ASKED == 0)
-        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    spex_store_relaxed(&thread_pool.refusals, memory == MAP_FAILED ? refusals + 1 : 0);
-    errno = before;
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
-/* Returns the state at an index that may not have been used yet, and makes it if it is not there;
- * NULL without memory. Of two threads that make the same state one gives way. */
-static struct spex_thread *state_make(uint32_t index) {
-    struct spex_thread *there = spex_load_acquire(&thread_pool.states[index]); /* T4 (T3) */
-    if (there)
-        return there;
-    struct spex_thread *made = zeros_map(sizeof(*made));
-    if (!made)
-        return NULL;
-    made->index = index;
-    if (spex_cas_acq_rel(&thread_pool.states[index], &there, made)) /* T3 (T4): its index */
-        return made;
-    munmap(made, sizeof(*made));
-    return there;
-}
-
 /* Pops a free state, or takes one that was never used. Returns NULL when there is none. Relaxed: a
- * state that has been in the stack is there (T2); another thread may still try to make it. */
+ * state that has been in the stack is there (T2), and so are those below `made` (T4). Half of those
+ * that are ready being used, the collector may have to make more before its sleep is over. */
 static struct spex_thread *state_take(void) {
     uint64_t head =
         spex_load_acquire(&thread_pool.free_head); /* T2 (T1): next_free and what it held */
@@ -115,15 +96,106 @@ static struct spex_thread *state_take(void) {
         if (spex_cas_acq_rel(&thread_pool.free_head, &head, HEAD_NEXT(head, next))) /* T2 (T1) */
             return thread;
     }
+    uint32_t made = spex_load_acquire(&thread_pool.made); /* T4 (T3): the states below it */
     uint32_t fresh = spex_load_relaxed(&thread_pool.used);
-    while (fresh < SPEX_MAX_THREADS) {
-        struct spex_thread *thread = state_make(fresh);
-        if (!thread)
-            return NULL;
-        if (spex_cas_release(&thread_pool.used, &fresh, fresh + 1)) /* T5 (T6): it is there */
-            return thread;
+    while (fresh < made) {
+        if (!spex_cas_release(&thread_pool.used, &fresh, fresh + 1)) /* T5 (T6): it is there */
+            continue;
+        struct spex_thread *thread = spex_load_relaxed(&thread_pool.states[fresh]);
+        thread->index = fresh;
+        if (made - fresh == READY / 2)
+            spex_doorbell_alarm();
+        return thread;
     }
     return NULL;
+}
+
+/* Whole pages, so that the memory of each can be given back. */
+static size_t bytes_apart(size_t bytes) {
+    enum { PAGE = 4096 };
+    return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+/* Reserves memory for *count elements, or for as many of them as the system lets have in one
+ * piece. */
+static char *elements_reserve(uint32_t *count, size_t bytes) {
+    bool locked = spex_mappings_are_locked();
+    char *memory = NULL;
+    while (*count && !(memory = spex_memory_reserve(*count * bytes_apart(bytes), locked)))
+        *count /= 2;
+    return memory;
+}
+
+/* Makes the states up to `until`. */
+static void states_make(uint32_t until) {
+    uint32_t first = thread_pool.made, count = until - first;
+    const size_t apart = bytes_apart(sizeof(struct spex_thread));
+    char *memory = elements_reserve(&count, sizeof(struct spex_thread));
+    for (uint32_t i = 0; i < count; i++)
+        spex_store_relaxed(&thread_pool.states[first + i],
+                           (struct spex_thread *)(void *)(memory + i * apart));
+    spex_store_release(&thread_pool.made, first + count); /* T3 (T4): states */
+}
+
+/* The same for the sampling of kernels. */
+static void samples_make(uint32_t until) {
+    uint32_t first = thread_pool.sampled, count = until - first;
+    const size_t apart = bytes_apart(sizeof(struct spex_samples));
+    char *memory = elements_reserve(&count, sizeof(struct spex_samples));
+    for (uint32_t i = 0; i < count; i++)
+        spex_store_release(
+            &thread_pool.samples[first + i],
+            (struct spex_samples *)(void *)(memory + i * apart)); /* T13 (T14): zeros */
+    thread_pool.sampled = first + count;
+}
+
+/* Threads of the process; 0: not known. The folder has two links and one for each. */
+static uint32_t threads_alive(void) {
+    struct stat task;
+    return stat("/proc/self/task", &task) == 0 && task.st_nlink > 2 ? (uint32_t)task.st_nlink - 2
+                                                                    : 0;
+}
+
+/* Returns how many states there should be for so many threads. */
+static uint32_t states_wanted(uint32_t threads) {
+    uint32_t wanted = threads > READY ? 2 * threads : threads + READY;
+    return wanted < SPEX_MAX_THREADS ? wanted : SPEX_MAX_THREADS;
+}
+
+/* Whether so many threads would leave less than half of what is to be ready. */
+static bool states_are_few(uint32_t threads) {
+    uint32_t least = threads + READY / 2;
+    return spex_load_relaxed(&thread_pool.made) <
+           (least < SPEX_MAX_THREADS ? least : SPEX_MAX_THREADS);
+}
+
+static void nestings_make(void) {
+    if (!spex_load_relaxed(&thread_pool.nestings_wanted))
+        return;
+    spex_store_relaxed(&thread_pool.nestings_wanted, false);
+    for (uint32_t t = 0; t < spex_threads_used(); t++)
+        if (spex_load_relaxed(&thread_pool.states[t]->nesting_wanted))
+            spex_thread_nesting_make(thread_pool.states[t]);
+}
+
+/* Who comes while another thread does this leaves it to that one. */
+void spex_threads_provide(void) {
+    bool busy = false;
+    if (!spex_cas_acq_rel(&thread_pool.providing, &busy, true)) /* T11 (T12) */
+        return;
+    uint32_t used = spex_threads_used(), alive = threads_alive();
+    uint32_t threads = used > alive ? used : alive;
+    if (states_are_few(threads))
+        states_make(states_wanted(threads));
+    if (spex_load_relaxed(&thread_pool.samples_wanted) && thread_pool.sampled < thread_pool.made)
+        samples_make(thread_pool.made);
+    nestings_make();
+    spex_store_release(&thread_pool.providing, false); /* T12 (T11) */
+}
+
+void spex_threads_provide_more(void) {
+    if (states_are_few(spex_threads_used()) || spex_load_relaxed(&thread_pool.nestings_wanted))
+        spex_threads_provide();
 }
 
 /* Deletes the key, because a thread that ends after this code was unloaded must not call its
@@ -171,11 +243,28 @@ __attribute__((constructor(SPEX_CONSTRUCTOR_FIRST))) static void key_create(void
     thread_key.error = pthread_key_create(&thread_key.at_exit, thread_end);
 }
 
+/* The kernel's id of this thread, by its CPU clock, whose number libc knows without a system call
+ * (executions.c has the numbering). */
+static uint32_t thread_id_here(void) {
+    clockid_t clock;
+    return pthread_getcpuclockid(pthread_self(), &clock) == 0 ? ~(uint32_t)clock >> 3
+                                                              : (uint32_t)gettid();
+}
+
+/* Calls what attaching calls: where the dynamic linker looks for a function at its first call, that
+ * takes 3 KB of stack. */
+static void functions_bind(void) {
+    (void)thread_id_here();
+    (void)pthread_setspecific(thread_key.at_exit, pthread_getspecific(thread_key.at_exit));
+}
+
 int spex_threads_init(void) {
+    spex_threads_provide();
     if (thread_pool.ready)
         return 0;
     if (thread_key.error)
         return -thread_key.error;
+    functions_bind();
     spex_counters_init();
     if (!thread_pool.seed)
         thread_pool.seed = spex_ticks() ^ (uint64_t)getpid() << 32 ^ (uintptr_t)&thread_pool;
@@ -239,7 +328,7 @@ __attribute__((noinline)) static struct spex_thread *state_attach(void) {
     struct spex_thread *thread = thread_ends < ENDS_MAX ? state_take() : NULL;
     if (!thread)
         return NULL;
-    spex_store_relaxed(&thread->thread_id, (uint32_t)gettid());
+    spex_store_relaxed(&thread->thread_id, thread_id_here());
     state_touch(thread);
     state_seed(thread);
     uint32_t *none = spex_none_executed;
@@ -263,32 +352,36 @@ struct spex_thread *spex_thread_attach(void) {
     return thread ? thread : state_attach();
 }
 
-/* A signal handler may have made it meanwhile. */
-struct spex_samples *spex_thread_samples_make(struct spex_thread *thread) {
-    struct spex_samples *there = spex_load_relaxed(&thread->samples);
-    struct spex_samples *made = there ? NULL : zeros_map(sizeof(*made));
-    if (!made)
-        return there;
-    if (spex_cas_release(&thread->samples, &there, made)) /* T8 (T7 in threads.h) */
-        return made;
-    munmap(made, sizeof(*made));
-    return there;
+struct spex_samples *spex_thread_samples_take(struct spex_thread *thread) {
+    struct spex_samples *samples =
+        spex_load_acquire(&thread_pool.samples[thread->index]); /* T14 (T13) */
+    spex_store_release(&thread->samples, samples);              /* T8 (T7 in threads.h) */
+    return samples;
 }
 
-/* There are elements for the sites that there are now, and for more up to the end of the last page.
- * A signal handler may have made it meanwhile. */
+void spex_threads_provide_samples(void) {
+    spex_store_relaxed(&thread_pool.samples_wanted, true);
+    spex_threads_provide();
+}
+
+void spex_thread_nesting_want(struct spex_thread *thread) {
+    spex_store_relaxed(&thread->nesting_wanted, true);
+    spex_store_relaxed(&thread_pool.nestings_wanted, true);
+}
+
+/* There are elements for the sites that there are now, and for more up to the end of the last
+ * page. */
 SPEX_COLD struct spex_nesting *spex_thread_nesting_make(struct spex_thread *thread) {
-    enum { PAGE = 4096 };
-    struct spex_nesting *there = spex_load_relaxed(&thread->nesting);
-    size_t bytes = (nesting_bytes(spex_sites_count()) + PAGE - 1) / PAGE * PAGE;
-    struct spex_nesting *made = there ? NULL : zeros_map(bytes);
-    if (!made)
-        return there;
+    size_t bytes = bytes_apart(nesting_bytes(spex_sites_count()));
+    if (thread->nesting)
+        return thread->nesting;
+    struct spex_nesting *made =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED)
+        return NULL;
     made->capacity = (uint32_t)((bytes - sizeof(*made)) / sizeof(made->sites[0]));
-    if (spex_cas_release(&thread->nesting, &there, made)) /* T10 (T9 in threads.h) */
-        return made;
-    munmap(made, bytes);
-    return there;
+    spex_store_release(&thread->nesting, made); /* T10 (T9 in threads.h) */
+    return made;
 }
 
 /* Relaxed: the caller's index is below spex_threads_used(), which has synchronised (T6). */
@@ -365,6 +458,7 @@ SPEX_COLD void spex_threads_fork_child(void) {
     spex_counters_revive();
     thread_pool.free_head = 0;
     thread_pool.used = 0;
+    thread_pool.providing = false;
     thread_pool.unrecorded = 0;
     memset(thread_pool.stateless, 0, spex_sites_count() * sizeof(thread_pool.stateless[0]));
     thread_pool.seed ^= spex_ticks() ^ (uint64_t)getpid() << 32;

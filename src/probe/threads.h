@@ -50,13 +50,22 @@ struct spex_thread {
     /* What probes within probes cost; NULL: the thread has not looked yet. Other threads read it
      * with spex_thread_nesting. */
     struct spex_nesting *nesting;
+    /* The thread would have looked. */
+    bool nesting_wanted;
 };
 
-/* Prepares the pool, once in a process; the states themselves are made when threads need them.
- * Returns 0 or the error of making the thread-specific key. */
+/* Prepares the pool, with states for the threads that there are and for some more. Returns 0 or the
+ * error of making the thread-specific key. */
 int spex_threads_init(void);
 
-/* Returns the bytes of address space of the states that have been made. */
+/* Makes memory for threads to come, and what threads have asked for. To be called before a site
+ * goes on. Any thread; not in signal handlers. */
+void spex_threads_provide(void);
+
+/* The same where it is needed. To be called now and then while a site is on. */
+void spex_threads_provide_more(void);
+
+/* Returns the bytes of address space of the states that threads have had. */
 size_t spex_threads_bytes(void);
 
 /* Frees the memory of the states that no thread has now. Their executions are forgotten. To be
@@ -79,19 +88,26 @@ static inline struct spex_thread *spex_thread_current(void) {
 }
 
 /* Returns the state of the calling thread, and takes one from the pool if it has none; NULL when
- * there are SPEX_MAX_THREADS, or no memory for another one. Lock-free, safe in signal handlers. */
+ * there are SPEX_MAX_THREADS, or none is ready. Lock-free, safe in signal handlers. */
 struct spex_thread *spex_thread_attach(void);
 
-/* Returns the thread's sampling of kernels, and makes it if there is none; NULL without memory. For
- * the thread and its signal handlers. */
-struct spex_samples *spex_thread_samples_make(struct spex_thread *thread);
+/* Makes memory for the sampling of kernels by all threads. */
+void spex_threads_provide_samples(void);
+
+/* Gives the thread its sampling of kernels, and returns it; NULL without memory. For the thread and
+ * its signal handlers. */
+struct spex_samples *spex_thread_samples_take(struct spex_thread *thread);
 
 /* Returns the thread's sampling of kernels, or NULL. Any thread. */
 static inline struct spex_samples *spex_thread_samples(const struct spex_thread *thread) {
     return spex_load_acquire(&thread->samples); /* T7 (T8 in threads.c): zeros, or what followed */
 }
 
-/* The same for what probes within probes cost. */
+/* Asks for what probes within probes cost; spex_threads_provide makes it. For the thread and its
+ * signal handlers. */
+void spex_thread_nesting_want(struct spex_thread *thread);
+
+/* Makes it, once; NULL without memory. One thread at a time. */
 struct spex_nesting *spex_thread_nesting_make(struct spex_thread *thread);
 
 static inline const struct spex_nesting *spex_thread_nesting(const struct spex_thread *thread) {

@@ -39,6 +39,7 @@ static enum spex_counter type_counter(uint32_t type, unsigned detail) {
  * but PERFCNTR may come again with another counter. */
 static void type_prepare(uint32_t type, unsigned detail) {
     enum spex_counter counter = type_counter(type, detail);
+    spex_threads_provide();
     if (!type) {
         if (is_calibrating)
             spex_calibrate_region();

@@ -22,6 +22,7 @@
 #include "queues/commit_atomic.h"
 #include "ring/probe_type.h"
 #include "ring/record_layout.h"
+#include "ring/reserve.h"
 #include "text/message.h"
 
 /* Most bytes of slots, of all types together, that spex_rings_touch asks the kernel for in
@@ -94,38 +95,6 @@ struct spex_ring spex_rings_at(const struct spex_rings *rings, unsigned ring) {
     return ring_at(rings, ring % SPEX_PROBE_TYPES, ring / SPEX_PROBE_TYPES);
 }
 
-static void *memory_reserve(size_t bytes, int protection) {
-    void *memory =
-        mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
-/* Returns whether the kernel gives memory to new mappings at once, as it does after mlockall with
- * MCL_FUTURE. */
-static bool mappings_are_locked(void) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    void *tried = memory_reserve(page, PROT_READ | PROT_WRITE);
-    unsigned char resident = 0;
-    if (!tried)
-        return false;
-    mincore(tried, page, &resident);
-    munmap(tried, page);
-    return resident & 1;
-}
-
-/* Reserves address space. Pages take memory when they are first written, and are zero then. Where
- * the process locks its memory, all pages would take memory at once, those of CPUs and types that
- * nobody uses included; so the lock is taken off while the pages cannot be accessed. */
-static void *memory_map(size_t bytes, bool locked) {
-    void *memory = memory_reserve(bytes, locked ? PROT_NONE : PROT_READ | PROT_WRITE);
-    if (memory && locked &&
-        (munlock(memory, bytes) != 0 || mprotect(memory, bytes, PROT_READ | PROT_WRITE) != 0)) {
-        munmap(memory, bytes);
-        return NULL;
-    }
-    return memory;
-}
-
 /* A producer looks at the fill level after at most a quarter of the ring, however small the ring
  * is. */
 SPEX_COLD void spex_rings_lay_out(struct spex_rings *rings, size_t capacity, unsigned cpus,
@@ -154,8 +123,8 @@ SPEX_COLD int spex_rings_map(struct spex_rings *rings, size_t capacity, unsigned
     if (commit == SPEX_COMMIT_RSEQ && !spex_rseq_available())
         return -EINVAL;
     spex_rings_lay_out(rings, capacity, cpus ? cpus : spex_cpus_possible(), commit);
-    rings_state.locked = mappings_are_locked();
-    rings->memory = memory_map(rings->bytes, rings_state.locked);
+    rings_state.locked = spex_mappings_are_locked();
+    rings->memory = spex_memory_reserve(rings->bytes, rings_state.locked);
     if (!rings->memory)
         return -ENOMEM;
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++) {
@@ -197,6 +166,12 @@ static void rings_to_file(void) {
         close(fd);
 }
 
+/* The CPU that the thread runs on; 0 where the kernel does not tell. */
+static unsigned cpu_now(void) {
+    int cpu = sched_getcpu();
+    return cpu < 0 ? 0 : (unsigned)cpu;
+}
+
 int spex_rings_init(size_t capacity, unsigned cpus, enum spex_commit commit) {
     if (rings_state.there) {
         if (capacity != spex_rings.rseq[0].mask + 1 || commit != spex_rings.commit ||
@@ -209,6 +184,7 @@ int spex_rings_init(size_t capacity, unsigned cpus, enum spex_commit commit) {
     int err = spex_rings_map(&spex_rings, capacity, cpus, commit);
     if (!err && rings_state.share && !rings_state.locked)
         rings_to_file();
+    (void)cpu_now(); /* bound here, the dynamic linker takes no stack of a probe */
     if (!err)
         spex_store_release(&rings_state.there, true); /* Q1 (Q2): spex_rings is complete */
     return err;
@@ -298,12 +274,6 @@ struct spex_ring_counts spex_rings_totals(void) {
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
         ring_counts_add(&sum, spex_rings_totals_of(t));
     return sum;
-}
-
-/* The CPU that the thread runs on; 0 where the kernel does not tell. */
-static unsigned cpu_now(void) {
-    int cpu = sched_getcpu();
-    return cpu < 0 ? 0 : (unsigned)cpu;
 }
 
 /* Returns whether a collector should look at the ring: it is half full, or holds as many records as

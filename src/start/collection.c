@@ -16,6 +16,7 @@
 #include "probe/probes.h"
 #include "probe/regions.h"
 #include "probe/thread_budget.h"
+#include "probe/threads.h"
 #include "rate/controller.h"
 #include "rate/occupancy_sampler.h"
 #include "ring/rings.h"
@@ -154,7 +155,7 @@ int spex_collection_models_begin(struct spex_error *error) {
 }
 
 /* Chores of the first collector: ends of leases, looks at polled probes, the controller, messages
- * about overruns of regions, and requests for dumps. */
+ * about overruns of regions, requests for dumps, and memory for threads to come. */
 static const struct spex_chore chores[] = {
     {.pass = spex_leases_pass, .due_ns = spex_leases_due_ns, .timed = true},
     {.pass = spex_occupancy_sampler_pass, .due_ns = spex_occupancy_sampler_wait},
@@ -163,6 +164,7 @@ static const struct spex_chore chores[] = {
      .holds = spex_controller_holds},
     {.pass = spex_regions_tell},
     {.pass = spex_dump_request_pass},
+    {.pass = spex_threads_provide_more},
 };
 
 /* The caller switches sites on after this, so that no probe writes before there are rings. After an

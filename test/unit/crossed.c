@@ -22,7 +22,7 @@
 #include "messages.h"
 
 enum { CNT = 1, LAT, TPT, LLC, FLT, CTXSW, PERFCNTR, KERNEL, SPAN, TYPES = SPAN };
-enum { SNAPSHOT = TYPES + 1, IN_REGION, WARMS, ROUNDS = 40, STACK_BYTES = 256 << 10 };
+enum { SNAPSHOT = TYPES + 1, IN_REGION, WARMS, ROUNDS = 16, STACK_BYTES = 256 << 10 };
 
 #if defined(__SANITIZE_THREAD__)
 enum { STACKS_CAN_MOVE = 0 };

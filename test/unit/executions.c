@@ -200,7 +200,8 @@ static void states_tell_their_bytes(void **state) {
     assert_non_null(thread);
     threads_begin(FEW);
     struct spex_nesting *nesting = spex_thread_nesting_make(thread);
-    struct spex_samples *samples = spex_thread_samples_make(thread);
+    spex_threads_provide_samples();
+    struct spex_samples *samples = spex_thread_samples_take(thread);
     assert_true(nesting && nesting == spex_thread_nesting(thread));
     assert_true(samples && samples == spex_thread_samples(thread));
     assert_true(nesting->capacity > site());
@@ -216,7 +217,7 @@ static void states_tell_their_bytes(void **state) {
     }
     assert_int_equal(spex_threads_bytes(), bytes);
     assert_ptr_equal(spex_thread_nesting_make(thread), nesting);
-    assert_ptr_equal(spex_thread_samples_make(thread), samples);
+    assert_ptr_equal(spex_thread_samples_take(thread), samples);
     assert_int_equal(spex_threads_bytes(), bytes);
     assert_in_range(spex_threads_used(), FEW, SPEX_MAX_THREADS);
     threads_end();

@@ -63,7 +63,8 @@ uint64_t spex_threads_stateless(uint32_t site) {
     return 0;
 }
 
-struct spex_nesting *spex_thread_nesting_make(struct spex_thread *thread) {
+/* The library's own thread makes it at once, where there is room. */
+static struct spex_nesting *nesting_make(struct spex_thread *thread) {
     if (capacity) {
         thread->nesting =
             calloc(1, sizeof(*thread->nesting) + capacity * sizeof(thread->nesting->sites[0]));
@@ -71,6 +72,10 @@ struct spex_nesting *spex_thread_nesting_make(struct spex_thread *thread) {
         thread->nesting->capacity = capacity;
     }
     return thread->nesting;
+}
+
+void spex_thread_nesting_want(struct spex_thread *thread) {
+    nesting_make(thread);
 }
 
 /* A thread has used as many seconds and nanoseconds as its id says. */
@@ -301,7 +306,7 @@ static void timed_sites_have_their_turn(void **state) {
         if (s != ABSENT)
             execute(0, s, s + 1);
     thread->executed[ABSENT] = 0;
-    spex_thread_nesting_make(thread)->due = now;
+    nesting_make(thread)->due = now;
     for (int turn = 0; turn < 6; turn++) {
         uint32_t site = turn % 2 ? KERNEL : TIMED, word = thread->executed[site];
         spex_nesting_look(thread, now - 1);
@@ -331,6 +336,7 @@ static void of_no_timed_site_none_has_its_turn(void **state) {
     known = 8;
     execute(0, COUNTER, 1);
     execute(0, FREE, 1);
+    nesting_make(states[0]);
     spex_nesting_look(states[0], 1);
     assert_int_equal(states[0]->nesting->armed, 0);
     expect_armed(states[0], SITES);
@@ -343,6 +349,8 @@ static void a_look_takes_no_longer_than_it_may(void **state) {
     (void)state;
     infos[FAR].probe_type = SPEX_TPT;
     execute(0, FAR, 1);
+    spex_nesting_look(thread, 1); /* asks for memory */
+    assert_int_equal(thread->nesting->due, 0);
     spex_nesting_look(thread, 1);
     expect_armed(thread, SITES);
     assert_int_equal(thread->nesting->armed, TRIED);
@@ -374,6 +382,7 @@ static void a_site_passes_its_turn(void **state) {
     struct spex_thread *thread = states[0];
     (void)state;
     execute(0, TIMED, 1);
+    nesting_make(thread);
     spex_nesting_look(thread, 1);
     for (int passed = 1; passed <= 1024; passed++) {
         expect_armed(thread, TIMED);
@@ -419,7 +428,7 @@ static void executions_are_compared_with_what_was_within(void **state) {
         execute(t, SITES, 100); /* there is no such site */
         execute(t, KERNEL, 10);
         execute(t, FREE, 10);
-        spex_thread_nesting_make(states[t]);
+        nesting_make(states[t]);
         look_at(t, TIMED, 10000 + t, 3 + t, 2);
         spex_line_add(&expected, 10000 + t, cost);
         look_at(t, TIMED, 1, 3 + t, 2); /* what has cost more than there was time */
@@ -451,7 +460,7 @@ static void what_cannot_be_compared_is_left_out(void **state) {
     execute(0, TIMED, 1);
     execute(0, 0, 100);
     execute(0, COUNTER, 100);
-    struct spex_nesting_site *element = &spex_thread_nesting_make(thread)->sites[TIMED];
+    struct spex_nesting_site *element = &nesting_make(thread)->sites[TIMED];
     look_at(0, TIMED, (uint64_t)-1, 2, 0);
     spex_line_add(&expected, 0, 2 * (costs[0] + costs[COUNTER]));
     expect_sums(TIMED, &expected);

@@ -13,6 +13,7 @@
 #include "../children.h"
 #include "../open_descriptors.h"
 #include "../status.h"
+#include "counted.h"
 #include "places.h"
 #include "probe/threads.h"
 
@@ -140,7 +141,7 @@ static void states_come_back_however_late_they_were_taken(void **state) {
 enum {
     TOGETHER = 64,
     STACK_BYTES = 128 << 10,
-    STATE_KIB = sizeof(struct spex_thread) >> 10,
+    TOUCHED_KIB = 16, /* of a state, at the least */
     STATES_TOGETHER_MAX = 2 * TOGETHER * sizeof(struct spex_thread),
 };
 
@@ -186,51 +187,89 @@ static int locked_run(void) {
     printf("KiB: %ld, started %ld, with %d threads %ld, stopped %ld; states: %llu B\n", before,
            started, TOGETHER, full, stopped, (unsigned long long)status_now().thread_bytes);
     return started - before > 16 << 10                       ? 4
-           : full - stopped < TOGETHER / 2 * STATE_KIB       ? 5
+           : full - stopped < TOGETHER * TOUCHED_KIB         ? 5
            : status_now().thread_bytes > STATES_TOGETHER_MAX ? 6
            : !places_are(&tally, TOGETHER + 1)               ? 7
                                                              : 0;
 }
 
-/* Executions without memory, and executions after which the system has been asked again. */
-enum { WITHOUT_MEMORY = 10, ASKED_AGAIN = 2048 };
+/* More threads at once than there are states ready. */
+enum { AT_ONCE = 600, EACH = 10 };
 
-static void *limited_run(void *arg) {
-    struct rlimit before, none = {0};
-    bool *kept = arg;
-    if (getrlimit(RLIMIT_AS, &before) != 0)
-        _exit(2);
-    none.rlim_max = before.rlim_max;
-    setrlimit(RLIMIT_AS, &none);
+static pthread_barrier_t begin_at_once, more_at_once;
+
+/* Before the second part the system gives memory again. */
+static void *at_once_run(void *arg) {
+    bool *errno_changed = arg;
+    pthread_barrier_wait(&begin_at_once);
     errno = EDOM;
-    for (unsigned e = 0; e < WITHOUT_MEMORY; e++)
+    for (unsigned e = 0; e < EACH; e++)
         place_cnt();
-    *kept = errno == EDOM;
-    setrlimit(RLIMIT_AS, &before);
-    for (unsigned e = 0; e < ASKED_AGAIN; e++)
+    if (errno != EDOM)
+        *errno_changed = true;
+    pthread_barrier_wait(&begin_at_once);
+    pthread_barrier_wait(&more_at_once);
+    place_cnt();
+    return NULL;
+}
+
+/* Executions until this thread has records again, which a collector makes possible. */
+static uint64_t executions_until_recorded(void) {
+    uint64_t executions = 0, before = status_now().unrecorded;
+    do {
+        usleep(1000);
+        before = status_now().unrecorded;
         place_cnt();
+        executions++;
+    } while (status_now().unrecorded != before);
+    return executions;
+}
+
+static void *until_recorded_run(void *executions) {
+    *(uint64_t *)executions = executions_until_recorded();
     return NULL;
 }
 
 /* In a child. Returns its exit status. */
-static int limited_thread_run(void) {
+static int limited_threads_run(void) {
+    static pthread_t threads[AT_ONCE], last;
     struct places_tally tally = {0};
-    pthread_t thread;
-    bool errno_kept = false;
-    if (places_start(&tally, 4096) != 0)
+    struct rlimit before, none = {0};
+    pthread_attr_t attributes;
+    bool errno_changed = false;
+    uint64_t more = 0, executions = AT_ONCE * (EACH + 1);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_barrier_init(&begin_at_once, NULL, AT_ONCE + 1);
+    pthread_barrier_init(&more_at_once, NULL, AT_ONCE + 1);
+    if (places_start(&tally, 16384) != 0 || getrlimit(RLIMIT_AS, &before) != 0)
         return 3;
-    place_cnt();
-    if (pthread_create(&thread, NULL, limited_run, &errno_kept) != 0)
+    for (unsigned t = 0; t < AT_ONCE; t++)
+        if (pthread_create(&threads[t], &attributes, at_once_run, &errno_changed) != 0)
+            return 4;
+    none.rlim_max = before.rlim_max;
+    setrlimit(RLIMIT_AS, &none);
+    pthread_barrier_wait(&begin_at_once);
+    pthread_barrier_wait(&begin_at_once);
+    uint64_t refused = status_now().unrecorded;
+    setrlimit(RLIMIT_AS, &before);
+    if (pthread_create(&last, &attributes, until_recorded_run, &more) != 0)
         return 4;
-    pthread_join(thread, NULL);
+    pthread_join(last, NULL);
+    pthread_barrier_wait(&more_at_once);
+    for (unsigned t = 0; t < AT_ONCE; t++)
+        pthread_join(threads[t], NULL);
+    double count = counted(PLACES_ID);
     spex_stop();
     struct spex_status now = status_now();
-    printf("%llu unrecorded, %llu produced\n", (unsigned long long)now.unrecorded,
-           (unsigned long long)now.produced);
-    return !errno_kept                                                         ? 5
-           : now.unrecorded < WITHOUT_MEMORY || now.unrecorded >= ASKED_AGAIN  ? 6
-           : now.unrecorded + now.produced != 1 + WITHOUT_MEMORY + ASKED_AGAIN ? 7
-                                                                               : 0;
+    printf("%llu unrecorded, %llu produced, %g counted of %llu\n",
+           (unsigned long long)now.unrecorded, (unsigned long long)now.produced, count,
+           (unsigned long long)(executions + more));
+    return errno_changed                                        ? 5
+           : refused == 0 || refused % EACH != 0                ? 6
+           : now.unrecorded + now.produced != executions + more ? 7
+           : count != (double)(executions + more)               ? 8
+                                                                : 0;
 }
 
 /* In a child, which has no rings and no states yet. Sanitizers leave out mlockall, and take address
@@ -260,15 +299,15 @@ static void locked_memory_is_as_little_as_is_used(void **state) {
     child_run(locked_run);
 }
 
-static void without_memory_executions_are_unrecorded(void **state) {
+static void without_memory_executions_are_counted(void **state) {
     (void)state;
-    child_run(limited_thread_run);
+    child_run(limited_threads_run);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(locked_memory_is_as_little_as_is_used),
-        cmocka_unit_test(without_memory_executions_are_unrecorded),
+        cmocka_unit_test(without_memory_executions_are_counted),
         cmocka_unit_test(threads_leave_nothing_behind),
         cmocka_unit_test(states_come_back_however_late_they_were_taken),
     };
