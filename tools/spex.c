@@ -7,6 +7,7 @@
 
 #include <spex/version.h>
 
+#include "observe/launch.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 
@@ -69,6 +70,7 @@ static int print_version(void) {
 /* A command gets its name as argv[0], as getopt_long expects of a program. */
 int main(int argc, char **argv) {
     fill_standard_streams();
+    spex_launch_take_children();
     if (argc < 2) {
         print_help(stderr);
         return SPEX_EXIT_USAGE;

@@ -2,6 +2,7 @@
 /* What a program of benchmarks does. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +112,8 @@ int spex_bench_main(int argc, char **argv) {
     struct spex_bench_settings settings;
     struct spex_bench_instances instances;
     int status;
+    /* Where it is ignored, nobody learns how a process of the benchmarks has ended. */
+    signal(SIGCHLD, SIG_DFL);
     if (spex_bench_settings_take(&settings, argc, argv) != 0)
         return USAGE;
     spex_bench_instances_make(&instances);

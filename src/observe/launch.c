@@ -16,6 +16,14 @@
 
 #include "base/exec_status.h"
 
+/* This process was given SIGCHLD ignored. */
+static bool children_ignored;
+
+void spex_launch_take_children(void) {
+    if (signal(SIGCHLD, SIG_DFL) == SIG_IGN)
+        children_ignored = true;
+}
+
 /* Runs in the child. setenv allocates, which a child of a program with several threads must
  * not; this process has one thread. */
 _Noreturn static void child_run(char *const *argv, const struct spex_launch_variable *variables,
@@ -25,6 +33,8 @@ _Noreturn static void child_run(char *const *argv, const struct spex_launch_vari
         if (setenv(variables->name, variables->value, 1) != 0)
             err = errno;
     if (!err) {
+        if (children_ignored)
+            signal(SIGCHLD, SIG_IGN);
         sigprocmask(SIG_SETMASK, mask, NULL);
         execvp(argv[0], argv);
         err = errno;

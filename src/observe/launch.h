@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a program in the foreground, as if the user had started it directly: with the input and
  * output of this process, in its process group, and with the signal mask that this process was
- * given. */
+ * given; SIGCHLD is ignored where this process was given it so. */
 #ifndef SPEX_OBSERVE_LAUNCH_H
 #define SPEX_OBSERVE_LAUNCH_H
 
@@ -26,6 +26,10 @@ struct spex_launch_variable {
     const char *name;
     const char *value;
 };
+
+/* For a command, when it begins: its children are waited for. Where SIGCHLD is ignored, as the
+ * parent of the command may have had it, nobody learns how they have ended. */
+void spex_launch_take_children(void);
 
 /* Starts the program argv[0], which is looked for in PATH. `argv` ends with NULL, `variables`
  * with one without a name. The program inherits the descriptor `inherited`; -1: none. `mask` is

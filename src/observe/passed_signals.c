@@ -22,8 +22,7 @@ int spex_passed_signals_open(struct spex_passed_signals *signals) {
     for (size_t i = 0; i < sizeof(fault_signals) / sizeof(fault_signals[0]); i++)
         sigdelset(mask, fault_signals[i]);
     sigprocmask(SIG_BLOCK, mask, &signals->before);
-    /* The exit status of a child is lost where SIGCHLD is ignored. */
-    signal(SIGCHLD, SIG_DFL);
+    spex_launch_take_children();
     signals->fd = signalfd(-1, mask, SFD_CLOEXEC | SFD_NONBLOCK);
     return signals->fd < 0 ? -errno : 0;
 }

@@ -215,6 +215,30 @@ static void signals_reach_the_program(void **state) {
     }
 }
 
+/* In a child: the program finds SIGCHLD as the command was given it, and the command learns how it
+ * has ended. */
+static void launch_where_children_are_ignored(void) {
+    struct spex_passed_signals signals;
+    struct spex_launched program;
+    char *const argv[] = {(char *)(uintptr_t) "grep", (char *)(uintptr_t) "-q",
+                          (char *)(uintptr_t) "^SigIgn:.*[13579bdf][0-9a-f]\\{4\\}$",
+                          (char *)(uintptr_t) "/proc/self/status", NULL};
+    signal(SIGCHLD, SIG_IGN);
+    if (spex_passed_signals_open(&signals) != 0 ||
+        spex_launch_program(&program, argv, no_variables, -1, &signals.before) != 0)
+        _exit(98);
+    while (!spex_launched_ended(&program))
+        poll(&(struct pollfd){.fd = program.pidfd, .events = POLLIN}, 1, -1);
+    _exit(program.untold ? 97 : program.status);
+}
+
+static void ignored_children_are_the_programs_matter(void **state) {
+    (void)state;
+    int status = in_child(launch_where_children_are_ignored, NULL);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* A stop that is asked of the command stops its program, and then itself; both go on together. */
 static void a_stop_stops_both(void **state) {
     pid_t command;
@@ -497,6 +521,7 @@ int main(void) {
         cmocka_unit_test(a_program_that_is_stopped),
         cmocka_unit_test(a_command_dies_as_its_program),
         cmocka_unit_test(signals_reach_the_program),
+        cmocka_unit_test(ignored_children_are_the_programs_matter),
         cmocka_unit_test(a_stop_stops_both),
         cmocka_unit_test(signals_are_passed_where_they_do_not_come_by_themselves),
         cmocka_unit_test(a_program_reports),

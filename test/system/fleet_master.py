@@ -55,8 +55,10 @@ class Fleet(Programs):
         return self.path(name)
 
     def command(self, *arguments, environment=None):
+        """Under a parent that ignores SIGCHLD, as some do."""
         command = subprocess.Popen([SPEX, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True, env=environment or self.environment())
+                                   text=True, env=environment or self.environment(),
+                                   preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
         return self.followed(command)
 
     def where(self):

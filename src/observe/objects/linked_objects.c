@@ -45,8 +45,12 @@ __attribute__((noreturn)) static void become_loader(const char *path, bool toler
     static const char *const unwanted[] = {"LD_AUDIT",        "LD_BIND_NOW", "LD_DEBUG",
                                            "LD_DEBUG_OUTPUT", "LD_PROFILE",  "LD_VERBOSE",
                                            "LD_WARN",         "LD_SHOW_AUXV"};
+    sigset_t none;
     for (size_t u = 0; u < sizeof(unwanted) / sizeof(unwanted[0]); u++)
         unsetenv(unwanted[u]);
+    sigemptyset(&none);
+    signal(SIGALRM, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (nothing >= 0 && dup2(nothing, 0) == 0 && dup2(output, 1) == 1 && dup2(output, 2) == 2) {
         alarm(LOADER_SECONDS);

@@ -34,8 +34,8 @@ __attribute__((noreturn)) static void run(const struct spex_child_task *task, pi
     for (size_t a = 0; a < ARGUMENTS_MAX && task->arguments[a]; a++)
         argv[a + 1] = (char *)(uintptr_t)task->arguments[a];
     sigemptyset(&none);
-    signal(SIGPIPE, SIG_DFL);
-    signal(SIGXFSZ, SIG_DFL);
+    for (int s = 1; s < NSIG; s++)
+        signal(s, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (in >= 0 && dup2(in, 0) == 0 && dup2(out, 1) == 1 && dup2(error, 2) == 2 &&
         (!task->most_file || setrlimit(RLIMIT_FSIZE, &file) == 0) &&
