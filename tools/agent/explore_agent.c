@@ -9,14 +9,17 @@
 
 #include <jansson.h>
 
+#include "base/clock.h"
 #include "fleet/trials/trial_worker.h"
 #include "measure/summary.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/stop_signals.h"
 
+static struct spex_repeated complaints = {.who = "agent: "};
+
 static void tell(const char *line) {
-    spex_complain(0, "agent: %s", line);
+    spex_repeated_complain(&complaints, line, spex_clock_ns(CLOCK_MONOTONIC));
 }
 
 static void print_json(const char *event, const char *configuration, const char *status) {
@@ -62,6 +65,7 @@ int spex_explore_agent(const struct spex_link_options *options, const char *flee
                              strerror(errno));
     worker.link.name = "spex agent";
     int err = spex_trial_worker_run(&worker, &error);
+    spex_repeated_end(&complaints);
     close(worker.stop_fd);
     return err ? spex_complain(SPEX_EXIT_FAILED, "agent: %s", error.text) : SPEX_EXIT_OK;
 }

@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/files/whole_file.h"
 #include "text/printable.h"
-#include "tools/common/complain.h"
 
 /* Programs tell something new once a second, and a report follows on that: what waits here for its
  * turn is answered later. At least and at most between two reports. */
@@ -27,10 +26,8 @@
 /* Messages of masters that wait. */
 enum { MASTERS_MOST = 64 };
 
-static void complain_once(struct spex_led *led, const struct spex_error *error) {
-    if (strcmp(led->told.text, error->text) != 0)
-        spex_complain(0, "agent: %s", error->text);
-    led->told = *error;
+static void complain(struct spex_led *led, const struct spex_error *error) {
+    spex_repeated_complain(&led->complaints, error->text, spex_clock_ns(CLOCK_MONOTONIC));
 }
 
 /* Names of hosts have dots, which divide subjects. */
@@ -67,6 +64,7 @@ int spex_led_open(struct spex_led *led, const struct spex_link_options *options,
     *led = (struct spex_led){.fleet = fleet, .patience = patience, .heard = -INFINITY};
     led->watched = led->reported = -INFINITY;
     led->connected = true;
+    led->complaints.who = "agent: ";
     if (getrandom(&led->agent, sizeof(led->agent), 0) != (ssize_t)sizeof(led->agent))
         led->agent = (uint32_t)getpid();
     led->random = led->agent;
@@ -88,6 +86,7 @@ static void unwatch(struct spex_led *led) {
 }
 
 void spex_led_close(struct spex_led *led) {
+    spex_repeated_end(&led->complaints);
     unwatch(led);
     spex_link_inbox_free(led->masters);
     spex_link_close(led->link);
@@ -121,7 +120,7 @@ static int keep_watches(struct spex_led *led, double now, struct spex_error *err
     if (!err)
         led->connects = connects;
     if (err && err != -ENOENT && err != -EACCES)
-        complain_once(led, error);
+        complain(led, error);
     return err == -EACCES ? err : 0;
 }
 
@@ -135,7 +134,7 @@ static void take_policy(struct spex_led *led, struct spex_link_message *message)
     int err = spex_fleet_policy_parse("the policy in NATS", message->data, &policy, &error);
     err = err ? err : spex_selection_parse(policy->response.probe, &response, &error);
     if (err) {
-        complain_once(led, &error);
+        complain(led, &error);
         spex_fleet_policy_free(policy);
         return;
     }
@@ -155,7 +154,7 @@ static void take_desired(struct spex_led *led, const struct spex_link_message *m
     struct spex_error error = {""};
     if (message->data &&
         spex_fleet_desired_read(message->data, message->size, &desired, &error) != 0) {
-        complain_once(led, &error);
+        complain(led, &error);
         return;
     }
     spex_fleet_desired_free(&led->desired);
@@ -199,6 +198,7 @@ int spex_led_step(struct spex_led *led, struct spex_error *error) {
     if (err)
         return err;
     take_masters(led, now);
+    spex_repeated_look(&led->complaints, spex_clock_ns(CLOCK_MONOTONIC));
     int taken = take_values(led);
     bool before = led->led, was = led->connected;
     led->led = is_led(led);
@@ -322,7 +322,7 @@ int spex_led_report(struct spex_led *led, const struct spex_hosted *hosted, size
         struct spex_error error = {""};
         spex_error_set(&error, "a report of %zu bytes is too large: name fewer programs",
                        strlen(text));
-        complain_once(led, &error);
+        complain(led, &error);
     }
     free(text);
     return 0;

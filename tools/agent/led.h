@@ -8,6 +8,7 @@
 #include "fleet/message/message.h"
 #include "fleet/sums/profile_message.h"
 #include "tools/agent/hosted.h"
+#include "tools/common/complain.h"
 
 struct spex_led {
     struct spex_link *link;
@@ -37,7 +38,7 @@ struct spex_led {
     struct spex_fleet_desired desired;
     /* What is to be told: a connection or a master that has come or gone, or what is wrong. */
     bool connected, led;
-    struct spex_error told;
+    struct spex_repeated complaints;
     /* It was told that profiles of probes are too large. */
     bool left_out;
 };

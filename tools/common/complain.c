@@ -3,6 +3,7 @@
 #include "tools/common/complain.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
@@ -19,6 +20,34 @@ int spex_complain(int status, const char *format, ...) {
     spex_make_printable(line);
     fprintf(stderr, "spex: %s\n", line);
     return status;
+}
+
+void spex_repeated_end(struct spex_repeated *repeated) {
+    if (repeated->left_out)
+        spex_complain(0, "%s%" PRIu64 " more messages were left out", repeated->who,
+                      repeated->left_out);
+    repeated->said = 0;
+    repeated->left_out = 0;
+}
+
+void spex_repeated_look(struct spex_repeated *repeated, uint64_t now_ns) {
+    if (now_ns - repeated->since_ns >= SPEX_REPEATED_NS)
+        spex_repeated_end(repeated);
+}
+
+void spex_repeated_complain(struct spex_repeated *repeated, const char *text, uint64_t now_ns) {
+    spex_repeated_look(repeated, now_ns);
+    if (strcmp(repeated->last.text, text) == 0)
+        return;
+    spex_error_set(&repeated->last, "%s", text);
+    if (!repeated->said)
+        repeated->since_ns = now_ns;
+    if (repeated->said == SPEX_REPEATED_MOST) {
+        repeated->left_out++;
+        return;
+    }
+    repeated->said++;
+    spex_complain(0, "%s%s", repeated->who, text);
 }
 
 /* fflush may succeed after an earlier write has failed, so that ferror is asked as well. It does

@@ -9,6 +9,7 @@
 
 #include <spex/explore.h>
 
+#include "base/clock.h"
 #include "explore/elsewhere.h"
 #include "fleet/link/link_options.h"
 #include "fleet/trials/trial_master.h"
@@ -137,8 +138,10 @@ static int explore_finish(const struct request *request, int err, const char *wh
     return SPEX_EXIT_OK;
 }
 
+static struct spex_repeated complaints = {.who = ""};
+
 static void tell(const char *line) {
-    spex_complain(0, "%s", line);
+    spex_repeated_complain(&complaints, line, spex_clock_ns(CLOCK_MONOTONIC));
 }
 
 static int explore(struct request *request, char *why, size_t size) {
@@ -174,6 +177,7 @@ int spex_command_explore(int argc, char **argv) {
     request.options.user = &request;
     int err = explore(&request, why, sizeof(why));
     spex_progress_bar_end(&request.bar);
+    spex_repeated_end(&complaints);
     close(request.options.stop_fd);
     return explore_finish(&request, err, why);
 }

@@ -58,8 +58,7 @@ struct master {
     uint64_t begin_ns, connects;
     /* When to decide again, and since when it leads; NaN: it does not yet. */
     double next, leads;
-    /* What was complained of last, so that it is said once. */
-    struct spex_error told;
+    struct spex_repeated complaints;
 };
 
 static double now_of(const struct master *master) {
@@ -85,11 +84,8 @@ static int say(const struct master *master, const char *event, const char *text)
     return spex_written(stdout);
 }
 
-/* Says the same thing once, however often it happens on end. */
-static void complain_once(struct master *master, const struct spex_error *error) {
-    if (strcmp(master->told.text, error->text) != 0)
-        spex_complain(0, "fleet master: %s", error->text);
-    master->told = *error;
+static void complain(struct master *master, const struct spex_error *error) {
+    spex_repeated_complain(&master->complaints, error->text, spex_clock_ns(CLOCK_MONOTONIC));
 }
 
 static void take_reports(struct master *master) {
@@ -112,7 +108,7 @@ static void take_reports(struct master *master) {
             struct spex_error with = {""};
             spex_error_set(&with, "a report of host %s was refused: %s", message.subject,
                            error.text);
-            complain_once(master, &with);
+            complain(master, &with);
         }
         spex_link_message_free(&message);
     }
@@ -123,14 +119,14 @@ static int take_profiles(struct master *master) {
     struct spex_error error;
     int err = spex_fleet_told_take(&master->profiles, &master->lead, now_of(master), &error);
     if (error.text[0])
-        complain_once(master, &error);
+        complain(master, &error);
     err = err ? err
               : spex_fleet_sampled_take(&master->sampled, &master->lead, now_of(master), &error);
     if (error.text[0])
-        complain_once(master, &error);
+        complain(master, &error);
     if (!err && spex_fleet_told_write(&master->profiles, &master->sampled.kernels, now_of(master),
                                       &error) != 0)
-        complain_once(master, &error);
+        complain(master, &error);
     return err;
 }
 
@@ -331,9 +327,9 @@ static int turn(struct master *master) {
     int err = connects != master->connects ? reconnect(master, connects, &error)
                                            : lead_on(master, &error);
     if (err)
-        complain_once(master, &error);
+        complain(master, &error);
     else
-        master->told.text[0] = '\0';
+        master->complaints.last.text[0] = '\0';
     return err == -EACCES || err == -ENOMEM ? SPEX_EXIT_FAILED : SPEX_EXIT_OK;
 }
 
@@ -356,6 +352,7 @@ static int run(struct master *master, int stop_fd) {
                         "the agents' leases are over");
         before = state;
         take_reports(master);
+        spex_repeated_look(&master->complaints, spex_clock_ns(CLOCK_MONOTONIC));
         if (take_profiles(master) != 0)
             return spex_complain(SPEX_EXIT_FAILED, "fleet master: out of memory");
         if (spex_fleet_hook_look(&master->hook, now_of(master)))
@@ -432,6 +429,7 @@ static int lead(struct master *master) {
     master->leads = NAN;
     spex_lead_init(&master->lead, master->policy, master->hook.command != NULL, first);
     int status = run_linked(master, stop_fd);
+    spex_repeated_end(&master->complaints);
     spex_lead_free(&master->lead);
     close(stop_fd);
     return status;
@@ -456,7 +454,7 @@ static int read_policy(struct master *master) {
 int spex_fleet_master(int argc, char **argv) {
     static const struct spex_syntax syntax = {
         "fleet master", spex_fleet_usage, "a policy was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
-    struct master master = {.every = 300};
+    struct master master = {.every = 300, .complaints = {.who = "fleet master: "}};
     const struct spex_option known[] = {SPEX_LINK_OPTIONS(&master.options),
                                         {"hook", .text = &master.hook.command},
                                         {"store", .text = &master.store},
