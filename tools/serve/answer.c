@@ -47,6 +47,9 @@ enum MHD_Result spex_http_send(struct spex_request *request, unsigned status, co
     MHD_add_response_header(response, "Content-Type", type);
     for (size_t h = 0; h < sizeof(common_headers) / sizeof(common_headers[0]); h++)
         MHD_add_response_header(response, common_headers[h].name, common_headers[h].value);
+    /* Nobody can be sure where the next request begins. */
+    if (status == MHD_HTTP_BAD_REQUEST)
+        MHD_add_response_header(response, "Connection", "close");
     if (status == MHD_HTTP_UNAUTHORIZED)
         MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
     if (status == MHD_HTTP_METHOD_NOT_ALLOWED)

@@ -3,6 +3,7 @@
  * handler again for each part of the body, when the body is complete, and after it was resumed. */
 #include "tools/serve/http.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,29 +101,51 @@ static const struct spex_route *route_of(const char *url) {
     return NULL;
 }
 
-/* Counts headers of a name: two of one kind may be read in two ways. */
-struct counted {
-    const char *name;
-    const char *value;
-    unsigned count;
+/* Headers that decide who asks, for what, and where the request ends. */
+enum { HOST, ORIGIN, AUTHORIZATION, SITE, TYPE, LENGTH, DECISIVE };
+static const char *const decisive[DECISIVE] = {"Host",           "Origin",       "Authorization",
+                                               "Sec-Fetch-Site", "Content-Type", "Content-Length"};
+
+struct headers {
+    const char *values[DECISIVE];
+    /* The reason, where somebody between the client and here may have read the request in another
+     * way; NULL: it has one meaning. */
+    const char *unclear;
 };
 
-static enum MHD_Result count_header(void *user, enum MHD_ValueKind kind, const char *name,
-                                    const char *value) {
-    struct counted *counted = user;
-    (void)kind;
-    if (strcasecmp(name, counted->name) == 0) {
-        counted->count++;
-        counted->value = value;
-    }
-    return MHD_YES;
+/* Characters of a name; others between a name and its colon are none to some readers. */
+static bool is_token(const char *name, size_t length) {
+    static const char others[] = "!#$%&'*+-.^_`|~";
+    for (size_t c = 0; c < length; c++)
+        if (!isalnum((unsigned char)name[c]) && (!name[c] || !strchr(others, name[c])))
+            return false;
+    return length > 0;
 }
 
-/* The header's value; NULL: there is none, or there are several. */
-static const char *the_header(struct MHD_Connection *connection, const char *name) {
-    struct counted counted = {.name = name};
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, count_header, &counted);
-    return counted.count == 1 ? counted.value : NULL;
+static bool is_line(const char *value, size_t length) {
+    for (size_t c = 0; c < length; c++)
+        if (((unsigned char)value[c] < ' ' && value[c] != '\t') || value[c] == 0x7f)
+            return false;
+    return true;
+}
+
+static enum MHD_Result take_header(void *user, enum MHD_ValueKind kind, const char *name,
+                                   size_t name_length, const char *value, size_t length) {
+    struct headers *headers = user;
+    (void)kind;
+    if (!is_token(name, name_length) || !is_line(value, length))
+        headers->unclear = "headers of printable characters were expected";
+    if (strcasecmp(name, "Transfer-Encoding") == 0)
+        headers->unclear = "a body with Content-Length was expected, without Transfer-Encoding";
+    for (size_t d = 0; d < DECISIVE; d++) {
+        if (strcasecmp(name, decisive[d]) != 0)
+            continue;
+        if (headers->values[d])
+            headers->unclear = "one header of a kind was expected: Host, Origin, Authorization, "
+                               "Sec-Fetch-Site, Content-Type, Content-Length";
+        headers->values[d] = value ? value : "";
+    }
+    return MHD_YES;
 }
 
 static bool method_fits(const struct spex_route *route, const char *method) {
@@ -132,30 +155,29 @@ static bool method_fits(const struct spex_route *route, const char *method) {
 }
 
 /* Browsers send JSON to another server only after asking it. */
-static bool is_json(struct MHD_Connection *connection) {
-    const char *type = the_header(connection, "Content-Type");
+static bool is_json(const char *type) {
     size_t length = type ? strcspn(type, "; \t") : 0;
     return length == strlen("application/json") &&
            strncasecmp(type, "application/json", length) == 0;
 }
 
 /* By what the client says of it; who sends more than that is noticed by take_body. */
-static bool body_fits(const struct spex_request *request) {
-    const char *length = the_header(request->connection, "Content-Length");
+static bool body_fits(const struct spex_request *request, const char *length) {
     return !length || strtoull(length, NULL, 10) <=
                           (request->route->changes ? (unsigned)SPEX_HTTP_BODY_BYTES : 0);
 }
 
 /* 0, or the status of the refusal with the reason. */
 static unsigned check(struct spex_request *request, const char *method, const char **why) {
-    struct MHD_Connection *connection = request->connection;
-    const char *origin = the_header(connection, "Origin");
-    bool has_origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin");
-    const struct spex_guard_headers headers = {.host = the_header(connection, "Host"),
-                                               .origin = has_origin && !origin ? "" : origin,
-                                               .authorization =
-                                                   the_header(connection, "Authorization"),
-                                               .site = the_header(connection, "Sec-Fetch-Site")};
+    struct headers sent = {.unclear = NULL};
+    MHD_get_connection_values_n(request->connection, MHD_HEADER_KIND, take_header, &sent);
+    *why = sent.unclear;
+    if (*why)
+        return MHD_HTTP_BAD_REQUEST;
+    const struct spex_guard_headers headers = {.host = sent.values[HOST],
+                                               .origin = sent.values[ORIGIN],
+                                               .authorization = sent.values[AUTHORIZATION],
+                                               .site = sent.values[SITE]};
     const struct spex_guard *guard = &request->server->guard;
     unsigned status =
         request->route && request->route->open
@@ -170,11 +192,11 @@ static unsigned check(struct spex_request *request, const char *method, const ch
     if (!method_fits(request->route, method))
         return MHD_HTTP_METHOD_NOT_ALLOWED;
     *why = "a body of application/json was expected";
-    if (request->route->changes && !is_json(connection))
+    if (request->route->changes && !is_json(sent.values[TYPE]))
         return MHD_HTTP_UNSUPPORTED_MEDIA_TYPE;
     *why = request->route->changes ? "a body of at most 20 KiB was expected"
                                    : "a request without a body was expected";
-    return body_fits(request) ? 0 : MHD_HTTP_CONTENT_TOO_LARGE;
+    return body_fits(request, sent.values[LENGTH]) ? 0 : MHD_HTTP_CONTENT_TOO_LARGE;
 }
 
 /* A refusal is sent at once, so that no body is taken for it. */
