@@ -189,12 +189,25 @@ static void an_answer_has_more_time_and_the_next_request_its_own(void **state) {
 /* Whatever trickles in, a place is free again within the short time. */
 static void slow_requests_give_up_their_places_where_these_are_scarce(void **state) {
     struct spex_pace *pace = *state;
-    for (int c = 0; c < SPEX_PACE_CONNECTIONS; c++)
+    for (int c = 0; c < SPEX_PACE_CONNECTIONS - 1; c++)
         assert_non_null(spex_pace_open(pace, c, 0));
-    assert_null(spex_pace_open(pace, 1000, 0));
     assert_int_equal(spex_pace_drop(pace, SPEX_PACE_SCARCE_NS - 1, note_drop), SPEX_PACE_SCARCE_NS);
     spex_pace_drop(pace, SPEX_PACE_SCARCE_NS, note_drop);
-    assert_int_equal(dropped_count, SPEX_PACE_CONNECTIONS);
+    assert_int_equal(dropped_count, SPEX_PACE_CONNECTIONS - 1);
+}
+
+/* Who takes all places, again and again, keeps others waiting no longer than a place's time. */
+static void all_places_change_hands_soon(void **state) {
+    struct spex_pace *pace = *state;
+    struct spex_pace_connection *answered = spex_pace_open(pace, 0, 0);
+    spex_pace_enter(answered, SPEX_PACE_ANSWER, 0);
+    for (int c = 1; c < SPEX_PACE_CONNECTIONS; c++)
+        assert_non_null(spex_pace_open(pace, c, 0));
+    assert_null(spex_pace_open(pace, 1000, 0));
+    assert_int_equal(spex_pace_drop(pace, SPEX_PACE_FULL_NS - 1, note_drop), SPEX_PACE_FULL_NS);
+    assert_int_equal(dropped_count, 0);
+    spex_pace_drop(pace, SPEX_PACE_FULL_NS, note_drop);
+    assert_int_equal(dropped_count, SPEX_PACE_CONNECTIONS - 1);
     spex_pace_close(pace, &pace->connections[5]);
     assert_ptr_equal(spex_pace_open(pace, 1000, SECOND), &pace->connections[5]);
 }
@@ -212,6 +225,7 @@ int main(void) {
         cmocka_unit_test_setup(an_answer_has_more_time_and_the_next_request_its_own, begin_pace),
         cmocka_unit_test_setup(slow_requests_give_up_their_places_where_these_are_scarce,
                                begin_pace),
+        cmocka_unit_test_setup(all_places_change_hands_soon, begin_pace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

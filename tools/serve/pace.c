@@ -26,11 +26,14 @@ void spex_pace_enter(struct spex_pace_connection *connection, enum spex_pace_sta
     connection->since_ns = now_ns;
 }
 
-/* Where half of the places are taken, who has not sent a request soon makes room for others. */
+/* Where half of the places are taken, who has not sent a request soon makes room for others. Where
+ * all are, others wait: they have their turn in the order in which they came, 640 a second. */
 static uint64_t limit_of(const struct spex_pace *pace,
                          const struct spex_pace_connection *connection) {
     if (connection->state == SPEX_PACE_ANSWER)
         return SPEX_PACE_ANSWER_NS;
+    if (pace->count == SPEX_PACE_CONNECTIONS)
+        return SPEX_PACE_FULL_NS;
     return pace->count > SPEX_PACE_CONNECTIONS / 2 ? SPEX_PACE_SCARCE_NS : SPEX_PACE_REQUEST_NS;
 }
 

@@ -10,9 +10,11 @@
 /* Connections at one time; others wait in the socket's queue. */
 enum { SPEX_PACE_CONNECTIONS = 64 };
 
-/* Nanoseconds for a request, and for its answer; for a request where places are scarce. */
+/* Nanoseconds for a request, and for its answer; for a request where half of the places are taken,
+ * and where all are. */
 #define SPEX_PACE_REQUEST_NS 10000000000u
 #define SPEX_PACE_SCARCE_NS  1000000000u
+#define SPEX_PACE_FULL_NS    100000000u
 #define SPEX_PACE_ANSWER_NS  30000000000u
 
 enum spex_pace_state {
