@@ -37,11 +37,11 @@ static void caller_read_command(struct spex_caller *caller) {
 /* SO_PEERCRED has the process as this PID namespace sees it: 0 for a process of a namespace
  * that is not below ours. */
 void spex_caller_open(struct spex_caller *caller, int socket) {
-    struct ucred peer = {.pid = 0};
+    struct ucred peer = {.uid = (uid_t)-1};
     socklen_t size = sizeof(peer);
     getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
-    *caller =
-        (struct spex_caller){.process = peer.pid, .socket = socket, .pidfd = -1, .command = "?"};
+    *caller = (struct spex_caller){
+        .process = peer.pid, .owner = peer.uid, .socket = socket, .pidfd = -1, .command = "?"};
     caller->called_ns = caller->heard_ns = spex_clock_ns(CLOCK_MONOTONIC);
     if (peer.pid <= 0)
         return;

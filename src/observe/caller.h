@@ -18,6 +18,8 @@ struct spex_caller {
     /* The process id as this PID namespace sees it; 0 for a process of another namespace that
      * has not reported. */
     pid_t process;
+    /* Whose process it is. */
+    uid_t owner;
     /* -1: closed. */
     int socket;
     /* -1: the process has ended, or pidfd_open has failed. */

@@ -24,13 +24,31 @@ static int fail_malformed(struct spex_error *error) {
     return spex_fail(error, -EPROTO, "the program's answer is malformed");
 }
 
-/* Frees the values of each row, which the row owns. */
+/* Counts what a profile takes. */
+static int take_bytes(struct spex_profile *profile, size_t bytes) {
+    if (!spex_share_take(profile->share, bytes))
+        return -EDQUOT;
+    profile->bytes += bytes;
+    return 0;
+}
+
+static size_t values_free(const struct spex_values *values) {
+    free((void *)(uintptr_t)values);
+    return values ? sizeof(*values) : 0;
+}
+
+/* Frees the values of a row, which the row owns. Returns how many bytes that were. */
+static size_t row_free(const struct spex_profile_row *row) {
+    size_t bytes = 0;
+    for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++)
+        bytes += values_free(row->values[s]) + values_free(row->losses[s]);
+    return bytes;
+}
+
 void spex_profile_free(struct spex_profile *profile) {
     for (size_t r = 0; profile->rows && r < profile->row_count; r++)
-        for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++) {
-            free((void *)(uintptr_t)profile->rows[r].values[s]);
-            free((void *)(uintptr_t)profile->rows[r].losses[s]);
-        }
+        row_free(&profile->rows[r]);
+    spex_share_give(profile->share, profile->bytes);
     free(profile->types);
     free(profile->sites);
     free(profile->rows);
@@ -69,11 +87,15 @@ static size_t room_of(size_t count) {
 }
 
 /* Makes room for `more` elements after `count`. -EPROTO when that is more than `most`. */
-static int array_grow(void **array, size_t count, size_t more, size_t most, size_t size) {
+static int array_grow(struct spex_profile *profile, void **array, size_t count, size_t more,
+                      size_t most, size_t size) {
     if (count + more > most)
         return -EPROTO;
     if (room_of(count) >= count + more)
         return 0;
+    int err = take_bytes(profile, (room_of(count + more) - room_of(count)) * size);
+    if (err)
+        return err;
     void *grown = realloc(*array, room_of(count + more) * size);
     if (!grown)
         return -ENOMEM;
@@ -87,6 +109,8 @@ static int take_process(struct spex_profile_reader *reader, const char *entries,
     struct spex_profile_process *process = &reader->incoming.process;
     spex_profile_reader_restart(reader);
     reader->begun = true;
+    reader->taker = reader->row;
+    reader->incoming.share = reader->share;
     spex_entry_copy(process, sizeof(*process), entries, head->entry_bytes);
     spex_entry_text(process->command, sizeof(process->command));
     spex_entry_text(process->selection, sizeof(process->selection));
@@ -100,12 +124,12 @@ static int take_process(struct spex_profile_reader *reader, const char *entries,
                : -EPROTO;
 }
 
-/* 0, -EPROTO or -ENOMEM, as all functions that take the entries of a frame. */
+/* 0, -EPROTO, -ENOMEM or -EDQUOT, as all functions that take the entries of a frame. */
 static int take_types(struct spex_profile_reader *reader, const char *entries,
                       const struct spex_control_frame *head) {
     struct spex_profile *profile = &reader->incoming;
-    int err = array_grow((void **)&profile->types, profile->type_count, head->count, TYPES_MAX,
-                         sizeof(*profile->types));
+    int err = array_grow(profile, (void **)&profile->types, profile->type_count, head->count,
+                         TYPES_MAX, sizeof(*profile->types));
     for (uint32_t i = 0; !err && i < head->count; i++) {
         struct spex_profile_type *type = &profile->types[profile->type_count++];
         spex_entry_copy(type, sizeof(*type), entries + (size_t)i * head->entry_bytes,
@@ -123,8 +147,10 @@ static int take_types(struct spex_profile_reader *reader, const char *entries,
 static int take_sites(struct spex_profile_reader *reader, const char *entries,
                       const struct spex_control_frame *head) {
     struct spex_profile *profile = &reader->incoming;
-    int err = array_grow((void **)&profile->sites, profile->site_count, head->count, SITES_MAX,
-                         sizeof(*profile->sites));
+    if (reader->taker)
+        return 0;
+    int err = array_grow(profile, (void **)&profile->sites, profile->site_count, head->count,
+                         SITES_MAX, sizeof(*profile->sites));
     for (uint32_t i = 0; !err && i < head->count; i++) {
         struct spex_profile_site *site = &profile->sites[profile->site_count++];
         spex_entry_copy(site, sizeof(*site), entries + (size_t)i * head->entry_bytes,
@@ -150,12 +176,27 @@ static bool slowest_is_valid(const struct spex_profile_slowest *slowest) {
            slowest->cpu_id <= UINT16_MAX && slowest->process_id <= INT32_MAX;
 }
 
+/* All values of the last row have come. */
+static int row_end(struct spex_profile_reader *reader) {
+    struct spex_profile *profile = &reader->incoming;
+    if (!reader->taker || !profile->row_count)
+        return 0;
+    const struct spex_profile_row *row = &profile->rows[--profile->row_count];
+    int err = reader->taker(reader->user, profile, row);
+    size_t bytes = row_free(row);
+    profile->bytes -= bytes;
+    spex_share_give(profile->share, bytes);
+    return err;
+}
+
 /* Starts a row; the frames of its values follow. */
 static int take_probe(struct spex_profile_reader *reader, const char *entries,
                       const struct spex_control_frame *head) {
     struct spex_profile *profile = &reader->incoming;
-    int err = array_grow((void **)&profile->rows, profile->row_count, 1, ROWS_MAX,
-                         sizeof(*profile->rows));
+    int err = row_end(reader);
+    err = err ? err
+              : array_grow(profile, (void **)&profile->rows, profile->row_count, 1, ROWS_MAX,
+                           sizeof(*profile->rows));
     if (err)
         return err;
     struct spex_profile_row *row = &profile->rows[profile->row_count];
@@ -234,10 +275,17 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
         !(fabs(described.squares) <= FIGURE_MAX * FIGURE_MAX * FIGURE_MAX) ||
         !variance_is_figures(&described) || reader->values++ == VALUES_MAX)
         return -EPROTO;
+    const struct spex_values **place = place_of(row, described.series);
+    if (!place)
+        return -EPROTO;
+    int err = take_bytes(profile, sizeof(struct spex_values));
+    if (err)
+        return err;
     /* calloc does not touch the pages of buckets that stay empty. */
     struct spex_values *values = calloc(1, sizeof(*values));
     if (!values)
         return -ENOMEM;
+    *place = values;
     values->weight = described.weight;
     values->mean = described.mean;
     values->squares = described.squares;
@@ -250,12 +298,6 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
                                                       .squares = described.squared,
                                                       .weights_all = described.weights_all,
                                                       .local = described.local};
-    const struct spex_values **place = place_of(row, described.series);
-    if (!place) {
-        free(values);
-        return -EPROTO;
-    }
-    *place = values;
     return fill_histogram(values, entries + head->entry_bytes, head->count);
 }
 
@@ -313,6 +355,9 @@ static int take_done(struct spex_profile_reader *reader, const char *text,
     /* An answer without a profile. */
     if (!reader->incoming.types)
         return 1;
+    int err = row_end(reader);
+    if (err)
+        return err;
     if (reader->incoming.row_count)
         qsort(reader->incoming.rows, reader->incoming.row_count, sizeof(*reader->incoming.rows),
               spex_profile_row_order);
@@ -332,7 +377,7 @@ static bool frame_is_well_formed(const struct spex_control_frame *head, size_t b
            (head->kind != SPEX_CONTROL_DONE || head->entry_bytes == 1);
 }
 
-/* 1: the answer is complete. 0, -EPROTO or -ENOMEM. */
+/* 1: the answer is complete. 0, -EPROTO, -ENOMEM or -EDQUOT. */
 static int take_entries(struct spex_profile_reader *reader, const char *entries,
                         const struct spex_control_frame *head) {
     if (head->kind != SPEX_CONTROL_DONE && reader->begun == (head->kind == SPEX_CONTROL_PROCESS))
@@ -377,5 +422,8 @@ int spex_profile_reader_take(struct spex_profile_reader *reader, const char *fra
     int err = take_entries(reader, frame + sizeof(head), &head);
     if (err == -ENOMEM)
         return spex_fail(error, -ENOMEM, "out of memory");
+    if (err == -EDQUOT)
+        return spex_fail(error, -EDQUOT,
+                         "what it tells takes more memory than is left for its user's programs");
     return err < 0 ? fail_malformed(error) : err;
 }

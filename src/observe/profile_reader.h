@@ -11,10 +11,22 @@
 #include "text/error.h"
 #include "wire/control_format.h"
 
+/* Takes a row of a profile, whose other rows may not have come. 0 or a negative errno value. */
+typedef int spex_profile_row_taker(void *user, const struct spex_profile *profile,
+                                   const struct spex_profile_row *row);
+
 /* All zero is an empty reader. */
 struct spex_profile_reader {
     /* The caller's: values are not kept, which may take a gigabyte of a hostile answer. */
     bool without_values;
+    /* The caller's: whose memory is taken for profiles; NULL: nobody's. */
+    struct spex_share *share;
+    /* The caller's: gets each row once its values have come, and neither rows nor sites are kept;
+     * NULL: they are. It holds from the next report on. Its error is that of the reader. */
+    spex_profile_row_taker *row;
+    void *user;
+    /* Who takes the rows of the present report, of which nothing is kept; NULL: nobody. */
+    spex_profile_row_taker *taker;
     /* The profile that is being received, and how many series of values its rows have. */
     struct spex_profile incoming;
     size_t values;
@@ -36,7 +48,8 @@ void spex_profile_reader_free(struct spex_profile_reader *reader);
 void spex_profile_reader_restart(struct spex_profile_reader *reader);
 
 /* Takes one frame. 1: an answer is complete. 0: more frames of it come. -EPROTO,
- * -EPROTONOSUPPORT or -ENOMEM, with the reason. Texts of the program are made printable. */
+ * -EPROTONOSUPPORT, -ENOMEM, or -EDQUOT where it takes more memory than its user may have, with the
+ * reason. Texts of the program are made printable. */
 int spex_profile_reader_take(struct spex_profile_reader *reader, const char *frame, size_t bytes,
                              struct spex_error *error);
 

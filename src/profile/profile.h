@@ -20,6 +20,7 @@
 
 #include "base/grown.h"
 #include "base/line.h"
+#include "profile/share.h"
 #include "ring/probe_type.h"
 #include "site/selection/sampling.h"
 #include "stats/occupancy.h"
@@ -199,6 +200,9 @@ struct spex_profile {
     size_t site_count;
     struct spex_profile_row *rows;
     size_t row_count;
+    /* What it takes of whose share; NULL: it is not counted. */
+    struct spex_share *share;
+    size_t bytes;
 };
 
 /* The developer's id of a site or probe; -1: it has a name in its place. */

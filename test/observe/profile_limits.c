@@ -79,6 +79,113 @@ static void there_are_no_more_values_than_a_program_can_have(void **state) {
     spex_profile_reader_free(&reader);
 }
 
+/* ---- memory of users ---- */
+
+enum { VALUES = sizeof(struct spex_values) };
+
+/* A user alone has half, and gets no more when others have come. */
+static void nobody_has_more_than_is_free(void **state) {
+    struct spex_shares shares = {.most = 120};
+    struct spex_share *one = spex_share_join(&shares, 1), *other = spex_share_join(&shares, 2);
+    (void)state;
+    assert_ptr_equal(spex_share_join(&shares, 1), one);
+    assert_false(spex_share_take(one, 61));
+    assert_true(spex_share_take(one, 60));
+    assert_false(spex_share_take(one, 1));
+    assert_true(spex_share_take(other, 30));
+    assert_false(spex_share_take(other, 1));
+    spex_share_give(one, 60);
+    assert_true(spex_share_take(other, 15));
+    assert_false(spex_share_take(one, SIZE_MAX));
+    assert_true(spex_share_take(NULL, SIZE_MAX));
+    spex_share_give(other, 45);
+    assert_int_equal(shares.taken, 0);
+    spex_share_leave(one);
+    spex_share_leave(one);
+    spex_share_leave(other);
+    assert_null(shares.first);
+}
+
+/* Each part of a profile counts, and what is refused is as if it had not come. */
+static void a_profile_takes_no_more_than_its_users_share(void **state) {
+    struct spex_shares shares = {.most = 4 * SPEX_MAX_FIELDS * VALUES};
+    struct spex_share *share = spex_share_join(&shares, 1);
+    struct spex_profile_reader reader = {.share = share};
+    (void)state;
+    for (int time = 0; time < 3; time++) {
+        uint16_t rows = 0;
+        int err = 0;
+        begin(&reader);
+        while (!err && rows < ROWS)
+            err = take_row(&reader, rows++);
+        assert_int_equal(err, -EDQUOT);
+        assert_in_range(rows, 2, 3);
+        assert_in_range(shares.taken, SPEX_MAX_FIELDS * VALUES, shares.most / 2);
+        spex_profile_reader_restart(&reader);
+        assert_int_equal(shares.taken, 0);
+    }
+    begin(&reader);
+    assert_int_equal(take_row(&reader, 0), 0);
+    assert_int_equal(take(&reader, SPEX_CONTROL_DONE, NULL, 0, 0), 1);
+    struct spex_profile kept = reader.profile;
+    reader.profile = (struct spex_profile){.types = NULL};
+    assert_int_equal(kept.bytes, shares.taken);
+    spex_profile_reader_free(&reader);
+    assert_int_equal(kept.bytes, shares.taken);
+    spex_profile_free(&kept);
+    assert_int_equal(shares.taken, 0);
+    spex_share_leave(share);
+}
+
+struct passed {
+    size_t rows, series;
+    int err;
+};
+
+static int pass_row(void *user, const struct spex_profile *profile,
+                    const struct spex_profile_row *row) {
+    struct passed *passed = user;
+    assert_int_equal(profile->type_count, 1);
+    assert_int_equal(row->probe.probe_id, passed->rows++);
+    for (unsigned s = 0; s < row->probe.series; s++)
+        passed->series += row->values[s]->weight > 0;
+    return passed->err;
+}
+
+/* All rows are told, with their values, and there is room for few of them alone. */
+static void rows_are_passed_on_and_not_kept(void **state) {
+    struct spex_shares shares = {.most = 8 * SPEX_MAX_FIELDS * VALUES};
+    struct spex_share *share = spex_share_join(&shares, 1);
+    struct passed passed = {.rows = 0};
+    struct spex_profile_reader reader = {.share = share, .row = pass_row, .user = &passed};
+    const struct spex_profile_site site = {.probe_type = SPEX_LAT};
+    (void)state;
+    begin(&reader);
+    reader.row = NULL; /* of the next report */
+    assert_int_equal(take(&reader, SPEX_CONTROL_SITES, &site, sizeof(site), 1), 0);
+    for (uint16_t row = 0; row < 100; row++) {
+        assert_int_equal(take_row(&reader, row), 0);
+        assert_int_equal(passed.rows, row);
+    }
+    assert_int_equal(take(&reader, SPEX_CONTROL_DONE, NULL, 0, 0), 1);
+    assert_int_equal(passed.rows, 100);
+    assert_int_equal(passed.series, 100 * SPEX_MAX_FIELDS);
+    assert_true(reader.complete);
+    assert_int_equal(reader.profile.row_count + reader.profile.site_count, 0);
+    begin(&reader);
+    assert_int_equal(take_row(&reader, 0), 0);
+    assert_int_equal(take(&reader, SPEX_CONTROL_DONE, NULL, 0, 0), 1);
+    assert_int_equal(reader.profile.row_count, 1);
+    reader.row = pass_row;
+    passed = (struct passed){.err = -EDQUOT};
+    begin(&reader);
+    assert_int_equal(take_row(&reader, 0), 0);
+    assert_int_equal(take_row(&reader, 1), -EDQUOT);
+    spex_profile_reader_free(&reader);
+    assert_int_equal(shares.taken, 0);
+    spex_share_leave(share);
+}
+
 /* What a frame of this kind is answered where the double at `offset` of its entry has the value. */
 static int take_figure(uint16_t kind, const void *entry, size_t bytes, size_t offset,
                        double value) {
@@ -374,6 +481,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_end_and_can_be_shown),
         cmocka_unit_test(a_profile_without_probes),
+        cmocka_unit_test(nobody_has_more_than_is_free),
+        cmocka_unit_test(a_profile_takes_no_more_than_its_users_share),
+        cmocka_unit_test(rows_are_passed_on_and_not_kept),
         cmocka_unit_test(there_are_no_more_values_than_a_program_can_have),
         cmocka_unit_test(figures_are_in_range),
         cmocka_unit_test(types_are_those_of_probes),

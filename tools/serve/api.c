@@ -42,11 +42,12 @@ json_t *spex_api_programs_json(struct spex_server *server) {
     for (size_t p = 0; !err && p < programs->program_count; p++)
         err = json_array_append_new(list, program_json(programs, programs->programs[p]));
     return spex_json_unless(
-        err, json_pack("{s:o, s:b, s:b, s:o, s:I, s:I}", "programs", list, "follows",
+        err, json_pack("{s:o, s:b, s:b, s:o, s:I, s:I, s:I}", "programs", list, "follows",
                        programs->wanted != NULL, "can_change", server->guard.token != NULL, "shown",
                        spex_shown_json(&server->shown), "processes_left_out",
                        (json_int_t)programs->processes_left_out, "programs_left_out",
-                       (json_int_t)spex_programs_left_out(programs)));
+                       (json_int_t)spex_programs_left_out(programs), "reports_refused",
+                       (json_int_t)programs->refused));
 }
 
 /* Times of an interval: ten buckets for each power of ten, of which those are told that are not

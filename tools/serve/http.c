@@ -44,6 +44,7 @@ static enum MHD_Result answer_metrics(struct spex_request *request) {
     const struct spex_metrics_server own = {
         .programs_left_out = spex_programs_left_out(&server->programs),
         .processes_left_out = server->programs.processes_left_out,
+        .reports_refused = (double)server->programs.refused,
         .cpu_seconds = cpu_seconds(),
         .refused = (double)server->refused,
         .buckets = server->buckets,
@@ -91,7 +92,7 @@ bool spex_http_watches(const struct spex_server *server, pid_t process) {
     for (const struct spex_request *r = server->waiting; r; r = r->next)
         if (r->watched == process)
             return true;
-    return false;
+    return server->asking == process;
 }
 
 static const struct spex_route *route_of(const char *url) {
@@ -247,7 +248,10 @@ static bool needs_round(struct spex_request *request) {
         return false;
     if (lacks)
         spex_programs_expire(programs);
-    return request->rounds++ < most && spex_programs_ask(programs, now_ns());
+    request->server->asking = request->watched;
+    bool under_way = request->rounds++ < most && spex_programs_ask(programs, now_ns());
+    request->server->asking = 0;
+    return under_way;
 }
 
 enum MHD_Result spex_http_handle(void *user, struct MHD_Connection *connection, const char *url,

@@ -419,6 +419,10 @@ static void write_server(const struct text *text, const struct spex_metrics_serv
     static const struct family processes_left_out = {
         "spex_serve_processes_left_out", GAUGE, NULL,
         "Processes that are not followed, as the server's limit is reached."};
+    static const struct family reports = {
+        "spex_serve_refused_reports", COUNTER, NULL,
+        "Reports of processes that were refused: too large for the memory of their user, or "
+        "malformed."};
     static const struct family cpu = {"spex_serve_cpu_seconds", COUNTER, "seconds",
                                       "CPU time of the server itself."};
     static const struct family refused = {"spex_serve_refused_requests", COUNTER, NULL,
@@ -426,6 +430,7 @@ static void write_server(const struct text *text, const struct spex_metrics_serv
     write_own(text, &programs, (double)text->count);
     write_own(text, &programs_left_out, (double)server->programs_left_out);
     write_own(text, &processes_left_out, (double)server->processes_left_out);
+    write_own(text, &reports, server->reports_refused);
     write_own(text, &cpu, server->cpu_seconds);
     write_own(text, &refused, server->refused);
 }

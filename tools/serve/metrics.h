@@ -20,6 +20,8 @@ struct spex_metrics_program {
 struct spex_metrics_server {
     size_t programs_left_out;
     size_t processes_left_out;
+    /* Reports of processes that were refused. */
+    double reports_refused;
     double cpu_seconds;
     /* Requests that were refused. */
     double refused;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,8 +44,10 @@ struct spex_program_process *spex_programs_find(struct spex_programs *programs, 
 }
 
 static void program_free(struct spex_program *program) {
+    struct spex_share *share = program->gone.share;
     spex_sums_free(&program->gone);
     spex_sums_free(&program->shown);
+    spex_share_leave(share);
     free(program);
 }
 
@@ -62,16 +65,34 @@ static void programs_forget(struct spex_programs *programs, uint64_t now_ns) {
     }
 }
 
-/* The program of a name; NULL: there is no room, or no memory. */
-static struct spex_program *program_named(struct spex_programs *programs, const char *name) {
+/* Makes room for a name: the program goes that has had no process for the longest time. There is
+ * one, as there are no more processes than names. */
+static void program_make_room(struct spex_programs *programs) {
+    size_t oldest = programs->program_count;
+    for (size_t p = 0; p < programs->program_count; p++)
+        if (!programs->programs[p]->processes &&
+            (oldest == programs->program_count ||
+             programs->programs[p]->empty_ns < programs->programs[oldest]->empty_ns))
+            oldest = p;
+    if (programs->program_count == SPEX_PROGRAMS_NAMES && oldest < programs->program_count)
+        program_remove(programs, oldest);
+}
+
+/* The program of a name, of which `user` has a process; NULL: out of memory. */
+static struct spex_program *program_named(struct spex_programs *programs, const char *name,
+                                          uid_t user) {
     for (size_t p = 0; p < programs->program_count; p++)
         if (strcmp(programs->programs[p]->name, name) == 0)
             return programs->programs[p];
-    struct spex_program *program = NULL;
-    if (programs->program_count < SPEX_PROGRAMS_NAMES)
-        program = calloc(1, sizeof(*program));
+    program_make_room(programs);
+    struct spex_program *program = calloc(1, sizeof(*program));
     if (!program)
         return NULL;
+    program->gone.share = program->shown.share = spex_share_join(&programs->shares, user);
+    if (!program->gone.share) {
+        free(program);
+        return NULL;
+    }
     memcpy(program->name, name, strnlen(name, sizeof(program->name) - 1));
     programs->programs[programs->program_count++] = program;
     return program;
@@ -93,6 +114,8 @@ static void process_free(struct spex_program_process *process) {
     spex_profile_free(&process->latest);
     spex_profile_free(&process->before);
     spex_sums_free(&process->sums);
+    spex_sums_free(&process->coming);
+    spex_share_leave(process->share);
     free(process);
 }
 
@@ -102,29 +125,67 @@ static void process_remove(struct spex_programs *programs, size_t at, uint64_t n
     if (process->program && --process->program->processes == 0)
         process->program->empty_ns = now_ns;
     process_free(process);
+    programs->left = true;
     programs->processes[at] = programs->processes[--programs->process_count];
 }
 
+void spex_programs_open(struct spex_programs *programs) {
+    programs->shares.most = SPEX_SHARES_BYTES;
+    programs->complaints.who = "serve: ";
+}
+
 void spex_programs_close(struct spex_programs *programs) {
+    spex_repeated_end(&programs->complaints);
     while (programs->process_count)
         process_free(programs->processes[--programs->process_count]);
     while (programs->program_count)
         program_free(programs->programs[--programs->program_count]);
 }
 
+static bool is_watched(const struct spex_program_process *process) {
+    const struct spex_programs *programs = process->programs;
+    return programs->is_watched && programs->is_watched(programs->user, process->caller.process);
+}
+
+/* For the reader of a process: of a report nothing but sums is kept where nobody watches. */
+static int take_row(void *user, const struct spex_profile *profile,
+                    const struct spex_profile_row *row) {
+    struct spex_program_process *process = user;
+    return spex_sums_take(&process->coming, profile, row, process->programs->probes_max);
+}
+
 static void process_ask(struct spex_program_process *process, enum spex_control_kind kind,
                         uint32_t interval_ms, uint64_t now_ns) {
+    process->caller.reader.row = is_watched(process) ? NULL : take_row;
     spex_caller_ask(&process->caller, kind, SPEX_CALLER_INTERVAL, interval_ms);
     process->asked_ns = now_ns;
+}
+
+static size_t processes_of(const struct spex_programs *programs, uid_t user) {
+    size_t count = 0;
+    for (size_t p = 0; p < programs->process_count; p++)
+        count += programs->processes[p]->caller.owner == user;
+    return count;
+}
+
+/* Whether there is a place for one more process of the user. Where there is none, the last process
+ * goes of a user who has more than this one would have. */
+static bool process_make_room(struct spex_programs *programs, uid_t user, uint64_t now_ns) {
+    if (programs->process_count < SPEX_PROGRAMS_PROCESSES)
+        return true;
+    size_t own = processes_of(programs, user) + 1;
+    for (size_t p = programs->process_count; p-- > 0;)
+        if (processes_of(programs, programs->processes[p]->caller.owner) > own) {
+            programs->processes_left_out++;
+            process_remove(programs, p, now_ns);
+            return true;
+        }
+    return false;
 }
 
 /* Connects to a process. One that does not accept is looked for again. */
 static void process_follow(struct spex_programs *programs, pid_t pid, uint64_t now_ns) {
     struct spex_error error;
-    if (programs->process_count == SPEX_PROGRAMS_PROCESSES) {
-        programs->processes_left_out++;
-        return;
-    }
     int socket = spex_client_connect(pid, 0, &error);
     if (socket < 0)
         return;
@@ -135,6 +196,15 @@ static void process_follow(struct spex_programs *programs, pid_t pid, uint64_t n
     }
     spex_caller_open(&process->caller, socket);
     process->caller.process = pid;
+    process->programs = programs;
+    process->share = spex_share_join(&programs->shares, process->caller.owner);
+    process->caller.reader.share = process->sums.share = process->coming.share = process->share;
+    process->caller.reader.user = process;
+    if (!process->share || !process_make_room(programs, process->caller.owner, now_ns)) {
+        programs->processes_left_out++;
+        process_free(process);
+        return;
+    }
     process_ask(process, SPEX_CONTROL_SUBSCRIBE, SPEX_CONTROL_INTERVAL_MAX_MS, now_ns);
     programs->processes[programs->process_count++] = process;
 }
@@ -169,6 +239,10 @@ static void pass_begin(struct spex_programs *programs, uint64_t now_ns) {
 /* Where there was more to try, the next step is due at once. /proc has processes in the order of
  * their numbers. */
 static void step_end(struct spex_programs *programs, uint64_t now_ns) {
+    spex_repeated_look(&programs->complaints, now_ns);
+    if (programs->left)
+        malloc_trim(0);
+    programs->left = false;
     programs->look_from = programs->look_left ? 0 : programs->look_at;
     if (programs->look_from)
         return;
@@ -242,7 +316,7 @@ uint64_t spex_programs_wait(const struct spex_programs *programs, struct pollfd 
 size_t spex_programs_left_out(const struct spex_programs *programs) {
     size_t count = 0;
     for (size_t p = 0; p < programs->process_count; p++)
-        count += programs->processes[p]->sums.probes && !programs->processes[p]->program;
+        count += programs->processes[p]->sums.count && !programs->processes[p]->program;
     return count;
 }
 
@@ -255,7 +329,7 @@ static void process_join(struct spex_programs *programs, struct spex_program_pro
     process_retire(programs, process);
     if (process->program && --process->program->processes == 0)
         process->program->empty_ns = now_ns;
-    process->program = program_named(programs, name);
+    process->program = program_named(programs, name, process->caller.owner);
     if (process->program)
         process->program->processes++;
 }
@@ -283,11 +357,8 @@ void spex_programs_begin(struct spex_programs *programs, pid_t process) {
 
 /* Keeps the report in the place of the last one where somebody watches. That one becomes the one
  * before if an event was made of it: between two events others may have asked, too. */
-static void process_keep(const struct spex_programs *programs,
-                         struct spex_program_process *process) {
+static void process_keep(struct spex_program_process *process) {
     struct spex_profile_reader *reader = &process->caller.reader;
-    bool watched =
-        programs->is_watched && programs->is_watched(programs->user, process->caller.process);
     struct spex_profile *over = process->told ? &process->before : &process->latest;
     spex_profile_free(over);
     if (process->told)
@@ -296,41 +367,69 @@ static void process_keep(const struct spex_programs *programs,
     process->latest = reader->profile;
     reader->profile = (struct spex_profile){.types = NULL};
     reader->complete = false;
-    if (!watched)
+    if (reader->taker || !is_watched(process))
         process_forget(process);
 }
 
+/* Sums of a report whose rows are kept. */
+static int take_rows(struct spex_program_process *process, const struct spex_profile *profile) {
+    int err = 0;
+    for (size_t r = 0; r < profile->row_count && !err; r++)
+        err = take_row(process, profile, &profile->rows[r]);
+    return err ? spex_fail(&process->caller.error, err, "there is no memory for its sums") : 0;
+}
+
 /* Takes a report. Where the collection has begun anew, counters go on from what there was. */
-static void process_report(struct spex_programs *programs, struct spex_program_process *process,
-                           uint64_t now_ns) {
+static int process_report(struct spex_programs *programs, struct spex_program_process *process,
+                          uint64_t now_ns) {
     struct spex_profile *profile = &process->caller.reader.profile;
     process->asked_ns = 0;
     process->silent = false;
     process_join(programs, process, now_ns);
     if (profile->process.seconds < process->seconds)
         process_retire(programs, process);
-    if (spex_sums_of(&process->sums, profile, programs->probes_max) == 0)
-        process->seconds = profile->process.seconds;
-    process_keep(programs, process);
+    int err = take_rows(process, profile);
+    if (err)
+        return err;
+    spex_sums_end(&process->coming, profile);
+    spex_sums_free(&process->sums);
+    process->sums = process->coming;
+    process->coming = (struct spex_sums){.share = process->share};
+    process->seconds = profile->process.seconds;
+    process_keep(process);
+    return 0;
 }
 
 /* False: the connection is closed. An answer without a report is a refusal. */
 static bool process_take(struct spex_programs *programs, struct spex_program_process *process,
                          uint64_t now_ns) {
     int taken;
-    while ((taken = spex_caller_take(&process->caller)) > 0) {
-        if (process->caller.reader.status < 0 || !process->caller.reader.complete)
+    while ((taken = spex_caller_take(&process->caller)) > 0)
+        if (process->caller.reader.status < 0 || !process->caller.reader.complete ||
+            process_report(programs, process, now_ns) != 0)
             return false;
-        process_report(programs, process, now_ns);
-    }
     return taken == 0;
+}
+
+/* Why its connection is closed, unless it has ended. */
+static void tell_refused(struct spex_programs *programs, const struct spex_caller *caller,
+                         uint64_t now_ns) {
+    struct spex_error said;
+    if (!caller->error.text[0])
+        return;
+    spex_error_set(&said, "process %d (%s) of user %u: %s", (int)caller->process, caller->command,
+                   (unsigned)caller->owner, caller->error.text);
+    programs->refused++;
+    spex_repeated_complain(&programs->complaints, said.text, now_ns);
 }
 
 /* From the last process on, since the last one takes the place of one that is removed. */
 void spex_programs_take(struct spex_programs *programs, const struct pollfd *fds, uint64_t now_ns) {
     for (size_t p = programs->process_count; p-- > 0;)
-        if (fds[p].revents && !process_take(programs, programs->processes[p], now_ns))
+        if (fds[p].revents && !process_take(programs, programs->processes[p], now_ns)) {
+            tell_refused(programs, &programs->processes[p]->caller, now_ns);
             process_remove(programs, p, now_ns);
+        }
     round_check(programs, now_ns);
 }
 
@@ -354,16 +453,52 @@ static void count_silent(const struct spex_programs *programs, const struct spex
     entry->answering = program->processes - entry->silent;
 }
 
+static size_t series_of(const struct spex_programs *programs, const struct spex_share *user) {
+    size_t count = 0;
+    for (size_t p = 0; p < programs->program_count; p++)
+        if (programs->programs[p]->shown.share == user)
+            count += programs->programs[p]->shown.count;
+    return count;
+}
+
+/* How many series each user may have: all, unless one with less than an equal part has probes for
+ * which there was no room. */
+static size_t series_most(const struct spex_programs *programs) {
+    size_t users = 0;
+    for (const struct spex_share *user = programs->shares.first; user; user = user->next)
+        users++;
+    size_t equal = users ? programs->probes_max / users : 0;
+    for (size_t p = 0; p < programs->program_count; p++) {
+        const struct spex_sums *shown = &programs->programs[p]->shown;
+        if (shown->left_out && series_of(programs, shown->share) < equal)
+            return equal;
+    }
+    return programs->probes_max;
+}
+
+static size_t less(size_t one, size_t other) {
+    return one > other ? one - other : 0;
+}
+
+/* Takes from users what they have beyond `most`, of the programs that came last. */
+static void series_cut(struct spex_programs *programs, size_t most) {
+    for (size_t p = programs->program_count; p-- > 0;) {
+        struct spex_sums *shown = &programs->programs[p]->shown;
+        spex_sums_cut(shown, less(series_of(programs, shown->share), most));
+    }
+}
+
 /* Programs that came first keep their probes: what is left of the limit is for those behind. */
 long spex_programs_sums(struct spex_programs *programs, struct spex_metrics_program *list) {
-    size_t taken = 0;
+    size_t taken = 0, most = series_most(programs);
+    series_cut(programs, most);
     for (size_t p = 0; p < programs->program_count; p++)
         taken += programs->programs[p]->shown.count;
     for (size_t p = 0; p < programs->program_count; p++) {
         struct spex_program *program = programs->programs[p];
-        size_t left = programs->probes_max > taken ? programs->probes_max - taken : 0;
-        size_t before = program->shown.count;
-        int err = program_sum(programs, program, before + left);
+        size_t before = program->shown.count, left = less(programs->probes_max, taken);
+        size_t own = less(most, series_of(programs, program->shown.share));
+        int err = program_sum(programs, program, before + (left < own ? left : own));
         if (err)
             return err;
         taken += program->shown.count - before;

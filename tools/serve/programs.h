@@ -11,6 +11,7 @@
 
 #include "observe/caller.h"
 #include "tools/attach/wanted.h"
+#include "tools/common/complain.h"
 #include "tools/serve/metrics.h"
 #include "tools/serve/sums.h"
 
@@ -21,9 +22,14 @@ struct spex_program;
 
 struct spex_program_process {
     struct spex_caller caller;
+    struct spex_programs *programs;
+    /* What its user may have of the memory. */
+    struct spex_share *share;
     /* By the name that it gives itself; NULL: it has not answered yet. */
     struct spex_program *program;
     struct spex_sums sums;
+    /* Of the report that is coming. */
+    struct spex_sums coming;
     /* The last report, and the one of the last event; empty where nobody watches. */
     struct spex_profile latest, before;
     /* An event was made of the last report. */
@@ -42,7 +48,8 @@ struct spex_program {
     size_t processes;
     /* Since when there are none. */
     uint64_t empty_ns;
-    /* Of processes that have ended, and what was shown last. */
+    /* Of processes that have ended, and what was shown last: of the memory of the user whose process
+     * has come first. */
     struct spex_sums gone, shown;
 };
 
@@ -56,6 +63,13 @@ struct spex_programs {
     struct spex_program *programs[SPEX_PROGRAMS_NAMES];
     size_t program_count;
     size_t processes_left_out;
+    /* Memory for all that is kept of processes. */
+    struct spex_shares shares;
+    /* Reports that were not taken: too large for what is left, or malformed. */
+    uint64_t refused;
+    struct spex_repeated complaints;
+    /* Processes have left since memory was given back to the system. */
+    bool left;
     /* When new processes are looked for again, and when all are. A pass over them is made in steps,
      * of which one has ended at look_from; 0: none is under way. */
     uint64_t look_ns, all_ns;
@@ -76,6 +90,8 @@ struct spex_programs {
     void *user;
 };
 
+/* All zero but for wanted, probes_max, is_watched and user. */
+void spex_programs_open(struct spex_programs *programs);
 void spex_programs_close(struct spex_programs *programs);
 
 /* Looks for processes where it is time to. */
@@ -105,7 +121,7 @@ void spex_programs_take(struct spex_programs *programs, const struct pollfd *fds
  * number, or -ENOMEM. The list is valid until the programs change. */
 long spex_programs_sums(struct spex_programs *programs, struct spex_metrics_program *list);
 
-/* Programs for which there was no room. */
+/* Programs for which there was no memory. */
 size_t spex_programs_left_out(const struct spex_programs *programs);
 
 /* The process of a number; NULL: it is not followed. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `spex serve`: metrics of running programs over HTTP, and a page that shows them. */
 #include <errno.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,9 +51,6 @@ static const char serve_usage[] =
 
 static const struct spex_syntax serve_syntax = {
     "serve", serve_usage, "processes or names were expected", 0, 1000, SPEX_OPTIONS_ANYWHERE};
-
-/* Memory that stays with the process when it is free, and by how much it grows at once. */
-enum { KEPT_BYTES = 128 * 1024 * 1024, TOP_BYTES = 1024 * 1024 };
 
 struct request {
     struct spex_server_settings settings;
@@ -142,10 +138,6 @@ int spex_command_serve(int argc, char **argv) {
         return spex_complain(err == -EINVAL ? SPEX_EXIT_USAGE : SPEX_EXIT_FAILED, "serve: %s",
                              error.text);
     }
-    /* Reports are read into tens of kilobytes for each probe, and freed soon: what was freed is
-     * kept for the next one. Getting it from the system again takes most of the time otherwise. */
-    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
-    mallopt(M_TOP_PAD, TOP_BYTES);
     int stop = spex_stop_signals_open();
     status = say_where(&server, &request);
     if (!status) {

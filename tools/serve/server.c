@@ -203,6 +203,7 @@ int spex_server_open(struct spex_server *server, const struct spex_server_settin
     server->guard.host = settings->host;
     server->programs.is_watched = is_watched;
     server->programs.user = server;
+    spex_programs_open(&server->programs);
     err = spex_shown_open(&server->shown, &settings->shown, error);
     err = err ? err : check_reach(settings, where->ai_addr, error);
     err = err ? err : files_read(server, settings, error);

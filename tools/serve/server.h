@@ -35,6 +35,8 @@ struct spex_server {
     struct spex_shown shown;
     /* Requests that wait for the end of a round. */
     struct spex_request *waiting;
+    /* The process whose report a request is about to ask for; 0: none. */
+    pid_t asking;
     uint64_t refused;
     /* Of times in metrics, a decade. */
     unsigned buckets;

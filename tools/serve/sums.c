@@ -29,7 +29,22 @@ bool spex_sums_bound_is_of(size_t bound, unsigned per_decade) {
 
 void spex_sums_free(struct spex_sums *sums) {
     free(sums->probes);
-    *sums = (struct spex_sums){.probes = NULL};
+    spex_share_give(sums->share, sums->room * sizeof(*sums->probes));
+    *sums = (struct spex_sums){.share = sums->share};
+}
+
+void spex_sums_cut(struct spex_sums *sums, size_t count) {
+    sums->count -= count < sums->count ? count : sums->count;
+}
+
+/* Whether there is room for so many probes, or the share allows it. */
+static bool room_for(struct spex_sums *sums, size_t count) {
+    if (count <= sums->room)
+        return true;
+    if (!spex_share_take(sums->share, (count - sums->room) * sizeof(*sums->probes)))
+        return false;
+    sums->room = count;
+    return true;
 }
 
 int spex_sums_order(const struct spex_sums_probe *one, const struct spex_sums_probe *other) {
@@ -122,20 +137,33 @@ static void totals_of(struct spex_sums *sums, const struct spex_profile_process 
     sums->totals[SPEX_SUMS_BUDGET_SPENT] = process->budget_spent;
 }
 
-int spex_sums_of(struct spex_sums *sums, const struct spex_profile *profile, size_t most) {
-    size_t count = profile->row_count < most ? profile->row_count : most;
-    struct spex_sums_probe *probes = calloc(count + 1, sizeof(*probes));
+/* Probes come one by one: the array grows by half. */
+static int grow(struct spex_sums *sums, size_t most) {
+    size_t grown = sums->count + sums->count / 2 + 8;
+    grown = grown < most ? grown : most;
+    struct spex_sums_probe *probes = realloc(sums->probes, grown * sizeof(*probes));
     if (!probes)
         return -ENOMEM;
-    spex_sums_free(sums);
     sums->probes = probes;
-    sums->count = count;
-    sums->left_out = profile->row_count - count;
+    return room_for(sums, grown) ? 0 : -EDQUOT;
+}
+
+int spex_sums_take(struct spex_sums *sums, const struct spex_profile *profile,
+                   const struct spex_profile_row *row, size_t most) {
+    int err = 0;
+    if (sums->count >= most)
+        sums->left_out++;
+    else if (sums->count == sums->room)
+        err = grow(sums, most);
+    if (sums->count < most && !err)
+        probe_of(&sums->probes[sums->count++], profile, row);
+    return err;
+}
+
+void spex_sums_end(struct spex_sums *sums, const struct spex_profile *profile) {
     totals_of(sums, &profile->process);
-    for (size_t r = 0; r < count; r++)
-        probe_of(&probes[r], profile, &profile->rows[r]);
-    qsort(probes, count, sizeof(*probes), order_for_qsort);
-    return 0;
+    if (sums->count)
+        qsort(sums->probes, sums->count, sizeof(*sums->probes), order_for_qsort);
 }
 
 static void slower(struct spex_sums_slowest *to, const struct spex_sums_slowest *from) {
@@ -168,38 +196,6 @@ static void join_probe(join *joined, struct spex_sums_probe *to,
     join_all(joined, to->buckets, from->buckets, SPEX_SUMS_BUCKETS);
 }
 
-/* Makes room for the probes that only `from` has, up to `most`. New ones are all zero but for what
- * names them. */
-static int take_in(struct spex_sums *to, const struct spex_sums *from, size_t most) {
-    struct spex_sums_probe *probes = calloc(to->count + from->count + 1, sizeof(*probes));
-    if (!probes)
-        return -ENOMEM;
-    size_t count = 0, t = 0, left_out = 0, room = most > to->count ? most - to->count : 0;
-    for (size_t f = 0; f < from->count; f++) {
-        while (t < to->count && spex_sums_order(&to->probes[t], &from->probes[f]) < 0)
-            probes[count++] = to->probes[t++];
-        if (t < to->count && spex_sums_order(&to->probes[t], &from->probes[f]) == 0)
-            continue;
-        if (!room) {
-            left_out++;
-            continue;
-        }
-        room--;
-        struct spex_sums_probe *fresh = &probes[count++];
-        fresh->id = from->probes[f].id;
-        fresh->type = from->probes[f].type;
-        memcpy(fresh->provider, from->probes[f].provider, sizeof(fresh->provider));
-        memcpy(fresh->name, from->probes[f].name, sizeof(fresh->name));
-    }
-    while (t < to->count)
-        probes[count++] = to->probes[t++];
-    free(to->probes);
-    to->probes = probes;
-    to->count = count;
-    to->left_out += left_out + from->left_out;
-    return 0;
-}
-
 /* The probe of the same name, after `at`; NULL where there was no room for it. */
 static struct spex_sums_probe *same_probe(struct spex_sums *sums, size_t *at,
                                           const struct spex_sums_probe *like) {
@@ -207,6 +203,53 @@ static struct spex_sums_probe *same_probe(struct spex_sums *sums, size_t *at,
         ++*at;
     bool same = *at < sums->count && spex_sums_order(&sums->probes[*at], like) == 0;
     return same ? &sums->probes[*at] : NULL;
+}
+
+/* How many probes only `from` has. */
+static size_t fresh_in(struct spex_sums *to, const struct spex_sums *from) {
+    size_t fresh = 0, at = 0;
+    for (size_t f = 0; f < from->count; f++)
+        fresh += !same_probe(to, &at, &from->probes[f]);
+    return fresh;
+}
+
+/* Sets `probes` to those of `to` and the first `fresh` ones that only `from` has, in their order.
+ * These are all zero but for what names them. */
+static void merge(struct spex_sums_probe *probes, const struct spex_sums *to,
+                  const struct spex_sums *from, size_t fresh) {
+    size_t count = 0, t = 0;
+    for (size_t f = 0; f < from->count && fresh; f++) {
+        while (t < to->count && spex_sums_order(&to->probes[t], &from->probes[f]) < 0)
+            probes[count++] = to->probes[t++];
+        if (t < to->count && spex_sums_order(&to->probes[t], &from->probes[f]) == 0)
+            continue;
+        fresh--;
+        probes[count] =
+            (struct spex_sums_probe){.id = from->probes[f].id, .type = from->probes[f].type};
+        memcpy(probes[count].provider, from->probes[f].provider, sizeof(probes->provider));
+        memcpy(probes[count++].name, from->probes[f].name, sizeof(probes->name));
+    }
+    while (t < to->count)
+        probes[count++] = to->probes[t++];
+}
+
+/* Makes room for the probes that only `from` has, up to `most`. */
+static int take_in(struct spex_sums *to, const struct spex_sums *from, size_t most) {
+    size_t fresh = fresh_in(to, from), room = most > to->count ? most - to->count : 0;
+    room = room < fresh ? room : fresh;
+    if (!room_for(to, to->count + room))
+        room = 0;
+    to->left_out += fresh - room + from->left_out;
+    if (!room)
+        return 0;
+    struct spex_sums_probe *probes = calloc(to->room, sizeof(*probes));
+    if (!probes)
+        return -ENOMEM;
+    merge(probes, to, from, room);
+    free(to->probes);
+    to->probes = probes;
+    to->count += room;
+    return 0;
 }
 
 int spex_sums_add(struct spex_sums *to, const struct spex_sums *from, size_t most, bool gauges) {

@@ -86,23 +86,33 @@ struct spex_sums {
     /* Gauges: the greatest budget, probe sites, and those that are on. */
     double budget;
     uint64_t sites, sites_on;
-    /* In the order of spex_sums_order. */
+    /* In the order of spex_sums_order, once they are whole. */
     struct spex_sums_probe *probes;
-    size_t count;
+    size_t count, room;
     /* Probes for which there was no room. */
     size_t left_out;
+    /* Whose memory is taken; NULL: nobody's. */
+    struct spex_share *share;
 };
 
-/* All zero are empty sums. */
+/* All zero but for the share are empty sums. */
 void spex_sums_free(struct spex_sums *sums);
+
+/* Leaves out as many of the last probes; they have no series any more. */
+void spex_sums_cut(struct spex_sums *sums, size_t count);
 
 /* The order of probes: by provider, name, id and type. */
 int spex_sums_order(const struct spex_sums_probe *one, const struct spex_sums_probe *other);
 
-/* Replaces `sums` by those of a profile, of `most` probes at most. 0 or -ENOMEM. */
-int spex_sums_of(struct spex_sums *sums, const struct spex_profile *profile, size_t most);
+/* Adds a row of a profile to sums that are of `most` probes at most. 0, -ENOMEM or -EDQUOT. */
+int spex_sums_take(struct spex_sums *sums, const struct spex_profile *profile,
+                   const struct spex_profile_row *row, size_t most);
 
-/* Adds sums to others, which then have `most` probes at most. `gauges`: also what is of the
+/* The sums are whole: they have all rows of the profile. */
+void spex_sums_end(struct spex_sums *sums, const struct spex_profile *profile);
+
+/* Adds sums to others, which then have `most` probes at most, and fewer where their share is used
+ * up. `gauges`: also what is of the
  * present. 0 or -ENOMEM. */
 int spex_sums_add(struct spex_sums *to, const struct spex_sums *from, size_t most, bool gauges);
 
