@@ -10,8 +10,7 @@
  * `believed` is what the library says it has spent at the end, over the CPU time. Its own start is
  * not part of that.
  *
- * A budget is a share of the time that goes by. On a busy machine a program gets a part of a CPU,
- * and 2 % of the time are more of its CPU time. `of_time` is the slowdown as a share of the time;
+ * A budget is a share of the program's CPU time. `of_time` is the slowdown as a share of the time;
  * `used` is what the library says that is. */
 #define _GNU_SOURCE
 #include <err.h>

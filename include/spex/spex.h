@@ -34,7 +34,7 @@
  *                         or ctf:DIR,keep=1G,rotate=64M; standard error when absent
  *     SPEX_OUT_SOCKET     set by spex run: a socket that programs inherit, for those that cannot
  *                         reach the one of SPEX_OUT
- *     SPEX_BUDGET         how much of the program's time probes may take, such as 2%
+ *     SPEX_BUDGET         how much of the program's CPU time probes may take, such as 2%
  *     SPEX_THREAD_BUDGET  how much of any 10 ms one thread may lose to its records, such as 5%
  *     SPEX_RATE_POLICY    how a budget is divided: fair, budget, fixed or hybrid, or the path, with
  *                         a "/", of a shared object with a policy: docs/rate_policies.md

@@ -2,12 +2,7 @@
 #define _GNU_SOURCE
 #include "probe/executions.h"
 
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <spex/atomic.h>
 
@@ -93,41 +88,17 @@ static bool thread_cpu_ns(uint32_t id, uint64_t *ns) {
     return true;
 }
 
-/* By proc(5): the time on a processor, and that of waiting for one. */
-static bool thread_waited_ns(uint32_t id, uint64_t *ns) {
-    char path[48], text[80], *first, *second;
-    snprintf(path, sizeof(path), "/proc/self/task/%" PRIu32 "/schedstat", id);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t length = read(fd, text, sizeof(text) - 1);
-    close(fd);
-    text[length > 0 ? length : 0] = '\0';
-    strtoull(text, &first, 10);
-    *ns = strtoull(first, &second, 10);
-    return first > text && second > first;
-}
-
 /* *threads is the sum of the cubes of the thread ids, which differs for different sets of threads
  * in all likelihood. */
-static void sum_of_threads(const struct spex_thread_set *set, bool (*read)(uint32_t, uint64_t *),
-                           uint64_t *ns, uint64_t *threads) {
+void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *ns, uint64_t *threads) {
     *ns = *threads = 0;
     for (uint32_t i = 0; i < set->count; i++) {
         uint64_t id = set->ids[i], of_thread;
-        if (!is_there(set, i) || !read(set->ids[i], &of_thread))
+        if (!is_there(set, i) || !thread_cpu_ns(set->ids[i], &of_thread))
             continue;
         *ns += of_thread;
         *threads += id * id * id;
     }
-}
-
-void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *ns, uint64_t *threads) {
-    sum_of_threads(set, thread_cpu_ns, ns, threads);
-}
-
-void spex_threads_waited_ns(const struct spex_thread_set *set, uint64_t *ns, uint64_t *threads) {
-    sum_of_threads(set, thread_waited_ns, ns, threads);
 }
 
 uint64_t spex_threads_executions_of(const struct spex_thread_set *set, uint32_t site) {

@@ -35,10 +35,8 @@ uint64_t spex_threads_executions(uint32_t site);
 /* Adds the executions by all threads to sums[site], for each site below `sites`. */
 void spex_threads_add_executions(uint64_t *sums, uint32_t sites);
 
-/* Threads whose clocks are read, each by a system call, and those whose waiting is read, by
- * three. */
+/* Threads whose clocks are read, each by a system call. */
 #define SPEX_THREADS_CHOSEN 64
-#define SPEX_THREADS_WAITED 8
 
 /* Threads that had a state when they were chosen: `count` of `of` threads. */
 struct spex_thread_set {
@@ -54,10 +52,6 @@ void spex_threads_choose(struct spex_thread_set *set, uint32_t most, struct spex
 /* Sets *ns to the CPU time of those of the threads that have not ended, and *threads to a number
  * that identifies these. */
 void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *ns, uint64_t *threads);
-
-/* The same for the time for which they could have run and had no processor. *threads is 0 where
- * the system does not tell. */
-void spex_threads_waited_ns(const struct spex_thread_set *set, uint64_t *ns, uint64_t *threads);
 
 /* Returns the executions of the site by those of the threads that have not ended. */
 uint64_t spex_threads_executions_of(const struct spex_thread_set *set, uint32_t site);

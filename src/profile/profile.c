@@ -98,6 +98,13 @@ double spex_profile_cost(const struct spex_profile *profile) {
     return most > 0 && sum > most ? most : sum;
 }
 
+const char *spex_profile_cost_bound(const struct spex_profile *profile) {
+    double most = profile->process.program_seconds;
+    if (most > 0 && spex_profile_cost(profile) >= most)
+        return "at most ";
+    return spex_profile_costs_known(profile) ? "" : "at least ";
+}
+
 size_t spex_profile_measured(const struct spex_profile *profile) {
     size_t measured = 0;
     for (size_t r = 0; r < profile->row_count; r++)

@@ -57,9 +57,10 @@ struct spex_profile_process {
     char selection[SPEX_PROFILE_TEXT_BYTES];
     /* When the program was loaded, CLOCK_MONOTONIC: exec loads another into the same process. */
     uint64_t loaded_ns;
-    /* The budget, as a share of the program's time; 0: none. */
+    /* The budget, as a share of the program's CPU time; 0: none. */
     double budget;
-    /* Time of all busy CPUs so far, and the estimate of what probes and spex's own threads took. */
+    /* CPU time of the program while the budget held, without spex's own threads, and the estimate of
+     * what probes and these threads took. */
     double budget_seconds;
     double budget_spent;
     /* The policy that divides the budget; empty: not known. */
@@ -307,5 +308,9 @@ const char *spex_profile_lease_text(const struct spex_profile *profile, char *te
 
 /* The sum over all rows; no more than the program's CPU time, of which it is a part. */
 double spex_profile_cost(const struct spex_profile *profile);
+
+/* What stands before that sum: "at least " where the costs of some are not known, "at most " where
+ * it would be more than the program's CPU time. */
+const char *spex_profile_cost_bound(const struct spex_profile *profile);
 
 #endif

@@ -87,9 +87,9 @@ static void print_overhead(FILE *file, const struct spex_profile *profile) {
     spex_duration_text(cost, probes, sizeof(probes));
     spex_duration_text(process->program_seconds, program, sizeof(program));
     spex_duration_text(process->collector_seconds, own, sizeof(own));
-    if (spex_profile_costs_known(profile))
+    if (cost > 0 || spex_profile_costs_known(profile))
         fprintf(file, "overhead, as believed: probes %s%s, %s of the program's CPU time of %s",
-                share < 1 ? "" : "at most ", probes,
+                spex_profile_cost_bound(profile), probes,
                 spex_percent_text(share, share < 1 ? 2 : 3, percent, sizeof(percent)), program);
     else
         fprintf(file, "overhead: of probes not known; the program's CPU time %s", program);
@@ -129,15 +129,14 @@ static void print_nested(FILE *file, const struct spex_profile *profile,
                 spex_probe_type_name(row->probe.probe_type), taken, margin);
 }
 
-/* Prints the budget, and what was used of it by the estimate that the controller goes by. Its time
- * is longer than the program's CPU time where the program waits, or other programs have the CPUs:
- * so the time stands there, too. */
+/* Prints the budget, and what was used of it by the estimate that the controller goes by, with the
+ * CPU time of which it is a share: the program's while the budget held. */
 static void print_budget(FILE *file, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
     char budget[32], used[32], spent[32], all[32];
     if (process->budget <= 0)
         return;
-    fprintf(file, "budget: %s of the program's time; as believed, ",
+    fprintf(file, "budget: %s of the program's CPU time; as believed, ",
             spex_percent_text(process->budget, 4, budget, sizeof(budget)));
     if (process->budget_seconds > 0)
         fprintf(file, "%s was used (%s with spex's own threads, of %s)",

@@ -27,9 +27,8 @@
  * its sleep is over. */
 #define ALARM_SECONDS 0.05
 
-/* Shortest intervals over which busy CPUs, and threads that wait for one, are measured. */
-#define CPUS_SECONDS    0.05
-#define WAITING_SECONDS 0.25
+/* Shortest interval over which busy CPUs are measured. */
+#define CPUS_SECONDS 0.05
 
 /* Seconds of CPU time that an interval must have: collectors note theirs only every few passes. */
 #define COLLECTING_SECONDS 500e-6
@@ -193,10 +192,23 @@ static double spent_on_skipping(double seconds) {
     return spex_controller.skipped - before;
 }
 
-/* Takes the cost from the budget's tokens, and adds those earned in `seconds`. */
-static void book_spent(double seconds, double spent) {
+/* Takes the cost from the budget's tokens, and adds those earned by so much CPU time. */
+static void book_spent(double used, double spent) {
     spex_controller.spent += spent;
-    spex_budget_advance(&spex_controller.budget, seconds, spex_controlled_cpus(), spent);
+    spex_budget_advance(&spex_controller.budget, used, spex_controlled_cpus(), spent);
+}
+
+/* Returns the CPU time that the program has used since the last call, without the collectors'.
+ * These note theirs only every few passes: until then it is taken for the program's, and less is
+ * told later. */
+static double note_used(void) {
+    uint64_t process = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    uint64_t used = spex_grown(spex_controller.collectors_ns, process);
+    double fresh = (double)spex_grown(spex_controller.used_ns, used) / 1e9;
+    if (used > spex_controller.used_ns)
+        spex_controller.used_ns = used;
+    spex_controller.seconds += fresh;
+    return fresh;
 }
 
 void spex_accounts_charge(uint64_t ns) {
@@ -217,8 +229,7 @@ void spex_accounts_advance(uint64_t ns) {
     spex_controller.collectors_ns = collectors;
     spex_controller.looker_ns = looker;
     spex_controller.now += seconds;
-    spex_controller.seconds += seconds * spex_controlled_cpus();
-    book_spent(seconds, spent);
+    book_spent(note_used(), spent);
 }
 
 /* Cost of publishing the executions of a polled probe, which are taken to be as frequent as when
@@ -318,45 +329,12 @@ void spex_accounts_count_executions(double seconds) {
     spex_controller.running = note_progress(seconds);
 }
 
-static void read_waited(void) {
-    spex_threads_waited_ns(&spex_controller.waiters, &spex_controller.waited_ns,
-                           &spex_controller.waited_threads);
-}
-
-/* Threads that begin are asked soon where there are few. */
-static void choose_waiters(void) {
-    const struct spex_thread_set before = spex_controller.waiters;
-    if (before.count < before.of && spex_controller.now < spex_controller.waiters_until)
-        return;
-    spex_controller.waiters_until = spex_controller.now + CHOSEN_SECONDS;
-    spex_threads_choose(&spex_controller.waiters, SPEX_THREADS_WAITED, &spex_controller.random);
-    if (before.count != spex_controller.waiters.count ||
-        memcmp(before.ids, spex_controller.waiters.ids, before.count * sizeof(before.ids[0])) != 0)
-        read_waited();
-}
-
-/* Where the program has all of a CPU it does not matter how many threads wait for another one. */
-static void note_waiting(void) {
-    double seconds = spex_controller.now - spex_controller.waited_at;
-    if (seconds < WAITING_SECONDS)
-        return;
-    const struct spex_thread_set *of = &spex_controller.waiters;
-    uint64_t ns = spex_controller.waited_ns, threads = spex_controller.waited_threads;
-    read_waited();
-    if (threads && threads == spex_controller.waited_threads)
-        spex_controller.waiting =
-            (double)spex_grown(ns, spex_controller.waited_ns) / 1e9 / seconds * of->of / of->count;
-    choose_waiters();
-    spex_controller.waited_at = spex_controller.now;
-}
-
 /* CPU time of the program without the collectors'. Over a short time the two cannot be separated,
  * since collectors note their CPU time only every few passes. */
 void spex_accounts_note_cpus(void) {
     double seconds = spex_controller.now - spex_controller.process_at;
     if (seconds < CPUS_SECONDS)
         return;
-    note_waiting();
     uint64_t process = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     double all = (double)spex_grown(spex_controller.process_ns, process) / 1e9;
     double collectors =

@@ -40,8 +40,8 @@ bool spex_accounts_careful_costs(uint32_t first, double *skip, double *report);
 /* Returns a record of the probe as a multiple of a record of its type. */
 double spex_accounts_record_factor(uint32_t first);
 
-/* Accounts for the time from the last call to `ns` (CLOCK_MONOTONIC), and updates the budget. The
- * cost of executions without a record is extrapolated until they are counted again. */
+/* Accounts for the time from the last call to `ns` (CLOCK_MONOTONIC), and updates the budget by the
+ * CPU time that the program has used in it. The cost of executions without a record is extrapolated until they are counted again. */
 void spex_accounts_advance(uint64_t ns);
 
 /* Books CPU time that a thread of the program has spent on spex. */
@@ -99,7 +99,7 @@ double spex_accounts_part_chosen(void);
  * counted. */
 void spex_accounts_read_progress(struct spex_progress *progress);
 
-/* Updates how many CPUs the program keeps busy, and how many of its threads wait for one. */
+/* Updates how many CPUs the program keeps busy. */
 void spex_accounts_note_cpus(void);
 
 /* Updates what collectors cost per record, and without records. */

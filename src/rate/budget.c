@@ -41,10 +41,10 @@ void spex_budget_begin(struct spex_budget *budget, double share) {
 }
 
 /* The limits of savings and debt grow with the CPUs, as the income does. */
-void spex_budget_advance(struct spex_budget *budget, double seconds, double cpus, double spent) {
+void spex_budget_advance(struct spex_budget *budget, double used, double cpus, double spent) {
     double most = budget->share * BURST_SECONDS * cpus;
     double least = -budget->share * DEBT_SECONDS * cpus;
-    budget->tokens += budget->share * cpus * seconds - spent;
+    budget->tokens += budget->share * used - spent;
     if (budget->tokens > most)
         budget->tokens = most;
     if (budget->tokens < least)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A budget: the share of the program's time that probes may take, as a token bucket. A token is a
- * second of one CPU. Unspent tokens are saved up to a burst, for a burst of executions after a
+/* A budget: the share of the program's CPU time that probes may take, as a token bucket. A token is
+ * a second of one CPU. Unspent tokens are saved up to a burst, for a burst of executions after a
  * quiet time. The functions are pure: the caller passes the time. */
 #ifndef SPEX_RATE_BUDGET_H
 #define SPEX_RATE_BUDGET_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct spex_budget {
-    double share;  /* of the time of each thread that runs; 0: there is no budget */
+    double share;  /* of the CPU time of the program; 0: there is no budget */
     double tokens; /* may be negative: spent in advance */
 };
 
@@ -19,8 +19,9 @@ bool spex_budget_parse(const char *text, double *share);
 /* Begins with an empty bucket, so that a short program keeps its budget, too. */
 void spex_budget_begin(struct spex_budget *budget, double share);
 
-/* Earns tokens for `seconds` of so many CPUs, and pays `spent` seconds that probes took. */
-void spex_budget_advance(struct spex_budget *budget, double seconds, double cpus, double spent);
+/* Earns tokens for `used` seconds of CPU time of a program that keeps so many CPUs busy on average,
+ * and pays `spent` seconds that probes took. */
+void spex_budget_advance(struct spex_budget *budget, double used, double cpus, double spent);
 
 /* Seconds a second that may be spent in the long run. */
 double spex_budget_steady(const struct spex_budget *budget, double cpus);

@@ -149,6 +149,7 @@ void spex_controller_read_clocks(void) {
     spex_controller.looker_ns = spex_sampling_budget_spent_ns();
     spex_controller.collectors_ns = spex_controller.process_collectors_ns =
         spex_collectors_cpu_ns();
+    spex_controller.used_ns = spex_grown(spex_controller.collectors_ns, spex_controller.process_ns);
 }
 
 /* Begins with a share of the budget, or ends without a policy or a share. */

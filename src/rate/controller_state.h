@@ -213,21 +213,18 @@ struct spex_controller {
     uint64_t process_ns;
     uint64_t process_collectors_ns;
     uint64_t collectors_ns;
+    /* The CPU time of the process without that of collectors which is in the accounts. */
+    uint64_t used_ns;
     /* CPU time of collectors when the last session of experiments began. */
     uint64_t session_ns;
     /* CPU time that the sampling of kernels by their models has cost. */
     uint64_t looker_ns;
     /* Ticks a second; 0: not known yet. */
     double tick_rate;
-    /* CPUs that the program keeps busy, and threads of it that wait for one, on average. */
-    double cpus, waiting;
-    /* The threads that tell the latter, until when they are asked, and what they had waited at that
-     * time; `waited_threads` 0: it is not known. */
-    struct spex_thread_set waiters;
-    double waiters_until, waited_at;
-    uint64_t waited_ns, waited_threads;
-    /* Time of which the budget is a share since the controller began, and the time that probes and
-     * collectors took of it. */
+    /* CPUs that the program keeps busy on average. */
+    double cpus;
+    /* CPU time that the program has used since the controller began, of which the budget is a
+     * share, and the time that probes and collectors took. */
     double seconds;
     double spent;
     struct spex_collecting collecting;
@@ -270,13 +267,11 @@ static inline double spex_controlled_factor(const struct spex_controlled *probe)
                                        : 1;
 }
 
-/* CPUs of whose time the budget is a share: those that the program keeps busy, and one where it
- * mostly waits, but not for a CPU. */
+/* CPUs of whose time the budget is a share: those that the program keeps busy. One that does nothing
+ * is taken to do a little, so that there are rates to divide by. */
 static inline double spex_controlled_cpus(void) {
     static const double least = 0.01;
-    double rest = 1 - spex_controller.waiting;
-    double most = rest > spex_controller.cpus ? rest : spex_controller.cpus;
-    return most > least ? most : least;
+    return spex_controller.cpus > least ? spex_controller.cpus : least;
 }
 
 /* The period in force while the probe is on. */

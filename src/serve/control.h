@@ -20,7 +20,7 @@ struct spex_control_selection {
     /* Children of forks go on with their parent's probes from here on. */
     bool follow;
     struct spex_lease lease;
-    /* The share of the program's time that all probes may take while the lease holds; 0: as
+    /* The share of the program's CPU time that all probes may take while the lease holds; 0: as
      * ever. */
     double budget;
 };
@@ -35,7 +35,7 @@ struct spex_control_requests {
      * many streams as may be, -EPERM before spex_start, -ENOMEM. */
     int (*stream)(const struct spex_stream_asked *asked, char *answer, size_t size);
     /* Samples polled kernels by the models at this path, `samples` times an execution, for the
-     * share `share` of the program's time (0: its budget). NULL: by the models that the process was
+     * share `share` of the program's CPU time (0: its budget). NULL: by the models that the process was
      * started with. 0 or a negative errno value. */
     int (*models)(const char *path, double samples, double share, char *answer, size_t size);
 };

@@ -144,8 +144,8 @@ static int read_share(enum spex_variable variable, const char *otherwise, const 
 }
 
 static int read_budgets(const struct spex_options *options, struct spex_settings *settings) {
-    int err =
-        read_share(SPEX_VARIABLE_BUDGET, options->budget, "the program's time", &settings->budget);
+    int err = read_share(SPEX_VARIABLE_BUDGET, options->budget, "the program's CPU time",
+                         &settings->budget);
     return err ? err
                : read_share(SPEX_VARIABLE_THREAD_BUDGET, options->thread_budget, "a thread's time",
                             &settings->thread_budget);

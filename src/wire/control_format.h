@@ -49,7 +49,7 @@ enum spex_control_kind {
      * The connection then belongs to the stream, and its end ends the stream. */
     SPEX_CONTROL_STREAM,
     /* Followed by "SAMPLES SHARE PATH": samples polled kernels by the models in the file at this
-     * absolute path, so many samples an execution, for this share of the program's time (0: the
+     * absolute path, so many samples an execution, for this share of the program's CPU time (0: the
      * program's budget). Or followed by nothing: by the models that the program was started
      * with. */
     SPEX_CONTROL_MODELS,

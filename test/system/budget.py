@@ -33,7 +33,7 @@ class Budget(Watched):
         self.wait_for(process, lambda found: found["rare"].get("why") == "as selected")
         counts, table = self.finish(process)
         busy, rare = map(int, counts.split())
-        self.assertIn(f"budget: {SHARE[:-1]} % of the program's time; as believed, ", table)
+        self.assertIn(f"budget: {SHARE[:-1]} % of the program's CPU time; as believed, ", table)
         rows = {line.split()[0]: line.split() for line in table.splitlines() if line.startswith(("busy", "rare"))}
         self.assertGreaterEqual(float(rows["busy"][2]), 1)
         for row, truth in (rows["busy"], busy), (rows["rare"], rare):
@@ -92,7 +92,7 @@ class Budget(Watched):
         process.stdin.close()
         process.stdin = None
         _, table = self.finish(process)
-        self.assertIn("budget: 2 % of the program's time", table)
+        self.assertIn("budget: 2 % of the program's CPU time", table)
 
     def test_what_a_short_program_spends_is_accounted_for(self):
         process = self.start(SPEX_PROBES="*", SPEX_BUDGET="100%")
@@ -111,7 +111,7 @@ class Budget(Watched):
 
     def test_mistakes(self):
         for variables, message in [
-                ({"SPEX_BUDGET": "2"}, "SPEX_BUDGET=2: a percentage of the program's time was expected, such as 2%"),
+                ({"SPEX_BUDGET": "2"}, "SPEX_BUDGET=2: a percentage of the program's CPU time was expected, such as 2%"),
                 ({"SPEX_BUDGET": "0%"}, "SPEX_BUDGET=0%: a percentage"),
                 ({"SPEX_BUDGET": "2%", "SPEX_CALIBRATE": "0"}, "SPEX_BUDGET: a budget cannot be kept with SPEX_CALIBRATE=0")]:
             process = self.start(SPEX_PROBES="*", **variables)

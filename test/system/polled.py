@@ -97,7 +97,7 @@ class Polled(Watched):
         self.wait_for(process, lambda found: abs(found["short"]["rate"] - rates[-1]) > 1e-6 * rates[-1] and
                       found["short"].get("probed"))
         truth, table = self.finish(process)
-        self.assertIn(f"budget: {BUDGET} % of the program's time; as believed, ", table)
+        self.assertIn(f"budget: {BUDGET} % of the program's CPU time; as believed, ", table)
         self.assertRegex(table, "(?m)^long +lat ")
         share = float(table.split("active")[1].split()[0])
         self.assertAlmostEqual(share / 100, truth, delta=0.3, msg=table)

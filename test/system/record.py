@@ -447,7 +447,7 @@ class Running(Recorded):
     def budget(self, program):
         told = subprocess.run([SPEX, "top", "-b", "-d", "0.05", "-n", "1", str(program.pid)], capture_output=True, text=True,
                               check=True, env=self.environment)
-        return re.findall("^budget: (.*) of the program's time", told.stdout, re.MULTILINE)
+        return re.findall("^budget: (.*) of the program's CPU time", told.stdout, re.MULTILINE)
 
     def test_children_of_a_process_that_runs(self):
         program, recorder = self.attach(["family", "5"], "-f")

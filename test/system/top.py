@@ -70,7 +70,7 @@ class Live(Programs):
         self.wait_for_selection(terminal, 1)
         terminal.wait_for(r"^ +1 query +1 lat +[\d.]+( k)? time( +[\d.]+ [mµn]?s){4} +[\d.]+ % +~?0$")
         terminal.wait_for(r"collecting for [\d.]+ s +1 of 4 probe sites on$")
-        terminal.wait_for(r"^[\d.]+( [kM])? records/s +0 lost +overhead [\d.e-]+ %.*collector [\d.e-]+ %")
+        terminal.wait_for(r"^[\d.]+( [kM])? records/s +0 lost +overhead [<\d.]+ % \+ collector [<\d.]+ % of its CPU time")
         terminal.type(" ")
         terminal.wait_for(r"0 probe sites are on")
         self.wait_for_selection(terminal, 0)

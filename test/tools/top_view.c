@@ -148,8 +148,8 @@ static void test_figures(void **state) {
     assert_cell("2", SPEX_SNAPSHOT, SPEX_TOP_RATE, "");
     assert_string_equal(view.head[0][0],
                         "server 4711   collecting for 2.0 s   2 of 4 probe sites on");
-    assert_string_equal(view.head[0][1], "30 records/s   3 lost   overhead 0 % of its CPU time, as "
-                                         "believed   collector 25 % of a CPU");
+    assert_string_equal(view.head[0][1], "30 records/s   3 lost   overhead not known + collector "
+                                         "50 % of its CPU time, as believed");
 }
 
 /* What a text says: a number, its prefix, and "~" or "<" before it. */

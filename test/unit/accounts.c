@@ -59,8 +59,6 @@ static struct {
     double group_spent, polled;
     uint32_t threads;
     uint64_t threads_cpu_ns, threads_id;
-    uint64_t waited_ns; /* of each thread */
-    bool waits_unknown;
     unsigned chosen;
 } told;
 
@@ -151,11 +149,6 @@ void spex_threads_choose(struct spex_thread_set *set, uint32_t most, struct spex
     for (uint32_t i = 0; i < set->count; i++)
         set->ids[i] = told.threads + i;
     told.chosen += most == SPEX_THREADS_CHOSEN;
-}
-
-void spex_threads_waited_ns(const struct spex_thread_set *set, uint64_t *ns, uint64_t *threads) {
-    *ns = told.waited_ns * set->count;
-    *threads = told.waits_unknown ? 0 : set->count ? set->ids[0] : 0;
 }
 
 void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *cpu_ns, uint64_t *threads) {
@@ -360,21 +353,36 @@ static void records_and_collectors_are_paid(void **state) {
     told.rings[CNT_RING].produced = 50;
     spex_controller.factors[CNT_RING] = 3;
     spex_controller.collecting.record = 40 * NS;
+    /* A budget is a share of the program's CPU time, whatever time has passed. */
+    spex_controller.used_ns = 30000000;
+    told.process_ns = 30000000 + told.collectors_ns + 400000000;
     spex_accounts_advance(told.monotonic_ns);
     double spent = 5e-3 + 0.5e-3 + 600 * 50 * NS + 50 * 60 * NS;
     expect_near(spex_controller.spent, spent);
-    expect_near(spex_controller.budget.tokens, 0.02 * 0.5 - spent);
+    expect_near(spex_controller.budget.tokens, 0.02 * 0.4 - spent);
     expect_near(spex_controller.now, 0.5);
-    expect_near(spex_controller.seconds, 0.5);
+    expect_near(spex_controller.seconds, 0.4);
     expect_near(told.alarms[LAT_RING], 0.05 * 0.02 / (90 * NS));
     expect_near(told.alarms[CNT_RING], 0.05 * 0.02 / (100 * NS));
     assert_true(told.alarms[spex_probe_type_ring(SPEX_KERNEL)] == 0); /* it costs nothing known */
-    /* Nothing is paid twice; and the time of all busy CPUs counts. */
+    /* Nothing is paid twice; and the time of all threads counts, also of those that have ended. */
     spex_controller.cpus = 3;
+    told.process_ns += 750000000;
     spex_accounts_advance(told.monotonic_ns + 250000000);
     expect_near(spex_controller.spent, spent);
     expect_near(spex_controller.now, 0.75);
-    expect_near(spex_controller.seconds, 0.5 + 0.75);
+    expect_near(spex_controller.seconds, 0.4 + 0.75);
+    expect_near(spex_controller.budget.tokens, 0.02 * (0.4 + 0.75) - spent);
+    /* Collectors note theirs late: what was taken for the program's is not taken twice. */
+    told.process_ns += 5000000;
+    spex_accounts_advance(told.monotonic_ns + 250000000);
+    told.collectors_ns += 5000000;
+    spex_accounts_advance(told.monotonic_ns + 250000000);
+    told.process_ns += 7000000;
+    spex_accounts_advance(told.monotonic_ns + 250000000);
+    expect_near(spex_controller.seconds, 0.4 + 0.75 + 0.007);
+    spent += 5e-3;
+    expect_near(spex_controller.spent, spent);
     /* As long as costs are not known, records wait to be paid. */
     told.rate = 0;
     told.rings[LAT_RING].produced += 10;
@@ -525,42 +533,6 @@ static void some_threads_tell_the_progress(void **state) {
     told.threads_cpu_ns += 2000000000;
     spex_accounts_count_executions(1);
     expect_near(spex_controller.running, 2);
-}
-
-static void after(double seconds, double waited) {
-    spex_controller.now += seconds;
-    told.waited_ns += (uint64_t)(waited * 1e9);
-    spex_accounts_note_cpus();
-}
-
-/* Over a quarter of a second or more: what each of the threads has waited, of all of them. */
-static void threads_that_wait_for_a_processor_are_noted(void **state) {
-    (void)state;
-    told.threads = 2;
-    spex_controller.cpus = 0;
-    after(0.25, 1);
-    expect_near(spex_controller.waiting, 0); /* from when they are known */
-    expect_near(spex_controlled_cpus(), 1);
-    after(0.24, 1);
-    expect_near(spex_controller.waiting, 0);
-    after(0.26, 0.05);
-    expect_near(spex_controller.waiting, 2 * 1.05 / 0.5);
-    expect_near(spex_controlled_cpus(), 0.01);
-    after(0.5, 0.1);
-    expect_near(spex_controller.waiting, 2 * 0.1 / 0.5);
-    expect_near(spex_controlled_cpus(), 0.6);
-    told.threads = 20; /* of which some are asked, and known from now on */
-    after(0.5, 0.15);
-    expect_near(spex_controller.waiting, 2 * 0.15 / 0.5);
-    after(0.5, 0.01);
-    expect_near(spex_controller.waiting, 20 * 0.01 / 0.5);
-    told.process_ns += 1500000000;
-    after(0.5, 1);
-    expect_near(spex_controller.waiting, 20 * 1 / 0.5);
-    expect_near(spex_controlled_cpus(), 3); /* it has them */
-    told.waits_unknown = true;
-    after(0.5, 0);
-    expect_near(spex_controller.waiting, 20 * 1 / 0.5);
 }
 
 /* The program's without the collectors', over a twentieth of a second or more. */
@@ -723,7 +695,6 @@ int main(void) {
         cmocka_unit_test_setup(what_the_program_uses_is_noted, setup),
         cmocka_unit_test_setup(some_threads_tell_the_progress, setup),
         cmocka_unit_test_setup(busy_cpus_are_noted, setup),
-        cmocka_unit_test_setup(threads_that_wait_for_a_processor_are_noted, setup),
         cmocka_unit_test_setup(collecting_is_noted, setup),
         cmocka_unit_test_setup(records_to_come_are_expected, setup),
         cmocka_unit_test_setup(what_was_before_is_not_paid, setup),

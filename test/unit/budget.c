@@ -66,9 +66,9 @@ static void a_program_on_several_cpus_may_spend_more(void **state) {
     struct spex_budget budget;
     (void)state;
     spex_budget_begin(&budget, 0.02);
-    spex_budget_advance(&budget, 1, 4, 0.072);
+    spex_budget_advance(&budget, 4, 4, 0.072);
     assert_true(fabs(budget.tokens - 0.008) < 1e-12);
-    spex_budget_advance(&budget, 1, 0.1, 0.004);
+    spex_budget_advance(&budget, 0.1, 0.1, 0.004);
     assert_true(fabs(budget.tokens - 0.0008) < 1e-12); /* as much as it holds of 0.1 CPUs */
 }
 

@@ -5,7 +5,6 @@
 #include "probe/executions.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -142,57 +141,6 @@ static void who_has_ended_is_left_out(void **state) {
     assert_int_equal(spex_threads_executions_of(&set, site()), 0);
 }
 
-static uint64_t thread_ns(void) {
-    return spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-}
-
-static uint32_t ended;
-
-static void *thread_spin(void *arg) {
-    execute(1);
-    while (!spex_load_relaxed(&ended))
-        ;
-    return arg;
-}
-
-static void bind_to_one_processor(cpu_set_t *before) {
-    cpu_set_t one;
-    assert_int_equal(sched_getaffinity(0, sizeof(*before), before), 0);
-    CPU_ZERO(&one);
-    CPU_SET((unsigned)sched_getcpu(), &one);
-    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-}
-
-/* Two threads on one processor, neither of which sleeps: what it has no processor for, it waits. */
-static void who_has_no_processor_waits(void **state) {
-    struct spex_random random = random_of(4);
-    struct spex_thread_set set;
-    cpu_set_t before;
-    uint64_t ns, identity, later, same;
-    (void)state;
-    if (access("/proc/self/schedstat", R_OK) != 0) {
-        print_message("the system does not tell how long threads wait for a processor\n");
-        skip();
-    }
-    bind_to_one_processor(&before);
-    execute(1);
-    spex_threads_choose(&set, SPEX_THREADS_WAITED, &random);
-    assert_int_equal(set.count, 1);
-    assert_int_equal(pthread_create(&threads[0], NULL, thread_spin, NULL), 0);
-    uint64_t begin = spex_clock_ns(CLOCK_MONOTONIC), used = thread_ns();
-    spex_threads_waited_ns(&set, &ns, &identity);
-    assert_true(identity > 0);
-    do
-        spex_threads_waited_ns(&set, &later, &same);
-    while (thread_ns() - used < 20000000 || later == ns);
-    uint64_t elapsed = spex_clock_ns(CLOCK_MONOTONIC) - begin;
-    assert_int_equal(same, identity);
-    assert_true(later - ns <= elapsed);
-    spex_store_relaxed(&ended, 1);
-    pthread_join(threads[0], NULL);
-    sched_setaffinity(0, sizeof(before), &before);
-}
-
 /* Each state, and what threads have made beside it, once, however often they ask for it. */
 static void states_tell_their_bytes(void **state) {
     struct spex_thread *thread = spex_thread_attach();
@@ -228,7 +176,6 @@ int main(void) {
         cmocka_unit_test(of_few_threads_all_are_chosen),
         cmocka_unit_test(of_many_threads_some_are_chosen),
         cmocka_unit_test(who_has_ended_is_left_out),
-        cmocka_unit_test(who_has_no_processor_waits),
         cmocka_unit_test(states_tell_their_bytes),
     };
     return cmocka_run_group_tests(tests, enter, leave);

@@ -205,7 +205,7 @@ static void bad_options_are_refused(void **state) {
     EXPECT_REFUSED(probes, "life.work@0", -EINVAL, "a period of 1 to");
     EXPECT_REFUSED(rate_policy, "no policy", -EINVAL, "was expected, or the path of an object");
     EXPECT_REFUSED(rate_policy, "/nowhere/at/all", -EINVAL, "a shared object was expected");
-    EXPECT_REFUSED(budget, "2", -EINVAL, "SPEX_BUDGET=2: a percentage of the program's time");
+    EXPECT_REFUSED(budget, "2", -EINVAL, "SPEX_BUDGET=2: a percentage of the program's CPU time");
     EXPECT_REFUSED(thread_budget, "-1%", -EINVAL, "a percentage of a thread's time");
 #undef EXPECT_REFUSED
 }
@@ -226,7 +226,7 @@ static void bad_variables_are_refused(void **state) {
         {"SPEX_BATCH_RECORDS", "5000", "a number of 1 to 4096 was expected"},
         {"SPEX_PROBES", "life.work:nothing", "a probe type was expected"},
         {"SPEX_RATE_POLICY", "best", "was expected, or the path of an object"},
-        {"SPEX_BUDGET", "2", "SPEX_BUDGET=2: a percentage of the program's time was expected"},
+        {"SPEX_BUDGET", "2", "SPEX_BUDGET=2: a percentage of the program's CPU time was expected"},
         {"SPEX_THREAD_BUDGET", "x%", "a percentage of a thread's time was expected"},
         {"SPEX_SAMPLES", "0", "SPEX_SAMPLES=0: a number of 0.01 to 1000000 was expected"},
         {"SPEX_FORKS", "yes", "SPEX_FORKS=yes: \"follow\" was expected"},

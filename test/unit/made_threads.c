@@ -3,7 +3,6 @@
  * and costs of the test's, so that each figure is known. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -17,7 +16,6 @@
 #include <spex/probe.h>
 
 #include "../check.h"
-#include "../open_descriptors.h"
 #include "probe/executions.h"
 #include "probe/nesting.h"
 #include "probe/threads.h"
@@ -32,7 +30,7 @@ static struct spex_site_info infos[SITES];
 static double costs[SITES];
 static uint32_t used, known, capacity;
 /* The thread that cannot be read of, and those of which nothing and little is told. */
-static uint32_t gone, empty, cut;
+static uint32_t gone;
 
 uint32_t spex_sites_count(void) {
     return known;
@@ -88,27 +86,9 @@ static int made_clock(clockid_t clock, struct timespec *time) {
     return 0;
 }
 
-/* A thread has waited three nanoseconds for each of its id. */
-static int made_open(const char *path, int flags) {
-    uint32_t id;
-    int end = 0, file[2];
-    assert_int_equal(flags, O_RDONLY | O_CLOEXEC);
-    assert_int_equal(sscanf(path, "/proc/self/task/%" SCNu32 "/schedstat%n", &id, &end), 1);
-    assert_int_equal(path[end], '\0');
-    if (id == gone)
-        return -1;
-    assert_int_equal(pipe(file), 0);
-    if (id != empty)
-        dprintf(file[1], id == cut ? "%u" : "%u %u 7\n", id, 3 * id);
-    close(file[1]);
-    return file[0];
-}
-
 #define clock_gettime made_clock
-#define open          made_open
 #include "probe/executions.c"
 #undef clock_gettime
-#undef open
 
 static int setup(void **state) {
     static const uint32_t types[] = {SPEX_CNT,    SPEX_LAT, SPEX_CNT, SPEX_SPAN,
@@ -116,7 +96,7 @@ static int setup(void **state) {
     (void)state;
     used = THREADS;
     known = capacity = SITES;
-    gone = empty = cut = 0;
+    gone = 0;
     for (uint32_t t = 0; t < THREADS; t++)
         if (!(states[t] = calloc(1, sizeof(*states[t]))))
             return -1;
@@ -272,17 +252,6 @@ static void who_has_ended_is_left_out(void **state) {
     assert_int_equal(ns, seconds * 1000000001);
     assert_int_equal(identity, cubes);
     assert_int_equal(spex_threads_executions_of(&set, COUNTER), executions);
-    size_t descriptors = open_descriptors();
-    empty = 1020;
-    cut = 1021;
-    for (uint64_t id = empty; id <= cut; id++) {
-        seconds -= id;
-        cubes -= id * id * id;
-    }
-    spex_threads_waited_ns(&set, &ns, &identity);
-    assert_int_equal(ns, 3 * seconds);
-    assert_int_equal(identity, cubes);
-    assert_int_equal(open_descriptors(), descriptors);
     set.count = 0;
     spex_threads_cpu_ns(&set, &ns, &identity);
     assert_true(ns == 0 && identity == 0 && spex_threads_executions_of(&set, COUNTER) == 0);

@@ -45,7 +45,6 @@ struct plant_options {
     double (*runs)(const void *scenario, double seconds);
     /* Whether the probe is selected; NULL: always. */
     bool (*selected)(const void *scenario, unsigned probe, double seconds);
-    bool waits; /* they wait for them for the rest, and sleep otherwise */
     const void *scenario;
     uint32_t threads; /* that execute all of it in equal parts; 0: 1 */
 };

@@ -44,13 +44,6 @@ void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *cpu_ns, ui
     *threads = set->count;
 }
 
-void spex_threads_waited_ns(const struct spex_thread_set *set, uint64_t *waited_ns,
-                            uint64_t *threads) {
-    double waited = plant.options.waits ? plant.seconds * plant.options.cpus - plant.used : 0;
-    *waited_ns = set->of ? ns(waited * set->count / set->of) : 0;
-    *threads = set->count;
-}
-
 uint64_t spex_threads_executions_of(const struct spex_thread_set *set, uint32_t site) {
     return (uint64_t)(plant.executions[site] * set->count / set->of);
 }

@@ -141,6 +141,7 @@ static void each_execution_has_its_cost(void **state) {
     probe->records = 30;
     probe->lost = 10;
     assert_false(spex_profile_costs_known(&profile));
+    assert_string_equal(spex_profile_cost_bound(&profile), "at least ");
     assert_true(spex_profile_row_cost(&profile, probe) == 0);
     type(SPEX_LAT, 0, true, true);
     for (size_t c = 0; c < COUNT_OF(cases); c++) {

@@ -25,18 +25,18 @@ static void expect_notes(const char *expected) {
     free(text);
 }
 
-/* Of a time that is not the program's CPU time. */
 static void what_was_used_of_a_budget(void **state) {
     (void)state;
     profile.process.budget = 0.01;
     profile.process.budget_spent = 0.02;
     profile.process.budget_seconds = 4;
-    expect("probe  type  1 in  count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
-           "lost  off\n"
-           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
-           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n"
-           "budget: 1 % of the program's time; as believed, 0.5 % was used (20 ms with spex's own "
-           "threads, of 4 s)\n");
+    expect(
+        "probe  type  1 in  count  per second  value  mean  p50  p90  p99  p99.9  max  total  "
+        "lost  off\n"
+        "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+        "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n"
+        "budget: 1 % of the program's CPU time; as believed, 0.5 % was used (20 ms with spex's own "
+        "threads, of 4 s)\n");
 }
 
 static void whether_costs_were_measured(void **state) {
@@ -301,7 +301,7 @@ static void losses_and_a_budget_without_time(void **state) {
     row(SPEX_CNT, 1, "")->lost_shared = true;
     row(SPEX_CNT, 2, "");
     const char *budget =
-        "budget: 2 % of the program's time; as believed, 0 % was used; shared out by fair\n"
+        "budget: 2 % of the program's CPU time; as believed, 0 % was used; shared out by fair\n"
         "costs: as calibrated, not measured while the program ran\n";
     expect_notes(budget);
     profile.process.lost = 1;

@@ -142,7 +142,7 @@ static int record_parse(int argc, char **argv, struct request *request,
     double share = 0, thread_share;
     const struct spex_option known[] = {
         {"budget", 'b', .text = &request->budget, .number = &share, .read = spex_budget_parse,
-         .error = "a percentage of the program's time was expected, such as 2%"},
+         .error = "a percentage of the program's CPU time was expected, such as 2%"},
         {"thread-budget", .text = &request->thread_budget, .number = &thread_share,
          .read = spex_budget_parse,
          .error = "a percentage of a thread's time was expected, such as 2%"},

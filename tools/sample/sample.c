@@ -43,7 +43,8 @@ static const char sample_usage[] =
     "short for that has as many within each execution of the kernel around it.\n"
     "\n"
     "  -n SAMPLES           samples, 0.01 to 1000000; the default is 10\n"
-    "  -b, --budget PERCENT how much of the program's time that may take; there are fewer samples\n"
+    "  -b, --budget PERCENT how much of the program's CPU time that may take; there are fewer "
+    "samples\n"
     "                       then. The default is the program's own budget, if it has one\n"
     "  --functions GLOBS    makes kernels of these functions, in a program that was compiled with\n"
     "                       -finstrument-functions\n"
@@ -101,7 +102,7 @@ static int sample_parse(int argc, char **argv, struct request *request) {
          .error = "a number of " SPEX_SAMPLES_RANGE " was expected"},
         {"budget", 'b', .text = &request->budget, .number = &request->share,
          .read = spex_budget_parse,
-         .error = "a percentage of the program's time was expected, such as 2%"},
+         .error = "a percentage of the program's CPU time was expected, such as 2%"},
         {"functions", .text = &request->functions, .check = spex_functions_argument},
         {"pid", .process = &request->process},
         {"for", .number = &request->seconds, .range = {1e-3, 1e9},

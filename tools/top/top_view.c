@@ -200,17 +200,20 @@ static void head_second_line(char *line, const struct spex_profile *profile) {
     double share = program > 0 ? spex_profile_cost(profile) / program : 0;
     if (program > 0)
         spex_percent_text(share, share < 1 ? 2 : 3, overhead, sizeof(overhead));
-    if (seconds > 0)
-        spex_percent_text(process->collector_seconds / seconds, 2, collector, sizeof(collector));
+    if (program > 0)
+        spex_percent_text(process->collector_seconds / program, 2, collector, sizeof(collector));
+    if (program > 0 && share <= 0 && !spex_profile_costs_known(profile))
+        snprintf(overhead, sizeof(overhead), "not known");
     if (process->budget > 0)
         snprintf(costs, sizeof(costs), " (costs of %zu of %zu probes measured)",
                  spex_profile_measured(profile), profile->row_count);
     snprintf(line, SPEX_TOP_HEAD_BYTES,
-             "%s records/s   %" PRIu64 " lost   overhead %s of its CPU time, as believed%s   "
-             "collector %s of a CPU",
+             "%s records/s   %" PRIu64 " lost   overhead %s%s + collector %s of its CPU time, as "
+             "believed%s",
              spex_quantity_text(seconds > 0 ? (double)process->produced / seconds : 0, NAN, "",
                                 rate, sizeof(rate)),
-             process->lost, overhead, costs, collector);
+             process->lost, share > 0 ? spex_profile_cost_bound(profile) : "", overhead, collector,
+             costs);
 }
 
 /* The first line is the same for both spans; the second has figures of the span. */

@@ -168,10 +168,11 @@ function renderTiles({ figures, budget, budget_seconds, budget_spent, selection,
     ...(leased ? [listTile("Leased", leased.split(/(?<=,)/), `for ${seconds(Math.ceil(lease_seconds))}`)] : []),
     tile("Records", `${number(records.produced / length)}/s`, `${number(records.consumed / length)}/s in the figures`),
     tile("Lost records", number(records.lost), `${number(shown.lost)} since this page follows the process`),
-    tile("Overhead", percent(figures.overhead_seconds / figures.program_seconds), "believed, of the program's CPU time"),
+    tile("Overhead", (figures.overhead_known ? "" : "≥ ") + percent(figures.overhead_seconds / figures.program_seconds),
+      "believed, of the program's CPU time"),
     tile("Budget", budget > 0 ? percent(budget) : "none",
-      budget > 0 ? `${percent(budget_spent / (budget * budget_seconds))} of it used` : ""),
-    tile("spex's own threads", percent(figures.collector_seconds / length), "of a CPU"));
+      budget > 0 ? `of the program's CPU time; used, as believed: ${percent(budget_spent / budget_seconds)}` : ""),
+    tile("spex's own threads", percent(figures.collector_seconds / figures.program_seconds), "of the program's CPU time"));
 }
 
 function makeRow(key) {
