@@ -33,9 +33,7 @@ static const struct {
     {"report", "tell what an exploration has found", spex_command_report},
     {"run", "run a program with probes on", spex_command_run},
     {"sample", "sample kernels as often as their models say", spex_command_sample},
-#if SPEX_WITH_SERVE
     {"serve", "tell others over HTTP what running programs measure", spex_command_serve},
-#endif
     {"set", "change which probes of a running program are on", spex_command_set},
     {"stats", "print the table of a trace, or compare two", spex_command_stats},
     {"top", "show the probes of a running program live", spex_command_top},

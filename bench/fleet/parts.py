@@ -68,7 +68,7 @@ def need(*programs):
     """Ends the bench where one is missing. Debian's packages have the names of the programs."""
     missing = [program for program in programs if not find(program)]
     if missing:
-        sys.exit(f"this bench needs {' '.join(missing)}: scripts/packages {' '.join(missing)}")
+        sys.exit(f"this bench needs {' '.join(missing)}: apt-get install {' '.join(missing)}")
 
 
 def find(program):

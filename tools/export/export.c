@@ -83,6 +83,10 @@ static int request_check(struct request *request) {
                              "was expected%s%s%s",
                              request->format ? ", not \"" : "",
                              request->format ? request->format : "", request->format ? "\"" : "");
+    if (request->exporter->lacks)
+        return spex_complain(SPEX_EXIT_FAILED,
+                             "export: --format %s: this spex was built without %s", request->format,
+                             request->exporter->lacks);
     bool stream = !request->out || strcmp(request->out, "-") == 0;
     if (request->by &&
         (request->exporter != &spex_export_folded ||

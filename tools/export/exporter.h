@@ -28,6 +28,8 @@ struct spex_export {
  * a negative errno value with the reason; errors of `out` stay in the stream. */
 struct spex_exporter {
     const char *name;
+    /* A library that spex was built without; then there are no functions. NULL: none. */
+    const char *lacks;
     /* It is no text, and not for a terminal. */
     bool binary;
     /* It needs a path: it writes no stream. */

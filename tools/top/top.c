@@ -89,6 +89,10 @@ static int top_parse(int argc, char **argv, struct request *request) {
     };
     struct spex_operands operands;
     int status = spex_options_take(&top_syntax, known, argc, argv, &operands);
+    if (!status && !request->batch && spex_top_live_lacks)
+        return spex_complain(SPEX_EXIT_FAILED,
+                             "top: this spex was built without %s; -b prints tables",
+                             spex_top_live_lacks);
     return status ? status : find_processes(operands.list[0], request);
 }
 

@@ -19,6 +19,8 @@
 #include "tools/top/top_switch.h"
 #include "tools/top/top_view.h"
 
+const char *const spex_top_live_lacks = NULL;
+
 /* FILTER and DELAY: the user types the text of the filter, or the seconds of the delay. */
 enum mode { LIST, HELP, FILTER, DELAY };
 

@@ -5,6 +5,9 @@
 
 #include "tools/top/top_feed.h"
 
+/* A library that it needs and that spex was built without; NULL: none. */
+extern const char *const spex_top_live_lacks;
+
 /* Runs until the user quits, or `count` reports have come (0: no limit). Returns the exit
  * status. */
 int spex_top_live(struct spex_top_feed *feed, unsigned long count, bool totals);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fleet/link/link.h"
 
-#if SPEX_WITH_NATS
-
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -32,12 +30,6 @@ struct spex_link_inbox {
 struct spex_link_watch {
     kvWatcher *watcher;
 };
-
-bool spex_link_is_name(const char *text) {
-    size_t length =
-        strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
-    return length >= 1 && length <= 63 && !text[length];
-}
 
 static void note_connect(natsConnection *connection, void *user) {
     struct spex_link *link = user;
@@ -403,5 +395,3 @@ int spex_link_watch_take(struct spex_link_watch *watch, struct spex_link_message
     }
     return good;
 }
-
-#endif

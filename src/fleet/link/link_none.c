@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* In the place of link.c where spex is built without libnats: no connection can be opened, so that
- * nothing else here is ever called. */
+/* In the place of link.c, queue.c and server.c where spex is built without libnats: no connection
+ * can be opened, so that nothing else here is ever called. */
+#include <errno.h>
+
 #include "fleet/link/link.h"
 #include "fleet/link/queue.h"
-
-#if !SPEX_WITH_NATS
-
-#include <errno.h>
 
 int spex_link_open(const struct spex_link_options *options, struct spex_link **link,
                    struct spex_error *error) {
     (void)options;
     *link = NULL;
-    return spex_fail(error, -ENOSYS, "this spex was built without libnats, which NATS needs");
+    return spex_fail(error, -ENOSYS, "this spex was built without NATS (libnats)");
 }
 
 void spex_link_close(struct spex_link *link) {
@@ -150,5 +148,3 @@ int spex_queue_end(struct spex_queue_job *job, enum spex_queue_end how) {
     (void)job, (void)how;
     return -ENOSYS;
 }
-
-#endif

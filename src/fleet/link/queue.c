@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fleet/link/queue.h"
 
-#if SPEX_WITH_NATS
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,5 +166,3 @@ int spex_queue_end(struct spex_queue_job *job, enum spex_queue_end how) {
     job->handle = NULL;
     return spex_link_err_of(status);
 }
-
-#endif

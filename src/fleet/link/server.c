@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fleet/link/server.h"
 
-#if SPEX_WITH_NATS
-
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -134,5 +132,3 @@ int spex_link_server_set(natsOptions *options, const struct spex_link_options *f
         err = set_credentials(options, from->credentials, error);
     return err;
 }
-
-#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* What link.h has of names, with NATS and without. */
+#include <string.h>
+
+#include "fleet/link/link.h"
+
+bool spex_link_is_name(const char *text) {
+    size_t length =
+        strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
+    return length >= 1 && length <= 63 && !text[length];
+}
