@@ -17,7 +17,7 @@
  *         WHAT    a glob over names, an id, or file=GLOB over source files
  *         TYPE    cnt, lat, tpt, llc, flt, ctxsw, perfcntr, snapshot, kernel or
  *                 span
- *         PERIOD  executions per record, the developer's sc when absent; or probe (no records: the
+ *         PERIOD  executions per record, the developer's sc when absent; or poll (no records: the
  *                 library looks at regular times whether the probe is being executed); or off
  *     +ITEM,…     adds to the selection in force instead of replacing it
  *     off         nothing, as ""

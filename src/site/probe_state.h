@@ -17,7 +17,7 @@ struct spex_probe_state {
     /* The shortest period that the selection gives a site, also one that is not loaded at present;
      * 0: it gives none. */
     uint32_t selected;
-    /* The selection itself says that the probe is polled ("@probe"), not the controller. */
+    /* The selection itself says that the probe is polled ("@poll"), not the controller. */
     bool by_hand;
     /* The probe is on, or has been since spex_sites_time_begin. */
     bool used;

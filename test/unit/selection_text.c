@@ -149,7 +149,7 @@ static void malformed_text_is_explained(void **state) {
     static const char type[] = "after \":\" a probe type was expected: cnt, lat, "
                                "tpt, llc, flt, ctxsw, perfcntr, snapshot, kernel or span";
     static const char period[] = "after \"@\" a period of 1 to 16777214, \"~\" and a period, "
-                                 "PERIODxBURST, \"probe\" or \"off\" was expected";
+                                 "PERIODxBURST, \"poll\" or \"off\" was expected";
     static const char mean[] = "after \"@~\" a mean period of 1 to 1048576 was expected";
     static const char burst[] = "after \"@\" PERIODxBURST was expected, a burst of at least 2, "
                                 "together at most 8388608";

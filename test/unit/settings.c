@@ -14,9 +14,21 @@
 #include "policies/rate/rates.h"
 #include "queues/commit_rseq.h"
 #include "start/settings.h"
+#include "text/variables.h"
 
 static struct spex_options options;
 static struct spex_settings settings;
+
+/* Each variable has a value that says nothing, given by test/meson.build. By hand, with no variable
+ * of spex at all, the user's environment is as it is. */
+static void the_users_environment_does_not_reach_tests(void **state) {
+    (void)state;
+    if (!getenv("SPEX_PROBES"))
+        skip();
+    for (enum spex_variable v = 0; v < SPEX_VARIABLES; v++)
+        if (!getenv(spex_variable_name(v)))
+            fail_msg("%s is not in `quiet` of test/meson.build", spex_variable_name(v));
+}
 
 static int begin(void **state) {
     (void)state;
@@ -351,6 +363,7 @@ static void policies_by_name(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_users_environment_does_not_reach_tests),
         TEST(without_options_there_are_defaults),
         TEST(the_environment_wins),
         TEST(numbers_have_bounds),

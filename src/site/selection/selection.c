@@ -110,7 +110,7 @@ static const char *sampling_parse(struct span text, struct spex_sampling *sampli
     return good && sampling->period > 0
                ? NULL
                : "after \"@\" a period of 1 to 16777214, \"~\" and a period, PERIODxBURST, "
-                 "\"probe\" or \"off\" was expected";
+                 "\"poll\" or \"off\" was expected";
 }
 
 /* Parses an item into *item, whose types the caller has set to all. The glob or id is returned as

@@ -7,7 +7,7 @@
  *     what      := [provider "/"] probe | "file=" glob
  *     provider  := glob over providers; without it all providers match
  *     probe     := glob over names | id
- *     sampling  := period | "~" period | period "x" burst | "probe" | "off"
+ *     sampling  := period | "~" period | period "x" burst | "poll" | "off"
  *     period    := 1 to SPEX_CONTROL_PERIOD_MAX, or SPEX_GAP_PERIOD_MAX behind "~"
  *     burst     := 2 to SPEX_BURST_CYCLE_MAX / period
  *

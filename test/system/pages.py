@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What pages say of the sources is so: names of functions and files, and words of selections.
+
+    pages.py SOURCE_ROOT
+"""
+
+import os
+import pathlib
+import re
+import sys
+import unittest
+
+ROOT = pathlib.Path(os.path.abspath(sys.argv[1]))
+SOURCES = ["include", "src", "queues", "policies", "tools"]
+
+
+def read(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def sources():
+    return [path.relative_to(ROOT) for folder in SOURCES for path in sorted((ROOT / folder).rglob("*.[ch]"))]
+
+
+def section(page, title):
+    return re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", read(page), re.M | re.S)[1]
+
+
+class Pages(unittest.TestCase):
+    def test_architectures_names_each_file_that_differs(self):
+        named = section("docs/design.md", "Architectures")
+        for path in sources():
+            if re.search(r"^#.*__(x86_64|aarch64)__", read(path), re.M):
+                with self.subTest(path=path):
+                    self.assertIn(path.name, named)
+
+    def test_functions_in_recipes_are_there(self):
+        files = [path for folder in [*SOURCES, "test", "bench", "examples"] for path in (ROOT / folder).rglob("*")
+                 if path.suffix in [".c", ".h", ".py", ".build"]]
+        known = set()
+        for path in files:
+            known.update(re.findall(r"\w+", path.read_text(encoding="utf-8")), [path.stem])
+        names = set(re.findall(r"`((?:spex_)?[a-z]+(?:_[a-z]+)+)`", read("docs/recipes.md")))
+        self.assertGreater(len(names), 20)
+        # spex_dur_… is of the type that the recipe adds.
+        self.assertEqual({name for name in names - known if not name.startswith("spex_dur_")}, set())
+
+    def test_selections_are_shown_with_words_of_today(self):
+        """What the parser reads besides, for selections of before, is in its comment and in one row of each page."""
+        for path in [*sources(), *sorted(path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.*")), "README.md"]:
+            if str(path).endswith((".c", ".h", ".md", ".1", ".7")):
+                with self.subTest(path=path):
+                    self.assertIsNone(re.search(r'[a-z*"]@probe\b|"probe\\?" or ', read(path)))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=2)
