@@ -21,9 +21,13 @@
 #ifndef SPEX_BENCH_H
 #define SPEX_BENCH_H
 
+#include <spex/detail/names_begin.h>
+
 #include <stdint.h>
 
 #include <spex/compiler.h>
+
+SPEX_HEADER_BEGIN_
 
 SPEX_EXTERN_C_BEGIN
 
@@ -81,8 +85,10 @@ uint64_t spex_bench_next(struct spex_bench_state *state, uint64_t left);
 /* The compiler has to compute the value, and to assume that all memory is read and written. */
 #ifdef __cplusplus
 SPEX_EXTERN_C_END
+extern "C++" {
 template <typename Value> SPEX_INLINE void spex_bench_keep(const Value &value) {
     __asm__ __volatile__("" : : "r,m"(value) : "memory");
+}
 }
 SPEX_EXTERN_C_BEGIN
 #else
@@ -161,7 +167,7 @@ SPEX_EXTERN_C_END
 #define SPEX_BENCHMARK_AT_(place, ...) SPEX_BENCHMARK_IN_(place, __VA_ARGS__)
 /* The declaration at the end takes the semicolon. */
 #define SPEX_BENCHMARK_IN_(place, name, function, ...)                                             \
-    __attribute__((constructor)) static void spex_benchmark_register_##place(void) {               \
+    __attribute__((__constructor__)) static void spex_benchmark_register_##place(void) {           \
         struct spex_benchmark *spex_benchmark_ =                                                   \
             spex_benchmark_add((name), (function), SPEX_BENCH_OPTIMISED_);                         \
         (void)spex_benchmark_;                                                                     \
@@ -180,5 +186,9 @@ SPEX_EXTERN_C_END
         return spex_bench_main(argc, argv);                                                        \
     }                                                                                              \
     struct spex_benchmark
+
+SPEX_HEADER_END_
+
+#include <spex/detail/names_end.h>
 
 #endif

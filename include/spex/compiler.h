@@ -17,11 +17,42 @@
 #define SPEX_EXTERN_C_END
 #endif
 
+/* Around the declarations of a macro that stands behind statements. C projects may have a warning of
+ * that on for their own code. */
+#ifdef __cplusplus
+#define SPEX_LATE_BEGIN_
+#define SPEX_LATE_END_
+#else
+#define SPEX_LATE_BEGIN_                                                                           \
+    _Pragma("GCC diagnostic push")                                                                 \
+        _Pragma("GCC diagnostic ignored \"-Wdeclaration-after-statement\"")
+#define SPEX_LATE_END_ _Pragma("GCC diagnostic pop")
+#endif
+
+/* Around the declarations of a header: structures are laid out as in libspex, whatever `#pragma pack`
+ * the program has in force. */
+#define SPEX_HEADER_BEGIN_ _Pragma("pack(push)") _Pragma("pack()") SPEX_LATE_BEGIN_
+#define SPEX_HEADER_END_   SPEX_LATE_END_ _Pragma("pack(pop)")
+
+/* A C cast would be an old-style cast in C++. */
+#ifdef __cplusplus
+#define SPEX_CAST_(type, value) static_cast<type>(value)
+#else
+#define SPEX_CAST_(type, value) ((type)(value))
+#endif
+
+/* A null pointer, of which no compiler warns. */
+#ifdef __cplusplus
+#define SPEX_NULL_ nullptr
+#else
+#define SPEX_NULL_ ((void *)0)
+#endif
+
 /* A function that libspex exports. */
-#define SPEX_API __attribute__((visibility("default")))
+#define SPEX_API __attribute__((__visibility__("default")))
 
 /* An inline function, which -finstrument-functions leaves out. */
-#define SPEX_INLINE static inline __attribute__((always_inline, unused, no_instrument_function))
+#define SPEX_INLINE static __inline__ __attribute__((__always_inline__, __no_instrument_function__))
 
 /* Which way a branch usually goes. */
 #define SPEX_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -29,18 +60,18 @@
 
 /* A function that runs seldom: it is made small, and stands apart from those that records run
  * through. */
-#define SPEX_COLD __attribute__((cold))
+#define SPEX_COLD __attribute__((__cold__))
 
 /* The compiler warns where the result is ignored. */
-#define SPEX_MUST_CHECK __attribute__((warn_unused_result))
+#define SPEX_MUST_CHECK __attribute__((__warn_unused_result__))
 
 /* Keeps an object that nothing refers to, also where the linker drops unused sections
  * (--gc-sections). lld needs "retain": it does not count references to a section's bounds. */
-#define SPEX_KEEP __attribute__((used))
+#define SPEX_KEEP __attribute__((__used__))
 #ifdef __has_attribute
-#if __has_attribute(retain)
+#if __has_attribute(__retain__)
 #undef SPEX_KEEP
-#define SPEX_KEEP __attribute__((used, retain))
+#define SPEX_KEEP __attribute__((__used__, __retain__))
 #endif
 #endif
 
@@ -49,7 +80,7 @@
 #ifdef SPEX_BUILDING
 #define SPEX_PROBE_API SPEX_API
 #else
-#define SPEX_PROBE_API SPEX_API __attribute__((weak))
+#define SPEX_PROBE_API SPEX_API __attribute__((__weak__))
 #endif
 
 #endif

@@ -13,10 +13,14 @@
 #ifndef SPEX_CONFIG_H
 #define SPEX_CONFIG_H
 
+#include <spex/detail/names_begin.h>
+
 #include <stddef.h>
 #include <stdint.h>
 
 #include <spex/compiler.h>
+
+SPEX_HEADER_BEGIN_
 
 SPEX_EXTERN_C_BEGIN
 
@@ -47,5 +51,9 @@ SPEX_API int spex_config_integer(const struct spex_config *config, const char *n
                                  int64_t high, int64_t *value, char *why, size_t why_size);
 
 SPEX_EXTERN_C_END
+
+SPEX_HEADER_END_
+
+#include <spex/detail/names_end.h>
 
 #endif

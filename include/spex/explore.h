@@ -10,12 +10,16 @@
 #ifndef SPEX_EXPLORE_H
 #define SPEX_EXPLORE_H
 
+#include <spex/detail/names_begin.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include <spex/compiler.h>
+
+SPEX_HEADER_BEGIN_
 
 SPEX_EXTERN_C_BEGIN
 
@@ -156,5 +160,9 @@ SPEX_API SPEX_MUST_CHECK int spex_explain(const struct spex_explain_options *opt
                                           size_t why_size);
 
 SPEX_EXTERN_C_END
+
+SPEX_HEADER_END_
+
+#include <spex/detail/names_end.h>
 
 #endif

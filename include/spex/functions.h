@@ -39,7 +39,11 @@
 #ifndef SPEX_FUNCTIONS_H
 #define SPEX_FUNCTIONS_H
 
+#include <spex/detail/names_begin.h>
+
 #include <spex/kernel.h>
+
+SPEX_HEADER_BEGIN_
 
 /* A place in the code where a parameter is given, in the section `spex_parameters`. */
 struct spex_parameter_place {
@@ -63,23 +67,29 @@ SPEX_PROBE_API void spex_parameter_set(uint32_t slot, uint64_t value);
 SPEX_EXTERN_C_END
 
 extern struct spex_parameter_place spex_parameters_begin_[] __asm__("__start_spex_parameters")
-    __attribute__((weak, visibility("hidden")));
+    __attribute__((__weak__, __visibility__("hidden")));
 extern struct spex_parameter_place spex_parameters_end_[] __asm__("__stop_spex_parameters")
-    __attribute__((weak, visibility("hidden")));
+    __attribute__((__weak__, __visibility__("hidden")));
 
 #if !defined(SPEX_DISABLE)
 
 #if !defined(SPEX_BUILDING)
-__attribute__((constructor, no_instrument_function)) static void spex_parameters_enter_(void) {
+__attribute__((__constructor__, __no_instrument_function__)) static void spex_parameters_enter_(
+    void) {
     if (spex_parameters_register)
         spex_parameters_register(spex_parameters_begin_, spex_parameters_end_);
 }
 
-__attribute__((destructor, no_instrument_function)) static void spex_parameters_leave_(void) {
+__attribute__((__destructor__, __no_instrument_function__)) static void spex_parameters_leave_(
+    void) {
     if (spex_parameters_unregister)
         spex_parameters_unregister(spex_parameters_begin_);
 }
 #endif
+
+SPEX_INLINE uint32_t spex_parameter_slot_(const struct spex_parameter_place *place) {
+    return spex_load_relaxed(&place->slot);
+}
 
 /* spex_parameter("n", rows); names a number that the time of functions depends on. `value` is a
  * whole number, converted to uint64_t.
@@ -94,14 +104,15 @@ __attribute__((destructor, no_instrument_function)) static void spex_parameters_
 #define spex_parameter(name, value)                                                                \
     do {                                                                                           \
         struct spex_parameter_place *spex_place_;                                                  \
+        uint32_t spex_slot_;                                                                       \
         __asm__(".pushsection spex_parameters, \"aw?\", %%progbits\n"                              \
                 ".balign 8\n"                                                                      \
-                "991: .8byte %c[text] - .\n"                                                       \
+                "991: .8byte %c[spex_text_] - .\n"                                                 \
                 ".4byte 0, 0\n"                                                                    \
                 ".popsection\n" SPEX_ASM_ADDRESS_("%0")                                            \
                 : "=r"(spex_place_)                                                                \
-                : [text] SPEX_ASM_SYMBOL_(("" name)));                                             \
-        uint32_t spex_slot_ = spex_load_relaxed(&spex_place_->slot);                               \
+                : [spex_text_] SPEX_ASM_SYMBOL_(("" name)));                                       \
+        spex_slot_ = spex_parameter_slot_(spex_place_);                                            \
         if (SPEX_UNLIKELY(spex_slot_))                                                             \
             spex_parameter_set(spex_slot_, SPEX_WORD_(value));                                     \
     } while (0)
@@ -115,5 +126,9 @@ __attribute__((destructor, no_instrument_function)) static void spex_parameters_
     } while (0)
 
 #endif
+
+SPEX_HEADER_END_
+
+#include <spex/detail/names_end.h>
 
 #endif

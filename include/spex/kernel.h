@@ -33,10 +33,15 @@
 #ifndef SPEX_KERNEL_H
 #define SPEX_KERNEL_H
 
+#include <spex/detail/names_begin.h>
+
 #include <spex/detail/recording.h>
+#include <spex/detail/scopes.h>
 #include <spex/probe.h>
 #include <spex/record.h>
 #include <spex/sdt.h>
+
+SPEX_HEADER_BEGIN_
 
 /* A kernel's state between BEGIN and END, on the program's stack. */
 struct spex_kernel_span {
@@ -53,7 +58,7 @@ struct spex_kernel_span {
 SPEX_EXTERN_C_BEGIN
 
 /* The node that this thread is in; SPEX_CONTEXT_ROOT outside of all kernels. */
-SPEX_PROBE_API extern __thread uint32_t spex_context __attribute__((tls_model("initial-exec")));
+SPEX_PROBE_API extern __thread uint32_t spex_context __attribute__((__tls_model__("initial-exec")));
 
 /* The node that a kernel enters from a node: a hash table over SPEX_CONTEXT_KEY_(node, kernel). The
  * upper half of an entry is the key, the lower half the node that is entered; 0: the entry is
@@ -98,6 +103,22 @@ SPEX_INLINE void spex_kernel_enter_(struct spex_kernel_span *span, uint32_t kern
     span->before = node;
     span->context = SPEX_LIKELY(step >> 32 == key) ? SPEX_LOW_(step) : spex_context_step(key);
     spex_context = span->context;
+}
+
+/* BEGIN of a kernel that is on. Returns what spex_sample_ does; when that is not 0, the caller sets
+ * the parameters and calls spex_kernel_begun_. */
+SPEX_INLINE uint32_t spex_kernel_begin_(struct spex_site *site, struct spex_kernel_span *span) {
+    spex_kernel_enter_(span, spex_load_relaxed(&site->probe_id));
+    span->weight = spex_sample_(site);
+    return span->weight;
+}
+
+SPEX_INLINE void spex_kernel_begun_(struct spex_site *site, struct spex_kernel_span *span,
+                                    const uint64_t *parameters) {
+    if (SPEX_LIKELY(spex_records_(span->weight)))
+        span->begin = spex_ticks();
+    else
+        span->begin = spex_kernel_published(site, span->context, parameters);
 }
 
 /* Returns to the node of the kernel around this one, once. */
@@ -146,7 +167,7 @@ struct spex_kernel_scope {
 /* The cleanup function of the variable. */
 SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
     spex_kernel_end_(scope->site, scope->span, scope->parameters);
-    SPEX_SDT_SCOPE_END_(kernel, scope);
+    SPEX_SDT_SCOPE_END_(kernel_, scope);
 }
 
 #ifndef SPEX_DISABLE
@@ -160,6 +181,8 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
  * has the parameters' names. spex_values_[0] is `sc`. */
 #define SPEX_KERNEL_BEGIN_(var, id, sc, text, ...)                                                 \
     (void)0;                                                                                       \
+    SPEX_LATE_BEGIN_                                                                               \
+    SPEX_BRACES_(var)                                                                              \
     SPEX_STATIC_ASSERT_(spex_region_copy_ == 0, "spex: a kernel cannot stand in a SPEX_REGION");   \
     SPEX_STATIC_ASSERT_(SPEX_COUNT_(__VA_ARGS__) <= SPEX_KERNEL_PARAMETERS + 1,                    \
                         "spex: too many parameters for one kernel");                               \
@@ -169,34 +192,31 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
     struct spex_site *var##_site;                                                                  \
     SPEX_SITE_TEXT_ASM_(var##_site, SPEX_KERNEL, SPEX_COUNT_(__VA_ARGS__) - 1, id, sc,             \
                         __FILE__ "\0" text, __FILE__ "\0" text "\0" #id);                          \
-    SPEX_SDT_BEGIN_(kernel, id);                                                                   \
+    SPEX_SDT_BEGIN_(kernel_, id);                                                                  \
     uint64_t var##_parameters[SPEX_KERNEL_PARAMETERS];                                             \
-    struct spex_kernel_span var __attribute__((cleanup(spex_kernel_out_))) = {0, 0, 0, 0};         \
-    if (SPEX_UNLIKELY(spex_load_relaxed(&var##_site->control))) {                                  \
-        spex_kernel_enter_(&var, spex_load_relaxed(&var##_site->probe_id));                        \
-        var.weight = spex_sample_(var##_site);                                                     \
-        if (SPEX_UNLIKELY(var.weight)) {                                                           \
+    struct spex_kernel_span var __attribute__((__cleanup__(spex_kernel_out_))) = {0, 0, 0, 0};     \
+    if (SPEX_UNLIKELY(spex_site_on_(var##_site))) {                                                \
+        if (SPEX_UNLIKELY(spex_kernel_begin_(var##_site, &var))) {                                 \
             const uint64_t spex_values_[] = {SPEX_WORDS_(__VA_ARGS__)};                            \
             for (unsigned spex_at_ = 1; spex_at_ < SPEX_COUNT_(__VA_ARGS__); spex_at_++)           \
                 var##_parameters[spex_at_ - 1] = spex_values_[spex_at_];                           \
-            if (SPEX_LIKELY(spex_records_(var.weight)))                                            \
-                var.begin = spex_ticks();                                                          \
-            else                                                                                   \
-                var.begin = spex_kernel_published(var##_site, var.context, var##_parameters);      \
+            spex_kernel_begun_(var##_site, &var, var##_parameters);                                \
         }                                                                                          \
     }                                                                                              \
-    (void)0
+    SPEX_LATE_END_(void) 0
 
 /* END, for the variables of BEGIN. */
 #define SPEX_KERNEL_END_(var, id)                                                                  \
-    SPEX_SDT_END_(spex_kernel_end_(var##_site, &var, var##_parameters), kernel, id)
+    SPEX_SDT_END_(spex_kernel_end_(var##_site, &var, var##_parameters), kernel_, id)
 
 /* The scope is declared behind the span, so that its cleanup, END, comes first. */
 #define SPEX_KERNEL_SCOPE_(var, id, sc, text, ...)                                                 \
     SPEX_KERNEL_BEGIN_(var##_span, id, sc, text, __VA_ARGS__);                                     \
+    SPEX_LATE_BEGIN_                                                                               \
     const struct spex_kernel_scope var                                                             \
-        __attribute__((cleanup(spex_kernel_scope_end_), unused)) = {                               \
-            var##_span_site, &var##_span, var##_span_parameters, SPEX_ID_(id)}
+        __attribute__((__cleanup__(spex_kernel_scope_end_), __unused__)) = {                       \
+            var##_span_site, &var##_span, var##_span_parameters, SPEX_ID_(id)};                    \
+    SPEX_LATE_END_(void) 0
 
 #else
 
@@ -224,14 +244,15 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
 
 /* BEGIN(id, sc, p1, …) and END(id). */
 #define SPEX_KERNEL_PROBE_BEGIN(id, ...)                                                           \
-    SPEX_KERNEL_BEGIN_(spex_kernel_##id, id, SPEX_FIRST_(__VA_ARGS__, 0), #__VA_ARGS__, __VA_ARGS__)
-#define SPEX_KERNEL_PROBE_END(id) SPEX_KERNEL_END_(spex_kernel_##id, id)
+    SPEX_KERNEL_BEGIN_(spex_kernel_##id##_needs_braces, id, SPEX_FIRST_(__VA_ARGS__, 0),           \
+                       #__VA_ARGS__, __VA_ARGS__)
+#define SPEX_KERNEL_PROBE_END(id) SPEX_KERNEL_END_(spex_kernel_##id##_needs_braces, id)
 
 /* The same with a name in the place of the id, as SPEX_LAT_BEGIN. */
 #define SPEX_KERNEL_BEGIN(name, ...)                                                               \
-    SPEX_KERNEL_BEGIN_(spex_kernel_##name, #name, SPEX_FIRST_(__VA_ARGS__, 0), #__VA_ARGS__,       \
-                       __VA_ARGS__)
-#define SPEX_KERNEL_END(name) SPEX_KERNEL_END_(spex_kernel_##name, #name)
+    SPEX_KERNEL_BEGIN_(spex_kernel_##name##_needs_braces, #name, SPEX_FIRST_(__VA_ARGS__, 0),      \
+                       #__VA_ARGS__, __VA_ARGS__)
+#define SPEX_KERNEL_END(name) SPEX_KERNEL_END_(spex_kernel_##name##_needs_braces, #name)
 
 /* From the macro to the end of its block, as the scopes of probe.h. */
 #define SPEX_KERNEL_SCOPE(id, ...)                                                                 \
@@ -239,14 +260,19 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
 #define SPEX_KERNEL_SCOPE_AT_(number, id, sc, text, ...)                                           \
     SPEX_KERNEL_SCOPE_NAMED_(number, id, sc, text, __VA_ARGS__)
 #define SPEX_KERNEL_SCOPE_NAMED_(number, id, sc, text, ...)                                        \
-    SPEX_KERNEL_SCOPE_(spex_scope_##number, id, sc, text, __VA_ARGS__)
+    SPEX_KERNEL_SCOPE_(spex_scope_##number##_needs_braces, id, sc, text, __VA_ARGS__)
 
 /* The same macros by their short names. They repeat the body, because going through the long names
  * would expand the arguments before their text is taken. */
 #ifndef SPEX_NO_SHORT_NAMES
 #define KERNEL_PROBE_BEGIN(id, ...)                                                                \
-    SPEX_KERNEL_BEGIN_(spex_kernel_##id, id, SPEX_FIRST_(__VA_ARGS__, 0), #__VA_ARGS__, __VA_ARGS__)
-#define KERNEL_PROBE_END(id) SPEX_KERNEL_END_(spex_kernel_##id, id)
+    SPEX_KERNEL_BEGIN_(spex_kernel_##id##_needs_braces, id, SPEX_FIRST_(__VA_ARGS__, 0),           \
+                       #__VA_ARGS__, __VA_ARGS__)
+#define KERNEL_PROBE_END(id) SPEX_KERNEL_END_(spex_kernel_##id##_needs_braces, id)
 #endif
+
+SPEX_HEADER_END_
+
+#include <spex/detail/names_end.h>
 
 #endif

@@ -29,6 +29,8 @@
 #ifndef SPEX_POLICY_H
 #define SPEX_POLICY_H
 
+#include <spex/detail/names_begin.h>
+
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
@@ -37,6 +39,8 @@
 
 #include <spex/compiler.h>
 #include <spex/record.h>
+
+SPEX_HEADER_BEGIN_
 
 SPEX_EXTERN_C_BEGIN
 
@@ -167,8 +171,9 @@ SPEX_INLINE bool spex_space_applies(const struct spex_space *space, const size_t
 /* The number of threads of a configuration that make records. */
 SPEX_INLINE uint64_t spex_space_threads(const struct spex_space *space, const size_t *levels) {
     size_t p = space->threads_parameter;
-    return p < space->parameter_count ? (uint64_t)space->parameters[p].values[levels[p]].integer
-                                      : 1;
+    return p < space->parameter_count
+               ? SPEX_CAST_(uint64_t, space->parameters[p].values[levels[p]].integer)
+               : 1;
 }
 
 /* What next() fills in. Before the call it holds the default levels, the probes of the criteria and
@@ -203,7 +208,7 @@ struct spex_run {
 /* Half the width of the 95 % interval as a share of the value; infinite while it is unknown. */
 SPEX_INLINE double spex_measured_precision(const struct spex_measured *measured) {
     double share = 1.96 * measured->error / fabs(measured->value);
-    return share >= 0 ? share : INFINITY;
+    return share >= 0 ? share : __builtin_inf();
 }
 
 /* True when a run has enough records by the rules. */
@@ -294,5 +299,9 @@ SPEX_INLINE int spex_policy_check(const struct spex_policy_ops *ops) {
 }
 
 SPEX_EXTERN_C_END
+
+SPEX_HEADER_END_
+
+#include <spex/detail/names_end.h>
 
 #endif

@@ -59,12 +59,21 @@
  *   SPEX_DISABLE         probes compile to nothing; their arguments are checked, not evaluated
  *   SPEX_SDT             every probe is a USDT probe for bpftrace and perf, too (sdt.h)
  *
- * Limits: the assembly of gcc's -mcmodel=large does not accept the macros.
+ * What a program has in force before the header does not matter: macros with other words than the
+ * names of spex, extern "C", #pragma pack, -masm=intel. The header does not stand in a namespace.
+ *
+ * Limits
+ *   - The assembly of gcc's -mcmodel=large does not accept the macros.
+ *   - No jump, such as to another case of a switch, leads past a scope or a KERNEL into the rest of
+ *     its block: it does not compile. Braces around the code of that case help.
+ *   - In a constexpr function, probes stand in `if (!__builtin_is_constant_evaluated()) { … }`.
  *
  * SPEX_REGION(id, weight, …) (region.h) makes many probes with little work between them cost as
  * much as one. KERNEL probes, which record parameters, are in kernel.h. */
 #ifndef SPEX_PROBE_H
 #define SPEX_PROBE_H
+
+#include <spex/detail/names_begin.h>
 
 #include <stdint.h>
 
@@ -79,32 +88,34 @@
 #include <spex/detail/enabled.h>
 #endif
 
+SPEX_HEADER_BEGIN_
+
 /* CNT: counts executions of the enclosed code. Record: {weight}. */
-#define SPEX_CNT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_cnt_##id, cnt, SPEX_CNT, id, sc)
-#define SPEX_CNT_PROBE_END(id)       SPEX_END_(spex_cnt_##id, cnt, id)
+#define SPEX_CNT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_cnt_##id, cnt_, SPEX_CNT, id, sc)
+#define SPEX_CNT_PROBE_END(id)       SPEX_END_(spex_cnt_##id, cnt_, id)
 
 /* LAT: the time that the enclosed code takes. Record: {ticks}; ticks.h has the unit. */
-#define SPEX_LAT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_lat_##id, lat, SPEX_LAT, id, sc)
-#define SPEX_LAT_PROBE_END(id)       SPEX_END_(spex_lat_##id, lat, id)
+#define SPEX_LAT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_lat_##id, lat_, SPEX_LAT, id, sc)
+#define SPEX_LAT_PROBE_END(id)       SPEX_END_(spex_lat_##id, lat_, id)
 
 /* TPT: throughput, from executions of the enclosed code and the time of the recorded one. Record:
  * {weight, ticks}. */
-#define SPEX_TPT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_tpt_##id, tpt, SPEX_TPT, id, sc)
-#define SPEX_TPT_PROBE_END(id)       SPEX_END_(spex_tpt_##id, tpt, id)
+#define SPEX_TPT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_tpt_##id, tpt_, SPEX_TPT, id, sc)
+#define SPEX_TPT_PROBE_END(id)       SPEX_END_(spex_tpt_##id, tpt_, id)
 
 /* LLC: the thread's references to the last-level cache and its misses. Record: {references,
  * misses}, or no values where the processor counts neither. spex_describe names the processor's
  * events. */
-#define SPEX_LLC_PROBE_BEGIN(id, sc) SPEX_COUNTER_BEGIN_(spex_llc_##id, llc, SPEX_LLC, 0, id, sc)
-#define SPEX_LLC_PROBE_END(id)       SPEX_COUNTER_END_(spex_llc_##id, llc, id)
+#define SPEX_LLC_PROBE_BEGIN(id, sc) SPEX_COUNTER_BEGIN_(spex_llc_##id, llc_, SPEX_LLC, 0, id, sc)
+#define SPEX_LLC_PROBE_END(id)       SPEX_COUNTER_END_(spex_llc_##id, llc_, id)
 
 /* FLT: the thread's page faults, minor and major together. Record: {faults}. */
-#define SPEX_FLT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_flt_##id, flt, SPEX_FLT, id, sc)
-#define SPEX_FLT_PROBE_END(id)       SPEX_END_(spex_flt_##id, flt, id)
+#define SPEX_FLT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_flt_##id, flt_, SPEX_FLT, id, sc)
+#define SPEX_FLT_PROBE_END(id)       SPEX_END_(spex_flt_##id, flt_, id)
 
 /* CTXSW: the thread's context switches, voluntary and involuntary together. Record: {switches}. */
-#define SPEX_CTXSW_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_ctxsw_##id, ctxsw, SPEX_CTXSW, id, sc)
-#define SPEX_CTXSW_PROBE_END(id)       SPEX_END_(spex_ctxsw_##id, ctxsw, id)
+#define SPEX_CTXSW_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_ctxsw_##id, ctxsw_, SPEX_CTXSW, id, sc)
+#define SPEX_CTXSW_PROBE_END(id)       SPEX_END_(spex_ctxsw_##id, ctxsw_, id)
 
 /* PERFCNTR: the thread's events of performance counter `pcid`, a constant of 0 to
  * SPEX_PERFCNTRS - 1. Record: {events}, or no values where the event cannot be counted.
@@ -112,8 +123,8 @@
  * SET_PERFCNTR and SET_PERFCNTR_NAME choose the event at run time. Both are expressions with the
  * value of spex_perfcntr_set and spex_perfcntr_set_name, below, or 0 without libspex. */
 #define SPEX_PERFCNTR_PROBE_BEGIN(id, sc, pcid)                                                    \
-    SPEX_COUNTER_BEGIN_(spex_perfcntr_##id, perfcntr, SPEX_PERFCNTR, pcid, id, sc)
-#define SPEX_PERFCNTR_PROBE_END(id)          SPEX_COUNTER_END_(spex_perfcntr_##id, perfcntr, id)
+    SPEX_COUNTER_BEGIN_(spex_perfcntr_##id, perfcntr_, SPEX_PERFCNTR, pcid, id, sc)
+#define SPEX_PERFCNTR_PROBE_END(id)          SPEX_COUNTER_END_(spex_perfcntr_##id, perfcntr_, id)
 #define SPEX_SET_PERFCNTR(pcid, event, mask) SPEX_SET_PERFCNTR_(pcid, event, mask)
 #define SPEX_SET_PERFCNTR_NAME(pcid, name)   SPEX_SET_PERFCNTR_NAME_(pcid, name)
 
@@ -157,31 +168,31 @@
 /* Scopes: the same types, from the macro to the end of its block. An execution ends, and makes its
  * record, however the block is left: by return, break, goto, in C++ also by an exception; not by
  * longjmp. */
-#define SPEX_CNT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__COUNTER__, cnt, SPEX_CNT, id, sc)
-#define SPEX_LAT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__COUNTER__, lat, SPEX_LAT, id, sc)
-#define SPEX_TPT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__COUNTER__, tpt, SPEX_TPT, id, sc)
-#define SPEX_FLT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__COUNTER__, flt, SPEX_FLT, id, sc)
-#define SPEX_CTXSW_SCOPE(id, sc) SPEX_SCOPE_AT_(__COUNTER__, ctxsw, SPEX_CTXSW, id, sc)
-#define SPEX_LLC_SCOPE(id, sc)   SPEX_COUNTER_SCOPE_AT_(__COUNTER__, llc, SPEX_LLC, 0, id, sc)
+#define SPEX_CNT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__COUNTER__, cnt_, SPEX_CNT, id, sc)
+#define SPEX_LAT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__COUNTER__, lat_, SPEX_LAT, id, sc)
+#define SPEX_TPT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__COUNTER__, tpt_, SPEX_TPT, id, sc)
+#define SPEX_FLT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__COUNTER__, flt_, SPEX_FLT, id, sc)
+#define SPEX_CTXSW_SCOPE(id, sc) SPEX_SCOPE_AT_(__COUNTER__, ctxsw_, SPEX_CTXSW, id, sc)
+#define SPEX_LLC_SCOPE(id, sc)   SPEX_COUNTER_SCOPE_AT_(__COUNTER__, llc_, SPEX_LLC, 0, id, sc)
 #define SPEX_PERFCNTR_SCOPE(id, sc, pcid)                                                          \
-    SPEX_COUNTER_SCOPE_AT_(__COUNTER__, perfcntr, SPEX_PERFCNTR, pcid, id, sc)
+    SPEX_COUNTER_SCOPE_AT_(__COUNTER__, perfcntr_, SPEX_PERFCNTR, pcid, id, sc)
 
 /* BEGIN and END with a name in the place of the id, written without quotes. */
-#define SPEX_CNT_BEGIN(name, sc)   SPEX_BEGIN_(spex_cnt_##name, cnt, SPEX_CNT, #name, sc)
-#define SPEX_CNT_END(name)         SPEX_END_(spex_cnt_##name, cnt, #name)
-#define SPEX_LAT_BEGIN(name, sc)   SPEX_BEGIN_(spex_lat_##name, lat, SPEX_LAT, #name, sc)
-#define SPEX_LAT_END(name)         SPEX_END_(spex_lat_##name, lat, #name)
-#define SPEX_TPT_BEGIN(name, sc)   SPEX_BEGIN_(spex_tpt_##name, tpt, SPEX_TPT, #name, sc)
-#define SPEX_TPT_END(name)         SPEX_END_(spex_tpt_##name, tpt, #name)
-#define SPEX_LLC_BEGIN(name, sc)   SPEX_COUNTER_BEGIN_(spex_llc_##name, llc, SPEX_LLC, 0, #name, sc)
-#define SPEX_LLC_END(name)         SPEX_COUNTER_END_(spex_llc_##name, llc, #name)
-#define SPEX_FLT_BEGIN(name, sc)   SPEX_BEGIN_(spex_flt_##name, flt, SPEX_FLT, #name, sc)
-#define SPEX_FLT_END(name)         SPEX_END_(spex_flt_##name, flt, #name)
-#define SPEX_CTXSW_BEGIN(name, sc) SPEX_BEGIN_(spex_ctxsw_##name, ctxsw, SPEX_CTXSW, #name, sc)
-#define SPEX_CTXSW_END(name)       SPEX_END_(spex_ctxsw_##name, ctxsw, #name)
+#define SPEX_CNT_BEGIN(name, sc)   SPEX_BEGIN_(spex_cnt_##name, cnt_, SPEX_CNT, #name, sc)
+#define SPEX_CNT_END(name)         SPEX_END_(spex_cnt_##name, cnt_, #name)
+#define SPEX_LAT_BEGIN(name, sc)   SPEX_BEGIN_(spex_lat_##name, lat_, SPEX_LAT, #name, sc)
+#define SPEX_LAT_END(name)         SPEX_END_(spex_lat_##name, lat_, #name)
+#define SPEX_TPT_BEGIN(name, sc)   SPEX_BEGIN_(spex_tpt_##name, tpt_, SPEX_TPT, #name, sc)
+#define SPEX_TPT_END(name)         SPEX_END_(spex_tpt_##name, tpt_, #name)
+#define SPEX_LLC_BEGIN(name, sc)   SPEX_COUNTER_BEGIN_(spex_llc_##name, llc_, SPEX_LLC, 0, #name, sc)
+#define SPEX_LLC_END(name)         SPEX_COUNTER_END_(spex_llc_##name, llc_, #name)
+#define SPEX_FLT_BEGIN(name, sc)   SPEX_BEGIN_(spex_flt_##name, flt_, SPEX_FLT, #name, sc)
+#define SPEX_FLT_END(name)         SPEX_END_(spex_flt_##name, flt_, #name)
+#define SPEX_CTXSW_BEGIN(name, sc) SPEX_BEGIN_(spex_ctxsw_##name, ctxsw_, SPEX_CTXSW, #name, sc)
+#define SPEX_CTXSW_END(name)       SPEX_END_(spex_ctxsw_##name, ctxsw_, #name)
 #define SPEX_PERFCNTR_BEGIN(name, sc, pcid)                                                        \
-    SPEX_COUNTER_BEGIN_(spex_perfcntr_##name, perfcntr, SPEX_PERFCNTR, pcid, #name, sc)
-#define SPEX_PERFCNTR_END(name) SPEX_COUNTER_END_(spex_perfcntr_##name, perfcntr, #name)
+    SPEX_COUNTER_BEGIN_(spex_perfcntr_##name, perfcntr_, SPEX_PERFCNTR, pcid, #name, sc)
+#define SPEX_PERFCNTR_END(name) SPEX_COUNTER_END_(spex_perfcntr_##name, perfcntr_, #name)
 
 /* SPEX_PROBE_NAME(QUERY, "query"); at file scope, once for an id in a program or library: users see
  * the probes with this id under that name and select them by it. The name is a string literal of at
@@ -196,21 +207,21 @@
 #define SPEX_PROVIDER(text) SPEX_PROVIDER_(text)
 
 #ifndef SPEX_NO_SHORT_NAMES
-#define CNT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_cnt_##id, cnt, SPEX_CNT, id, sc)
-#define CNT_PROBE_END(id)         SPEX_END_(spex_cnt_##id, cnt, id)
-#define LAT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_lat_##id, lat, SPEX_LAT, id, sc)
-#define LAT_PROBE_END(id)         SPEX_END_(spex_lat_##id, lat, id)
-#define TPT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_tpt_##id, tpt, SPEX_TPT, id, sc)
-#define TPT_PROBE_END(id)         SPEX_END_(spex_tpt_##id, tpt, id)
-#define LLC_PROBE_BEGIN(id, sc)   SPEX_COUNTER_BEGIN_(spex_llc_##id, llc, SPEX_LLC, 0, id, sc)
-#define LLC_PROBE_END(id)         SPEX_COUNTER_END_(spex_llc_##id, llc, id)
-#define FLT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_flt_##id, flt, SPEX_FLT, id, sc)
-#define FLT_PROBE_END(id)         SPEX_END_(spex_flt_##id, flt, id)
-#define CTXSW_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_ctxsw_##id, ctxsw, SPEX_CTXSW, id, sc)
-#define CTXSW_PROBE_END(id)       SPEX_END_(spex_ctxsw_##id, ctxsw, id)
+#define CNT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_cnt_##id, cnt_, SPEX_CNT, id, sc)
+#define CNT_PROBE_END(id)         SPEX_END_(spex_cnt_##id, cnt_, id)
+#define LAT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_lat_##id, lat_, SPEX_LAT, id, sc)
+#define LAT_PROBE_END(id)         SPEX_END_(spex_lat_##id, lat_, id)
+#define TPT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_tpt_##id, tpt_, SPEX_TPT, id, sc)
+#define TPT_PROBE_END(id)         SPEX_END_(spex_tpt_##id, tpt_, id)
+#define LLC_PROBE_BEGIN(id, sc)   SPEX_COUNTER_BEGIN_(spex_llc_##id, llc_, SPEX_LLC, 0, id, sc)
+#define LLC_PROBE_END(id)         SPEX_COUNTER_END_(spex_llc_##id, llc_, id)
+#define FLT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_flt_##id, flt_, SPEX_FLT, id, sc)
+#define FLT_PROBE_END(id)         SPEX_END_(spex_flt_##id, flt_, id)
+#define CTXSW_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_ctxsw_##id, ctxsw_, SPEX_CTXSW, id, sc)
+#define CTXSW_PROBE_END(id)       SPEX_END_(spex_ctxsw_##id, ctxsw_, id)
 #define PERFCNTR_PROBE_BEGIN(id, sc, pcid)                                                         \
-    SPEX_COUNTER_BEGIN_(spex_perfcntr_##id, perfcntr, SPEX_PERFCNTR, pcid, id, sc)
-#define PERFCNTR_PROBE_END(id)          SPEX_COUNTER_END_(spex_perfcntr_##id, perfcntr, id)
+    SPEX_COUNTER_BEGIN_(spex_perfcntr_##id, perfcntr_, SPEX_PERFCNTR, pcid, id, sc)
+#define PERFCNTR_PROBE_END(id)          SPEX_COUNTER_END_(spex_perfcntr_##id, perfcntr_, id)
 #define SET_PERFCNTR(pcid, event, mask) SPEX_SET_PERFCNTR_(pcid, event, mask)
 #define SET_PERFCNTR_NAME(pcid, name)   SPEX_SET_PERFCNTR_NAME_(pcid, name)
 #define SNAPSHOT_PROBE(id, ...)         SPEX_SNAPSHOT_(id, SPEX_FIRST_(__VA_ARGS__, 0), __VA_ARGS__)
@@ -234,5 +245,9 @@ SPEX_PROBE_API int spex_perfcntr_set(unsigned pcid, uint64_t event, uint64_t mas
 SPEX_PROBE_API int spex_perfcntr_set_name(unsigned pcid, const char *name);
 
 SPEX_EXTERN_C_END
+
+SPEX_HEADER_END_
+
+#include <spex/detail/names_end.h>
 
 #endif

@@ -24,12 +24,16 @@
 #ifndef SPEX_RATE_POLICY_H
 #define SPEX_RATE_POLICY_H
 
+#include <spex/detail/names_begin.h>
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <spex/compiler.h>
+
+SPEX_HEADER_BEGIN_
 
 #define SPEX_RATE_POLICY_ABI 1
 
@@ -249,5 +253,9 @@ SPEX_INLINE void spex_rate_plan_add_up(const struct spex_rate_problem *problem,
             plan->overhead += spex_rate_overhead(problem, c, decision->frequency);
     }
 }
+
+SPEX_HEADER_END_
+
+#include <spex/detail/names_end.h>
 
 #endif

@@ -5,7 +5,13 @@
 #ifndef SPEX_RECORD_H
 #define SPEX_RECORD_H
 
+#include <spex/detail/names_begin.h>
+
 #include <stdint.h>
+
+#include <spex/compiler.h>
+
+SPEX_HEADER_BEGIN_
 
 /* Probe types. Each is one bit, so that a set of types is a mask. probe.h and kernel.h have the
  * macros, and what a record of each type contains. */
@@ -120,5 +126,9 @@ struct spex_record {
      *                         span began at `timestamp` - ticks */
     uint64_t fields[SPEX_MAX_FIELDS];
 };
+
+SPEX_HEADER_END_
+
+#include <spex/detail/names_end.h>
 
 #endif

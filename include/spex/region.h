@@ -46,6 +46,7 @@
  *    that contains the word and a space is an error, too. Declare the variable before the region.
  *  - No preprocessor directive: the body is the argument of a macro. A debugger sees it as one
  *    line.
+ *    clang's -Wdeclaration-after-statement warns of the probes there.
  *  - No KERNEL probe (kernel.h).
  *  - A region within the body of another is a part of the outer one.
  *  - A region that is entered while the same thread passes through a region with the same id
@@ -57,6 +58,8 @@
 #ifndef SPEX_REGION_H
 #define SPEX_REGION_H
 
+#include <spex/detail/names_begin.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,6 +67,8 @@
 #include <spex/atomic.h>
 #include <spex/compiler.h>
 #include <spex/site.h>
+
+SPEX_HEADER_BEGIN_
 
 /* One pass of a thread through a region, on the thread's stack. */
 struct spex_region_pass {
@@ -117,7 +122,8 @@ SPEX_EXTERN_C_END
 /* The copy that a probe stands in (0: none, 1: fast, 2: slow), and the region's id. Blocks within
  * SPEX_REGION shadow these names. */
 enum { spex_region_copy_ = 0, spex_region_id_ = 0 };
-extern struct spex_region_pass spex_region_pass_[] __attribute__((weak, visibility("hidden")));
+extern struct spex_region_pass spex_region_pass_[]
+    __attribute__((__weak__, __visibility__("hidden")));
 
 /* Returns true when the pass takes the fast copy. A region's site always has a countdown, so
  * control - word is what is left of it. */
@@ -142,16 +148,14 @@ SPEX_INLINE bool spex_region_enter_(struct spex_region_pass *pass) {
         pass->word = word;
         return true;
     }
-    pass->word = left ? spex_executed + site->index : NULL;
+    pass->word = left ? spex_executed + site->index : SPEX_NULL_;
     pass->left = left;
     return left > weight;
 }
 
-#ifdef __cplusplus
-#define SPEX_REGION_SUM_(pass) static_cast<uint32_t>((pass)->sum)
-#else
-#define SPEX_REGION_SUM_(pass) ((uint32_t)(pass)->sum)
-#endif
+SPEX_INLINE struct spex_site **spex_region_site_(struct spex_region_pass *pass) {
+    return &pass->site;
+}
 
 /* The end of a pass: gives the countdown back, less the executions of the pass. */
 SPEX_INLINE void spex_region_leave_(const struct spex_region_pass *pass) {
@@ -160,7 +164,7 @@ SPEX_INLINE void spex_region_leave_(const struct spex_region_pass *pass) {
     uint32_t begin = pass->control - pass->left;
     if (SPEX_LIKELY(pass->sum < pass->left &&
                     spex_load_relaxed(pass->word) == (begin | SPEX_REGION_ENTERED)))
-        spex_store_relaxed(pass->word, begin + SPEX_REGION_SUM_(pass));
+        spex_store_relaxed(pass->word, begin + SPEX_CAST_(uint32_t, pass->sum));
     else
         spex_region_leave(pass->site, pass->control, pass->left, pass->sum);
 }
@@ -180,7 +184,7 @@ SPEX_INLINE uint32_t spex_region_sample_(struct spex_region_pass *pass, struct s
     pass->sum = 0;
     pass->left = turn.left;
     if (SPEX_UNLIKELY(!turn.left))
-        pass->word = NULL;
+        pass->word = SPEX_NULL_;
     return turn.sampled;
 }
 
@@ -210,7 +214,7 @@ constexpr bool spex_region_static_(const char *text, size_t length) {
 #define SPEX_REGION_NO_STATIC_(text)
 #else
 void spex_region_static_(void)
-    __attribute__((error("spex: a static variable in a SPEX_REGION would be there twice")));
+    __attribute__((__error__("spex: a static variable in a SPEX_REGION would be there twice")));
 #ifdef __clang__
 #define SPEX_REGION_NO_STATIC_(text)                                                               \
     {                                                                                              \
@@ -227,8 +231,9 @@ void spex_region_static_(void)
 #endif
 
 #define SPEX_REGION_QUIET_                                                                         \
+    SPEX_LATE_BEGIN_                                                                               \
     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"")
-#define SPEX_REGION_LOUD_ _Pragma("GCC diagnostic pop")
+#define SPEX_REGION_LOUD_ _Pragma("GCC diagnostic pop") SPEX_LATE_END_
 
 /* The conditions are constants, so that the compiler drops the sites of the fast copy: each site
  * exists once. A region in a copy of another region takes the same copy. The macro consists of
@@ -242,17 +247,17 @@ void spex_region_static_(void)
         SPEX_REGION_QUIET_                                                                         \
         enum { spex_region_outer_ = spex_region_copy_, spex_region_outer_id_ = spex_region_id_ };  \
         struct spex_region_pass spex_region_own_                                                   \
-            __attribute__((cleanup(spex_region_leave_))) = {NULL, NULL, 0, 0, 0};                  \
+            __attribute__((__cleanup__(spex_region_leave_))) = {SPEX_NULL_, SPEX_NULL_, 0, 0, 0};  \
         struct spex_region_pass *const spex_region_now_ =                                          \
             spex_region_outer_ == 0 ? &spex_region_own_ : spex_region_pass_;                       \
         SPEX_REGION_LOUD_ {                                                                        \
             SPEX_REGION_QUIET_                                                                     \
             enum { spex_region_id_ = spex_region_outer_ == 0 ? (id) : spex_region_outer_id_ };     \
-            struct spex_region_pass *const spex_region_pass_ __attribute__((unused)) =             \
-                spex_region_now_;                                                                  \
+            struct spex_region_pass *const spex_region_pass_ = spex_region_now_;                   \
+            (void)spex_region_pass_;                                                               \
             SPEX_REGION_LOUD_                                                                      \
             if (spex_region_outer_ == 0)                                                           \
-                SPEX_SITE_ASM_(spex_region_own_.site, 0, 0, 0, weight);                            \
+                SPEX_SITE_ASM_(*spex_region_site_(&spex_region_own_), 0, 0, 0, weight);            \
             if (spex_region_outer_ == 1 ||                                                         \
                 (spex_region_outer_ == 0 && spex_region_enter_(&spex_region_own_))) {              \
                 SPEX_REGION_QUIET_                                                                 \
@@ -279,4 +284,9 @@ void spex_region_static_(void)
     }
 
 #endif
+
+SPEX_HEADER_END_
+
+#include <spex/detail/names_end.h>
+
 #endif

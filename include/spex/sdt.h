@@ -23,7 +23,13 @@
 #if !__has_include(<sys/sdt.h>)
 #error "spex: SPEX_SDT needs <sys/sdt.h>, which is in Debian's package systemtap-sdt-dev"
 #endif
+#ifdef __cplusplus
+extern "C++" {
 #include <sys/sdt.h>
+}
+#else
+#include <sys/sdt.h>
+#endif
 
 /* The macros of <sys/sdt.h> call a variadic macro without variable arguments. clang's -Wpedantic
  * warns about that at the probe, which may be an argument of another macro, where no pragma can
@@ -35,35 +41,36 @@
 /* An id may be an enumerator, whose number the preprocessor does not know. So the compiler writes
  * it into the name: %c[_SDT_A1] is the constant that is the first operand, arg0. */
 /* clang-format off */
-#define SPEX_SDT_BEGIN_NAME_(kind) kind##_%c[_SDT_A1]_begin
-#define SPEX_SDT_END_NAME_(kind)   kind##_%c[_SDT_A1]_end
+#define SPEX_SDT_BEGIN_NAME_(kind) kind%c[_SDT_A1]_begin
+#define SPEX_SDT_END_NAME_(kind)   kind%c[_SDT_A1]_end
 #define SPEX_SDT_SNAPSHOT_NAME_    snapshot_%c[_SDT_A1]
 /* clang-format on */
+
+#define SPEX_SDT_ID_(id) SPEX_CAST_(uint64_t, SPEX_NUMBER_(id))
 
 #define SPEX_SDT_PROBE_(count, ...)                                                                \
     do {                                                                                           \
         STAP_PROBE##count(spex, __VA_ARGS__);                                                      \
     } while (0)
 
-#define SPEX_SDT_BEGIN_(kind, id)                                                                  \
-    SPEX_SDT_PROBE_(1, SPEX_SDT_BEGIN_NAME_(kind), SPEX_WORD_(SPEX_NUMBER_(id)))
+#define SPEX_SDT_BEGIN_(kind, id) SPEX_SDT_PROBE_(1, SPEX_SDT_BEGIN_NAME_(kind), SPEX_SDT_ID_(id))
 #define SPEX_SDT_END_(ended, kind, id)                                                             \
     do {                                                                                           \
         ended;                                                                                     \
-        SPEX_SDT_PROBE_(1, SPEX_SDT_END_NAME_(kind), SPEX_WORD_(SPEX_NUMBER_(id)));                \
+        SPEX_SDT_PROBE_(1, SPEX_SDT_END_NAME_(kind), SPEX_SDT_ID_(id));                            \
     } while (0)
-#define SPEX_SDT_SCOPE_END_(kind, scope) SPEX_SDT_PROBE_(1, kind##_scope_end, (scope)->probe_id)
+#define SPEX_SDT_SCOPE_END_(kind, scope) SPEX_SDT_PROBE_(1, kind##scope_end, (scope)->probe_id)
 
 /* values[0] is the subsampling counter; in its place the probe has the id. */
 #define SPEX_SDT_VALUES_(id, ...)                                                                  \
     const uint64_t spex_values_[] = {SPEX_WORDS_(__VA_ARGS__)};                                    \
-    SPEX_SDT_SNAPSHOT_(SPEX_SDT_COUNT_(__VA_ARGS__), SPEX_WORD_(SPEX_NUMBER_(id)), spex_values_)
+    SPEX_SDT_SNAPSHOT_(SPEX_SDT_COUNT_(__VA_ARGS__), SPEX_SDT_ID_(id), spex_values_)
 #define SPEX_SDT_RECORD_VALUES_(...) (void)0
 
 /* A SPAN's probes have the key as their second argument. */
 #define SPEX_SDT_KEY_(name, id, key)                                                               \
     const uint64_t spex_sdt_key_ = SPEX_KEY_(key);                                                 \
-    SPEX_SDT_PROBE_(2, name, SPEX_WORD_(SPEX_NUMBER_(id)), spex_sdt_key_)
+    SPEX_SDT_PROBE_(2, name, SPEX_SDT_ID_(id), spex_sdt_key_)
 #define SPEX_SDT_KEY_ONCE_(key) spex_sdt_key_
 #define SPEX_SDT_COUNT_(...)                                                                       \
     SPEX_PICK_(__VA_ARGS__, 12, 12, 12, 12, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)

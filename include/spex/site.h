@@ -12,10 +12,14 @@
 #ifndef SPEX_SITE_H
 #define SPEX_SITE_H
 
+#include <spex/detail/names_begin.h>
+
 #include <stddef.h>
 #include <stdint.h>
 
 #include <spex/compiler.h>
+
+SPEX_HEADER_BEGIN_
 
 /* The compiler writes all members; the library changes those whose comment says so. Probes load
  * `control` and `index` without a lock. */
@@ -65,7 +69,7 @@ SPEX_INLINE uint32_t spex_site_type_(const struct spex_site *site) {
 
 /* `control` and `index` as one word, which one load reads: `control` is the low half, because all
  * supported architectures are little-endian. */
-typedef uint64_t __attribute__((may_alias)) spex_site_head;
+typedef uint64_t __attribute__((__may_alias__)) spex_site_head;
 
 SPEX_INLINE const spex_site_head *spex_site_head_(const struct spex_site *site) {
 #ifdef __cplusplus
@@ -75,11 +79,7 @@ SPEX_INLINE const spex_site_head *spex_site_head_(const struct spex_site *site) 
 #endif
 }
 
-#ifdef __cplusplus
-#define SPEX_LOW_(word) static_cast<uint32_t>(word)
-#else
-#define SPEX_LOW_(word) ((uint32_t)(word))
-#endif
+#define SPEX_LOW_(word) SPEX_CAST_(uint32_t, word)
 
 /* Bytes of a name, with the 0 at its end. */
 #define SPEX_NAME_BYTES 62
@@ -121,7 +121,8 @@ SPEX_EXTERN_C_BEGIN
 /* This thread's counts, by site index: the executions since the last record in the low 24 bits, the
  * generation that they belong to above. Until the thread first executes a site that is on, the
  * array is one of zeros, which nobody writes. */
-SPEX_PROBE_API extern __thread uint32_t *spex_executed __attribute__((tls_model("initial-exec")));
+SPEX_PROBE_API extern __thread uint32_t *spex_executed
+    __attribute__((__tls_model__("initial-exec")));
 
 /* Registers the sites and names of an object, a program or shared library, and removes them again.
  * Called by the constructor and destructor of spex/detail/module.h. A second call for the same
@@ -132,5 +133,9 @@ SPEX_PROBE_API void spex_module_register(struct spex_site *sites, struct spex_si
 SPEX_PROBE_API void spex_module_unregister(struct spex_site *sites);
 
 SPEX_EXTERN_C_END
+
+SPEX_HEADER_END_
+
+#include <spex/detail/names_end.h>
 
 #endif

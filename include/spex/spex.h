@@ -72,6 +72,8 @@
 #ifndef SPEX_SPEX_H
 #define SPEX_SPEX_H
 
+#include <spex/detail/names_begin.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -81,6 +83,8 @@
 #include <spex/probe.h>
 #include <spex/record.h>
 #include <spex/version.h>
+
+SPEX_HEADER_BEGIN_
 
 SPEX_EXTERN_C_BEGIN
 
@@ -236,5 +240,9 @@ SPEX_API int spex_cost_get(uint32_t probe_type, struct spex_cost *cost);
 SPEX_API int spex_describe(uint32_t probe_type, unsigned pcid, char *text, size_t size);
 
 SPEX_EXTERN_C_END
+
+SPEX_HEADER_END_
+
+#include <spex/detail/names_end.h>
 
 #endif

@@ -25,12 +25,16 @@
 #ifndef SPEX_TUNE_H
 #define SPEX_TUNE_H
 
+#include <spex/detail/names_begin.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <spex/compiler.h>
 #include <spex/policy.h>
+
+SPEX_HEADER_BEGIN_
 
 SPEX_EXTERN_C_BEGIN
 
@@ -168,5 +172,9 @@ SPEX_API uint64_t spex_tune_trials(void (*see)(void *user, const struct spex_tun
                                    void *user);
 
 SPEX_EXTERN_C_END
+
+SPEX_HEADER_END_
+
+#include <spex/detail/names_end.h>
 
 #endif

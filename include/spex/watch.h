@@ -21,11 +21,15 @@
 #ifndef SPEX_WATCH_H
 #define SPEX_WATCH_H
 
+#include <spex/detail/names_begin.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <spex/compiler.h>
+
+SPEX_HEADER_BEGIN_
 
 SPEX_EXTERN_C_BEGIN
 
@@ -119,5 +123,9 @@ SPEX_API int spex_watch_stop(void);
 SPEX_API int spex_watch_look(struct spex_watch_account *account);
 
 SPEX_EXTERN_C_END
+
+SPEX_HEADER_END_
+
+#include <spex/detail/names_end.h>
 
 #endif

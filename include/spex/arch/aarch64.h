@@ -4,9 +4,13 @@
 #ifndef SPEX_ARCH_H
 #define SPEX_ARCH_H
 
+#include <spex/detail/names_begin.h>
+
 #include <stdint.h>
 
 #include <spex/compiler.h>
+
+SPEX_HEADER_BEGIN_
 
 /* The virtual counter. spex/ticks.h has the contract. */
 SPEX_INLINE uint64_t spex_ticks(void) {
@@ -57,5 +61,9 @@ SPEX_INLINE void spex_ticks_fence_(void) {
                                                                                "__start_spex_"     \
                                                                                "sites") "br x16\n" \
                                                                                         "1: ret\n"
+
+SPEX_HEADER_END_
+
+#include <spex/detail/names_end.h>
 
 #endif

@@ -7,6 +7,8 @@
 #ifndef SPEX_DETAIL_DISABLED_H
 #define SPEX_DETAIL_DISABLED_H
 
+#include <spex/detail/names_begin.h>
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +16,8 @@
 #include <spex/detail/scopes.h>
 #include <spex/detail/site_asm.h>
 #include <spex/detail/values.h>
+
+SPEX_HEADER_BEGIN_
 
 /* Returns 0, from operands that stand within sizeof and are therefore not evaluated. */
 SPEX_INLINE int spex_set_nothing_(size_t size) {
@@ -64,5 +68,9 @@ SPEX_INLINE int spex_set_nothing_(size_t size) {
 #define SPEX_PROVIDER_(text)                                                                       \
     SPEX_CHECK_FILE_SCOPE_(sizeof(text) > 1 && sizeof(text) < SPEX_NAME_BYTES,                     \
                            "spex: a provider has 1 to 60 bytes")
+
+SPEX_HEADER_END_
+
+#include <spex/detail/names_end.h>
 
 #endif

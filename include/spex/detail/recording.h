@@ -10,6 +10,8 @@
 #ifndef SPEX_DETAIL_RECORDING_H
 #define SPEX_DETAIL_RECORDING_H
 
+#include <spex/detail/names_begin.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,6 +19,8 @@
 #include <spex/compiler.h>
 #include <spex/site.h>
 #include <spex/ticks.h>
+
+SPEX_HEADER_BEGIN_
 
 /* The state of an enclosing probe between BEGIN and END, on the program's stack. */
 struct spex_span {
@@ -93,6 +97,11 @@ SPEX_EXTERN_C_END
  * weight: the execution is nested in another execution of the same probe, or its END is needed for
  * what the probes within it cost (nesting.h). */
 #define SPEX_SAMPLE_NOTE (SPEX_CONTROL_PERIOD_MASK + 1)
+
+/* Whether the site is on. Without an acquire: what follows loads the control word again. */
+SPEX_INLINE uint32_t spex_site_on_(const struct spex_site *site) {
+    return spex_load_relaxed(&site->control);
+}
 
 /* Counts this execution, and decides whether it makes a record. Returns
  *
@@ -210,5 +219,9 @@ SPEX_INLINE void spex_counter_end_(struct spex_site *site, uint32_t weight,
                                    struct spex_counter_span *span) {
     SPEX_FINISH_(site, weight, spex_counter_end(site, weight, span));
 }
+
+SPEX_HEADER_END_
+
+#include <spex/detail/names_end.h>
 
 #endif

@@ -6,10 +6,14 @@
 #ifndef SPEX_DETAIL_SCOPES_H
 #define SPEX_DETAIL_SCOPES_H
 
+#include <spex/detail/names_begin.h>
+
 #include <stdint.h>
 
 #include <spex/detail/recording.h>
 #include <spex/sdt.h>
+
+SPEX_HEADER_BEGIN_
 
 /* The variable of a scope, which has what END needs. The probe's id is for USDT (SPEX_SDT). */
 struct spex_scope {
@@ -29,33 +33,52 @@ struct spex_counter_scope {
 
 /* Defines the cleanup function of a type. The macros pass it by its name. */
 #define SPEX_SCOPE_END_(kind)                                                                      \
-    SPEX_INLINE void spex_##kind##_scope_end_(const struct spex_scope *scope) {                    \
-        spex_##kind##_end_(scope->site, scope->span);                                              \
+    SPEX_INLINE void spex_##kind##scope_end_(const struct spex_scope *scope) {                     \
+        spex_##kind##end_(scope->site, scope->span);                                               \
         SPEX_SDT_SCOPE_END_(kind, scope);                                                          \
     }
-SPEX_SCOPE_END_(cnt)
-SPEX_SCOPE_END_(lat)
-SPEX_SCOPE_END_(tpt)
-SPEX_SCOPE_END_(flt)
-SPEX_SCOPE_END_(ctxsw)
+SPEX_SCOPE_END_(cnt_)
+SPEX_SCOPE_END_(lat_)
+SPEX_SCOPE_END_(tpt_)
+SPEX_SCOPE_END_(flt_)
+SPEX_SCOPE_END_(ctxsw_)
 
 /* The same for the types that read counters. */
 #define SPEX_COUNTER_SCOPE_END_(kind)                                                              \
-    SPEX_INLINE void spex_##kind##_scope_end_(const struct spex_counter_scope *scope) {            \
+    SPEX_INLINE void spex_##kind##scope_end_(const struct spex_counter_scope *scope) {             \
         spex_counter_end_(scope->site, scope->weight, scope->span);                                \
         SPEX_SDT_SCOPE_END_(kind, scope);                                                          \
     }
-SPEX_COUNTER_SCOPE_END_(llc)
-SPEX_COUNTER_SCOPE_END_(perfcntr)
+SPEX_COUNTER_SCOPE_END_(llc_)
+SPEX_COUNTER_SCOPE_END_(perfcntr_)
+
+/* SPEX_BRACES_(var): no jump leads past this place to a place that is in its block, too. It would end
+ * a scope that has not begun. C++ and clang refuse that by themselves, gcc does in C where a type has
+ * a size that is not constant. The names of variables are what compilers say of it. */
+#if defined(__cplusplus) || defined(__clang__)
+#define SPEX_BRACES_(var)
+#else
+SPEX_INLINE int spex_one_(void) {
+    return 1;
+}
+#define SPEX_BRACES_(var)                                                                          \
+    _Pragma(                                                                                       \
+        "GCC diagnostic ignored \"-Wvla\"") __extension__ typedef char var##_typed[spex_one_()]    \
+        __attribute__((__unused__));
+#endif
 
 /* The name of the variable: the number is __COUNTER__, so that scopes may be nested. Two macros,
  * because __COUNTER__ must be expanded before it becomes a part of the name. */
 #define SPEX_SCOPE_AT_(number, kind, type, id, sc) SPEX_SCOPE_NAMED_(number, kind, type, id, sc)
 #define SPEX_SCOPE_NAMED_(number, kind, type, id, sc)                                              \
-    SPEX_SCOPE_(spex_scope_##number, kind, type, id, sc)
+    SPEX_SCOPE_(spex_scope_##number##_needs_braces, kind, type, id, sc)
 #define SPEX_COUNTER_SCOPE_AT_(number, kind, type, pcid, id, sc)                                   \
     SPEX_COUNTER_SCOPE_NAMED_(number, kind, type, pcid, id, sc)
 #define SPEX_COUNTER_SCOPE_NAMED_(number, kind, type, pcid, id, sc)                                \
-    SPEX_COUNTER_SCOPE_(spex_scope_##number, kind, type, pcid, id, sc)
+    SPEX_COUNTER_SCOPE_(spex_scope_##number##_needs_braces, kind, type, pcid, id, sc)
+
+SPEX_HEADER_END_
+
+#include <spex/detail/names_end.h>
 
 #endif

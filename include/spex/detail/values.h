@@ -9,31 +9,44 @@
 #ifndef SPEX_DETAIL_VALUES_H
 #define SPEX_DETAIL_VALUES_H
 
+#include <spex/detail/names_begin.h>
+
 #include <stddef.h>
 #include <stdint.h>
+
+#include <spex/compiler.h>
+
+SPEX_HEADER_BEGIN_
 
 /* An id is a number, or a name as a string literal. SPEX_NAMED_ tells which, as a constant;
  * SPEX_NUMBER_ is the number, 0 for a name. SPEX_BYTES_ is the size of the type: analysers warn of
  * sizeof with a number. */
 #ifdef __cplusplus
+extern "C++" {
 template <typename Id> struct spex_id_ {
-    enum { named = 0 };
-    static constexpr Id number(Id id) {
+    enum { spex_named_ = 0 };
+    static constexpr Id spex_number_of_(Id id) {
         return id;
     }
 };
 template <size_t bytes> struct spex_id_<const char (&)[bytes]> {
-    enum { named = 1 };
-    static constexpr int number(const char *) {
+    enum { spex_named_ = 1 };
+    static constexpr int spex_number_of_(const char *) {
         return 0;
     }
 };
+}
 #define SPEX_BYTES_(id) sizeof(decltype(id))
-#define SPEX_NAMED_(id) spex_id_<decltype(id)>::named
+#define SPEX_NAMED_(id) spex_id_<decltype(id)>::spex_named_
 /* A template's argument is a constant without optimisation, too; clang wants one for
  * <sys/sdt.h>. */
-template <int64_t value> struct spex_constant_ { static constexpr int64_t number = value; };
-#define SPEX_NUMBER_(id) spex_constant_<spex_id_<decltype(id)>::number(id)>::number
+extern "C++" {
+template <int64_t value> struct spex_constant_ {
+    static constexpr int64_t spex_constant_value_ = value;
+};
+}
+#define SPEX_NUMBER_(id)                                                                           \
+    spex_constant_<spex_id_<decltype(id)>::spex_number_of_(id)>::spex_constant_value_
 #else
 #define SPEX_BYTES_(id)  sizeof(__typeof__(id))
 #define SPEX_NAMED_(id)  __builtin_types_compatible_p(__typeof__(id), char[SPEX_BYTES_(id)])
@@ -43,7 +56,13 @@ template <int64_t value> struct spex_constant_ { static constexpr int64_t number
 /* Converts a value, and an id. C++ has casts of its own, because a C cast warns there with
  * -Wold-style-cast. */
 #ifdef __cplusplus
-#define SPEX_WORD_(value) static_cast<uint64_t>(value)
+/* In a template, because -Wuseless-cast warns of a cast of a uint64_t elsewhere. */
+extern "C++" {
+template <typename T> inline uint64_t spex_word_(T value) {
+    return static_cast<uint64_t>(value);
+}
+}
+#define SPEX_WORD_(value) spex_word_(value)
 #define SPEX_ID_(id)      static_cast<uint16_t>(SPEX_NUMBER_(id))
 #else
 #define SPEX_WORD_(value) ((uint64_t)(value))
@@ -52,11 +71,13 @@ template <int64_t value> struct spex_constant_ { static constexpr int64_t number
 
 /* A SPAN's key: an integer or a pointer. */
 #ifdef __cplusplus
+extern "C++" {
 template <typename Key> inline uint64_t spex_key_(Key key) {
     return static_cast<uint64_t>(key);
 }
 template <typename Object> inline uint64_t spex_key_(Object *key) {
-    return static_cast<uint64_t>(reinterpret_cast<uintptr_t>(key));
+    return reinterpret_cast<uintptr_t>(key);
+}
 }
 #define SPEX_KEY_(key) spex_key_(key)
 #else
@@ -93,5 +114,9 @@ template <typename Object> inline uint64_t spex_key_(Object *key) {
 
 /* The first argument. Callers pass another one behind it, because C forbids an empty "...". */
 #define SPEX_FIRST_(first, ...) first
+
+SPEX_HEADER_END_
+
+#include <spex/detail/names_end.h>
 
 #endif
