@@ -101,7 +101,7 @@ struct spex_watch_account {
     uint64_t kernels;
     /* Anomalies so far. */
     uint64_t anomalies;
-    /* Records that were not: without a model or class, outside of the range of training, or
+    /* Records that were not: without a model, outside of the range of training, or
      * unsound. */
     uint64_t not_judged;
 };

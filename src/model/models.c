@@ -54,3 +54,10 @@ const struct spex_kernel_model *spex_models_find(const struct spex_models *model
         return NULL;
     return bsearch(path, models->items, models->count, sizeof(*models->items), by_path);
 }
+
+size_t spex_models_without_class(const struct spex_models *models) {
+    size_t count = 0;
+    for (size_t m = 0; m < models->count; m++)
+        count += models->items[m].model.class == SPEX_MODEL_UNKNOWN;
+    return count;
+}

@@ -55,6 +55,9 @@ void spex_models_free(struct spex_models *models);
 const struct spex_kernel_model *spex_models_find(const struct spex_models *models,
                                                  const char *path);
 
+/* Of how many the model does not say how the time depends on the parameters: class unknown. */
+size_t spex_models_without_class(const struct spex_models *models);
+
 /* Writes the file. 0; -EIO: writing has failed. */
 int spex_models_write(const struct spex_models *models, FILE *out);
 

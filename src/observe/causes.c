@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Compares the figures of a thread during an anomaly with those before it. A figure has changed
+/* Compares the figures of a thread during an anomaly with those before it, where they are those of
+ * the anomaly: a short one shares its time between two samples with other executions, whose switches
+ * and faults are not its own. A figure has changed
  * when it differs by a least amount and, unless it is a share of the time, by a least factor.
  * The changed figures name the cause by fixed rules, tried in order: see cause_interpret. */
 #include "observe/causes.h"
@@ -50,6 +52,7 @@ const char *spex_cause_text(enum spex_cause cause) {
         [SPEX_CAUSE_BLOCKED] = "waits for I/O or a lock",
         [SPEX_CAUSE_MEMORY] = "page faults: memory grows (leak?)",
         [SPEX_CAUSE_COMPUTES] = "computes more, or caches miss",
+        [SPEX_CAUSE_SHORT] = "too short for its thread's figures to say why",
     };
     return texts[cause];
 }
@@ -107,12 +110,41 @@ static enum spex_cause cause_interpret(const struct spex_cause_found *found) {
     return SPEX_CAUSE_NONE;
 }
 
+/* The share of the time of the samples from which on their figures are those of the anomaly. */
+#define OWN_SHARE 0.5
+
+/* What an anomaly does for half of its time is its cause. Returns the one for which the thread has
+ * had so much time between the samples, on the CPU, waiting for one, or neither; where it has had
+ * it for several, these figures do not tell. A thread that has never given up the CPU has waited for
+ * one for the rest, be it that the kernel has not counted the wait yet. */
+static enum spex_cause cause_by_time(const struct spex_thread_use *during, double spent) {
+    const uint32_t needed = 1u << SPEX_USED_CPU | 1u << SPEX_USED_WAIT | 1u << SPEX_USED_VOLUNTARY;
+    double on = during->used[SPEX_USED_CPU] * during->seconds;
+    double waits = during->used[SPEX_USED_WAIT] * during->seconds;
+    double blocked = during->seconds - on - waits, half = spent / 2;
+    if ((during->known & needed) != needed)
+        return SPEX_CAUSE_SHORT;
+    if (during->used[SPEX_USED_VOLUNTARY] == 0 && on > 0) {
+        waits += blocked;
+        blocked = 0;
+    }
+    if ((on >= half) + (waits >= half) + (blocked >= half) != 1)
+        return SPEX_CAUSE_SHORT;
+    return on >= half      ? SPEX_CAUSE_COMPUTES
+           : waits >= half ? SPEX_CAUSE_CPU_TAKEN
+                           : SPEX_CAUSE_BLOCKED;
+}
+
 /* Only figures that are known before and during the anomaly are compared. */
 struct spex_cause_found spex_cause_of(const struct spex_thread_use *before,
-                                      const struct spex_thread_use *during) {
+                                      const struct spex_thread_use *during, double spent) {
     struct spex_cause_found found = {.before = *before, .during = *during};
     if (before->seconds == 0 || during->seconds == 0)
         return found;
+    if (spent < OWN_SHARE * during->seconds) {
+        found.cause = cause_by_time(during, spent);
+        return found;
+    }
     uint32_t known = before->known & during->known;
     /* The kernel counts these two in clock ticks, so that they differ from sample to sample without
      * a change of the program. */

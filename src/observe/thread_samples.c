@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +231,15 @@ static const struct sample *sample_at(const struct thread *thread, double when, 
     return found;
 }
 
+/* A thread has all of its time at most. The kernel counts a wait for a CPU when it is over, so that
+ * it may have been in an earlier interval; and a sample is not read in a moment. */
+static void limit_shares(struct spex_thread_use *use) {
+    use->used[SPEX_USED_CPU] = fmin(use->used[SPEX_USED_CPU], 1);
+    use->used[SPEX_USED_USER] = fmin(use->used[SPEX_USED_USER], 1);
+    use->used[SPEX_USED_SYSTEM] = fmin(use->used[SPEX_USED_SYSTEM], 1);
+    use->used[SPEX_USED_WAIT] = fmin(use->used[SPEX_USED_WAIT], 1 - use->used[SPEX_USED_CPU]);
+}
+
 /* The samples around the interval cover it wholly, and a little more. */
 struct spex_thread_use spex_thread_samples_between(const struct spex_thread_samples *samples,
                                                    uint32_t thread, double from, double until) {
@@ -247,6 +257,7 @@ struct spex_thread_use spex_thread_samples_between(const struct spex_thread_samp
     use.known = begin->known & end->known;
     for (int u = 0; u < SPEX_USED_COUNT; u++)
         use.used[u] = (end->used[u] - begin->used[u]) / use.seconds;
+    limit_shares(&use);
     return use;
 }
 

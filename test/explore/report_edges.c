@@ -140,11 +140,77 @@ static void explanations_of_little(void **state) {
     expect_explanation("a=2", "a=1", true, "explained-all.txt");
 }
 
+static char *explanation_of(const char *a, const char *b) {
+    char *text = NULL;
+    size_t size;
+    struct spex_explain_options options = {.size = sizeof(options),
+                                           .store = "trials.db",
+                                           .a = a,
+                                           .b = b,
+                                           .all = true,
+                                           .text = open_memstream(&text, &size)};
+    if (spex_explain(&options, why_text, sizeof(why_text)))
+        fail_msg("%s", why_text);
+    fclose(options.text);
+    return text;
+}
+
+/* However alike the trials of other configurations were; and where both have two, no more digits
+ * are told than changes are judged by. */
+static void one_trial_has_no_interval(void **state) {
+    struct making making;
+    (void)state;
+    begin(&making, "trials.db", one);
+    for (int t = 0; t < 2; t++) {
+        put(&making, 0, 0, 100, 0.5, NULL);
+        put(&making, 0, 1, 200 + 1e-4 * t, 0.5, NULL);
+        put(&making, 1, 1, 400, 0.5, NULL);
+    }
+    put(&making, 2, 0, 300, 0.25, NULL);
+    end(&making);
+    char *text = explanation_of("a=1,mode=x", "a=4,mode=x");
+    assert_non_null(strstr(text, "? x 3"));
+    assert_null(strchr(strstr(text, "? x 3"), '('));
+    free(text);
+    text = explanation_of("#2", "#3");
+    assert_non_null(strstr(text, " x 2.0000 (to 0.05 %)"));
+    free(text);
+}
+
+/* The trials of these stores are measured for 1.5 s. */
+static void trials_that_are_much_shorter_than_asked(void **state) {
+    static const struct {
+        const char *run;
+        bool told;
+    } cases[] = {{"<run duration='10'/>", true}, {"<run duration='2'/>", false}, {"", false}};
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        struct making making;
+        char xml[1024];
+        snprintf(xml, sizeof(xml), "<space name='s'>" PARAMETERS OBJECTIVE "%s</space>",
+                 cases[c].run);
+        begin(&making, "short.db", xml);
+        put(&making, 0, 0, 100, 0.5, NULL);
+        put(&making, 1, 0, 300, 0.5, NULL);
+        end(&making);
+        struct spex_report_options options = report_of("short.db");
+        char *text = written(&options, &options.text);
+        const char *line = strstr(text, "2 were measured for less than half of the 10 s");
+        assert_int_equal(line != NULL, cases[c].told);
+        assert_true(!line || strstr(line, "all for 1.5 s on average"));
+        free(text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_results),        cmocka_unit_test(bests_that_differ),
-        cmocka_unit_test(several_machines),       cmocka_unit_test(more_than_are_listed),
+        cmocka_unit_test(without_results),
+        cmocka_unit_test(bests_that_differ),
+        cmocka_unit_test(several_machines),
+        cmocka_unit_test(more_than_are_listed),
         cmocka_unit_test(explanations_of_little),
+        cmocka_unit_test(one_trial_has_no_interval),
+        cmocka_unit_test(trials_that_are_much_shorter_than_asked),
     };
     return cmocka_run_group_tests_name("report_edges", tests, scratch_enter, scratch_leave);
 }

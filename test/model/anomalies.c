@@ -318,11 +318,57 @@ static void what_is_not_judged_is_counted(void **state) {
     spex_anomalies_take(world.anomalies, world.kernel, &execution);
     assert_int_equal(account->unjudged[SPEX_OUT_OF_RANGE], 2);
     assert_int_equal(account->judged, 0);
-    world.models.items[0].model.class = SPEX_MODEL_UNKNOWN;
-    assert_int_equal(spex_anomalies_kernel(world.anomalies, "main/work", names, 1, &kernel), 0);
-    spex_anomalies_take(world.anomalies, kernel, &execution);
-    assert_int_equal(account->unjudged[SPEX_NO_CLASS], 1);
     world_close(&world);
+}
+
+/* A kernel whose parameters do not tell its time, which is of two kinds, as of gets and sets: an
+ * execution that takes much longer than any is told, however far from the training, and what it
+ * took is compared with what is usual. That there are more of one kind is nothing. */
+static void without_a_class_the_usual_is_learnt(void **state) {
+    (void)state;
+    for (unsigned n = 0; n < NOISES; n++) {
+        struct world world;
+        world_open(&world, (enum noise)n, 1e-5, 20 + n);
+        spex_anomalies_destroy(world.anomalies);
+        world.models.items[0].model.class = SPEX_MODEL_UNKNOWN;
+        world.models.items[0].high[0] = 11;
+        assert_int_equal(
+            spex_anomalies_create(&world.anomalies, &world.models, 1e-5, told, &world.seen), 0);
+        assert_int_equal(
+            spex_anomalies_kernel(world.anomalies, "main/work", names, 1, &world.kernel), 0);
+        for (int e = 0; e < BEFORE; e++)
+            execute(&world, 1e-3 * (uniform(&world) < 0.2 ? 3 : 1));
+        uint64_t before = world.seen.begun;
+        assert_in_range(before, 0, 2);
+        execute(&world, 1e3);
+        assert_int_equal(world.seen.begun, before + 1);
+        assert_false(world.seen.last.shift);
+        double usual = world.seen.last.predicted.value;
+        assert_true(usual > 1e-7 && usual < 2e-6);
+        assert_true(world.seen.last.worst > 1e3);
+        assert_true(world.seen.last.worst >= world.seen.last.median);
+        for (int e = 0; e < BEFORE; e++)
+            execute(&world, 1e-3 * (uniform(&world) < 0.6 ? 3 : 1));
+        assert_int_equal(world.seen.shifts, 0);
+        assert_in_range(world.seen.begun, before + 1, before + 3);
+        world_close(&world);
+    }
+}
+
+/* Of one execution both are its ratio, to the last digit. */
+static void the_worst_is_no_less_than_the_median(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        struct world world;
+        world_open(&world, GAUSSIAN, 1e-5, seed);
+        execute_usual(&world, BEFORE / 4);
+        execute(&world, 8e4 + (double)seed);
+        for (int e = 0; e < 200; e++)
+            execute(&world, 1);
+        assert_true(world.seen.last.executions > 0);
+        assert_true(world.seen.last.worst >= world.seen.last.median);
+        world_close(&world);
+    }
 }
 
 /* Of numbers with Pareto's tail of 2, the level that one in 100,000 exceeds is 316; that of an
@@ -390,6 +436,8 @@ int main(void) {
         cmocka_unit_test(a_slow_rhythm_is_one_anomaly),
         cmocka_unit_test(silence_ends_an_anomaly),
         cmocka_unit_test(what_is_not_judged_is_counted),
+        cmocka_unit_test(without_a_class_the_usual_is_learnt),
+        cmocka_unit_test(the_worst_is_no_less_than_the_median),
         cmocka_unit_test(heavy_tails_have_high_levels),
         cmocka_unit_test(levels_that_many_exceed_are_observed),
         cmocka_unit_test(what_recurs_seldom_is_found_each_time),

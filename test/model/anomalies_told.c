@@ -115,7 +115,7 @@ static void learn(double rate, double slower) {
     unsigned verdicts[3] = {0};
     told_clear();
     world.random = 5;
-    spex_detector_init(&detector, rate);
+    spex_detector_init(&detector, rate, false);
     for (unsigned e = 1; e <= 60000; e++) {
         double ratio = log(0.8 + 0.4 * part_of_one());
         ratio += part_of_one() < 0.01 ? -log(1 - part_of_one()) : 0;

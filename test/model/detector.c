@@ -60,7 +60,7 @@ static void a_series_is_learnt(void **state) {
     (void)state;
     assert_non_null(series.detector);
     spex_random_seed(&random_state, 5, 1);
-    spex_detector_init(series.detector, 1e-4);
+    spex_detector_init(series.detector, 1e-4, false);
     for (int i = 0; i < SPEX_DETECTOR_FIRST; i++)
         take(&series, 0.05 + 0.1 * normal());
     expect_learnt(&series, 0.0848525167, 0.191352189, 0.0819158405, 0);

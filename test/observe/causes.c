@@ -21,7 +21,7 @@ static struct spex_cause_found cause_of(enum spex_used what, double before, doub
     struct spex_thread_use first = {.seconds = 1, .known = ALL}, then = first;
     first.used[what] = before;
     then.used[what] = during;
-    return spex_cause_of(&first, &then);
+    return spex_cause_of(&first, &then, 1e9);
 }
 
 /* The least change of each figure is one, and what is a little less is none. */
@@ -79,11 +79,11 @@ static void what_is_no_cause(void **state) {
     assert_int_equal(cause_of(SPEX_USED_CPU, 0.5, 0.5).cause, SPEX_CAUSE_COMPUTES);
     assert_int_equal(cause_of(SPEX_USED_CPU, 0.49, 0.49).cause, SPEX_CAUSE_NONE);
     struct spex_thread_use none = {.seconds = 0}, some = {.seconds = 1};
-    assert_int_equal(spex_cause_of(&none, &some).cause, SPEX_CAUSE_UNKNOWN);
-    assert_int_equal(spex_cause_of(&some, &none).cause, SPEX_CAUSE_UNKNOWN);
+    assert_int_equal(spex_cause_of(&none, &some, 1e9).cause, SPEX_CAUSE_UNKNOWN);
+    assert_int_equal(spex_cause_of(&some, &none, 1e9).cause, SPEX_CAUSE_UNKNOWN);
     /* A figure that is known of one time alone. */
     struct spex_thread_use all = {.seconds = 1, .known = ALL, .used = {[SPEX_USED_MAJOR] = 100}};
-    assert_int_equal(spex_cause_of(&some, &all).changed, 0);
+    assert_int_equal(spex_cause_of(&some, &all, 1e9).changed, 0);
 }
 
 /* The more specific one: a thread that waits for a page is less on the CPU, too. */
@@ -98,7 +98,7 @@ static void of_several_causes_one_is_told(void **state) {
         during.used[SPEX_USED_CPU] = 1;
         for (size_t o = first; o < COUNT_OF(order); o++)
             during.used[order[o]] = 1000;
-        struct spex_cause_found found = spex_cause_of(&before, &during);
+        struct spex_cause_found found = spex_cause_of(&before, &during, 1e9);
         assert_int_equal(found.cause, causes[first]);
         assert_true(strlen(spex_cause_text(found.cause)) > 10);
         char text[40];
@@ -117,7 +117,7 @@ static enum spex_cause cause_of_shares(double cpu, double wait, double involunta
     during.used[SPEX_USED_WAIT] = wait;
     during.used[SPEX_USED_INVOLUNTARY] = involuntary;
     during.used[SPEX_USED_VOLUNTARY] = voluntary;
-    return spex_cause_of(&before, &during).cause;
+    return spex_cause_of(&before, &during, 1e9).cause;
 }
 
 /* A thread that waits for a disk while other programs run, too. */
@@ -139,6 +139,36 @@ static void a_wait_that_is_not_over(void **state) {
     assert_int_equal(cause_of_shares(0.06, 0.49, 200, 0), SPEX_CAUSE_CPU_TAKEN);
     assert_int_equal(cause_of_shares(0.06, 0.1, 0, 1), SPEX_CAUSE_BLOCKED);
     assert_int_equal(cause_of_shares(0, 0.1, 0, 0), SPEX_CAUSE_BLOCKED);
+}
+
+/* 40 ms within 0.2 s in which the thread did other things, too: their switches are not its own, and
+ * one cause is told if the thread had the time for no other one. */
+static void a_short_anomaly_has_no_rates(void **state) {
+    static const struct {
+        double cpu, wait, voluntary;
+        enum spex_cause cause;
+    } cases[] = {
+        {0.95, 0.05, 500, SPEX_CAUSE_COMPUTES}, {0.05, 0.9, 500, SPEX_CAUSE_CPU_TAKEN},
+        {0.05, 0.05, 500, SPEX_CAUSE_BLOCKED},  {0.5, 0.05, 500, SPEX_CAUSE_SHORT},
+        {0.05, 0.3, 500, SPEX_CAUSE_SHORT},     {0.3, 0.6, 500, SPEX_CAUSE_SHORT},
+        {0.05, 0.05, 0, SPEX_CAUSE_CPU_TAKEN}, /* a wait that is not over */
+    };
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        const struct spex_thread_use before = {
+            .seconds = 10, .known = ALL, .used = {[SPEX_USED_CPU] = 0.1}};
+        struct spex_thread_use during = {.seconds = 0.2,
+                                         .known = ALL,
+                                         .used = {[SPEX_USED_CPU] = cases[c].cpu,
+                                                  [SPEX_USED_WAIT] = cases[c].wait,
+                                                  [SPEX_USED_VOLUNTARY] = cases[c].voluntary,
+                                                  [SPEX_USED_INVOLUNTARY] = 5000}};
+        struct spex_cause_found found = spex_cause_of(&before, &during, 0.04);
+        assert_int_equal(found.cause, cases[c].cause);
+        assert_int_equal(found.changed, 0);
+        during.known &= ~(1u << SPEX_USED_WAIT);
+        assert_int_equal(spex_cause_of(&before, &during, 0.04).cause, SPEX_CAUSE_SHORT);
+    }
 }
 
 /* ---- samples ---- */
@@ -260,6 +290,7 @@ int main(void) {
         cmocka_unit_test(of_several_causes_one_is_told),
         cmocka_unit_test(the_greater_part_of_the_time_tells),
         cmocka_unit_test(a_wait_that_is_not_over),
+        cmocka_unit_test(a_short_anomaly_has_no_rates),
         cmocka_unit_test(a_thread_has_used_what_the_kernel_says),
         cmocka_unit_test(samples_around_an_interval),
     };

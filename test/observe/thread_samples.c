@@ -132,11 +132,15 @@ static void expect_use(const struct spex_thread_use *use, const struct made *fro
     assert_int_equal(use->known, (1u << SPEX_USED_COUNT) - 1);
     expect_figure(use, SPEX_USED_MINOR, (until->minor - from->minor) / seconds);
     expect_figure(use, SPEX_USED_MAJOR, (until->major - from->major) / seconds);
-    expect_figure(use, SPEX_USED_USER, (until->user_ticks - from->user_ticks) / ticks / seconds);
+    /* Shares of the time of a thread: no more than all of it. */
+    double cpu = fmin((double)(until->cpu_ns - from->cpu_ns) / 1e9 / seconds, 1);
+    double wait = fmin((double)(until->wait_ns - from->wait_ns) / 1e9 / seconds, 1 - cpu);
+    expect_figure(use, SPEX_USED_USER,
+                  fmin((until->user_ticks - from->user_ticks) / ticks / seconds, 1));
     expect_figure(use, SPEX_USED_SYSTEM,
-                  (until->system_ticks - from->system_ticks) / ticks / seconds);
-    expect_figure(use, SPEX_USED_CPU, (double)(until->cpu_ns - from->cpu_ns) / 1e9 / seconds);
-    expect_figure(use, SPEX_USED_WAIT, (double)(until->wait_ns - from->wait_ns) / 1e9 / seconds);
+                  fmin((until->system_ticks - from->system_ticks) / ticks / seconds, 1));
+    expect_figure(use, SPEX_USED_CPU, cpu);
+    expect_figure(use, SPEX_USED_WAIT, wait);
     expect_figure(use, SPEX_USED_VOLUNTARY, (until->voluntary - from->voluntary) / seconds);
     expect_figure(use, SPEX_USED_INVOLUNTARY, (until->involuntary - from->involuntary) / seconds);
     expect_figure(use, SPEX_USED_READ, (double)(until->read - from->read) / seconds);

@@ -126,6 +126,14 @@ static void print_models(const struct spex_models *models) {
         spex_columns_add(&columns, "%s", text);
     }
     spex_columns_print(&columns, stdout);
+    size_t alone = spex_models_without_class(models);
+    if (alone)
+        fprintf(
+            stderr,
+            "spex: the time of %zu of %zu kernels does not follow from their parameters (class "
+            "unknown): others may tell it; as it is, spex watch judges single executions of these "
+            "by what is usual\n",
+            alone, models->count);
 }
 
 /* Records that are left out have a time that is not that of the kernel alone. */

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "observe/control_client.h"
 #include "observe/thread_samples.h"
+#include "profile/columns.h"
 #include "tools/attach/attach.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
@@ -130,18 +131,22 @@ static void watch_report_event(const struct watch *watch, const struct event *ev
                                     anomaly->begin - BEFORE_SECONDS, anomaly->begin - LOOK_SECONDS);
     struct spex_thread_use during =
         spex_thread_samples_between(watch->samples, anomaly->thread, anomaly->begin, anomaly->end);
-    struct spex_cause_found cause = spex_cause_of(&before, &during);
+    /* A shift is a change of all that the thread does. */
+    struct spex_cause_found cause =
+        spex_cause_of(&before, &during, anomaly->shift ? INFINITY : anomaly->spent);
     spex_watch_output_event(&watch->output, event->event, anomaly, &cause);
 }
 
 /* Has the recorder write what came before the anomaly. False: the program has not taken a request
  * of a moment ago yet. Watching goes on where it fails. */
 static bool watch_dump(const struct watch *watch, const struct spex_anomaly *anomaly, bool again) {
-    char why[160];
+    char why[160], took[32], instead[32];
     struct spex_error error = {""};
-    snprintf(why, sizeof(why), "anomaly %llu: %.60s took %.3g s instead of %.3g s, thread %u",
-             (unsigned long long)anomaly->number, anomaly->kernel->path, anomaly->seconds,
-             anomaly->predicted.value, anomaly->thread);
+    snprintf(why, sizeof(why), "anomaly %llu: %.60s took %s instead of %s, thread %u",
+             (unsigned long long)anomaly->number, anomaly->kernel->path,
+             spex_duration_text(anomaly->seconds, took, sizeof(took)),
+             spex_duration_text(anomaly->predicted.value, instead, sizeof(instead)),
+             anomaly->thread);
     int err = spex_client_ask_dump(watch->process, why, &error);
     if (err && (err != -EBUSY || again))
         spex_complain(0, "no dump of anomaly %llu: %s", (unsigned long long)anomaly->number,
@@ -310,6 +315,12 @@ static int watch_run(struct watch *watch) {
     if (stop_fd < 0)
         return spex_complain(SPEX_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
     int status = spex_models_file_read(watch->models_path, &watch->models);
+    size_t alone = spex_models_without_class(&watch->models);
+    if (!status && alone)
+        fprintf(stderr,
+                "spex: the time of %zu of %zu kernels does not follow from parameters (class "
+                "unknown): single executions of these are judged, by what is usual for them\n",
+                alone, watch->models.count);
     if (!status)
         status = watch_open_output(watch);
     if (!status)

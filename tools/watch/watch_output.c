@@ -12,6 +12,7 @@
 #include "explore/report/json_parts.h"
 #include "profile/columns.h"
 #include "text/printable.h"
+#include "text/quantity.h"
 
 static const char *const event_names[] = {
     [SPEX_ANOMALY_BEGINS] = "begins",
@@ -75,14 +76,21 @@ static void print_begin(FILE *file, const struct spex_anomaly *anomaly) {
             anomaly->shift ? ", one execution after the other" : "");
 }
 
+/* A ratio to what was expected, which is known to some per cent. */
+static const char *times_text(double ratio, char text[32]) {
+    return spex_quantity_text(ratio, 0.05 * ratio, "", text, 32);
+}
+
 /* How long the anomaly lasted, and how long its executions took against the prediction. */
 static void print_end(FILE *file, const struct spex_anomaly *anomaly) {
-    char length[32];
+    char length[32], median[32], worst[32];
     print_kernel(file, anomaly, false);
-    fprintf(file, ": after %s; %llu execution%s took %.2f times as long, %.2f times at worst",
+    fprintf(file, ": after %s; %llu execution%s took %s times as long",
             duration_text(anomaly->end - anomaly->begin, length),
             (unsigned long long)anomaly->executions, anomaly->executions == 1 ? "" : "s",
-            anomaly->median, anomaly->worst);
+            times_text(anomaly->median, median));
+    if (anomaly->executions > 1)
+        fprintf(file, ", %s times at worst", times_text(anomaly->worst, worst));
 }
 
 /* One line for an event, at the time when the anomaly began or had its last execution. */
@@ -182,7 +190,6 @@ static void account_print_text(FILE *file, const struct spex_watch_account *acco
 static void account_print_json(FILE *file, const struct spex_watch_account *account) {
     static const char *const names[] = {[SPEX_NO_MODEL] = "no_model",
                                         [SPEX_OTHER_PARAMETERS] = "other_parameters",
-                                        [SPEX_NO_CLASS] = "no_class",
                                         [SPEX_OUT_OF_RANGE] = "out_of_range"};
     const struct spex_anomalies_account *judged = account->judged;
     json_t *unjudged = json_object();

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Compares two configurations quantity by quantity. The errors of a quantity come from all
- * configurations of the store, since the two may have had one trial each. */
+ * configurations of the store, where each of the two has more than one trial: of one it is not known
+ * whether it was like others, such as a page that was read once. */
 #include "explore/compare/explain.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +50,9 @@ int spex_explanation_find(struct spex_explanation *explanation,
         if (!explained.a.trials || !explained.b.trials)
             continue;
         spex_accuracy_learn(&accuracy, sample_of, quantity, explanation->study->summary.count);
-        explained.change = spex_change_of(&accuracy, &explained.a, &explained.b);
+        explained.change = explained.a.trials > 1 && explained.b.trials > 1
+                               ? spex_change_of(&accuracy, &explained.a, &explained.b)
+                               : spex_change_by(explained.a.mean, NAN, explained.b.mean, NAN, 1);
         explanation->significant += explained.change.significant;
         explanation->unknown += is_unknown(&explained.change);
         explanation->items[explanation->count++] = explained;

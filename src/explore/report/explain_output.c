@@ -100,7 +100,8 @@ static void print_text(const struct spex_explanation *explanation, bool all, FIL
         add_figure(&explanation->items[i], &columns);
     spex_columns_print(&columns, out);
     if (explanation->unknown)
-        fputs("?  no configuration has two trials: whether it changed cannot be told\n", out);
+        fputs("?  each of the two needs more than one trial: whether it changed cannot be told\n",
+              out);
     if (count > shown)
         fputs("~  no sure change, or less than 0.05 %\n", out);
     else if (explanation->count > count)

@@ -8,6 +8,7 @@
 #include "explore/report/report_parts.h"
 #include "explore/report/report_usage.h"
 #include "measure/criterion.h"
+#include "measure/rules.h"
 #include "profile/columns.h"
 #include "text/quantity.h"
 
@@ -79,6 +80,31 @@ static void print_machines(const struct spex_study *study, FILE *out) {
         fputs("           which are of one class\n", out);
 }
 
+/* Says that most trials were measured for less than half of the time that was asked for, as they had
+ * their records before: what they tell may be of the first moments. */
+static void print_short(const struct spex_study *study, FILE *out) {
+    const struct spex_rules *rules = &study->file->space.rules;
+    double asked = rules->duration_seconds - fmax(rules->warmup_seconds, 0), seconds = 0;
+    uint64_t brief = 0, all = 0;
+    char took[48], of[48];
+    for (size_t t = 0; t < study->trials.count; t++) {
+        const struct spex_trial *trial = &study->trials.items[t];
+        all += trial->ok;
+        seconds += trial->ok ? trial->seconds : 0;
+        brief += trial->ok && trial->seconds < asked / 2;
+    }
+    if (rules->duration_seconds == spex_rules_default.duration_seconds || 2 * brief <= all)
+        return;
+    fprintf(
+        out,
+        "%10" PRIu64 " were measured for less than half of the %s that were asked for, all for %s "
+        "on average:\n           they had records_per_thread=%u before; what they say may be of "
+        "their first moments\n",
+        brief, spex_quantity_text(asked, NAN, "s", of, sizeof(of)),
+        spex_quantity_text(seconds / (double)all, NAN, "s", took, sizeof(took)),
+        rules->records_per_thread);
+}
+
 /* Prints what was explored, how many trials there are, and what limits their meaning. */
 static void print_header(const struct spex_study *study, FILE *out) {
     const struct spex_space *space = &study->file->space;
@@ -95,6 +121,7 @@ static void print_header(const struct spex_study *study, FILE *out) {
                 "%10" PRIu64 " were not steady: what they say may be of the warm-up, too; <run "
                 "warmup> can be longer\n",
                 findings->unsteady);
+    print_short(study, out);
     spex_report_notes(&study->trials, out);
     fprintf(out, "records    %" PRIu64 " used, %" PRIu64 " lost\n", findings->records_used,
             findings->records_lost);

@@ -34,6 +34,9 @@
 #define YOUNG_SECONDS    3.0
 #define HICCUP_SECONDS   0.02
 
+/* Shorter times become so long, that they have a logarithm. */
+#define LEAST_SECONDS 1e-12
+
 /* Ratios that are kept of an anomaly, for their median. */
 enum { RATIOS = 64 };
 
@@ -41,6 +44,11 @@ struct spex_watched {
     /* Why the kernel's executions are not judged; SPEX_JUDGED: they are. */
     enum spex_unjudged reason;
     const struct spex_kernel_model *model;
+    /* The model does not say how the time depends on the parameters: executions are judged by the
+     * distribution of their times alone, and compared with the first one, until there is a median.
+     * Then single ones alone are judged: the times of many may have changed with the parameters. */
+    bool alone;
+    double first_seconds;
     struct spex_detector detector;
     /* End of its first execution. */
     double first_end;
@@ -74,7 +82,6 @@ const char *spex_unjudged_text(enum spex_unjudged reason) {
         [SPEX_JUDGED] = "judged",
         [SPEX_NO_MODEL] = "of kernels without a model",
         [SPEX_OTHER_PARAMETERS] = "with other parameters than their model",
-        [SPEX_NO_CLASS] = "of kernels whose model is of class unknown",
         [SPEX_OUT_OF_RANGE] = "with parameters beyond those of the training",
     };
     return texts[reason];
@@ -122,7 +129,7 @@ static enum spex_unjudged kernel_unjudged(const struct spex_kernel_model *model,
     for (size_t p = 0; p < parameter_count; p++)
         if (strcmp(model->names[p], names[p]) != 0)
             return SPEX_OTHER_PARAMETERS;
-    return model->model.class == SPEX_MODEL_UNKNOWN ? SPEX_NO_CLASS : SPEX_JUDGED;
+    return SPEX_JUDGED;
 }
 
 /* A detector is made when its kernel is first asked for: most models of a file belong to
@@ -142,7 +149,8 @@ int spex_anomalies_kernel(struct spex_anomalies *anomalies, const char *path,
         if (!*place)
             return -ENOMEM;
         (*place)->model = model;
-        spex_detector_init(&(*place)->detector, anomalies->rate);
+        (*place)->alone = model->model.class == SPEX_MODEL_UNKNOWN;
+        spex_detector_init(&(*place)->detector, anomalies->rate, (*place)->alone);
     }
     *kernel = *place;
     return 0;
@@ -187,9 +195,25 @@ static void anomaly_end(struct spex_anomalies *anomalies, struct spex_watched *k
     bool rare = anomaly->executions <= RARE_EXECUTIONS ||
                 (double)anomaly->executions < RARE_SHARE * (double)kernel->among;
     for (size_t r = 0; rare && !anomaly->shift && r < anomaly->executions && r < RATIOS; r++)
-        spex_detector_absorb(&kernel->detector, kernel->ratios[r]);
+        spex_detector_absorb(&kernel->detector,
+                             kernel->ratios[r] + (kernel->alone ? kernel->detector.centre : 0));
     anomaly_report(anomalies, kernel, event);
     kernel->open = false;
+}
+
+/* The time that is expected: by the model, or as is usual for the kernel. */
+static struct spex_prediction prediction_of(const struct spex_watched *kernel,
+                                            const struct spex_execution *execution) {
+    if (!kernel->alone)
+        return spex_model_predict(&kernel->model->model, execution->parameters);
+    return (struct spex_prediction){.value = kernel->first_seconds * exp(kernel->detector.centre),
+                                    .low = NAN,
+                                    .high = INFINITY};
+}
+
+/* How many times as long as expected, as a logarithm. */
+static double log_slower(const struct spex_watched *kernel, double log_ratio) {
+    return kernel->alone ? log_ratio - kernel->detector.centre : log_ratio;
 }
 
 /* Adds an execution to the kernel's anomaly. The sample of ratios is kept by reservoir sampling. */
@@ -200,11 +224,13 @@ static void anomaly_count(struct spex_anomalies *anomalies, struct spex_watched 
                       ? anomaly->executions
                       : spex_splitmix_next(&anomalies->random) % (anomaly->executions + 1);
     if (at < RATIOS)
-        kernel->ratios[at] = (float)log_ratio;
+        kernel->ratios[at] = (float)log_slower(kernel, log_ratio);
     anomaly->executions++;
     anomaly->weight += execution->weight;
+    anomaly->spent += execution->weight * execution->seconds;
     anomaly->end = execution->end;
-    anomaly->worst = fmax(anomaly->worst, exp(log_ratio));
+    /* As rounded as those of which the median is. */
+    anomaly->worst = fmax(anomaly->worst, exp((double)(float)log_slower(kernel, log_ratio)));
     kernel->calm = 0;
     anomalies->account.anomalous++;
 }
@@ -221,7 +247,7 @@ static void anomaly_begin(struct spex_anomalies *anomalies, struct spex_watched 
         .begin = execution->end - execution->seconds,
         .thread = execution->thread,
         .seconds = execution->seconds,
-        .predicted = spex_model_predict(&kernel->model->model, execution->parameters),
+        .predicted = prediction_of(kernel, execution),
     };
     if (parameters > 0)
         memcpy(anomaly->parameters, execution->parameters, parameters * sizeof(double));
@@ -272,8 +298,7 @@ static double seconds_beyond(const struct spex_watched *kernel,
                              const struct spex_execution *execution, double log_ratio) {
     if (!spex_detector_high(&kernel->detector, log_ratio))
         return 0;
-    struct spex_prediction predicted =
-        spex_model_predict(&kernel->model->model, execution->parameters);
+    struct spex_prediction predicted = prediction_of(kernel, execution);
     bool allowed = isfinite(predicted.high) && execution->seconds <= predicted.high;
     return allowed ? 0 : fmax(execution->seconds - predicted.value, 0);
 }
@@ -285,8 +310,8 @@ static void execution_judge(struct spex_anomalies *anomalies, struct spex_watche
     double beyond = seconds_beyond(kernel, execution, log_ratio);
     bool outlier = beyond > 0 && spex_detector_unlikely(&kernel->detector, log_ratio) &&
                    (beyond > HICCUP_SECONDS || !kernel_is_young(kernel, execution->end));
-    enum spex_verdict verdict =
-        spex_detector_take(&kernel->detector, log_ratio, execution->end, beyond > 0, outlier);
+    enum spex_verdict verdict = spex_detector_take(&kernel->detector, log_ratio, execution->end,
+                                                   beyond > 0 && !kernel->alone, outlier);
     kernel->among += kernel->open;
     kernel->calm += kernel->open;
     if (verdict != SPEX_USUAL)
@@ -295,15 +320,23 @@ static void execution_judge(struct spex_anomalies *anomalies, struct spex_watche
         anomaly_end(anomalies, kernel, SPEX_ANOMALY_ENDS);
 }
 
-/* A prediction of 0 or of no finite number judges nothing, and counts as out of range. Times of
- * 0 become a picosecond, so that they have a logarithm. */
+/* What the detector's ratios are of; 0: nothing follows for these parameters. */
+static double base_seconds(struct spex_watched *kernel, const struct spex_execution *execution) {
+    if (kernel->alone && !kernel->executions)
+        kernel->first_seconds = fmax(execution->seconds, LEAST_SECONDS);
+    if (kernel->alone)
+        return kernel->first_seconds;
+    if (!parameters_in_range(kernel->model, execution->parameters))
+        return 0;
+    return spex_model_value(&kernel->model->model, execution->parameters);
+}
+
+/* A prediction of 0 or of no finite number judges nothing, and counts as out of range. */
 void spex_anomalies_take(struct spex_anomalies *anomalies, struct spex_watched *kernel,
                          const struct spex_execution *execution) {
     struct spex_anomalies_account *account = &anomalies->account;
     enum spex_unjudged reason = kernel->reason;
-    double predicted = 0;
-    if (!reason && parameters_in_range(kernel->model, execution->parameters))
-        predicted = spex_model_value(&kernel->model->model, execution->parameters);
+    double predicted = reason ? 0 : base_seconds(kernel, execution);
     if (!reason && !(predicted > 0 && isfinite(predicted)))
         reason = SPEX_OUT_OF_RANGE;
     if (reason) {
@@ -316,7 +349,8 @@ void spex_anomalies_take(struct spex_anomalies *anomalies, struct spex_watched *
     }
     account->judged++;
     account->weight += execution->weight;
-    execution_judge(anomalies, kernel, execution, log(fmax(execution->seconds, 1e-12) / predicted));
+    execution_judge(anomalies, kernel, execution,
+                    log(fmax(execution->seconds, LEAST_SECONDS) / predicted));
 }
 
 void spex_anomalies_pass(struct spex_anomalies *anomalies, double now) {

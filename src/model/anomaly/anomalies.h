@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds executions of kernels that take longer than their models predict, and puts them together
- * into anomalies: alarms of one kernel that follow each other are one anomaly, with a begin and an
+/* Finds executions of kernels that take longer than their models predict, or, where the model is of
+ * class unknown, than is usual for the kernel, and puts them together into anomalies: alarms of one kernel that follow each other are one anomaly, with a begin and an
  * end. Memory is bounded by the number of models. One thread at a time. */
 #ifndef SPEX_MODEL_ANOMALY_ANOMALIES_H
 #define SPEX_MODEL_ANOMALY_ANOMALIES_H
@@ -26,8 +26,6 @@ enum spex_unjudged {
     SPEX_NO_MODEL,
     /* The parameters are not the model's. */
     SPEX_OTHER_PARAMETERS,
-    /* The model does not say how the time depends on the parameters. */
-    SPEX_NO_CLASS,
     /* The parameters are outside of the range of the training. */
     SPEX_OUT_OF_RANGE,
     SPEX_UNJUDGED
@@ -49,6 +47,8 @@ struct spex_anomaly {
     uint64_t executions;
     /* Executions that the recorded ones stand for. */
     double weight;
+    /* Seconds of its executions, with those that the recorded ones stand for. */
+    double spent;
     /* Greatest ratio of actual to predicted time. */
     double worst;
     /* Median of that ratio, over at most 64 executions chosen at random. */

@@ -40,8 +40,8 @@
 /* Logarithm of the ratio above which an execution is an outlier while the detector learns. */
 #define UNLIKELY_AT_FIRST 2.302585 /* ln 10 */
 
-void spex_detector_init(struct spex_detector *detector, double rate) {
-    *detector = (struct spex_detector){.rate = rate};
+void spex_detector_init(struct spex_detector *detector, double rate, bool alone) {
+    *detector = (struct spex_detector){.rate = rate, .alone = alone};
     spex_tail_init(&detector->tail, rate);
 }
 
@@ -52,7 +52,7 @@ static bool detector_is_learning(const struct spex_detector *detector) {
 
 bool spex_detector_unlikely(struct spex_detector *detector, double log_ratio) {
     if (detector_is_learning(detector))
-        return log_ratio > UNLIKELY_AT_FIRST;
+        return !detector->alone && log_ratio > UNLIKELY_AT_FIRST;
     return log_ratio - detector->centre > spex_tail_level(&detector->tail, detector->rate);
 }
 
@@ -65,13 +65,18 @@ static double limited(double value, double low, double high) {
     return fmin(fmax(value, low), high);
 }
 
+/* Near the prediction, where there is one. */
+static double centre_limited(const struct spex_detector *detector, double centre) {
+    return detector->alone ? centre : limited(centre, -CENTRE_MOST, CENTRE_MOST);
+}
+
 /* Sets the first values from SPEX_DETECTOR_FIRST executions. `upper` begins with the 95 % quantile,
  * which is too high rather than too low. */
 static void detector_learn_first(struct spex_detector *detector) {
     float *sorted = detector->first, distances[SPEX_DETECTOR_FIRST];
     qsort(sorted, SPEX_DETECTOR_FIRST, sizeof(*sorted), compare_floats);
     double middle = sorted[SPEX_DETECTOR_FIRST / 2];
-    detector->centre = limited(middle, -CENTRE_MOST, CENTRE_MOST);
+    detector->centre = centre_limited(detector, middle);
     for (int f = 0; f < SPEX_DETECTOR_FIRST; f++) {
         distances[f] = fabsf(sorted[f] - (float)middle);
         spex_tail_add(&detector->tail, sorted[f] - middle);
@@ -106,7 +111,7 @@ static void detector_learn(struct spex_detector *detector, double distance, doub
     double deviation = detector->deviation;
     double step = fmin(fmax(CENTRE_STEP * deviation, CENTRE_STEP_LEAST), CENTRE_RATE * seconds);
     detector->centre += distance > 0 ? step : distance < 0 ? -step : 0;
-    detector->centre = limited(detector->centre, -CENTRE_MOST, CENTRE_MOST);
+    detector->centre = centre_limited(detector, detector->centre);
     double up = fmax(UPPER_STEP, UPPER_STEP_FIRST / (double)detector->seen) *
                 fmax(deviation, detector->upper / 2);
     detector->upper += up * (distance > detector->upper ? 1 - ABOVE_USUAL : -ABOVE_USUAL);

@@ -6,8 +6,8 @@
  * describe (preemption, interrupts, other programs' use of the caches), and all times may become
  * longer by and by. Learnt are:
  *
- *     centre   the median, which follows slowly, and is never further from the prediction than by
- *              a factor of 2
+ *     centre   the median, which follows slowly, and is never further from the prediction, if there
+ *              is one, than by a factor of 2
  *     upper    what a tenth of the executions exceed, above the centre
  *     tail     what an execution exceeds at the allowed rate of false alarms
  *
@@ -35,6 +35,9 @@ struct spex_detector {
     /* Executions that the detector has learnt from or judged. */
     uint64_t seen;
     float first[SPEX_DETECTOR_FIRST];
+    /* There is no prediction: the ratio is to some time of the kernel, and no execution is an
+     * outlier before there is a centre. */
+    bool alone;
     double centre;
     /* Median deviation from the centre. */
     double deviation;
@@ -49,7 +52,7 @@ struct spex_detector {
     struct spex_tail tail;
 };
 
-void spex_detector_init(struct spex_detector *detector, double rate);
+void spex_detector_init(struct spex_detector *detector, double rate, bool alone);
 
 /* Whether an execution with this logarithm is unusual at the rate of false alarms; the caller may
  * have a reason to pass it all the same. */
