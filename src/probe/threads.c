@@ -24,7 +24,7 @@
 #include "ring/reserve.h"
 #include "text/at_start.h"
 
-/* States are ready for so many threads that begin at once, and for as many as are there. */
+/* States for so many threads are there before one needs them. */
 enum { READY = 256 };
 
 static struct {
@@ -48,7 +48,7 @@ static struct {
     /* Records that were not made. */
     uint64_t unrecorded;
     /* By site: executions by threads without a state. */
-    uint64_t stateless[SPEX_MAX_SITES];
+    uint64_t stateless[SPEX_MAX_SITES + 1];
     /* Seed of the random generators of threads to come; 0 before one is set. */
     uint64_t seed;
 } thread_pool;
@@ -84,9 +84,19 @@ static void state_release(struct spex_thread *thread) {
                                HEAD_NEXT(head, thread->index + 1))); /* T1 (T2) */
 }
 
+/* How many states are made for so many threads. With less than half of that more are made: threads
+ * begin by the hundred while a collector comes to its turn. */
+static uint32_t states_wanted(uint32_t threads) {
+    return 4 * threads + READY;
+}
+
+static bool states_are_few(uint32_t threads) {
+    uint32_t made = spex_load_relaxed(&thread_pool.made);
+    return made < SPEX_MAX_THREADS && made < states_wanted(threads) / 2;
+}
+
 /* Pops a free state, or takes one that was never used. Returns NULL when there is none. Relaxed: a
- * state that has been in the stack is there (T2), and so are those below `made` (T4). Half of those
- * that are ready being used, the collector may have to make more before its sleep is over. */
+ * state that has been in the stack is there (T2), and so are those below `made` (T4). */
 static struct spex_thread *state_take(void) {
     uint64_t head =
         spex_load_acquire(&thread_pool.free_head); /* T2 (T1): next_free and what it held */
@@ -103,7 +113,7 @@ static struct spex_thread *state_take(void) {
             continue;
         struct spex_thread *thread = spex_load_relaxed(&thread_pool.states[fresh]);
         thread->index = fresh;
-        if (made - fresh == READY / 2)
+        if (states_are_few(fresh + 1))
             spex_doorbell_alarm();
         return thread;
     }
@@ -156,19 +166,6 @@ static uint32_t threads_alive(void) {
                                                                     : 0;
 }
 
-/* Returns how many states there should be for so many threads. */
-static uint32_t states_wanted(uint32_t threads) {
-    uint32_t wanted = threads > READY ? 2 * threads : threads + READY;
-    return wanted < SPEX_MAX_THREADS ? wanted : SPEX_MAX_THREADS;
-}
-
-/* Whether so many threads would leave less than half of what is to be ready. */
-static bool states_are_few(uint32_t threads) {
-    uint32_t least = threads + READY / 2;
-    return spex_load_relaxed(&thread_pool.made) <
-           (least < SPEX_MAX_THREADS ? least : SPEX_MAX_THREADS);
-}
-
 static void nestings_make(void) {
     if (!spex_load_relaxed(&thread_pool.nestings_wanted))
         return;
@@ -185,8 +182,9 @@ void spex_threads_provide(void) {
         return;
     uint32_t used = spex_threads_used(), alive = threads_alive();
     uint32_t threads = used > alive ? used : alive;
+    uint32_t wanted = states_wanted(threads);
     if (states_are_few(threads))
-        states_make(states_wanted(threads));
+        states_make(wanted < SPEX_MAX_THREADS ? wanted : SPEX_MAX_THREADS);
     if (spex_load_relaxed(&thread_pool.samples_wanted) && thread_pool.sampled < thread_pool.made)
         samples_make(thread_pool.made);
     nestings_make();
