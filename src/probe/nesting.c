@@ -41,7 +41,8 @@ static double cost_spent(const struct spex_thread *thread, double *costs) {
 
 /* The site's element; NULL: there is none. */
 static struct spex_nesting_site *nesting_site(const struct spex_thread *thread, uint32_t site) {
-    struct spex_nesting *nesting = spex_load_relaxed(&thread->nesting);
+    struct spex_nesting *nesting =
+        spex_load_acquire(&thread->nesting); /* T9 (T10 in threads.c): its capacity */
     return nesting && site < nesting->capacity ? &nesting->sites[site] : NULL;
 }
 
@@ -74,7 +75,8 @@ static void next_arm(struct spex_thread *thread, struct spex_nesting *nesting) {
 }
 
 void spex_nesting_look(struct spex_thread *thread, uint64_t now) {
-    struct spex_nesting *nesting = spex_load_relaxed(&thread->nesting);
+    struct spex_nesting *nesting =
+        spex_load_acquire(&thread->nesting); /* T9 (T10 in threads.c): its capacity */
     if (!nesting)
         spex_thread_nesting_want(thread);
     if (!nesting || (int64_t)(now - nesting->due) < 0)

@@ -378,7 +378,7 @@ SPEX_COLD struct spex_nesting *spex_thread_nesting_make(struct spex_thread *thre
     if (made == MAP_FAILED)
         return NULL;
     made->capacity = (uint32_t)((bytes - sizeof(*made)) / sizeof(made->sites[0]));
-    spex_store_release(&thread->nesting, made); /* T10 (T9 in threads.h) */
+    spex_store_release(&thread->nesting, made); /* T10 (T9 in threads.h, T9 in nesting.c) */
     return made;
 }
 
