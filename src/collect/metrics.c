@@ -263,6 +263,13 @@ static void fill_in_times(struct spex_profile_process *process) {
     process->collector_seconds = (double)spex_ns / 1e9;
 }
 
+struct spex_descriptor spex_metrics_rings(void) {
+    uint64_t former = 0;
+    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
+        former += metrics.before[t].consumed + metrics.before[t].lost;
+    return metrics.tracer && !former ? spex_rings_file() : SPEX_NO_DESCRIPTOR;
+}
+
 /* Figures stay as they are, mostly 0, where there are no metrics. */
 void spex_metrics_process(struct spex_profile_process *process) {
     if (!metrics.tracer)
@@ -278,6 +285,8 @@ void spex_metrics_process(struct spex_profile_process *process) {
     process->unrecorded = spex_threads_unrecorded() - metrics.unrecorded;
     /* Relaxed: it orders nothing. */
     process->unfollowed = spex_load_relaxed(&metrics.unfollowed);
+    if (spex_metrics_rings().number >= 0)
+        process->ring_records = (uint32_t)spex_rings.rseq[0].mask + 1;
 }
 
 void spex_metrics_type(struct spex_profile_type *type) {

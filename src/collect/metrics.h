@@ -27,6 +27,10 @@ bool spex_metrics_there(void);
 
 /* Fill in the times and record counts of the process, and those of a type. */
 void spex_metrics_process(struct spex_profile_process *process);
+
+/* The file of the rings, where all that was ever in them belongs to the metrics;
+ * SPEX_NO_DESCRIPTOR: there is none. */
+struct spex_descriptor spex_metrics_rings(void);
 void spex_metrics_type(struct spex_profile_type *type);
 
 /* Fills in a probe's figures, and pointers to its values, which are valid while the lock is held.

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "text/printable.h"
+#include "wire/handover.h"
 
 /* Frames that one call of spex_caller_take receives, so that a process that sends without end
  * does not keep the others waiting. */
@@ -40,8 +41,12 @@ void spex_caller_open(struct spex_caller *caller, int socket) {
     struct ucred peer = {.uid = (uid_t)-1};
     socklen_t size = sizeof(peer);
     getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
-    *caller = (struct spex_caller){
-        .process = peer.pid, .owner = peer.uid, .socket = socket, .pidfd = -1, .command = "?"};
+    *caller = (struct spex_caller){.process = peer.pid,
+                                   .owner = peer.uid,
+                                   .socket = socket,
+                                   .pidfd = -1,
+                                   .rings = -1,
+                                   .command = "?"};
     caller->called_ns = caller->heard_ns = spex_clock_ns(CLOCK_MONOTONIC);
     if (peer.pid <= 0)
         return;
@@ -61,6 +66,8 @@ void spex_caller_free(struct spex_caller *caller) {
         close(caller->socket);
     if (caller->pidfd >= 0)
         close(caller->pidfd);
+    if (caller->rings >= 0)
+        close(caller->rings);
     spex_profile_reader_free(&caller->reader);
     spex_profile_free(&caller->shown);
 }
@@ -91,11 +98,24 @@ static void caller_note_report(struct spex_caller *caller) {
         caller->process = (pid_t)process->process_id;
 }
 
+/* Those of the last profile: the process may have become another program. */
+static void rings_keep(struct spex_caller *caller, int file) {
+    if (file < 0)
+        return;
+    int other = caller->keeps_rings ? caller->rings : file;
+    if (caller->keeps_rings)
+        caller->rings = file;
+    if (other >= 0)
+        close(other);
+}
+
 /* Receives one frame. Returns as spex_caller_take; *more becomes false when no frame is
  * waiting. The buffer is static because a frame has 64 KiB. */
 static int caller_take_frame(struct spex_caller *caller, bool *more) {
     static char frame[SPEX_CONTROL_FRAME_BYTES];
-    ssize_t length = recv(caller->socket, frame, sizeof(frame), MSG_DONTWAIT | MSG_TRUNC);
+    int file;
+    ssize_t length = spex_handover_receive(caller->socket, frame, sizeof(frame), &file);
+    rings_keep(caller, file);
     if (length < 0 && errno == EAGAIN)
         *more = false;
     /* A process that ends without reading our request resets the connection. The frames that it has
@@ -136,6 +156,11 @@ bool spex_caller_runs(struct spex_caller *caller) {
         caller->pidfd = -1;
     }
     return caller->pidfd >= 0;
+}
+
+double spex_caller_unseen_seconds(const struct spex_caller *caller) {
+    uint64_t end_ns = caller->closed_ns ? caller->closed_ns : spex_clock_ns(CLOCK_MONOTONIC);
+    return end_ns > caller->heard_ns ? (double)(end_ns - caller->heard_ns) / 1e9 : 0;
 }
 
 /* A profile begins with the process, whose id is never 0. */

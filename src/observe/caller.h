@@ -24,6 +24,9 @@ struct spex_caller {
     int socket;
     /* -1: the process has ended, or pidfd_open has failed. */
     int pidfd;
+    /* The file of its rings, which came with its profile; -1: none. It is kept where this is set. */
+    int rings;
+    bool keeps_rings;
     char command[SPEX_PROFILE_NAME_BYTES];
     struct spex_profile_reader reader;
     /* For commands that print intervals: the profile at the end of the last interval, and whether
@@ -38,6 +41,8 @@ struct spex_caller {
     uint64_t called_ns;
     uint64_t heard_ns;
     uint64_t closed_ns;
+    /* The profile was made whole by what the rings of the process had when it had died. */
+    bool whole;
     /* Gets every sound frame, if it is not NULL. */
     void (*frame)(void *user, const char *frame, size_t bytes);
     void *user;
@@ -62,6 +67,9 @@ int spex_caller_take(struct spex_caller *caller);
 
 /* Whether the process runs. False also when its pidfd could not be opened. */
 bool spex_caller_runs(struct spex_caller *caller);
+
+/* The time at the end of a connection that its last report does not cover. */
+double spex_caller_unseen_seconds(const struct spex_caller *caller);
 
 /* Whether no report has begun to arrive. */
 bool spex_caller_silent(const struct spex_caller *caller);

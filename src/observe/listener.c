@@ -88,6 +88,7 @@ static struct spex_caller *listener_add(struct spex_listener *listener, int sock
         return NULL;
     }
     spex_caller_open(caller, socket);
+    caller->keeps_rings = true;
     caller->beside = has_another(listener, caller);
     listener->callers[listener->count++] = caller;
     return caller;

@@ -75,6 +75,10 @@ struct spex_profile_process {
     uint64_t began_ns;
     /* Children of forks since then in which probes are off until they start spex themselves. */
     uint64_t unfollowed;
+    /* Records that a ring holds, where all that were ever in the rings are of this collection, and
+     * their file comes with the profile; 0: not so. */
+    uint32_t ring_records;
+    uint32_t reserved;
 };
 
 struct spex_profile_type {

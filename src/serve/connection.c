@@ -16,6 +16,7 @@
 #include <spex/spex.h>
 
 #include "base/clock.h"
+#include "collect/metrics.h"
 #include "kernels/sampling_plan.h"
 #include "rate/controller.h"
 #include "ring/probe_type.h"
@@ -372,6 +373,20 @@ void spex_connection_report(struct spex_connection *connection, uint64_t now_ns,
 
 /* A frame is made again at the next attempt if the socket did not take it: `after` replaces the
  * reply only once the frame is sent. */
+/* The command that this process has called gets the rings with the first frame of each profile, to
+ * read them when the process has died. */
+static ssize_t frame_send(const struct spex_connection *connection, char *frame, size_t bytes) {
+    union spex_passed_descriptor passed;
+    struct iovec part = {frame, bytes};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    struct spex_descriptor rings = SPEX_NO_DESCRIPTOR;
+    if (connection->ours && connection->reply.next == SPEX_CONTROL_PROCESS)
+        rings = spex_metrics_rings();
+    if (spex_descriptor_is_ours(&rings))
+        spex_descriptor_pass(&message, &passed, rings.number);
+    return sendmsg(connection->socket.number, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 enum spex_connection_end spex_connection_write(struct spex_connection *connection,
                                                char buffer[SPEX_CONTROL_FRAME_BYTES]) {
     struct spex_reply after;
@@ -379,7 +394,7 @@ enum spex_connection_end spex_connection_write(struct spex_connection *connectio
         if (!spex_descriptor_is_ours(&connection->socket))
             return SPEX_CONNECTION_GONE;
         size_t bytes = spex_reply_frame(&connection->reply, &after, buffer);
-        ssize_t sent = send(connection->socket.number, buffer, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t sent = frame_send(connection, buffer, bytes);
         if (sent < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == EINTR))
             return SPEX_CONNECTION_WAITS;
         if (sent < 0)

@@ -296,6 +296,25 @@ int spex_control_poll_descriptor(void) {
     return descriptor;
 }
 
+static void tell_locked(struct spex_control *c) {
+    uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
+    for (int i = 0; i < c->places; i++) {
+        struct spex_connection *connection = &c->connections[i];
+        if (!spex_connection_there(connection) || !connection->ours || connection->reply.next)
+            continue;
+        connection->due_ns = now;
+        spex_connection_report(connection, now, false);
+        spex_connection_write(connection, c->room->buffer);
+    }
+}
+
+void spex_control_tell(void) {
+    pthread_mutex_lock(&control_lock);
+    if (control)
+        tell_locked(control);
+    pthread_mutex_unlock(&control_lock);
+}
+
 /* The path is copied for later connections. Where the copy fails, the connection is not made
  * again. */
 static int call_locked(const struct spex_control_requests *requests, const char *path,

@@ -61,6 +61,10 @@ int spex_control_call(const struct spex_control_requests *requests, const char *
                       const struct spex_descriptor *handover, uint32_t interval_ms,
                       struct spex_error *error);
 
+/* Sends the called command a profile now, on this thread and without waiting: with it the command
+ * has what it needs to read the rings of a process that dies at any time from here on. */
+void spex_control_tell(void);
+
 /* Reads the selection that stands for this program by its name (wire/standing.h), from the
  * directory of its listening socket. The caller frees *text. 0, or a negative errno value. */
 int spex_control_standing(char **text);

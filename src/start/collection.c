@@ -172,7 +172,7 @@ static const struct spex_chore chores[] = {
  * still be writing to them. */
 int spex_collection_start(bool table) {
     const struct spex_settings *settings = &spex_life.settings;
-    if (spex_life_out_after(SPEX_OUT_RECORD))
+    if (spex_life_out_command())
         spex_rings_share();
     int err = spex_probes_prepare(settings->ring_records, settings->ring_cpus, settings->commit,
                                   settings->calibrate);

@@ -78,6 +78,7 @@ static void child_follow(struct spex_selection selection, bool table) {
     if (selection.count > 0 && !spex_life.out_given_up && spex_collection_start(table) == 0) {
         spex_streams_follow(spex_life.settings.collectors);
         spex_sites_select(selection);
+        spex_control_tell();
         spex_doorbell_ring();
     } else {
         spex_selection_free(&selection);

@@ -137,6 +137,8 @@ static int start_locked(const struct spex_options *options) {
     int on = err;
     if (!err && spex_life.settings.probes && !spex_life.out_given_up)
         on = select_at_start(begin);
+    if (on > 0 && spex_life_out_command())
+        spex_control_tell();
     if (on >= 0 || spex_life.out_given_up) {
         spex_life_select_standing();
         return 0;

@@ -67,6 +67,28 @@ int spex_handover_accept(struct spex_handover *handover) {
     return -EAGAIN;
 }
 
+ssize_t spex_handover_receive(int socket, char *frame, size_t room, int *file) {
+    char space[CMSG_SPACE(sizeof(int))] __attribute__((aligned(sizeof(struct cmsghdr))));
+    struct iovec part = {frame, room};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof(space)};
+    ssize_t length = recvmsg(socket, &message, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
+    const struct cmsghdr *head = length < 0 ? NULL : CMSG_FIRSTHDR(&message);
+    *file = -1;
+    if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+        return length;
+    for (size_t at = head->cmsg_len - CMSG_LEN(0); at >= sizeof(*file); at -= sizeof(*file)) {
+        if (*file >= 0)
+            close(*file);
+        memcpy(file, CMSG_DATA(head) + at - sizeof(*file), sizeof(*file));
+    }
+    if (length == 0) {
+        close(*file);
+        *file = -1;
+    }
+    return length;
+}
+
 void spex_handover_close(struct spex_handover *handover) {
     own_close(handover);
     spex_descriptor_close(&handover->given);

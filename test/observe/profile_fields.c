@@ -53,6 +53,7 @@ static const struct figure of_process[] = {
     PROCESS(undelivered, U64, ADDED, GROWN),
     PROCESS(unrecorded, U64, ADDED, GROWN),
     PROCESS(unfollowed, U64, ADDED, GROWN),
+    PROCESS(ring_records, U32, FIRST, LATER),
     PROCESS(sites, U32, ADDED, LATER),
     PROCESS(sites_on, U32, ADDED, LATER),
     PROCESS(sites_refused, U32, ADDED, LATER),

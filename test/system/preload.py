@@ -145,6 +145,27 @@ class Children(Preloaded):
             result = self.run_it("--preload", "--", HOST, PLUGIN, *program)
             self.assertEqual((result.returncode, "not followed" in result.stderr), (0, False))
 
+    def test_those_that_are_followed_lose_nothing_at_their_exit(self):
+        found, _ = self.run_json("--preload", "-f", "--", HOST, PLUGIN, "forks", "700", "4")
+        processes = found["processes"]
+        self.assertEqual(sorted(process["state"] for process in processes), 4 * ["ended"] + ["stopped"])
+        for process in processes:
+            self.assertEqual(counts(process), {name: 700 for name in OF_PLUGIN})
+            self.assertEqual((process["unseen_seconds"], process["records"]["lost"]), (0, 0))
+            values = [probe["values"] for probe in process["probes"] if probe["type"] == "snapshot"]
+            self.assertEqual([(value["min"], value["max"]) for value, in values], [(1, 700)])
+        result = self.run_it("--preload", "-f", "--", HOST, PLUGIN, "forks", "700", "4")
+        self.assertEqual(len(re.findall(r" ended without stopping spex: figures are those of all its records\n",
+                                        result.stderr)), 4)
+
+    def test_what_has_been_overwritten_is_not_made_up(self):
+        found, _ = self.run_json("--preload", "-f", "--", HOST, PLUGIN, "forks", "5000", "1", SPEX_RING_RECORDS="16")
+        child, = [process for process in found["processes"] if process["state"] == "ended"]
+        for probe in child["probes"]:
+            self.assertLessEqual(probe["records"], 5000)
+            self.assertLessEqual(probe["count"], 5000)
+        self.assertGreater(child["unseen_seconds"], 0)
+
     def test_a_fork_that_fails_has_no_child(self):
         found, result = self.run_json("--preload", "--", HOST, PLUGIN, "cannot")
         self.assertEqual([process["unfollowed"] for process in found["processes"]], [0], result.stderr)

@@ -16,8 +16,9 @@
 #include "base/grown.h"
 #include "observe/control_client.h"
 #include "observe/process_place.h"
+#include "observe/remains/remains.h"
 #include "tools/common/complain.h"
-#include "tools/record/remains.h"
+#include "wire/handover.h"
 #include "wire/stream_check.h"
 
 /* Frames that are taken in one turn, so that no process keeps the others waiting; most bytes of a
@@ -35,7 +36,8 @@ struct spex_recorded *spex_recorded_add(struct spex_recording *recording, pid_t 
     if (!recorded)
         return NULL;
     recorded->process = process;
-    recorded->stream = recorded->caller.socket = recorded->caller.pidfd = -1;
+    recorded->stream = recorded->caller.socket = recorded->caller.pidfd = recorded->caller.rings =
+        -1;
     recorded->next = recording->first;
     recording->first = recorded;
     return recorded;
@@ -326,36 +328,12 @@ static void stream_fail(struct spex_recording *recording, struct spex_recorded *
     recording->err = err;
 }
 
-/* Receives a frame, and the descriptor that came with it; -1: none, or the end. As recv. Further
- * descriptors are closed. */
-static ssize_t frame_receive(int socket, char *frame, size_t room, int *file) {
-    char space[CMSG_SPACE(sizeof(int))] __attribute__((aligned(sizeof(struct cmsghdr))));
-    struct iovec part = {frame, room};
-    struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof(space)};
-    ssize_t length = recvmsg(socket, &message, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
-    const struct cmsghdr *head = length < 0 ? NULL : CMSG_FIRSTHDR(&message);
-    *file = -1;
-    if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
-        return length;
-    for (size_t at = head->cmsg_len - CMSG_LEN(0); at >= sizeof(*file); at -= sizeof(*file)) {
-        if (*file >= 0)
-            close(*file);
-        memcpy(file, CMSG_DATA(head) + at - sizeof(*file), sizeof(*file));
-    }
-    if (length == 0) {
-        close(*file);
-        *file = -1;
-    }
-    return length;
-}
-
 bool spex_recorded_take_records(struct spex_recording *recording, struct spex_recorded *recorded) {
     static _Alignas(uint64_t) char frame[SPEX_STREAM_FRAME_BYTES];
     for (int frames = 0; frames < FRAMES_MAX && recorded->stream >= 0; frames++) {
         struct spex_error error = {""};
         int file;
-        ssize_t length = frame_receive(recorded->stream, frame, sizeof(frame), &file);
+        ssize_t length = spex_handover_receive(recorded->stream, frame, sizeof(frame), &file);
         if (length < 0 && errno == EAGAIN)
             return false;
         if (length < 0 && (errno == EINTR || errno == ECONNRESET))

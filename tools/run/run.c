@@ -117,6 +117,7 @@ static int launch_program(struct spex_run_watch *watch, const struct request *re
     const struct spex_launch_probed how = launch_of(request);
     watch->interval_ms = (uint32_t)lround(request->interval * 1e3);
     watch->start_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    watch->begin = spex_instant_now();
     return spex_launch_probed(&watch->program, &how, &watch->listener, &watch->signals.before);
 }
 

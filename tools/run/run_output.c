@@ -120,12 +120,6 @@ static enum state connection_state(const struct spex_listener *listener, size_t 
     return runs ? CLOSED : ENDED;
 }
 
-/* The time at the end of a connection that its last report does not cover. */
-static double unseen_seconds(const struct spex_caller *caller) {
-    uint64_t end_ns = caller->closed_ns ? caller->closed_ns : spex_clock_ns(CLOCK_MONOTONIC);
-    return end_ns > caller->heard_ns ? (double)(end_ns - caller->heard_ns) / 1e9 : 0;
-}
-
 /* Owns nothing. NULL when memory is short. `unseen_seconds` is null when it is unknown. */
 static json_t *caller_json(const struct spex_caller *caller, const struct spex_profile *profile,
                            enum state state) {
@@ -133,11 +127,15 @@ static json_t *caller_json(const struct spex_caller *caller, const struct spex_p
     json_t *json =
         json_pack("{s:I, s:o, s:s, s:o}", "pid", (json_int_t)caller->process, "command",
                   spex_text_json(caller->command), "state", state_names[state], "unseen_seconds",
-                  state == STOPPED || state == RUNNING ? json_real(0)
-                  : unknown                            ? json_null()
-                                                       : json_real(unseen_seconds(caller)));
+                  state == STOPPED || state == RUNNING || caller->whole ? json_real(0)
+                  : unknown                                             ? json_null()
+                            : json_real(spex_caller_unseen_seconds(caller)));
     json_t *figures = spex_profile_json(profile);
     int err = !json || !figures || json_object_update(json, figures) != 0;
+    static const char *const unknown_of_whole[] = {"program_seconds", "collector_seconds",
+                                                   "overhead_seconds"};
+    for (int u = 0; !err && caller->whole && u < 3; u++)
+        err = json_object_set_new(json, unknown_of_whole[u], json_null());
     json_decref(figures);
     return spex_json_unless(err, json);
 }
@@ -206,9 +204,11 @@ static void print_state(FILE *file, const struct spex_caller *caller, enum state
         fputs("still runs; its probes go off now\n", file);
     else if (state == BROKEN)
         fprintf(file, "was broken off: %s\n", caller->error.text);
+    else if (caller->whole)
+        fprintf(file, "%s: figures are those of all its records\n", texts[state]);
     else if (caller->reader.complete)
         fprintf(file, "%s: figures are those up to %.0f ms before its end\n", texts[state],
-                unseen_seconds(caller) * 1e3);
+                spex_caller_unseen_seconds(caller) * 1e3);
     else
         fprintf(file, "%s before its first report\n", texts[state]);
 }

@@ -7,6 +7,7 @@
 #include <poll.h>
 
 #include "base/clock.h"
+#include "observe/remains/whole.h"
 #include "tools/common/complain.h"
 
 /* The time after the end of the program in which the answers of running processes, and the last
@@ -99,6 +100,16 @@ static void caller_drain(struct spex_caller *caller, uint64_t until) {
         continue;
 }
 
+/* Where a process has died without stopping spex, and its rings still have all records. */
+static void caller_make_whole(struct spex_caller *caller, double rate) {
+    int rings = caller->rings;
+    if (!caller->reader.complete || caller->reader.final || spex_caller_runs(caller))
+        return;
+    caller->rings = -1;
+    caller->whole = spex_profile_make_whole(&caller->reader.profile, rings,
+                                            spex_caller_unseen_seconds(caller), rate) == 0;
+}
+
 /* Whether a process has ended is asked before its reports are taken: all that it sent is in the
  * socket by then. */
 void spex_run_watch_settle(struct spex_run_watch *watch) {
@@ -121,4 +132,7 @@ void spex_run_watch_settle(struct spex_run_watch *watch) {
         if (waiting)
             poll(fds, waiting, 10);
     }
+    double rate = spex_tick_rate_since(watch->begin);
+    for (size_t c = 0; c < listener->count; c++)
+        caller_make_whole(listener->callers[c], rate);
 }

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "observe/launch.h"
 #include "observe/listener.h"
 #include "observe/passed_signals.h"
@@ -19,6 +20,7 @@ struct spex_run_watch {
     /* 0: no tables before the end. */
     uint32_t interval_ms;
     uint64_t start_ns;
+    struct spex_instant begin;
 };
 
 /* Returns when the program has ended. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What a process that has died leaves in its rings. They are in a file that this command was given
  * a descriptor of, and that nobody else changes any more. Nothing in it is trusted. */
-#ifndef SPEX_TOOLS_RECORD_REMAINS_H
-#define SPEX_TOOLS_RECORD_REMAINS_H
+#ifndef SPEX_OBSERVE_REMAINS_REMAINS_H
+#define SPEX_OBSERVE_REMAINS_REMAINS_H
 
 #include <stdint.h>
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The rings of a process that has died, as `spex record` reads them: what has not come is there
+/* The rings of a process that has died, as commands read them: what has not come is there
  * once, and a file with anything in it harms nobody. */
-#define _GNU_SOURCE
-#include "tools/record/remains.h"
+#include "observe/remains/remains.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * A batch that a collector had taken out of a ring, and not sent when it died, is still there where
  * nothing has overwritten it: as many records as were taken from this ring and have not come. */
 #define _GNU_SOURCE
-#include "tools/record/remains.h"
+#include "observe/remains/remains.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
