@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../comma_locale.h"
 #include "expected_text.h"
 #include "report_bench.h"
 

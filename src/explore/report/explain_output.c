@@ -13,6 +13,7 @@
 #include "explore/report/change_text.h"
 #include "explore/report/json_parts.h"
 #include "profile/columns.h"
+#include "text/plain_numbers.h"
 #include "text/quantity.h"
 
 /* The group with this number. */
@@ -169,6 +170,7 @@ static int explain_study(const struct spex_explain_options *options, struct spex
 }
 
 int spex_explain(const struct spex_explain_options *options, char *text, size_t size) {
+    SPEX_PLAIN_NUMBERS;
     struct spex_error error = {"spex_explain: a store and two configurations were expected"};
     struct spex_study study = {.store = NULL};
     bool whole = options->size == sizeof(*options) && options->store && options->a && options->b;

@@ -13,6 +13,7 @@
 #include "base/files/whole_file.h"
 #include "explore/picture/study_pictures.h"
 #include "explore/report/report_compare.h"
+#include "text/plain_numbers.h"
 
 static int report_write_text(const struct spex_study *study, FILE *out, struct spex_error *error) {
     spex_report_text(study, out);
@@ -95,6 +96,7 @@ static int check_options(const struct spex_report_options *options, struct spex_
 }
 
 int spex_report(const struct spex_report_options *options, char *text, size_t size) {
+    SPEX_PLAIN_NUMBERS;
     struct spex_error error = {""};
     struct spex_study study = {.store = NULL};
     int err = check_options(options, &error);

@@ -15,6 +15,7 @@
 #include "explore/space/space_criterion.h"
 #include "explore/space/space_parameter.h"
 #include "explore/space/space_run.h"
+#include "text/plain_numbers.h"
 #include "xml/xml.h"
 
 /* Most configurations that are tried to find one that the constraints allow. */
@@ -268,6 +269,7 @@ static void print_parameter(const struct spex_parameter *parameter, FILE *out) {
 }
 
 static void print_run(const struct spex_space *space, FILE *out) {
+    SPEX_PLAIN_NUMBERS;
     const struct spex_rules *rules = &space->rules;
     fprintf(out, "run trials_per_config=%u records_per_thread=%u threads=%s",
             rules->trials_per_config, rules->records_per_thread,

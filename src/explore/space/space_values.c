@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "text/number.h"
+#include "text/plain_numbers.h"
 
 /* Appends a value with a copy of the text's first `length` bytes. 0; -EINVAL or -ENOMEM, with the
  * error set. The room is doubled when the count is a power of two. */
@@ -51,6 +52,7 @@ static int value_append_integer(struct spex_xml *xml, const xmlNode *element,
 /* Appends a number as it is written for the program, in 12 digits. */
 static int value_append_real(struct spex_xml *xml, const xmlNode *element,
                              struct spex_parameter *parameter, double number) {
+    SPEX_PLAIN_NUMBERS;
     char text[40];
     int length = snprintf(text, sizeof(text), "%.12g", number);
     struct spex_value *value;
