@@ -164,9 +164,9 @@ class Hygiene(InFolder):
         """Of each compiler, one standard."""
         return {compiler: command for compiler, command in self.each()}.items()
 
-    def compiles(self, command, source, *flags):
+    def compiles(self, command, source, *flags, made=None):
         with self.subTest(command=' '.join([*command, *flags])):
-            self.succeeds(*command, '-Wall', '-Wextra', *flags, '-c', '-o', self.path('object.o'), '-', input=source)
+            self.succeeds(*command, '-Wall', '-Wextra', *flags, *(made or ['-fsyntax-only']), '-', input=source)
 
     def test_files_of_names_are_as_written_by_names_py(self):
         for name, text in names.files(names.used(ROOT)).items():
@@ -184,15 +184,15 @@ class Hygiene(InFolder):
 
     def test_no_warning(self):
         for compiler, command in self.each():
-            for level in ['-O0', '-O2']:
-                self.compiles(command, program(LANGUAGES[compiler]), level, '-Wpedantic', *WARNINGS, *MORE[compiler])
+            self.compiles(command, program(LANGUAGES[compiler]), '-O2', '-Wpedantic', *WARNINGS, *MORE[compiler],
+                          made=['-c', '-o', self.path('object.o')])
             if compiler.startswith('clang'):
                 self.compiles(command, program(LANGUAGES[compiler]), *EVERYTHING)
             if compiler == 'clang':
                 self.compiles(command, re.sub(r'SPEX_REGION\(1(.|\n)*?\n    }\)', '', program('c')), LATE)
 
     def test_whatever_is_in_force_before(self):
-        poison = '#pragma GCC poison malloc calloc realloc free printf sprintf strcpy strcat gets strtok alloca system\n'
+        poison = '#pragma GCC poison malloc calloc realloc free printf sprintf strcpy strcat gets strtok system\n'
         befores = {'pack': '#pragma pack(1)\n', 'hidden': '#pragma GCC visibility push(hidden)\n',
                    'poison': '#include <string.h>\n#include <stdlib.h>\n#include <stdio.h>\n' + poison,
                    'inline': '#define inline\n' + '#include <stdint.h>\n', 'optimise': '#pragma GCC optimize("O0")\n'}
