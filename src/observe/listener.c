@@ -22,8 +22,18 @@ static bool socket_path_fits(const struct spex_listening_socket *listening) {
            sizeof(((struct sockaddr_un *)NULL)->sun_path);
 }
 
+/* Adds to the text of `error` that there is no socket at this path, and why. */
+static void add_refusal(struct spex_error *error, const char *path, int err) {
+    struct spex_error before = *error;
+    bool first = !error->text[0];
+    spex_error_set(error, "%s%s %s: %s", first ? "no socket in" : before.text, first ? "" : ",",
+                   path,
+                   err == -EPERM ? "it does not belong to this user alone" SPEX_CONTROL_ANOTHER
+                                 : strerror(-err));
+}
+
 /* Opens the socket in the first usable directory of those that `chosen` gives; NULL: of those
- * that programs use by default. 0, or a negative errno value with the reason. */
+ * that programs use by default. 0, or a negative errno value with the reasons of all. */
 static int listening_socket_open_in(struct spex_listening_socket *listening, const char *chosen,
                                     struct spex_error *error) {
     const char *runtime = spex_listening_socket_runtime_directory();
@@ -34,9 +44,7 @@ static int listening_socket_open_in(struct spex_listening_socket *listening, con
             socket_path_fits(listening) ? spex_listening_socket_open_at(listening) : -ENAMETOOLONG;
         if (!err)
             return 0;
-        spex_error_set(error, "no socket in %s: %s", listening->path,
-                       err == -EPERM ? "it does not belong to this user alone" SPEX_CONTROL_ANOTHER
-                                     : strerror(-err));
+        add_refusal(error, listening->path, err);
     }
     return err;
 }
@@ -55,7 +63,15 @@ int spex_listener_open(struct spex_listener *listener, struct spex_error *error)
              name);
     if (chosen && strcmp(chosen, "off") != 0)
         err = listening_socket_open_in(&listener->listening, chosen, error);
-    return err ? listening_socket_open_in(&listener->listening, NULL, error) : 0;
+    if (err)
+        err = listening_socket_open_in(&listener->listening, NULL, error);
+    if (err) {
+        struct spex_error places = *error;
+        spex_error_set(error,
+                       "%s; SPEX_CONTROL or XDG_RUNTIME_DIR can name a directory of this user",
+                       places.text);
+    }
+    return err;
 }
 
 void spex_listener_output(const struct spex_listener *listener, const char *prefix, char *text,

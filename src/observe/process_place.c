@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "observe/process_place.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -103,14 +104,36 @@ static char *copy_variable(const char *entry, const char *name) {
                : NULL;
 }
 
-/* Reads /proc/PID/environ, which has the variables as they were at exec. SPEX_CONTROL that the
- * program has set later is not seen. */
+/* Reads /proc/PID/NAME, which has the variables as they were at exec. Returns their bytes; 0 where
+ * that thread has ended. */
+static size_t read_variables(pid_t process, const char *name, char *text) {
+    FILE *file = proc_open(process, name);
+    size_t length = file ? fread(text, 1, ENVIRONMENT_MAX, file) : 0;
+    if (file)
+        fclose(file);
+    text[length] = '\0';
+    return length;
+}
+
+/* The main thread may have ended before the process. Each of the others has the variables, too. */
+static size_t read_variables_of_any_thread(pid_t process, char *text) {
+    char path[64];
+    size_t length = read_variables(process, "environ", text);
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)process);
+    DIR *threads = length == 0 ? opendir(path) : NULL;
+    for (struct dirent *thread; threads && length == 0 && (thread = readdir(threads));) {
+        snprintf(path, sizeof(path), "task/%.20s/environ", thread->d_name);
+        length = read_variables(process, path, text);
+    }
+    if (threads)
+        closedir(threads);
+    return length;
+}
+
+/* SPEX_CONTROL that the program has set later is not seen. */
 static void read_environment(struct spex_process_place *place) {
-    FILE *file = proc_open(place->process, "environ");
-    char *text = file ? malloc(ENVIRONMENT_MAX + 1) : NULL;
-    size_t length = text ? fread(text, 1, ENVIRONMENT_MAX, file) : 0;
-    if (text)
-        text[length] = '\0';
+    char *text = malloc(ENVIRONMENT_MAX + 1);
+    size_t length = text ? read_variables_of_any_thread(place->process, text) : 0;
     for (size_t at = 0; at < length; at += strlen(text + at) + 1) {
         if (!place->chosen)
             place->chosen = copy_variable(text + at, "SPEX_CONTROL");
@@ -118,8 +141,6 @@ static void read_environment(struct spex_process_place *place) {
             place->runtime = copy_variable(text + at, "XDG_RUNTIME_DIR");
     }
     free(text);
-    if (file)
-        fclose(file);
 }
 
 /* The socket has the process id of the innermost PID namespace and the number of that namespace

@@ -177,7 +177,8 @@ int spex_collection_start(bool table) {
     int err = spex_probes_prepare(settings->ring_records, settings->ring_cpus, settings->commit,
                                   settings->calibrate);
     if (err) {
-        spex_message("cannot reserve memory for rings of %u records: %s",
+        spex_message("cannot reserve memory for rings of %u records: %s; less is reserved with "
+                     "SPEX_RING_CPUS or SPEX_RING_RECORDS",
                      spex_life.settings.ring_records, strerror(-err));
         return err;
     }

@@ -2,9 +2,13 @@
 /* Where processes are, and whose children they are, by made files of /proc. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "observe/process_place.h"
@@ -131,6 +135,56 @@ static void what_is_not_there_is_left_out(void **state) {
     spex_process_place_free(&place);
 }
 
+/* A program whose main thread ends before its other one, which says so when it is gone. */
+static void *left_alone(void *unused) {
+    (void)unused;
+    for (char state = 0; state != 'Z'; sched_yield()) {
+        FILE *file = fopen("/proc/self/stat", "r");
+        if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+            _exit(1);
+        fclose(file);
+    }
+    (void)!write(STDOUT_FILENO, "", 1);
+    pause();
+    return NULL;
+}
+
+static void end_main_thread(void) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, left_alone, NULL) != 0)
+        _exit(1);
+    pthread_exit(NULL);
+}
+
+static void a_process_without_its_main_thread_has_its_variables(void **state) {
+    char *const arguments[] = {"process_place", "ended", NULL};
+    char *const variables[] = {"SPEX_CONTROL=/own", "XDG_RUNTIME_DIR=/run/own", NULL};
+    struct spex_process_place place;
+    int ends[2];
+    char byte;
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[1]);
+        close(ends[0]);
+        execve("/proc/self/exe", arguments, variables);
+        _exit(1);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    int err = spex_process_place(child, &place);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(ends[0]);
+    assert_int_equal(err, 0);
+    assert_non_null(place.chosen);
+    assert_string_equal(place.chosen, "/own");
+    assert_string_equal(place.runtime, "/run/own");
+    spex_process_place_free(&place);
+}
+
 static void without_a_status_there_is_no_process(void **state) {
     struct spex_process_place place;
     (void)state;
@@ -241,11 +295,14 @@ static void lines_that_tell_no_parent(void **state) {
     assert_true(spex_workers_descend(FIRST + 2, FIRST + 2));
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "ended") == 0)
+        end_main_thread();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_place_is_as_the_files_say, end),
         cmocka_unit_test_teardown(what_is_not_there_is_left_out, end),
         cmocka_unit_test_teardown(without_a_status_there_is_no_process, end),
+        cmocka_unit_test_teardown(a_process_without_its_main_thread_has_its_variables, end),
         cmocka_unit_test_teardown(users_are_mapped_by_ranges, end),
         cmocka_unit_test_teardown(a_long_environment_is_read_in_part, end),
         cmocka_unit_test_teardown(descent_is_followed_upwards, end),

@@ -415,8 +415,8 @@ class Output(unittest.TestCase):
                 self.refused(errno.EINVAL, 'SPEX_%s=%s' % (name, value), PROBES='*', **{name: value})
 
     def test_too_little_memory_for_rings(self):
-        self.refused(errno.ENOMEM, 'cannot reserve memory for rings of 16777216 records: ',
-                     'limited', PROBES='*', RING_RECORDS='16777216', CONTROL='off')
+        self.refused(errno.ENOMEM, 'cannot reserve memory for rings of 16777216 records: Cannot allocate memory; '
+                     'less is reserved with SPEX_RING_CPUS or SPEX_RING_RECORDS', 'limited', PROBES='*', RING_RECORDS='16777216', CONTROL='off')
 
     def test_too_little_memory_for_collectors(self):
         if run('cramped').returncode == SKIP:
