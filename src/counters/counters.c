@@ -54,6 +54,14 @@ void spex_counters_revive(void) {
         *(uint64_t *)spex_counters_mapped = 1;
 }
 
+void spex_counters_end(void) {
+    void *flag = (void *)(uintptr_t)spex_counters_mapped;
+    if (flag == &always_mapped)
+        return;
+    spex_counters_mapped = &always_mapped;
+    munmap(flag, (size_t)sysconf(_SC_PAGESIZE));
+}
+
 /* Leaves out 0 when the count goes round. */
 static uint32_t source_next(void) {
     uint32_t source;

@@ -145,6 +145,9 @@ void spex_counters_init(void);
  * the value to 1 again. */
 void spex_counters_revive(void);
 
+/* Unmaps the page that spex_counters_init has mapped. No thread reads a counter again. */
+void spex_counters_end(void);
+
 /* Generation of each counter's plan (plan.h); odd while the plan changes. */
 extern uint32_t spex_counter_generations[SPEX_COUNTERS];
 

@@ -464,3 +464,28 @@ SPEX_COLD void spex_threads_fork_child(void) {
     if (thread_pool.ready)
         pthread_setspecific(thread_key.at_exit, NULL);
 }
+
+static void state_unmap(struct spex_thread *thread) {
+    spex_counters_close(&thread->counters);
+    if (thread->samples)
+        munmap(thread->samples, sizeof(*thread->samples));
+    if (thread->nesting)
+        munmap(thread->nesting, nesting_bytes(thread->nesting->capacity));
+    munmap(thread, sizeof(*thread));
+}
+
+/* States of threads that have ended since the key was deleted are among them. In the child of a
+ * fork so are those of its parent. */
+SPEX_COLD void spex_threads_unmap(void) {
+    void (*hook)(void) = spex_load_relaxed(&thread_end_hook);
+    if (hook)
+        hook();
+    for (uint32_t t = 0; t < SPEX_MAX_THREADS; t++) {
+        if (thread_pool.states[t])
+            state_unmap(thread_pool.states[t]);
+        thread_pool.states[t] = NULL;
+    }
+    thread_pool.free_head = 0;
+    thread_pool.used = 0;
+    spex_executed = spex_none_executed;
+}

@@ -155,6 +155,9 @@ void spex_threads_end_hook(void (*hook)(void));
  * the library. */
 void spex_threads_exit(void);
 
+/* To be called after that: unmaps all states. No thread executes a probe again. */
+void spex_threads_unmap(void);
+
 /* To be called in the child of a fork: frees and clears all states. */
 void spex_threads_fork_child(void);
 

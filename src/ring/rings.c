@@ -244,6 +244,15 @@ void spex_rings_fork_child(void) {
     rings_state.used = 0;
 }
 
+void spex_rings_end(void) {
+    if (!rings_state.there)
+        return;
+    if (rings_state.shared)
+        spex_descriptor_close(&rings_state.file);
+    rings_state.there = rings_state.shared = false;
+    spex_rings_unmap(&spex_rings);
+}
+
 unsigned spex_rings_count(void) {
     bool there = spex_load_acquire(&rings_state.there); /* Q2 (Q1) */
     return there ? (spex_rings.cpus + 1) * SPEX_PROBE_TYPES : 0;

@@ -81,6 +81,9 @@ size_t spex_rings_bytes(void);
  * parent's. */
 void spex_rings_fork_child(void);
 
+/* Unmaps the rings of the process: no probe is executed again. */
+void spex_rings_end(void);
+
 /* Return the sums of the counts of all rings, and of those of one type. */
 struct spex_ring_counts spex_rings_totals(void);
 struct spex_ring_counts spex_rings_totals_of(unsigned type_ring);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -409,6 +410,14 @@ bool spex_control_leave(void) {
         door_close(control);
     pthread_mutex_unlock(&control_lock);
     return left;
+}
+
+void spex_control_unmap(void) {
+    if (!control || !control->room)
+        return;
+    munmap(control->room, sizeof(*control->room));
+    control->room = NULL;
+    control->places = 0;
 }
 
 void spex_control_fork_prepare(void) {

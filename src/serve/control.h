@@ -78,6 +78,9 @@ void spex_control_stop(void);
  * stopped. */
 bool spex_control_leave(void);
 
+/* Unmaps what clients need, after a stop: the library is unloaded. */
+void spex_control_unmap(void);
+
 /* Around a fork. The child has no control thread, and closes the parent's descriptors. */
 void spex_control_fork_prepare(void);
 void spex_control_fork_parent(void);

@@ -98,4 +98,12 @@ void spex_life_control_start(void);
 /* Installs the fork handlers, once in a process. 0 or a negative errno value. */
 int spex_fork_handle(void);
 
+/* unload.c */
+
+/* Before anything is mapped: if this spex is not the program's, it notes when the process ends. */
+void spex_unload_expect(void);
+
+/* Unmaps everything, unless the process ends: the library of this spex is unloaded. */
+void spex_unload(void);
+
 #endif

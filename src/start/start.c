@@ -127,6 +127,7 @@ static int start_locked(const struct spex_options *options) {
     int err = spex_settings_read(options, &spex_life.settings);
     if (err)
         return err;
+    spex_unload_expect();
     err = settings_keep();
     err = err ? err : fork_handlers_install();
     err = err ? err : functions_make();
@@ -211,6 +212,7 @@ int spex_stop(void) {
 __attribute__((destructor)) static void stop_at_exit(void) {
     stop(spex_is_of_program(&spex_life));
     spex_threads_exit();
+    spex_unload();
 }
 
 /* Waits for no lock, because a program's event loop must not wait: nothing is done while another

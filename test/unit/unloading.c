@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A library that contains all of spex is unloaded when its collection has stopped: threads that
  * have made records end afterwards, the program forks, and nobody looks for spex's code. A library
- * that is unloaded while its spex runs leaves no thread behind.
+ * that is unloaded while its spex runs leaves no thread behind, and none leaves memory behind. A
+ * process that ends with it goes on in its probes until then.
  *
  *     unloading LIBRARY */
 #include <dirent.h>
@@ -15,9 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ROUNDS = 3, THREADS = 3, EXECUTIONS = 100 };
+enum { ROUNDS = 3, THREADS = 3, EXECUTIONS = 100, LOADS = 100, SETTLED = 20, EXITS = 8 };
 
 static int (*collect)(unsigned times);
+static void (*work)(unsigned times);
 static int (*start)(const char *control);
 static pthread_barrier_t have_collected;
 static pthread_barrier_t unloaded;
@@ -58,6 +60,7 @@ static void *load(const char *path) {
         fail(dlerror());
     find(library, "carrier_collect", &collect);
     find(library, "carrier_start", &start);
+    find(library, "carrier_work", &work);
     return library;
 }
 
@@ -131,6 +134,78 @@ static void unload_started(const char *path) {
         fail("the socket is still there");
 }
 
+/* Mappings of this process, and their bytes. */
+static size_t mapped(size_t *bytes) {
+    FILE *maps = fopen("/proc/self/maps", "re");
+    unsigned long begin, end;
+    size_t count = 0;
+    if (!maps)
+        fail("no /proc");
+    for (*bytes = 0; fscanf(maps, "%lx-%lx%*[^\n]", &begin, &end) == 2; count++)
+        *bytes += end - begin;
+    fclose(maps);
+    return count;
+}
+
+static void *thread_collect(void *arg) {
+    (void)arg;
+    if (collect(EXECUTIONS) != EXECUTIONS)
+        fail("not every execution of a thread has been recorded");
+    return NULL;
+}
+
+/* What a single load leaves behind would be there as often as it was loaded since. */
+static void load_again_and_again(const char *path) {
+    size_t before = 0, before_bytes = 0, bytes;
+    for (int l = 0; l < LOADS; l++) {
+        pthread_t thread;
+        void *library = load(path);
+        if (pthread_create(&thread, NULL, thread_collect, NULL) != 0)
+            fail("no thread");
+        pthread_join(thread, NULL);
+        thread_collect(NULL);
+        unload(library, path);
+        if (l == SETTLED)
+            before = mapped(&before_bytes);
+    }
+    size_t after = mapped(&bytes);
+    if (after >= before + (LOADS - SETTLED) / 2 || bytes > before_bytes + 8 * 1024 * 1024)
+        fail("memory is left behind");
+}
+
+static void *thread_work(void *arg) {
+    for (;;)
+        work(EXECUTIONS);
+    return arg;
+}
+
+/* In a child: threads are in probes until the process has ended. */
+static void exit_within_probes(const char *path) {
+    load(path);
+    setenv("SPEX_PROBES", "carrier.*", 1);
+    setenv("SPEX_OUT", "/dev/null", 1);
+    if (start(NULL) != 0)
+        fail("spex does not start");
+    for (int t = 0; t < THREADS; t++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, thread_work, NULL) != 0)
+            fail("no thread");
+    }
+    work(EXECUTIONS);
+    exit(0);
+}
+
+static void end_within_probes(const char *path) {
+    for (int e = 0; e < EXITS; e++) {
+        int result;
+        pid_t child = fork();
+        if (child == 0)
+            exit_within_probes(path);
+        if (waitpid(child, &result, 0) != child || result != 0)
+            fail("a process does not end well");
+    }
+}
+
 int main(int argc, char **argv) {
     if (argc != 2)
         return 2;
@@ -141,5 +216,7 @@ int main(int argc, char **argv) {
     setenv("SPEX_CONTROL", "off", 1);
     for (int round = 0; round < ROUNDS; round++)
         round_run(argv[1]);
+    load_again_and_again(argv[1]);
+    end_within_probes(argv[1]);
     return 0;
 }
