@@ -165,7 +165,12 @@ struct spex_status {
  * started; -EINVAL for a bad option or variable; -ENOMEM; or the error of starting a thread. After
  * an error spex is stopped, and the program may go on. An output that cannot be opened is no error:
  * one line says so, and the table goes to standard error, or, where nobody listens at a socket, the
- * probes stay off. This function, spex_set and spex_stop leave errno as it is. */
+ * probes stay off.
+ *
+ * This function, spex_set and spex_stop leave errno as it is. They are no points of cancellation,
+ * and handlers of signals wait until they return. In a function of the program that spex calls they
+ * may return -EDEADLK, or -EBUSY where another thread starts or stops spex; in the child of a fork
+ * that was made there, -ENOTRECOVERABLE. */
 SPEX_API int spex_start(const struct spex_options *options);
 
 /* Replaces the selection, or adds to it ("+…"). Sites that it does not match are switched off.
@@ -212,7 +217,7 @@ SPEX_API int spex_dump(const char *why);
 /* Stops spex: switches every site off, collects what is left in the rings, finishes the output and
  * ends the collectors. A program that does not call it is stopped at exit.
  *
- * Returns 0, also when spex is not started. */
+ * Returns 0, also when spex is not started; or -EDEADLK or -ENOTRECOVERABLE, as spex_start. */
 SPEX_API int spex_stop(void);
 
 /* Fills in *status. Any thread. Returns 0, or -EINVAL for a size that this library does not know.

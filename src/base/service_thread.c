@@ -24,6 +24,13 @@ static uint64_t service_cpu_ns;
 /* Threads that have been asked for and do not run their function yet. */
 static unsigned threads_starting;
 
+/* How many service threads there are, and how often that has changed. A thread counts itself, so that
+ * no more are counted than there are. */
+static struct spex_service_threads threads_now;
+
+/* This is a thread that spex_stop waits for. */
+static _Thread_local bool is_awaited;
+
 /* What new threads do; more than can be starting at a time. The starter takes a place, and the
  * thread gives it back: memory of the heap would make the C library set up a heap for a thread that
  * needs none. */
@@ -48,12 +55,37 @@ static void work_give_back(struct thread_work *work) {
     spex_store_release(&work->taken, false); /* T4 (T3): it has been read */
 }
 
+/* Sequentially consistent, as spex_service_threads reads both: the changes come first. */
+static void threads_now_change(int change) {
+    __atomic_fetch_add(&threads_now.changes, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&threads_now.count, (unsigned)change, __ATOMIC_SEQ_CST);
+}
+
+struct spex_service_threads spex_service_threads(void) {
+    return (struct spex_service_threads){
+        .count = __atomic_load_n(&threads_now.count, __ATOMIC_SEQ_CST),
+        .changes = __atomic_load_n(&threads_now.changes, __ATOMIC_SEQ_CST),
+    };
+}
+
+bool spex_service_thread_is_this(void) {
+    return is_awaited;
+}
+
+void spex_service_thread_leave_alone(void) {
+    is_awaited = false;
+}
+
 static void *thread_begin(void *arg) {
     struct thread_work work = *(struct thread_work *)arg;
     work_give_back(arg);
     prctl(PR_SET_NAME, work.name);
+    threads_now_change(1);
+    is_awaited = true;
     spex_fetch_add_release(&threads_starting, -1); /* T1 (T2): its memory and locks */
-    return work.run(work.arg);
+    void *result = work.run(work.arg);
+    threads_now_change(-1);
+    return result;
 }
 
 /* Gives the thread ordinary scheduling where the starting thread has another one, which may be
@@ -112,6 +144,8 @@ void spex_service_threads_await(uint64_t until_ns) {
 
 void spex_service_threads_fork_child(void) {
     threads_starting = 0;
+    threads_now = (struct spex_service_threads){0};
+    is_awaited = false;
     memset(works, 0, sizeof(works));
 }
 

@@ -5,6 +5,7 @@
 #define SPEX_BASE_SERVICE_THREAD_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -25,6 +26,22 @@
  * negative errno value. */
 int spex_service_thread_start(pthread_t *thread, const char *name, size_t stack,
                               void *(*run)(void *), void *arg);
+
+struct spex_service_threads {
+    unsigned count;
+    /* Grows by each that begins or ends. */
+    unsigned changes;
+};
+
+/* Returns how many service threads there are, without those that are just beginning or ending. */
+struct spex_service_threads spex_service_threads(void);
+
+/* Whether the calling thread is one that spex_stop waits for: what the program does there must not
+ * wait for a stop. */
+bool spex_service_thread_is_this(void);
+
+/* spex_stop does not wait for the calling thread, though it is a service thread. */
+void spex_service_thread_leave_alone(void);
 
 /* Waits until all started threads run their functions, but not longer than until_ns of
  * CLOCK_REALTIME. To be called before a fork, because the start of a thread holds locks of the C

@@ -15,6 +15,7 @@
 #include <spex/ticks.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/service_thread.h"
 #include "probe/nesting.h"
 #include "probe/threads.h"
@@ -25,7 +26,7 @@
 #include "stats/tracer.h"
 
 static struct {
-    pthread_mutex_t lock;
+    struct spex_lock lock;
     struct spex_sink sink;
     struct spex_tracer *tracer; /* NULL: there are no metrics */
     bool ended;
@@ -46,7 +47,7 @@ static struct {
     uint64_t executions[SPEX_MAX_SITES];
     /* What was known of probes within each site. */
     struct spex_line_sums nested[SPEX_MAX_SITES];
-} metrics = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} metrics = {.lock = SPEX_LOCK_FREE};
 
 /* The slowest execution of a probe is that of the present and the last window of this length. */
 #define WINDOW_NS UINT64_C(10000000000)
@@ -59,20 +60,20 @@ static void window_now(void) {
 /* Collectors. A batch that the tracer has no memory for counts as undelivered. */
 static bool metrics_take_records(struct spex_sink *sink, const struct spex_batch *batch) {
     (void)sink;
-    pthread_mutex_lock(&metrics.lock);
+    spex_lock_take(&metrics.lock);
     window_now();
     int err = spex_tracer_add(metrics.tracer, batch->records, batch->count);
-    pthread_mutex_unlock(&metrics.lock);
+    spex_lock_give(&metrics.lock);
     return err == 0;
 }
 
 /* Frees the tracer: from now on there are no metrics. */
 static void metrics_finish(struct spex_sink *sink) {
     (void)sink;
-    pthread_mutex_lock(&metrics.lock);
+    spex_lock_take(&metrics.lock);
     spex_tracer_destroy(metrics.tracer);
     metrics.tracer = NULL;
-    pthread_mutex_unlock(&metrics.lock);
+    spex_lock_give(&metrics.lock);
 }
 
 /* In the child of a fork the tracer is leaked: a collector of the parent may have been changing
@@ -91,7 +92,7 @@ static void note_nested(void) {
 
 /* Counts of threads, rings and clocks so far are noted, to be subtracted from all figures. */
 int spex_metrics_open(struct spex_sink **sink) {
-    pthread_mutex_lock(&metrics.lock);
+    spex_lock_take(&metrics.lock);
     int err = spex_tracer_create(&metrics.tracer);
     metrics.sink = (struct spex_sink){
         .records = metrics_take_records, .finish = metrics_finish, .abandon = metrics_abandon};
@@ -108,7 +109,7 @@ int spex_metrics_open(struct spex_sink **sink) {
     memset(metrics.executions, 0, sizeof(metrics.executions));
     spex_threads_add_executions(metrics.executions, spex_sites_count());
     note_nested();
-    pthread_mutex_unlock(&metrics.lock);
+    spex_lock_give(&metrics.lock);
     spex_sites_time_begin();
     *sink = &metrics.sink;
     return err;
@@ -120,19 +121,19 @@ void spex_metrics_end(void) {
         return;
     struct spex_instant end = spex_instant_now();
     double rate = spex_tick_rate_since(metrics.start);
-    pthread_mutex_lock(&metrics.lock);
+    spex_lock_take(&metrics.lock);
     metrics.end = end;
     metrics.tick_rate = rate;
     metrics.ended = true;
-    pthread_mutex_unlock(&metrics.lock);
+    spex_lock_give(&metrics.lock);
 }
 
 void spex_metrics_lock(void) {
-    pthread_mutex_lock(&metrics.lock);
+    spex_lock_take(&metrics.lock);
 }
 
 void spex_metrics_unlock(void) {
-    pthread_mutex_unlock(&metrics.lock);
+    spex_lock_give(&metrics.lock);
 }
 
 bool spex_metrics_there(void) {
@@ -391,6 +392,6 @@ void spex_metrics_fork_unfollowed(void) {
 }
 
 void spex_metrics_fork_child(void) {
-    pthread_mutex_init(&metrics.lock, NULL); /* a collector of the parent may have held it */
+    spex_lock_reset(&metrics.lock); /* a collector of the parent may have held it */
     metrics.tracer = NULL;
 }

@@ -4,14 +4,14 @@
  * neither a lock nor a grace period. */
 #include "collect/sinks.h"
 
-#include <pthread.h>
-
 #include <spex/atomic.h>
+
+#include "base/lock.h"
 
 /* Of liburcu, as lists that RCU protects; the end of the collectors' threads is the grace period,
  * so that nothing of its libraries need be loaded. */
 static CDS_LIST_HEAD(sinks);
-static pthread_mutex_t sinks_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct spex_lock sinks_lock = SPEX_LOCK_FREE;
 /* Relaxed: a figure that orders nothing. */
 static uint64_t undelivered_records;
 
@@ -24,12 +24,12 @@ static struct spex_sink *next_of(const struct cds_list_head *node) {
 }
 
 void spex_sinks_add(struct spex_sink *sink) {
-    pthread_mutex_lock(&sinks_lock);
+    spex_lock_take(&sinks_lock);
     sink->node.next = &sinks;
     sink->node.prev = sinks.prev;
     spex_store_release(&sinks.prev->next, &sink->node); /* K2 (K1): the sink is complete */
     sinks.prev = &sink->node;
-    pthread_mutex_unlock(&sinks_lock);
+    spex_lock_give(&sinks_lock);
 }
 
 bool spex_sinks_any(void) {
@@ -75,21 +75,16 @@ bool spex_sinks_prompt(void) {
 
 void spex_sinks_finish(void) {
     struct spex_sink *sink, *next;
-    pthread_mutex_lock(&sinks_lock);
+    spex_lock_take(&sinks_lock);
     cds_list_for_each_entry_safe (sink, next, &sinks, node) {
         cds_list_del(&sink->node);
         sink->finish(sink);
     }
-    pthread_mutex_unlock(&sinks_lock);
+    spex_lock_give(&sinks_lock);
 }
 
-/* The mutex is held so that the child's list is whole. */
-void spex_sinks_fork_prepare(void) {
-    pthread_mutex_lock(&sinks_lock);
-}
-
-void spex_sinks_fork_parent(void) {
-    pthread_mutex_unlock(&sinks_lock);
+struct spex_lock *spex_sinks_lock(void) {
+    return &sinks_lock;
 }
 
 void spex_sinks_fork_child(void) {
@@ -99,5 +94,4 @@ void spex_sinks_fork_child(void) {
         sink->abandon(sink);
     }
     undelivered_records = 0;
-    pthread_mutex_unlock(&sinks_lock);
 }

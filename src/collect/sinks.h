@@ -77,9 +77,10 @@ void spex_sinks_finish(void);
 /* Records that a sink did not take, once for each such sink, since the process began. */
 uint64_t spex_sinks_undelivered(void);
 
-/* Around a fork; in the child the sinks are abandoned. */
-void spex_sinks_fork_prepare(void);
-void spex_sinks_fork_parent(void);
+/* The lock of the list, which is held around a fork, so that the child's list is whole. */
+struct spex_lock *spex_sinks_lock(void);
+
+/* In the child of a fork: the sinks are abandoned. */
 void spex_sinks_fork_child(void);
 
 #endif

@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "base/descriptor.h"
+#include "base/lock.h"
 #include "collect/dump_request.h"
 #include "collect/told.h"
 #include "probe/threads.h"
@@ -48,7 +49,7 @@ _Static_assert(CONTEXTS_MAX <= SPEX_STREAM_ENTRIES_MAX(struct spex_stream_contex
 
 struct stream {
     struct spex_sink sink;
-    pthread_mutex_t lock;
+    struct spex_lock lock;
     /* The descriptor; its number is -1 while an attached stream has no reader. */
     struct spex_descriptor socket;
     unsigned collectors;
@@ -278,10 +279,10 @@ static enum sent batch_send(struct stream *stream, const struct spex_batch *batc
 static bool stream_records(struct spex_sink *sink, const struct spex_batch *batch) {
     struct stream *stream = (struct stream *)sink; /* sink is the first member */
     size_t left = 0;
-    pthread_mutex_lock(&stream->lock);
+    spex_lock_take(&stream->lock);
     enum sent sent = is_wanted(stream, batch->records) ? batch_send(stream, batch, &left) : SENT;
     bool goes_on = stream_goes_on(stream, sent, left);
-    pthread_mutex_unlock(&stream->lock);
+    spex_lock_give(&stream->lock);
     return goes_on;
 }
 
@@ -291,10 +292,10 @@ static bool stream_pass(struct spex_sink *sink, unsigned collector, uint64_t wat
     struct stream *stream = (struct stream *)sink;
     struct spex_stream_header header = {
         .kind = SPEX_STREAM_PASS, .collector = collector, .watermark = watermark};
-    pthread_mutex_lock(&stream->lock);
+    spex_lock_take(&stream->lock);
     enum sent sent = frame_send(stream, &header, NULL, 0);
     bool goes_on = stream_goes_on(stream, sent, 0);
-    pthread_mutex_unlock(&stream->lock);
+    spex_lock_give(&stream->lock);
     return goes_on;
 }
 
@@ -302,10 +303,10 @@ static bool stream_pass(struct spex_sink *sink, unsigned collector, uint64_t wat
 SPEX_COLD static void stream_dump(struct spex_sink *sink, const struct spex_stream_dump *dump) {
     struct stream *stream = (struct stream *)sink;
     struct spex_stream_header header = {.kind = SPEX_STREAM_DUMP, .count = 1};
-    pthread_mutex_lock(&stream->lock);
+    spex_lock_take(&stream->lock);
     if (stream->dumps)
         stream_goes_on(stream, frame_send(stream, &header, dump, sizeof(*dump)), 0);
-    pthread_mutex_unlock(&stream->lock);
+    spex_lock_give(&stream->lock);
 }
 
 /* Takes the stream out of the list of attached ones, before it is freed. */
@@ -323,7 +324,6 @@ SPEX_COLD static void stream_finish(struct spex_sink *sink) {
         frame_send(stream, &header, NULL, 0);
     reader_close(stream);
     attached_forget(stream);
-    pthread_mutex_destroy(&stream->lock);
     free(stream);
 }
 
@@ -336,11 +336,11 @@ static bool has_reader(const struct spex_descriptor *socket) {
 }
 
 static bool has_no_reader(struct stream *stream) {
-    pthread_mutex_lock(&stream->lock);
+    spex_lock_take(&stream->lock);
     bool has = has_reader(&stream->socket);
     if (!has)
         reader_close(stream);
-    pthread_mutex_unlock(&stream->lock);
+    spex_lock_give(&stream->lock);
     return !has;
 }
 
@@ -361,7 +361,7 @@ static struct stream *stream_make(unsigned collectors) {
     struct stream *stream = calloc(1, sizeof(*stream));
     if (!stream)
         return NULL;
-    pthread_mutex_init(&stream->lock, NULL);
+    spex_lock_reset(&stream->lock);
     stream->socket = stream->children = SPEX_NO_DESCRIPTOR;
     stream->collectors = collectors;
     stream->sink.records = stream_records;
@@ -441,7 +441,7 @@ SPEX_COLD int spex_stream_attach(const struct spex_stream_asked *asked, unsigned
     if (err)
         return err;
     socket_limit_waiting(asked->socket.number);
-    pthread_mutex_lock(&stream->lock);
+    spex_lock_take(&stream->lock);
     stream->socket = asked->socket;
     stream->children = asked->children;
     stream->types = asked->types;
@@ -456,7 +456,7 @@ SPEX_COLD int spex_stream_attach(const struct spex_stream_asked *asked, unsigned
         sent = sites_send(stream);
     if (sent == BROKEN)
         reader_close(stream);
-    pthread_mutex_unlock(&stream->lock);
+    spex_lock_give(&stream->lock);
     return 0;
 }
 

@@ -10,11 +10,13 @@
 #include "counters/counters.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <spex/compiler.h>
 
+#include "base/lock.h"
 #include "counters/event.h"
 #include "counters/plan.h"
 
@@ -44,9 +46,9 @@ void spex_counters_init(void) {
     }
     /* Another thread may be trying counters under the lock already, for a command that calls while
      * the program starts. */
-    spex_counters_lock();
+    spex_lock_take(spex_counters_lock());
     spex_counters_mapped = flag;
-    spex_counters_unlock();
+    spex_lock_give(spex_counters_lock());
 }
 
 void spex_counters_revive(void) {
@@ -95,11 +97,14 @@ static void event_reset(struct spex_event *event, enum spex_counter counter) {
 
 /* Closes the event at the end of its use. Handlers that come meanwhile leave it alone. */
 static void event_close(struct spex_event *event, enum spex_counter counter) {
+    int cancel_state;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     event->busy = true;
     handler_fence();
     event_reset(event, counter);
     handler_fence();
     event->busy = false;
+    pthread_setcancelstate(cancel_state, NULL);
 }
 
 /* Opens the event in the plan's way, or in the next one that works. SPEX_WAY_NONE always works. */
@@ -144,7 +149,9 @@ SPEX_COLD bool spex_counter_open(struct spex_thread_counters *counters, enum spe
     if (!*spex_counters_mapped || event->busy || event->readers ||
         spex_counter_ready(counters, counter))
         return false;
-    int saved = errno;
+    int saved = errno, cancel_state;
+    /* It closes descriptors, where a thread can be cancelled. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     event->busy = true;
     handler_fence();
     event_reset(event, counter);
@@ -154,6 +161,7 @@ SPEX_COLD bool spex_counter_open(struct spex_thread_counters *counters, enum spe
     event_open(&opened, counter, &plan);
     opened.generation = generation;
     event_publish(event, opened);
+    pthread_setcancelstate(cancel_state, NULL);
     errno = saved;
     return true;
 }

@@ -122,10 +122,9 @@ bool spex_counter_delta(const struct spex_reading *begin, const struct spex_read
 /* Closes all counters of the calling thread at its end; they are as never opened afterwards. */
 void spex_counters_close(struct spex_thread_counters *counters);
 
-/* To be called around fork, so that no other thread holds the library's lock in the child. */
-void spex_counters_fork_prepare(void);
-void spex_counters_fork_parent(void);
-void spex_counters_fork_child(void);
+/* The lock of all preparation of counters, which is held around a fork. It also serialises calls of
+ * libpfm4, which is not safe for threads. */
+struct spex_lock *spex_counters_lock(void);
 
 /* In the child of a fork, for the state of every thread of the parent: forgets mappings, which the
  * child does not inherit, and closes inherited descriptors. The child counts from its own

@@ -210,6 +210,11 @@ static bool descriptor_is_marked(int descriptor) {
     return fcntl(descriptor, F_GETSIG) == MARK_SIGNAL;
 }
 
+/* As read, which would be a point at which the program's thread can be cancelled. */
+static ssize_t event_read(const struct spex_event *event, void *values, size_t bytes) {
+    return syscall(SYS_read, event->descriptors[0], values, bytes);
+}
+
 /* What read(2) returns for READ_FORMAT: of a single event, and of a group. */
 struct single {
     uint64_t value;
@@ -232,8 +237,7 @@ struct group {
  * number may have been given to another file after the mark was seen. */
 static bool read_single(const struct spex_event *event, struct spex_reading *reading) {
     struct single single;
-    if (read(event->descriptors[0], &single, sizeof(single)) != sizeof(single) ||
-        single.id != event->ids[0])
+    if (event_read(event, &single, sizeof(single)) != sizeof(single) || single.id != event->ids[0])
         return false;
     reading->values[0] = single.value;
     reading->enabled = single.enabled;
@@ -244,8 +248,7 @@ static bool read_single(const struct spex_event *event, struct spex_reading *rea
 /* Reads a group. Each event in it must have the id that it had when it was opened. */
 static bool read_group(const struct spex_event *event, struct spex_reading *reading) {
     struct group group;
-    if (read(event->descriptors[0], &group, sizeof(group)) != sizeof(group) ||
-        group.count != event->events)
+    if (event_read(event, &group, sizeof(group)) != sizeof(group) || group.count != event->events)
         return false;
     for (int i = 0; i < event->events; i++) {
         if (group.events[i].id != event->ids[i])

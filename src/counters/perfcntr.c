@@ -6,6 +6,8 @@
 
 #include <spex/probe.h>
 
+#include "base/lock.h"
+#include "base/uninterrupted.h"
 #include "counters/prepare.h"
 #include "text/message.h"
 
@@ -52,7 +54,7 @@ static bool pcid_valid(unsigned pcid) {
 }
 
 /* A number that the processor has no code for is refused here: raw_config() would drop its bits. */
-int spex_perfcntr_set(unsigned pcid, uint64_t event, uint64_t mask) {
+static int set_code(unsigned pcid, uint64_t event, uint64_t mask) {
     if (!pcid_valid(pcid))
         return -EINVAL;
     if (!raw_valid(event, mask)) {
@@ -71,7 +73,7 @@ int spex_perfcntr_set(unsigned pcid, uint64_t event, uint64_t mask) {
 }
 
 /* Takes the lock for libpfm4 alone; spex_perfcntr_replace() takes it again. */
-int spex_perfcntr_set_name(unsigned pcid, const char *name) {
+static int set_name(unsigned pcid, const char *name) {
     if (!pcid_valid(pcid))
         return -EINVAL;
     struct spex_choice choice = {.events = 1};
@@ -79,9 +81,9 @@ int spex_perfcntr_set_name(unsigned pcid, const char *name) {
     struct spex_pfm pfm;
     int err = name ? spex_pfm_load(&pfm, &why) : -EINVAL;
     if (!err) {
-        spex_counters_lock();
+        spex_lock_take(spex_counters_lock());
         err = spex_name_encode(&pfm, name, &choice.codes[0], &why);
-        spex_counters_unlock();
+        spex_lock_give(spex_counters_lock());
     }
     if (err) {
         spex_message("performance counter %u: %s: %s (libpfm4)", pcid, name ? name : "", why);
@@ -89,4 +91,20 @@ int spex_perfcntr_set_name(unsigned pcid, const char *name) {
     }
     snprintf(choice.text, sizeof(choice.text), "%s", name);
     return spex_perfcntr_replace(pcid, &choice);
+}
+
+int spex_perfcntr_set(unsigned pcid, uint64_t event, uint64_t mask) {
+    struct spex_uninterrupted before;
+    spex_uninterrupted_begin(&before);
+    int err = set_code(pcid, event, mask);
+    spex_uninterrupted_end(&before);
+    return err;
+}
+
+int spex_perfcntr_set_name(unsigned pcid, const char *name) {
+    struct spex_uninterrupted before;
+    spex_uninterrupted_begin(&before);
+    int err = set_name(pcid, name);
+    spex_uninterrupted_end(&before);
+    return err;
 }

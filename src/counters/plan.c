@@ -3,11 +3,11 @@
  * Readers never wait, so signal handlers may read. */
 #include "counters/plan.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include <spex/atomic.h>
 
+#include "base/lock.h"
 #include "counters/ways.h"
 #include "text/at_start.h"
 
@@ -54,12 +54,8 @@ uint32_t spex_counter_plan_read(enum spex_counter counter, struct spex_counter_p
     return generation | 1;
 }
 
-static pthread_mutex_t counters_lock SPEX_AT_START = PTHREAD_MUTEX_INITIALIZER;
+static struct spex_lock counters_lock SPEX_AT_START = SPEX_LOCK_FREE;
 
-void spex_counters_lock(void) {
-    pthread_mutex_lock(&counters_lock);
-}
-
-void spex_counters_unlock(void) {
-    pthread_mutex_unlock(&counters_lock);
+struct spex_lock *spex_counters_lock(void) {
+    return &counters_lock;
 }

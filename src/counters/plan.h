@@ -40,9 +40,4 @@ void spex_counter_plan_write(enum spex_counter counter, const struct spex_counte
  * odd: the thread then reads the plan again at its next probe. */
 uint32_t spex_counter_plan_read(enum spex_counter counter, struct spex_counter_plan *plan);
 
-/* Lock of all preparation of counters. It also serialises calls of libpfm4, which is not safe for
- * threads. */
-void spex_counters_lock(void);
-void spex_counters_unlock(void);
-
 #endif

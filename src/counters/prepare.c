@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/lock.h"
 #include "counters/way_trial.h"
 #include "text/message.h"
 
@@ -208,9 +209,9 @@ static void counter_forget_result(struct counter *counter) {
 }
 
 int spex_counters_prepare(enum spex_counter id) {
-    spex_counters_lock();
+    spex_lock_take(spex_counters_lock());
     int err = counter_prepare_and_report(id);
-    spex_counters_unlock();
+    spex_lock_give(spex_counters_lock());
     return err;
 }
 
@@ -224,7 +225,7 @@ int spex_perfcntr_replace(unsigned pcid, const struct spex_choice *choice) {
     enum spex_counter id = (enum spex_counter)(SPEX_COUNTER_PERFCNTR + pcid);
     struct counter *counter = &counter_states[id];
     int err = 0;
-    spex_counters_lock();
+    spex_lock_take(spex_counters_lock());
     if (!choices_equal(&counter->choice, choice)) {
         bool was_prepared = counter->prepared;
         counter->choice = *choice;
@@ -233,13 +234,13 @@ int spex_perfcntr_replace(unsigned pcid, const struct spex_choice *choice) {
     } else if (counter->prepared) {
         err = counter->result;
     }
-    spex_counters_unlock();
+    spex_lock_give(spex_counters_lock());
     return err;
 }
 
 /* Prepares the counter if nobody has, so that the text is never missing. */
 void spex_counters_describe(enum spex_counter id, char *text, size_t size) {
-    spex_counters_lock();
+    spex_lock_take(spex_counters_lock());
     const struct counter *counter = &counter_states[id];
     /* This prints no message: the caller shows the text. */
     counter_prepare_once(id);
@@ -249,13 +250,13 @@ void spex_counters_describe(enum spex_counter id, char *text, size_t size) {
                  (unsigned long long)threads, strerror(spex_counter_fallback_error(id)));
     else
         snprintf(text, size, "%s", counter->text);
-    spex_counters_unlock();
+    spex_lock_give(spex_counters_lock());
 }
 
 uint64_t spex_counter_cost(enum spex_counter id) {
-    spex_counters_lock();
+    spex_lock_take(spex_counters_lock());
     uint64_t cost = counter_states[id].cost;
-    spex_counters_unlock();
+    spex_lock_give(spex_counters_lock());
     return cost;
 }
 
@@ -269,24 +270,10 @@ int spex_counters_allow(const char *list) {
             list);
         return -EINVAL;
     }
-    spex_counters_lock();
+    spex_lock_take(spex_counters_lock());
     bool changed = spex_ways_allow(allowed);
     for (enum spex_counter id = 0; changed && id < SPEX_COUNTERS; id++)
         counter_forget_result(&counter_states[id]);
-    spex_counters_unlock();
+    spex_lock_give(spex_counters_lock());
     return 0;
-}
-
-/* The lock is held during the fork, so that the child finds it free and the state whole. */
-void spex_counters_fork_prepare(void) {
-    spex_counters_lock();
-}
-
-void spex_counters_fork_parent(void) {
-    spex_counters_unlock();
-}
-
-void spex_counters_fork_child(void) {
-    spex_counter_fallbacks_forget();
-    spex_counters_unlock();
 }

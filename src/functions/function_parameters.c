@@ -4,7 +4,6 @@
  * lock protects modules and names. */
 #include "functions/function_parameters.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,8 @@
 #include <spex/atomic.h>
 #include <spex/functions.h>
 
+#include "base/lock.h"
+#include "base/uninterrupted.h"
 #include "text/message.h"
 
 /* A loaded object that sets parameters: its spex_parameter places. */
@@ -23,12 +24,12 @@ struct module {
 };
 
 static struct {
-    pthread_mutex_t lock;
+    struct spex_lock lock;
     struct module *modules;
     bool given;
     unsigned count;
     char *names[SPEX_KERNEL_PARAMETERS];
-} parameters = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} parameters = {.lock = SPEX_LOCK_FREE};
 
 /* The place holds the distance to its name, so that it needs no relocation. */
 static const char *place_name(const struct spex_parameter_place *place) {
@@ -82,44 +83,50 @@ static struct module **module_link(const struct spex_parameter_place *places) {
  * nothing. */
 void spex_parameters_register(struct spex_parameter_place *places,
                               struct spex_parameter_place *places_end) {
-    pthread_mutex_lock(&parameters.lock);
+    struct spex_uninterrupted before;
+    spex_uninterrupted_begin(&before);
+    spex_lock_take(&parameters.lock);
     struct module **link = module_link(places);
     if (places != places_end && !*link && (*link = malloc(sizeof(**link)))) {
         **link = (struct module){.places = places, .places_end = places_end};
         if (parameters.given)
             module_set_slots(*link, false);
     }
-    pthread_mutex_unlock(&parameters.lock);
+    spex_lock_give(&parameters.lock);
+    spex_uninterrupted_end(&before);
 }
 
 /* Called by the destructor of an object, whose places are unmapped afterwards. Names keep their
  * slots. */
 void spex_parameters_unregister(struct spex_parameter_place *places) {
-    pthread_mutex_lock(&parameters.lock);
+    struct spex_uninterrupted before;
+    spex_uninterrupted_begin(&before);
+    spex_lock_take(&parameters.lock);
     struct module **link = module_link(places), *module = *link;
     if (module) {
         *link = module->next;
         free(module);
     }
-    pthread_mutex_unlock(&parameters.lock);
+    spex_lock_give(&parameters.lock);
+    spex_uninterrupted_end(&before);
 }
 
 unsigned spex_parameters_give(void) {
-    pthread_mutex_lock(&parameters.lock);
+    spex_lock_take(&parameters.lock);
     parameters.given = true;
     for (const struct module *module = parameters.modules; module; module = module->next)
         module_set_slots(module, true);
     unsigned count = parameters.count;
-    pthread_mutex_unlock(&parameters.lock);
+    spex_lock_give(&parameters.lock);
     return count;
 }
 
 void spex_parameters_text(char *text, size_t size) {
     size_t length = 0;
     text[0] = '\0';
-    pthread_mutex_lock(&parameters.lock);
+    spex_lock_take(&parameters.lock);
     for (unsigned n = 0; n < parameters.count && length < size; n++)
         length += (size_t)snprintf(text + length, size - length, "%s%s", n ? ", " : "",
                                    parameters.names[n]);
-    pthread_mutex_unlock(&parameters.lock);
+    spex_lock_give(&parameters.lock);
 }

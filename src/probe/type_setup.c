@@ -9,6 +9,7 @@
 #include <spex/record.h>
 #include <spex/spex.h>
 
+#include "base/uninterrupted.h"
 #include "counters/counters.h"
 #include "probe/calibration.h"
 #include "probe/recording.h"
@@ -67,9 +68,12 @@ int spex_describe(uint32_t type, unsigned pcid, char *text, size_t size) {
     if (!spex_probe_type_valid(type) || pcid >= SPEX_PERFCNTRS)
         return -EINVAL;
     enum spex_counter counter = type_counter(type, pcid);
+    struct spex_uninterrupted before;
+    spex_uninterrupted_begin(&before);
     if (counter == SPEX_COUNTERS)
         snprintf(text, size, "%s", spex_probe_type_ticks(type) ? "time stamp counter" : "");
     else
         spex_counters_describe(counter, text, size);
+    spex_uninterrupted_end(&before);
     return 0;
 }

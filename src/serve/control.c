@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/last_thread.h"
+#include "base/lock.h"
 #include "base/service_thread.h"
 #include "serve/call.h"
 #include "serve/clients.h"
@@ -32,7 +34,7 @@
 /* Time limit of the last reports. */
 #define FINAL_NS (2000ull * MS)
 
-static pthread_mutex_t control_lock SPEX_AT_START = PTHREAD_MUTEX_INITIALIZER;
+static struct spex_lock control_lock SPEX_AT_START = SPEX_LOCK_FREE;
 /* NULL until the first start. */
 static struct spex_control *control SPEX_AT_START;
 
@@ -110,6 +112,7 @@ static void probes_off(struct spex_control *c) {
 static void serve_all(struct spex_control *c, const struct spex_control_wait *waiting) {
     uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
     wake_answer(c);
+    spex_last_thread_look();
     spex_leases_pass();
     if (waiting->count > SPEX_CONTROL_WAIT_DOOR) {
         for (int i = 0; i < c->places; i++)
@@ -187,19 +190,19 @@ static void *control_run(void *arg) {
     struct spex_control *c = arg;
     struct spex_control_wait waiting = first_wait;
     wait_for(waiting.fds, waiting.count, waiting.timeout_ms);
-    pthread_mutex_lock(&control_lock);
+    spex_lock_take(&control_lock);
     c->cpu_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     c->earned_ns = spex_clock_ns(CLOCK_MONOTONIC);
     serve_all(c, &waiting);
     while (!c->stopping) {
         spex_control_wait_prepare(&waiting, c, spex_clock_ns(CLOCK_MONOTONIC));
-        pthread_mutex_unlock(&control_lock);
+        spex_lock_give(&control_lock);
         wait_for(waiting.fds, waiting.count, waiting.timeout_ms);
-        pthread_mutex_lock(&control_lock);
+        spex_lock_take(&control_lock);
         serve_all(c, &waiting);
     }
     control_finish(c);
-    pthread_mutex_unlock(&control_lock);
+    spex_lock_give(&control_lock);
     return NULL;
 }
 
@@ -255,9 +258,9 @@ static int start_locked(const struct spex_control_requests *requests, const char
 
 int spex_control_start(const struct spex_control_requests *requests, const char *chosen,
                        bool polled, struct spex_error *error) {
-    pthread_mutex_lock(&control_lock);
+    spex_lock_take(&control_lock);
     int err = start_locked(requests, chosen, polled, error);
-    pthread_mutex_unlock(&control_lock);
+    spex_lock_give(&control_lock);
     return err;
 }
 
@@ -282,18 +285,18 @@ static int poll_locked(struct spex_control *c) {
 /* Who has the lock is the thread, which may be busy for milliseconds, or starts or stops spex: the
  * next call tells. */
 int spex_control_poll(void) {
-    if (pthread_mutex_trylock(&control_lock) != 0)
+    if (!spex_lock_try(&control_lock))
         return 0;
     int result = control ? poll_locked(control) : 0;
-    pthread_mutex_unlock(&control_lock);
+    spex_lock_give(&control_lock);
     return result;
 }
 
 int spex_control_poll_descriptor(void) {
-    pthread_mutex_lock(&control_lock);
+    spex_lock_take(&control_lock);
     int descriptor =
         control && control->has_door && !control->running ? control->door.socket.number : -1;
-    pthread_mutex_unlock(&control_lock);
+    spex_lock_give(&control_lock);
     return descriptor;
 }
 
@@ -310,7 +313,7 @@ static void tell_locked(struct spex_control *c) {
 }
 
 void spex_control_tell(void) {
-    pthread_mutex_lock(&control_lock);
+    spex_lock_take(&control_lock);
     if (control)
         tell_locked(control);
     pthread_mutex_unlock(&control_lock);
@@ -349,18 +352,18 @@ static int call_locked(const struct spex_control_requests *requests, const char 
 int spex_control_call(const struct spex_control_requests *requests, const char *path,
                       const struct spex_descriptor *handover, uint32_t interval_ms,
                       struct spex_error *error) {
-    pthread_mutex_lock(&control_lock);
+    spex_lock_take(&control_lock);
     int err = call_locked(requests, path, handover, interval_ms, error);
-    pthread_mutex_unlock(&control_lock);
+    spex_lock_give(&control_lock);
     return err;
 }
 
 int spex_control_standing(char **text) {
-    pthread_mutex_lock(&control_lock);
+    spex_lock_take(&control_lock);
     int err = control && control->has_door
                   ? spex_standing_read(control->door.path, spex_profile_own_name(), text)
                   : -ENOENT;
-    pthread_mutex_unlock(&control_lock);
+    spex_lock_give(&control_lock);
     return err;
 }
 
@@ -375,7 +378,7 @@ static void door_close(struct spex_control *c) {
  * which the thread needs to finish. Starts and stops are serialised by the lock of start and stop,
  * so nobody else changes `running` meanwhile. */
 void spex_control_stop(void) {
-    pthread_mutex_lock(&control_lock);
+    spex_lock_take(&control_lock);
     struct spex_control *c = control;
     bool running = c && c->running;
     if (running) {
@@ -386,13 +389,13 @@ void spex_control_stop(void) {
     }
     if (c)
         door_close(c);
-    pthread_mutex_unlock(&control_lock);
+    spex_lock_give(&control_lock);
     if (!running)
         return;
     pthread_join(c->thread, NULL);
-    pthread_mutex_lock(&control_lock);
+    spex_lock_take(&control_lock);
     c->running = false;
-    pthread_mutex_unlock(&control_lock);
+    spex_lock_give(&control_lock);
 }
 
 static bool anybody_connected(const struct spex_control *c) {
@@ -404,11 +407,11 @@ static bool anybody_connected(const struct spex_control *c) {
 
 /* The thread need not wake up to end, which would take two switches between threads. */
 bool spex_control_leave(void) {
-    pthread_mutex_lock(&control_lock);
+    spex_lock_take(&control_lock);
     bool left = !control || !anybody_connected(control);
     if (control && left)
         door_close(control);
-    pthread_mutex_unlock(&control_lock);
+    spex_lock_give(&control_lock);
     return left;
 }
 
@@ -420,17 +423,13 @@ void spex_control_unmap(void) {
     control->places = 0;
 }
 
-void spex_control_fork_prepare(void) {
-    pthread_mutex_lock(&control_lock);
+struct spex_lock *spex_control_lock(void) {
+    return &control_lock;
 }
 
-void spex_control_fork_parent(void) {
-    pthread_mutex_unlock(&control_lock);
-}
-
-/* The lock is held since spex_control_fork_prepare. The parent's listening socket is closed without
- * removing its file. */
+/* The parent's listening socket is closed without removing its file. */
 void spex_control_fork_child(void) {
+    spex_lock_take(&control_lock);
     if (control) {
         for (int i = 0; i < control->places; i++)
             spex_connection_close(&control->connections[i]);
@@ -439,5 +438,5 @@ void spex_control_fork_child(void) {
         wake_close(control);
         control->has_door = control->wants_door = control->running = false;
     }
-    pthread_mutex_unlock(&control_lock);
+    spex_lock_give(&control_lock);
 }

@@ -81,9 +81,10 @@ bool spex_control_leave(void);
 /* Unmaps what clients need, after a stop: the library is unloaded. */
 void spex_control_unmap(void);
 
-/* Around a fork. The child has no control thread, and closes the parent's descriptors. */
-void spex_control_fork_prepare(void);
-void spex_control_fork_parent(void);
+/* The lock of the control thread's state, which is held around a fork. */
+struct spex_lock *spex_control_lock(void);
+
+/* In the child of a fork, which has no control thread: closes the parent's descriptors. */
 void spex_control_fork_child(void);
 
 #endif

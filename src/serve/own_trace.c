@@ -5,7 +5,6 @@
 #include "serve/own_trace.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/grown.h"
+#include "base/lock.h"
 #include "collect/told.h"
 #include "probe/threads.h"
 #include "ring/rings.h"
@@ -29,7 +29,7 @@ enum { CONTEXTS_MAX = 256, SITES_MAX = 16 };
 
 struct own_trace {
     struct spex_sink sink;
-    pthread_mutex_t lock;
+    struct spex_lock lock;
     struct spex_trace *trace;
     struct spex_trace_disk disk;
     struct spex_told told;
@@ -118,21 +118,21 @@ static void contexts_tell(struct own_trace *own, const struct spex_record *recor
 
 static bool trace_records(struct spex_sink *sink, const struct spex_batch *batch) {
     struct own_trace *own = (struct own_trace *)sink; /* sink is the first member */
-    pthread_mutex_lock(&own->lock);
+    spex_lock_take(&own->lock);
     sites_tell(own);
     contexts_tell(own, batch->records, batch->count);
     if (batch->records[0].lost)
         losses_tell(own, false);
     spex_trace_records(own->trace, batch->records, batch->count);
     error_tell(own);
-    pthread_mutex_unlock(&own->lock);
+    spex_lock_give(&own->lock);
     return true;
 }
 
 static bool trace_pass(struct spex_sink *sink, unsigned collector, uint64_t watermark) {
     struct own_trace *own = (struct own_trace *)sink;
     uint64_t lowest = UINT64_MAX, now_ns = spex_clock_ns(CLOCK_MONOTONIC);
-    pthread_mutex_lock(&own->lock);
+    spex_lock_take(&own->lock);
     own->watermarks[collector] = watermark;
     for (unsigned c = 0; c < own->collectors; c++)
         lowest = own->watermarks[c] < lowest ? own->watermarks[c] : lowest;
@@ -143,14 +143,13 @@ static bool trace_pass(struct spex_sink *sink, unsigned collector, uint64_t wate
         profile_write(own, false);
     }
     error_tell(own);
-    pthread_mutex_unlock(&own->lock);
+    spex_lock_give(&own->lock);
     return true;
 }
 
 static void trace_free(struct own_trace *own) {
     spex_trace_free(own->trace);
     spex_trace_disk_free(&own->disk);
-    pthread_mutex_destroy(&own->lock);
     free(own->profile);
     free(own);
 }
@@ -223,7 +222,7 @@ int spex_own_trace_open(const char *out, unsigned collectors, struct spex_sink *
     own->collectors = collectors;
     own->lost_before = losses_now(false);
     own->profile_ns = spex_clock_ns(CLOCK_MONOTONIC);
-    pthread_mutex_init(&own->lock, NULL);
+    spex_lock_reset(&own->lock);
     own->sink = (struct spex_sink){.records = trace_records,
                                    .pass = trace_pass,
                                    .finish = trace_finish,

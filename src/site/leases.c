@@ -79,22 +79,22 @@ static uint64_t end_of(const struct spex_lease *lease) {
 
 /* Applied after an error, too: what the holder had is gone. */
 int spex_sites_lease(struct spex_selection selection, const struct spex_lease *lease) {
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     int err =
         spex_selection_lease(&spex_registry.selection, &selection, end_of(lease), lease->holder);
     if (!err || lease->holder)
         spex_registry_apply_selection();
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
     return err ? err : (int)spex_sites_on();
 }
 
 int spex_sites_renew(const struct spex_lease *lease) {
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     bool any = lease->holder &&
                spex_selection_renew(&spex_registry.selection, lease->holder, end_of(lease));
     if (any)
         spex_registry_apply_selection();
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
     if (any)
         spex_doorbell_ring();
     return any ? (int)spex_sites_on() : -ENOENT;
@@ -109,11 +109,11 @@ static uint64_t first_end(void) {
 void spex_sites_leases_end(uint64_t now_ns) {
     if (!first_end() || first_end() > now_ns)
         return;
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     bool ended = spex_selection_expire(&spex_registry.selection, now_ns);
     if (ended)
         spex_registry_apply_selection();
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
     if (ended)
         spex_doorbell_ring();
 }
@@ -135,18 +135,18 @@ uint64_t spex_leases_due_ns(void) {
 
 uint64_t spex_sites_leased(char *text, size_t size) {
     uint64_t last_ns;
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     spex_selection_leases(&spex_registry.selection, &last_ns);
     int err = spex_selection_leased_text(&spex_registry.selection, text, size);
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
     if (err && size)
         *text = '\0';
     return left_ns(last_ns);
 }
 
 uint64_t spex_site_leased_ns(uint32_t index) {
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     uint64_t until_ns = spex_registry.infos[index].leased_until_ns;
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
     return left_ns(until_ns);
 }

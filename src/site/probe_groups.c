@@ -11,9 +11,9 @@
 static uint16_t region_sites[UINT16_MAX + 1];
 
 uint32_t spex_probe_group(uint32_t index) {
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     uint32_t group = spex_registry.infos[index].group;
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
     return group;
 }
 

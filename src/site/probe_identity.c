@@ -81,13 +81,13 @@ void spex_names_differ(const char *provider, int32_t id, const char *first, cons
 
 void spex_names_tell(void) {
     char text[sizeof(spex_registry.different_names)];
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     const uint32_t differ = spex_registry.sites_on ? spex_registry.names_differ : 0;
     if (differ) {
         memcpy(text, spex_registry.different_names, sizeof(text));
         spex_registry.names_differ = 0;
     }
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
     if (differ)
         spex_message("%s%s", text, differ > 1 ? "; others have two names, too" : "");
 }

@@ -32,9 +32,9 @@ static struct spex_sampling site_sampling_now(const struct spex_site_info *info)
 
 /* Under the lock, since `used` changes with the control word. */
 bool spex_site_used(uint32_t index) {
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     bool used = spex_registry.infos[index].used;
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
     return used;
 }
 
@@ -61,7 +61,7 @@ static void sampling_take_shorter(struct spex_sampling *sampling,
 struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
     struct spex_probe_state state = {0};
     struct spex_sampling selected = {0};
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     const struct spex_site_info *infos = spex_registry.infos;
     state.on_ticks = site_clock_ticks(&infos[first].on, until);
     state.polled_ticks = state.on_ticks - site_clock_ticks(&infos[first].recording, until);
@@ -81,7 +81,7 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
         if (info->used)
             sampling_take_shorter(&state.sampling_last, &last);
     }
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
     state.selected = selected.period;
     state.by_hand = selected.kind == SPEX_SAMPLING_POLLING;
     if (state.sampling.period)
@@ -91,12 +91,12 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
 
 /* The END of a SPAN has the sampling of its BEGINs. */
 struct spex_sampling spex_site_sampling(uint32_t index, bool *loaded) {
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     const struct spex_site_info *info = &spex_registry.infos[index];
     *loaded = info->site != NULL;
     struct spex_sampling sampling = site_sampling_now(info);
     bool ends = spex_control_ends_span(info);
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
     return ends && sampling.period ? spex_probe_state(info->probe, 0).sampling : sampling;
 }
 
@@ -110,12 +110,12 @@ uint32_t spex_profile_next_probe(uint32_t index) {
 
 /* `used` begins anew, too: only sites that are on now, or go on later, belong to the collection. */
 void spex_sites_time_begin(void) {
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     for (uint32_t i = 0; i < spex_registry.count; i++) {
         struct spex_site_info *info = &spex_registry.infos[i];
         info->on.ticks = info->recording.ticks = info->kept_off.ticks = 0;
         info->on.since = info->recording.since = info->kept_off.since = spex_ticks();
         info->used = site_sampling_now(info).period != 0;
     }
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
 }

@@ -18,6 +18,7 @@
 #include <spex/site.h>
 #include <spex/ticks.h>
 
+#include "base/uninterrupted.h"
 #include "ring/doorbell.h"
 #include "ring/probe_type.h"
 #include "site/control_word.h"
@@ -31,9 +32,9 @@ uint32_t spex_sites_count(void) {
 }
 
 uint32_t spex_sites_of_probes(void) {
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     uint32_t count = spex_registry.count - spex_registry.regions;
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
     return count;
 }
 
@@ -297,10 +298,12 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
                                                 const struct spex_probe_name *names_end) {
     const struct spex_sites_arrival *arrival = spex_load_relaxed(&spex_registry.arrival);
     struct spex_module_origin origin;
+    struct spex_uninterrupted before;
     if (arrival && !arrival->may_register(sites))
         return;
+    spex_uninterrupted_begin(&before);
     spex_module_find_origin(sites, names, names_end, &origin);
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     bool rest = !spex_sites_on();
     struct spex_module **link = module_link(sites);
     bool fresh = sites != sites_end && !*link && (*link = malloc(sizeof(**link)));
@@ -323,7 +326,7 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
             spex_control_set_regions(*link);
         }
     }
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
     /* Collectors sleep without a time limit while no site is on. */
     if (rest && spex_sites_on())
         spex_doorbell_ring();
@@ -331,6 +334,7 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
         spex_names_tell();
     if (fresh && arrival)
         arrival->registered();
+    spex_uninterrupted_end(&before);
 }
 
 /* Switches the module's sites off before their memory disappears. Their infos stay. */
@@ -348,7 +352,9 @@ static void sites_forget(const struct spex_module *module) {
 
 /* Called by the destructor of the object. The infos of its sites stay. */
 __attribute__((used)) void spex_module_unregister(struct spex_site *sites) {
-    pthread_mutex_lock(&spex_registry.lock);
+    struct spex_uninterrupted before;
+    spex_uninterrupted_begin(&before);
+    spex_lock_take(&spex_registry.lock);
     struct spex_module **link = module_link(sites);
     struct spex_module *module = *link;
     if (module) {
@@ -356,7 +362,8 @@ __attribute__((used)) void spex_module_unregister(struct spex_site *sites) {
         *link = module->next;
         free(module);
     }
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
+    spex_uninterrupted_end(&before);
 }
 
 uint32_t spex_sites_on(void) {
@@ -385,7 +392,7 @@ static void probe_throttle(uint32_t first, uint32_t period) {
 
 /* A longer period of a probe within a region changes the region's period, too. */
 void spex_probe_throttle(uint32_t first, uint32_t period) {
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     if (!spex_site_is_region(&spex_registry.infos[first]))
         probe_throttle(first, period);
     else
@@ -393,19 +400,19 @@ void spex_probe_throttle(uint32_t first, uint32_t period) {
             if (spex_registry.infos[i].probe == i && spex_registry.infos[i].group == first)
                 probe_throttle(i, period);
     spex_control_set_all_regions();
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
 }
 
 void spex_sites_while_off(uint32_t type, void (*function)(void)) {
     bool on = false;
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     for (uint32_t i = 0; i < spex_registry.count && !on; i++) {
         const struct spex_site_info *info = &spex_registry.infos[i];
         on = info->probe_type == type && info->site && spex_load_relaxed(&info->site->control);
     }
     if (!on)
         function();
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
 }
 
 void spex_sites_prepare_types(void (*prepare_type)(uint32_t type, unsigned detail)) {
@@ -423,11 +430,11 @@ void spex_sites_bound_records(bool bounded) {
 
 /* After an error no site has changed: the selection is changed as a whole, before it is applied. */
 int spex_sites_select(struct spex_selection selection) {
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     int err = spex_selection_change(&spex_registry.selection, &selection);
     if (!err)
         spex_registry_apply_selection();
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
     if (!err)
         spex_names_tell();
     return err ? err : (int)spex_sites_on();
@@ -435,17 +442,17 @@ int spex_sites_select(struct spex_selection selection) {
 
 /* Sites that the user's selection decides about are not changed by this. */
 void spex_sites_need(struct spex_selection selection) {
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     spex_selection_free(&spex_registry.needed);
     spex_registry.needed = selection;
     spex_registry_apply_selection();
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
 }
 
 int spex_sites_selection(char *text, size_t size) {
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     int err = spex_selection_text(&spex_registry.selection, text, size);
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
     return err;
 }
 
@@ -462,36 +469,33 @@ void spex_sites_polled(struct spex_sites_polled *polled) {
     /* Relaxed: a change that is seen late is in the list one poll later. */
     if (polled->seen == spex_load_relaxed(&spex_registry.polling_changes) + 1)
         return;
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     polled->count = 0;
     polled->seen = spex_registry.polling_changes + 1;
     for (uint32_t i = 0; i < spex_registry.count; i++)
         if (spex_registry.infos[i].probe == i)
             polled_add_probe(polled, i);
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
 }
 
 uint32_t spex_sites_loaded(const struct spex_site_info **infos) {
     uint32_t loaded = 0;
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     for (uint32_t i = 0; i < spex_registry.count; i++)
         if (spex_registry.infos[i].site && !spex_site_is_region(&spex_registry.infos[i]))
             infos[loaded++] = &spex_registry.infos[i];
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
     return loaded;
 }
 
-void spex_sites_fork_prepare(void) {
-    pthread_mutex_lock(&spex_registry.lock);
-}
-
-void spex_sites_fork_parent(void) {
-    pthread_mutex_unlock(&spex_registry.lock);
+struct spex_lock *spex_sites_lock(void) {
+    return &spex_registry.lock;
 }
 
 /* Switches all sites off in the child, which has no collectors. The selection stays until
- * spex_sites_inherit. The lock was taken by spex_sites_fork_prepare. */
+ * spex_sites_inherit. */
 void spex_sites_fork_child(void) {
+    spex_lock_take(&spex_registry.lock);
     note_selection();
     for (uint32_t i = 0; i < spex_registry.count; i++) {
         spex_registry.infos[i].selected = (struct spex_sampling){0};
@@ -500,13 +504,13 @@ void spex_sites_fork_child(void) {
             spex_control_clear(&spex_registry.infos[i]);
     }
     spex_selection_free(&spex_registry.needed);
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
 }
 
 void spex_sites_inherit(struct spex_selection *selection) {
-    pthread_mutex_lock(&spex_registry.lock);
+    spex_lock_take(&spex_registry.lock);
     *selection = spex_registry.selection;
     spex_registry.selection = (struct spex_selection){0};
     spex_store_relaxed(&spex_registry.lease_end_ns, 0);
-    pthread_mutex_unlock(&spex_registry.lock);
+    spex_lock_give(&spex_registry.lock);
 }

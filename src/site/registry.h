@@ -144,10 +144,11 @@ void spex_sites_polled(struct spex_sites_polled *polled);
  * SPEX_MAX_SITES. Returns their number. */
 uint32_t spex_sites_loaded(const struct spex_site_info **infos);
 
-/* To be called around fork. The lock is held while the process forks, so that the child does not
- * inherit a half-changed registry. In the child all sites go off. */
-void spex_sites_fork_prepare(void);
-void spex_sites_fork_parent(void);
+/* The registry's lock, which is held around a fork, so that the child does not inherit a
+ * half-changed registry. */
+struct spex_lock *spex_sites_lock(void);
+
+/* In the child of a fork: all sites go off. */
 void spex_sites_fork_child(void);
 
 /* Moves the selection that the child of a fork has from its parent out of the registry. The caller

@@ -2,5 +2,5 @@
 #include "site/registry_state.h"
 
 /* All zero, so that it takes no room in programs' files. */
-struct spex_registry spex_registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
+struct spex_registry spex_registry = {.lock = SPEX_LOCK_FREE};
 uint32_t spex_site_switched[SPEX_MAX_SITES + 1];

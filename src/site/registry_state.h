@@ -4,8 +4,7 @@
 #ifndef SPEX_SITE_REGISTRY_STATE_H
 #define SPEX_SITE_REGISTRY_STATE_H
 
-#include <pthread.h>
-
+#include "base/lock.h"
 #include "site/registry.h"
 
 /* Buckets of the hash table of probes; never more than half of them are in use. */
@@ -29,7 +28,7 @@ struct spex_provider {
 };
 
 struct spex_registry {
-    pthread_mutex_t lock;
+    struct spex_lock lock;
     struct spex_module *modules;
     struct spex_provider *providers;
     /* The infos below `count` are complete. S1 and S2 in registry.c order this. */

@@ -3,10 +3,13 @@
  * is called with the lock of start and stop held (life_state.h), by the thread that starts or
  * selects. A collection begins with the first selection that switches a probe on, so a program that
  * is never looked at has neither rings nor collectors. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/last_thread.h"
+#include "base/service_thread.h"
 #include "collect/collector.h"
 #include "collect/dump_request.h"
 #include "collect/metrics.h"
@@ -26,7 +29,28 @@
 #include "text/at_start.h"
 #include "text/message.h"
 
-struct spex_life spex_life SPEX_AT_START = {.lock = PTHREAD_MUTEX_INITIALIZER};
+struct spex_life spex_life SPEX_AT_START = {.lock = SPEX_LOCK_FREE};
+
+int spex_life_take(struct spex_uninterrupted *before) {
+    if (spex_lock_is_mine(&spex_life.lock))
+        return -EDEADLK;
+    spex_uninterrupted_begin(before);
+    if (!spex_service_thread_is_this()) {
+        spex_lock_take(&spex_life.lock);
+    } else if (!spex_lock_take_soon(&spex_life.lock)) {
+        spex_uninterrupted_end(before);
+        return -EBUSY;
+    }
+    bool lost = spex_life.lost;
+    if (lost)
+        spex_life_give(before);
+    return lost ? -ENOTRECOVERABLE : 0;
+}
+
+void spex_life_give(const struct spex_uninterrupted *before) {
+    spex_lock_give(&spex_life.lock);
+    spex_uninterrupted_end(before);
+}
 
 /* Sets the pointers to NULL, since the structure is used again by the next start. */
 void spex_life_settings_free(void) {
@@ -155,7 +179,8 @@ int spex_collection_models_begin(struct spex_error *error) {
 }
 
 /* Chores of the first collector: ends of leases, looks at polled probes, the controller, messages
- * about overruns of regions, requests for dumps, and memory for threads to come. */
+ * about overruns of regions, requests for dumps, memory for threads to come, and whether threads
+ * of the program are left. */
 static const struct spex_chore chores[] = {
     {.pass = spex_leases_pass, .due_ns = spex_leases_due_ns, .timed = true},
     {.pass = spex_occupancy_sampler_pass, .due_ns = spex_occupancy_sampler_wait},
@@ -165,6 +190,7 @@ static const struct spex_chore chores[] = {
     {.pass = spex_regions_tell},
     {.pass = spex_dump_request_pass},
     {.pass = spex_threads_provide_more},
+    {.pass = spex_last_thread_look, .due_ns = spex_last_thread_wait_ns, .timed = true},
 };
 
 /* The caller switches sites on after this, so that no probe writes before there are rings. After an

@@ -2,16 +2,18 @@
 /* What happens around a fork, and in its child.
  *
  * The locks are held across the fork, so that the child finds every structure whole. The child has
- * the forking thread alone: it resets each room that had a thread or a file of its parent's, and
- * then collects nothing until it starts spex itself, or at once with SPEX_FORKS=follow. Handlers
- * run on the thread that forks, in the program's time. */
+ * the forking thread alone: it frees all locks before anything else, resets each room that had a
+ * thread or a file of its parent's, and then collects nothing until it starts spex itself, or at
+ * once with SPEX_FORKS=follow. Handlers run on the thread that forks, in the program's time. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/service_thread.h"
+#include "base/uninterrupted.h"
 #include "collect/collector.h"
 #include "collect/dump_request.h"
 #include "collect/metrics.h"
@@ -33,40 +35,74 @@
  * not block the program. */
 #define FORK_WAIT_NS 20000000
 
-/* Of the program, while it forks. */
-static int errno_before;
+/* What is held across a fork, in the order in which the other code takes it: start and stop,
+ * control, sinks, sites, counters. The end of a sink waits for the metrics, which the table and the
+ * control thread read together with sites; the table also reads counters, so that their lock comes
+ * last. */
+static struct spex_lock *life_lock(void) {
+    return &spex_life.lock;
+}
 
-/* Takes all locks, in the order in which the other code takes them: start and stop, control, sinks,
- * sites, counters. The end of a sink waits for the metrics, which the table and the control thread
- * read together with sites; the table also reads counters, so that their lock comes last. */
-static void fork_prepare(void) {
-    pthread_mutex_lock(&spex_life.lock);
+static struct spex_lock *(*const locks[])(void) = {
+    life_lock, spex_control_lock, spex_sinks_lock, spex_sites_lock, spex_counters_lock,
+};
+enum { LOCKS = sizeof(locks) / sizeof(locks[0]) };
+
+/* Of the thread that forks. Its state is in thread-local memory, as a thread that forks without the
+ * locks is not alone. `prepared`: it has the locks. */
+static _Thread_local struct {
+    struct spex_uninterrupted before;
+    bool prepared;
+} around_fork;
+
+/* Takes the locks. A function of the program that spex calls may fork where they are taken: the
+ * thread has them, or their owner waits for this thread. False: the child will find what it cannot
+ * use. */
+static bool locks_take(void) {
+    if (spex_lock_is_mine(life_lock()))
+        return false;
+    if (!spex_service_thread_is_this())
+        spex_lock_take(life_lock());
+    else if (!spex_lock_take_soon(life_lock()))
+        return false;
     uint64_t until_ns = spex_clock_ns(CLOCK_REALTIME) + FORK_WAIT_NS;
     spex_service_threads_await(until_ns);
     /* Before any lock that a pass may take. */
     spex_collectors_fork_prepare(until_ns);
-    spex_control_fork_prepare();
-    spex_sinks_fork_prepare();
-    spex_sites_fork_prepare();
-    spex_counters_fork_prepare();
-    errno_before = errno;
+    for (unsigned l = 1; l < LOCKS; l++)
+        spex_lock_take(locks[l]());
+    return true;
+}
+
+static void fork_prepare(void) {
+    spex_uninterrupted_begin(&around_fork.before);
+    around_fork.prepared = locks_take();
     errno = 0;
 }
 
-/* Releases the locks in the reverse order. Handlers are called after a fork that has failed, too,
+static void note_unfollowed(void) {
+    if (!spex_life.settings.follow && !spex_streams_of_children() && spex_metrics_there())
+        spex_metrics_fork_unfollowed();
+}
+
+/* Gives the locks back in the reverse order. Handlers are called after a fork that has failed, too,
  * and are not told of it but by errno. */
 static void fork_parent(void) {
-    bool forked = !errno, followed = spex_life.settings.follow || spex_streams_of_children();
-    if (forked && !followed && spex_metrics_there())
-        spex_metrics_fork_unfollowed();
-    if (forked)
-        errno = errno_before;
-    spex_counters_fork_parent();
-    spex_sites_fork_parent();
-    spex_sinks_fork_parent();
-    spex_control_fork_parent();
-    spex_collectors_fork_parent();
-    pthread_mutex_unlock(&spex_life.lock);
+    if (!errno && around_fork.prepared)
+        note_unfollowed();
+    for (unsigned l = LOCKS - 1; around_fork.prepared && l > 0; l--)
+        spex_lock_give(locks[l]());
+    if (around_fork.prepared) {
+        spex_collectors_fork_parent();
+        spex_lock_give(life_lock());
+    }
+    spex_uninterrupted_end(&around_fork.before);
+}
+
+/* The child has one thread: nobody has a lock. */
+static void locks_reset(void) {
+    for (unsigned l = 0; l < LOCKS; l++)
+        spex_lock_reset(locks[l]());
 }
 
 /* With SPEX_FORKS=follow the child collects as its parent does. After an error, of which a message
@@ -87,12 +123,12 @@ static void child_follow(struct spex_selection selection, bool table) {
 
 /* Resets the child: its probes are off, and it has no collector and no output until it calls
  * spex_start or follows its parent. */
-static void fork_child(void) {
+static void child_reset(void) {
     /* Read before the state of the parent is forgotten. */
     bool follows = spex_life.started && spex_life.settings.follow, table = spex_life.output != NULL;
     bool started = spex_life.started;
     struct spex_selection selection;
-    spex_counters_fork_child();
+    spex_counter_fallbacks_forget();
     spex_sinks_fork_child();
     follows |= started && spex_streams_followed();
     spex_dump_request_forget();
@@ -119,8 +155,26 @@ static void fork_child(void) {
         spex_selection_free(&selection);
     }
     spex_streams_forget();
-    pthread_mutex_unlock(&spex_life.lock);
-    errno = errno_before;
+}
+
+/* A child that found its parent's state half changed stays without spex: its probes go off. */
+static void child_give_up(void) {
+    spex_service_threads_fork_child();
+    spex_sites_fork_child();
+    spex_life.started = spex_life.followed = false;
+    spex_life.lost = true;
+}
+
+static void fork_child(void) {
+    bool prepared = around_fork.prepared && !spex_life.lost;
+    locks_reset();
+    spex_lock_take(life_lock());
+    if (prepared)
+        child_reset();
+    else
+        child_give_up();
+    spex_lock_give(life_lock());
+    spex_uninterrupted_end(&around_fork.before);
 }
 
 /* Handlers cannot be removed, so they are installed once and test themselves whether spex is

@@ -3,10 +3,11 @@
 #ifndef SPEX_START_LIFE_STATE_H
 #define SPEX_START_LIFE_STATE_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/lock.h"
+#include "base/uninterrupted.h"
 #include "serve/control.h"
 #include "serve/end_table.h"
 #include "start/settings.h"
@@ -21,7 +22,9 @@ struct spex_models_asked {
 };
 
 struct spex_life {
-    pthread_mutex_t lock;
+    struct spex_lock lock;
+    /* The child of a fork that found the state of its parent half changed. */
+    bool lost;
     bool started;
     /* Started before the program calls spex_start: in the child of a fork that follows its parent,
      * or by libspex-preload.so. */
@@ -40,6 +43,12 @@ struct spex_life {
 };
 
 extern struct spex_life spex_life;
+
+/* Takes the lock for a call of the program; `before` is as for spex_uninterrupted_begin. 0; -EDEADLK:
+ * this thread has the lock, since a function that spex called calls spex; -ENOTRECOVERABLE: this is
+ * the child of a fork in such a function. After an error nothing is taken. */
+int spex_life_take(struct spex_uninterrupted *before);
+void spex_life_give(const struct spex_uninterrupted *before);
 
 /* Frees what the settings point to. */
 void spex_life_settings_free(void);

@@ -122,10 +122,10 @@ static int held_locked(const struct spex_control_selection *selection, char *ans
 /* The requests of the control thread: -EBUSY at once where the lock is taken. */
 static int request_select(const struct spex_control_selection *selection, char *answer,
                           size_t size) {
-    if (pthread_mutex_trylock(&spex_life.lock) != 0)
+    if (!spex_lock_try(&spex_life.lock))
         return -EBUSY;
     int on = spex_life.started ? held_locked(selection, answer, size) : -EPERM;
-    pthread_mutex_unlock(&spex_life.lock);
+    spex_lock_give(&spex_life.lock);
     return on;
 }
 
@@ -142,10 +142,10 @@ static int stream_locked(const struct spex_stream_asked *asked, char *answer, si
 }
 
 static int request_stream(const struct spex_stream_asked *asked, char *answer, size_t size) {
-    if (pthread_mutex_trylock(&spex_life.lock) != 0)
+    if (!spex_lock_try(&spex_life.lock))
         return -EBUSY;
     int err = stream_locked(asked, answer, size);
-    pthread_mutex_unlock(&spex_life.lock);
+    spex_lock_give(&spex_life.lock);
     return err;
 }
 
@@ -180,10 +180,10 @@ static int models_locked(const char *path, double samples, double share, char *a
 
 static int request_models(const char *path, double samples, double share, char *answer,
                           size_t size) {
-    if (pthread_mutex_trylock(&spex_life.lock) != 0)
+    if (!spex_lock_try(&spex_life.lock))
         return -EBUSY;
     int err = models_locked(path, samples, share, answer, size);
-    pthread_mutex_unlock(&spex_life.lock);
+    spex_lock_give(&spex_life.lock);
     return err;
 }
 
@@ -262,9 +262,12 @@ static int need_locked(const char *probes, struct spex_error *error) {
 /* Called by the tuning thread, which holds no lock of its own here: a stop may hold the lock of
  * start and stop for as long as its sinks take to finish. */
 int spex_life_need(const char *probes, struct spex_error *error) {
-    pthread_mutex_lock(&spex_life.lock);
-    int err = spex_life.started ? need_locked(probes, error)
-                                : spex_fail(error, -EPERM, "spex has not been started");
-    pthread_mutex_unlock(&spex_life.lock);
+    struct spex_uninterrupted before;
+    int err = spex_life_take(&before);
+    if (err)
+        return spex_fail(error, err, "spex is being called from within");
+    err = spex_life.started ? need_locked(probes, error)
+                            : spex_fail(error, -EPERM, "spex has not been started");
+    spex_life_give(&before);
     return err;
 }

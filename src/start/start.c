@@ -5,7 +5,6 @@
  * everything that handles their records ends. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/grown.h"
+#include "base/service_thread.h"
 #include "collect/collector.h"
 #include "collect/metrics.h"
 #include "collect/sinks.h"
@@ -149,29 +149,31 @@ static int start_locked(const struct spex_options *options) {
 }
 
 int spex_start(const struct spex_options *options) {
-    int before = errno;
-    pthread_mutex_lock(&spex_life.lock);
-    int err = start_locked(options);
-    pthread_mutex_unlock(&spex_life.lock);
-    errno = before;
+    struct spex_uninterrupted before;
+    int err = spex_life_take(&before);
+    if (err)
+        return err;
+    err = start_locked(options);
+    spex_life_give(&before);
     return err;
 }
 
 void spex_life_begin(void) {
-    int before = errno;
-    pthread_mutex_lock(&spex_life.lock);
+    struct spex_uninterrupted before;
+    if (spex_life_take(&before) != 0)
+        return;
     if (start_locked(NULL) == 0)
         spex_life.followed = true;
-    pthread_mutex_unlock(&spex_life.lock);
-    errno = before;
+    spex_life_give(&before);
 }
 
 static int set(const char *probes, struct spex_lease lease) {
-    int before = errno;
-    pthread_mutex_lock(&spex_life.lock);
-    int on = spex_life.started ? spex_life_select_locked(probes, lease, NULL, 0) : -EPERM;
-    pthread_mutex_unlock(&spex_life.lock);
-    errno = before;
+    struct spex_uninterrupted before;
+    int on = spex_life_take(&before);
+    if (on)
+        return on;
+    on = spex_life.started ? spex_life_select_locked(probes, lease, NULL, 0) : -EPERM;
+    spex_life_give(&before);
     return on;
 }
 
@@ -192,25 +194,35 @@ static bool leave(void) {
     return !spex_rings_count() && !spex_sinks_any() && !spex_life.output && spex_control_leave();
 }
 
-static void stop(bool at_exit) {
-    int before = errno;
-    pthread_mutex_lock(&spex_life.lock);
+static int stop(bool at_exit) {
+    struct spex_uninterrupted before;
+    int err = spex_life_take(&before);
+    if (err)
+        return err;
     if (spex_life.started && !(at_exit && leave()))
         stop_locked(at_exit);
-    pthread_mutex_unlock(&spex_life.lock);
-    errno = before;
+    spex_life_give(&before);
+    return 0;
 }
 
-/* Does nothing where spex has not been started. */
+/* Does nothing where spex has not been started. A thread of spex, which is in a function of the
+ * program, would wait for its own end. */
 int spex_stop(void) {
-    stop(false);
-    return 0;
+    return spex_service_thread_is_this() ? -EDEADLK : stop(false);
+}
+
+/* exit was called in a function of the program that a thread of spex calls, or that spex calls while
+ * it starts or stops. What would end is what is being done, so that the process leaves it. */
+static void leave_from_within(void) {
+    if (spex_collectors_running() && spex_life.output)
+        spex_message("exit was called in a function that spex had called: there is no table");
 }
 
 /* A program that returns from main without spex_stop gets its table, too. A library may end before
  * the process does: then no thread may be left in it. */
 __attribute__((destructor)) static void stop_at_exit(void) {
-    stop(spex_is_of_program(&spex_life));
+    if (spex_service_thread_is_this() || stop(spex_is_of_program(&spex_life)) == -EDEADLK)
+        leave_from_within();
     spex_threads_exit();
     spex_unload();
 }
@@ -218,17 +230,23 @@ __attribute__((destructor)) static void stop_at_exit(void) {
 /* Waits for no lock, because a program's event loop must not wait: nothing is done while another
  * thread starts, sets or stops spex. */
 int spex_poll(void) {
-    int before = errno, result = 0;
-    if (pthread_mutex_trylock(&spex_life.lock) == 0) {
+    struct spex_uninterrupted before;
+    int result = 0;
+    spex_uninterrupted_begin(&before);
+    if (spex_lock_try(&spex_life.lock)) {
         result = spex_life.started ? spex_control_poll() : -EPERM;
-        pthread_mutex_unlock(&spex_life.lock);
+        spex_lock_give(&spex_life.lock);
     }
-    errno = before;
+    spex_uninterrupted_end(&before);
     return result;
 }
 
 int spex_poll_descriptor(void) {
-    return spex_control_poll_descriptor();
+    struct spex_uninterrupted before;
+    spex_uninterrupted_begin(&before);
+    int descriptor = spex_control_poll_descriptor();
+    spex_uninterrupted_end(&before);
+    return descriptor;
 }
 
 /* Without a lock: each figure is read by itself, so the figures may differ by what happens
@@ -236,6 +254,8 @@ int spex_poll_descriptor(void) {
 int spex_status_get(struct spex_status *status) {
     if (status->size != sizeof(*status))
         return -EINVAL;
+    struct spex_uninterrupted before;
+    spex_uninterrupted_begin(&before);
     struct spex_ring_counts counts = spex_rings_totals();
     *status = (struct spex_status){
         .size = sizeof(*status),
@@ -252,5 +272,6 @@ int spex_status_get(struct spex_status *status) {
         .ring_bytes = spex_rings_bytes(),
         .thread_bytes = spex_threads_bytes(),
     };
+    spex_uninterrupted_end(&before);
     return 0;
 }

@@ -14,6 +14,7 @@
 #include <spex/atomic.h>
 #include <spex/record.h>
 
+#include "base/lock.h"
 #include "collect/collector.h"
 #include "collect/sinks.h"
 #include "measure/in_order.h"
@@ -55,17 +56,17 @@ struct spex_feed {
 static struct {
     struct spex_sink sink;
     /* Guards the feed, too, except `waiting`. */
-    pthread_mutex_t lock;
+    struct spex_lock lock;
     bool listed;
     struct spex_feed *feed;
-} feed_outlet = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} feed_outlet = {.lock = SPEX_LOCK_FREE};
 
 static void feed_lock(void) {
-    pthread_mutex_lock(&feed_outlet.lock);
+    spex_lock_take(&feed_outlet.lock);
 }
 
 static void feed_unlock(void) {
-    pthread_mutex_unlock(&feed_outlet.lock);
+    spex_lock_give(&feed_outlet.lock);
 }
 
 /* Ids are 16 bits wide, so the table of bits has room for each. */
@@ -154,7 +155,7 @@ static void sink_abandon(struct spex_sink *sink) {
 }
 
 void spex_feed_fork_child(void) {
-    pthread_mutex_init(&feed_outlet.lock, NULL);
+    spex_lock_reset(&feed_outlet.lock);
     /* The feed is not freed: a thread of the parent may have been changing it. */
     feed_outlet.feed = NULL;
 }
@@ -266,7 +267,7 @@ void spex_feed_wait(struct spex_feed *feed, uint64_t deadline_ns) {
     int err = 0;
     feed_lock();
     while (!feed->stopped && !feed_is_due(feed) && !err)
-        err = pthread_cond_timedwait(&feed->news, &feed_outlet.lock, &deadline);
+        err = spex_lock_wait(&feed_outlet.lock, &feed->news, &deadline);
     feed_unlock();
 }
 

@@ -16,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lock.h"
 #include "base/service_thread.h"
+#include "base/uninterrupted.h"
 #include "measure/criterion.h"
 #include "measure/plan.h"
 #include "start/life.h"
@@ -26,14 +28,14 @@
 /* All of the process's tuning. */
 static struct {
     /* Serialises starts and stops; taken before `lock`. */
-    pthread_mutex_t turn;
-    pthread_mutex_t lock;
+    struct spex_lock turn;
+    struct spex_lock lock;
     /* The last session; NULL: there has been none. */
     struct spex_tune_session *session;
     /* The handlers of forks and of the process's exit are installed. */
     bool ends_handled;
     bool exiting;
-} tune = {.turn = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
+} tune = {.turn = SPEX_LOCK_FREE, .lock = SPEX_LOCK_FREE};
 
 /* This is the session's thread. It must not take `turn`: a stop that waits for this thread holds
  * it. */
@@ -41,18 +43,35 @@ static _Thread_local bool is_tuning_thread;
 
 /* The session is not freed: a thread of the parent may have been changing it. */
 static void tune_fork_child(void) {
-    pthread_mutex_init(&tune.turn, NULL);
-    pthread_mutex_init(&tune.lock, NULL);
+    spex_lock_reset(&tune.turn);
+    spex_lock_reset(&tune.lock);
     tune.session = NULL;
     spex_feed_fork_child();
     is_tuning_thread = false;
 }
 
-/* No function of the program is called once the process exits. */
+/* For tune_unlock on the same thread. */
+static _Thread_local struct spex_uninterrupted before_lock;
+
+static void tune_lock(void) {
+    spex_uninterrupted_begin(&before_lock);
+    spex_lock_take(&tune.lock);
+}
+
+static void tune_unlock(void) {
+    spex_lock_give(&tune.lock);
+    spex_uninterrupted_end(&before_lock);
+}
+
+/* No function of the program is called once the process exits. The function that shows trials may
+ * have called exit. */
 static void tune_at_exit(void) {
-    pthread_mutex_lock(&tune.lock);
+    bool mine = spex_lock_is_mine(&tune.lock);
+    if (!mine)
+        tune_lock();
     tune.exiting = true;
-    pthread_mutex_unlock(&tune.lock);
+    if (!mine)
+        tune_unlock();
 }
 
 /* Installs the handlers once in a process; neither can be removed. `turn` is held. */
@@ -63,14 +82,6 @@ static int tune_handle_ends(void) {
     err = err || atexit(tune_at_exit) == 0 ? err : -ENOMEM;
     tune.ends_handled = !err;
     return err;
-}
-
-static void tune_lock(void) {
-    pthread_mutex_lock(&tune.lock);
-}
-
-static void tune_unlock(void) {
-    pthread_mutex_unlock(&tune.lock);
 }
 
 static void session_set_why(struct spex_tune_session *session, const char *text) {
@@ -269,6 +280,7 @@ static void *session_thread(void *arg) {
     struct spex_error error = {""};
     int got;
     is_tuning_thread = true;
+    spex_service_thread_leave_alone();
     while ((got = session_step(session, &error)) > 0)
         continue;
     session_end(session, got, error.text);
@@ -412,17 +424,28 @@ static int tune_start_in_turn(const struct spex_tune_options *options, struct sp
     return err;
 }
 
+/* Whoever has the turn may wait for functions of the program, so handlers of signals run. */
+static void turn_take(int *cancel_state) {
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel_state);
+    spex_lock_take(&tune.turn);
+}
+
+static void turn_give(int cancel_state) {
+    spex_lock_give(&tune.turn);
+    pthread_setcancelstate(cancel_state, NULL);
+}
+
 /* From configure() or finished() a start is refused without taking `turn`, which a stop that waits
  * for this thread may hold. */
 int spex_tune_start(const struct spex_tune_options *options, char *text, size_t size) {
     struct spex_error error = {""};
-    int before = errno, err = check_options(options, &error);
+    int cancel_state, before = errno, err = check_options(options, &error);
     if (!err && is_tuning_thread) {
         err = spex_fail(&error, -EBUSY, "this tuning is running");
     } else if (!err) {
-        pthread_mutex_lock(&tune.turn);
+        turn_take(&cancel_state);
         err = tune_start_in_turn(options, &error);
-        pthread_mutex_unlock(&tune.turn);
+        turn_give(cancel_state);
     }
     if (err && text)
         snprintf(text, size, "%s", error.text);
@@ -444,11 +467,11 @@ int spex_tune_stop(void) {
         tune_ask_for_end();
         return 0;
     }
-    int before = errno;
-    pthread_mutex_lock(&tune.turn);
+    int cancel_state, before = errno;
+    turn_take(&cancel_state);
     tune_ask_for_end();
     session_join(tune.session);
-    pthread_mutex_unlock(&tune.turn);
+    turn_give(cancel_state);
     errno = before;
     return 0;
 }

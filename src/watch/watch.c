@@ -8,13 +8,14 @@
 #include <spex/watch.h>
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <spex/record.h>
 
+#include "base/lock.h"
+#include "base/uninterrupted.h"
 #include "collect/sinks.h"
 #include "kernels/kernels_here.h"
 #include "watch/record_judge.h"
@@ -43,10 +44,10 @@ struct watching {
 /* The sink, and what it is for at present. `listed`: the sink is in the collectors' list. */
 static struct {
     struct spex_sink sink;
-    pthread_mutex_t lock;
+    struct spex_lock lock;
     bool listed;
     struct watching *now;
-} watch_outlet = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} watch_outlet = {.lock = SPEX_LOCK_FREE};
 
 /* This thread is in the program's told() and holds the lock: starting or stopping from there would
  * deadlock. */
@@ -88,11 +89,11 @@ static void anomaly_report(void *user, enum spex_anomaly_event event,
  * not judged is counted in `missed`, and the sink must not be marked as broken for it. */
 static bool sink_records(struct spex_sink *sink, const struct spex_batch *batch) {
     (void)sink;
-    pthread_mutex_lock(&watch_outlet.lock);
+    spex_lock_take(&watch_outlet.lock);
     struct watching *now = watch_outlet.now;
     if (now && !now->over && spex_record_judge_take(now->judge, batch->records, batch->count))
         now->missed += batch->count;
-    pthread_mutex_unlock(&watch_outlet.lock);
+    spex_lock_give(&watch_outlet.lock);
     return true;
 }
 
@@ -102,7 +103,7 @@ static bool sink_pass(struct spex_sink *sink, unsigned collector, uint64_t water
     (void)sink;
     if (collector != 0)
         return true;
-    pthread_mutex_lock(&watch_outlet.lock);
+    spex_lock_take(&watch_outlet.lock);
     struct watching *now = watch_outlet.now;
     if (now && !now->over) {
         double seconds = (double)(int64_t)(watermark - now->begin.ticks) / now->ticks_per_second;
@@ -111,7 +112,7 @@ static bool sink_pass(struct spex_sink *sink, unsigned collector, uint64_t water
             now->looked = seconds;
         }
     }
-    pthread_mutex_unlock(&watch_outlet.lock);
+    spex_lock_give(&watch_outlet.lock);
     return true;
 }
 
@@ -126,18 +127,20 @@ static void watching_end(struct watching *watching) {
  * sink is static, so nothing is freed. */
 static void sink_finish(struct spex_sink *sink) {
     (void)sink;
-    pthread_mutex_lock(&watch_outlet.lock);
+    if (is_reporting) /* told() has called exit */
+        return;
+    spex_lock_take(&watch_outlet.lock);
     watch_outlet.listed = false;
     if (watch_outlet.now)
         watching_end(watch_outlet.now);
-    pthread_mutex_unlock(&watch_outlet.lock);
+    spex_lock_give(&watch_outlet.lock);
 }
 
 /* In the child of a fork. What was watched is not freed: a collector of the parent may have been
  * changing it. */
 static void sink_abandon(struct spex_sink *sink) {
     (void)sink;
-    pthread_mutex_init(&watch_outlet.lock, NULL);
+    spex_lock_reset(&watch_outlet.lock);
     watch_outlet.listed = false;
     watch_outlet.now = NULL;
 }
@@ -183,14 +186,14 @@ static int watching_prepare(struct watching *watching, struct spex_error *error)
  * has ended is replaced. False: something is being watched. The lock is released before the sink is
  * added, because spex_sinks_finish takes this lock while it holds that of the list. */
 static bool watching_put(struct watching *watching) {
-    pthread_mutex_lock(&watch_outlet.lock);
+    spex_lock_take(&watch_outlet.lock);
     struct watching *former = watch_outlet.now;
     bool free_place = !former || former->over;
     if (free_place)
         watch_outlet.now = watching;
     bool listed = watch_outlet.listed;
     watch_outlet.listed |= free_place;
-    pthread_mutex_unlock(&watch_outlet.lock);
+    spex_lock_give(&watch_outlet.lock);
     if (!free_place)
         return false;
     watching_free(former);
@@ -226,10 +229,12 @@ static int watching_start(const struct spex_watch_options *options, struct spex_
 
 int spex_watch_start(const struct spex_watch_options *options, char *text, size_t size) {
     struct spex_error error = {""};
-    int before = errno, err = watching_start(options, &error);
+    struct spex_uninterrupted before;
+    spex_uninterrupted_begin(&before);
+    int err = watching_start(options, &error);
     if (err && text)
         snprintf(text, size, "%s", error.text);
-    errno = before;
+    spex_uninterrupted_end(&before);
     return err;
 }
 
@@ -238,15 +243,16 @@ int spex_watch_start(const struct spex_watch_options *options, char *text, size_
 int spex_watch_stop(void) {
     if (is_reporting)
         return -EDEADLK;
-    int before = errno;
-    pthread_mutex_lock(&watch_outlet.lock);
+    struct spex_uninterrupted before;
+    spex_uninterrupted_begin(&before);
+    spex_lock_take(&watch_outlet.lock);
     struct watching *watching = watch_outlet.now;
     if (watching)
         watching_end(watching);
     watch_outlet.now = NULL;
-    pthread_mutex_unlock(&watch_outlet.lock);
+    spex_lock_give(&watch_outlet.lock);
     watching_free(watching);
-    errno = before;
+    spex_uninterrupted_end(&before);
     return 0;
 }
 
@@ -255,7 +261,9 @@ int spex_watch_stop(void) {
 int spex_watch_look(struct spex_watch_account *account) {
     if (account->size != sizeof(*account))
         return -EINVAL;
-    pthread_mutex_lock(&watch_outlet.lock);
+    struct spex_uninterrupted before;
+    spex_uninterrupted_begin(&before);
+    spex_lock_take(&watch_outlet.lock);
     const struct watching *now = watch_outlet.now;
     if (now) {
         const struct spex_anomalies_account *judged = spex_anomalies_account(now->anomalies);
@@ -269,6 +277,7 @@ int spex_watch_look(struct spex_watch_account *account) {
         for (int reason = SPEX_NO_MODEL; reason < SPEX_UNJUDGED; reason++)
             account->not_judged += judged->unjudged[reason];
     }
-    pthread_mutex_unlock(&watch_outlet.lock);
+    spex_lock_give(&watch_outlet.lock);
+    spex_uninterrupted_end(&before);
     return now ? 0 : -ENODATA;
 }

@@ -20,6 +20,7 @@
 #include <spex/probe.h>
 
 #include "../check.h"
+#include "base/lock.h"
 #include "counters/counters.h"
 #include "counters/prepare.h"
 #include "messages.h"
@@ -195,14 +196,13 @@ static inline void drop_privileges(void) {
 /* Runs `check` in a child: what it asserts ends the child, and so this test. */
 static inline void in_child(void (*check)(void)) {
     fflush(stdout);
-    spex_counters_fork_prepare();
+    spex_lock_take(spex_counters_lock());
     pid_t child = fork();
-    if (child != 0)
-        spex_counters_fork_parent();
+    spex_lock_give(spex_counters_lock());
     assert_true(child >= 0);
     if (child == 0) {
         setenv("CMOCKA_TEST_ABORT", "1", 1); /* no other tests in the child after a failure */
-        spex_counters_fork_child();
+        spex_counter_fallbacks_forget();
         check();
         fflush(stdout);
         _exit(0);

@@ -81,9 +81,17 @@ static long made_open(const struct perf_event_attr *attr, int process, int cpu, 
 /* What else is asked of the kernel, it answers. Not of `...`, so that a call may have fewer
  * arguments than the one with the most. */
 long __real_syscall(long call, ...);
+static ssize_t made_read(int number, void *to, size_t bytes) {
+    assert_true(file_of(number) == &made.files[0]);
+    memcpy(to, made.words, bytes);
+    return (ssize_t)(made.bytes < bytes ? made.bytes : bytes);
+}
+
 long __wrap_syscall(long call, long a, long b, long c, long d, long e, long f);
 
 long __wrap_syscall(long call, long a, long b, long c, long d, long e, long f) {
+    if (call == SYS_read)
+        return made_read((int)a, (void *)b, (size_t)c);
     if (call != SYS_perf_event_open)
         return __real_syscall(call, a, b, c, d, e, f);
     return made_open((const struct perf_event_attr *)a, (int)b, (int)c, (int)d, (unsigned long)e);
@@ -142,12 +150,6 @@ static int made_unmap(const void *memory, size_t bytes) {
     return 0;
 }
 
-static ssize_t made_read(int number, void *to, size_t bytes) {
-    assert_true(file_of(number) == &made.files[0]);
-    memcpy(to, made.words, bytes);
-    return (ssize_t)(made.bytes < bytes ? made.bytes : bytes);
-}
-
 static int made_usage(struct rusage *usage) {
     *usage = made.usage;
     return fails() ? -1 : 0;
@@ -160,12 +162,10 @@ static int made_usage(struct rusage *usage) {
 #define mmap(at, bytes, protection, flags, number, from) made_map(bytes, protection, flags, number)
 #define munmap                                           made_unmap
 #define sysconf(name)                                    ((long)PAGE)
-#define read                                             made_read
 #define getrusage(who, usage)                            (assert_int_equal(who, RUSAGE_THREAD), made_usage(usage))
 #define __rdpmc(index)                                   (made.pmc[index])
 #include "counters/event.c"
 #undef close
-#undef read
 
 static const struct spex_counter_plan two = {
     .events = 2,

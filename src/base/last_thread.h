@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* A process ends with its last thread: with status 0, and after the program's exit handlers. The
+ * library's threads would keep it alive. Where the program's first thread has left by pthread_exit,
+ * they look whether any thread but theirs is left, and end the process as its last thread's end
+ * would. */
+#ifndef SPEX_BASE_LAST_THREAD_H
+#define SPEX_BASE_LAST_THREAD_H
+
+#include <stdint.h>
+
+/* Looks, if it is due. A service thread calls it. */
+void spex_last_thread_look(void);
+
+/* Nanoseconds until the next look is due. */
+uint64_t spex_last_thread_wait_ns(void);
+
+#endif
