@@ -316,7 +316,7 @@ void spex_control_tell(void) {
     spex_lock_take(&control_lock);
     if (control)
         tell_locked(control);
-    pthread_mutex_unlock(&control_lock);
+    spex_lock_give(&control_lock);
 }
 
 /* The path is copied for later connections. Where the copy fails, the connection is not made
