@@ -18,7 +18,7 @@
 enum { ENVIRONMENT_MAX = 1 << 20 };
 
 static FILE *proc_open(pid_t process, const char *file) {
-    char path[64];
+    char path[128];
     snprintf(path, sizeof(path), "/proc/%d/%s", (int)process, file);
     return fopen(path, "re");
 }
