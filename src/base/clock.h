@@ -3,11 +3,15 @@
 #ifndef SPEX_BASE_CLOCK_H
 #define SPEX_BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
-/* Returns the time of a clock of the system in nanoseconds. */
+/* Returns the time of a clock of the system in nanoseconds, whatever time a preloaded library
+ * pretends to the program. */
 uint64_t spex_clock_ns(clockid_t clock);
+/* The same with an error, for clocks of threads: 0 or a negative errno value. */
+int spex_clock_read(clockid_t clock, uint64_t *ns);
 /* The same in seconds. */
 double spex_clock_seconds(clockid_t clock);
 
@@ -27,7 +31,11 @@ struct spex_instant spex_instant_now(void);
  * read fast. From 5 ms on there is a result in any case. */
 double spex_tick_rate(struct spex_instant from, struct spex_instant to);
 
-/* Returns the ticks per second since `from`. Sleeps until spex_tick_rate has a result. */
+/* Returns the ticks per second since `from`. Sleeps until spex_tick_rate has a result; 0: the clock
+ * stands still. */
 double spex_tick_rate_since(struct spex_instant from);
+
+/* Whether CLOCK_MONOTONIC_RAW moves. Mostly at once; sleeps for a while where it does not. */
+bool spex_clock_moves(void);
 
 #endif

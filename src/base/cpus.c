@@ -4,10 +4,11 @@
 #define _GNU_SOURCE
 #include "base/cpus.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/descriptor.h"
 
 /* Returns the last number of a list such as "0-3,8-11". */
 static unsigned cpu_list_last(const char *list) {
@@ -18,12 +19,8 @@ static unsigned cpu_list_last(const char *list) {
 }
 
 unsigned spex_cpus_possible(void) {
-    char list[4096] = "";
-    int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? -1 : read(fd, list, sizeof(list) - 1);
-    if (fd >= 0)
-        close(fd);
-    if (length > 0)
+    char list[4096];
+    if (spex_descriptor_read_path("/sys/devices/system/cpu/possible", list, sizeof(list)) > 0)
         return cpu_list_last(list) + 1;
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
     return cpus > 0 ? (unsigned)cpus : 1;

@@ -6,6 +6,10 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "text/waits.h"
+
+/* How long a loop sleeps between two looks, at least. */
+#define LOOK_AGAIN_NS 50000
 
 struct spex_deadline spex_deadline_in(double seconds) {
     return (struct spex_deadline){(int64_t)spex_clock_ns(CLOCK_MONOTONIC) +
@@ -22,4 +26,17 @@ int spex_deadline_left_ms(struct spex_deadline deadline) {
 int spex_deadline_share_ms(struct spex_deadline deadline, long parts) {
     int share = (int)(spex_deadline_left_ms(deadline) / parts);
     return share > 0 ? share : 1;
+}
+
+struct spex_patience spex_patience_for(uint64_t ns) {
+    return (struct spex_patience){(int64_t)(spex_clock_ns(CLOCK_MONOTONIC) + ns),
+                                  ns / LOOK_AGAIN_NS};
+}
+
+bool spex_patience_left(struct spex_patience *patience) {
+    if (patience->sleeps == 0 || (int64_t)spex_clock_ns(CLOCK_MONOTONIC) >= patience->until_ns)
+        return false;
+    patience->sleeps--;
+    spex_wait_ns(LOOK_AGAIN_NS);
+    return true;
 }

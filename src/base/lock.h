@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <spex/atomic.h>
 
@@ -81,15 +80,6 @@ static inline void spex_lock_give(struct spex_lock *lock) {
 /* Makes the lock one that nobody has: a new one, or that of the child of a fork. */
 static inline void spex_lock_reset(struct spex_lock *lock) {
     *lock = (struct spex_lock)SPEX_LOCK_FREE;
-}
-
-/* As pthread_cond_timedwait. */
-static inline int spex_lock_wait(struct spex_lock *lock, pthread_cond_t *condition,
-                                 const struct timespec *until) {
-    spex_lock_gives_(lock);
-    int err = pthread_cond_timedwait(condition, &lock->mutex, until);
-    spex_lock_took_(lock);
-    return err;
 }
 
 #endif

@@ -14,9 +14,7 @@
 #include <spex/atomic.h>
 
 #include "base/clock.h"
-
-/* Nanoseconds between two looks at `threads_starting`. */
-#define LOOK_AGAIN_NS 50000
+#include "base/deadline.h"
 
 /* CPU time of all service threads that has been noted. */
 static uint64_t service_cpu_ns;
@@ -135,11 +133,9 @@ int spex_service_thread_start(pthread_t *thread, const char *name, size_t stack,
     return err;
 }
 
-void spex_service_threads_await(uint64_t until_ns) {
-    const struct timespec look_again = {.tv_nsec = LOOK_AGAIN_NS};
-    while (spex_load_acquire(&threads_starting) != 0 &&
-           spex_clock_ns(CLOCK_REALTIME) < until_ns) /* T2 (T1) */
-        nanosleep(&look_again, NULL);
+void spex_service_threads_await(struct spex_patience *patience) {
+    while (spex_load_acquire(&threads_starting) != 0 && spex_patience_left(patience)) /* T2 (T1) */
+        continue;
 }
 
 void spex_service_threads_fork_child(void) {

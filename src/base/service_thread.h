@@ -15,6 +15,8 @@
 
 #include <linux/futex.h>
 
+#include "base/deadline.h"
+
 /* Bytes of stack that are enough for spex's own code. The usual 8 MiB are memory at once where the
  * process locks its memory, and address space everywhere. */
 #define SPEX_SERVICE_STACK ((size_t)1 << 20)
@@ -43,10 +45,10 @@ bool spex_service_thread_is_this(void);
 /* spex_stop does not wait for the calling thread, though it is a service thread. */
 void spex_service_thread_leave_alone(void);
 
-/* Waits until all started threads run their functions, but not longer than until_ns of
- * CLOCK_REALTIME. To be called before a fork, because the start of a thread holds locks of the C
- * library, which the child would inherit. */
-void spex_service_threads_await(uint64_t until_ns);
+/* Waits until all started threads run their functions, as long as there is patience. To be called
+ * before a fork, because the start of a thread holds locks of the C library, which the child would
+ * inherit. */
+void spex_service_threads_await(struct spex_patience *patience);
 
 /* To be called in the child of a fork, which has no service threads. */
 void spex_service_threads_fork_child(void);

@@ -359,14 +359,17 @@ unsigned spex_collectors_running(void) {
     return spex_load_relaxed(&collectors.count);
 }
 
-void spex_collectors_fork_prepare(uint64_t until_ns) {
-    struct timespec limit = {.tv_sec = (time_t)(until_ns / 1000000000),
-                             .tv_nsec = (long)(until_ns % 1000000000)};
-    passes_locked = pthread_mutex_timedlock(&pass_turn, &limit) == 0;
-    if (passes_locked && pthread_rwlock_timedwrlock(&pass_lock, &limit) != 0) {
+/* The timed functions of locks go by the date, which somebody may set meanwhile. */
+void spex_collectors_fork_prepare(struct spex_patience *patience) {
+    bool turn, locked = false;
+    while (!(turn = pthread_mutex_trylock(&pass_turn) == 0) && spex_patience_left(patience))
+        continue;
+    while (turn && !(locked = pthread_rwlock_trywrlock(&pass_lock) == 0) &&
+           spex_patience_left(patience))
+        continue;
+    if (turn && !locked)
         pthread_mutex_unlock(&pass_turn);
-        passes_locked = false;
-    }
+    passes_locked = locked;
 }
 
 void spex_collectors_fork_parent(void) {

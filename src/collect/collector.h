@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/deadline.h"
 #include "wire/stream_format.h"
 
 /* Starts `threads` collectors; each owns some of the rings, and takes at most `batch` records
@@ -42,9 +43,9 @@ unsigned spex_collectors_running(void);
  * theirs only every few passes. */
 uint64_t spex_collectors_cpu_ns(void);
 
-/* Around a fork: waits, at the longest until `until_ns` of CLOCK_REALTIME, until no collector is in
- * a pass, and keeps them out until the fork is done. The child has no collectors. */
-void spex_collectors_fork_prepare(uint64_t until_ns);
+/* Around a fork: waits, as long as there is patience, until no collector is in a pass, and keeps
+ * them out until the fork is done. The child has no collectors. */
+void spex_collectors_fork_prepare(struct spex_patience *patience);
 void spex_collectors_fork_parent(void);
 void spex_collectors_fork_child(void);
 

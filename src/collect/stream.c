@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include <unistd.h>
 
 #include <spex/record.h>
+#include <spex/ticks.h>
 
 #include "base/clock.h"
 #include "base/descriptor.h"
@@ -29,6 +29,7 @@
 #include "ring/record_layout.h"
 #include "ring/rings.h"
 #include "text/message.h"
+#include "text/waits.h"
 #include "wire/command_socket.h"
 #include "wire/stream_format.h"
 
@@ -44,6 +45,9 @@ _Static_assert(CONTEXTS_MAX <= SPEX_STREAM_ENTRIES_MAX(struct spex_stream_contex
 #define ATTACHED_WAIT_US 20000
 #define ATTACHED_SHARE   10
 
+/* How often a stream connects again for one batch: a program may close its socket at any moment. */
+#define MENDS_MAX 16
+
 /* Send buffer of a stream's socket; the system may limit it. */
 #define SEND_BYTES (1 << 20)
 
@@ -56,6 +60,11 @@ struct stream {
     /* The stream was requested by a command, otherwise by SPEX_OUT. The members from `types` to
      * `granted_ns` are used by attached streams only. */
     bool attached;
+    /* How the socket is connected again when the program has closed it, and when the stream began,
+     * in ticks, by which the reader knows it again. NULL: it is not. */
+    char *path;
+    struct spex_descriptor handover;
+    uint64_t begun;
     /* The reader takes requests for dumps, and has not gone. */
     bool dumps;
     /* A mask of the types of probes that the reader wants. */
@@ -163,6 +172,40 @@ static enum sent frame_send(struct stream *stream, struct spex_stream_header *he
     return parts_send(stream, header, behind);
 }
 
+static enum sent hello_send(struct stream *stream) {
+    struct spex_stream_header header = {.kind = SPEX_STREAM_HELLO, .watermark = stream->begun};
+    return frame_send(stream, &header, NULL, 0);
+}
+
+static void socket_prepare(struct stream *stream) {
+    setsockopt(stream->socket.number, SOL_SOCKET, SO_SNDBUF, &(int){SEND_BYTES}, sizeof(int));
+}
+
+/* After a failed send: connects again where the program has closed the socket. The reader has all
+ * that was sent, so the stream goes on where it was. False: that is not why it failed, or the
+ * reader cannot be reached. */
+SPEX_COLD static bool stream_mend(struct stream *stream) {
+    if (!stream->path || stream->socket.number < 0 || spex_descriptor_is_ours(&stream->socket))
+        return false;
+    struct spex_descriptor fresh = spex_command_socket(stream->path, &stream->handover);
+    if (fresh.number < 0)
+        return false;
+    stream->socket = fresh;
+    socket_prepare(stream);
+    return hello_send(stream) == SENT;
+}
+
+/* As frame_send, over another connection where the program has closed that of the stream. */
+static enum sent frame_send_mended(struct stream *stream, struct spex_stream_header *header,
+                                   const void *entries, size_t entry_bytes) {
+    enum sent sent;
+    int tries = 0;
+    do
+        sent = frame_send(stream, header, entries, entry_bytes);
+    while (sent == BROKEN && tries++ < MENDS_MAX && stream_mend(stream));
+    return sent;
+}
+
 /* Tells where the rings are, which the reader can read when the process has died. */
 static enum sent rings_send(struct stream *stream) {
     struct spex_stream_header header = {.kind = SPEX_STREAM_RINGS, .count = 1};
@@ -258,12 +301,11 @@ static enum sent packed_send(struct stream *stream, const struct spex_batch *bat
     return parts_send(stream, &header, behind);
 }
 
-/* Sends a batch after its sites and contexts. *left: how many records are left to send
- * afterwards. */
+/* Sends the last *left records of a batch, after their sites and contexts. *left: how many are left
+ * to send afterwards. */
 static enum sent batch_send(struct stream *stream, const struct spex_batch *batch, size_t *left) {
     const size_t most = SPEX_STREAM_PACKED_MAX(batch->record_words);
     enum sent sent = sites_send(stream);
-    *left = batch->count;
     if (sent == SENT)
         sent = contexts_send(stream, batch->records, batch->count);
     while (sent == SENT && *left > 0) {
@@ -278,9 +320,12 @@ static enum sent batch_send(struct stream *stream, const struct spex_batch *batc
  * its next reader. */
 static bool stream_records(struct spex_sink *sink, const struct spex_batch *batch) {
     struct stream *stream = (struct stream *)sink; /* sink is the first member */
-    size_t left = 0;
+    size_t left = batch->count;
     spex_lock_take(&stream->lock);
-    enum sent sent = is_wanted(stream, batch->records) ? batch_send(stream, batch, &left) : SENT;
+    bool wanted = is_wanted(stream, batch->records);
+    enum sent sent = wanted ? batch_send(stream, batch, &left) : SENT;
+    for (int tries = 0; sent == BROKEN && tries < MENDS_MAX && stream_mend(stream); tries++)
+        sent = batch_send(stream, batch, &left);
     bool goes_on = stream_goes_on(stream, sent, left);
     spex_lock_give(&stream->lock);
     return goes_on;
@@ -293,7 +338,7 @@ static bool stream_pass(struct spex_sink *sink, unsigned collector, uint64_t wat
     struct spex_stream_header header = {
         .kind = SPEX_STREAM_PASS, .collector = collector, .watermark = watermark};
     spex_lock_take(&stream->lock);
-    enum sent sent = frame_send(stream, &header, NULL, 0);
+    enum sent sent = frame_send_mended(stream, &header, NULL, 0);
     bool goes_on = stream_goes_on(stream, sent, 0);
     spex_lock_give(&stream->lock);
     return goes_on;
@@ -305,7 +350,7 @@ SPEX_COLD static void stream_dump(struct spex_sink *sink, const struct spex_stre
     struct spex_stream_header header = {.kind = SPEX_STREAM_DUMP, .count = 1};
     spex_lock_take(&stream->lock);
     if (stream->dumps)
-        stream_goes_on(stream, frame_send(stream, &header, dump, sizeof(*dump)), 0);
+        stream_goes_on(stream, frame_send_mended(stream, &header, dump, sizeof(*dump)), 0);
     spex_lock_give(&stream->lock);
 }
 
@@ -321,9 +366,10 @@ SPEX_COLD static void stream_finish(struct spex_sink *sink) {
     struct stream *stream = (struct stream *)sink;
     struct spex_stream_header header = {.kind = SPEX_STREAM_END};
     if (!sink->broken)
-        frame_send(stream, &header, NULL, 0);
+        frame_send_mended(stream, &header, NULL, 0);
     reader_close(stream);
     attached_forget(stream);
+    free(stream->path);
     free(stream);
 }
 
@@ -332,7 +378,7 @@ SPEX_COLD static void stream_finish(struct spex_sink *sink) {
 static bool has_reader(const struct spex_descriptor *socket) {
     struct pollfd reader = {.fd = socket->number};
     return spex_descriptor_is_ours(socket) &&
-           (poll(&reader, 1, 0) != 1 || !(reader.revents & (POLLHUP | POLLERR)));
+           (spex_wait_ready(&reader, 1, 0) != 1 || !(reader.revents & (POLLHUP | POLLERR)));
 }
 
 static bool has_no_reader(struct stream *stream) {
@@ -362,7 +408,7 @@ static struct stream *stream_make(unsigned collectors) {
     if (!stream)
         return NULL;
     spex_lock_reset(&stream->lock);
-    stream->socket = stream->children = SPEX_NO_DESCRIPTOR;
+    stream->socket = stream->children = stream->handover = SPEX_NO_DESCRIPTOR;
     stream->collectors = collectors;
     stream->sink.records = stream_records;
     stream->sink.pass = stream_pass;
@@ -379,21 +425,23 @@ SPEX_COLD int spex_stream_open(const char *path, const struct spex_descriptor *h
     struct stream *stream = stream_make(collectors);
     if (!stream)
         return -ENOMEM;
-    int fd = spex_command_socket(path, handover);
-    if (fd < 0) {
+    struct spex_descriptor fresh = spex_command_socket(path, handover);
+    if (fresh.number < 0) {
         spex_message("SPEX_OUT: cannot connect to unix:%s: %s; the probes stay off", path,
-                     strerror(-fd));
+                     strerror(-fresh.number));
         stream_finish(&stream->sink);
-        return fd;
+        return fresh.number;
     }
-    stream->socket = spex_descriptor_of(fd);
-    setsockopt(stream->socket.number, SOL_SOCKET, SO_SNDBUF, &(int){SEND_BYTES}, sizeof(int));
+    stream->socket = fresh;
+    socket_prepare(stream);
+    /* Who measures the program takes one connection. Without memory there is no other one. */
+    stream->begun = spex_ticks();
+    stream->path = dumps ? strdup(path) : NULL;
+    stream->handover = *handover;
     /* The command that started the program measures it, and ends it when it has enough. A recorder
      * keeps what comes. */
     stream->sink.prompt = !dumps;
-    struct spex_stream_header header = {.kind = SPEX_STREAM_HELLO};
-    if (frame_send(stream, &header, NULL, 0) != SENT || rings_send(stream) != SENT ||
-        sites_send(stream) != SENT) {
+    if (hello_send(stream) != SENT || rings_send(stream) != SENT || sites_send(stream) != SENT) {
         int err = -errno;
         spex_message("SPEX_OUT: cannot send to %s: %s; the probes stay off", path, strerror(-err));
         stream_finish(&stream->sink);
@@ -436,7 +484,6 @@ static void socket_limit_waiting(int fd) {
  * send from. */
 SPEX_COLD int spex_stream_attach(const struct spex_stream_asked *asked, unsigned collectors) {
     struct stream *stream;
-    struct spex_stream_header header = {.kind = SPEX_STREAM_HELLO};
     int err = attached_place(collectors, &stream);
     if (err)
         return err;
@@ -451,7 +498,7 @@ SPEX_COLD int spex_stream_attach(const struct spex_stream_asked *asked, unsigned
     stream->patience_ns = ATTACHED_WAIT_US * INT64_C(1000);
     stream->granted_ns = spex_clock_ns(CLOCK_MONOTONIC);
     /* Sites that do not fit now are sent before the first records. */
-    enum sent sent = frame_send(stream, &header, NULL, 0);
+    enum sent sent = hello_send(stream);
     if (sent == SENT)
         sent = sites_send(stream);
     if (sent == BROKEN)
@@ -462,22 +509,23 @@ SPEX_COLD int spex_stream_attach(const struct spex_stream_asked *asked, unsigned
 
 /* A connection to the command by its handover, for which a full one is waited for as for a full
  * stream. A negative errno value: the command has gone, or is too slow. */
-static int handed_within_limit(const struct spex_descriptor *handover) {
+static struct spex_descriptor handed_within_limit(const struct spex_descriptor *handover) {
     struct pollfd room = {.fd = handover->number, .events = POLLOUT};
-    int fd = spex_command_handed(handover);
-    if (fd == -EAGAIN && poll(&room, 1, ATTACHED_WAIT_US / 1000) == 1)
-        fd = spex_command_handed(handover);
-    return fd;
+    struct spex_descriptor fresh = spex_command_handed(handover);
+    if (fresh.number == -EAGAIN && spex_wait_ready(&room, 1, ATTACHED_WAIT_US / 1000) == 1)
+        fresh = spex_command_handed(handover);
+    return fresh;
 }
 
 /* A command that has gone is told by EPIPE. */
 SPEX_COLD static void stream_follow(struct spex_stream_asked *asked, unsigned collectors) {
-    int fd = handed_within_limit(&asked->children);
-    if (fd < 0 && fd != -EPIPE && fd != -EBADF)
+    struct spex_descriptor fresh = handed_within_limit(&asked->children);
+    int err = fresh.number;
+    if (err < 0 && err != -EPIPE && err != -EBADF)
         spex_message("process %d is not recorded, as its parent is: %s", (int)getpid(),
-                     strerror(-fd));
-    asked->socket = fd < 0 ? SPEX_NO_DESCRIPTOR : spex_descriptor_of(fd);
-    if (fd >= 0 && spex_stream_attach(asked, collectors) == 0)
+                     strerror(-err));
+    asked->socket = fresh;
+    if (err >= 0 && spex_stream_attach(asked, collectors) == 0)
         return;
     spex_descriptor_close(&asked->socket);
     spex_descriptor_close(&asked->children);

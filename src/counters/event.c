@@ -100,13 +100,17 @@ static bool descriptor_is_ours(int descriptor, uint64_t id) {
     return id && ioctl(descriptor, PERF_EVENT_IOC_ID, &found) == 0 && found == id;
 }
 
+static void descriptor_close(int descriptor, uint64_t id) {
+    if (descriptor_is_ours(descriptor, id))
+        close(descriptor);
+}
+
 /* Closes the descriptors that still stand for the events. The program may have closed the
  * others. */
 static void descriptors_close(const struct spex_event *event) {
     /* Closes the group's leader last: the other events would go on counting by themselves. */
     for (int i = event->events - 1; i >= 0; i--)
-        if (descriptor_is_ours(event->descriptors[i], event->ids[i]))
-            close(event->descriptors[i]);
+        descriptor_close(event->descriptors[i], event->ids[i]);
 }
 
 /* Maps the page of event `i`, with one more page for the records of a ring. */
@@ -142,9 +146,14 @@ static int event_open_mapped(struct spex_event *event, const struct spex_counter
     int descriptor = descriptor_open(&plan->codes[0], event->way, false, -1);
     if (descriptor < 0)
         return descriptor;
+    /* Without an id it is no event any more. */
+    uint64_t id = 0;
+    *step = "ioctl";
+    if (ioctl(descriptor, PERF_EVENT_IOC_ID, &id) != 0)
+        return -errno;
     *step = "mmap";
     int err = page_map(event, descriptor, 0);
-    close(descriptor);
+    descriptor_close(descriptor, id);
     if (!err)
         event_find_word(event);
     return err;
@@ -159,13 +168,18 @@ static int event_open_one(struct spex_event *event, const struct spex_event_code
         descriptor_open(code, event->way, event->events > 1, i ? event->descriptors[0] : -1);
     if (descriptor < 0)
         return descriptor;
-    descriptor = spex_descriptor_raise(descriptor);
     *step = "ioctl";
     uint64_t id;
-    if (ioctl(descriptor, PERF_EVENT_IOC_ID, &id) != 0 ||
-        fcntl(descriptor, F_SETSIG, MARK_SIGNAL) != 0) {
+    if (ioctl(descriptor, PERF_EVENT_IOC_ID, &id) != 0)
+        return -errno;
+    int high = spex_descriptor_high(descriptor);
+    if (descriptor_is_ours(high, id)) {
+        descriptor_close(descriptor, id);
+        descriptor = high;
+    }
+    if (!descriptor_is_ours(descriptor, id) || fcntl(descriptor, F_SETSIG, MARK_SIGNAL) != 0) {
         int err = -errno;
-        close(descriptor);
+        descriptor_close(descriptor, id);
         return err;
     }
     event->descriptors[i] = descriptor;

@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <spex/atomic.h>
 #include <spex/ticks.h>
 
 #include "counters/event.h"
+#include "text/waits.h"
 
 enum {
     /* A fault or switch between two readings spoils a try. */
@@ -94,7 +94,7 @@ static void make_faults(void) {
 static void make_switches(void) {
     uint64_t before = getrusage_value(SPEX_COUNTER_SWITCHES);
     for (int i = 0; i < SLEEPS_MAX; i++) {
-        nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
+        spex_wait_ns(1000);
         if (getrusage_value(SPEX_COUNTER_SWITCHES) - before >= FORCED_SWITCHES)
             return;
     }

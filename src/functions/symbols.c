@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 #if __ELF_NATIVE_CLASS == 64
 enum { ELF_CLASS = ELFCLASS64 };
 #else
@@ -22,15 +24,17 @@ static int symbols_map(struct spex_symbols *symbols, const char *path) {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return -errno;
-    int err = fstat(fd, &status) < 0 ? -errno : 0;
+    struct spex_descriptor file = spex_descriptor_brief(fd);
+    int err = spex_descriptor_is_at(&file, AT_FDCWD, path, true) ? 0 : -EBADF;
+    err = err ? err : fstat(file.number, &status) < 0 ? -errno : 0;
     if (!err && (!S_ISREG(status.st_mode) || (size_t)status.st_size < sizeof(ElfW(Ehdr))))
         err = -ENOEXEC;
     if (!err) {
         symbols->bytes = (size_t)status.st_size;
-        symbols->map = mmap(NULL, symbols->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+        symbols->map = mmap(NULL, symbols->bytes, PROT_READ, MAP_PRIVATE, file.number, 0);
         err = symbols->map == MAP_FAILED ? -errno : 0;
     }
-    close(fd);
+    spex_descriptor_close(&file);
     if (err)
         symbols->map = NULL;
     return err;

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "text/printable.h"
+#include "text/waits.h"
 #include "wire/handover.h"
 
 /* Frames that one call of spex_caller_take receives, so that a process that sends without end
@@ -151,7 +152,7 @@ int spex_caller_take(struct spex_caller *caller) {
 /* A pidfd is readable when its process has ended. */
 bool spex_caller_runs(struct spex_caller *caller) {
     struct pollfd fd = {.fd = caller->pidfd, .events = POLLIN};
-    if (caller->pidfd >= 0 && poll(&fd, 1, 0) > 0) {
+    if (caller->pidfd >= 0 && spex_wait_ready(&fd, 1, 0) > 0) {
         close(caller->pidfd);
         caller->pidfd = -1;
     }

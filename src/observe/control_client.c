@@ -23,6 +23,7 @@
 #include "base/deadline.h"
 #include "base/descriptor.h"
 #include "observe/process_place.h"
+#include "text/waits.h"
 #include "wire/stream_format.h"
 
 /* Frames that are taken without waiting, so that a process that sends without end does not occupy
@@ -46,7 +47,7 @@ int spex_client_wait(int socket, struct spex_deadline until) {
     for (;;) {
         struct pollfd fds[2] = {{.fd = socket, .events = POLLIN},
                                 {.fd = stop_fd, .events = POLLIN}};
-        int ready = poll(fds, 2, spex_deadline_left_ms(until));
+        int ready = spex_wait_ready(fds, 2, spex_deadline_left_ms(until));
         if (fds[1].revents & POLLIN)
             return -ECANCELED;
         if (ready == 0)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/exec_status.h"
+#include "text/waits.h"
 
 /* This process was given SIGCHLD ignored. */
 static bool children_ignored;
@@ -81,7 +82,7 @@ int spex_launch_program(struct spex_launched *program, char *const *argv,
 static bool ended_untold(struct spex_launched *program) {
     struct pollfd end = {.fd = program->pidfd, .events = POLLIN};
     int err = -errno;
-    if (err == -EINTR || poll(&end, 1, 0) <= 0)
+    if (err == -EINTR || spex_wait_ready(&end, 1, 0) <= 0)
         return false;
     program->untold = err;
     program->status = 1;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "text/variables.h"
+#include "text/waits.h"
 
 /* Whether the whole path fits into sockaddr_un, by which programs connect. */
 static bool socket_path_fits(const struct spex_listening_socket *listening) {
@@ -82,7 +83,7 @@ void spex_listener_output(const struct spex_listener *listener, const char *pref
 /* Whether the other end of the caller's socket is open, be there frames to take or not. */
 static bool is_open(const struct spex_caller *caller) {
     struct pollfd fd = {.fd = caller->socket, .events = POLLRDHUP};
-    return caller->socket >= 0 && poll(&fd, 1, 0) == 0;
+    return caller->socket >= 0 && spex_wait_ready(&fd, 1, 0) == 0;
 }
 
 /* Whether the process has another connection. */
@@ -116,7 +117,7 @@ static struct spex_caller *listener_add(struct spex_listener *listener, int sock
 int spex_listener_accept_socket(struct spex_listener *listener) {
     for (int tries = 0; tries < SPEX_CALLERS_MAX; tries++) {
         int socket = listener->listening.socket.number >= 0
-                         ? spex_listening_socket_accept(&listener->listening)
+                         ? spex_listening_socket_accept(&listener->listening).number
                          : -EAGAIN;
         if (socket == -EAGAIN)
             socket = spex_handover_accept(&listener->handover);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "observe/control_client.h"
 #include "observe/profile_sum.h"
+#include "text/waits.h"
 
 /* A report that is so late is missed; a process that cannot be reached for so long is gone. */
 #define LATE_NS    UINT64_C(2000000000)
@@ -216,7 +217,7 @@ static bool goes_on(const struct spex_worker_feed *feed, bool late, enum spex_wo
 static void feed_wait(const struct spex_worker_feed *feed, struct pollfd *fds, int ms) {
     for (size_t w = 0; w < feed->count; w++)
         fds[w] = (struct pollfd){.fd = feed->workers[w].socket, .events = POLLIN};
-    poll(fds, feed->count, ms);
+    spex_wait_ready(fds, feed->count, ms);
 }
 
 /* How long to wait for something to be sent. While reports are waited for, those that are silent

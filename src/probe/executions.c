@@ -2,10 +2,9 @@
 #define _GNU_SOURCE
 #include "probe/executions.h"
 
-#include <time.h>
-
 #include <spex/atomic.h>
 
+#include "base/clock.h"
 #include "probe/sampler.h"
 #include "probe/threads.h"
 
@@ -81,11 +80,7 @@ static bool is_there(const struct spex_thread_set *set, uint32_t at) {
 }
 
 static bool thread_cpu_ns(uint32_t id, uint64_t *ns) {
-    struct timespec time;
-    if (clock_gettime(thread_clock(id), &time) != 0)
-        return false;
-    *ns = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-    return true;
+    return spex_clock_read(thread_clock(id), ns) == 0;
 }
 
 /* *threads is the sum of the cubes of the thread ids, which differs for different sets of threads

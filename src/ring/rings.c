@@ -153,17 +153,18 @@ static void rings_to_file(void) {
     struct rlimit most;
     if (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur < spex_rings.bytes)
         return;
-    int fd = memfd_create("spex-rings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0)
-        return;
-    rings_state.shared = ftruncate(fd, (off_t)spex_rings.bytes) == 0 &&
-                         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0 &&
-                         mmap(spex_rings.memory, spex_rings.bytes, PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
+    struct spex_descriptor file =
+        spex_descriptor_of(memfd_create("spex-rings", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    rings_state.shared =
+        spex_descriptor_is_ours(&file) && ftruncate(file.number, (off_t)spex_rings.bytes) == 0 &&
+        fcntl(file.number, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0 &&
+        spex_descriptor_is_ours(&file) &&
+        mmap(spex_rings.memory, spex_rings.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+             file.number, 0) != MAP_FAILED;
     if (rings_state.shared)
-        rings_state.file = spex_descriptor_of(fd);
+        rings_state.file = file;
     else
-        close(fd);
+        spex_descriptor_close(&file);
 }
 
 /* The CPU that the thread runs on; 0 where the kernel does not tell. */

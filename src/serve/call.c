@@ -5,18 +5,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "wire/command_socket.h"
 
-int spex_call_connect(const char *path, const struct spex_descriptor *handover) {
-    int fd = spex_command_socket(path, handover);
-    if (fd < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) == 0)
-        return fd;
-    int err = -errno;
-    close(fd);
-    return err;
+struct spex_descriptor spex_call_connect(const char *path, const struct spex_descriptor *handover) {
+    struct spex_descriptor fresh = spex_command_socket(path, handover);
+    if (fresh.number < 0)
+        return fresh;
+    int err = !spex_descriptor_is_ours(&fresh)                ? -EBADF
+              : fcntl(fresh.number, F_SETFL, O_NONBLOCK) == 0 ? 0
+                                                              : -errno;
+    if (err) {
+        spex_descriptor_close(&fresh);
+        fresh.number = err;
+    }
+    return fresh;
 }
 
 /* From the first to the second report. */
@@ -25,7 +29,8 @@ enum { EARLY_NS = 10000000 };
 /* The command sends no request for the subscription: the program begins it, the first report at
  * once. The distance of those that follow doubles up to the interval: a process that ends early,
  * without stopping spex, has told most of what it did. */
-void spex_call_open(struct spex_connection *connection, int socket, uint32_t interval_ms) {
+void spex_call_open(struct spex_connection *connection, struct spex_descriptor socket,
+                    uint32_t interval_ms) {
     spex_connection_open(connection, socket, true);
     connection->reports = true;
     connection->interval_ms = interval_ms;
@@ -39,8 +44,8 @@ bool spex_call_again(struct spex_connection *connection, const char *path,
                      const struct spex_descriptor *handover) {
     if (!connection->ours || spex_descriptor_is_ours(&connection->socket))
         return false;
-    int socket = spex_call_connect(path, handover);
-    if (socket >= 0)
-        spex_call_open(connection, socket, connection->interval_ms);
-    return socket >= 0 || socket == -EBADF || socket == -ENOTSOCK;
+    struct spex_descriptor fresh = spex_call_connect(path, handover);
+    if (fresh.number >= 0)
+        spex_call_open(connection, fresh, connection->interval_ms);
+    return fresh.number >= 0 || fresh.number == -EBADF || fresh.number == -ENOTSOCK;
 }

@@ -9,10 +9,11 @@
 #include "serve/connection.h"
 
 /* As spex_command_socket; the socket is non-blocking. */
-int spex_call_connect(const char *path, const struct spex_descriptor *handover);
+struct spex_descriptor spex_call_connect(const char *path, const struct spex_descriptor *handover);
 
 /* The connection over `socket` is subscribed to a report every `interval_ms`, the first at once. */
-void spex_call_open(struct spex_connection *connection, int socket, uint32_t interval_ms);
+void spex_call_open(struct spex_connection *connection, struct spex_descriptor socket,
+                    uint32_t interval_ms);
 
 /* Connects again where the program has closed the descriptor of a connection that this process
  * made, as daemons do that close all descriptors. True: there is a new connection, or there may be

@@ -115,14 +115,14 @@ static bool let_one_in(struct spex_control *c, uint64_t now) {
         c->rest_ns = now + SPEX_CONTROL_REST_NS;
         return false;
     }
-    int socket = spex_listening_socket_accept(&c->door);
-    if (socket == -EBADF)
+    struct spex_descriptor socket = spex_listening_socket_accept(&c->door);
+    if (socket.number == -EBADF)
         door_reopen(c);
-    else if (socket < 0 && socket != -EAGAIN && socket != -EPERM)
+    else if (socket.number < 0 && socket.number != -EAGAIN && socket.number != -EPERM)
         /* No descriptor is left; the client stays in the queue. */
         c->rest_ns = now + SPEX_CONTROL_REST_NS;
-    if (socket < 0)
-        return socket == -EPERM;
+    if (socket.number < 0)
+        return socket.number == -EPERM;
     if (away) {
         spex_connection_turn_away(socket, c->room->buffer);
         return true;

@@ -27,8 +27,9 @@
 enum { FRAMES_AT_ONCE = 16 };
 
 /* Takes over the socket. The client's silence counts from now. */
-void spex_connection_open(struct spex_connection *connection, int socket, bool ours) {
-    connection->socket = spex_descriptor_of(socket);
+void spex_connection_open(struct spex_connection *connection, struct spex_descriptor socket,
+                          bool ours) {
+    connection->socket = socket;
     connection->passed = SPEX_NO_DESCRIPTOR;
     connection->ours = ours;
     connection->reports = false;
@@ -48,13 +49,15 @@ void spex_connection_close(struct spex_connection *connection) {
 
 /* The client has not sent its request yet, so the answer has number 0. Whether it arrives is not
  * checked. */
-void spex_connection_turn_away(int socket, char buffer[SPEX_CONTROL_FRAME_BYTES]) {
+void spex_connection_turn_away(struct spex_descriptor socket,
+                               char buffer[SPEX_CONTROL_FRAME_BYTES]) {
     struct spex_reply reply, after;
     spex_reply_done(&reply, 0, -EBUSY);
     snprintf(reply.text, sizeof(reply.text), "too many commands are connected to this program");
     size_t bytes = spex_reply_frame(&reply, &after, buffer);
-    send(socket, buffer, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
-    close(socket);
+    if (spex_descriptor_is_ours(&socket))
+        send(socket.number, buffer, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+    spex_descriptor_close(&socket);
 }
 
 static void request_answer(struct spex_connection *connection, int status, const char *text) {

@@ -41,11 +41,13 @@ enum spex_connection_end {
     SPEX_CONNECTION_GONE,
 };
 
-void spex_connection_open(struct spex_connection *connection, int socket, bool ours);
+void spex_connection_open(struct spex_connection *connection, struct spex_descriptor socket,
+                          bool ours);
 void spex_connection_close(struct spex_connection *connection);
 
 /* Answers that there is no place, and closes `socket`. */
-void spex_connection_turn_away(int socket, char buffer[SPEX_CONTROL_FRAME_BYTES]);
+void spex_connection_turn_away(struct spex_descriptor socket,
+                               char buffer[SPEX_CONTROL_FRAME_BYTES]);
 
 static inline bool spex_connection_there(const struct spex_connection *connection) {
     return connection->socket.number >= 0;

@@ -7,7 +7,6 @@
 #include "serve/control.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +25,7 @@
 #include "serve/own_profile.h"
 #include "site/registry.h"
 #include "text/at_start.h"
+#include "text/waits.h"
 #include "wire/standing.h"
 
 /* Nanoseconds. */
@@ -33,6 +33,9 @@
 
 /* Time limit of the last reports. */
 #define FINAL_NS (2000ull * MS)
+
+/* Milliseconds between two looks at the clock meanwhile. */
+#define FINAL_LOOK_MS 10
 
 static struct spex_lock control_lock SPEX_AT_START = SPEX_LOCK_FREE;
 /* NULL until the first start. */
@@ -131,15 +134,17 @@ static void serve_all(struct spex_control *c, const struct spex_control_wait *wa
 
 /* Waits as poll(). Where that fails, since the program has lowered its limit of descriptors, or is
  * in a sandbox without this call, the thread rests, and all descriptors are taken for ready: none
- * of them blocks. */
-static void wait_for(struct pollfd *fds, int count, int timeout_ms) {
+ * of them blocks. Returns how many are ready as poll() tells. */
+static int wait_for(struct pollfd *fds, int count, int timeout_ms) {
     static int32_t never;
     const struct timespec rest = {.tv_nsec = SPEX_CONTROL_REST_NS};
-    if (poll(fds, (nfds_t)count, timeout_ms) >= 0)
-        return;
+    int ready = spex_wait_ready(fds, (nfds_t)count, timeout_ms);
+    if (ready >= 0)
+        return ready;
     spex_futex_wait(&never, 0, &rest);
     for (int i = 0; i < count; i++)
         fds[i].revents = fds[i].fd >= 0 ? fds[i].events : 0;
+    return 0;
 }
 
 /* Continues answers under way, then sends the last report to subscribers. False: nothing is left to
@@ -167,13 +172,14 @@ static bool reports_send_last(struct spex_control *c, struct pollfd fds[SPEX_CON
     return more;
 }
 
-/* Runs on the control thread when it is to stop. Readers get FINAL_NS to take their last report;
- * poll wakes every 10 ms to look at the clock. */
+/* Runs on the control thread when it is to stop. Readers get FINAL_NS to take their last report, by
+ * the clock and by the waits in which none of them took anything: a clock may stand still. */
 static void control_finish(struct spex_control *c) {
     struct pollfd fds[SPEX_CONTROL_WAIT_COUNT];
     uint64_t until = spex_clock_ns(CLOCK_MONOTONIC) + FINAL_NS;
-    while (reports_send_last(c, fds) && spex_clock_ns(CLOCK_MONOTONIC) < until)
-        wait_for(fds, c->places, 10);
+    int vain = FINAL_NS / (FINAL_LOOK_MS * MS);
+    while (reports_send_last(c, fds) && spex_clock_ns(CLOCK_MONOTONIC) < until && vain > 0)
+        vain -= wait_for(fds, c->places, FINAL_LOOK_MS) == 0;
     for (int i = 0; i < c->places; i++)
         spex_connection_close(&c->connections[i]);
     wake_close(c);
@@ -266,7 +272,7 @@ int spex_control_start(const struct spex_control_requests *requests, const char 
 
 static bool is_called(const struct spex_control *c) {
     struct pollfd door = {.fd = c->door.socket.number, .events = POLLIN};
-    return c->has_door && poll(&door, 1, 0) > 0 && door.revents & POLLIN;
+    return c->has_door && spex_wait_ready(&door, 1, 0) > 0 && door.revents & POLLIN;
 }
 
 /* The program may have closed the socket's descriptor, or its file may be gone, as the thread would
@@ -325,13 +331,15 @@ static int call_locked(const struct spex_control_requests *requests, const char 
                        const struct spex_descriptor *handover, uint32_t interval_ms,
                        struct spex_error *error) {
     control_make(requests);
-    int err = 0, fd = spex_call_connect(path, handover);
-    if (fd < 0)
-        return spex_fail(error, fd, "cannot connect to %s: %s", path, strerror(-fd));
+    int err = 0;
+    struct spex_descriptor fresh = spex_call_connect(path, handover);
+    if (fresh.number < 0)
+        return spex_fail(error, fresh.number, "cannot connect to %s: %s", path,
+                         strerror(-fresh.number));
     struct spex_connection *connection =
         spex_clients_place(control, spex_clock_ns(CLOCK_MONOTONIC));
     if (!connection) {
-        close(fd);
+        spex_descriptor_close(&fresh);
         return spex_fail(error, -EBUSY, "too many commands are connected");
     }
     if (spex_connection_there(connection))
@@ -339,7 +347,7 @@ static int call_locked(const struct spex_control_requests *requests, const char 
     free(control->called);
     control->called = strdup(path);
     control->handover = *handover;
-    spex_call_open(connection, fd, interval_ms);
+    spex_call_open(connection, fresh, interval_ms);
     if (control->running)
         control_wake(control);
     else if ((err = thread_start(control))) {

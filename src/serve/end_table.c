@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/files/trusted_path.h"
 #include "profile/table.h"
 #include "serve/own_profile.h"
 #include "text/message.h"
+#include "text/waits.h"
 #include "text/write_signals.h"
 
 /* How long the reader of a pipe, or a terminal that is held, may keep the program waiting each time
@@ -35,8 +36,10 @@ struct spex_end_table {
 
 /* Opens the file to append to it, and makes it if it is not there. The program must not wait:
  * -ENXIO where nobody reads a pipe. */
-static int file_open(const char *path) {
-    return spex_path_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+static struct spex_descriptor file_open(const char *path) {
+    int fd =
+        spex_path_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    return fd < 0 ? (struct spex_descriptor){.number = fd} : spex_descriptor_brief(fd);
 }
 
 /* Makes or empties the file. A file that this process or its parent has emptied before keeps its
@@ -44,21 +47,21 @@ static int file_open(const char *path) {
  * know. The absolute path is kept, because the program may change its directory. */
 static void file_prepare(struct spex_end_table *output, const char *out) {
     static char *emptied;
-    int fd = file_open(out);
-    if (fd < 0) {
+    struct spex_descriptor file = file_open(out);
+    if (file.number < 0) {
         spex_message("SPEX_OUT: cannot open %s: %s; the table goes to standard error", out,
-                     strerror(-fd));
+                     strerror(-file.number));
         return;
     }
     output->path = realpath(out, NULL); /* the program may change its directory */
     if (output->path && (!emptied || strcmp(emptied, output->path) != 0)) {
         /* EINVAL: a device or a pipe, which cannot be emptied and need not be. */
-        if (ftruncate(fd, 0) != 0 && errno != EINVAL)
+        if (spex_descriptor_is_ours(&file) && ftruncate(file.number, 0) != 0 && errno != EINVAL)
             spex_message("SPEX_OUT: cannot empty %s: %s", out, strerror(errno));
         free(emptied);
         emptied = strdup(output->path);
     }
-    close(fd);
+    spex_descriptor_close(&file);
 }
 
 /* A pipe has a reader when the table is written. Opening and closing it now would end the reader's
@@ -89,14 +92,15 @@ void spex_end_table_abandon(struct spex_end_table *output) {
 
 /* Writes `part` bytes at once, where there is room. A signal of the program may interrupt it. False
  * with EAGAIN: a pipe stays full. */
-static bool write_all(int fd, const char *text, size_t size, size_t part) {
-    struct pollfd full = {.fd = fd, .events = POLLOUT};
+static bool write_all(const struct spex_descriptor *to, const char *text, size_t size,
+                      size_t part) {
+    struct pollfd full = {.fd = to->number, .events = POLLOUT};
     while (size > 0) {
-        bool room = poll(&full, 1, READER_MS) != 0;
-        ssize_t written = room ? write(fd, text, size < part ? size : part) : -1;
-        if (!room)
-            errno = EAGAIN;
-        if (!room || (written < 0 && errno != EINTR && errno != EAGAIN))
+        bool room = spex_wait_ready(&full, 1, READER_MS) != 0, ours = spex_descriptor_is_ours(to);
+        ssize_t written = room && ours ? write(to->number, text, size < part ? size : part) : -1;
+        if (!room || !ours)
+            errno = ours ? EAGAIN : EBADF;
+        if (!room || !ours || (written < 0 && errno != EINTR && errno != EAGAIN))
             return false;
         text += written > 0 ? written : 0;
         size -= written > 0 ? (size_t)written : 0;
@@ -107,22 +111,26 @@ static bool write_all(int fd, const char *text, size_t size, size_t part) {
 /* The file is opened only to write it: the program may close descriptors that it does not know, and
  * reuse their numbers. One write keeps the tables of several processes apart. */
 static bool file_append(const char *path, const char *text, size_t size) {
-    int fd = file_open(path);
-    bool good = fd >= 0 && write_all(fd, text, size, size);
-    if (fd < 0)
-        errno = -fd;
-    else if (close(fd) != 0)
-        good = false;
-    return good;
+    struct spex_descriptor file = file_open(path);
+    int fd = file.number;
+    bool good = fd >= 0 && write_all(&file, text, size, size);
+    int err = fd < 0 ? fd : good ? spex_descriptor_close(&file) : -errno;
+    spex_descriptor_close(&file);
+    errno = -err;
+    return !err;
 }
 
 /* Writes behind what the program has left in the stream's buffer. The stream may block: a pipe with
  * room takes PIPE_BUF bytes at once. */
 static bool stream_append(FILE *file, const char *text, size_t size) {
     struct pollfd out = {.fd = fileno(file), .events = POLLOUT};
+    errno = EBADF;
+    if (!spex_standard_is_open(out.fd))
+        return false;
+    struct spex_descriptor stream = spex_descriptor_kept(out.fd);
     errno = EAGAIN;
-    return out.fd >= 0 && poll(&out, 1, READER_MS) != 0 && fflush(file) == 0 &&
-           write_all(out.fd, text, size, PIPE_BUF);
+    return spex_wait_ready(&out, 1, READER_MS) != 0 && fflush(file) == 0 &&
+           write_all(&stream, text, size, PIPE_BUF);
 }
 
 static bool output_write(const struct spex_end_table *output, const char *text, size_t size) {

@@ -198,6 +198,11 @@ static const struct spex_chore chores[] = {
  * still be writing to them. */
 int spex_collection_start(bool table) {
     const struct spex_settings *settings = &spex_life.settings;
+    if (!spex_clock_moves()) {
+        spex_message("the clock stands still, so that nothing can be timed; the probes stay off");
+        spex_life_out_give_up();
+        return -ETIME;
+    }
     if (spex_life_out_command())
         spex_rings_share();
     int err = spex_probes_prepare(settings->ring_records, settings->ring_cpus, settings->commit,

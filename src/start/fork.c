@@ -8,9 +8,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <time.h>
 
-#include "base/clock.h"
+#include "base/deadline.h"
 #include "base/lock.h"
 #include "base/service_thread.h"
 #include "base/uninterrupted.h"
@@ -65,10 +64,10 @@ static bool locks_take(void) {
         spex_lock_take(life_lock());
     else if (!spex_lock_take_soon(life_lock()))
         return false;
-    uint64_t until_ns = spex_clock_ns(CLOCK_REALTIME) + FORK_WAIT_NS;
-    spex_service_threads_await(until_ns);
+    struct spex_patience patience = spex_patience_for(FORK_WAIT_NS);
+    spex_service_threads_await(&patience);
     /* Before any lock that a pass may take. */
-    spex_collectors_fork_prepare(until_ns);
+    spex_collectors_fork_prepare(&patience);
     for (unsigned l = 1; l < LOCKS; l++)
         spex_lock_take(locks[l]());
     return true;

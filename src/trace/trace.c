@@ -16,6 +16,7 @@
 #include <spex/ticks.h>
 
 #include "base/clock.h"
+#include "text/waits.h"
 #include "trace/clock_anchor.h"
 #include "trace/journal.h"
 #include "trace/metadata.h"
@@ -117,8 +118,7 @@ static struct spex_journal_clock first;
 void spex_trace_clock_begin(void) {
     if (!first.ticks) {
         first = spex_clock_anchor_now();
-        struct timespec wait = {.tv_nsec = BASELINE_NS};
-        nanosleep(&wait, NULL);
+        spex_wait_ns(BASELINE_NS);
     }
 }
 

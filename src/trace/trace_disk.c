@@ -9,9 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "text/write_signals.h"
 
 enum { FILE_MODE = 0666, LEFT_FIRST = 64 };
+
+/* How often a file is opened for one write. */
+enum { TRIES_MAX = 16 };
 
 void spex_trace_disk_free(struct spex_trace_disk *disk) {
     for (size_t f = 0; f < disk->left_count; f++)
@@ -21,9 +25,12 @@ void spex_trace_disk_free(struct spex_trace_disk *disk) {
     disk->left_count = disk->left_room = 0;
 }
 
-static int write_rest(int fd, const char *bytes, size_t size, uint64_t at) {
+static int write_rest(const struct spex_descriptor *to, const char *bytes, size_t size,
+                      uint64_t at) {
     while (size) {
-        ssize_t written = pwrite(fd, bytes, size, (off_t)at);
+        if (!spex_descriptor_is_ours(to))
+            return -EBADF;
+        ssize_t written = pwrite(to->number, bytes, size, (off_t)at);
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
@@ -35,30 +42,51 @@ static int write_rest(int fd, const char *bytes, size_t size, uint64_t at) {
     return 0;
 }
 
-/* Writes all of it, at `at`. 0 or a negative errno value. */
-static int write_at(int fd, const char *bytes, size_t size, uint64_t at) {
+/* Writes all of it, at `at`, and closes the file. 0 or a negative errno value. */
+static int write_and_close(struct spex_descriptor *to, const char *bytes, size_t size,
+                           uint64_t at) {
     struct spex_write_signals signals;
     spex_write_signals_hold(&signals);
-    int err = write_rest(fd, bytes, size, at);
+    int err = write_rest(to, bytes, size, at);
     spex_write_signals_release(&signals);
+    int closing = spex_descriptor_close(to);
+    return err ? err : closing;
+}
+
+/* Opens the file; the path proves that the descriptor is of this file and none of the program's.
+ * 0 or a negative errno value. */
+static int file_open(const char *path, int flags, struct spex_descriptor *file) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, FILE_MODE);
+    if (fd < 0)
+        return -errno;
+    *file = spex_descriptor_brief(fd);
+    return spex_descriptor_is_at(file, AT_FDCWD, path, false) ? 0 : -EBADF;
+}
+
+/* Opens the file and writes to it: again where the program has closed it meanwhile, as it may do
+ * with all descriptors that it does not know. *made: whether the file was opened. */
+static int file_write(const char *path, int flags, const void *bytes, size_t size, uint64_t at,
+                      bool *made) {
+    int err = -EBADF;
+    *made = false;
+    for (int tries = 0; err == -EBADF && tries < TRIES_MAX; tries++) {
+        struct spex_descriptor file;
+        err = file_open(path, *made ? flags & ~O_EXCL : flags, &file);
+        *made |= !err || err == -EBADF;
+        err = err ? err : write_and_close(&file, bytes, size, at);
+    }
     return err;
 }
 
-static int file_open(const struct spex_trace_file *file, int flags) {
-    return open(file->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, FILE_MODE);
-}
-
-/* What an earlier process of the same number has left is not written over. */
+/* What an earlier process of the same number has left is not written over. After an error the size
+ * is set by the path: no descriptor is needed. */
 int spex_trace_file_append(struct spex_trace_disk *disk, struct spex_trace_file *file,
                            const void *bytes, size_t size) {
-    int fd = file_open(file, file->bytes ? 0 : O_CREAT | O_EXCL);
-    if (fd < 0)
-        return -errno;
-    int err = write_at(fd, bytes, size, file->bytes);
-    if (err && ftruncate(fd, (off_t)file->bytes) == 0 && !file->bytes)
+    bool made;
+    int flags = file->bytes ? 0 : O_CREAT | O_EXCL;
+    int err = file_write(file->path, flags, bytes, size, file->bytes, &made);
+    if (err && made && truncate(file->path, (off_t)file->bytes) == 0 && !file->bytes)
         unlink(file->path);
-    if (close(fd) != 0 && !err)
-        err = -errno;
     if (err)
         return err;
     file->bytes += size;
@@ -67,19 +95,16 @@ int spex_trace_file_append(struct spex_trace_disk *disk, struct spex_trace_file 
 }
 
 void spex_trace_file_set_aside(const struct spex_trace_file *file, uint64_t bytes) {
-    int fd = file_open(file, 0);
-    if (fd < 0)
+    struct spex_descriptor opened;
+    if (file_open(file->path, 0, &opened) != 0)
         return;
-    fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)(file->bytes + bytes));
-    close(fd);
+    fallocate(opened.number, FALLOC_FL_KEEP_SIZE, 0, (off_t)(file->bytes + bytes));
+    spex_descriptor_close(&opened);
 }
 
 void spex_trace_file_trim(const struct spex_trace_file *file) {
-    int fd = file_open(file, 0);
-    int err = fd < 0 ? -errno : ftruncate(fd, (off_t)file->bytes);
+    int err = truncate(file->path, (off_t)file->bytes);
     (void)err; /* then it stays set aside */
-    if (fd >= 0)
-        close(fd);
 }
 
 /* Readers of traces take each file for a stream whose name does not begin with a dot. */
@@ -88,15 +113,13 @@ int spex_trace_file_replace(struct spex_trace_disk *disk, struct spex_trace_file
     const char *slash = strrchr(file->path, '/');
     const char *name = slash ? slash + 1 : file->path;
     char *fresh;
+    bool made;
     if (asprintf(&fresh, "%.*s.%s.new", (int)(name - file->path), file->path, name) < 0)
         return -ENOMEM;
-    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
-    int err = fd < 0 ? -errno : write_at(fd, bytes, size, 0);
-    if (fd >= 0 && close(fd) != 0 && !err)
-        err = -errno;
+    int err = file_write(fresh, O_CREAT | O_TRUNC, bytes, size, 0, &made);
     if (!err && rename(fresh, file->path) != 0)
         err = -errno;
-    if (err && fd >= 0)
+    if (err && made)
         unlink(fresh);
     free(fresh);
     if (err)

@@ -14,7 +14,9 @@
 #include <spex/atomic.h>
 #include <spex/record.h>
 
+#include "base/clock.h"
 #include "base/lock.h"
+#include "base/service_thread.h"
 #include "collect/collector.h"
 #include "collect/sinks.h"
 #include "measure/in_order.h"
@@ -31,7 +33,7 @@
 /* The buffer between the collectors and the tuning thread. */
 struct spex_feed {
     /* Wakes the tuning thread. */
-    pthread_cond_t news;
+    int32_t news;
     bool open;
     bool stopped;
     uint64_t from; /* ticks */
@@ -45,7 +47,7 @@ struct spex_feed {
     uint32_t untold;
     uint64_t watermarks[SPEX_MAX_COLLECTORS];
     /* When the tuning thread last took records. */
-    struct timespec looked;
+    uint64_t looked_ns;
 
     /* Used by the tuning thread alone, without the lock. */
     struct spex_in_order waiting;
@@ -67,6 +69,12 @@ static void feed_lock(void) {
 
 static void feed_unlock(void) {
     spex_lock_give(&feed_outlet.lock);
+}
+
+/* The caller holds the lock. */
+static void feed_wake(struct spex_feed *feed) {
+    feed->news++;
+    spex_futex_wake(&feed->news, 1);
 }
 
 /* Ids are 16 bits wide, so the table of bits has room for each. */
@@ -106,14 +114,11 @@ static bool sink_records(struct spex_sink *sink, const struct spex_batch *batch)
 /* Returns whether the tuning thread should take records now: the buffer is half full, or LOOK_NS
  * have passed. Fewer wake-ups cost the program less. */
 static bool feed_is_due(const struct spex_feed *feed) {
-    struct timespec now;
     if (!feed->open)
         return false;
     if (feed->count > FEED_RECORDS / 2)
         return true;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (now.tv_sec - feed->looked.tv_sec) * 1000000000 + now.tv_nsec - feed->looked.tv_nsec >
-           LOOK_NS;
+    return spex_clock_ns(CLOCK_MONOTONIC) - feed->looked_ns > LOOK_NS;
 }
 
 /* A new watermark may complete records that wait to be sorted, so it wakes the tuning thread even
@@ -125,7 +130,7 @@ static bool sink_pass(struct spex_sink *sink, unsigned collector, uint64_t water
     if (feed) {
         feed->watermarks[collector] = watermark;
         if (feed_is_due(feed))
-            pthread_cond_signal(&feed->news);
+            feed_wake(feed);
     }
     feed_unlock();
     return true;
@@ -136,7 +141,7 @@ static void feed_stop_locked(void) {
     if (!feed_outlet.feed)
         return;
     feed_outlet.feed->stopped = true;
-    pthread_cond_signal(&feed_outlet.feed->news);
+    feed_wake(feed_outlet.feed);
 }
 
 /* spex stops: the run cannot go on. */
@@ -174,26 +179,11 @@ static void sink_list(void) {
     spex_sinks_add(&feed_outlet.sink);
 }
 
-/* The monotonic clock, because deadlines must not move when somebody sets the time. */
-static int condition_open(pthread_cond_t *condition) {
-    pthread_condattr_t attributes;
-    int err = pthread_condattr_init(&attributes);
-    if (err)
-        return -err;
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    err = -pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-    return err;
-}
-
 /* The feed is in place before the sink is listed, so that no watermark is missed. */
 int spex_feed_open(struct spex_feed **out) {
     struct spex_feed *feed = calloc(1, sizeof(*feed));
     *out = NULL;
-    if (!feed || !(feed->records = calloc(FEED_RECORDS, sizeof(*feed->records))) ||
-        condition_open(&feed->news)) {
-        if (feed)
-            free(feed->records);
+    if (!feed || !(feed->records = calloc(FEED_RECORDS, sizeof(*feed->records)))) {
         free(feed);
         return -ENOMEM;
     }
@@ -213,7 +203,6 @@ void spex_feed_close(struct spex_feed *feed) {
     feed_outlet.feed = NULL;
     feed_unlock();
     spex_in_order_free(&feed->waiting);
-    pthread_cond_destroy(&feed->news);
     free(feed->records);
     free(feed);
 }
@@ -260,14 +249,20 @@ void spex_feed_end(struct spex_feed *feed) {
     feed_unlock();
 }
 
-/* Any error of the wait, the deadline's included, ends the loop. */
+/* `news` is read under the lock, so news that come before the sleep end it at once. (Waits for a
+ * condition are among those that a preloaded library may stretch.) */
 void spex_feed_wait(struct spex_feed *feed, uint64_t deadline_ns) {
-    const struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / 1000000000),
-                                      .tv_nsec = (long)(deadline_ns % 1000000000)};
-    int err = 0;
+    uint64_t now_ns = spex_clock_ns(CLOCK_MONOTONIC);
     feed_lock();
-    while (!feed->stopped && !feed_is_due(feed) && !err)
-        err = spex_lock_wait(&feed_outlet.lock, &feed->news, &deadline);
+    while (!feed->stopped && !feed_is_due(feed) && now_ns < deadline_ns) {
+        const struct timespec limit = {.tv_sec = (time_t)((deadline_ns - now_ns) / 1000000000),
+                                       .tv_nsec = (long)((deadline_ns - now_ns) % 1000000000)};
+        int32_t news = feed->news;
+        feed_unlock();
+        spex_futex_wait(&feed->news, news, &limit);
+        feed_lock();
+        now_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    }
     feed_unlock();
 }
 
@@ -289,7 +284,7 @@ int spex_feed_take(struct spex_feed *feed, const struct spex_record **records, s
     int err = spex_in_order_add(&feed->waiting, feed->records, feed->count);
     feed->count = 0;
     *until = lowest_watermark(feed);
-    clock_gettime(CLOCK_MONOTONIC, &feed->looked);
+    feed->looked_ns = spex_clock_ns(CLOCK_MONOTONIC);
     feed_unlock();
     if (!err)
         *records = spex_in_order_take(&feed->waiting, *until, count);

@@ -21,25 +21,36 @@ static int limit_sends(int fd) {
     return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0 ? 0 : -errno;
 }
 
-static int connect_within_limit(int fd, const struct sockaddr_un *address) {
-    int err = limit_sends(fd);
-    if (!err && connect(fd, (const struct sockaddr *)address, sizeof(*address)) != 0)
+static int connect_within_limit(const struct spex_descriptor *fresh,
+                                const struct sockaddr_un *address) {
+    int err = spex_descriptor_is_ours(fresh) ? limit_sends(fresh->number) : -EBADF;
+    if (!err && connect(fresh->number, (const struct sockaddr *)address, sizeof(*address)) != 0)
         err = errno == EAGAIN ? -ETIMEDOUT : -errno;
     return err;
 }
 
-static int connect_to_path(const char *path) {
+static struct spex_descriptor none(int err) {
+    return (struct spex_descriptor){.number = err};
+}
+
+/* Closes it where there is an error. */
+static struct spex_descriptor unless(int err, struct spex_descriptor fresh) {
+    if (!err)
+        return fresh;
+    spex_descriptor_close(&fresh);
+    return none(err);
+}
+
+static struct spex_descriptor connect_to_path(const char *path) {
     struct sockaddr_un address;
     int err = spex_socket_address(path, &address);
     if (err)
-        return err;
+        return none(err);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return -errno;
-    err = connect_within_limit(fd, &address);
-    if (err)
-        close(fd);
-    return err ? err : fd;
+        return none(-errno);
+    struct spex_descriptor fresh = spex_descriptor_of(fd);
+    return unless(connect_within_limit(&fresh, &address), fresh);
 }
 
 /* Sends a descriptor over a socket, without waiting. 0 or a negative errno value. */
@@ -53,21 +64,26 @@ static int descriptor_send(int over, int fd) {
 }
 
 /* The command reads the process's number from the pair, which the kernel gives to both ends. */
-int spex_command_handed(const struct spex_descriptor *handover) {
+struct spex_descriptor spex_command_handed(const struct spex_descriptor *handover) {
     int pair[2];
     if (!spex_descriptor_is_ours(handover))
-        return -EBADF;
+        return none(-EBADF);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-        return -errno;
-    int err = limit_sends(pair[0]);
-    err = err ? err : descriptor_send(handover->number, pair[1]);
-    close(pair[1]);
-    if (err)
-        close(pair[0]);
-    return err ? err : pair[0];
+        return none(-errno);
+    struct spex_descriptor own = spex_descriptor_of(pair[0]);
+    struct spex_descriptor given = spex_descriptor_brief(pair[1]);
+    int err = spex_descriptor_is_ours(&own) ? limit_sends(own.number) : -EBADF;
+    if (!err && !spex_descriptor_is_ours(&given))
+        err = -EBADF;
+    err = err ? err : descriptor_send(handover->number, given.number);
+    spex_descriptor_close(&given);
+    return unless(err, own);
 }
 
-int spex_command_socket(const char *path, const struct spex_descriptor *handover) {
-    int fd = connect_to_path(path), handed = fd < 0 ? spex_command_handed(handover) : fd;
-    return handed >= 0 ? handed : fd;
+struct spex_descriptor spex_command_socket(const char *path,
+                                           const struct spex_descriptor *handover) {
+    struct spex_descriptor fresh = connect_to_path(path), handed = fresh;
+    if (fresh.number < 0)
+        handed = spex_command_handed(handover);
+    return handed.number >= 0 ? handed : fresh;
 }

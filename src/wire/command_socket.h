@@ -8,11 +8,12 @@
 /* Connects to the command at the socket `path`. Where that fails, sends the other end of a new pair
  * of sockets over `handover`, which this process has inherited from the command
  * (wire/handover.h); it may be SPEX_NO_DESCRIPTOR. A blocking socket with a time limit for sends,
- * or a negative errno value, that of the path. */
-int spex_command_socket(const char *path, const struct spex_descriptor *handover);
+ * or, as its number, a negative errno value, that of the path. */
+struct spex_descriptor spex_command_socket(const char *path,
+                                           const struct spex_descriptor *handover);
 
 /* The same by `handover` alone: -EAGAIN where it is full, and what the command reads by it comes
  * first. */
-int spex_command_handed(const struct spex_descriptor *handover);
+struct spex_descriptor spex_command_handed(const struct spex_descriptor *handover);
 
 #endif

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 
 /* Most entries that one call of spex_control_clean() reads: the directory may hold any number of
  * files, and a starting program waits. */
@@ -29,17 +30,17 @@ enum { LOOKS_MAX = 64 };
 /* The user's number outside of this process's user namespace, by the lines "inside outside count"
  * of uid_map; the same number where there is no other. */
 static uid_t user_outside(uid_t user) {
-    FILE *map = fopen("/proc/self/uid_map", "re");
-    char line[128], *at;
+    char map[4096], *at = map;
     uid_t found = user;
-    while (map && fgets(line, sizeof(line), map)) {
-        unsigned long inside = strtoul(line, &at, 10);
-        unsigned long outside = strtoul(at, &at, 10), count = strtoul(at, NULL, 10);
+    spex_descriptor_read_path("/proc/self/uid_map", map, sizeof(map));
+    while (*at) {
+        unsigned long inside = strtoul(at, &at, 10);
+        unsigned long outside = strtoul(at, &at, 10), count = strtoul(at, &at, 10);
         if (user >= inside && user - inside < count)
             found = (uid_t)(outside + (user - inside));
+        at += strcspn(at, "\n");
+        at += *at == '\n';
     }
-    if (map)
-        fclose(map);
     return found;
 }
 
@@ -158,11 +159,7 @@ static unsigned long long start_ticks(int process) {
     enum { STARTED = 22 };
     char path[32], text[1024];
     snprintf(path, sizeof(path), "/proc/%d/stat", process);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-    if (fd >= 0)
-        close(fd);
-    text[length > 0 ? length : 0] = '\0';
+    spex_descriptor_read_path(path, text, sizeof(text));
     const char *at = strrchr(text, ')');
     for (int field = 2; at && field < STARTED; field++)
         at = strchr(at + 1, ' ');
@@ -191,11 +188,12 @@ static bool is_reused(int process, int directory, const char *name, int *looks) 
 
 /* Only a refused connection counts as no listener: a full queue (EAGAIN) has one. */
 static bool nobody_listens(int directory, const char *name) {
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
+    struct spex_descriptor trial =
+        spex_descriptor_brief(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!spex_descriptor_is_ours(&trial))
         return false;
-    int err = spex_control_connect_at(fd, directory, name);
-    close(fd);
+    int err = spex_control_connect_at(trial.number, directory, name);
+    spex_descriptor_close(&trial);
     return err == -ECONNREFUSED;
 }
 

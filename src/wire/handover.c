@@ -38,9 +38,11 @@ int spex_handover_socket_of(struct msghdr *message) {
     size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(fd);
     for (size_t i = 0; i < count; i++) {
         memcpy(&fd, CMSG_DATA(head) + i * sizeof(fd), sizeof(fd));
-        if (count == 1 && is_packet_socket(fd) && fcntl(fd, F_SETFL, O_NONBLOCK) == 0)
-            return fd;
-        close(fd);
+        struct spex_descriptor passed = spex_descriptor_brief(fd);
+        if (count == 1 && is_packet_socket(passed.number) &&
+            fcntl(passed.number, F_SETFL, O_NONBLOCK) == 0)
+            return passed.number;
+        spex_descriptor_close(&passed);
     }
     return -EPERM;
 }

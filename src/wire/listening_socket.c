@@ -19,10 +19,10 @@ enum { WAITING_MAX = 128 };
 
 /* Whether the directory belongs to this user, and nobody else may use it; -EPERM: it does not.
  * Another user may have made a directory of this name before. */
-static int check_owner(int directory) {
+static int check_owner(const struct spex_descriptor *directory) {
     struct stat found;
-    if (fstat(directory, &found) != 0)
-        return -errno;
+    if (!spex_descriptor_is_ours(directory) || fstat(directory->number, &found) != 0)
+        return -EBADF;
     return found.st_uid == geteuid() && (found.st_mode & 077) == 0 ? 0 : -EPERM;
 }
 
@@ -40,20 +40,27 @@ static int directory_make(const char *path) {
                                                                                            : -errno;
 }
 
-/* Opens the directory, made if there is none. A descriptor, or a negative errno value. */
-int spex_control_directory_open(const char *path) {
+static struct spex_descriptor failed(int err) {
+    return (struct spex_descriptor){.number = err};
+}
+
+struct spex_descriptor spex_control_directory_open(const char *path) {
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     int directory = open(path, flags);
     if (directory < 0 && errno == ENOENT) {
         int made = directory_make(path);
         if (made)
-            return made;
+            return failed(made);
         directory = open(path, flags);
     }
-    int err = directory < 0 ? call_error() : check_owner(directory);
-    if (err && directory >= 0)
-        close(directory);
-    return err ? err : directory;
+    if (directory < 0)
+        return failed(call_error());
+    struct spex_descriptor place = spex_descriptor_brief(directory);
+    int err = check_owner(&place);
+    if (!err)
+        return place;
+    spex_descriptor_close(&place);
+    return failed(err);
 }
 
 /* Binds, also where a process with the same number has left a file. The socket's mode is set
@@ -80,6 +87,10 @@ static int listen_hidden(int fd, int directory, const char *path, const char *hi
     return 0;
 }
 
+static int packet_socket(void) {
+    return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
 /* Whether this process listens at the name already: another copy of spex does, such as a library
  * has that was linked with one of its own. Mostly there is no such file, which spares a
  * connection. */
@@ -88,53 +99,53 @@ static bool is_listened_at_here(int directory, const char *name) {
     socklen_t size = sizeof(peer);
     if (faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
         return false;
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return false;
-    bool here = spex_control_connect_at(fd, directory, name) == 0 &&
-                getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == getpid();
-    close(fd);
+    struct spex_descriptor trial = spex_descriptor_brief(packet_socket());
+    bool here = spex_descriptor_is_ours(&trial) &&
+                spex_control_connect_at(trial.number, directory, name) == 0 &&
+                getsockopt(trial.number, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+                peer.pid == getpid();
+    spex_descriptor_close(&trial);
     return here;
 }
 
 /* The socket has a hidden name until it listens, since other processes remove a socket that does
  * not listen. */
-static int listen_at(int directory, const char *path, const char *name, int *listening,
-                     struct stat *file) {
+static int listen_at(int directory, const char *path, const char *name,
+                     struct spex_descriptor *listening, struct stat *file) {
     char hidden[SPEX_CONTROL_NAME_BYTES];
     spex_control_hidden_name(name, hidden);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = packet_socket();
     if (fd < 0)
         return call_error();
-    int err = listen_hidden(fd, directory, path, hidden, file);
+    *listening = spex_descriptor_of(fd);
+    int err = spex_descriptor_is_ours(listening)
+                  ? listen_hidden(listening->number, directory, path, hidden, file)
+                  : -EBADF;
     if (!err && renameat(directory, hidden, directory, name) != 0)
         err = -errno;
-    if (!err) {
-        *listening = fd;
+    if (!err)
         return 0;
-    }
     unlinkat(directory, hidden, 0);
-    close(fd);
+    spex_descriptor_close(listening);
     return err == -EPERM ? -EACCES : err;
 }
 
 /* Removes old sockets first, as the directory is open anyway. Device and inode are of the file
  * at its final name. */
 int spex_listening_socket_open_at(struct spex_listening_socket *door) {
-    int listening = -1, directory = spex_control_directory_open(door->path);
-    if (directory < 0)
-        return directory;
-    spex_control_clean(directory);
+    struct spex_descriptor directory = spex_control_directory_open(door->path);
+    if (directory.number < 0)
+        return directory.number;
+    spex_control_clean(directory.number);
     struct stat file = {0};
-    int err = is_listened_at_here(directory, door->name)
+    int err = is_listened_at_here(directory.number, door->name)
                   ? -EADDRINUSE
-                  : listen_at(directory, door->path, door->name, &listening, &file);
-    close(directory);
+                  : listen_at(directory.number, door->path, door->name, &door->socket, &file);
+    spex_descriptor_close(&directory);
     if (err)
         return err;
     door->device = file.st_dev;
     door->inode = file.st_ino;
-    door->socket = spex_descriptor_of(listening);
     return 0;
 }
 
@@ -193,13 +204,13 @@ bool spex_listening_socket_is_there(const struct spex_listening_socket *door) {
 /* Removes the file only if it is still this socket's: another process may have the name by now. */
 void spex_listening_socket_close(struct spex_listening_socket *door) {
     struct stat file;
-    int directory = open(door->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (directory >= 0 && door->socket.number >= 0 &&
-        fstatat(directory, door->name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
+    struct spex_descriptor directory =
+        spex_descriptor_brief(open(door->path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (spex_descriptor_is_ours(&directory) && door->socket.number >= 0 &&
+        fstatat(directory.number, door->name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
         file.st_dev == door->device && file.st_ino == door->inode)
-        unlinkat(directory, door->name, 0);
-    if (directory >= 0)
-        close(directory);
+        unlinkat(directory.number, door->name, 0);
+    spex_descriptor_close(&directory);
     spex_descriptor_close(&door->socket);
 }
 
@@ -209,17 +220,21 @@ void spex_listening_socket_abandon(struct spex_listening_socket *door) {
 
 /* An interrupted call and a client that has gone already are nothing to report: like another
  * user's connection, they are -EPERM, and the caller goes on. */
-int spex_listening_socket_accept(const struct spex_listening_socket *door) {
+struct spex_descriptor spex_listening_socket_accept(const struct spex_listening_socket *door) {
     struct ucred peer;
     socklen_t size = sizeof(peer);
     if (!spex_descriptor_is_ours(&door->socket))
-        return -EBADF;
+        return failed(-EBADF);
     int fd = accept4(door->socket.number, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
-        return errno == EINTR || errno == ECONNABORTED ? -EPERM : errno == EPERM ? -EACCES : -errno;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+        return failed(errno == EINTR || errno == ECONNABORTED ? -EPERM
+                      : errno == EPERM                        ? -EACCES
+                                                              : -errno);
+    struct spex_descriptor fresh = spex_descriptor_of(fd);
+    if (spex_descriptor_is_ours(&fresh) &&
+        getsockopt(fresh.number, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
         (peer.uid == geteuid() || peer.uid == 0))
-        return fd;
-    close(fd);
-    return -EPERM;
+        return fresh;
+    spex_descriptor_close(&fresh);
+    return failed(-EPERM);
 }

@@ -27,9 +27,10 @@ struct spex_listening_socket {
  * the environment. */
 const char *spex_listening_socket_runtime_directory(void);
 
-/* Opens a directory for control sockets, which is made if it is not there. A descriptor, or a
- * negative errno value; -EPERM: the directory is not this user's alone. */
-int spex_control_directory_open(const char *path);
+/* Opens a directory for control sockets, which is made if it is not there. A descriptor that is
+ * closed soon, or, as its number, a negative errno value; -EPERM: the directory is not this user's
+ * alone. */
+struct spex_descriptor spex_control_directory_open(const char *path);
 
 /* `chosen`: SPEX_CONTROL's directory, or NULL. 0, or a negative errno value with the reason;
  * -EADDRINUSE: another copy of spex in this process has its socket there. */
@@ -49,8 +50,8 @@ void spex_listening_socket_close(struct spex_listening_socket *door);
 void spex_listening_socket_abandon(struct spex_listening_socket *door);
 
 /* Accepts a connection: returns a non-blocking socket whose other end belongs to this process's
- * user or to root. -EAGAIN: nobody waits. -EPERM: another user's connection was closed. -EBADF: the
+ * user or to root; or, as its number, -EAGAIN: nobody waits. -EPERM: another user's connection was closed. -EBADF: the
  * program has closed the descriptor. */
-int spex_listening_socket_accept(const struct spex_listening_socket *door);
+struct spex_descriptor spex_listening_socket_accept(const struct spex_listening_socket *door);
 
 #endif

@@ -39,7 +39,7 @@ static int check_file(int fd) {
 
 /* The text without the newline at its end. -E2BIG, -EINVAL: it holds a 0. */
 static int read_text(int fd, char text[SPEX_CONTROL_TEXT_BYTES + 1]) {
-    ssize_t got = read(fd, text, SPEX_CONTROL_TEXT_BYTES + 1);
+    ssize_t got = pread(fd, text, SPEX_CONTROL_TEXT_BYTES + 1, 0);
     if (got < 0)
         return -errno;
     if (got > SPEX_CONTROL_TEXT_BYTES)
@@ -60,15 +60,17 @@ static int read_file(int directory, const char *name, char **text) {
     int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    int err = check_file(fd);
+    struct spex_descriptor file = spex_descriptor_brief(fd);
+    int err =
+        spex_descriptor_is_at(&file, directory, name, false) ? check_file(file.number) : -EBADF;
     if (!err && !(*text = malloc(SPEX_CONTROL_TEXT_BYTES + 1)))
         err = -ENOMEM;
-    err = err ? err : read_text(fd, *text);
+    err = err ? err : read_text(file.number, *text);
     if (err) {
         free(*text);
         *text = NULL;
     }
-    close(fd);
+    spex_descriptor_close(&file);
     return err;
 }
 
@@ -77,11 +79,11 @@ int spex_standing_read(const char *directory, const char *program, char **text) 
     *text = NULL;
     if (file_name(program, name) != 0 || is_missing(directory, name))
         return -ENOENT;
-    int place = spex_control_directory_open(directory);
-    if (place < 0)
-        return place;
-    int err = read_file(place, name, text);
-    close(place);
+    struct spex_descriptor place = spex_control_directory_open(directory);
+    if (place.number < 0)
+        return place.number;
+    int err = read_file(place.number, name, text);
+    spex_descriptor_close(&place);
     return err;
 }
 

@@ -23,9 +23,10 @@
 #define SPEX_MAX_COLLECTORS 64
 
 enum spex_stream_kind {
-    SPEX_STREAM_HELLO = 1, /* no entries; first, once */
-    SPEX_STREAM_SITES,     /* struct spex_stream_site */
-    SPEX_STREAM_RECORDS,   /* struct spex_record, as programs before version 5 send them */
+    /* No entries; first, once; in each connection where the program connects again. */
+    SPEX_STREAM_HELLO = 1,
+    SPEX_STREAM_SITES,   /* struct spex_stream_site */
+    SPEX_STREAM_RECORDS, /* struct spex_record, as programs before version 5 send them */
     SPEX_STREAM_PASS, /* no entries: collector `collector` has handed over all before `watermark` */
     SPEX_STREAM_END,  /* no entries: the program has stopped spex in an orderly way */
     SPEX_STREAM_CONTEXTS, /* struct spex_stream_context, before the first record in the context */
@@ -49,7 +50,8 @@ struct spex_stream_header {
     uint32_t collector;  /* PASS: which one, from 0 */
     uint32_t collectors; /* how many there are */
     uint32_t process_id;
-    uint64_t watermark;    /* PASS: ticks */
+    /* PASS: ticks. HELLO: when the stream began, the same in each of its connections, or 0. */
+    uint64_t watermark;
     uint64_t monotonic_ns; /* CLOCK_MONOTONIC when the frame was sent */
     uint64_t produced;     /* totals of the process so far */
     uint64_t consumed;

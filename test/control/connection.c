@@ -71,7 +71,7 @@ static int begin(void **state) {
     client = ends[0];
     memset(&connection, 0, sizeof(connection));
     connection.text = connection_text;
-    spex_connection_open(&connection, ends[1], false);
+    spex_connection_open(&connection, spex_descriptor_of(ends[1]), false);
     status = 0;
     return 0;
 }
@@ -469,7 +469,7 @@ static void nobody_is_let_in(void **state) {
     int ends[2];
     (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-    spex_connection_turn_away(ends[1], buffer);
+    spex_connection_turn_away(spex_descriptor_of(ends[1]), buffer);
     assert_int_equal(caller_receive(ends[0], &reader), 1);
     assert_int_equal(reader.status, -EBUSY);
     assert_string_equal(reader.text, "too many commands are connected to this program");

@@ -97,7 +97,7 @@ static void standard_output(void **state) {
     (void)state;
     fflush(stdout);
     int saved = dup(STDOUT_FILENO);
-    int fd = open(in_directory("out"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(in_directory("out"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     assert_true(saved >= 0 && fd >= 0 && dup2(fd, STDOUT_FILENO) == STDOUT_FILENO);
     int opened = spex_end_table_open("-", &output);
     printf("before\n"); /* what the program has left in its buffer goes first */
@@ -212,7 +212,7 @@ static void calls_begin_with_early_reports(void **state) {
     (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
     uint64_t begun = connection.active_ns;
-    spex_call_open(&connection, pair[0], 500);
+    spex_call_open(&connection, spex_descriptor_of(pair[0]), 500);
     assert_true(connection.ours && connection.reports && !connection.waits);
     assert_int_equal(connection.interval_ms, 500);
     assert_int_equal(connection.early_ns, 10000000);
@@ -225,7 +225,7 @@ static void calls_begin_with_early_reports(void **state) {
     assert_false(spex_call_again(&connection, "/nowhere", &none));
     connection.ours = true;
     assert_false(spex_call_again(&connection, "/nowhere", &none));
-    assert_true(spex_call_connect("/nowhere", &none) < 0);
+    assert_true(spex_call_connect("/nowhere", &none).number < 0);
     spex_connection_close(&connection);
     close(pair[1]);
 }
@@ -240,17 +240,17 @@ static void calls_are_made_again(void **state) {
     (void)state;
     assert_int_equal(spex_listening_socket_open(&listening, serving_directory, &error), 0);
     snprintf(to, sizeof(to), "%s/%s", listening.path, listening.name);
-    int fd = spex_call_connect(to, &none);
-    assert_true(fd >= 0);
-    assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
-    spex_call_open(&connection, fd, 70);
-    int accepted = spex_listening_socket_accept(&listening);
+    struct spex_descriptor fresh = spex_call_connect(to, &none);
+    assert_true(fresh.number >= 0);
+    assert_true(fcntl(fresh.number, F_GETFL) & O_NONBLOCK);
+    spex_call_open(&connection, fresh, 70);
+    int accepted = spex_listening_socket_accept(&listening).number;
     assert_true(accepted >= 0);
     close(connection.socket.number);
     assert_true(spex_call_again(&connection, to, &none));
     assert_true(spex_connection_there(&connection) && connection.reports);
     assert_int_equal(connection.interval_ms, 70);
-    int again = spex_listening_socket_accept(&listening);
+    int again = spex_listening_socket_accept(&listening).number;
     assert_true(again >= 0);
     spex_connection_close(&connection);
     close(accepted);

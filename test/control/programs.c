@@ -327,7 +327,7 @@ static void the_first_reports_to_a_command_come_soon(void **state) {
     int pair[2];
     (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-    spex_call_open(&connection, pair[0], 1000);
+    spex_call_open(&connection, spex_descriptor_of(pair[0]), 1000);
     for (size_t e = 0; e < COUNT_OF(expected_ms); e++) {
         uint64_t now = connection.due_ns;
         connection.reply.next = 0; /* the report before is sent */

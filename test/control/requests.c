@@ -483,14 +483,14 @@ static void starts_and_stops_do_not_mind_requests(void **state) {
 
 static unsigned waits_begun, waits_in_vain;
 
-int __real_poll(struct pollfd *fds, nfds_t count, int timeout);
-int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout);
+int __real_spex_wait_ready(struct pollfd *fds, nfds_t count, int timeout);
+int __wrap_spex_wait_ready(struct pollfd *fds, nfds_t count, int timeout);
 
 /* Notes the waits that last until their time is up. */
-int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout) {
+int __wrap_spex_wait_ready(struct pollfd *fds, nfds_t count, int timeout) {
     uint64_t until_ns = spex_clock_ns(CLOCK_MONOTONIC) + (uint64_t)timeout * 1000000;
     spex_fetch_add_relaxed(&waits_begun, fds != NULL);
-    int ready = __real_poll(fds, count, timeout);
+    int ready = __real_spex_wait_ready(fds, count, timeout);
     spex_fetch_add_relaxed(&waits_in_vain,
                            fds && timeout > 0 && spex_clock_ns(CLOCK_MONOTONIC) >= until_ns);
     return ready;

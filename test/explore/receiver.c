@@ -318,13 +318,13 @@ static void handed_over(void **state) {
         assert_int_equal(spex_receiver_take(stream.receiver, &why), 0);
         assert_false(spex_receiver_connected(stream.receiver));
     }
-    stream.program = spex_command_socket(PATH, &inherited);
+    stream.program = spex_command_socket(PATH, &inherited).number;
     assert_true(stream.program >= 0);
     send_kind(&stream, SPEX_STREAM_HELLO);
     take(&stream);
     assert_true(spex_receiver_connected(stream.receiver));
     close_stream(&stream);
-    assert_int_equal(spex_command_socket(PATH, &inherited), -ENOENT);
+    assert_int_equal(spex_command_socket(PATH, &inherited).number, -ENOENT);
 }
 
 /* A frame that has waited for over a second says that we were held up. */

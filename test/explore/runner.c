@@ -20,14 +20,14 @@ static const struct spex_policy_ops policy = {.size = sizeof(policy), .abi = SPE
 static unsigned waits;
 static bool released_at_second_wait;
 
-int __real_poll(struct pollfd *fds, nfds_t count, int timeout);
-int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout);
+int __real_spex_wait_ready(struct pollfd *fds, nfds_t count, int timeout);
+int __wrap_spex_wait_ready(struct pollfd *fds, nfds_t count, int timeout);
 
-int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout) {
+int __wrap_spex_wait_ready(struct pollfd *fds, nfds_t count, int timeout) {
     if (runner && count == 2 && fds[0].fd == spex_runner_finished_fd(runner) && ++waits == 2 &&
         released_at_second_wait)
         close(open("fifo", O_WRONLY | O_CLOEXEC)); /* waits for its reader */
-    return __real_poll(fds, count, timeout);
+    return __real_spex_wait_ready(fds, count, timeout);
 }
 
 static struct spex_trial_setup setup_of(const char *what, int stop_fd) {
@@ -127,7 +127,7 @@ static void trials_side_by_side(void **state) {
     expect_unfinished(under_way);
     for (size_t more = PLACES; under_way; more++) {
         struct pollfd finished = {.fd = spex_runner_finished_fd(runner), .events = POLLIN};
-        assert_int_equal(__real_poll(&finished, 1, -1), 1);
+        assert_int_equal(__real_spex_wait_ready(&finished, 1, -1), 1);
         under_way &= ~(UINT64_C(1) << expect_trial());
         expect_unfinished(under_way);
         if (more < 5) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A network that the test makes, in virtual time: what comes and what fails at which second, and a
  * line for each call. It stands in the place of src/fleet/link; a program that includes this is
- * linked with --wrap=poll and --wrap=spex_clock_seconds. */
+ * linked with --wrap=spex_wait_ready and --wrap=spex_clock_seconds. */
 #ifndef SPEX_TEST_FLEET_MADE_LINK_H
 #define SPEX_TEST_FLEET_MADE_LINK_H
 
@@ -104,8 +104,8 @@ static bool is_readable(int fd) {
 }
 
 /* Time goes on by waiting alone. */
-int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
-int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms) {
+int __wrap_spex_wait_ready(struct pollfd *fds, nfds_t count, int timeout_ms);
+int __wrap_spex_wait_ready(struct pollfd *fds, nfds_t count, int timeout_ms) {
     int ready = 0;
     for (; !ready; made.now_ms++, timeout_ms--) {
         for (nfds_t f = 0; f < count; f++) {

@@ -114,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int ends[2];
     begin();
     FUZZ_CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
-    spex_connection_open(&connection, ends[0], false);
+    spex_connection_open(&connection, spex_descriptor_of(ends[0]), false);
     bool there = true;
     while (there && packet_next(&data, &size, &packet, &length)) {
         work();

@@ -9,7 +9,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../check.h"
@@ -19,6 +22,7 @@
 #include "base/service_thread.h"
 #include "base/student.h"
 #include "messages.h"
+#include "text/message.h"
 #include "text/number.h"
 #include "text/printable.h"
 #include "text/variables.h"
@@ -37,18 +41,18 @@ static void descriptors_are_high(void **state) {
         limit.rlim_cur = ends[e];
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
         int low = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        int high = spex_descriptor_raise(low);
-        assert_int_equal(high, ends[e] / 4 * 3);
+        struct spex_descriptor high = spex_descriptor_of(low);
+        assert_int_equal(high.number, ends[e] / 4 * 3);
         assert_int_equal(fcntl(low, F_GETFD), -1);
-        assert_int_equal(fcntl(high, F_GETFD), FD_CLOEXEC);
-        close(high);
+        assert_int_equal(fcntl(high.number, F_GETFD), FD_CLOEXEC);
+        assert_int_equal(spex_descriptor_close(&high), 0);
     }
     if (before.rlim_max > 8192) {
         limit.rlim_cur = 8192;
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-        int high = spex_descriptor_raise(open("/dev/null", O_RDONLY | O_CLOEXEC));
-        assert_int_equal(high, 768);
-        close(high);
+        struct spex_descriptor high = spex_descriptor_of(open("/dev/null", O_RDONLY | O_CLOEXEC));
+        assert_int_equal(high.number, 768);
+        assert_int_equal(spex_descriptor_close(&high), 0);
     }
     limit.rlim_cur = 8;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -56,7 +60,7 @@ static void descriptors_are_high(void **state) {
     while ((fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
         all[count++] = fd;
     assert_true(count > 0);
-    assert_int_equal(spex_descriptor_raise(all[0]), all[0]);
+    assert_int_equal(spex_descriptor_of(all[0]).number, all[0]);
     while (count > 0)
         close(all[--count]);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
@@ -80,7 +84,7 @@ static void descriptors_of_others_stay(void **state) {
     int other = open("/dev/null", O_RDONLY | O_CLOEXEC);
     assert_int_equal(dup2(other, number), number);
     assert_false(spex_descriptor_is_ours(&ours));
-    spex_descriptor_close(&ours);
+    assert_int_equal(spex_descriptor_close(&ours), -EBADF);
     assert_int_equal(ours.number, -1);
     assert_int_not_equal(fcntl(number, F_GETFD), -1);
     close(number);
@@ -92,6 +96,84 @@ static void descriptors_of_others_stay(void **state) {
     static const char *const bad[] = {NULL, "", "1", "1:2", "1:2:", "a:2:3", "-1:2:3", "1::3"};
     for (size_t b = 0; b < COUNT_OF(bad); b++)
         assert_int_equal(spex_descriptor_read(bad[b]).number, -1);
+}
+
+/* Nothing is a descriptor that is none. One that is closed soon keeps its number, but for those of
+ * the standard streams. */
+static void brief_descriptors(void **state) {
+    (void)state;
+    assert_int_equal(spex_descriptor_of(-1).number, -1);
+    assert_int_equal(spex_descriptor_brief(-1).number, -1);
+    int number = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    struct spex_descriptor brief = spex_descriptor_brief(number);
+    assert_int_equal(brief.number, number);
+    assert_true(spex_descriptor_is_at(&brief, AT_FDCWD, "/dev/null", true));
+    assert_false(spex_descriptor_is_at(&brief, AT_FDCWD, "/dev/zero", true));
+    assert_false(spex_descriptor_is_at(&brief, AT_FDCWD, "/dev/no such", true));
+    assert_int_equal(spex_descriptor_close(&brief), 0);
+    int input = dup(STDIN_FILENO);
+    close(STDIN_FILENO);
+    assert_int_equal(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+    brief = spex_descriptor_brief(STDIN_FILENO);
+    assert_true(brief.number > STDERR_FILENO);
+    assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+    assert_int_equal(spex_descriptor_close(&brief), 0);
+    if (input >= 0)
+        assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+    close(input);
+}
+
+static void files_of_the_kernel(void **state) {
+    char text[64], few[4], path[] = "/proc/self/comm";
+    (void)state;
+    assert_int_equal(prctl(PR_SET_NAME, "a name"), 0);
+    assert_int_equal(spex_descriptor_read_path(path, text, sizeof(text)), 7);
+    assert_string_equal(text, "a name\n");
+    assert_int_equal(spex_descriptor_read_path(path, few, sizeof(few)), 3);
+    assert_string_equal(few, "a n");
+    assert_int_equal(spex_descriptor_read_path("/proc/no such", text, sizeof(text)), -1);
+    assert_string_equal(text, "");
+}
+
+/* What is on the number of standard error, and whether spex may write to it. */
+static void standard_streams(void **state) {
+    char name[] = "/tmp/spex-standard-XXXXXX";
+    int kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), file = mkostemp(name, O_CLOEXEC);
+    int ends[2], sockets[2], input = socket(AF_INET, SOCK_STREAM, 0);
+    (void)state;
+    assert_true(kept >= 0 && file >= 0 && unlink(name) == 0);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
+    assert_true(spex_standard_is_open(STDERR_FILENO));
+    static const struct {
+        enum { FILE_AT, APPENDED, PIPE, SOCKET, NETWORK, NULL_DEVICE, CLOSED } what;
+        int flags;
+        bool open;
+    } cases[] = {{FILE_AT, 0, false},       {APPENDED, 0, true},          {PIPE, 0, true},
+                 {SOCKET, 0, true},         {NETWORK, 0, false},          {NULL_DEVICE, 0, false},
+                 {CLOSED, 0, false},        {APPENDED, O_CLOEXEC, false}, {PIPE, O_CLOEXEC, false},
+                 {SOCKET, O_CLOEXEC, false}};
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        const int of[] = {file, file, ends[1], sockets[0], input, null};
+        assert_int_equal(fcntl(file, F_SETFL, cases[c].what == APPENDED ? O_APPEND : 0), 0);
+        if (cases[c].what == CLOSED)
+            close(STDERR_FILENO);
+        else
+            dup3(of[cases[c].what], STDERR_FILENO, cases[c].flags);
+        bool is_open = spex_standard_is_open(STDERR_FILENO);
+        spex_message("a line");
+        dup2(kept, STDERR_FILENO);
+        assert_int_equal(is_open, cases[c].open);
+        struct stat now;
+        assert_int_equal(fstat(file, &now), 0);
+        assert_int_equal(now.st_size != 0, cases[c].what == APPENDED && cases[c].open);
+        assert_int_equal(ftruncate(file, 0), 0);
+    }
+    assert_true(spex_standard_is_open(STDERR_FILENO));
+    const int all[] = {kept, file, ends[0], ends[1], sockets[0], sockets[1], input, null};
+    for (size_t a = 0; a < COUNT_OF(all); a++)
+        close(all[a]);
 }
 
 /* ---- numbers ---- */
@@ -313,15 +395,19 @@ static void threads_that_do_not_start(void **state) {
     (void)state;
     assert_int_equal(spex_service_thread_start(&thread, "none", (size_t)1 << 50, never_run, NULL),
                      -EAGAIN);
-    uint64_t until_ns = spex_clock_ns(CLOCK_REALTIME) + 60 * (uint64_t)1000000000;
-    spex_service_threads_await(until_ns);
-    assert_true(spex_clock_ns(CLOCK_REALTIME) < until_ns);
+    struct spex_patience patience = spex_patience_for(60 * (uint64_t)1000000000);
+    const struct spex_patience before = patience;
+    spex_service_threads_await(&patience);
+    assert_int_equal(patience.sleeps, before.sleeps);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(descriptors_are_high),
         cmocka_unit_test(descriptors_of_others_stay),
+        cmocka_unit_test(brief_descriptors),
+        cmocka_unit_test(files_of_the_kernel),
+        cmocka_unit_test(standard_streams),
         cmocka_unit_test(integers),
         cmocka_unit_test(seconds),
         cmocka_unit_test(printable_texts),

@@ -160,7 +160,7 @@ static void threads_have_a_name_and_no_signals(void **state) {
         size_t stack = t % 3 == 0 ? 0 : t % 3 == 1 ? 1 : 65536;
         assert_int_equal(spex_service_thread_start(&threads[t], "spex-test", stack, tell, &told[t]),
                          0);
-        spex_service_threads_await(UINT64_MAX);
+        spex_service_threads_await(&(struct spex_patience){INT64_MAX, UINT64_MAX});
     }
     pthread_sigmask(SIG_BLOCK, NULL, &after);
     for (unsigned t = 0; t < MANY; t++) {

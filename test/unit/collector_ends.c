@@ -124,10 +124,10 @@ static void a_start_that_fails_leaves_nothing(void **state) {
 
 /* A fork has both locks, or, where a pass lasts longer than it may wait, none. */
 static void a_fork_keeps_passes_out(void **state) {
-    uint64_t now_ns = spex_clock_ns(CLOCK_REALTIME);
+    struct spex_patience long_one = spex_patience_for(3600000000000), none = {0};
     (void)state;
     begin(2, 8);
-    spex_collectors_fork_prepare(now_ns + 3600000000000);
+    spex_collectors_fork_prepare(&long_one);
     assert_int_equal(pthread_mutex_trylock(&pass_turn), EBUSY);
     assert_int_equal(pthread_rwlock_tryrdlock(&pass_lock), EBUSY);
     spex_collectors_fork_parent();
@@ -136,7 +136,7 @@ static void a_fork_keeps_passes_out(void **state) {
             assert_int_equal(pthread_mutex_lock(&pass_turn), 0);
         else
             assert_int_equal(pthread_rwlock_rdlock(&pass_lock), 0);
-        spex_collectors_fork_prepare(now_ns - 1500000000);
+        spex_collectors_fork_prepare(&none);
         assert_int_equal(pthread_mutex_trylock(&pass_turn), turn ? EBUSY : 0);
         spex_collectors_fork_parent();
         assert_int_equal(pthread_mutex_unlock(&pass_turn), 0);
@@ -148,7 +148,7 @@ static void a_fork_keeps_passes_out(void **state) {
     world.cpu_ns = 700;
     note_cpu(&collectors.threads[0]);
     collectors.former_cpu_ns = 100;
-    spex_collectors_fork_prepare(now_ns + 3600000000000);
+    spex_collectors_fork_prepare(&long_one);
     spex_collectors_fork_child();
     assert_int_equal(world.forgotten, 1);
     assert_int_equal(spex_collectors_running(), 0);

@@ -57,11 +57,30 @@ static void a_share_is_never_nothing(void **state) {
     assert_int_equal(spex_deadline_share_ms((struct spex_deadline){0}, 1), 1);
 }
 
+/* By the number of sleeps where the clock stands still, and by the clock before that. */
+static void patience_ends(void **state) {
+    unsigned sleeps = 0;
+    (void)state;
+    struct spex_patience patience = spex_patience_for(MS);
+    while (spex_patience_left(&patience))
+        sleeps++;
+    assert_int_equal(sleeps, 20);
+    patience = spex_patience_for(MS);
+    assert_true(spex_patience_left(&patience));
+    now_ns += MS - 1;
+    assert_true(spex_patience_left(&patience));
+    now_ns++;
+    assert_false(spex_patience_left(&patience));
+    patience = spex_patience_for(0);
+    assert_false(spex_patience_left(&patience));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seconds_are_from_now_on),
         cmocka_unit_test(what_is_left_lasts_until_then),
         cmocka_unit_test(a_share_is_never_nothing),
+        cmocka_unit_test(patience_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

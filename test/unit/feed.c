@@ -11,6 +11,8 @@
 #include <spex/spex.h>
 
 #include "../check.h"
+#include "base/clock.h"
+#include "base/service_thread.h"
 #include "collect/sinks.h"
 #include "tune/feed.h"
 
@@ -144,27 +146,35 @@ static void what_has_no_room_is_counted(void **state) {
     assert_int_equal(spex_feed_dropped(feed), 0);
 }
 
-int __real_pthread_cond_timedwait(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
-int __wrap_pthread_cond_timedwait(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+long __real_syscall(long call, long a, long b, long c, long d, long e, long f);
+long __wrap_syscall(long call, long a, long b, long c, long d, long e, long f);
 
-static bool waited, was_locked;
+/* On the thread of the test: what happens between its look at the feed and its sleep. */
+static __thread bool stops_before_sleep;
 
-int __wrap_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *lock,
-                                  const struct timespec *deadline) {
-    waited = true;
-    was_locked = pthread_mutex_trylock(lock) == EBUSY;
-    if (!was_locked)
-        pthread_mutex_unlock(lock);
-    return __real_pthread_cond_timedwait(condition, lock, deadline);
+long __wrap_syscall(long call, long a, long b, long c, long d, long e, long f) {
+    if (call == SYS_futex && b == FUTEX_WAIT && stops_before_sleep) {
+        stops_before_sleep = false;
+        assert_int_equal(spex_stop(), 0);
+    }
+    return __real_syscall(call, a, b, c, d, e, f);
 }
 
-/* Under the lock, so that no record comes between the look at the feed and the wait; to its
- * deadline, as no run has begun. */
-static void a_wait_begins_under_the_lock_and_ends(void **state) {
+/* The wait has no lock while it sleeps, and does not sleep where there is news. */
+static void news_before_the_sleep_end_it(void **state) {
     (void)state;
-    waited = was_locked = false;
-    spex_feed_wait(feed, 0);
-    assert_true(waited && was_locked);
+    stops_before_sleep = true;
+    spex_feed_wait(feed, UINT64_MAX / 2);
+    assert_false(stops_before_sleep);
+    assert_true(spex_feed_stopped(feed));
+}
+
+static void a_wait_ends_at_its_deadline(void **state) {
+    (void)state;
+    uint64_t deadline_ns = spex_clock_ns(CLOCK_MONOTONIC) + 1000000;
+    spex_feed_wait(feed, deadline_ns);
+    assert_true(spex_clock_ns(CLOCK_MONOTONIC) >= deadline_ns);
+    assert_false(spex_feed_stopped(feed));
     hand_over(10, WANTED); /* nobody has the lock now */
 }
 
@@ -193,7 +203,8 @@ int main(void) {
         TEST(what_is_to_come_waits),
         TEST(others_and_former_ones_are_left_out),
         TEST(what_has_no_room_is_counted),
-        TEST(a_wait_begins_under_the_lock_and_ends),
+        TEST(news_before_the_sleep_end_it),
+        TEST(a_wait_ends_at_its_deadline),
         TEST(a_stop_of_spex_stops_it),
         TEST(a_run_waits_for_records),
     };

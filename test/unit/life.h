@@ -42,7 +42,7 @@ static inline int start(const char *probes) {
  * give themselves their names when they begin. */
 static inline unsigned threads_find(const char *name, pid_t *last) {
     unsigned count = 0;
-    spex_service_threads_await(UINT64_MAX);
+    spex_service_threads_await(&(struct spex_patience){INT64_MAX, UINT64_MAX});
     DIR *tasks = opendir("/proc/self/task");
     assert_non_null(tasks);
     for (struct dirent *entry; (entry = readdir(tasks)) != NULL;) {

@@ -3,6 +3,7 @@
 #ifndef SPEX_TEST_MESSAGES_H
 #define SPEX_TEST_MESSAGES_H
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,7 +14,9 @@ static int messages_saved = -1;
 static inline void messages_begin(void) {
     messages_file = tmpfile();
     messages_saved = dup(STDERR_FILENO);
+    /* As a log is: spex takes another file for the program's data. */
     if (!messages_file || messages_saved < 0 ||
+        fcntl(fileno(messages_file), F_SETFL, O_APPEND) != 0 ||
         dup2(fileno(messages_file), STDERR_FILENO) != STDERR_FILENO)
         abort();
 }

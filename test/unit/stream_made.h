@@ -93,16 +93,22 @@ void spex_message(const char *format, ...) {
     va_end(arguments);
 }
 
-int spex_command_socket(const char *path, const struct spex_descriptor *handover) {
-    assert_string_equal(path, "/path");
-    assert_int_equal(handover->number, 77);
-    return world.socket;
+/* An error is a number below 0. */
+static struct spex_descriptor made_descriptor(int number) {
+    return number < 0 ? (struct spex_descriptor){.number = number} : spex_descriptor_of(number);
 }
 
-int spex_command_handed(const struct spex_descriptor *handover) {
+struct spex_descriptor spex_command_socket(const char *path,
+                                           const struct spex_descriptor *handover) {
+    assert_string_equal(path, "/path");
+    assert_int_equal(handover->number, 77);
+    return made_descriptor(world.socket);
+}
+
+struct spex_descriptor spex_command_handed(const struct spex_descriptor *handover) {
     assert_true(spex_descriptor_is_ours(handover));
     assert_true(world.asked < COUNT_OF(world.handed));
-    return world.handed[world.asked++];
+    return made_descriptor(world.handed[world.asked++]);
 }
 
 uint32_t spex_told_sites(struct spex_told *told, struct spex_stream_site *sites, uint32_t most) {

@@ -12,6 +12,7 @@
 #include "fleet/link/link_options.h"
 #include "observe/control_client.h"
 #include "text/number.h"
+#include "text/waits.h"
 #include "tools/agent/agent_output.h"
 #include "tools/agent/explore_agent.h"
 #include "tools/agent/led_kernels.h"
@@ -270,7 +271,7 @@ static int listen_to_programs(struct agent *agent) {
 
 static bool is_stopped(int stop_fd) {
     struct pollfd fd = {.fd = stop_fd, .events = POLLIN};
-    return poll(&fd, 1, 0) != 0;
+    return spex_wait_ready(&fd, 1, 0) != 0;
 }
 
 static int run(struct agent *agent, int stop_fd) {

@@ -11,6 +11,7 @@
 #include "observe/control_client.h"
 #include "ring/probe_type.h"
 #include "site/provider.h"
+#include "text/waits.h"
 #include "tools/common/complain.h"
 
 void spex_added_list_add(struct spex_added_list *list, const struct spex_profile_site *site,
@@ -63,7 +64,7 @@ int spex_added_selection_make_of(struct spex_added_selection *added, pid_t proce
 /* poll reports a pidfd as readable after the end of its process. */
 static bool has_ended(int process_fd) {
     struct pollfd process = {.fd = process_fd, .events = POLLIN};
-    return process_fd >= 0 && poll(&process, 1, 0) == 1;
+    return process_fd >= 0 && spex_wait_ready(&process, 1, 0) == 1;
 }
 
 /* A program that has ended needs nothing. */

@@ -17,6 +17,7 @@
 
 #include "observe/control_client.h"
 #include "site/provider.h"
+#include "text/waits.h"
 #include "tools/common/complain.h"
 
 /* A selection has a limited length: with more kernels than this, all kernels of the program are
@@ -165,7 +166,7 @@ bool spex_attached_wait(const struct spex_attached *attached, int stop_fd, int t
     spex_receiver_fds(attached->receiver, streams);
     for (int s = 0; s < SPEX_RECEIVER_FDS; s++)
         fds[2 + s] = (struct pollfd){.fd = streams[s], .events = POLLIN};
-    poll(fds, 2 + SPEX_RECEIVER_FDS, timeout_ms);
+    spex_wait_ready(fds, 2 + SPEX_RECEIVER_FDS, timeout_ms);
     return fds[0].revents != 0;
 }
 
@@ -189,7 +190,7 @@ bool spex_attached_rest(struct spex_attached *attached) {
 bool spex_attached_over(const struct spex_attached *attached) {
     struct pollfd process = {.fd = attached->process_fd, .events = POLLIN};
     return (attached->receiver && spex_receiver_ended(attached->receiver)) ||
-           (attached->process_fd >= 0 && poll(&process, 1, 0) == 1);
+           (attached->process_fd >= 0 && spex_wait_ready(&process, 1, 0) == 1);
 }
 
 double spex_attached_seconds(const struct spex_attached *attached) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "text/waits.h"
 
 enum { DAY_MS = 86400000 };
 
@@ -23,7 +24,7 @@ static void *keep(void *user) {
     while (!fds[0].revents) {
         uint64_t due_ns = spex_held_lease_step(keeper->lease);
         fds[1] = (struct pollfd){.fd = keeper->lease->socket, .events = POLLIN};
-        poll(fds, 2, until_ms(due_ns));
+        spex_wait_ready(fds, 2, until_ms(due_ns));
     }
     return NULL;
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/exec_status.h"
+#include "text/waits.h"
 #include "tools/bench/results.h"
 
 /* The options before those of the user, who may replace them. */
@@ -79,7 +80,7 @@ static int read_all(int in, int pidfd, char **text, size_t *length) {
             return -errno;
         if (got == 0 || (got < 0 && ended && errno == EAGAIN))
             return 0;
-        if (got < 0 && poll(events, 2, -1) > 0)
+        if (got < 0 && spex_wait_ready(events, 2, -1) > 0)
             ended = events[1].revents != 0;
         *length += got > 0 ? (size_t)got : 0;
     }

@@ -20,6 +20,7 @@
 #include "fleet/lead/lead_status.h"
 #include "fleet/link/link_options.h"
 #include "text/printable.h"
+#include "text/waits.h"
 #include "tools/common/complain.h"
 #include "tools/common/json.h"
 #include "tools/common/options.h"
@@ -335,7 +336,7 @@ static int turn(struct master *master) {
 
 static bool is_stopped(int stop_fd) {
     struct pollfd fd = {.fd = stop_fd, .events = POLLIN};
-    return poll(&fd, 1, 0) != 0;
+    return spex_wait_ready(&fd, 1, 0) != 0;
 }
 
 static int run(struct master *master, int stop_fd) {

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "text/quantity.h"
+#include "text/waits.h"
 #include "tools/attach/held_lease.h"
 #include "tools/common/complain.h"
 #include "wire/control_format.h"
@@ -53,9 +54,10 @@ static void watch_wait(const struct spex_record_watch *watch, const int own[OWN]
         polled_add(&polled, watch->arrived[a]);
     for (const struct spex_recorded *r = watch->recording.first; r; r = r->next) {
         polled_add(&polled, r->stream);
-        polled_add(&polled, r->caller.socket);
+        polled_add(&polled,
+                   r->stream < 0 && r->caller.socket < 0 ? r->caller.pidfd : r->caller.socket);
     }
-    poll(polled.fds, polled.count, timeout_ms);
+    spex_wait_ready(polled.fds, polled.count, timeout_ms);
 }
 
 static pid_t peer_of(int socket) {
@@ -76,15 +78,37 @@ static struct spex_recorded *entry_of(struct spex_recording *recording, pid_t pr
     return spex_recorded_add(recording, process);
 }
 
-/* Finds out what a connection is by its first packet. False: nothing has come yet. */
+/* The entry of a stream that has had a connection before, which the program has closed; NULL: there
+ * is none. */
+static struct spex_recorded *entry_again(const struct spex_recording *recording, pid_t process,
+                                         uint64_t begun) {
+    for (struct spex_recorded *r = recording->first; r && begun; r = r->next)
+        if (r->process == process && r->streamed && r->begun == begun)
+            return r;
+    return NULL;
+}
+
+/* The first packet of a connection, of which the stream's is a header and nothing more. */
+static ssize_t packet_peek(int socket, struct spex_stream_header *first) {
+    *first = (struct spex_stream_header){.magic = 0};
+    return recv(socket, first, sizeof(*first), MSG_PEEK | MSG_DONTWAIT);
+}
+
+/* Finds out what a connection is by its first packet. False: nothing has come yet, or what the
+ * connection before has sent is taken first. */
 static bool arrival_place(struct spex_record_watch *watch, int socket) {
-    uint32_t magic = 0;
-    ssize_t length = recv(socket, &magic, sizeof(magic), MSG_PEEK | MSG_DONTWAIT);
+    struct spex_stream_header first;
+    ssize_t length = packet_peek(socket, &first);
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
-    bool stream = magic == SPEX_STREAM_MAGIC;
+    bool stream = length == (ssize_t)sizeof(first) && first.magic == SPEX_STREAM_MAGIC;
+    struct spex_recorded *again =
+        stream ? entry_again(&watch->recording, peer_of(socket), first.watermark) : NULL;
+    if (again && again->stream >= 0)
+        return false;
     struct spex_recorded *recorded =
-        length == (ssize_t)sizeof(magic) && (stream || magic == SPEX_CONTROL_MAGIC)
+        again ? again
+        : stream || (length >= (ssize_t)sizeof(first.magic) && first.magic == SPEX_CONTROL_MAGIC)
             ? entry_of(&watch->recording, peer_of(socket), stream)
             : NULL;
     if (!recorded)
@@ -95,7 +119,9 @@ static bool arrival_place(struct spex_record_watch *watch, int socket) {
         spex_recorded_call(recorded, socket);
     if (recorded)
         recorded->whole = true;
-    if (recorded && stream && watch->holder)
+    if (recorded && stream)
+        recorded->begun = first.watermark;
+    if (recorded && stream && !again && watch->holder)
         spex_recorded_follow(recorded);
     return true;
 }
@@ -114,8 +140,24 @@ static void watch_accept(struct spex_record_watch *watch) {
 
 /* Whether both connections have come to their end. A process that has not called in one of the two
  * ways may still do so while the other is open. */
-static bool is_over(const struct spex_recorded *recorded) {
-    return recorded->stream < 0 && recorded->caller.socket < 0;
+static bool is_over(const struct spex_recording *recording, struct spex_recorded *recorded) {
+    return recorded->stream < 0 && recorded->caller.socket < 0 &&
+           (recording->err || !spex_recorded_may_return(recorded));
+}
+
+/* Gives profiles back to the program that has opened another connection for them. */
+static void callers_join(struct spex_recording *recording) {
+    for (struct spex_recorded *again = recording->first, *next; again; again = next) {
+        struct spex_recorded *r = recording->first;
+        next = again->next;
+        if (again->streamed || !again->called || !again->caller.reader.complete)
+            continue;
+        while (r && !(r->streamed && r->called && r->caller.socket < 0 &&
+                      spex_caller_same(&r->caller, &again->caller)))
+            r = r->next;
+        if (r)
+            spex_recorded_join(recording, r, again);
+    }
 }
 
 /* Notes a signal that asks for dumps, and makes those that are due. Returns how long the next turn
@@ -176,13 +218,16 @@ static void progress_show(struct spex_record_watch *watch) {
 static bool watch_turn(struct spex_record_watch *watch) {
     bool more = false;
     watch_accept(watch);
-    for (struct spex_recorded *r = watch->recording.first, *next; r; r = next) {
-        next = r->next;
+    for (struct spex_recorded *r = watch->recording.first; r; r = r->next) {
         if (r->stream >= 0)
             more |= spex_recorded_take_records(&watch->recording, r);
         if (r->caller.socket >= 0)
             more |= spex_recorded_take_profiles(r);
-        if (is_over(r))
+    }
+    callers_join(&watch->recording);
+    for (struct spex_recorded *r = watch->recording.first, *next; r; r = next) {
+        next = r->next;
+        if (is_over(&watch->recording, r))
             spex_recorded_end(&watch->recording, r);
     }
     progress_show(watch);
@@ -237,7 +282,7 @@ void spex_record_watch_process(struct spex_record_watch *watch, int stop_fd) {
     struct pollfd stop = {.fd = stop_fd, .events = POLLIN};
     bool more = false;
     int turn_ms = TURN_MS;
-    while (watch->recording.first && poll(&stop, 1, 0) == 0) {
+    while (watch->recording.first && spex_wait_ready(&stop, 1, 0) == 0) {
         if (!more)
             watch_wait(watch, own, turn_ms);
         more = watch_turn(watch);

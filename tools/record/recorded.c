@@ -17,6 +17,7 @@
 #include "observe/control_client.h"
 #include "observe/process_place.h"
 #include "observe/remains/remains.h"
+#include "text/waits.h"
 #include "tools/common/complain.h"
 #include "wire/handover.h"
 #include "wire/stream_check.h"
@@ -105,7 +106,13 @@ void spex_recorded_call(struct spex_recorded *recorded, int socket) {
 
 void spex_recorded_stream(struct spex_recorded *recorded, int socket) {
     recorded->stream = socket;
-    recorded->streamed = true;
+    recorded->streamed = recorded->fresh = true;
+    recorded->torn = false;
+}
+
+bool spex_recorded_may_return(struct spex_recorded *recorded) {
+    return recorded->begun && recorded->torn && !recorded->complete && recorded->called &&
+           spex_caller_runs(&recorded->caller);
 }
 
 /* Without a control socket there is a trace all the same; the lease then ends by itself. */
@@ -284,8 +291,11 @@ static struct spex_record *room_of(struct spex_recorded *recorded,
 static int stream_frame_take(struct spex_recording *recording, struct spex_recorded *recorded,
                              const char *frame, size_t length, int file, struct spex_error *error) {
     const struct spex_record *records = NULL;
-    struct spex_stream_header header = {.collectors = recorded->collectors};
+    struct spex_stream_header header = {.collectors = recorded->fresh ? 0 : recorded->collectors};
     int err = spex_stream_check(frame, length, &header, error);
+    if (!err && recorded->collectors && header.collectors != recorded->collectors)
+        err = spex_fail(error, -EPROTO, "the program's stream goes on as another one");
+    recorded->fresh = false;
     if (!err && header.kind == SPEX_STREAM_SITES)
         sites_note(recorded, frame, header.count);
     if (!err)
@@ -384,7 +394,7 @@ static bool process_ends(struct spex_recorded *recorded) {
     struct pollfd end = {.fd = recorded->caller.pidfd, .events = POLLIN};
     if (!recorded->called || recorded->caller.pidfd < 0)
         return true;
-    return poll(&end, 1, END_MS) > 0;
+    return spex_wait_ready(&end, 1, END_MS) > 0;
 }
 
 struct remaining {
@@ -422,6 +432,22 @@ static void flown_end(struct spex_recording *recording, struct spex_recorded *re
     recording->totals.records += flown->records;
     recording->totals.lost += flown->lost;
     spex_flown_free(flown);
+}
+
+void spex_recorded_join(struct spex_recording *recording, struct spex_recorded *recorded,
+                        struct spex_recorded *again) {
+    spex_caller_free(&recorded->caller);
+    free(recorded->frames);
+    recorded->caller = again->caller;
+    recorded->caller.user = recorded;
+    recorded->frames = again->frames;
+    recorded->frames_whole = again->frames_whole;
+    recorded->frame_bytes = again->frame_bytes;
+    recorded->frame_room = again->frame_room;
+    again->called = false;
+    again->frames = NULL;
+    spex_recorded_end(recording, again);
+    profile_hand(recorded);
 }
 
 void spex_recorded_end(struct spex_recording *recording, struct spex_recorded *recorded) {

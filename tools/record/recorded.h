@@ -21,6 +21,11 @@ struct spex_recorded {
     /* The connection that records come over; -1: none. */
     int stream;
     bool streamed;
+    /* When the stream began, by the program's ticks: another connection of the same stream goes on
+     * with it. 0: there is no other one. */
+    uint64_t begun;
+    /* The next frame is the first of a connection. */
+    bool fresh;
     /* The stream has ended before the program has stopped spex. */
     bool torn;
     /* The trace is of all records that the profiles tell of: the program was started to be
@@ -73,6 +78,15 @@ struct spex_recorded *spex_recorded_add(struct spex_recording *recording, pid_t 
 /* Gives it a connection, which it owns from here on: of profiles, of records. */
 void spex_recorded_call(struct spex_recorded *recorded, int socket);
 void spex_recorded_stream(struct spex_recorded *recorded, int socket);
+
+/* Whether the process may connect again: it goes on, and has not stopped spex. A program that closes
+ * all descriptors closes spex's. */
+bool spex_recorded_may_return(struct spex_recorded *recorded);
+
+/* Gives `recorded` the connection with profiles that the same program has opened again, and forgets
+ * `again`, which had it. */
+void spex_recorded_join(struct spex_recording *recording, struct spex_recorded *recorded,
+                        struct spex_recorded *again);
 
 /* The child of a fork, whose records come: asks it for profiles. */
 void spex_recorded_follow(struct spex_recorded *recorded);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "observe/remains/whole.h"
+#include "text/waits.h"
 #include "tools/common/complain.h"
 
 /* The time after the end of the program in which the answers of running processes, and the last
@@ -76,7 +77,7 @@ void spex_run_watch(struct spex_run_watch *watch) {
     struct pollfd fds[POLLED];
     while (!spex_launched_ended(&watch->program)) {
         nfds_t count = watch_fill_fds(watch, fds);
-        if (poll(fds, count, -1) <= 0)
+        if (spex_wait_ready(fds, count, -1) <= 0)
             continue;
         spex_passed_signals_pass(&watch->signals, &watch->program);
         for (nfds_t f = FIRST; f < count; f++)
@@ -130,7 +131,7 @@ void spex_run_watch_settle(struct spex_run_watch *watch) {
                 fds[waiting++] = (struct pollfd){.fd = caller->socket, .events = POLLIN};
         }
         if (waiting)
-            poll(fds, waiting, 10);
+            spex_wait_ready(fds, waiting, 10);
     }
     double rate = spex_tick_rate_since(watch->begin);
     for (size_t c = 0; c < listener->count; c++)

@@ -210,7 +210,7 @@ static int leave_for_later(const struct change *change) {
     int directory = -ENOENT;
     for (unsigned n = 0;
          directory < 0 && spex_control_directory(n, chosen, runtime, geteuid(), path); n++)
-        directory = spex_control_directory_open(path);
+        directory = spex_control_directory_open(path).number;
     int err = directory < 0 ? directory : leave_in(directory, change->name, change->text);
     if (directory >= 0)
         close(directory);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "text/variables.h"
+#include "text/waits.h"
 #include "tools/common/complain.h"
 
 /* Variables besides SPEX_OUT and SPEX_OUT_SOCKET. */
@@ -64,7 +65,7 @@ bool spex_sample_program_wait(struct spex_sample_program *run, bool wanted) {
     spex_receiver_fds(run->receiver, streams);
     for (int s = 0; s < SPEX_RECEIVER_FDS; s++)
         fds[2 + s] = (struct pollfd){.fd = wanted ? streams[s] : -1, .events = POLLIN};
-    poll(fds, 2 + SPEX_RECEIVER_FDS, -1);
+    spex_wait_ready(fds, 2 + SPEX_RECEIVER_FDS, -1);
     spex_passed_signals_pass(&run->signals, &run->program);
     return spex_launched_ended(&run->program);
 }

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/files/whole_file.h"
 #include "text/number.h"
+#include "text/waits.h"
 #include "tools/serve/http.h"
 
 /* Bytes of memory for the headers of a request; longer ones are refused. */
@@ -293,7 +294,7 @@ int spex_server_run(struct spex_server *server, int stop) {
     while (!(fds[STOP].revents & POLLIN)) {
         nfds_t count;
         uint64_t due_ns = prepare(server, fds, &count);
-        if (poll(fds, count, wait_ms(server, due_ns)) < 0 && errno != EINTR)
+        if (spex_wait_ready(fds, count, wait_ms(server, due_ns)) < 0 && errno != EINTR)
             return -errno;
         take(server, fds);
     }

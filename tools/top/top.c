@@ -11,6 +11,7 @@
 
 #include "observe/workers.h"
 #include "profile/table.h"
+#include "text/waits.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
@@ -109,7 +110,7 @@ static int print_tables(struct spex_top_feed *feed, const struct request *reques
     unsigned long printed = 0;
     bool silent = false;
     while (feed->state == SPEX_TOP_FOLLOWS || feed->state == SPEX_TOP_SEARCHES) {
-        poll(fds, SPEX_TOP_FEED_FDS, spex_top_feed_wait(feed, fds));
+        spex_wait_ready(fds, SPEX_TOP_FEED_FDS, spex_top_feed_wait(feed, fds));
         while (spex_top_feed_take(feed)) {
             if (!feed->has_difference && !request->totals)
                 continue;

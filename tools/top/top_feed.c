@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "observe/control_client.h"
 #include "observe/profile_sum.h"
+#include "text/waits.h"
 
 /* A program that starts spex again after an exec does so soon. */
 #define RETRY_MS   100
@@ -27,7 +28,7 @@
 static bool process_ended(const struct spex_top_feed *feed) {
     struct pollfd fd = {.fd = feed->process_fd, .events = POLLIN};
     if (feed->process_fd >= 0)
-        return poll(&fd, 1, 0) == 1;
+        return spex_wait_ready(&fd, 1, 0) == 1;
     return kill(feed->process, 0) != 0 && errno == ESRCH;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "text/waits.h"
 #include "tools/common/complain.h"
 #include "tools/top/top_screen.h"
 #include "tools/top/top_switch.h"
@@ -317,7 +318,7 @@ static void live_run(struct live *live, unsigned long count) {
         fds[SIGNALS] = (struct pollfd){.fd = live->signals, .events = POLLIN};
         fds[ANSWERS] = (struct pollfd){.fd = live->by.socket, .events = POLLIN};
         int timeout = spex_top_feed_wait(live->feed, &fds[FEED]);
-        if (poll(fds, POLLED, timeout) < 0)
+        if (spex_wait_ready(fds, POLLED, timeout) < 0)
             continue;
         live_take_signals(live);
         if (fds[INPUT].revents & (POLLHUP | POLLERR | POLLNVAL))

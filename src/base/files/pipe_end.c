@@ -4,9 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
+
+#include "text/waits.h"
 
 /* How long is waited each time for the other end of a pipe, 10 s, in steps after which signals are
  * looked at. */
@@ -25,7 +26,7 @@ int spex_pipe_wait(int fd, short events) {
     for (int step = 0; ready == 0 && step < WAIT_STEPS; step++) {
         if (spex_signal_ends())
             return -EINTR;
-        ready = poll(&end, 1, WAIT_STEP_MS);
+        ready = spex_wait_ready(&end, 1, WAIT_STEP_MS);
     }
     return ready ? 0 : -ETIMEDOUT;
 }
@@ -34,7 +35,7 @@ int spex_pipe_open(const char *path, int flags) {
     int fd = -1;
     for (int step = 0; fd < 0 && step < WAIT_STEPS; step++) {
         if (step > 0)
-            poll(NULL, 0, WAIT_STEP_MS);
+            spex_wait_ns(WAIT_STEP_MS * UINT64_C(1000000));
         fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         if (fd < 0 && (errno != ENXIO || spex_signal_ends()))
             break;

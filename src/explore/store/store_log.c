@@ -17,6 +17,7 @@
 #include "base/deadline.h"
 #include "base/files/trusted_path.h"
 #include "explore/store/store.h"
+#include "text/waits.h"
 
 /* Longest wait for the lock; and tries, 10 ms apart, to see a store whole. */
 #define LOCK_SECONDS 2
@@ -25,12 +26,11 @@
 /* Waits up to LOCK_SECONDS: the child of an explorer that was killed inherits the lock and holds it
  * for a moment, until it runs the program or ends. */
 static int flock_soon(int fd) {
-    const struct timespec pause = {.tv_nsec = 5000000};
     struct spex_deadline deadline = spex_deadline_in(LOCK_SECONDS);
     while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
         if (errno != EWOULDBLOCK || spex_deadline_left_ms(deadline) == 0)
             return -errno;
-        nanosleep(&pause, NULL);
+        spex_wait_ns(5000000);
     }
     return 0;
 }
@@ -160,13 +160,12 @@ static bool header_names_log(sqlite3 *db) {
  * because an explorer ends at this moment: it removes the log before it changes the file. The
  * second case is over after some tries. */
 int spex_store_check_whole(const struct spex_store *store, struct spex_error *error) {
-    const struct timespec pause = {.tv_nsec = 10000000};
     char *log = NULL;
     if (asprintf(&log, "%s-wal", store->path) < 0)
         return spex_fail(error, -ENOMEM, "out of memory");
     int tries = 0, err = 0;
     while (tries < LOG_TRIES && header_names_log(store->db) && access(log, F_OK) < 0) {
-        nanosleep(&pause, NULL);
+        spex_wait_ns(10000000);
         tries++;
     }
     if (tries == LOG_TRIES)

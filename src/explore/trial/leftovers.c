@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "text/number.h"
+#include "text/waits.h"
 
 /* Passes over /proc: a process may fork while it is being looked at, and its child is then found in
  * a later pass. */
@@ -75,7 +76,7 @@ static bool has_variable(const char *pid, const char *variable, char *environmen
     size_t length = process_read(pid, "environ", environment, ENVIRONMENT_BYTES);
     uint64_t used_ns = 0;
     for (int again = 1, waits = 0; again < READINGS_MAX && length == 0 && has_program(pid);) {
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        spex_wait_ns(1000000);
         bool waited = waits_for_processor(pid, &used_ns) && ++waits < WAITS_MAX;
         again += !waited;
         length = process_read(pid, "environ", environment, ENVIRONMENT_BYTES);

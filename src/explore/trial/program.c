@@ -22,6 +22,7 @@
 #include "base/exec_status.h"
 #include "explore/trial/leftovers.h"
 #include "text/printable.h"
+#include "text/waits.h"
 
 /* Time that a program has to end after SIGTERM, and again after SIGKILL. */
 #define TEARDOWN_SECONDS 5
@@ -337,7 +338,7 @@ static void wait_for_end(struct spex_program *program) {
                                 {.fd = program->output, .events = POLLIN}};
         if (left == 0)
             return;
-        if (poll(fds, 2, left) > 0)
+        if (spex_wait_ready(fds, 2, left) > 0)
             spex_program_output(program);
     }
 }
@@ -357,7 +358,7 @@ static void reap_orphans(pid_t group) {
     while ((reaped = waitpid(-group, NULL, WNOHANG | __WALL)) >= 0 &&
            spex_deadline_left_ms(deadline) > 0)
         if (reaped == 0)
-            poll(NULL, 0, 1);
+            spex_wait_ns(1000000);
 }
 
 /* The process group is killed while the program is not reaped yet: its number cannot be another

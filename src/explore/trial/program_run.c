@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "explore/space/config_file.h"
+#include "text/waits.h"
 
 /* After this the run may be ended, whatever was not begun. */
 void spex_program_run_init(struct spex_program_run *run, const char *directory, int stop_fd) {
@@ -77,7 +78,7 @@ int spex_program_run_wait(const struct spex_program_run *run, struct pollfd fds[
     for (int f = 0; f < SPEX_RUN_AROUND; f++)
         fds[f] = (struct pollfd){
             .fd = f < SPEX_RUN_STREAM ? wanted[f] : streams[f - SPEX_RUN_STREAM], .events = POLLIN};
-    int ready = poll(fds, SPEX_RUN_FDS, timeout_ms);
+    int ready = spex_wait_ready(fds, SPEX_RUN_FDS, timeout_ms);
     if (ready < 0 && errno != EINTR)
         return spex_fail(error, -errno, "cannot wait for the program: %s", strerror(errno));
     return ready < 0 ? 0 : ready;

@@ -4,6 +4,7 @@
  * all other members of a place need no lock: thread start and join order the accesses. */
 #define _GNU_SOURCE
 #include "explore/trial/runner.h"
+#include "text/waits.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -254,7 +255,7 @@ static int runner_wait_for_events(struct spex_runner *runner, struct spex_error 
     uint64_t events;
     struct pollfd fds[2] = {{.fd = runner->done, .events = POLLIN},
                             {.fd = runner->stopping ? -1 : runner->stop_fd, .events = POLLIN}};
-    int ready = poll(fds, 2, -1);
+    int ready = spex_wait_ready(fds, 2, -1);
     if (ready < 0 && errno != EINTR)
         return spex_fail(error, -errno, "cannot wait for the trials: %s", strerror(errno));
     if (ready > 0 && fds[0].revents && read(runner->done, &events, sizeof(events)) < 0)

@@ -15,6 +15,7 @@
 #include "base/deadline.h"
 #include "explore/trial/leftovers.h"
 #include "explore/trial/load.h"
+#include "text/waits.h"
 
 /* Seconds within which all workers of a load have to begin. */
 #define LOAD_SECONDS 60
@@ -52,7 +53,7 @@ static enum event program_wait(struct spex_program *program, int stop_fd,
     int left = spex_deadline_left_ms(deadline);
     if (left == 0)
         return EVENT_OVERDUE;
-    int ready = poll(fds, 3, left);
+    int ready = spex_wait_ready(fds, 3, left);
     if (ready > 0)
         spex_program_output(program);
     return ready > 0 && fds[0].revents ? EVENT_STOP : EVENT_ANY;

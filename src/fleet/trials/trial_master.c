@@ -14,6 +14,7 @@
 #include "fleet/trials/handed_trials.h"
 #include "fleet/trials/trial_names.h"
 #include "fleet/trials/worker_list.h"
+#include "text/waits.h"
 
 /* How long workers are waited for after the first one before a class is chosen, and after how long
  * a trial is put into its queue again, if it is not there. */
@@ -166,7 +167,7 @@ static void tell_of_workers(struct spex_trial_master *master) {
 
 static bool is_stopped(const struct spex_trial_master *master, int timeout_ms) {
     struct pollfd fd = {.fd = master->of.options->stop_fd, .events = POLLIN};
-    return poll(&fd, 1, timeout_ms) > 0;
+    return spex_wait_ready(&fd, 1, timeout_ms) > 0;
 }
 
 /* 1: connected. 0: not now, after a short wait. -EINTR, or why it cannot go on. */

@@ -16,6 +16,7 @@
 #include "fleet/trials/trial_message.h"
 #include "fleet/trials/trial_names.h"
 #include "fleet/trials/work_place.h"
+#include "text/waits.h"
 
 /* A trial that was given to workers so often and never ended fails. */
 enum { DELIVERIES_MOST = 5 };
@@ -169,7 +170,7 @@ static bool is_stopped(const struct worker *worker, int timeout_ms) {
         {.fd = worker->options->stop_fd, .events = POLLIN},
         {.fd = worker->runs ? spex_runner_finished_fd(worker->place.runner) : -1,
          .events = POLLIN}};
-    poll(fds, 2, timeout_ms);
+    spex_wait_ready(fds, 2, timeout_ms);
     return fds[0].revents != 0;
 }
 
@@ -307,7 +308,7 @@ static int watch_trial(struct worker *worker, bool connected, double now,
         spex_queue_keep(&worker->job);
     }
     is_stopped(worker, TICK_MS);
-    if (poll(&fd, 1, 0) <= 0)
+    if (spex_wait_ready(&fd, 1, 0) <= 0)
         return 0;
     int err = spex_runner_wait(worker->place.runner, &trial, error);
     worker->tried = -INFINITY;

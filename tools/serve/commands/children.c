@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "text/printable.h"
+#include "text/waits.h"
 
 /* Who was asked to end has so long. */
 #define GRACE_NS 5000000000ull
@@ -282,7 +283,7 @@ void spex_children_close(struct spex_children *children) {
             spex_child_stop(&children->list[c], now);
     while (any(children)) {
         spex_children_wait(children, fds);
-        poll(fds, SPEX_CHILDREN_FDS, 100);
+        spex_wait_ready(fds, SPEX_CHILDREN_FDS, 100);
         spex_children_take(children, fds, spex_clock_ns(CLOCK_MONOTONIC));
     }
 }
