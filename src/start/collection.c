@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <spex/atomic.h>
 
 #include "base/clock.h"
 #include "base/last_thread.h"
@@ -31,7 +34,15 @@
 
 struct spex_life spex_life SPEX_AT_START = {.lock = SPEX_LOCK_FREE};
 
+/* Relaxed: no other thread of this process writes another value. */
+bool spex_life_is_of_another(void) {
+    pid_t process = spex_load_relaxed(&spex_life.process);
+    return process && process != getpid();
+}
+
 int spex_life_take(struct spex_uninterrupted *before) {
+    if (spex_life_is_of_another())
+        return -ENOTRECOVERABLE;
     if (spex_lock_is_mine(&spex_life.lock))
         return -EDEADLK;
     spex_uninterrupted_begin(before);

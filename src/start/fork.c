@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #include "base/deadline.h"
 #include "base/lock.h"
@@ -58,7 +59,7 @@ static _Thread_local struct {
  * thread has them, or their owner waits for this thread. False: the child will find what it cannot
  * use. */
 static bool locks_take(void) {
-    if (spex_lock_is_mine(life_lock()))
+    if (spex_lock_is_mine(life_lock()) || spex_life_is_of_another())
         return false;
     if (!spex_service_thread_is_this())
         spex_lock_take(life_lock());
@@ -168,6 +169,8 @@ static void fork_child(void) {
     bool prepared = around_fork.prepared && !spex_life.lost;
     locks_reset();
     spex_lock_take(life_lock());
+    if (spex_life.process)
+        spex_life.process = getpid();
     if (prepared)
         child_reset();
     else

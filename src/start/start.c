@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <spex/atomic.h>
 #include <spex/spex.h>
@@ -123,6 +124,7 @@ static int start_locked(const struct spex_options *options) {
         return followed ? 0 : -EALREADY;
     }
     uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    spex_store_relaxed(&spex_life.process, getpid());
     spex_variables_check();
     int err = spex_settings_read(options, &spex_life.settings);
     if (err)
@@ -232,6 +234,8 @@ __attribute__((destructor)) static void stop_at_exit(void) {
 int spex_poll(void) {
     struct spex_uninterrupted before;
     int result = 0;
+    if (spex_life_is_of_another())
+        return -ENOTRECOVERABLE;
     spex_uninterrupted_begin(&before);
     if (spex_lock_try(&spex_life.lock)) {
         result = spex_life.started ? spex_control_poll() : -EPERM;

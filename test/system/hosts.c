@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -107,6 +108,23 @@ static int forks_that_exit(void) {
         pid_t child = fork();
         if (child == 0) {
             work(20);
+            exit(0);
+        }
+        child_await(child);
+    }
+    return 0;
+}
+
+/* As _Fork, or clone in what isolates programs: no handler of forks runs. */
+static int forks_without_handlers(void) {
+    for (long f = 0; f < times / 4; f++) {
+        work(500);
+        pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+        if (child == 0) {
+            work(20);
+            spex_set("+host.work");
+            if (f % 2)
+                fork_once();
             exit(0);
         }
         child_await(child);
@@ -523,6 +541,7 @@ static const struct {
 } hosts[] = {
     HOST(forks, 0),
     HOST(forks_that_exit, 0),
+    HOST(forks_without_handlers, 0),
     HOST(forks_of_threads, 0),
     HOST(forks_in_a_handler, 0),
     HOST(exit_in_a_handler, ENDED),
