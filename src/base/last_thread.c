@@ -84,11 +84,13 @@ uint64_t spex_last_thread_wait_ns(void) {
 
 /* Two threads that look at once do no harm. */
 void spex_last_thread_look(void) {
-    uint64_t now = spex_clock_ns(CLOCK_MONOTONIC), due = spex_load_relaxed(&due_ns);
-    if (now < due)
-        return;
-    bool left = due && first_thread_has_left();
-    spex_store_relaxed(&due_ns, now + (left ? AGAIN_NS : LOOK_NS));
+    bool left = first_thread_has_left();
+    spex_store_relaxed(&due_ns, spex_clock_ns(CLOCK_MONOTONIC) + (left ? AGAIN_NS : LOOK_NS));
     if (left && only_ours_are_left())
         process_end();
+}
+
+void spex_last_thread_look_if_due(void) {
+    if (spex_clock_ns(CLOCK_MONOTONIC) >= spex_load_relaxed(&due_ns))
+        spex_last_thread_look();
 }

@@ -8,8 +8,11 @@
 
 #include <stdint.h>
 
-/* Looks, if it is due. A service thread calls it. */
+/* Looks. A service thread calls it. */
 void spex_last_thread_look(void);
+
+/* Looks where that is due, for a thread that comes often. */
+void spex_last_thread_look_if_due(void);
 
 /* Nanoseconds until the next look is due. */
 uint64_t spex_last_thread_wait_ns(void);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/lock.h"
 
-#include "text/waits.h"
+#include "base/deadline.h"
 
-/* Tries, and nanoseconds between two of them. */
-enum { TRIES = 400, TRY_AGAIN_NS = 50000 };
+/* Longest wait. */
+#define SOON_NS 20000000
 
 bool spex_lock_take_soon(struct spex_lock *lock) {
-    for (int i = 0; i < TRIES; i++) {
+    struct spex_patience patience = spex_patience_for(SOON_NS);
+    do
         if (spex_lock_try(lock))
             return true;
-        spex_wait_ns(TRY_AGAIN_NS);
-    }
+    while (spex_patience_left(&patience));
     return false;
 }

@@ -60,8 +60,8 @@ static inline void spex_lock_take(struct spex_lock *lock) {
     spex_lock_took_(lock);
 }
 
-/* For a thread for whose end the lock's owner may be waiting: tries for 20 ms, and then gives up.
- * Goes by no clock. */
+/* For a thread for whose end the lock's owner may be waiting: tries for 20 ms, and then gives
+ * up. */
 bool spex_lock_take_soon(struct spex_lock *lock);
 
 /* False: a thread has the lock. */

@@ -201,7 +201,7 @@ static const struct spex_chore chores[] = {
     {.pass = spex_regions_tell},
     {.pass = spex_dump_request_pass},
     {.pass = spex_threads_provide_more},
-    {.pass = spex_last_thread_look, .due_ns = spex_last_thread_wait_ns, .timed = true},
+    {.pass = spex_last_thread_look_if_due, .due_ns = spex_last_thread_wait_ns, .timed = true},
 };
 
 /* The caller switches sites on after this, so that no probe writes before there are rings. After an

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """What programs do to their process, in each mode of spex: each ends in time, with its own status, its data untouched.
 
-usage: hosts.py SPEX HOSTS PLUGIN FROZEN [--whole] [--seed N] [--only TEXT]
+usage: hosts.py SPEX HOSTS PLUGIN CLOCKS [--whole] [--seed N] [--only TEXT]
 
 All behaviours of `hosts --list` times all modes below are too many for each run, so some are drawn; --whole runs all, and
-more often within each. --only: those whose "BEHAVIOUR MODE" contains the text. FROZEN is loaded before programs whose clock
-is to stand still.
+more often within each. --only: those whose "BEHAVIOUR MODE" contains the text. CLOCKS is loaded before programs to
+which it pretends another time.
 """
 
 import argparse
@@ -76,7 +76,10 @@ MODES = {
     "tunes itself": Mode({"HOST_TUNES": "1"}),
     "top": Mode({"SPEX_PROBES": "*", "SPEX_OUT": "{}/table"}, (), [["top", "-b", "-n", "1", "-d", "0.2", "hosts"]]),
     "serve": Mode({"SPEX_PROBES": "*", "SPEX_OUT": "{}/table"}, (), [["serve", "--all", "--listen", "127.0.0.1:0"]]),
-    "a clock that stands still": Mode({"SPEX_PROBES": "*", "SPEX_OUT": "{}/table", "LD_PRELOAD": "FROZEN"}),
+    "a clock that stands still": Mode({"SPEX_PROBES": "*", "SPEX_OUT": "{}/table", "LD_PRELOAD": "CLOCKS", "CLOCKS": "stands"}),
+    "no clock at all": Mode({"SPEX_PROBES": "*", "SPEX_OUT": "{}/table", "LD_PRELOAD": "CLOCKS", "CLOCKS": "kernel"}),
+    "a clock that is set back": Mode({"SPEX_PROBES": "*", "SPEX_OUT": "{}/table", "SPEX_BUDGET": "2%", "LD_PRELOAD": "CLOCKS",
+                                      "CLOCKS": "back"}),
     "off and no /proc": Mode({"HOST_PROC": "none"}),
     "on and no /proc": Mode({"HOST_PROC": "none", "SPEX_PROBES": "*", "SPEX_OUT": "{}/table"}),
 }
@@ -116,7 +119,7 @@ class Run:
         self.folder = tempfile.mkdtemp()
 
     def filled(self, text):
-        return text.replace("{}", self.folder).replace("FROZEN", self.arguments.frozen)
+        return text.replace("{}", self.folder).replace("CLOCKS", self.arguments.clocks)
 
     def environment(self):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("SPEX_")}
@@ -185,7 +188,7 @@ def can_mount():
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in "spex", "hosts", "plugin", "frozen":
+    for name in "spex", "hosts", "plugin", "clocks":
         parser.add_argument(name, type=os.path.abspath)
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
