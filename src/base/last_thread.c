@@ -2,18 +2,24 @@
 #define _GNU_SOURCE
 #include "base/last_thread.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <spex/atomic.h>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/service_thread.h"
 
 /* Nanoseconds between two looks: while the first thread is there, and without it. */
@@ -44,35 +50,88 @@ static bool first_thread_has_left(void) {
 
 /* The first thread counts as long as others are left. Threads of ours that came or went meanwhile
  * would make the two counts of different moments. */
-static bool only_ours_are_left(void) {
+static bool only_ours_are_counted(void) {
     struct spex_service_threads before = spex_service_threads();
     unsigned all = threads_count();
     struct spex_service_threads after = spex_service_threads();
     return before.changes == after.changes && all > 1 && all == after.count + 1;
 }
 
-/* The end of the last thread, which this one stands for. Signals are for it as they were for the
- * program's threads. */
+/* `tid`: as the folder has it. A thread that has ended meanwhile counts as one of the program: the
+ * next look does not find it. */
+static bool thread_is_of_spex(const char *tid) {
+    char path[64], name[32];
+    snprintf(path, sizeof(path), "/proc/self/task/%.16s/comm", tid);
+    return spex_descriptor_read_path(path, name, sizeof(name)) > 0 &&
+           spex_service_thread_has_name(name);
+}
+
+/* Whether the entries of the folder are threads of spex, besides its own links, the first thread
+ * and this one. */
+static bool entries_are_of_spex(const char *entries, size_t bytes) {
+    bool all = true;
+    for (size_t at = 0; all && at < bytes;) {
+        const struct dirent64 *entry = (const struct dirent64 *)(const void *)(entries + at);
+        long tid = strtol(entry->d_name, NULL, 10);
+        all = tid <= 0 || tid == getpid() || tid == gettid() || thread_is_of_spex(entry->d_name);
+        at += entry->d_reclen;
+    }
+    return all;
+}
+
+/* A library may contain a spex of its own, whose threads only their names tell. */
+static bool only_threads_of_spex_are_left(void) {
+    _Alignas(struct dirent64) char entries[1024];
+    struct spex_descriptor folder =
+        spex_descriptor_brief(open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    bool all = folder.number >= 0;
+    long bytes = all;
+    while (all && bytes > 0) {
+        bytes = spex_descriptor_is_ours(&folder)
+                    ? syscall(SYS_getdents64, folder.number, entries, sizeof(entries))
+                    : -1;
+        all = bytes >= 0 && entries_are_of_spex(entries, (size_t)bytes);
+    }
+    spex_descriptor_close(&folder);
+    return all;
+}
+
+static bool only_ours_are_left(void) {
+    return only_ours_are_counted() || only_threads_of_spex_are_left();
+}
+
+/* Signals that are pending were blocked by all threads of the program, and stay so. */
 static void *end_run(void *arg) {
-    sigset_t none;
+    sigset_t blocked;
     (void)arg;
-    sigemptyset(&none);
-    pthread_sigmask(SIG_SETMASK, &none, NULL);
+    sigpending(&blocked);
+    pthread_sigmask(SIG_SETMASK, &blocked, NULL);
     exit(EXIT_SUCCESS);
 }
 
-/* exit stops spex, which waits for the thread that looks: so another thread exits. After a failure
- * the next look tries again. */
+/* exit stops spex, which waits for the thread that looks: so another thread exits. Where there can
+ * be none, the process ends without a table. */
 static void process_end(void) {
     pthread_t thread;
+    if (pthread_create(&thread, NULL, end_run, NULL) != 0)
+        end_run(NULL);
+    pthread_detach(thread);
+}
+
+/* Takes the name of a service thread from this one while it looks once more, so that of several
+ * copies of spex in the process one at the most ends it: the other finds a thread of the program. */
+static void process_end_once(void) {
+    char name[16];
     bool before = false;
     /* Relaxed: it orders nothing. */
     if (!spex_cas_relaxed(&ending, &before, true))
         return;
-    if (pthread_create(&thread, NULL, end_run, NULL) == 0)
-        pthread_detach(thread);
-    else
-        spex_store_relaxed(&ending, false);
+    prctl(PR_GET_NAME, name);
+    prctl(PR_SET_NAME, "exit");
+    if (only_ours_are_left())
+        process_end();
+    prctl(PR_SET_NAME, name);
+    spex_store_relaxed(&ending, false);
 }
 
 uint64_t spex_last_thread_wait_ns(void) {
@@ -87,7 +146,7 @@ void spex_last_thread_look(void) {
     bool left = first_thread_has_left();
     spex_store_relaxed(&due_ns, spex_clock_ns(CLOCK_MONOTONIC) + (left ? AGAIN_NS : LOOK_NS));
     if (left && only_ours_are_left())
-        process_end();
+        process_end_once();
 }
 
 void spex_last_thread_look_if_due(void) {

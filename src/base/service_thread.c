@@ -66,6 +66,15 @@ struct spex_service_threads spex_service_threads(void) {
     };
 }
 
+bool spex_service_thread_has_name(const char *line) {
+    static const char *const lines[] = {"spex-control\n", "spex-collector\n", "spex-looker\n",
+                                        "spex-tuner\n"};
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        if (strcmp(line, lines[i]) == 0)
+            return true;
+    return false;
+}
+
 bool spex_service_thread_is_this(void) {
     return is_awaited;
 }

@@ -29,6 +29,9 @@
 int spex_service_thread_start(pthread_t *thread, const char *name, size_t stack,
                               void *(*run)(void *), void *arg);
 
+/* Whether this line is the name of a service thread of some copy of spex, as the kernel has it. */
+bool spex_service_thread_has_name(const char *line);
+
 struct spex_service_threads {
     unsigned count;
     /* Grows by each that begins or ends. */

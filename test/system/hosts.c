@@ -262,6 +262,33 @@ static int pthread_exit_of_main(void) {
     pthread_exit(NULL);
 }
 
+/* What all threads have blocked still ends nothing. */
+static int pthread_exit_with_a_pending_signal(void) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    kill(getpid(), SIGTERM);
+    return pthread_exit_of_main();
+}
+
+static void nobody(void) {
+    if (geteuid() == 0)
+        expect(setgid(65534) == 0 && setuid(65534) == 0, "setuid");
+}
+
+/* No thread may begin any more. */
+static int pthread_exit_of_the_last_that_may_begin(void) {
+    const struct rlimit none = {0, 0};
+    pthread_t thread;
+    left_first = true;
+    atexit(at_exit);
+    nobody();
+    pthread_create(&thread, NULL, last_thread, NULL);
+    pthread_detach(thread);
+    setrlimit(RLIMIT_NPROC, &none);
+    pthread_exit(NULL);
+}
+
 static void *selector(void *arg) {
     for (;;) {
         spex_set("+host.work");
@@ -416,8 +443,7 @@ static int unloads_a_library(void) {
 
 static int becomes_nobody(void) {
     work(100);
-    if (geteuid() == 0)
-        expect(setgid(65534) == 0 && setuid(65534) == 0, "setuid");
+    nobody();
     for (long t = 0; t < times; t++)
         selections_change();
     fork_once();
@@ -548,6 +574,8 @@ static const struct {
     HOST(jumps_out_of_a_handler, 0),
     HOST(exit_of_a_thread, ENDED),
     HOST(pthread_exit_of_main, ENDED),
+    HOST(pthread_exit_with_a_pending_signal, ENDED),
+    HOST(pthread_exit_of_the_last_that_may_begin, ENDED),
     HOST(cancelled_threads, 0),
     HOST(vforks, 0),
     HOST(becomes_another, ENDED),

@@ -2,7 +2,8 @@
 /* A library that contains all of spex is unloaded when its collection has stopped: threads that
  * have made records end afterwards, the program forks, and nobody looks for spex's code. A library
  * that is unloaded while its spex runs leaves no thread behind, and none leaves memory behind. A
- * process that ends with it goes on in its probes until then.
+ * process that ends with it goes on in its probes until then, and ends with its last thread where
+ * two such libraries have threads.
  *
  *     unloading LIBRARY */
 #include <dirent.h>
@@ -206,6 +207,40 @@ static void end_within_probes(const char *path) {
     }
 }
 
+static void *thread_work_a_little(void *arg) {
+    work(EXECUTIONS);
+    return arg;
+}
+
+/* In a child: two copies of spex have threads, and the last thread of the program ends. */
+static void leave_two_copies(const char *path) {
+    char copy[] = "/tmp/spex-unloading-XXXXXX", command[400];
+    pthread_t last;
+    int file = mkstemp(copy);
+    snprintf(command, sizeof(command), "cp %.200s %s", path, copy);
+    setenv("SPEX_PROBES", "carrier.*", 1);
+    setenv("SPEX_OUT", "/dev/null", 1);
+    load(path);
+    if (file < 0 || start(NULL) != 0 || system(command) != 0)
+        fail("spex does not start");
+    load(copy);
+    unlink(copy);
+    if (start(NULL) != 0 || pthread_create(&last, NULL, thread_work_a_little, NULL) != 0)
+        fail("the second copy of spex does not start");
+    pthread_exit(NULL);
+}
+
+static void end_by_last_thread(const char *path) {
+    int result;
+    pid_t child = fork();
+    if (child == 0)
+        leave_two_copies(path);
+    alarm(60);
+    if (waitpid(child, &result, 0) != child || result != 0)
+        fail("a process does not end with its last thread");
+    alarm(0);
+}
+
 int main(int argc, char **argv) {
     if (argc != 2)
         return 2;
@@ -218,5 +253,6 @@ int main(int argc, char **argv) {
         round_run(argv[1]);
     load_again_and_again(argv[1]);
     end_within_probes(argv[1]);
+    end_by_last_thread(argv[1]);
     return 0;
 }
