@@ -233,6 +233,7 @@ void spex_profile_probe_add(struct spex_profile_probe *sum, const struct spex_pr
     sum->sites += more->sites;
     sum->sites_on += more->sites_on;
     sum->lost_shared |= more->lost_shared;
+    sum->refused |= more->refused;
     sum->on_seconds += more->on_seconds;
     sum->polled_seconds += more->polled_seconds;
     sum->held_seconds += more->held_seconds;

@@ -69,7 +69,7 @@ static bool most_are_lost(const struct spex_profile_probe *probe) {
 }
 
 double spex_count_margin(const struct spex_profile_probe *probe) {
-    return spex_counted_margin(probe) + probe->uncounted;
+    return probe->refused ? INFINITY : spex_counted_margin(probe) + probe->uncounted;
 }
 
 double spex_rate_margin(const struct spex_profile_probe *probe) {
@@ -100,7 +100,7 @@ bool spex_count_known(const struct spex_profile_probe *probe) {
 }
 
 bool spex_rate_known(const struct spex_profile_probe *probe) {
-    return spex_profile_counted_seconds(probe) > 0 &&
+    return spex_profile_counted_seconds(probe) > 0 && !probe->refused &&
            spex_rate_margin(probe) <= spex_profile_rate(probe) &&
            (spex_count_known(probe) || probe->held_seconds <= probe->polled_seconds);
 }

@@ -13,7 +13,7 @@
 bool spex_sampled(const struct spex_profile_probe *probe);
 
 /* The margin of the count, of what was executed while the probe was selected; 0 where each
- * execution was counted. */
+ * execution was counted, and INFINITY where a site of it was refused. */
 double spex_count_margin(const struct spex_profile_probe *probe);
 
 /* The margin of the executions in the time in which they were counted. */

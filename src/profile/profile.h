@@ -185,7 +185,8 @@ struct spex_profile_probe {
     uint64_t spans_refused;
     uint64_t spans_unmatched;
     uint32_t spans_partial;
-    uint32_t reserved3;
+    /* 1: another site of it was refused, and nobody counts the executions there. */
+    uint32_t refused;
     struct spex_profile_slowest slowest;
     char why[SPEX_PROFILE_TEXT_BYTES]; /* reason for its period; empty: as selected */
 };

@@ -232,10 +232,22 @@ static void print_unfollowed(FILE *file, const struct spex_profile_process *proc
                 one ? "it" : "they");
 }
 
+/* Prints how many sites no figure tells of. */
+static void print_refused(FILE *file, const struct spex_profile_process *process) {
+    bool one = process->sites_refused == 1;
+    if (process->sites_refused)
+        fprintf(file,
+                "%u probe site%s refused, as spex said when %s loaded: what %s did is in no figure "
+                "here\n",
+                process->sites_refused, one ? " was" : "s were", one ? "it was" : "they were",
+                one ? "it" : "they");
+}
+
 void spex_table_notes(FILE *file, const struct spex_profile *profile) {
     SPEX_PLAIN_NUMBERS;
     print_losses(file, profile);
     print_unfollowed(file, &profile->process);
+    print_refused(file, &profile->process);
     print_engine(file, profile);
     print_empty(file, profile);
     print_overhead(file, profile);

@@ -105,7 +105,7 @@ static void connection_serve(struct spex_control *c, struct spex_connection *con
 /* The command that this process called is gone: nobody wants its probes any more. Where spex is
  * busy, `orphaned` stays, and the thread tries again after a millisecond. */
 static void probes_off(struct spex_control *c) {
-    char answer[SPEX_CONTROL_ANSWER_BYTES];
+    char answer[SPEX_CONTROL_ANSWER_BYTES] = "";
     if (c->requests->select(&(struct spex_control_selection){.probes = ""}, answer,
                             sizeof(answer)) != -EBUSY)
         c->orphaned = false;

@@ -227,6 +227,7 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
                                                .probe_id = info->probe_id,
                                                .sites = state.sites,
                                                .sites_on = state.sites_on,
+                                               .refused = state.refused,
                                                .period = state.sampling.period,
                                                .period_last = state.sampling_last.period,
                                                .kind = state.sampling_last.kind,

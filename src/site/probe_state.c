@@ -65,6 +65,7 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
     const struct spex_site_info *infos = spex_registry.infos;
     state.on_ticks = site_clock_ticks(&infos[first].on, until);
     state.polled_ticks = state.on_ticks - site_clock_ticks(&infos[first].recording, until);
+    state.refused = infos[first].refused;
     state.held_ticks = site_clock_ticks(&infos[first].kept_off, until);
     for (uint32_t i = first; i < SPEX_MAX_SITES; i = infos[i].next) {
         const struct spex_site_info *info = &infos[i];

@@ -21,6 +21,8 @@ struct spex_probe_state {
     bool by_hand;
     /* The probe is on, or has been since spex_sites_time_begin. */
     bool used;
+    /* Another site of it was refused, of whose executions nothing is known. */
+    bool refused;
     /* The sampling of the site with the shortest period now; period 0: the probe is off. */
     struct spex_sampling sampling;
     /* The same while the probe is on; otherwise the probe's last sampling. */

@@ -23,9 +23,9 @@
 #include "ring/probe_type.h"
 #include "site/control_word.h"
 #include "site/probe_identity.h"
+#include "site/refused.h"
 #include "site/registry_state.h"
 #include "site/site_text.h"
-#include "text/message.h"
 
 uint32_t spex_sites_count(void) {
     return spex_load_acquire(&spex_registry.count); /* S1 (S2): the infos below it */
@@ -39,7 +39,7 @@ uint32_t spex_sites_of_probes(void) {
 }
 
 uint32_t spex_sites_refused(void) {
-    return spex_load_relaxed(&spex_registry.refused);
+    return spex_load_relaxed(&spex_registry.sites_refused);
 }
 
 const struct spex_site_info *spex_site_info(uint32_t index) {
@@ -82,8 +82,7 @@ void spex_registry_apply_selection(void) {
     spex_control_set_all_regions();
 }
 
-/* Returns the number of values in a record of the site beside the weight. */
-static uint8_t site_values(const struct spex_site *site) {
+uint8_t spex_site_values(const struct spex_site *site) {
     switch (spex_site_type_(site)) {
     case 0:
         return 0;
@@ -160,31 +159,44 @@ static uint32_t probe_hash(const struct spex_site_info *info) {
     return key * 2654435761u;
 }
 
-/* Returns the bucket of the info's probe, which is empty while the probe has no site. Sets the
- * info's number: that of a site with the same provider and id, or a new one. The table uses open
- * addressing. It has twice as many buckets as there can be sites, so the search ends. */
-static uint16_t *probe_bucket(struct spex_site_info *info) {
+/* Returns the bucket of the info's probe, which is empty while the probe has no site. Sets
+ * *numbered to whether a site has the same provider and id, and then the info's number to its.
+ * The table uses open addressing. It has twice as many buckets as there can be sites, so the search
+ * ends. */
+static uint16_t *probe_bucket(struct spex_site_info *info, bool *numbered) {
     uint16_t *bucket;
-    bool numbered = false;
+    *numbered = false;
     for (uint32_t at = probe_hash(info); *(bucket = &spex_registry.probes[at % SPEX_PROBE_BUCKETS]);
          at++) {
         const struct spex_site_info *other = &spex_registry.infos[*bucket - 1];
         if (!same_number(other, info))
             continue;
         info->probe_id = other->probe_id;
-        numbered = true;
+        *numbered = true;
         if (other->probe_type == info->probe_type)
             return bucket;
     }
-    if (!numbered)
-        info->probe_id = number_take(info->id);
     return bucket;
+}
+
+struct spex_site_info *spex_registry_probe(const struct spex_site *site,
+                                           const struct spex_probe_identity *probe) {
+    struct spex_site_info like = {.provider = probe->provider,
+                                  .name = (char *)(uintptr_t)probe->name,
+                                  .id = probe->id,
+                                  .probe_type = (uint16_t)spex_site_type_(site)};
+    bool numbered;
+    const uint16_t *bucket = probe_bucket(&like, &numbered);
+    return *bucket ? &spex_registry.infos[*bucket - 1] : NULL;
 }
 
 /* Numbers the info, and links it to the other sites of its probe, behind the first one. */
 static void info_join(struct spex_site_info *info) {
-    uint16_t self = (uint16_t)(info - spex_registry.infos), *bucket = probe_bucket(info);
+    bool numbered;
+    uint16_t self = (uint16_t)(info - spex_registry.infos), *bucket = probe_bucket(info, &numbered);
     info->probe = self;
+    if (!numbered)
+        info->probe_id = number_take(info->id);
     if (*bucket) {
         struct spex_site_info *first = &spex_registry.infos[*bucket - 1];
         info->probe = (uint16_t)(*bucket - 1);
@@ -216,7 +228,7 @@ static struct spex_site_info *info_add(const struct spex_site *site,
         .region = site->region,
         .probe_type = (uint16_t)spex_site_type_(site),
         .detail = site->detail,
-        .values = site_values(site),
+        .values = spex_site_values(site),
         .probe = SPEX_MAX_SITES,
         .next = SPEX_MAX_SITES,
         .group = SPEX_MAX_SITES,
@@ -234,11 +246,8 @@ static struct spex_site_info *info_add(const struct spex_site *site,
  * which to look for the site's former info; it becomes the one for the next site. */
 static bool site_register(struct spex_site *site, const struct spex_probe_identity *probe,
                           uint32_t *next) {
-    if (site_values(site) > SPEX_MAX_FIELDS) {
-        spex_message("probe %u stays off: it has %u values, and this library was built for %d",
-                     site->probe_id, site_values(site), SPEX_MAX_FIELDS);
+    if (spex_site_values(site) > SPEX_MAX_FIELDS)
         return false;
-    }
     struct spex_site_info *info = info_find_unloaded(site, probe, *next);
     if (!info && (info = info_add(site, probe)))
         note_selection();
@@ -265,28 +274,22 @@ static struct spex_module **module_link(const struct spex_site *sites) {
     return link;
 }
 
-/* Returns whether the entry is the empty one of spex/detail/module.h. */
-static bool site_is_empty(const struct spex_site *site) {
-    return !site->type_number && !site->region;
-}
-
-/* Registers a module's sites. Says how many were refused for want of room; a site that is
- * refused for another reason has a message of its own. */
-static void sites_register(struct spex_site *sites, struct spex_site *sites_end,
-                           const struct spex_probe_name *names,
-                           const struct spex_probe_name *names_end, const char *provider) {
+/* Registers a module's sites. A site that was refused before may be of a probe that has come with
+ * this module. */
+static void sites_register(struct spex_module *module) {
     uint32_t refused = 0, next = 0;
-    for (struct spex_site *site = sites; site < sites_end; site++) {
+    for (struct spex_site *site = module->sites; site < module->sites_end; site++) {
         char name[SPEX_NAME_BYTES];
         struct spex_probe_identity probe =
-            spex_site_identify(site, names, names_end, provider, name);
-        refused += !site_is_empty(site) && !site_register(site, &probe, &next);
+            spex_site_identify(site, module->names, module->names_end, module->provider, name);
+        refused += !spex_site_is_empty(site) && !site_register(site, &probe, &next);
     }
+    module->refused = refused > 0;
     /* Relaxed: the count orders nothing, it is only shown. */
-    spex_store_relaxed(&spex_registry.refused, spex_registry.refused + refused);
-    if (refused && spex_registry.count == SPEX_MAX_SITES)
-        spex_message("%u probe sites stay off: no more than %d can be managed", refused,
-                     SPEX_MAX_SITES);
+    spex_store_relaxed(&spex_registry.sites_refused, spex_registry.sites_refused + refused);
+    for (const struct spex_module *any = spex_registry.modules; any; any = any->next)
+        if (any->refused)
+            spex_refused_mark(any, any == module);
 }
 
 /* Called by the constructor of each object with probes (spex/detail/module.h). A second call for
@@ -308,10 +311,13 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
     struct spex_module **link = module_link(sites);
     bool fresh = sites != sites_end && !*link && (*link = malloc(sizeof(**link)));
     if (fresh) {
-        **link = (struct spex_module){.sites = sites, .sites_end = sites_end};
-        const char *provider = spex_provider_keep(&origin);
-        spex_names_check(names, names_end, provider);
-        sites_register(sites, sites_end, names, names_end, provider);
+        **link = (struct spex_module){.sites = sites,
+                                      .sites_end = sites_end,
+                                      .names = names,
+                                      .names_end = names_end,
+                                      .provider = spex_provider_keep(&origin)};
+        spex_names_check(names, names_end, (*link)->provider);
+        sites_register(*link);
         bool spans = false;
         for (const struct spex_site *site = sites; site < sites_end; site++) {
             (*link)->regions |= site->region != 0;
@@ -330,6 +336,8 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
     /* Collectors sleep without a time limit while no site is on. */
     if (rest && spex_sites_on())
         spex_doorbell_ring();
+    if (fresh)
+        spex_refused_tell();
     if (fresh && spex_sites_on())
         spex_names_tell();
     if (fresh && arrival)

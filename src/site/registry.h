@@ -26,6 +26,9 @@ uint32_t spex_sites_of_probes(void);
 uint32_t spex_sites_on(void);
 uint32_t spex_sites_refused(void);
 
+/* Returns whether the item matches a loaded site that was refused, and writes why it was. */
+bool spex_sites_refused_why(const struct spex_selection_item *item, char *text, size_t size);
+
 /* Returns a number that changes when another probe may be selected, or with other samplings, or
  * when there are others. Lock-free. */
 uint32_t spex_sites_selections(void);

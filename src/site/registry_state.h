@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The registry's state. Only the files of the registry share it: registry.c, control_word.c,
- * leases.c, probe_identity.c and probe_state.c. */
+ * leases.c, probe_identity.c, probe_state.c and refused.c. */
 #ifndef SPEX_SITE_REGISTRY_STATE_H
 #define SPEX_SITE_REGISTRY_STATE_H
 
 #include "base/lock.h"
+#include "site/probe_identity.h"
 #include "site/registry.h"
 
 /* Buckets of the hash table of probes; never more than half of them are in use. */
@@ -15,8 +16,28 @@ struct spex_module {
     struct spex_module *next;
     struct spex_site *sites;
     struct spex_site *sites_end;
+    /* What identifies the probes of the sites. */
+    const struct spex_probe_name *names;
+    const struct spex_probe_name *names_end;
+    const char *provider;
     /* At least one of the sites stands in a region. */
     bool regions;
+    /* At least one of the sites was refused. */
+    bool refused;
+};
+
+enum { SPEX_REFUSED_NAMED = 3, SPEX_REFUSED_NAME_BYTES = 2 * SPEX_NAME_BYTES + 16 };
+
+/* Sites that were refused for want of room. */
+struct spex_refused {
+    uint32_t count;
+    /* How many have been told. */
+    uint32_t told;
+    /* Probes without any other site that have not been told: the first ones, and whether there are
+     * more. */
+    uint32_t named;
+    bool more;
+    char names[SPEX_REFUSED_NAMED][SPEX_REFUSED_NAME_BYTES];
 };
 
 /* A provider that was ever loaded. */
@@ -37,8 +58,9 @@ struct spex_registry {
     uint32_t regions;
     /* Sites of probes that are on. Collectors ask for it after passes without records. */
     uint32_t sites_on;
-    /* Sites that were refused and stay off. */
-    uint32_t refused;
+    /* Sites that were refused and stay off, for whatever reason. */
+    uint32_t sites_refused;
+    struct spex_refused refused;
     /* Grows by 1 when a site begins or ceases to be polled. */
     uint32_t polling_changes;
     /* Grows by 1 when another site may be selected, or there are others. */
@@ -66,6 +88,18 @@ struct spex_registry {
 };
 
 extern struct spex_registry spex_registry;
+
+/* Returns the number of values in a record of the site beside the weight. */
+uint8_t spex_site_values(const struct spex_site *site);
+
+/* Returns whether the entry is the empty one of spex/detail/module.h. */
+static inline bool spex_site_is_empty(const struct spex_site *site) {
+    return !site->type_number && !site->region;
+}
+
+/* Returns the first site of the probe to which the site, of a probe, belongs; NULL: there is none. */
+struct spex_site_info *spex_registry_probe(const struct spex_site *site,
+                                           const struct spex_probe_identity *probe);
 
 /* Applies the selections to all sites. The lock is held. */
 void spex_registry_apply_selection(void);

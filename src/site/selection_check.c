@@ -127,13 +127,19 @@ static void line_add_item(struct line *line, const struct spex_selection_item *i
     line_add(line, "%s", word);
 }
 
+/* Returns whether the item matches no site at all. */
+static bool item_is_unmatched(const struct spex_selection_item *item, const struct known *known) {
+    char why[WORD_BYTES];
+    return !item_matches_known(item, known) && !spex_sites_refused_why(item, why, sizeof(why));
+}
+
 /* Appends the items that match no site, in the first half of the line, so that there is room for
  * the probes that exist. Returns the number of these items. */
 static unsigned line_add_unmatched(struct line *line, const struct spex_selection *selection,
                                    const struct known *known) {
     unsigned unmatched = 0, shown = 0;
     for (size_t i = 0; i < selection->count; i++) {
-        if (item_matches_known(&selection->items[i], known))
+        if (!item_is_unmatched(&selection->items[i], known))
             continue;
         unmatched++;
         if (shown + 1 == unmatched && line->length + WORD_BYTES + MORE_BYTES < line->size / 2)
@@ -164,6 +170,42 @@ int spex_selection_unmatched(const struct spex_selection *selection, char *text,
         spex_make_printable(text);
     free(known);
     return (int)unmatched;
+}
+
+/* Appends the items that match no registered site, but one that was refused, and why. Returns the
+ * number of these items. */
+static unsigned line_add_refused(struct line *line, const struct spex_selection *selection,
+                                 const struct known *known) {
+    unsigned refused = 0, shown = 0;
+    for (size_t i = 0; i < selection->count; i++) {
+        const struct spex_selection_item *item = &selection->items[i];
+        char text[WORD_BYTES], why[WORD_BYTES];
+        if (item_matches_known(item, known) || !spex_sites_refused_why(item, why, sizeof(why)))
+            continue;
+        if (shown++ == refused++ && line->length + 3 * WORD_BYTES + MORE_BYTES < line->size) {
+            size_t length = spex_selection_item_text(item, text, sizeof(text));
+            line_add(line, "%s%s%s stays off: %s", refused > 1 ? "; " : "", text,
+                     length < sizeof(text) ? "" : "…", why);
+        } else {
+            shown--;
+        }
+    }
+    if (shown < refused)
+        line_add(line, " (and %u more)", refused - shown);
+    return refused;
+}
+
+int spex_selection_refused(const struct spex_selection *selection, char *text, size_t size) {
+    struct line line = {.text = text, .size = size};
+    struct known *known = malloc(sizeof(*known));
+    if (!known)
+        return -ENOMEM;
+    known->count = spex_sites_loaded(known->infos);
+    unsigned refused = line_add_refused(&line, selection, known);
+    if (size && refused)
+        spex_make_printable(text);
+    free(known);
+    return (int)refused;
 }
 
 /* Returns whether the selection wants the site polled, though no thread is ever within its type. */

@@ -8,7 +8,7 @@
 
 #include "site/selection/selection.h"
 
-/* Bytes for the text of either function. */
+/* Bytes for the text of each function. */
 enum { SPEX_SELECTION_CHECK_BYTES = 480 };
 
 /* If items match no site, writes one printable line to `text`, cut to `size` bytes:
@@ -18,6 +18,14 @@ enum { SPEX_SELECTION_CHECK_BYTES = 480 };
  * "(yet)", because a library with such probes may be loaded later. Returns the number of these
  * items, or -ENOMEM. */
 int spex_selection_unmatched(const struct spex_selection *selection, char *text, size_t size);
+
+/* If items match no registered site, but one that was refused, writes one printable line to `text`,
+ * cut to `size` bytes:
+ *
+ *     p4999 stays off: no more than 4096 sites can be managed
+ *
+ * These are not among those that match none. Returns the number of these items, or -ENOMEM. */
+int spex_selection_refused(const struct spex_selection *selection, char *text, size_t size);
 
 /* If items want SNAPSHOT or SPAN probes polled, which no thread is ever within, writes one
  * printable line to `text`, cut to `size` bytes:

@@ -61,6 +61,8 @@ struct spex_site_info {
     /* In a probe's first site and in the site of a region: the group (registry.h), by the index of
      * a region's site; SPEX_MAX_SITES: none. */
     uint16_t group;
+    /* In a probe's first site: the probe has, or had, another site that was refused. */
+    bool refused;
     /* The sampling that the selection gives the site; period 0: off. */
     struct spex_sampling selected;
     /* When the lease of that ends (CLOCK_BOOTTIME); 0: it is not leased. */

@@ -31,7 +31,7 @@
 /* What a command that this process calls gets, unless it asks for another interval. */
 enum { REPORT_INTERVAL_MS = 1000 };
 
-/* Writes a message to a command's answer, or to standard error where `answer` is NULL. */
+/* Adds a message to a command's answer, or writes it to standard error where `answer` is NULL. */
 __attribute__((format(printf, 3, 4))) static void answer_write(char *answer, size_t size,
                                                                const char *format, ...) {
     char line[SPEX_SELECTION_CHECK_BYTES + 64];
@@ -39,20 +39,21 @@ __attribute__((format(printf, 3, 4))) static void answer_write(char *answer, siz
     va_start(args, format);
     vsnprintf(line, sizeof(line), format, args);
     va_end(args);
+    size_t before = answer ? strlen(answer) : 0;
     if (answer)
-        snprintf(answer, size, "%s", line);
+        snprintf(answer + before, size - before, "%s%s", before ? "; " : "", line);
     else
         spex_message("%s", line);
 }
 
 /* Parses the selection before it opens or starts anything, so that a wrong selection changes
  * nothing. A request of a command (`answer` is set) opens no table. Warnings do not fail the
- * selection: probes that cannot be polled, and items that match no probe, which a library may bring
- * later. Returns the number of sites that are on. */
+ * selection: probes that cannot be polled or have no room, and items that match no probe, which a
+ * library may bring later. Returns the number of sites that are on. */
 static int select_locked(const char *probes, struct spex_lease lease, char *answer, size_t size) {
     struct spex_selection selection;
     struct spex_error error;
-    char unmatched[SPEX_SELECTION_CHECK_BYTES];
+    char warning[SPEX_SELECTION_CHECK_BYTES];
     int err = spex_selection_parse(probes ? probes : "", &selection, &error);
     if (err) {
         answer_write(answer, size, "probe selection: %s", error.text);
@@ -69,10 +70,12 @@ static int select_locked(const char *probes, struct spex_lease lease, char *answ
         spex_selection_free(&selection);
         return err;
     }
-    if (spex_selection_unpolled(&selection, unmatched, sizeof(unmatched)) > 0)
-        answer_write(answer, size, "%s", unmatched);
-    if (spex_selection_unmatched(&selection, unmatched, sizeof(unmatched)) > 0)
-        answer_write(answer, size, "%s", unmatched);
+    if (spex_selection_unpolled(&selection, warning, sizeof(warning)) > 0)
+        answer_write(answer, size, "%s", warning);
+    if (spex_selection_refused(&selection, warning, sizeof(warning)) > 0)
+        answer_write(answer, size, "%s", warning);
+    if (spex_selection_unmatched(&selection, warning, sizeof(warning)) > 0)
+        answer_write(answer, size, "%s", warning);
     int on = lease.ms ? spex_sites_lease(selection, &lease) : spex_sites_select(selection);
     if (on < 0)
         answer_write(answer, size, "probe selection: stays as it was: %s", strerror(-on));

@@ -81,6 +81,7 @@ static const struct figure of_probe[] = {
     PROBE(period, U32, LEAST, LATER),
     PROBE(period_last, U32, LEAST, LATER),
     PROBE(lost_shared, U32, ANY, LATER),
+    PROBE(refused, U32, ANY, LATER),
     PROBE(on_seconds, REAL, ADDED, LESS),
     PROBE(polled_seconds, REAL, ADDED, LESS),
     PROBE(held_seconds, REAL, ADDED, GROWN),

@@ -207,6 +207,10 @@ static void a_rate_needs_a_count(void **state) {
     probe.on_seconds = 0;
     probe.uncounted = 0;
     assert_false(spex_rate_known(&probe));
+    probe.on_seconds = 1;
+    assert_true(spex_rate_known(&probe) && spex_count_known(&probe));
+    probe.refused = 1;
+    assert_false(spex_rate_known(&probe) || spex_count_known(&probe));
 }
 
 static void expect_mean(const struct spex_profile *profile, double mean) {

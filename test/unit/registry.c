@@ -10,11 +10,14 @@
 #include <spex/probe.h>
 #include <spex/spex.h>
 
+#include "collect/metrics.h"
+#include "serve/own_profile.h"
 #include "site/probe_identity.h"
 #include "site/probe_state.h"
 #include "site/provider.h"
 #include "site/registry.h"
 #include "site/registry_state.h"
+#include "site/selection_check.h"
 #include "site/site_text.h"
 
 #include "../check.h"
@@ -261,35 +264,164 @@ static void a_site_with_too_many_values_stays_off_alone(void **state) {
     }
 }
 
+/* What is said of a selection's items that have no room; "": nothing. */
+static void expect_refused(const char *probes, const char *expected) {
+    char text[SPEX_SELECTION_CHECK_BYTES] = "", unmatched[SPEX_SELECTION_CHECK_BYTES];
+    struct spex_selection selection;
+    struct spex_error error;
+    assert_int_equal(spex_selection_parse(probes, &selection, &error), 0);
+    assert_int_equal(spex_selection_refused(&selection, text, sizeof(text)) > 0, *expected != 0);
+    assert_string_equal(text, expected);
+    if (*expected)
+        assert_int_equal(spex_selection_unmatched(&selection, unmatched, sizeof(unmatched)), 0);
+    spex_selection_free(&selection);
+}
+
+/* Enters a module with sites of the probe `id`, from this line on; one has too many values. */
+static void enter_bad(struct spex_site *sites, uint16_t id, unsigned line, unsigned count,
+                      unsigned bad) {
+    module_make(sites, count);
+    for (unsigned i = 0; i < count; i++) {
+        sites[i].line += line;
+        sites[i].probe_id = id;
+    }
+    if (bad < count)
+        sites[bad].detail = TOO_MANY_VALUES;
+    messages_begin();
+    enter(sites, count);
+    messages_end();
+}
+
+/* As its figures tell. */
+static bool knows_of_refused(const struct spex_site *site) {
+    struct spex_profile_row row;
+    spex_metrics_lock();
+    spex_profile_probe_now(spex_site_info(site->index)->probe, &row);
+    spex_metrics_unlock();
+    return row.probe.refused;
+}
+
+/* The probe's other sites count, and not this one: in whatever order they come. */
+static void a_probe_knows_of_its_site_that_was_refused(void **state) {
+    enum { NONE = 2 };
+    struct spex_site sites[2], alone[1];
+    char expected[100];
+    (void)state;
+    snprintf(expected, sizeof(expected), "900 stays off: no more than %d values can be recorded",
+             SPEX_MAX_FIELDS);
+    enter_bad(alone, 900, 900, 1, 0);
+    expect_refused("900", expected);
+    enter_bad(sites, 900, 910, 1, NONE);
+    assert_true(knows_of_refused(&sites[0]));
+    expect_refused("900", "");
+    spex_module_unregister(sites);
+    spex_module_unregister(alone);
+    expect_refused("900", "");
+
+    enter_bad(sites, 901, 920, 1, NONE);
+    assert_false(knows_of_refused(&sites[0]));
+    enter_bad(alone, 901, 930, 1, 0);
+    assert_true(knows_of_refused(&sites[0]));
+    spex_module_unregister(alone);
+    assert_true(knows_of_refused(&sites[0]));
+    spex_module_unregister(sites);
+
+    for (unsigned bad = 0; bad < 2; bad++) {
+        enter_bad(sites, (uint16_t)(902 + bad), 940, 2, bad);
+        assert_true(knows_of_refused(&sites[1 - bad]));
+        spex_module_unregister(sites);
+    }
+}
+
+/* Of lines of this kind there are so many: the number of refused sites doubles from one to the
+ * next. */
+static unsigned lines_of_refused(const char *text, unsigned refused) {
+    unsigned lines = 0, told, before = 0;
+    int length;
+    for (; sscanf(text, "spex: %u probe sites stay off: %*[^\n]%n", &told, &length) == 1; lines++) {
+        assert_true(told >= 2 * before && told <= refused);
+        before = told;
+        text += length + (text[length] == '\n');
+    }
+    assert_string_equal(text, "");
+    assert_true(2 * before > refused);
+    return lines;
+}
+
+/* Enters a region, whose source is at `line`, and a probe within. */
+static void enter_region(struct spex_site sites[2], uint32_t line) {
+    module_make(sites, 2);
+    sites[0] = (struct spex_site){.subsample = 1, .line = line, .region = 77};
+    sites[0].file_offset = (intptr_t)file - (intptr_t)&sites[0].file_offset;
+    sites[1].line = 99;
+    sites[1].probe_id = 50000;
+    sites[1].region = 77;
+    enter(sites, 2);
+}
+
 static void what_is_too_much_stays_off_and_is_said(void **state) {
     static struct spex_site sites[SPEX_MAX_SITES + 5], more[3];
+    struct spex_site region[2];
+    enum { LOADS = 50 };
     (void)state;
+    enter_region(region, 1);
+    spex_module_unregister(region);
     struct spex_status before = status_now();
+    const uint32_t there = spex_sites_count(), refused = there + COUNT_OF(sites) - SPEX_MAX_SITES;
     module_make(sites, COUNT_OF(sites));
     for (unsigned i = 0; i < COUNT_OF(sites); i++)
         sites[i].line += 1000;
     module_make(more, 3);
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 3; i++) {
         more[i].line += 100000;
+        more[i].probe_id = (uint16_t)(60000 + i);
+    }
+    more[0].probe_id = sites[10].probe_id;
     messages_begin();
     enter(sites, COUNT_OF(sites));
-    enter(more, 3);
     const char *text = messages_end();
-    uint32_t refused = before.sites + (uint32_t)COUNT_OF(sites) - SPEX_MAX_SITES;
-    char expected[200];
-    snprintf(expected, sizeof(expected),
-             "spex: %u probe sites stay off: no more than 4096 can be managed\n"
-             "spex: 3 probe sites stay off: no more than 4096 can be managed\n",
-             refused);
+    assert_true(refused > 3);
+    uint16_t first = (uint16_t)(FIRST_ID + COUNT_OF(sites) - refused);
+    char expected[300];
+    snprintf(
+        expected, sizeof(expected),
+        "spex: %u probe sites stay off: no more than 4096 can be managed; nothing is counted "
+        "of unit-registry/%u:snapshot, unit-registry/%u:snapshot, unit-registry/%u:snapshot, …\n",
+        refused, first, first + 1, first + 2);
     assert_string_equal(text, expected);
-    assert_int_equal(status_now().sites, SPEX_MAX_SITES);
-    assert_int_equal(status_now().sites_refused, before.sites_refused + refused + 3);
+    assert_false(knows_of_refused(&sites[10]));
+
+    /* Again and again, these are told a few times. */
+    messages_begin();
+    for (unsigned load = 0; load < LOADS; load++) {
+        enter(more, 3);
+        if (load < LOADS - 1)
+            spex_module_unregister(more);
+    }
+    unsigned all = refused + 3 * LOADS, lines = lines_of_refused(messages_end(), all);
+    assert_in_range(lines, 1, 8);
+    assert_int_equal(spex_sites_count(), SPEX_MAX_SITES);
+    assert_int_equal(status_now().sites_refused, before.sites_refused + all);
     assert_int_equal(sites[COUNT_OF(sites) - 1].control, 0);
+
+    /* Of a probe that has other sites, too, the count is not known. */
+    assert_true(knows_of_refused(&sites[10]));
+    assert_false(knows_of_refused(&sites[11]));
+    expect_refused("110,60001:snapshot",
+                   "60001:snapshot stays off: no more than 4096 sites can be managed");
     spex_module_unregister(sites);
     spex_module_unregister(more);
+    expect_refused("60001", "");
+    /* Without its region a probe does not count. */
+    enter_region(region, 1);
+    assert_false(knows_of_refused(&region[1]));
+    spex_module_unregister(region);
+    enter_region(region, 2);
+    assert_true(knows_of_refused(&region[1]));
+    spex_module_unregister(region);
     /* Loaded again, there is as much room as there was. */
-    enter(sites, SPEX_MAX_SITES - before.sites);
-    assert_int_equal(status_now().sites_on, SPEX_MAX_SITES - before.sites);
+    enter(sites, SPEX_MAX_SITES - there);
+    assert_int_equal(status_now().sites_on, SPEX_MAX_SITES - there);
     spex_module_unregister(sites);
 }
 
@@ -566,6 +698,7 @@ int main(void) {
         cmocka_unit_test(an_index_is_not_used_for_something_else),
         cmocka_unit_test(names_end_where_the_module_says),
         cmocka_unit_test(a_site_with_too_many_values_stays_off_alone),
+        cmocka_unit_test(a_probe_knows_of_its_site_that_was_refused),
         cmocka_unit_test(a_probe_is_on_while_one_of_its_sites_is),
         cmocka_unit_test(providers_have_ids_of_their_own),
         cmocka_unit_test(a_provider_is_named_by_its_file),

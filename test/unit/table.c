@@ -58,6 +58,26 @@ static void what_is_not_known_of_hold_offs(void **state) {
            "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
 }
 
+static void what_is_not_known_of_sites(void **state) {
+    (void)state;
+    for (uint64_t ticks = 10; ticks <= 40; ticks += 10)
+        record(SPEX_LAT, 1, 1, ticks, 0, 0);
+    row(SPEX_LAT, 1, "plugin")->refused = 1;
+    row(SPEX_CNT, 2, "other")->count = 7;
+    profile.process.sites_refused = 3;
+    expect(
+        "probe   type  1 in  count  per second  value   mean    p50    p90    p99  p99.9    max  "
+        "total  lost\n"
+        "plugin  lat      1     ≥4           ?   time  25 ns  20 ns  40 ns  40 ns  40 ns  40 ns  "
+        "    ?     0\n"
+        "other   cnt      1      7         3.5      -      -      -      -      -      -      -  "
+        "    -     0\n"
+        "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+        "3 probe sites were refused, as spex said when they were loaded: what they did is in no "
+        "figure here\n"
+        "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n");
+}
+
 static void probes_without_records(void **state) {
     (void)state;
     row(SPEX_CNT, 1, "never");
@@ -230,8 +250,10 @@ static void counters_that_are_not_available(void **state) {
         "llc: what the processor says\n"
         "some llc: 1 of 3 records have values estimated from a part of the time, as counters were "
         "shared\n"
-        "some llc: 1 of 3 records have no values: no counter was there, or they ended on another thread\n"
-        "2 flt: 1 of 1 records have no values: no counter was there, or they ended on another thread\n"
+        "some llc: 1 of 3 records have no values: no counter was there, or they ended on another "
+        "thread\n"
+        "2 flt: 1 of 1 records have no values: no counter was there, or they ended on another "
+        "thread\n"
         "3 lat: 1 of 2 records include the making ready of their thread or counter, and are left "
         "out "
         "of times\n");
@@ -303,6 +325,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(what_was_held_off, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_not_known_of_hold_offs, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_not_known_of_sites, setup, teardown),
         cmocka_unit_test_setup_teardown(probes_without_records, setup, teardown),
         cmocka_unit_test_setup_teardown(times, setup, teardown),
         cmocka_unit_test_setup_teardown(totals_within_the_time_there_was, setup, teardown),

@@ -240,7 +240,7 @@ static json_t *entry_json(const struct spex_profile *profile, const struct entry
         "sampling", site->period ? spex_sampling_kind_name(site->kind) : NULL, "rate",
         number_or_null(row && spex_rate_known(&row->probe), entry_rate(entry)), "count",
         number_or_null(row != NULL, row ? spex_profile_executions(&row->probe) : 0), "count_margin",
-        number_or_null(row && margin >= 0, margin), "counted",
+        number_or_null(row && margin >= 0 && isfinite(margin), margin), "counted",
         number_or_null(row != NULL, row ? row->probe.count : 0), "record_cost_ns",
         number_or_null(cost > 0, cost * 1e9), "lost",
         number_or_null(row != NULL, row ? row->probe.lost : 0), "event",

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "tools/serve/metrics.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -110,7 +111,9 @@ static char *add_label(char *at, const char *name, const char *value) {
 /* A counter's whole numbers are written as such, up to where doubles hold each: they are most of
  * the text, and are written several times as fast. */
 static void write_number(FILE *out, double value) {
-    if (value >= 0 && value < 1e15 && value == (double)(uint64_t)value)
+    if (isinf(value))
+        fputs(value > 0 ? "+Inf" : "-Inf", out);
+    else if (value >= 0 && value < 1e15 && value == (double)(uint64_t)value)
         fprintf(out, "%llu", (unsigned long long)value);
     else
         fprintf(out, "%.15g", value);
