@@ -56,6 +56,7 @@ int spex_listener_open(struct spex_listener *listener, struct spex_error *error)
     char name[SPEX_CONTROL_NAME_BYTES];
     const char *chosen = spex_variable_text(SPEX_VARIABLE_CONTROL);
     int err = -ENOENT;
+    error->text[0] = '\0';
     *listener = (struct spex_listener){.listening.socket = SPEX_NO_DESCRIPTOR,
                                        .handover = SPEX_NO_HANDOVER};
     spex_handover_open(&listener->handover);

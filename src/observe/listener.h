@@ -24,7 +24,8 @@ struct spex_listener {
     size_t refused;
 };
 
-/* 0, or a negative errno value with the reason. */
+/* 0, or a negative errno value with the reason. `error` has a text beside 0 where the socket is not
+ * in the directory of SPEX_CONTROL: why not. */
 int spex_listener_open(struct spex_listener *listener, struct spex_error *error);
 
 /* The value of SPEX_OUT with which a program connects here: "metrics" or "record", as `prefix`, and

@@ -137,7 +137,7 @@ static void a_socket_may_have_number_0(void **state) {
 /* `why`: why the chosen directory is not the one; NULL: it is, or there is none. */
 static void expect_at(const char *directory, const char *why) {
     char expected[256], output[256];
-    struct spex_error error = {""};
+    struct spex_error error = {"of before"};
     struct stat file;
     assert_int_equal(spex_listener_open(&listener, &error), 0);
     assert_string_equal(listener.listening.path, directory);

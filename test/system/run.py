@@ -55,6 +55,18 @@ class Streams(Runs):
         self.assertEqual(result.stderr, "spex: run: cannot open %s: No such file or directory\n" %
                          self.path("no/table"))
 
+    def test_a_control_directory_that_cannot_be_used_is_told(self):
+        os.mkdir(self.path("wide"))
+        os.chmod(self.path("wide"), 0o755)
+        for name, why in ("wide", "it does not belong to this user alone; .*"), ("no/where", "No such file or directory"):
+            result = self.run_it("--", "runs", "exits", "0", SPEX_CONTROL=self.path(name))
+            self.assertEqual(result.returncode, 0)
+            self.assertRegex(result.stderr, r"\Aspex: run: no socket in %s: %s; it is in %s\n" % (
+                re.escape(self.path(name)), why, re.escape(self.path("spex"))))
+        for control in "off", self.path("own"):
+            result = self.run_it("--", "runs", "exits", "0", SPEX_CONTROL=control)
+            self.assertNotIn("no socket", result.stderr)
+
     def test_a_full_disk_is_told(self):
         for more in [], ["--json"], ["-i", "0.05"], ["-i", "0.05", "--json"]:
             result = self.run_it("-o", "/dev/full", *more, "--", "runs", "exits", "0")

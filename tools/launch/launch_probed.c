@@ -36,6 +36,16 @@ static int launch(struct spex_launched *program, const struct spex_launch_probed
                                mask);
 }
 
+int spex_launch_listen(struct spex_listener *listener, const char *command) {
+    struct spex_error error;
+    int err = spex_listener_open(listener, &error);
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "%s: %s", command, error.text);
+    if (error.text[0])
+        spex_complain(0, "%s: %s; it is in %s", command, error.text, listener->listening.path);
+    return SPEX_EXIT_OK;
+}
+
 int spex_launch_probed(struct spex_launched *program, const struct spex_launch_probed *how,
                        const struct spex_listener *listener, const sigset_t *mask) {
     char *preload = NULL;

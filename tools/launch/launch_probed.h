@@ -23,6 +23,9 @@ struct spex_launch_probed {
     char *const *argv;
 };
 
+/* Opens the socket, and says where it is not in SPEX_CONTROL's directory, and why. An exit status. */
+int spex_launch_listen(struct spex_listener *listener, const char *command);
+
 /* `mask`: the program's signal mask. An exit status. */
 int spex_launch_probed(struct spex_launched *program, const struct spex_launch_probed *how,
                        const struct spex_listener *listener, const sigset_t *mask);

@@ -279,14 +279,14 @@ static int record_program(struct spex_record_watch *watch, const struct request 
                           int *by_signal) {
     struct spex_launched program = {.pidfd = -1};
     struct spex_passed_signals signals = {.fd = -1};
-    struct spex_error error = {""};
-    if (spex_listener_open(&watch->listener, &error))
-        return spex_complain(SPEX_EXIT_FAILED, "record: %s", error.text);
+    int status = spex_launch_listen(&watch->listener, "record");
+    if (status)
+        return status;
     int err = spex_passed_signals_open(&signals);
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "record: cannot wait for signals: %s",
                              strerror(-err));
-    int status = flight_open(watch, request);
+    status = flight_open(watch, request);
     if (!status && watch->recording.flight.seconds)
         spex_passed_signals_keep(&signals, SIGUSR1);
     const struct spex_launch_probed how = launch_of(request);

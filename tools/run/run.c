@@ -86,16 +86,15 @@ static int run_parse(int argc, char **argv, struct request *request) {
 /* Opens the output first, so that a bad path is reported before the program starts. An exit
  * status. */
 static int watch_open(struct spex_run_watch *watch, const struct request *request) {
-    struct spex_error error = {""};
     watch->output.json = request->json;
     watch->output.intervals = request->interval > 0;
     int err = spex_run_output_open(&watch->output, request->out);
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "run: cannot open %s: %s", request->out,
                              strerror(-err));
-    err = spex_listener_open(&watch->listener, &error);
-    if (err)
-        return spex_complain(SPEX_EXIT_FAILED, "run: %s", error.text);
+    int status = spex_launch_listen(&watch->listener, "run");
+    if (status)
+        return status;
     err = spex_passed_signals_open(&watch->signals);
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "run: cannot wait for signals: %s", strerror(-err));
