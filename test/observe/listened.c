@@ -102,8 +102,8 @@ static void without_descriptors_nobody_is_let_in_any_more(void **state) {
     close(caller);
 }
 
-/* A command may be started without its first descriptors: then the socket, or a connection, is
- * number 0. */
+/* A command may be started without its first descriptors: then the socket, or a calling process's
+ * descriptor, is number 0. */
 static void a_socket_may_have_number_0(void **state) {
     (void)state;
     int input = fcntl(0, F_DUPFD_CLOEXEC, 3), number = listener.listening.socket.number;
@@ -122,7 +122,7 @@ static void a_socket_may_have_number_0(void **state) {
     close(0);
     const struct spex_caller *caller = spex_listener_accept(&listener);
     assert_non_null(caller);
-    assert_int_equal(caller->socket, 0);
+    assert_int_equal(caller->pidfd, 0);
     int second = call();
     assert_true(spex_listener_accept(&listener)->beside);
     assert_int_equal(listener.refused, 0);
