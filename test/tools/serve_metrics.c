@@ -271,6 +271,20 @@ static void formats_differ_in_names_and_the_end(void **state) {
     free(plain);
 }
 
+/* Nobody counts what is executed at a site that was refused. */
+static void a_margin_may_be_infinite(void **state) {
+    (void)state;
+    static struct made made;
+    make(&made, "query");
+    made.row.probe.refused = 1;
+    for (unsigned open = 0; open < 2; open++) {
+        char *text = text_of("nginx", &made, open);
+        assert_has(text, "spex_probe_executions_margin{program=\"nginx\",probe=\"query\","
+                         "type=\"lat\"} +Inf\n");
+        free(text);
+    }
+}
+
 /* The texts are the bounds themselves, and those of the coarse buckets are among the fine ones. */
 static void buckets_are_as_many_as_asked_for(void **state) {
     (void)state;
@@ -409,6 +423,7 @@ int main(void) {
         cmocka_unit_test(counters_that_were_shown_do_not_fall),
         cmocka_unit_test(probes_beyond_the_limit_are_counted),
         cmocka_unit_test(formats_differ_in_names_and_the_end),
+        cmocka_unit_test(a_margin_may_be_infinite),
         cmocka_unit_test(buckets_are_as_many_as_asked_for),
         cmocka_unit_test(the_slowest_execution_is_an_exemplar),
         cmocka_unit_test(the_slowest_process_wins),
