@@ -86,7 +86,7 @@ static void warm_up_large(void) {
 /* Figures with an open control socket need a control thread that runs. It gives itself its name
  * when it begins. */
 static bool control_thread_runs(void) {
-    spex_service_threads_await(UINT64_MAX);
+    spex_service_threads_await(&(struct spex_patience){INT64_MAX, UINT64_MAX});
     DIR *threads = opendir("/proc/self/task");
     bool found = false;
     for (const struct dirent *thread; threads && !found && (thread = readdir(threads));) {
