@@ -71,6 +71,10 @@ extern struct spex_parameter_place spex_parameters_begin_[] __asm__("__start_spe
 extern struct spex_parameter_place spex_parameters_end_[] __asm__("__stop_spex_parameters")
     __attribute__((__weak__, __visibility__("hidden")));
 
+#define SPEX_CHECK_WHOLE_(value)                                                                   \
+    SPEX_KINDS_(spex_kinds_, 0, value);                                                            \
+    SPEX_STATIC_ASSERT_(spex_kinds_ >> 1 == 0, "spex: a parameter of functions is a whole number")
+
 #if !defined(SPEX_DISABLE)
 
 #if !defined(SPEX_BUILDING)
@@ -103,6 +107,7 @@ SPEX_INLINE uint32_t spex_parameter_slot_(const struct spex_parameter_place *pla
  * no function is a kernel it costs one load and one branch, and `value` is not evaluated. */
 #define spex_parameter(name, value)                                                                \
     do {                                                                                           \
+        SPEX_CHECK_WHOLE_(value);                                                                  \
         struct spex_parameter_place *spex_place_;                                                  \
         uint32_t spex_slot_;                                                                       \
         __asm__(".pushsection spex_parameters, \"aw?\", %%progbits\n"                              \
@@ -121,6 +126,7 @@ SPEX_INLINE uint32_t spex_parameter_slot_(const struct spex_parameter_place *pla
 
 #define spex_parameter(name, value)                                                                \
     do {                                                                                           \
+        SPEX_CHECK_WHOLE_(value);                                                                  \
         if (0)                                                                                     \
             (void)SPEX_WORD_(value);                                                               \
     } while (0)

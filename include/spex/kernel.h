@@ -7,7 +7,7 @@
  *
  * KERNEL_PROBE_BEGIN(id, sc, p1, …) is a probe of type `kernel`. What probe.h says of `id`, `sc`,
  * threads and signal handlers holds for it. Up to SPEX_KERNEL_PARAMETERS parameters follow `sc`:
- * whole numbers, converted to uint64_t, each evaluated once, and only by an execution that makes a
+ * numbers, as the values of a SNAPSHOT, each evaluated once, and only by an execution that makes a
  * record or is polled. A parameter's name is its text: above, `n`. Record: {ticks, context,
  * parameters}. SPEX_KERNEL_SCOPE is the scope.
  *
@@ -189,9 +189,10 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
     SPEX_CHECK_ID_(id);                                                                            \
     SPEX_STATIC_ASSERT_((sc) >= 1 && (sc) <= SPEX_CONTROL_PERIOD_MAX,                              \
                         "spex: a subsampling counter is 1 to 16777214");                           \
+    SPEX_KINDS_(var##_kinds, __VA_ARGS__);                                                         \
     struct spex_site *var##_site;                                                                  \
-    SPEX_SITE_TEXT_ASM_(var##_site, SPEX_KERNEL, SPEX_COUNT_(__VA_ARGS__) - 1, id, sc,             \
-                        __FILE__ "\0" text, __FILE__ "\0" text "\0" #id);                          \
+    SPEX_SITE_TEXT_ASM_(var##_site, SPEX_KERNEL, SPEX_COUNT_(__VA_ARGS__) - 1, var##_kinds, id,    \
+                        sc, __FILE__ "\0" text, __FILE__ "\0" text "\0" #id);                      \
     SPEX_SDT_BEGIN_(kernel_, id);                                                                  \
     uint64_t var##_parameters[SPEX_KERNEL_PARAMETERS];                                             \
     struct spex_kernel_span var __attribute__((__cleanup__(spex_kernel_out_))) = {0, 0, 0, 0};     \
@@ -224,6 +225,7 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
  * spex/detail/disabled.h. */
 #define SPEX_KERNEL_NOTHING_(...)                                                                  \
     do {                                                                                           \
+        SPEX_KINDS_(spex_kinds_, __VA_ARGS__);                                                     \
         if (0) {                                                                                   \
             uint64_t spex_values_[] = {SPEX_WORDS_(__VA_ARGS__)};                                  \
             (void)spex_values_;                                                                    \

@@ -129,8 +129,10 @@ SPEX_HEADER_BEGIN_
 #define SPEX_SET_PERFCNTR_NAME(pcid, name)   SPEX_SET_PERFCNTR_NAME_(pcid, name)
 
 /* SNAPSHOT(id, sc, v0, …): a single statement that records up to SPEX_MAX_FIELDS values of the
- * developer's choice, converted to uint64_t. Each value is evaluated at most once, and only by an
- * execution that makes a record (with SPEX_SDT: by every execution). Record: {v0, …}. */
+ * developer's choice: integers of up to 64 bits, floating-point numbers, pointers. Tables, traces
+ * and exports have each as what it is, floating-point numbers as the double next to them. Each
+ * value is evaluated at most once, and only by an execution that makes a record (with SPEX_SDT: by
+ * every execution). Record: {v0, …}. */
 #define SPEX_SNAPSHOT_PROBE(id, ...) SPEX_SNAPSHOT_(id, SPEX_FIRST_(__VA_ARGS__, 0), __VA_ARGS__)
 
 /* SPAN: the time from BEGIN to the END with the same key, wherever the two stand: a request that is
@@ -142,7 +144,7 @@ SPEX_HEADER_BEGIN_
  *
  * BEGIN and END are statements of their own, as often as needed, in any functions, threads and
  * libraries. They belong together by provider, by id or name, and by key: an integer or a pointer,
- * converted to uint64_t, such as the request's address, its number or its descriptor. A key is free
+ * such as the request's address, its number or its descriptor. A key is free
  * again after END. It is evaluated at most once, and only while the probe is on (with SPEX_SDT:
  * always). The id is a constant or a name as a string literal in all of these macros; without `sc`
  * each span makes a record.

@@ -64,6 +64,15 @@ enum spex_probe_type {
 #define SPEX_CONTEXTS_MAX 8192u
 #define SPEX_CONTEXT_ROOT 1u
 
+/* What the 64 bits of a value are: an unsigned integer, a signed one (two's complement), or a
+ * double. Only what a program gives is signed or floating: values of SNAPSHOT, parameters of
+ * KERNEL, keys of SPAN. */
+enum spex_kind {
+    SPEX_KIND_UNSIGNED = 0,
+    SPEX_KIND_SIGNED = 1,
+    SPEX_KIND_FLOATING = 2,
+};
+
 /* Remarks about a record; a mask. */
 enum spex_mark {
     /* During this execution the thread's first use of a probe type was prepared. The values contain
@@ -113,6 +122,9 @@ struct spex_record {
     /* This record's share of the records that its ring has lost: those before it that no other
      * record accounts for. */
     uint32_t lost;
+    /* Two bits for each field, from the lowest on: its enum spex_kind. */
+    uint32_t kinds;
+    uint32_t reserved_too;
     /* The values; those of the recorded execution alone, except for `weight`:
      *
      *     CNT                 {weight}

@@ -257,7 +257,7 @@ void spex_region_static_(void)
             (void)spex_region_pass_;                                                               \
             SPEX_REGION_LOUD_                                                                      \
             if (spex_region_outer_ == 0)                                                           \
-                SPEX_SITE_ASM_(*spex_region_site_(&spex_region_own_), 0, 0, 0, weight);            \
+                SPEX_SITE_ASM_(*spex_region_site_(&spex_region_own_), 0, 0, 0, 0, weight);         \
             if (spex_region_outer_ == 1 ||                                                         \
                 (spex_region_outer_ == 0 && spex_region_enter_(&spex_region_own_))) {              \
                 SPEX_REGION_QUIET_                                                                 \

@@ -10,11 +10,11 @@
  *     spex:span_7_begin    at BEGIN of a SPAN, so at its END   arg0: id; arg1: key
  *     spex:snapshot_9      at SNAPSHOT                         arg0: id; arg1 …: up to 11 values
  *
- * A probe with a name in the place of its id has the number 0 here. The other types have the same
- * names with their own prefix. USDT probes stand outside of what is timed or counted. All scopes of
- * a type end in one function, so the name of their end has no id; arg0 has it. With SPEX_SDT every
- * execution of a SNAPSHOT or SPAN evaluates its values or its key, once, and END is a statement
- * instead of an expression. */
+ * A floating-point value has the bits of the double. A probe with a name in the place of its id has
+ * the number 0 here. The other types have the same names with their own prefix. USDT probes stand
+ * outside of what is timed or counted. All scopes of a type end in one function, so the name of
+ * their end has no id; arg0 has it. With SPEX_SDT every execution of a SNAPSHOT or SPAN evaluates
+ * its values or its key, once, and END is a statement instead of an expression. */
 #ifndef SPEX_SDT_H
 #define SPEX_SDT_H
 

@@ -27,7 +27,8 @@ struct spex_site {
     /* The control word, below. Written by the library. Aligned to 8 bytes with `index`. */
     uint32_t control;
     /* The site's number in the process. Written by the library once, when the object registers;
-     * valid while `control` is not 0. */
+     * valid while `control` is not 0. Until then: what the values of a SNAPSHOT, the parameters of
+     * a KERNEL or the key of a SPAN are, enum spex_kind, two bits each from the lowest on. */
     uint32_t index;
     /* The developer's sc: executions per record, at least 1. Of a region: its weight in force,
      * which the library may raise. */

@@ -33,6 +33,7 @@ uint32_t spex_told_sites(struct spex_told *told, struct spex_stream_site *sites,
         copy_text(site->provider, info->provider);
         site->declared = info->id < 0 ? SPEX_STREAM_NO_ID : (uint32_t)info->id + 1;
         site->values = info->values;
+        site->kinds = info->kinds;
     }
     return count;
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ring/field_value.h"
+
 /* Puts a text in front of `*at`, which does not go below `begin`. False: it does not fit. */
 static bool put_before(char **at, const char *begin, const char *text) {
     size_t length = strlen(text);
@@ -74,6 +76,7 @@ int spex_kernel_describe_context(const struct spex_kernels_known *known, uint64_
     bool is = known->site(known->by, kernel, &site) && site.parameters;
     snprintf(described->text, sizeof(described->text), "%s", is ? site.parameters : "");
     described->count = names_split(described->text, described->names);
+    described->kinds = is ? site.kinds : 0;
     return 0;
 }
 
@@ -91,6 +94,6 @@ int spex_kernel_describe(const struct spex_kernels_known *known, const struct sp
 size_t spex_kernel_parameters(const struct spex_record *record, double values[SPEX_MAX_FIELDS]) {
     size_t count = 0;
     for (unsigned f = SPEX_KERNEL_VALUES; f < record->field_count; f++)
-        values[count++] = (double)record->fields[f];
+        values[count++] = spex_field_number(record, f);
     return count;
 }

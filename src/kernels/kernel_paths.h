@@ -27,6 +27,7 @@ struct spex_kernel_site {
     int32_t id;
     /* As the source has them; NULL or empty: none. */
     const char *parameters;
+    uint32_t kinds; /* of the fields of its records, as these have them */
 };
 
 /* Access to the contexts and kernels of a process; `by` is passed to the functions. */
@@ -43,6 +44,7 @@ struct spex_kernel_described {
     const char *path;
     /* Number of parameters; `names` point into `text`. */
     size_t count;
+    uint32_t kinds; /* of the fields of its records */
     const char *names[SPEX_MAX_FIELDS];
     char text[SPEX_KERNEL_TEXT_BYTES];
     char buffer[SPEX_KERNEL_PATH_BYTES];

@@ -45,7 +45,8 @@ static bool site_known(const void *by, uint16_t kernel, struct spex_kernel_site 
     *site = (struct spex_kernel_site){.provider = is_ambiguous(info) ? info->provider : NULL,
                                       .name = info->name,
                                       .id = info->id,
-                                      .parameters = info->parameters};
+                                      .parameters = info->parameters,
+                                      .kinds = info->kinds};
     return true;
 }
 

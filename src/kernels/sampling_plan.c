@@ -11,6 +11,7 @@
 
 #include <spex/atomic.h>
 
+#include "ring/field_value.h"
 #include "text/number.h"
 
 bool spex_samples_parse(const char *text, double *samples) {
@@ -33,7 +34,9 @@ double spex_planned_seconds(const struct spex_planned *planned, const uint64_t *
     if (!planned->model)
         return planned->seconds;
     for (size_t p = 0; p < planned->model->parameter_count; p++)
-        values[p] = (double)parameters[planned->slots[p]];
+        values[p] =
+            spex_bits_number(parameters[planned->slots[p]],
+                             spex_kind_at(planned->kinds, SPEX_KERNEL_VALUES + planned->slots[p]));
     double seconds = spex_model_value(planned->model, values);
     return seconds > 0 ? seconds : planned->seconds;
 }
@@ -96,6 +99,7 @@ void spex_planned_make(struct spex_planned *planned, const struct spex_kernel_mo
     }
     memcpy(planned->slots, slots, sizeof(slots));
     planned->parameters = parameters;
+    planned->kinds = described->kinds;
     planned->model = model;
 }
 

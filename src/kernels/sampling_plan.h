@@ -40,6 +40,8 @@ struct spex_planned {
     uint8_t slots[SPEX_MODEL_PARAMETERS_MAX];
     /* Number of parameters that the kernel must have for `slots`. */
     uint8_t parameters;
+    /* Of the fields of its records. */
+    uint32_t kinds;
 };
 
 /* Fills in the prediction for a kernel with these parameters. Where the model has parameters that

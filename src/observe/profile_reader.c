@@ -256,7 +256,44 @@ static const struct spex_values **place_of(struct spex_profile_row *row, uint32_
 
 /* Whether this build has room for the series. */
 static bool series_is_known(uint32_t series) {
-    return (series & ~SPEX_CONTROL_LOSSES) < SPEX_MAX_FIELDS;
+    return (series & ~(SPEX_CONTROL_LOSSES | SPEX_CONTROL_SCALED)) < SPEX_MAX_FIELDS;
+}
+
+/* The place of the values or losses that came last, if they are those of the series, which others
+ * replace; else NULL. */
+static const struct spex_values **place_again(struct spex_profile_row *row, uint32_t series) {
+    unsigned last = row->probe.series - 1u;
+    if (!row->probe.series || (series & ~SPEX_CONTROL_LOSSES) != last)
+        return NULL;
+    const struct spex_values **place =
+        series & SPEX_CONTROL_LOSSES ? &row->losses[last] : &row->values[last];
+    if (!*place)
+        return NULL;
+    free((void *)(uintptr_t)*place);
+    *place = NULL;
+    return place;
+}
+
+/* Whether the moments can be used. Numbers of the program's choice may be any; figures that they
+ * are too great for are not told. */
+static bool moments_are_valid(const struct spex_control_values *described) {
+    if (described->series & SPEX_CONTROL_SCALED)
+        return described->scale < SPEX_SCALES;
+    return is_figure(described->mean) &&
+           fabs(described->squares) <= FIGURE_MAX * FIGURE_MAX * FIGURE_MAX &&
+           variance_is_figures(described);
+}
+
+static void take_extremes(struct spex_values *values, const struct spex_control_values *described) {
+    bool scaled = described->series & SPEX_CONTROL_SCALED;
+    values->min = scaled ? described->least : (double)described->min;
+    values->max = scaled ? described->greatest : (double)described->max;
+    values->left_out = scaled ? described->left_out : 0;
+    values->spread.scale = scaled ? described->scale : SPEX_SCALE_NATURAL;
+    if (described->weight <= 0) {
+        values->min = INFINITY;
+        values->max = -INFINITY;
+    }
 }
 
 /* One series of values of the current row; the series come in order. Series that this build has
@@ -271,11 +308,13 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
     spex_entry_copy(&described, sizeof(described), entries, head->entry_bytes);
     if (!series_is_known(described.series) || reader->without_values)
         return 0;
-    if (!is_amount(described.weight) || !is_figure(described.mean) ||
-        !(fabs(described.squares) <= FIGURE_MAX * FIGURE_MAX * FIGURE_MAX) ||
-        !variance_is_figures(&described) || reader->values++ == VALUES_MAX)
+    if (!is_amount(described.weight) || !moments_are_valid(&described) ||
+        reader->values++ == VALUES_MAX)
         return -EPROTO;
-    const struct spex_values **place = place_of(row, described.series);
+    const struct spex_values **place =
+        described.series & SPEX_CONTROL_SCALED
+            ? place_again(row, described.series & ~SPEX_CONTROL_SCALED)
+            : place_of(row, described.series);
     if (!place)
         return -EPROTO;
     int err = take_bytes(profile, sizeof(struct spex_values));
@@ -289,8 +328,7 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
     values->weight = described.weight;
     values->mean = described.mean;
     values->squares = described.squares;
-    values->min = described.min;
-    values->max = described.max;
+    take_extremes(values, &described);
     values->spread.origin = described.origin;
     values->spread.sums = (struct spex_variance_sums){.distances = described.distances,
                                                       .products = described.products,

@@ -123,30 +123,24 @@ void spex_variance_join(struct spex_variance *spread, double origin,
 }
 
 static void variance_add(struct spex_variance *spread, const struct spex_variance *more) {
+    spex_variance_widen(spread, more->scale);
     spex_variance_join(spread, more->origin, spex_variance_sums(more));
-    for (unsigned row = 0; row < SPEX_VARIANCE_ROWS; row++)
-        for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++)
-            spread->rows[row][way] += more->rows[row][way];
+    spex_variance_rows_add(spread, more, 1);
 }
 
 /* The moments follow from the rule for joining two sets, as in spex_values_subtract. */
-void spex_values_join(struct spex_values *values, double weight, double mean, double squares,
-                      uint64_t min, uint64_t max) {
+void spex_values_join(struct spex_values *values, double weight, double mean, double squares) {
     double all = values->weight + weight, distance = mean - values->mean;
     if (weight > 0) {
         values->mean += distance * weight / all;
         values->squares += squares + distance * distance * values->weight * weight / all;
         values->weight = all;
     }
-    values->min = min < values->min ? min : values->min;
-    values->max = max > values->max ? max : values->max;
 }
 
 static void values_add(struct spex_values *values, const struct spex_values *more) {
-    spex_values_join(values, more->weight, more->mean, more->squares, more->min, more->max);
-    values->histogram.total += more->histogram.total;
-    for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++)
-        values->histogram.weights[b] += more->histogram.weights[b];
+    spex_values_join(values, more->weight, more->mean, more->squares);
+    spex_values_merge(values, more);
     variance_add(&values->spread, &more->spread);
 }
 

@@ -18,11 +18,10 @@
  * incomplete. */
 int spex_profile_add(struct spex_profile *sum, const struct spex_profile *more);
 
-/* Parts of that, for sums that are kept in another way: what is counted of a probe; moments and
- * extremes of values; and the sums of a variance, which are by their distances from `origin`. */
+/* Parts of that, for sums that are kept in another way: what is counted of a probe; moments of
+ * values; and the sums of a variance, which are by their distances from `origin`. */
 void spex_profile_probe_add(struct spex_profile_probe *sum, const struct spex_profile_probe *more);
-void spex_values_join(struct spex_values *values, double weight, double mean, double squares,
-                      uint64_t min, uint64_t max);
+void spex_values_join(struct spex_values *values, double weight, double mean, double squares);
 void spex_variance_join(struct spex_variance *spread, double origin,
                         struct spex_variance_sums sums);
 

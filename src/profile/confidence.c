@@ -189,7 +189,7 @@ struct share {
 static bool share_by_rows(const struct spex_values *values, double q, double units,
                           struct share *share) {
     double weight = (double)values->histogram.total;
-    unsigned row = 0, bucket = spex_histogram_bucket((uint64_t)spex_values_quantile(values, q));
+    unsigned row = 0, bucket = spex_histogram_quantile_bucket(&values->histogram, q);
     double above = 0;
     row = spex_variance_row(bucket) + (q < 0.5);
     for (unsigned b = spex_variance_bucket(row); b < SPEX_HISTOGRAM_BUCKETS; b++)
@@ -241,22 +241,19 @@ static bool reaches(double q, struct share share) {
     return share.variance <= 0 || pow(q, 1 / share.variance) < (1 - 0.95) / 2;
 }
 
-/* The bucket of a bound. The bound of the greatest values is 2^64, as no double is nearer. */
-static unsigned bucket_of(double bound) {
-    return spex_histogram_bucket(bound < 0x1p64 ? (uint64_t)bound : UINT64_MAX);
-}
-
 /* Widens bounds within one bucket, or two neighbours, to the buckets' bounds: the histogram has no
  * finer resolution. */
 static void widen_to_buckets(const struct spex_values *values, double *low, double *high) {
-    unsigned first = bucket_of(*low), last = bucket_of(*high);
+    unsigned scale = values->spread.scale;
+    unsigned first = spex_value_scale_bucket(scale, *low),
+             last = spex_value_scale_bucket(scale, *high);
     double edge;
     if (last > first + 1)
         return;
-    spex_histogram_bounds(first, low, &edge);
-    spex_histogram_bounds(last, &edge, high);
-    *low = *low < (double)values->min ? (double)values->min : *low;
-    *high = *high > (double)values->max ? (double)values->max : *high;
+    spex_value_scale_bounds(scale, first, low, &edge);
+    spex_value_scale_bounds(scale, last, &edge, high);
+    *low = *low < values->min ? values->min : *low;
+    *high = *high > values->max ? values->max : *high;
 }
 
 /* Bounds of the quantile's rank, as shares of the weight, by the Cornish-Fisher expansion of the
@@ -284,8 +281,10 @@ bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct s
     /* Executions beyond the smallest and the largest record may have any value. */
     *low = spex_values_quantile(values, ranks.low);
     if (share.variance > 0 && ranks.low <= 0)
-        *low = 0;
+        *low = values->spread.scale == SPEX_SCALE_NATURAL ? 0 : -INFINITY;
     *high = spex_values_quantile(values, ranks.high < 1 ? ranks.high : 1);
+    if (isnan(*low) || isnan(*high))
+        return false;
     widen_to_buckets(values, low, high);
     return !sampled || (ranks.high < 1 && reaches(q, share));
 }

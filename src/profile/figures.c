@@ -165,8 +165,9 @@ void spex_figures_of(const struct spex_profile *profile, const struct spex_profi
                                      .sampled = spex_sampled(&row->probe),
                                      .mean = values->mean,
                                      .mean_margin = spex_mean_margin(&row->probe, values),
-                                     .min = (double)values->min,
-                                     .max = (double)values->max};
+                                     .min = values->min,
+                                     .max = values->max,
+                                     .left_out = values->left_out};
     for (unsigned q = 0; q < SPEX_FIGURES_QUANTILES; q++)
         figures->quantiles[q] = quantile_of(&row->probe, values, spex_figures_quantiles[q]);
     figures->total = NAN;
@@ -176,7 +177,8 @@ void spex_figures_of(const struct spex_profile *profile, const struct spex_profi
         figures_take_off_nested(figures, &row->probe.nested);
         figures_take_off(figures, type, row->probe.records);
     }
-    if (told && spex_count_known(&row->probe))
+    /* Nobody knows for how many executions those stand whose value is none. */
+    if (told && spex_count_known(&row->probe) && !values->left_out)
         figures_add_total(figures, &row->probe, values);
     if (ticks && row->probe.probe_type != SPEX_SPAN)
         figures_limit_total(figures, profile);
@@ -186,6 +188,7 @@ void spex_figures_of(const struct spex_profile *profile, const struct spex_profi
 /* What is taken off times: what an empty span reads, and, where `nested` is set, what the probes
  * within take. */
 struct correction {
+    bool times; /* else nothing */
     double empty;
     bool nested;
     struct spex_line line;
@@ -197,12 +200,15 @@ static struct correction correction_of(const struct spex_profile *profile,
     struct correction correction = {.empty = 0};
     if (!spex_probe_type_ticks(probe->probe_type) || !type || !type->measured)
         return correction;
+    correction.times = true;
     correction.empty = type->empty;
     correction.nested = nested_line(&probe->nested, &correction.line);
     return correction;
 }
 
 static double corrected(const struct correction *correction, double value) {
+    if (!correction->times)
+        return value;
     double nested = correction->nested ? nested_of(&correction->line, value) : 0;
     return fmax(value - nested - correction->empty, 0);
 }
@@ -223,7 +229,7 @@ double spex_figures_divide(const struct spex_profile *profile, const struct spex
     memset(weights, 0, (count + 1) * sizeof(*weights));
     for (unsigned b = spex_histogram_next(&values->histogram, 0); b < SPEX_HISTOGRAM_BUCKETS;
          b = spex_histogram_next(&values->histogram, b + 1)) {
-        double value = corrected(&correction, spex_histogram_value(b));
+        double value = corrected(&correction, spex_value_scale_value(values->spread.scale, b));
         while (range < count && value > bounds[range])
             range++;
         weights[range] += (double)values->histogram.weights[b];

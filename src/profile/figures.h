@@ -38,6 +38,8 @@ struct spex_figures {
     double mean_margin; /* negative: not known */
     struct spex_quantile quantiles[SPEX_FIGURES_QUANTILES];
     double min, max;
+    /* Records whose value is infinite or no number: it is in no figure. */
+    uint64_t left_out;
     /* Over all executions, and no more than the time of all threads; NAN: the records do not
      * tell. */
     double total;

@@ -75,7 +75,9 @@ static void add_cells(struct spex_columns *columns, const char *text, unsigned c
 /* Adds a value: as a duration if it is a time, "-" while the length of a tick is not known. */
 static void add_value(struct spex_columns *columns, double value, struct unit unit) {
     char text[TEXT];
-    if (!unit.time)
+    if (!isfinite(value))
+        spex_columns_add(columns, "-");
+    else if (!unit.time)
         add_number(columns, value, 0);
     else if (unit.seconds > 0)
         spex_columns_add(columns, "%s",
@@ -103,6 +105,7 @@ static void add_values(struct spex_columns *columns, const char *name,
  * large is as good as unknown. */
 static void add_margin(struct spex_columns *columns, double margin, double value) {
     char text[TEXT];
+    value = fabs(value);
     if (!(margin >= 0) || isnan(value) || margin > value)
         spex_columns_add(columns, "?");
     else if (value > 0)
@@ -115,7 +118,8 @@ static void add_margin(struct spex_columns *columns, double margin, double value
 static void add_quantile_margin(struct spex_columns *columns,
                                 const struct spex_quantile *quantile) {
     /* There is no percentage of 0. */
-    if (quantile->told && (quantile->value > 0 || quantile->high <= 0))
+    bool zero = quantile->low >= 0 && quantile->high <= 0;
+    if (quantile->told && (fabs(quantile->value) > 0 || zero))
         add_margin(columns, fmax(quantile->high - quantile->value, quantile->value - quantile->low),
                    quantile->value);
     else
@@ -144,7 +148,7 @@ static void add_count_margin(struct spex_columns *columns, double margin, double
 
 /* Whether the mean is off by over 1 %, be it only because of what a span of nothing reads. */
 static bool is_off_by_the_clock(const struct spex_figures *figures) {
-    return figures->mean_margin > 0.01 * figures->mean;
+    return figures->mean_margin > 0.01 * fabs(figures->mean);
 }
 
 /* Adds a row with the margins of the figures above it, where they matter. `figures` is

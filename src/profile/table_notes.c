@@ -207,6 +207,18 @@ static void print_spans(FILE *file, const struct spex_profile_probe *probe, bool
         fputc('\n', file);
 }
 
+/* Says how many of a row's records have values that are in no figure, which only a snapshot's are. */
+static void print_left_out(FILE *file, const struct spex_profile_row *row, bool mixed) {
+    char name[SPEX_PROBE_TEXT_BYTES];
+    for (unsigned s = 0; s < row->probe.series; s++)
+        if (row->values[s]->left_out)
+            fprintf(file,
+                    "%s snapshot: v%u of %" PRIu64 " records is infinite or no number, and in no "
+                    "figure\n",
+                    spex_probe_text(&row->probe, mixed, name, sizeof(name)), s,
+                    row->values[s]->left_out);
+}
+
 /* Says what the column of losses means, where there are any. */
 static void print_losses(FILE *file, const struct spex_profile *profile) {
     bool shared = false;
@@ -258,6 +270,8 @@ void spex_table_notes(FILE *file, const struct spex_profile *profile) {
         print_nested(file, profile, &profile->rows[r], mixed);
     for (size_t r = 0; r < profile->row_count; r++)
         print_marks(file, &profile->rows[r].probe, mixed);
+    for (size_t r = 0; r < profile->row_count; r++)
+        print_left_out(file, &profile->rows[r], mixed);
     for (size_t r = 0; r < profile->row_count; r++)
         print_spans(file, &profile->rows[r].probe, mixed);
 }

@@ -60,6 +60,11 @@ static inline unsigned spex_probe_type_measured(uint32_t type, unsigned fields) 
     return type & (SPEX_KERNEL | SPEX_SPAN) && fields > 1 ? 1 : fields;
 }
 
+/* Returns how many fields of a record come before those that the program gives. */
+static inline unsigned spex_probe_type_first_given(uint32_t type) {
+    return type == SPEX_KERNEL ? SPEX_KERNEL_VALUES : type == SPEX_SPAN;
+}
+
 /* Returns the most values that a record of this type stores beside its weight. */
 uint32_t spex_probe_type_values(uint32_t type);
 

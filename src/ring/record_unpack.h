@@ -16,6 +16,7 @@ struct spex_packed_probe {
     uint16_t probe_id;
     uint8_t values; /* that a record stores beside its weight */
     uint32_t probe_type;
+    uint32_t kinds; /* as a record has them */
 };
 
 /* What a record has in common with all those of its ring that have the same word 1: most have that
@@ -37,7 +38,8 @@ static inline struct spex_packed_kind spex_packed_kind(uint64_t word, unsigned c
                                               .probe_id = probe.probe_id,
                                               .cpu_id = (uint16_t)cpu,
                                               .field_count = (uint8_t)(first + values),
-                                              .marks = (uint8_t)marks},
+                                              .marks = (uint8_t)marks,
+                                              .kinds = probe.kinds},
                                      .first = first,
                                      .values = values};
 }

@@ -118,8 +118,12 @@ static size_t values_frame(struct spex_reply *after, char *frame) {
     spex_profile_probe_now(after->position, &row);
     if (after->part < 2u * row.probe.series) {
         const struct spex_values *values = part_of(&row, after->part, &series);
-        if (values) {
+        if (values && spex_frame_is_scaled(values) && !after->emptied) {
+            bytes = spex_frame_no_values(series, after->number, frame);
+            after->emptied = true;
+        } else if (values) {
             bytes = spex_frame_values(values, series, after->number, frame);
+            after->scale = values->spread.scale;
             after->next = SPEX_CONTROL_SPREAD;
         } else {
             after->part++;
@@ -132,7 +136,8 @@ static size_t values_frame(struct spex_reply *after, char *frame) {
     return bytes;
 }
 
-/* No frame where all rows are empty, since every execution was recorded. */
+/* No frame where all rows are empty, since every execution was recorded, or where they have become
+ * those of another scale. */
 static size_t spread_frame(struct spex_reply *after, char *frame) {
     struct spex_profile_row row;
     const struct spex_values *values = NULL;
@@ -141,9 +146,12 @@ static size_t spread_frame(struct spex_reply *after, char *frame) {
     spex_profile_probe_now(after->position, &row);
     if (after->part < 2u * row.probe.series)
         values = part_of(&row, after->part, &series);
+    if (values && values->spread.scale != after->scale)
+        values = NULL;
     size_t bytes = values ? spex_frame_spread(&values->spread, series, after->number, frame) : 0;
     spex_metrics_unlock();
     after->next = SPEX_CONTROL_VALUES;
+    after->emptied = false;
     after->part++;
     return bytes;
 }

@@ -95,6 +95,17 @@ uint8_t spex_site_values(const struct spex_site *site) {
     }
 }
 
+/* Returns the kinds of a record's fields, by those of what the program gives, which an unregistered
+ * site has in the place of its index. */
+static uint32_t site_kinds(const struct spex_site *site) {
+    uint32_t type = spex_site_type_(site);
+    unsigned given = type == SPEX_SPAN                      ? 1
+                     : type & (SPEX_SNAPSHOT | SPEX_KERNEL) ? site->detail
+                                                            : 0;
+    return (site->index & ((UINT32_C(1) << 2 * given) - 1))
+           << 2 * spex_probe_type_first_given(type);
+}
+
 /* Returns a copy of the parameters' names of a kernel; NULL for other types. */
 static char *site_parameters(const struct spex_site *site) {
     if (spex_site_type_(site) != SPEX_KERNEL)
@@ -114,7 +125,8 @@ static bool info_describes(const struct spex_site_info *info, const struct spex_
     return !info->site && info->line == site->line && info->id == probe->id &&
            info->provider == probe->provider && info->region == site->region &&
            info->probe_type == spex_site_type_(site) && info->detail == site->detail &&
-           info->subsample == site->subsample && same_name(info->name, probe->name) && info->file &&
+           info->kinds == site_kinds(site) && info->subsample == site->subsample &&
+           same_name(info->name, probe->name) && info->file &&
            strcmp(info->file, spex_site_file(site)) == 0;
 }
 
@@ -229,6 +241,7 @@ static struct spex_site_info *info_add(const struct spex_site *site,
         .probe_type = (uint16_t)spex_site_type_(site),
         .detail = site->detail,
         .values = spex_site_values(site),
+        .kinds = site_kinds(site),
         .probe = SPEX_MAX_SITES,
         .next = SPEX_MAX_SITES,
         .group = SPEX_MAX_SITES,
@@ -282,7 +295,10 @@ static void sites_register(struct spex_module *module) {
         char name[SPEX_NAME_BYTES];
         struct spex_probe_identity probe =
             spex_site_identify(site, module->names, module->names_end, module->provider, name);
-        refused += !spex_site_is_empty(site) && !site_register(site, &probe, &next);
+        if (spex_site_is_empty(site) || site_register(site, &probe, &next))
+            continue;
+        site->index = 0; /* of the kinds of its values */
+        refused++;
     }
     module->refused = refused > 0;
     /* Relaxed: the count orders nothing, it is only shown. */

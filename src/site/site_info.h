@@ -53,6 +53,8 @@ struct spex_site_info {
     uint8_t detail;
     /* Values that a record of the site stores beside its weight. */
     uint8_t values;
+    /* The kinds of a record's fields, as the record has them. */
+    uint32_t kinds;
     /* The first site with the same number and type: these sites make one probe. SPEX_MAX_SITES for
      * a region. */
     uint16_t probe;

@@ -20,7 +20,7 @@ double spex_histogram_value(unsigned bucket) {
 
 /* The first bucket at which the sum of weights reaches q of all; the last one that is not empty,
  * where rounding keeps the sum below that. */
-double spex_histogram_quantile(const struct spex_histogram *histogram, double q) {
+unsigned spex_histogram_quantile_bucket(const struct spex_histogram *histogram, double q) {
     double wanted = q * (double)histogram->total;
     double below = 0;
     unsigned last = 0;
@@ -31,5 +31,9 @@ double spex_histogram_quantile(const struct spex_histogram *histogram, double q)
         if (below >= wanted)
             break;
     }
-    return spex_histogram_value(last);
+    return last;
+}
+
+double spex_histogram_quantile(const struct spex_histogram *histogram, double q) {
+    return spex_histogram_value(spex_histogram_quantile_bucket(histogram, q));
 }

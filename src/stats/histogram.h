@@ -53,6 +53,9 @@ void spex_histogram_bounds(unsigned bucket, double *low, double *high);
 /* The middle of a bucket. */
 double spex_histogram_value(unsigned bucket);
 
+/* The bucket of the q-quantile (q from 0 to 1). Takes time in proportion to the buckets. */
+unsigned spex_histogram_quantile_bucket(const struct spex_histogram *histogram, double q);
+
 /* The q-quantile (q from 0 to 1), as the middle of its bucket; 0 when the histogram is empty. Takes
  * time in proportion to the buckets. */
 double spex_histogram_quantile(const struct spex_histogram *histogram, double q);

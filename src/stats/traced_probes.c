@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stats/traced_probes.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -87,7 +88,8 @@ struct spex_values *spex_traced_values(struct spex_traced_probes *probes, double
         probes->occupied = 0;
     }
     struct spex_values *values = &probes->rooms->rooms[probes->occupied++].values;
-    values->min = UINT64_MAX;
+    values->min = INFINITY;
+    values->max = -INFINITY;
     values->mean = values->spread.origin = origin;
     return values;
 }

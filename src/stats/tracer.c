@@ -9,6 +9,7 @@
 #include "stats/tracer.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 
 #include <spex/compiler.h>
 
+#include "ring/field_value.h"
 #include "ring/probe_type.h"
 #include "ring/record_unpack.h"
 #include "stats/traced_probes.h"
@@ -52,7 +54,8 @@ struct spex_tracer {
     struct found found[FOUND];
 };
 
-/* Records of one probe with the same number of fields, all with values or all without. */
+/* Records of one probe with the same number of fields of the same kinds, all with values or all
+ * without. */
 struct run {
     const struct spex_record *records;
     size_t count;
@@ -110,9 +113,11 @@ static inline void addition_add(struct addition *sum, struct spex_values *v, uin
     v->histogram.weights[spex_histogram_bucket(value)] += whole;
 }
 
-static void addition_end(const struct addition *sum, struct spex_values *v) {
-    v->min = sum->min < v->min ? sum->min : v->min;
-    v->max = sum->max > v->max ? sum->max : v->max;
+/* The values lie between `min` and `max`. */
+static void addition_end(const struct addition *sum, struct spex_values *v, double min,
+                         double max) {
+    v->min = min < v->min ? min : v->min;
+    v->max = max > v->max ? max : v->max;
     v->histogram.total += sum->whole;
     v->weight += sum->weight;
     if (v->weight > 0) {
@@ -123,12 +128,64 @@ static void addition_end(const struct addition *sum, struct spex_values *v) {
 
 static const struct addition no_addition = {.min = UINT64_MAX};
 
+/* Whether a field of a run holds nothing but integers from 0 on, and the values so far, too. */
+static bool is_natural(const struct spex_values *v, const struct run *run, unsigned field) {
+    unsigned kind = spex_kind_at(run->records->kinds, field);
+    if (kind == SPEX_KIND_FLOATING || v->spread.scale != SPEX_SCALE_NATURAL)
+        return false;
+    uint64_t all = 0;
+    for (size_t i = 0; kind == SPEX_KIND_SIGNED && i < run->count; i++)
+        all |= run->records[i].fields[field];
+    return !(all >> 63);
+}
+
+/* Has the values' scale hold those of a run. */
+static void scale_for(struct spex_values *v, const struct run *run, unsigned field) {
+    unsigned scale = v->spread.scale;
+    for (size_t i = 0; i < run->count && scale < SPEX_SCALE_REAL; i++) {
+        double value = spex_field_number(&run->records[i], field);
+        unsigned of = isfinite(value) ? spex_value_scale_of(value) : scale;
+        scale = of > scale ? of : scale;
+    }
+    spex_values_widen(v, scale);
+}
+
+/* Adds one field of a run, whatever its numbers are. Those that are not finite are left out. */
+static void numbers_add(struct spex_values *v, const struct run *run, unsigned field,
+                        double scale) {
+    const double mean = v->mean;
+    struct addition sum = no_addition;
+    struct scaling scaling = {.scale = scale};
+    double min = INFINITY, max = -INFINITY;
+    scale_for(v, run, field);
+    for (size_t i = 0; i < run->count; i++) {
+        double value = spex_field_number(&run->records[i], field), distance = value - mean;
+        uint64_t whole = scaling_next(&scaling, run->records[i].weight);
+        if (!isfinite(value)) {
+            v->left_out++;
+            continue;
+        }
+        sum.weight += (double)whole;
+        sum.distances += (double)whole * distance;
+        sum.squares += (double)whole * distance * distance;
+        sum.whole += whole;
+        min = value < min ? value : min;
+        max = value > max ? value : max;
+        v->histogram.weights[spex_value_scale_bucket(v->spread.scale, value)] += whole;
+    }
+    addition_end(&sum, v, min, max);
+}
+
 /* Adds one field of a run. Weights have 32 bits, which convert to double in fewer instructions than
  * 64. */
 static void values_add(struct spex_values *v, struct run *run, unsigned field) {
     const struct spex_record *records = run->records;
     const double mean = v->mean;
     struct addition sum = no_addition;
+    if (!is_natural(v, run, field)) {
+        numbers_add(v, run, field, 1);
+        return;
+    }
     if (run->alike) {
         const uint32_t weight = records[0].weight;
         for (size_t i = 0; i < run->count; i++)
@@ -142,7 +199,7 @@ static void values_add(struct spex_values *v, struct run *run, unsigned field) {
                          mean);
     }
     run->most = sum.max;
-    addition_end(&sum, v);
+    addition_end(&sum, v, (double)sum.min, (double)sum.max);
 }
 
 /* The same with `scale` times each weight. */
@@ -151,11 +208,15 @@ static void scaled_values_add(struct spex_values *v, const struct run *run, unsi
     const double mean = v->mean;
     struct addition sum = no_addition;
     struct scaling scaling = {.scale = scale};
+    if (!is_natural(v, run, field)) {
+        numbers_add(v, run, field, scale);
+        return;
+    }
     for (size_t i = 0; i < run->count; i++) {
         uint64_t whole = scaling_next(&scaling, run->records[i].weight);
         addition_add(&sum, v, run->records[i].fields[field], (double)whole, whole, mean);
     }
-    addition_end(&sum, v);
+    addition_end(&sum, v, (double)sum.min, (double)sum.max);
 }
 
 /* Counts marks, and adds executions in regions. An execution recorded with probability 1/w counts
@@ -183,11 +244,14 @@ static void spread_add(struct spex_variance *spread, const struct run *run, unsi
         return;
     for (size_t i = 0; i < run->count; i++) {
         const struct spex_record *record = &run->records[i];
+        double value = spex_field_number(record, field);
+        if (!isfinite(value))
+            continue;
         if (record->marks & SPEX_MARK_BURST)
-            spex_variance_in_burst(spread, record->fields[field], record->weight, batch->scale,
+            spex_variance_in_burst(spread, value, record->weight, batch->scale,
                                    record->marks & SPEX_MARK_DRAWN);
         else if (record->weight > 1 || batch->stretch)
-            spex_variance_single(spread, record->fields[field], record->weight, batch->scale);
+            spex_variance_single(spread, value, record->weight, batch->scale);
     }
 }
 
@@ -198,7 +262,7 @@ static bool field_add(struct spex_traced_probes *probes, struct spex_traced *pro
                       bool all) {
     static const struct spex_traced_batch lossless = {.scale = 1};
     struct spex_values **values = &probe->values[series], **losses = &probe->losses[series];
-    double origin = (double)run->records[0].fields[field];
+    double first = spex_field_number(run->records, field), origin = isfinite(first) ? first : 0;
     if (!*values && !(*values = spex_traced_values(probes, origin)))
         return false;
     if (batch->stretch && !*losses) {
@@ -207,6 +271,8 @@ static bool field_add(struct spex_traced_probes *probes, struct spex_traced *pro
         spex_variance_copy(&(*losses)->spread, &(*values)->spread);
     }
     values_add(*values, run, field);
+    if (*losses)
+        spex_values_widen(*losses, (*values)->spread.scale);
     spread_add(&(*values)->spread, run, field, &lossless, all);
     if (*losses)
         spread_add(&(*losses)->spread, run, field, batch, all);
@@ -356,7 +422,8 @@ static int run_add(struct spex_tracer *tracer, struct spex_traced *probe, struct
  * sampler. */
 static bool is_same_run(const struct spex_record *one, const struct spex_record *other) {
     return one->probe_id == other->probe_id && one->probe_type == other->probe_type &&
-           one->field_count == other->field_count && !one->weight == !other->weight &&
+           one->field_count == other->field_count && one->kinds == other->kinds &&
+           !one->weight == !other->weight &&
            has_no_values(one) == has_no_values(other);
 }
 
@@ -473,8 +540,9 @@ SPEX_COLD void spex_tracer_series(const struct spex_tracer *tracer, size_t probe
     *out = (struct spex_series){
         .mean = v->mean,
         .deviation = spex_values_deviation(v),
-        .min = (double)v->min,
-        .max = (double)v->max,
+        .min = v->min,
+        .max = v->max,
+        .left_out = v->left_out,
     };
     free(room);
 }

@@ -19,6 +19,8 @@ struct spex_series {
     double deviation; /* standard deviation */
     double min;
     double max;
+    /* Values that are infinite or no numbers, which are in none of these. */
+    uint64_t left_out;
 };
 
 struct spex_metrics {

@@ -14,8 +14,9 @@ struct spex_values {
     double weight;
     double mean;
     double squares; /* weighted sum of squared distances from the mean */
-    uint64_t min;   /* UINT64_MAX where there are no values */
-    uint64_t max;
+    double min;     /* infinite where there are no values, as is `max` */
+    double max;
+    uint64_t left_out; /* values that are infinite or no numbers, which are in none of the above */
     struct spex_histogram histogram;
 };
 
@@ -32,10 +33,20 @@ void spex_values_subtract(struct spex_values *values, const struct spex_values *
 void spex_values_weigh(struct spex_values *out, const struct spex_values *values,
                        const struct spex_values *losses, double factor);
 
+/* Has the histogram and the spread stand for the values of a scale (scale.h) that is no narrower. */
+void spex_values_widen(struct spex_values *values, unsigned scale);
+
+/* Adds a finite number to the histogram and the extremes alone. */
+void spex_values_count(struct spex_values *values, double number, uint64_t weight);
+
+/* Adds other values' histogram, extremes and what is left out, in the wider one of both scales. */
+void spex_values_merge(struct spex_values *values, const struct spex_values *more);
+
 /* The standard deviation; 0 where there are no values. */
 double spex_values_deviation(const struct spex_values *values);
 
-/* The q-quantile (q from 0 to 1), never outside of the extremes; 0 where there are no values. */
+/* The q-quantile (q from 0 to 1), never outside of the extremes; 0 where there are no values; NAN:
+ * the histogram does not tell (scale.h). */
 double spex_values_quantile(const struct spex_values *values, double q);
 
 #endif

@@ -88,8 +88,8 @@ _Static_assert(SPEX_VARIANCE_ROWS <= 64 * ROWS_OF_BIT, "there is a bit for each 
 /* A page of which nothing has been written yet is read by row_add first. The kernel would map a
  * page of zeros, and with the write that follows replace it, for which it interrupts other CPUs:
  * 10 µs in a virtual machine. So the first access is a write. */
-static float *row_of(struct spex_variance *spread, uint64_t value) {
-    unsigned row = spex_variance_row(spex_histogram_bucket(value));
+static float *row_of(struct spex_variance *spread, double value) {
+    unsigned row = spex_variance_row(spex_value_scale_bucket(spread->scale, value));
     uint64_t bit = UINT64_C(1) << row / ROWS_OF_BIT;
     if (SPEX_UNLIKELY(!(spread->written & bit))) {
         memset(spread->rows[row], 0, sizeof(spread->rows[row]));
@@ -100,9 +100,9 @@ static float *row_of(struct spex_variance *spread, uint64_t value) {
 
 /* Adds a value to the unit, and to the row of the value. A unit with factor 0 was recorded with
  * certainty and has no variance. */
-static void unit_add(struct spex_variance *spread, struct spex_variance_unit *unit, uint64_t value,
+static void unit_add(struct spex_variance *spread, struct spex_variance_unit *unit, double value,
                      double weight) {
-    unit->distance += weight * ((double)value - spread->origin);
+    unit->distance += weight * (value - spread->origin);
     unit->weight += weight;
     if (!(unit->factor > 0))
         return;
@@ -127,7 +127,7 @@ static double factor_of(uint32_t weight, double scale) {
 
 /* An execution outside of bursts ends the burst that runs. It is a unit of its own, unless it
  * stands for itself alone and so was recorded with certainty. */
-void spex_variance_single(struct spex_variance *spread, uint64_t value, uint32_t weight,
+void spex_variance_single(struct spex_variance *spread, double value, uint32_t weight,
                           double scale) {
     if (spread->burst.weight > 0)
         unit_end(spread, &spread->burst);
@@ -142,7 +142,7 @@ void spex_variance_single(struct spex_variance *spread, uint64_t value, uint32_t
 }
 
 /* A burst whose first record was lost begins with the first one that is there. */
-void spex_variance_in_burst(struct spex_variance *spread, uint64_t value, uint32_t weight,
+void spex_variance_in_burst(struct spex_variance *spread, double value, uint32_t weight,
                             double scale, bool first) {
     if (first || !(spread->burst.weight > 0)) {
         unit_end(spread, &spread->burst);
@@ -181,9 +181,40 @@ SPEX_COLD void spex_variance_subtract(struct spex_variance *spread,
     spread->sums.weights_all -= former.weights_all;
     spread->sums.squares -= former.squares;
     spread->sums.local -= former.local;
+    spex_variance_rows_add(spread, before, -1);
+}
+
+/* By the first value of a row: of the natural scale, whose rows are not wider. */
+unsigned spex_variance_row_from(unsigned scale, unsigned from, unsigned row) {
+    return from == scale ? row
+                         : spex_variance_row(spex_value_scale_bucket_from(scale, from,
+                                                                    spex_variance_bucket(row)));
+}
+
+void spex_variance_rows_add(struct spex_variance *spread, const struct spex_variance *more,
+                            float factor) {
+    for (unsigned row = 0; row < SPEX_VARIANCE_ROWS; row++) {
+        float *to = spread->rows[spex_variance_row_from(spread->scale, more->scale, row)];
+        for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++)
+            to[way] += factor * more->rows[row][way];
+    }
+}
+
+/* Rows that nothing was added to stay without a page no more: few probes have such values. */
+SPEX_COLD void spex_variance_widen(struct spex_variance *spread, unsigned scale) {
+    unsigned from = spread->scale;
+    if (scale <= from)
+        return;
+    spread->scale = scale;
+    if (from != SPEX_SCALE_NATURAL)
+        return;
+    float rows[SPEX_VARIANCE_ROWS][SPEX_VARIANCE_WAYS];
+    memcpy(rows, spread->rows, sizeof(rows));
+    memset(spread->rows, 0, sizeof(spread->rows));
+    spread->written = UINT64_MAX;
     for (unsigned row = 0; row < SPEX_VARIANCE_ROWS; row++)
         for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++)
-            spread->rows[row][way] -= before->rows[row][way];
+            spread->rows[spex_variance_row_from(scale, from, row)][way] += rows[row][way];
 }
 
 /* Each copy gives A - share × T with random signs of the units, whose square has the wanted

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "stats/histogram.h"
+#include "stats/scale.h"
 
 /* Copies of the sums, each with its own random signs. */
 #define SPEX_VARIANCE_WAYS 16
@@ -65,6 +66,7 @@ struct spex_variance {
     struct spex_variance_unit burst;
     struct spex_variance_unit stretch;
     uint32_t number; /* of the stretch, set by the caller; 0: no stretch */
+    uint32_t scale;  /* enum spex_value_scale: of the values' buckets, and so of the rows */
     uint64_t random; /* state of the generator of signs */
     /* A bit for each eight rows: a value was added to one of them. Rows that others have filled in
      * are only read. */
@@ -76,10 +78,20 @@ struct spex_variance {
 void spex_variance_stretch(struct spex_variance *spread, uint32_t number, double scale);
 
 /* Adds the value of a single execution, or of one in a burst. `first`: the burst begins with it. */
-void spex_variance_single(struct spex_variance *spread, uint64_t value, uint32_t weight,
+void spex_variance_single(struct spex_variance *spread, double value, uint32_t weight,
                           double scale);
-void spex_variance_in_burst(struct spex_variance *spread, uint64_t value, uint32_t weight,
+void spex_variance_in_burst(struct spex_variance *spread, double value, uint32_t weight,
                             double scale, bool first);
+
+/* The row that holds the values of one of another scale, which is no wider. */
+unsigned spex_variance_row_from(unsigned scale, unsigned from, unsigned row);
+
+/* Has the rows stand for the values of a scale that is no narrower. */
+void spex_variance_widen(struct spex_variance *spread, unsigned scale);
+
+/* Adds, or with factor -1 subtracts, the rows of other sums, whose scale is no wider. */
+void spex_variance_rows_add(struct spex_variance *spread, const struct spex_variance *more,
+                            float factor);
 
 /* Copies to where all is 0. What values were never added to is not touched: most rows have no page
  * of memory. */

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,4 +50,17 @@ bool spex_number_real(const char *text, double *value) {
         return false;
     *value = strtod(text, &end);
     return *end == '\0' && isfinite(*value);
+}
+
+/* 17 digits tell each double apart. */
+const char *spex_double_text(double value, char text[SPEX_DOUBLE_TEXT_BYTES]) {
+    if (isnan(value))
+        return "nan";
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, SPEX_DOUBLE_TEXT_BYTES, "%.*g", digits, value);
+        double back = strtod(text, NULL);
+        if (!(back < value) && !(back > value))
+            break;
+    }
+    return text;
 }

@@ -17,4 +17,10 @@ bool spex_number_seconds(const char *text, double *value);
 /* Parses a finite decimal number, such as "-2", "0.25" or "1e-3". */
 bool spex_number_real(const char *text, double *value);
 
+enum { SPEX_DOUBLE_TEXT_BYTES = 32 };
+
+/* Writes as few digits as read back as the same number: "0.1"; "nan", "inf" or "-inf". Returns
+ * `text`. */
+const char *spex_double_text(double value, char text[SPEX_DOUBLE_TEXT_BYTES]);
+
 #endif

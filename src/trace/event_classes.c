@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ring/field_value.h"
 #include "ring/probe_type.h"
 #include "text/printable.h"
 
@@ -67,7 +68,8 @@ static int class_add(struct spex_event_classes *classes, const struct spex_recor
         .event = {.class = classes->count,
                   .probe_id = record->probe_id,
                   .values = spex_event_values(record),
-                  .probe_type = record->probe_type},
+                  .probe_type = record->probe_type,
+                  .kinds = record->kinds},
         .next = *first,
     };
     *first = ++classes->count;
@@ -200,6 +202,11 @@ static void name_parameter(char names[][NAME_BYTES], unsigned number, const char
     snprintf(names[number], NAME_BYTES, "_%s", name);
 }
 
+/* What a type of metadata.c begins with. */
+static const char *type_name(unsigned kind) {
+    return kind == SPEX_KIND_FLOATING ? "float" : kind == SPEX_KIND_SIGNED ? "int" : "uint";
+}
+
 /* Writes the values' fields. */
 static void print_values(const struct spex_event_classes *classes,
                          const struct spex_journal_event *event, FILE *to) {
@@ -229,7 +236,9 @@ static void print_values(const struct spex_event_classes *classes,
             name = "events";
         }
         unsigned width = v ? event->layout / SPEX_LAYOUT_OTHERS : event->layout;
-        fprintf(to, " uint%u_t %s;", 8u << (width & SPEX_LAYOUT_WIDTH_MASK), name);
+        unsigned field = spex_probe_type_first_value(event->probe_type) + v;
+        fprintf(to, " %s%u_t %s;", type_name(spex_kind_at(event->kinds, field)),
+                8u << (width & SPEX_LAYOUT_WIDTH_MASK), name);
     }
 }
 

@@ -51,7 +51,8 @@ static inline struct spex_event_class *spex_event_class_find(
     for (uint16_t values = spex_event_values(record); next;
          next = classes->classes[next - 1].next) {
         struct spex_event_class *class = &classes->classes[next - 1];
-        if (class->event.probe_type == record->probe_type && class->event.values == values)
+        if (class->event.probe_type == record->probe_type && class->event.values == values &&
+            class->event.kinds == record->kinds)
             return class;
     }
     return NULL;

@@ -11,12 +11,13 @@
 
 #include "text/printable.h"
 
-/* Integer types of these sizes in bits, of which 0 is the last, named by them. */
+/* Integer types of these sizes in bits, of which 0 is the last, named by them; those of the name
+ * "int" are signed. */
 static void print_integers(const char *name, const unsigned char *sizes, unsigned align,
                            const char *map, FILE *to) {
     for (; *sizes; sizes++)
-        fprintf(to, "typealias integer { size = %u; align = %u; signed = false;%s } := %s%u_t;\n",
-                *sizes, align, map, name, *sizes);
+        fprintf(to, "typealias integer { size = %u; align = %u; signed = %s;%s } := %s%u_t;\n",
+                *sizes, align, *name == 'i' ? "true" : "false", map, name, *sizes);
 }
 
 /* All are of whole bytes and stand next to each other, but for those of an event's header, which
@@ -93,6 +94,9 @@ char *spex_metadata_text(const struct spex_metadata *metadata, size_t *length) {
         return NULL;
     fputs("/* CTF 1.8 */\n\n", to);
     print_integers("uint", integers, 8, "", to);
+    print_integers("int", integers, 8, "", to);
+    fputs("typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := float64_t;\n",
+          to);
     print_trace(metadata, to);
     print_environment(metadata, to);
     print_clock(&metadata->clock, to);

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <spex/compiler.h>
+
+#include "ring/field_value.h"
 #include "ring/probe_type.h"
 #include "ring/record_unpack.h"
 
@@ -100,10 +103,16 @@ static unsigned more_of(const struct spex_record *record, uint64_t lost) {
 static inline unsigned widths_of(const struct spex_record *record, unsigned first,
                                  unsigned values) {
     const uint64_t *value = &record->fields[first];
-    uint64_t others = 0;
+    uint64_t one = values ? value[0] : 0, others = 0;
     for (unsigned v = 1; v < values; v++)
         others |= value[v];
-    return values ? width_of(value[0]) | width_of(others) * SPEX_LAYOUT_OTHERS : 0;
+    if (SPEX_UNLIKELY(record->kinds)) {
+        uint32_t kinds = record->kinds >> 2 * first;
+        one = spex_trace_significant(one, spex_kind_at(kinds, 0));
+        for (unsigned v = 1; v < values; v++)
+            others |= spex_trace_significant(value[v], spex_kind_at(kinds, v));
+    }
+    return values ? width_of(one) | width_of(others) * SPEX_LAYOUT_OTHERS : 0;
 }
 
 static enum spex_trace_time time_of(uint64_t since, uint32_t id) {
@@ -213,7 +222,8 @@ void spex_packets_add(struct spex_packets *packets, uint32_t id, unsigned layout
 /* Whether a record is of the same class as another, and next to no losses. */
 static inline bool is_alike(const struct spex_record *record, const struct spex_record *other) {
     return record->probe_id == other->probe_id && record->probe_type == other->probe_type &&
-           record->field_count == other->field_count && !(record->lost | record->gap);
+           record->field_count == other->field_count && record->kinds == other->kinds &&
+           !(record->lost | record->gap);
 }
 
 /* `values`: how many each of the records has, from field `first` on. Inlined, so that the loops over

@@ -73,6 +73,21 @@ static inline unsigned spex_trace_time_bytes(enum spex_trace_time time) {
     return 0x8432u >> (4 * (unsigned)time) & 15;
 }
 
+/* The bits that tell how wide a value must be stored: integers that are signed are extended by their
+ * sign, and floating-point numbers have 64 bits. */
+static inline uint64_t spex_trace_significant(uint64_t bits, unsigned kind) {
+    uint64_t sign = (uint64_t)((int64_t)bits >> 63);
+    if (kind == SPEX_KIND_FLOATING)
+        return UINT64_MAX;
+    return kind == SPEX_KIND_SIGNED ? (bits ^ sign) << 1 : bits;
+}
+
+/* A signed integer from its low bytes. */
+static inline uint64_t spex_trace_extend(uint64_t low, unsigned bytes) {
+    unsigned other = 64 - 8 * bytes;
+    return (uint64_t)((int64_t)(low << other) >> other);
+}
+
 /* An id stands for a class of events and for a layout, which is one of these numbers: bits 0 and 1
  * tell the width of the first value, as a power of 2 in bytes, bits 2 and 3 that of the other
  * values; SPEX_LAYOUT_THREAD: the event tells its thread; the rest is one of the last three. The
@@ -103,7 +118,8 @@ static inline unsigned spex_layout_bytes(unsigned layout, unsigned values) {
 #define SPEX_TRACE_EVENTS_MAX  (1u << 20)
 
 #define SPEX_JOURNAL_MAGIC   0x524A5853u /* "SXJR" */
-#define SPEX_JOURNAL_VERSION 2           /* of the whole trace */
+#define SPEX_JOURNAL_VERSION 3           /* of the whole trace */
+#define SPEX_JOURNAL_OLDEST  2           /* that is read: all values are unsigned */
 
 enum spex_journal_kind {
     SPEX_JOURNAL_SITES = 1, /* struct spex_stream_site */
@@ -136,6 +152,7 @@ struct spex_journal_event {
     uint16_t values; /* stored ones */
     uint32_t probe_type;
     uint32_t layout;
+    uint32_t kinds; /* of the fields, as records have them; not in version 2 */
 };
 
 /* One moment on three clocks. */

@@ -114,6 +114,10 @@ struct spex_control_frame {
  * receiver that does not know them leaves them out as it does series beyond its own. */
 #define SPEX_CONTROL_LOSSES 0x100u
 
+/* Likewise: these stand in place of the values, or the losses, with this number that have come last
+ * and are empty. They have a scale or numbers that a receiver must know. */
+#define SPEX_CONTROL_SCALED 0x200u
+
 /* Value number `series` of the probe in the last PROBE frame. */
 struct spex_control_values {
     uint32_t series;
@@ -130,6 +134,12 @@ struct spex_control_values {
     double weights_all;
     double squared;
     double local;
+    /* From here on with SPEX_CONTROL_SCALED alone; `min` and `max` are 0 then. */
+    double least;
+    double greatest;
+    uint64_t left_out;
+    uint32_t scale; /* enum spex_value_scale */
+    uint32_t reserved_too;
 };
 
 /* A row of struct spex_variance that is not empty, of the values in the last VALUES frame. */

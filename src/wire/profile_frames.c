@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/profile_frames.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* Room for entries in a frame, behind its head. */
@@ -31,6 +30,24 @@ static size_t write_buckets(const struct spex_histogram *histogram, char *at) {
     return count;
 }
 
+/* An older release has all values from 0 to 2^64 - 1. */
+static uint64_t natural_of(double value) {
+    return value < 0x1p64 ? (uint64_t)value : UINT64_MAX;
+}
+
+bool spex_frame_is_scaled(const struct spex_values *values) {
+    return values->spread.scale != SPEX_SCALE_NATURAL || values->left_out;
+}
+
+size_t spex_frame_no_values(unsigned series, uint32_t number,
+                            char frame[SPEX_CONTROL_FRAME_BYTES]) {
+    struct spex_control_values told = {.series = series, .min = UINT64_MAX};
+    struct spex_control_frame head = {
+        .kind = SPEX_CONTROL_VALUES, .number = number, .entry_bytes = sizeof(told)};
+    memcpy(frame + sizeof(head), &told, sizeof(told));
+    return spex_frame_finish(frame, &head);
+}
+
 size_t spex_frame_values(const struct spex_values *values, unsigned series, uint32_t number,
                          char frame[SPEX_CONTROL_FRAME_BYTES]) {
     struct spex_variance_sums sums = spex_variance_sums(&values->spread);
@@ -38,15 +55,23 @@ size_t spex_frame_values(const struct spex_values *values, unsigned series, uint
                                        .weight = values->weight,
                                        .mean = values->mean,
                                        .squares = values->squares,
-                                       .min = values->min,
-                                       .max = values->max,
                                        .origin = values->spread.origin,
                                        .distances = sums.distances,
                                        .products = sums.products,
                                        .weights = sums.weights,
                                        .weights_all = sums.weights_all,
                                        .squared = sums.squares,
-                                       .local = sums.local};
+                                       .local = sums.local,
+                                       .left_out = values->left_out,
+                                       .scale = values->spread.scale};
+    if (spex_frame_is_scaled(values)) {
+        told.series |= SPEX_CONTROL_SCALED;
+        told.least = values->min;
+        told.greatest = values->max;
+    } else {
+        told.min = natural_of(values->min);
+        told.max = values->weight > 0 ? natural_of(values->max) : 0;
+    }
     char *at = frame + sizeof(struct spex_control_frame);
     memcpy(at, &told, sizeof(told));
     size_t count = write_buckets(&values->histogram, at + sizeof(told));

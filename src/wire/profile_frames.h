@@ -3,6 +3,7 @@
 #ifndef SPEX_WIRE_PROFILE_FRAMES_H
 #define SPEX_WIRE_PROFILE_FRAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,11 @@ static inline uint64_t spex_frame_bytes(const struct spex_control_frame *head) {
  * Returns the frame's bytes. The bytes of an entry are in the head, so that readers of other
  * releases can skip members that they do not know. */
 size_t spex_frame_finish(char *frame, struct spex_control_frame *head);
+
+/* Whether the values' frame must come behind one that says that there are none, for receivers of
+ * older releases, which leave such a frame out. */
+bool spex_frame_is_scaled(const struct spex_values *values);
+size_t spex_frame_no_values(unsigned series, uint32_t number, char frame[SPEX_CONTROL_FRAME_BYTES]);
 
 /* Writes one series: its sums, and the buckets of its histogram that are not empty. Returns the
  * frame's bytes. */

@@ -12,6 +12,7 @@
 static size_t site_bytes(uint16_t version) {
     return version == 2   ? SPEX_STREAM_SITE_BYTES_2
            : version == 3 ? SPEX_STREAM_SITE_BYTES_3
+           : version <= 5 ? SPEX_STREAM_SITE_BYTES_5
                           : sizeof(struct spex_stream_site);
 }
 
@@ -26,7 +27,8 @@ static long entry_bytes(const struct spex_stream_header *header) {
     case SPEX_STREAM_SITES:
         return (long)site_bytes(header->version);
     case SPEX_STREAM_RECORDS:
-        return sizeof(struct spex_record);
+        return header->version < SPEX_STREAM_KINDS_FROM ? sizeof(struct spex_stream_record)
+                                                        : sizeof(struct spex_record);
     case SPEX_STREAM_CONTEXTS:
         return sizeof(struct spex_stream_context);
     case SPEX_STREAM_DUMP:
@@ -81,6 +83,18 @@ static int check_header(const char *frame, const struct spex_stream_header *head
     return 0;
 }
 
+struct spex_record spex_stream_record(const char *frame, uint32_t number) {
+    const struct spex_stream_header *header = (const void *)frame;
+    const struct spex_record *records = spex_stream_entries(frame);
+    const struct spex_stream_record *former = spex_stream_entries(frame);
+    if (header->version >= SPEX_STREAM_KINDS_FROM)
+        return records[number];
+    struct spex_record record = {.timestamp = 0};
+    memcpy(&record, former[number].head, sizeof(former[number].head));
+    memcpy(record.fields, former[number].fields, sizeof(former[number].fields));
+    return record;
+}
+
 /* Returns whether a record's members are in their ranges: later stages use them as indices. */
 static bool record_is_sound(const struct spex_record *record) {
     return spex_probe_type_valid(record->probe_type) &&
@@ -105,11 +119,12 @@ int spex_stream_check(const char *frame, size_t length, struct spex_stream_heade
     int err = check_header(frame, header, length, collectors, error);
     if (err)
         return err;
-    const struct spex_record *records = spex_stream_entries(frame);
     const struct spex_stream_context *contexts = spex_stream_entries(frame);
-    for (uint32_t r = 0; header->kind == SPEX_STREAM_RECORDS && r < header->count; r++)
-        if (!record_is_sound(&records[r]))
+    for (uint32_t r = 0; header->kind == SPEX_STREAM_RECORDS && r < header->count; r++) {
+        const struct spex_record record = spex_stream_record(frame, r);
+        if (!record_is_sound(&record))
             return spex_fail(error, -EPROTO, "the program's stream holds a malformed record");
+    }
     for (uint32_t c = 0; header->kind == SPEX_STREAM_CONTEXTS && c < header->count; c++)
         if (!context_is_sound(&contexts[c]))
             return spex_fail(error, -EPROTO, "the program's stream holds a malformed context");

@@ -27,4 +27,7 @@ static inline const void *spex_stream_entries(const char *frame) {
     return frame + sizeof(struct spex_stream_header);
 }
 
+/* Record `number` of a frame of the kind RECORDS. */
+struct spex_record spex_stream_record(const char *frame, uint32_t number);
+
 #endif

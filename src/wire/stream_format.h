@@ -15,7 +15,8 @@
 #include <spex/record.h>
 
 #define SPEX_STREAM_MAGIC       0x58455053u /* "SPEX" */
-#define SPEX_STREAM_VERSION     5
+#define SPEX_STREAM_VERSION     6
+#define SPEX_STREAM_KINDS_FROM  6 /* the first version that tells kinds of values */
 #define SPEX_STREAM_OLDEST      2 /* the oldest version that is read */
 #define SPEX_STREAM_FRAME_BYTES 65536
 
@@ -25,8 +26,10 @@
 enum spex_stream_kind {
     /* No entries; first, once; in each connection where the program connects again. */
     SPEX_STREAM_HELLO = 1,
-    SPEX_STREAM_SITES,   /* struct spex_stream_site */
-    SPEX_STREAM_RECORDS, /* struct spex_record, as programs before version 5 send them */
+    SPEX_STREAM_SITES, /* struct spex_stream_site */
+    /* struct spex_record, or before version 6 struct spex_stream_record; from version 5 on records
+     * come PACKED */
+    SPEX_STREAM_RECORDS,
     SPEX_STREAM_PASS, /* no entries: collector `collector` has handed over all before `watermark` */
     SPEX_STREAM_END,  /* no entries: the program has stopped spex in an orderly way */
     SPEX_STREAM_CONTEXTS, /* struct spex_stream_context, before the first record in the context */
@@ -78,11 +81,20 @@ struct spex_stream_site {
     uint32_t declared;
     /* From here on not in version 3. */
     uint32_t values; /* that a record stores beside its weight */
+    /* From here on not in version 5. */
+    uint32_t kinds; /* of the fields of its records, as these have them */
 };
 
 /* Bytes of a site in streams of former versions. */
 #define SPEX_STREAM_SITE_BYTES_2 offsetof(struct spex_stream_site, provider)
 #define SPEX_STREAM_SITE_BYTES_3 offsetof(struct spex_stream_site, values)
+#define SPEX_STREAM_SITE_BYTES_5 offsetof(struct spex_stream_site, kinds)
+
+/* A record before version 6: all fields are unsigned. */
+struct spex_stream_record {
+    char head[offsetof(struct spex_record, kinds)];
+    uint64_t fields[SPEX_MAX_FIELDS];
+};
 
 /* The developer's id; -1: the probe has a name in its place. */
 static inline int32_t spex_stream_site_id(const struct spex_stream_site *site) {

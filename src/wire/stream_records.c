@@ -12,8 +12,8 @@ void spex_stream_probes_note(struct spex_stream_probes *probes,
     if (site->index < SPEX_MAX_SITES && spex_probe_type_valid(site->probe_type) &&
         site->values <= SPEX_MAX_FIELDS &&
         spex_probe_type_first_value(site->probe_type) + site->values <= SPEX_MAX_FIELDS)
-        probes->of[site->index] =
-            (struct spex_packed_probe){site->probe_id, (uint8_t)site->values, site->probe_type};
+        probes->of[site->index] = (struct spex_packed_probe){site->probe_id, (uint8_t)site->values,
+                                                             site->probe_type, site->kinds};
 }
 
 /* Finds the kind of a record. False: it is of an unknown site, without a weight, or with more values
@@ -51,7 +51,9 @@ int spex_stream_records(const struct spex_stream_probes *probes, const char *fra
                         struct spex_error *error) {
     const struct spex_stream_header *header = (const void *)frame;
     const struct spex_stream_packed *packed = spex_stream_entries(frame);
-    *records = header->kind == SPEX_STREAM_RECORDS ? spex_stream_entries(frame) : NULL;
+    *records = header->kind == SPEX_STREAM_RECORDS ? room : NULL;
+    for (uint32_t r = 0; *records && r < header->count; r++)
+        room[r] = spex_stream_record(frame, r);
     if (header->kind != SPEX_STREAM_PACKED)
         return 0;
     if (!records_unpack(probes, packed, (const uint64_t *)(packed + 1), header->count, room))

@@ -19,8 +19,8 @@ struct spex_stream_probes {
 void spex_stream_probes_note(struct spex_stream_probes *probes,
                              const struct spex_stream_site *site);
 
-/* Sets *records to the records of a frame that spex_stream_check has passed: those of the frame
- * itself, or, unpacked, those in `room`, which has SPEX_STREAM_RECORDS_MAX. NULL: the frame is of
+/* Sets *records to the records of a frame that spex_stream_check has passed, unpacked in `room`,
+ * which has SPEX_STREAM_RECORDS_MAX. NULL: the frame is of
  * another kind. 0, or -EPROTO with the reason. */
 int spex_stream_records(const struct spex_stream_probes *probes, const char *frame,
                         struct spex_record *room, const struct spex_record **records,

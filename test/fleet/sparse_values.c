@@ -95,7 +95,7 @@ static void what_there_is_not_stays_so(void **state) {
     spex_values_clear(&values);
     struct spex_sparse_values *sparse = spex_sparse_values_of(&values, 2);
     assert_non_null(sparse);
-    assert_true(sparse->min == UINT64_MAX && sparse->max == 0);
+    assert_true(sparse->min > sparse->max);
     assert_int_equal(sparse->bucket_count + sparse->row_count, 0);
     free(sparse);
     values_take(&values, UINT64_MAX / 2, 1);
@@ -103,7 +103,7 @@ static void what_there_is_not_stays_so(void **state) {
     assert_non_null(sparse);
     spex_values_clear(&sum);
     spex_sparse_values_add(&sum, sparse);
-    assert_true(sum.min == UINT64_MAX && sum.max == UINT64_MAX);
+    assert_true(sum.min >= 0x1p64 && sum.max >= 0x1p64);
     assert_int_equal(sum.histogram.weights[SPEX_HISTOGRAM_BUCKETS - 1], 1);
     free(sparse);
 }

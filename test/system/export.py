@@ -414,7 +414,7 @@ class Damage(Traces):
         with open(os.path.join(self.trace, ".spex", "journal"), "r+b") as file:
             file.seek(4)
             file.write(b"\1\0")
-        self.refused("made-.*/.spex/journal: the trace has layout 1, and 2 was expected", "export", self.trace,
+        self.refused("made-.*/.spex/journal: the trace has layout 1, and 2 to 3 was expected", "export", self.trace,
                      "--format", "csv", status=1)
 
     def test_a_packet_in_the_middle(self):

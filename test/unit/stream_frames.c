@@ -96,7 +96,8 @@ static void sites_are_those_of_their_version(void **unused) {
                                    0,
                                    SPEX_STREAM_SITE_BYTES_2,
                                    SPEX_STREAM_SITE_BYTES_3,
-                                   sizeof(struct spex_stream_site),
+                                   SPEX_STREAM_SITE_BYTES_5,
+                                   SPEX_STREAM_SITE_BYTES_5,
                                    sizeof(struct spex_stream_site)};
     for (uint16_t version = SPEX_STREAM_OLDEST; version <= SPEX_STREAM_VERSION; version++) {
         size_t length = begin(SPEX_STREAM_SITES, 2, 2 * bytes[version]);
@@ -136,9 +137,9 @@ static void headers_are_checked(void **unused) {
         char expected[128] = "";
         begin(SPEX_STREAM_PASS, 0, 0);
         head()->version = version;
-        if (version < 2 || version > 5)
+        if (version < 2 || version > 6)
             snprintf(expected, sizeof(expected),
-                     "the program's spex speaks stream version %u, this one 5: build both with the "
+                     "the program's spex speaks stream version %u, this one 6: build both with the "
                      "same release",
                      version);
         assert_string_equal(said(length, 3), expected);
@@ -346,7 +347,31 @@ static void packed_records_are_unpacked(void **unused) {
     assert_null(records);
     begin(SPEX_STREAM_RECORDS, 1, sizeof(room[0]));
     assert_int_equal(spex_stream_records(&probes, frame, room, &records, NULL), 0);
-    assert_ptr_equal(records, entries());
+    assert_ptr_equal(records, room);
+}
+
+/* Before version 6 records told nothing of their values, which were all unsigned. */
+static void former_records_are_unsigned(void **unused) {
+    (void)unused;
+    const struct spex_record *records;
+    struct spex_record room[2],
+        given = {
+            .timestamp = 7, .probe_type = SPEX_SNAPSHOT, .weight = 2, .field_count = 2, .lost = 3};
+    size_t length = begin(SPEX_STREAM_RECORDS, 2, 2 * sizeof(struct spex_stream_record));
+    struct spex_stream_record *former = entries();
+    for (unsigned r = 0; r < 2; r++) {
+        memcpy(former[r].head, &given, sizeof(former[r].head));
+        former[r].fields[1] = UINT64_MAX - r;
+    }
+    assert_string_equal(said(length, 3), MALFORMED);
+    head()->version = 4;
+    assert_string_equal(said(length, 3), "");
+    assert_int_equal(spex_stream_records(&probes, frame, room, &records, NULL), 0);
+    for (unsigned r = 0; r < 2; r++) {
+        assert_int_equal(records[r].lost, 3);
+        assert_int_equal(records[r].kinds, 0);
+        assert_true(records[r].fields[1] == UINT64_MAX - r);
+    }
 }
 
 /* One record of `words` words with this second one, and a CPU as its last. */
@@ -415,6 +440,7 @@ int main(void) {
         cmocka_unit_test(packed_frames_are_checked),
         cmocka_unit_test(sites_that_cannot_be_are_left_out),
         cmocka_unit_test(packed_records_are_unpacked),
+        cmocka_unit_test(former_records_are_unsigned),
         cmocka_unit_test(malformed_records_are_refused),
         cmocka_unit_test(a_dump_is_printable),
     };

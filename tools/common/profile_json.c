@@ -53,6 +53,7 @@ static json_t *values_json(const struct spex_figures *figures, const char *value
     err = err || json_object_set_new(json, "min", number_or_null(figures->min * scale, any));
     err = err || json_object_set_new(json, "max", number_or_null(figures->max * scale, any));
     err = err || json_object_set_new(json, "total", number_or_null(figures->total * scale, any));
+    err = err || json_object_set_new(json, "left_out", json_integer((json_int_t)figures->left_out));
     return spex_json_unless(err, json);
 }
 

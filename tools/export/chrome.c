@@ -5,6 +5,7 @@
  * keep the whole trace in memory; the parts that are text were made JSON once for each probe. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "tools/export/exporter.h"
@@ -63,12 +64,25 @@ static void label_put(struct chrome *chrome, const struct spex_label *label) {
 }
 
 /* Adds one member of the arguments. */
-static void argument_put(struct chrome *chrome, bool *any, const char *name, uint64_t value) {
+static void argument_name(struct chrome *chrome, bool *any, const char *name) {
     spex_text_out(&chrome->out, *any ? ",\"" : ",\"args\":{\"");
     *any = true;
     spex_text_out(&chrome->out, name);
     spex_text_out(&chrome->out, "\":");
+}
+
+static void argument_put(struct chrome *chrome, bool *any, const char *name, uint64_t value) {
+    argument_name(chrome, any, name);
     spex_text_out_number(&chrome->out, value);
+}
+
+/* JSON has no number that is not finite: null stands in its place. */
+static void value_put(struct chrome *chrome, const struct spex_record *record, unsigned field) {
+    unsigned kind = spex_kind_at(record->kinds, field);
+    if (isfinite(spex_field_number(record, field)))
+        spex_text_out_value(&chrome->out, record->fields[field], kind);
+    else
+        spex_text_out(&chrome->out, "null");
 }
 
 static void event_end(struct chrome *chrome, bool arguments) {
@@ -77,8 +91,10 @@ static void event_end(struct chrome *chrome, bool arguments) {
 
 static void values_put(struct chrome *chrome, const struct spex_label *label,
                        const struct spex_record *record, bool *any) {
-    for (unsigned v = 0; v < label->values && label->first + v < record->field_count; v++)
-        argument_put(chrome, any, label->value_names[v], record->fields[label->first + v]);
+    for (unsigned v = 0; v < label->values && label->first + v < record->field_count; v++) {
+            argument_name(chrome, any, label->value_names[v]);
+            value_put(chrome, record, label->first + v);
+    }
 }
 
 /* Names a further track after its thread. */

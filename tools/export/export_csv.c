@@ -80,10 +80,10 @@ static int csv_event(void *state, const struct spex_recording_event *event,
         spex_text_out(out, ",");
     }
     for (unsigned v = 0; v < SPEX_MAX_FIELDS; v++) {
-        if (label->first + v < record->field_count)
-            number_cell(out, record->fields[label->first + v]);
-        else
-            spex_text_out(out, ",");
+        unsigned field = label->first + v;
+        spex_text_out(out, ",");
+        if (field < record->field_count)
+            spex_text_out_value(out, record->fields[field], spex_kind_at(record->kinds, field));
     }
     spex_text_out(out, "\n");
     return 0;

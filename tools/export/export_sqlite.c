@@ -67,7 +67,8 @@ static int prepare(struct database *database, const char *text, sqlite3_stmt **s
                : fail_db(database, error);
 }
 
-/* The table of records, with a column for each value that a record can have, and the statement that
+/* The table of records, with a column for each value that a record can have, whose type is that of
+ * the value: an integer or a real; and the statement that
  * moves the waiting rows there. */
 static int record_prepare(struct database *database, struct spex_error *error) {
     char *text = database->declaration;
@@ -77,7 +78,7 @@ static int record_prepare(struct database *database, struct spex_error *error) {
         "CREATE TABLE record (time_ns INTEGER, probe INTEGER, thread INTEGER, cpu INTEGER,"
         " weight INTEGER, lost INTEGER, duration_ns INTEGER, context INTEGER");
     for (unsigned v = 0; v < SPEX_MAX_FIELDS; v++)
-        length += (size_t)snprintf(text + length, size - length, ", v%u INTEGER", v);
+        length += (size_t)snprintf(text + length, size - length, ", v%u", v);
     snprintf(text + length, size - length, ")");
     int err = run(database, text, error);
     if (!err && spex_record_rows_attach(&database->waiting, database->db, text) != SQLITE_OK)
@@ -143,6 +144,7 @@ static void bind_text(sqlite3_stmt *statement, int column, const char *text) {
 
 static void values_set(struct spex_record_row *row, const struct spex_label *label,
                        const struct spex_record *record) {
+    row->kinds = record->kinds >> 2 * label->first;
     for (unsigned v = 0; label->first + v < record->field_count; v++)
         spex_record_row_set(row, SPEX_ROW_VALUES + v, record->fields[label->first + v]);
 }

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "ring/field_value.h"
 #include "tools/export/exporter.h"
 #include "tools/export/samples.h"
 #include "tools/export/tracks.h"
@@ -241,9 +242,19 @@ static int label_introduce(struct perfetto *perfetto, size_t p, const struct spe
     return err;
 }
 
+static void annotation_set(annotation_t *annotation, uint64_t bits, unsigned kind) {
+    annotation->has_uint_value = kind != SPEX_KIND_SIGNED && kind != SPEX_KIND_FLOATING;
+    annotation->uint_value = bits;
+    annotation->has_int_value = kind == SPEX_KIND_SIGNED;
+    annotation->int_value = (int64_t)bits;
+    annotation->has_double_value = kind == SPEX_KIND_FLOATING;
+    annotation->double_value = spex_bits_double(bits);
+}
+
 /* Whether a slice has this value, of the weight whether it stands for others, too. */
 static bool value_of(const struct spex_label *label, const struct spex_record *record,
-                     unsigned value, uint64_t *number) {
+                     unsigned value, uint64_t *number, unsigned *kind) {
+    *kind = SPEX_KIND_UNSIGNED;
     if (value == WEIGHT) {
         *number = record->weight;
         return record->weight > 1;
@@ -255,6 +266,7 @@ static bool value_of(const struct spex_label *label, const struct spex_record *r
     if (value >= label->values || label->first + value >= record->field_count)
         return false;
     *number = record->fields[label->first + value];
+    *kind = spex_kind_at(record->kinds, label->first + value);
     return true;
 }
 
@@ -264,13 +276,14 @@ static size_t annotate(const struct spex_label *label, const struct spex_record 
     size_t count = 0;
     for (unsigned v = 0; v < NAMED; v++) {
         uint64_t number;
-        if (!value_of(label, record, v, &number))
+        unsigned kind;
+        if (!value_of(label, record, v, &number, &kind))
             continue;
         annotation_t *annotation = &annotations[count];
         *annotation = (annotation_t)SPEX__PERFETTO__DEBUG_ANNOTATION__INIT;
-        annotation->has_name_iid = annotation->has_uint_value = true;
+        annotation->has_name_iid = true;
         annotation->name_iid = value_iid(label, v);
-        annotation->uint_value = number;
+        annotation_set(annotation, number, kind);
         list[count++] = annotation;
     }
     return count;
@@ -319,15 +332,16 @@ static int slice_put(struct perfetto *perfetto, size_t p, const struct spex_reco
 }
 
 static int counter_put(struct perfetto *perfetto, const struct spex_label *label, unsigned value,
-                       uint64_t ticks, uint64_t amount, struct spex_error *error) {
+                       uint64_t ticks, uint64_t amount, unsigned kind, struct spex_error *error) {
     event_t event = SPEX__PERFETTO__TRACK_EVENT__INIT;
     event.has_type = event.has_track_uuid = true;
     event.type = SPEX__PERFETTO__TRACK_EVENT__TYPE__TYPE_COUNTER;
     event.track_uuid = counter_track(label, value);
-    event.has_counter_value = amount <= INT64_MAX;
+    bool integer = kind == SPEX_KIND_SIGNED || (kind != SPEX_KIND_FLOATING && amount <= INT64_MAX);
+    event.has_counter_value = integer;
     event.counter_value = (int64_t)amount;
-    event.has_double_counter_value = amount > INT64_MAX;
-    event.double_counter_value = (double)amount;
+    event.has_double_counter_value = !integer;
+    event.double_counter_value = spex_bits_number(amount, kind);
     return event_put(perfetto, wall_ns(perfetto, ticks), &event, error);
 }
 
@@ -342,10 +356,11 @@ static int perfetto_event(void *state, const struct spex_recording_event *event,
     if (!err && label->time >= 0)
         return label->time < record->field_count ? slice_put(perfetto, p, record, label, error) : 0;
     if (!err && record->probe_type == SPEX_CNT)
-        return counter_put(perfetto, label, 0, record->timestamp, sample->weight, error);
+        return counter_put(perfetto, label, 0, record->timestamp, sample->weight,
+                           SPEX_KIND_UNSIGNED, error);
     for (unsigned v = 0; !err && v < label->values && label->first + v < record->field_count; v++)
         err = counter_put(perfetto, label, v, record->timestamp, record->fields[label->first + v],
-                          error);
+                          spex_kind_at(record->kinds, label->first + v), error);
     return err;
 }
 

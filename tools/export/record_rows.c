@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "ring/field_value.h"
+
 struct table {
     sqlite3_vtab base;
     const struct spex_record_rows *rows;
@@ -79,15 +81,20 @@ static int cursor_is_behind(sqlite3_vtab_cursor *cursor) {
     return of->at >= of->rows->count;
 }
 
-/* A column without a result is NULL. SQLite's integers are signed: a value of 2^63 and more is a
- * real. */
+/* A column without a result is NULL, as is one that is no number. SQLite's integers are signed: a
+ * value of 2^63 and more is a real. */
 static int cursor_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int column) {
     const struct cursor *of = (const struct cursor *)cursor;
     const struct spex_record_row *row = &of->rows->rows[of->at];
     uint64_t cell = row->cells[column];
     if (!(row->known >> column & 1))
         return SQLITE_OK;
-    if (column == SPEX_ROW_TIME || cell <= INT64_MAX)
+    unsigned kind = column < SPEX_ROW_VALUES
+                        ? SPEX_KIND_UNSIGNED
+                        : spex_kind_at(row->kinds, (unsigned)column - SPEX_ROW_VALUES);
+    if (kind == SPEX_KIND_FLOATING)
+        sqlite3_result_double(context, spex_bits_double(cell));
+    else if (column == SPEX_ROW_TIME || kind == SPEX_KIND_SIGNED || cell <= INT64_MAX)
         sqlite3_result_int64(context, (sqlite3_int64)cell);
     else
         sqlite3_result_double(context, (double)cell);

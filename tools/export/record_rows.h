@@ -35,6 +35,8 @@ struct spex_record_row {
     uint64_t cells[SPEX_ROW_COLUMNS];
     /* A bit for each column that is not NULL. */
     uint32_t known;
+    /* Those of the values, two bits each (enum spex_kind). */
+    uint32_t kinds;
 };
 
 struct spex_record_rows {

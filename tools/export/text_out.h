@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ring/field_value.h"
+#include "text/number.h"
+
 enum { SPEX_TEXT_OUT_BYTES = 1 << 16 };
 
 struct spex_text_out {
@@ -49,6 +52,17 @@ static inline void spex_text_out_signed(struct spex_text_out *out, int64_t numbe
     if (number < 0)
         spex_text_out(out, "-");
     spex_text_out_number(out, number < 0 ? -(uint64_t)number : (uint64_t)number);
+}
+
+/* A value of the program by its kind. */
+static inline void spex_text_out_value(struct spex_text_out *out, uint64_t bits, unsigned kind) {
+    char text[SPEX_DOUBLE_TEXT_BYTES];
+    if (kind == SPEX_KIND_FLOATING)
+        spex_text_out(out, spex_double_text(spex_bits_double(bits), text));
+    else if (kind == SPEX_KIND_SIGNED)
+        spex_text_out_signed(out, (int64_t)bits);
+    else
+        spex_text_out_number(out, bits);
 }
 
 /* Nanoseconds as microseconds: "12.345". */

@@ -5,8 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "ring/field_value.h"
 #include "ring/probe_type.h"
-#include "stats/histogram.h"
+#include "stats/values.h"
 
 /* Fewer slices with records tell no error; nor do so few records, of which those that stand for
  * more executions than others count for less (Kish's effective sample size): the spread of a few
@@ -19,7 +20,7 @@ struct slice {
     /* Of records with values: their weights, and weighted values. */
     double weight, sum;
     uint64_t records;
-    struct spex_histogram *values;
+    struct spex_values *values;
 };
 
 struct probe {
@@ -103,6 +104,13 @@ static int value_of(const struct spex_record *record) {
     return (int)first;
 }
 
+static struct spex_values *values_new(void) {
+    struct spex_values *values = malloc(sizeof(*values));
+    if (values)
+        spex_values_clear(values);
+    return values;
+}
+
 int spex_slices_add(struct spex_slices *slices, const struct spex_recording_event *event) {
     const struct spex_record *record = &event->record;
     struct probe *probe =
@@ -120,11 +128,14 @@ int spex_slices_add(struct spex_slices *slices, const struct spex_recording_even
     probe->squares += (double)record->weight * record->weight;
     if (value < 0)
         return 0;
-    if (!slice->values && !(slice->values = calloc(1, sizeof(*slice->values))))
+    double number = spex_field_number(record, (unsigned)value);
+    if (!isfinite(number))
+        return 0;
+    if (!slice->values && !(slice->values = values_new()))
         return -ENOMEM;
     slice->weight += record->weight;
-    slice->sum += (double)record->weight * (double)record->fields[value];
-    spex_histogram_add(slice->values, record->fields[value], record->weight);
+    slice->sum += (double)record->weight * number;
+    spex_values_count(slice->values, number, record->weight);
     return 0;
 }
 
@@ -169,19 +180,17 @@ static struct spex_slices_estimate median_of(const struct probe *probe, double s
     double medians[SPEX_SLICES], sum = 0;
     unsigned used = 0;
     struct spex_slices_estimate estimate = {NAN, NAN, 1};
-    struct spex_histogram *all = calloc(1, sizeof(*all));
+    struct spex_values *all = values_new();
     for (unsigned s = 0; all && s < SPEX_SLICES; s++) {
-        const struct spex_histogram *values = probe->slices[s].values;
+        const struct spex_values *values = probe->slices[s].values;
         if (!values)
             continue;
-        for (unsigned b = 0; b < SPEX_HISTOGRAM_BUCKETS; b++)
-            all->weights[b] += values->weights[b];
-        all->total += values->total;
-        sum += medians[used++] = spex_histogram_quantile(values, 0.5);
+        spex_values_merge(all, values);
+        sum += medians[used++] = spex_values_quantile(values, 0.5);
     }
     if (all && used)
         estimate =
-            (struct spex_slices_estimate){spex_histogram_quantile(all, 0.5) * scale,
+            (struct spex_slices_estimate){spex_values_quantile(all, 0.5) * scale,
                                           error_of(medians, used, sum / used) * scale, used - 1.0};
     free(all);
     return estimate;

@@ -46,6 +46,7 @@ SPEX_INLINE int spex_set_nothing_(size_t size) {
 /* The values are compiled, so that mistakes show, and never evaluated. */
 #define SPEX_SNAPSHOT_(id, sc, ...)                                                                \
     do {                                                                                           \
+        SPEX_KINDS_(spex_kinds_, __VA_ARGS__);                                                     \
         if (0) {                                                                                   \
             uint64_t spex_values_[] = {SPEX_NUMBER_(id), SPEX_WORDS_(__VA_ARGS__)};                \
             (void)spex_values_;                                                                    \
@@ -55,6 +56,7 @@ SPEX_INLINE int spex_set_nothing_(size_t size) {
     do {                                                                                           \
         SPEX_STATIC_ASSERT_(SPEX_NUMBER_(id) >= 0 && (sc) >= 1,                                    \
                             "spex: an id and a subsampling counter");                              \
+        SPEX_KINDS_(spex_kinds_, 0, key);                                                          \
         if (0) {                                                                                   \
             uint64_t spex_key_of_ = SPEX_KEY_(key);                                                \
             (void)spex_key_of_;                                                                    \

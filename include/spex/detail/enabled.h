@@ -32,7 +32,7 @@
     (void)0;                                                                                       \
     SPEX_LATE_BEGIN_                                                                               \
     struct spex_span var;                                                                          \
-    SPEX_SITE_(var##_site, type, 0, id, sc);                                                       \
+    SPEX_SITE_(var##_site, type, 0, 0, id, sc);                                                    \
     SPEX_LATE_END_                                                                                 \
     SPEX_SDT_BEGIN_(kind, id);                                                                     \
     var = spex_##kind##begin_(SPEX_SAMPLE_(var##_site))
@@ -48,7 +48,7 @@
                         "spex: a performance counter is 0 to 7");                                  \
     struct spex_counter_span var;                                                                  \
     uint32_t var##_weight;                                                                         \
-    SPEX_SITE_(var##_site, type, pcid, id, sc);                                                    \
+    SPEX_SITE_(var##_site, type, pcid, 0, id, sc);                                                 \
     SPEX_LATE_END_                                                                                 \
     SPEX_SDT_BEGIN_(kind, id);                                                                     \
     var##_weight = spex_counter_begin_(var##_site, SPEX_SAMPLE_(var##_site), &var)
@@ -61,7 +61,7 @@
     (void)0;                                                                                       \
     SPEX_LATE_BEGIN_                                                                               \
     SPEX_BRACES_(var)                                                                              \
-    SPEX_SITE_(var##_site, type, 0, id, sc);                                                       \
+    SPEX_SITE_(var##_site, type, 0, 0, id, sc);                                                    \
     SPEX_SDT_BEGIN_(kind, id);                                                                     \
     const struct spex_scope var                                                                    \
         __attribute__((__cleanup__(spex_##kind##scope_end_), __unused__)) = {                      \
@@ -74,7 +74,7 @@
     SPEX_BRACES_(var)                                                                              \
     SPEX_STATIC_ASSERT_((pcid) >= 0 && (pcid) < SPEX_PERFCNTRS,                                    \
                         "spex: a performance counter is 0 to 7");                                  \
-    SPEX_SITE_(var##_site, type, pcid, id, sc);                                                    \
+    SPEX_SITE_(var##_site, type, pcid, 0, id, sc);                                                 \
     SPEX_SDT_BEGIN_(kind, id);                                                                     \
     struct spex_counter_span var##_span;                                                           \
     const struct spex_counter_scope var                                                            \
@@ -91,7 +91,8 @@
         SPEX_LATE_BEGIN_                                                                           \
         SPEX_STATIC_ASSERT_(SPEX_COUNT_(__VA_ARGS__) <= SPEX_MAX_FIELDS + 1,                       \
                             "spex: too many values for one snapshot");                             \
-        SPEX_SITE_(spex_site_, SPEX_SNAPSHOT, SPEX_COUNT_(__VA_ARGS__) - 1, id, sc);               \
+        SPEX_KINDS_(spex_kinds_, __VA_ARGS__);                                                     \
+        SPEX_SITE_(spex_site_, SPEX_SNAPSHOT, SPEX_COUNT_(__VA_ARGS__) - 1, spex_kinds_, id, sc);  \
         SPEX_SDT_VALUES_(id, __VA_ARGS__);                                                         \
         uint32_t spex_weight_ = SPEX_SAMPLE_(spex_site_);                                          \
         if (SPEX_UNLIKELY(spex_weight_)) {                                                         \
@@ -109,7 +110,8 @@
     do {                                                                                           \
         SPEX_LATE_BEGIN_                                                                           \
         SPEX_STATIC_ASSERT_(spex_region_copy_ == 0, "spex: a span cannot stand in a SPEX_REGION"); \
-        SPEX_SITE_(spex_site_, SPEX_SPAN, 0, id, sc);                                              \
+        SPEX_KINDS_(spex_kinds_, 0, key);                                                          \
+        SPEX_SITE_(spex_site_, SPEX_SPAN, 0, spex_kinds_, id, sc);                                 \
         SPEX_SDT_KEY_(SPEX_SDT_BEGIN_NAME_(span_), id, key);                                       \
         if (SPEX_UNLIKELY(spex_site_on_(spex_site_))) {                                            \
             uint32_t spex_weight_ = spex_sample_(spex_site_);                                      \
@@ -122,7 +124,8 @@
     do {                                                                                           \
         SPEX_LATE_BEGIN_                                                                           \
         SPEX_STATIC_ASSERT_(spex_region_copy_ == 0, "spex: a span cannot stand in a SPEX_REGION"); \
-        SPEX_SITE_(spex_site_, SPEX_SPAN, SPEX_SPAN_ENDS, id, 1);                                  \
+        SPEX_KINDS_(spex_kinds_, 0, key);                                                          \
+        SPEX_SITE_(spex_site_, SPEX_SPAN, SPEX_SPAN_ENDS, spex_kinds_, id, 1);                     \
         SPEX_SDT_KEY_(SPEX_SDT_END_NAME_(span_), id, key);                                         \
         if (SPEX_UNLIKELY(spex_site_on_(spex_site_)))                                              \
             spex_span_end(spex_site_, SPEX_SDT_KEY_ONCE_(key));                                    \

@@ -9,10 +9,16 @@
 #define SPEX_NAMES_ 2
 #else
 #define SPEX_NAMES_ 1
+#pragma push_macro("First")
+#undef First
 #pragma push_macro("Id")
 #undef Id
-#pragma push_macro("Key")
-#undef Key
+#pragma push_macro("Kinds")
+#undef Kinds
+#pragma push_macro("More")
+#undef More
+#pragma push_macro("Number")
+#undef Number
 #pragma push_macro("Object")
 #undef Object
 #pragma push_macro("T")
@@ -67,6 +73,8 @@
 #undef best_objective
 #pragma push_macro("best_trials")
 #undef best_trials
+#pragma push_macro("bits")
+#undef bits
 #pragma push_macro("both")
 #undef both
 #pragma push_macro("bound")
@@ -199,6 +207,12 @@
 #undef init
 #pragma push_macro("integer")
 #undef integer
+#pragma push_macro("is_enum")
+#undef is_enum
+#pragma push_macro("is_signed")
+#undef is_signed
+#pragma push_macro("is_wide")
+#undef is_wide
 #pragma push_macro("items")
 #undef items
 #pragma push_macro("jobs")
@@ -215,6 +229,8 @@
 #undef key
 #pragma push_macro("kind")
 #undef kind
+#pragma push_macro("kinds")
+#undef kinds
 #pragma push_macro("last_failure")
 #undef last_failure
 #pragma push_macro("lasted_seconds")
@@ -283,8 +299,12 @@
 #undef now
 #pragma push_macro("number")
 #undef number
+#pragma push_macro("object")
+#undef object
 #pragma push_macro("objective_count")
 #undef objective_count
+#pragma push_macro("of")
+#undef of
 #pragma push_macro("off")
 #undef off
 #pragma push_macro("ok")
@@ -365,6 +385,8 @@
 #undef progress
 #pragma push_macro("rate_policy")
 #undef rate_policy
+#pragma push_macro("real")
+#undef real
 #pragma push_macro("reason")
 #undef reason
 #pragma push_macro("record")
@@ -385,6 +407,8 @@
 #undef report_cost
 #pragma push_macro("reserved")
 #undef reserved
+#pragma push_macro("reserved_too")
+#undef reserved_too
 #pragma push_macro("result")
 #undef result
 #pragma push_macro("resumed")
@@ -515,6 +539,8 @@
 #undef trials_per_config
 #pragma push_macro("turn")
 #undef turn
+#pragma push_macro("type")
+#undef type
 #pragma push_macro("type_number")
 #undef type_number
 #pragma push_macro("undelivered")
@@ -537,6 +563,8 @@
 #undef weight
 #pragma push_macro("what")
 #undef what
+#pragma push_macro("whole")
+#undef whole
 #pragma push_macro("why")
 #undef why
 #pragma push_macro("why_size")

@@ -388,7 +388,8 @@ static bool site_known(const void *by, uint16_t kernel, struct spex_kernel_site 
                                                is_ambiguous(receiver, site) ? site->provider : NULL,
                                            .name = site->name,
                                            .id = spex_stream_site_id(site),
-                                           .parameters = site->parameters};
+                                           .parameters = site->parameters,
+                                           .kinds = site->kinds};
         return true;
     }
     return false;

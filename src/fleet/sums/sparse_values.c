@@ -15,16 +15,11 @@ static bool row_empty(const float *row) {
     return true;
 }
 
-/* Beyond any value it stays the greatest. */
-static uint64_t scaled(double value, double factor) {
-    double to = value * factor + 0.5;
-    return to < 0x1p64 ? (uint64_t)to : UINT64_MAX;
-}
-
+/* Only values of the natural scale are times, which another clock counts. */
 static uint16_t bucket_to(unsigned bucket, double factor) {
-    bool same = factor == 1;
-    return (uint16_t)(same ? bucket
-                           : spex_histogram_bucket(scaled(spex_histogram_value(bucket), factor)));
+    return (uint16_t)(factor == 1 ? bucket
+                                  : spex_value_scale_bucket(SPEX_SCALE_NATURAL,
+                                                      spex_histogram_value(bucket) * factor + 0.5));
 }
 
 /* By the value in the middle of the row. */
@@ -69,9 +64,10 @@ static void take_moments(struct spex_sparse_values *sparse, const struct spex_va
     sparse->weight = values->weight;
     sparse->mean = values->mean * factor;
     sparse->squares = values->squares * factor * factor;
-    bool any = values->min != UINT64_MAX;
-    sparse->min = any && factor != 1 ? scaled((double)values->min, factor) : values->min;
-    sparse->max = factor != 1 ? scaled((double)values->max, factor) : values->max;
+    sparse->min = values->min * factor;
+    sparse->max = values->max * factor;
+    sparse->left_out = values->left_out;
+    sparse->scale = values->spread.scale;
     sparse->origin = values->spread.origin * factor;
     sparse->sums = spex_variance_sums(&values->spread);
     sparse->sums.distances *= factor * factor;
@@ -109,19 +105,28 @@ size_t spex_sparse_values_bytes(const struct spex_sparse_values *values) {
 
 void spex_sparse_values_add_spread(struct spex_variance *sum,
                                    const struct spex_sparse_values *more) {
+    spex_variance_widen(sum, more->scale);
     spex_variance_join(sum, more->origin, more->sums);
-    for (unsigned r = 0; r < more->row_count; r++)
+    for (unsigned r = 0; r < more->row_count; r++) {
+        float *row = sum->rows[spex_variance_row_from(sum->scale, more->scale, more->rows[r])];
         for (unsigned way = 0; way < SPEX_VARIANCE_WAYS; way++)
-            sum->rows[more->rows[r]][way] += more->ways[r][way];
+            row[way] += more->ways[r][way];
+    }
 }
 
 /* The first values give the origin of all. */
 void spex_sparse_values_add(struct spex_values *sum, const struct spex_sparse_values *more) {
     if (sum->weight <= 0)
         sum->spread.origin = more->origin;
-    spex_values_join(sum, more->weight, more->mean, more->squares, more->min, more->max);
+    spex_values_widen(sum, more->scale);
+    spex_values_join(sum, more->weight, more->mean, more->squares);
+    sum->min = fmin(sum->min, more->min);
+    sum->max = fmax(sum->max, more->max);
+    sum->left_out += more->left_out;
     for (unsigned b = 0; b < more->bucket_count; b++) {
-        sum->histogram.weights[more->buckets[b]] += more->weights[b];
+        unsigned bucket =
+            spex_value_scale_bucket_from(sum->spread.scale, more->scale, more->buckets[b]);
+        sum->histogram.weights[bucket] += more->weights[b];
         sum->histogram.total += more->weights[b];
     }
     spex_sparse_values_add_spread(&sum->spread, more);

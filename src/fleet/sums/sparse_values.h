@@ -11,7 +11,9 @@
 
 struct spex_sparse_values {
     double weight, mean, squares;
-    uint64_t min, max;
+    double min, max;
+    uint64_t left_out;
+    uint32_t scale;
     double origin;
     struct spex_variance_sums sums;
     /* Buckets of the histogram and rows of the variance that are not empty, growing. */

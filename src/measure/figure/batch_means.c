@@ -16,6 +16,7 @@
 
 #include "base/student.h"
 #include "stats/histogram.h"
+#include "stats/scale.h"
 
 /* Fewest batches from which an error is computed; lags at which correlation is looked for; buckets
  * in a batch's histogram. */
@@ -30,7 +31,8 @@ enum { LEAST_BATCHES = 8, LAGS = 8, ROW = SPEX_HISTOGRAM_BUCKETS };
 #define SKEWED_BY_CHANCE 0.75
 
 int spex_batch_means_open(struct spex_batch_means *means, uint64_t batch_records, bool quantiles) {
-    *means = (struct spex_batch_means){.batch_records = batch_records, .min = UINT64_MAX};
+    *means = (struct spex_batch_means){
+        .batch_records = batch_records, .min = INFINITY, .max = -INFINITY};
     if (quantiles)
         means->weights = calloc((size_t)SPEX_BATCHES * ROW, sizeof(*means->weights));
     return quantiles && !means->weights ? -ENOMEM : 0;
@@ -54,7 +56,8 @@ struct range {
 };
 
 static struct range buckets_range(const struct spex_batch_means *means) {
-    return (struct range){spex_histogram_bucket(means->min), spex_histogram_bucket(means->max) + 1};
+    return (struct range){spex_value_scale_bucket(means->scale, means->min),
+                          spex_value_scale_bucket(means->scale, means->max) + 1};
 }
 
 /* Joins the histograms of neighbouring batches in place, in ascending order: a target is never
@@ -86,17 +89,43 @@ static void batches_join(struct spex_batch_means *means) {
     means->batch_records *= 2;
 }
 
+/* Has the batches' histograms hold other numbers than before. False: no memory; then quantiles are
+ * not known. */
+static bool batches_widen(struct spex_batch_means *means, unsigned scale) {
+    unsigned from = means->scale;
+    double *weights = from == SPEX_SCALE_NATURAL
+                          ? calloc((size_t)SPEX_BATCHES * ROW, sizeof(*weights))
+                          : means->weights;
+    struct range range = buckets_range(means);
+    means->scale = scale;
+    for (size_t b = 0; weights && weights != means->weights && b < SPEX_BATCHES; b++)
+        for (unsigned i = range.first; i < range.end; i++)
+            weights[b * ROW + spex_value_scale_bucket_from(scale, from, i)] +=
+                means->weights[b * ROW + i];
+    if (weights != means->weights)
+        free(means->weights);
+    means->weights = weights;
+    return weights;
+}
+
+static void weight_add(struct spex_batch_means *means, double value, double weight) {
+    unsigned scale = spex_value_scale_of(value);
+    if (scale > means->scale && !batches_widen(means, scale))
+        return;
+    means->weights[means->count * ROW + spex_value_scale_bucket(means->scale, value)] += weight;
+}
+
 /* O(1) on average. Joining costs O(batches × buckets), and is done each time the number of records
  * has doubled. */
-void spex_batch_means_add(struct spex_batch_means *means, uint64_t value, double weight,
+void spex_batch_means_add(struct spex_batch_means *means, double value, double weight,
                           double time) {
-    const struct spex_batch record = {weight, weight * (double)value, time};
+    const struct spex_batch record = {weight, weight * value, time};
     batch_add(&means->batches[means->count], &record);
     batch_add(&means->total, &record);
+    if (means->weights)
+        weight_add(means, value, weight);
     means->min = value < means->min ? value : means->min;
     means->max = value > means->max ? value : means->max;
-    if (means->weights)
-        means->weights[means->count * ROW + spex_histogram_bucket(value)] += weight;
     if (++means->open_records < means->batch_records)
         return;
     means->open_records = 0;
@@ -303,8 +332,8 @@ static unsigned quantile_bucket(const struct shares *shares, double q) {
 /* A bucket's middle may lie outside of what was observed, so the value is confined to it. */
 static double quantile_value(const struct spex_batch_means *means, const struct shares *shares,
                              double q) {
-    double value = spex_histogram_value(quantile_bucket(shares, q));
-    return fmax((double)means->min, fmin(value, (double)means->max));
+    double value = spex_value_scale_value(means->scale, quantile_bucket(shares, q));
+    return isnan(value) ? NAN : fmax(means->min, fmin(value, means->max));
 }
 
 /* The end of the quantile's bucket that is closer to the quantile and has weight on both sides; 0:
@@ -339,9 +368,10 @@ static struct estimate share_estimate(const struct spex_batch_means *means,
 /* How far the quantile may be from `value` within its bucket. */
 static double bucket_margin(const struct spex_batch_means *means, double value) {
     double low, high;
-    spex_histogram_bounds(spex_histogram_bucket((uint64_t)value), &low, &high);
-    low = fmax(low, (double)means->min);
-    high = fmin(high, (double)means->max);
+    spex_value_scale_bounds(means->scale, spex_value_scale_bucket(means->scale, value), &low,
+                            &high);
+    low = fmax(low, means->min);
+    high = fmin(high, means->max);
     return fmax(value - low, high - value);
 }
 
@@ -350,7 +380,7 @@ static double independent_records(const struct spex_batch_means *means,
                                   const struct shares *shares) {
     double mean = means->total.sum / means->total.weight, squares = 0;
     for (unsigned i = shares->range.first; i < shares->range.end; i++) {
-        double distance = spex_histogram_value(i) - mean;
+        double distance = spex_value_scale_value(means->scale, i) - mean;
         squares += shares->weights[i] * distance * distance;
     }
     struct pairs pairs;
@@ -383,7 +413,7 @@ static double quantile_margin(const struct spex_batch_means *means, const struct
 
 struct spex_measured spex_batch_means_quantile(const struct spex_batch_means *means, double q) {
     struct shares shares;
-    if (means->min > means->max)
+    if (means->min > means->max || !means->weights)
         return (struct spex_measured){NAN, NAN};
     shares_of(means, &shares);
     double value = quantile_value(means, &shares, q);

@@ -32,9 +32,11 @@ struct spex_batch_means {
     size_t count;
     struct spex_batch batches[SPEX_BATCHES];
     struct spex_batch total;
-    /* UINT64_MAX: there are no values. */
-    uint64_t min;
-    uint64_t max;
+    /* Infinite where there are no values. */
+    double min;
+    double max;
+    /* enum spex_value_scale: of the histograms' buckets. */
+    unsigned scale;
     /* Weights by batch and bucket of a histogram; NULL: no quantile is wanted. */
     double *weights;
 };
@@ -44,8 +46,7 @@ int spex_batch_means_open(struct spex_batch_means *means, uint64_t batch_records
 void spex_batch_means_close(struct spex_batch_means *means);
 
 /* Adds the next record, `time` after the one before. */
-void spex_batch_means_add(struct spex_batch_means *means, uint64_t value, double weight,
-                          double time);
+void spex_batch_means_add(struct spex_batch_means *means, double value, double weight, double time);
 
 /* Values are NaN while there are no records, errors while there are too few. An error e is such
  * that the value ± 1.96 e is a 95 % interval: with few batches e is greater than the standard

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "measure/figure/steady.h"
+#include "ring/field_value.h"
 #include "ring/probe_type.h"
 #include "text/number.h"
 
@@ -55,11 +56,11 @@ void spex_figure_begin(struct spex_figure *figure, uint64_t ticks) {
 }
 
 /* Each record stands for the records that were lost before it, too. A record that overtook another
- * has time 0. A record without the value (its counter was not available, or it has fewer fields) is
- * left out; its time stays in the figure. */
+ * has time 0. A record without the value (its counter was not available, it has fewer fields,
+ * or the value is infinite or no number) is left out; its time stays in the figure. */
 void spex_figure_add(struct spex_figure *figure, const struct spex_record *record) {
     double time = 0, weight = record->weight * (1.0 + record->lost);
-    uint64_t value = 0;
+    double value = 0;
     if (record->timestamp > figure->last_ticks) {
         time = (double)(record->timestamp - figure->last_ticks);
         figure->last_ticks = record->timestamp;
@@ -68,7 +69,9 @@ void spex_figure_add(struct spex_figure *figure, const struct spex_record *recor
         unsigned field = figure->field + spex_probe_type_first_value(record->probe_type);
         if (record->marks & SPEX_MARK_UNAVAILABLE || field >= record->field_count)
             return;
-        value = record->fields[field];
+        value = spex_field_number(record, field);
+        if (!isfinite(value))
+            return;
     }
     figure->records++;
     spex_batch_means_add(&figure->means, value, weight, time);
@@ -85,9 +88,9 @@ static struct spex_measured figure_measure(const struct spex_figure *figure) {
     case SPEX_FIGURE_MEAN:
         return spex_batch_means_mean(means);
     case SPEX_FIGURE_MIN:
-        return (struct spex_measured){(double)means->min, NAN};
+        return (struct spex_measured){means->min, NAN};
     case SPEX_FIGURE_MAX:
-        return (struct spex_measured){(double)means->max, NAN};
+        return (struct spex_measured){means->max, NAN};
     default:
         return spex_batch_means_quantile(means, figure->q);
     }

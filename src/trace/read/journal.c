@@ -90,14 +90,15 @@ static int class_note(struct spex_journal *journal, const struct spex_journal_ev
     struct spex_recording_class *class = &journal->classes[event->class];
     if (class->known)
         return class->probe_id == event->probe_id && class->values == event->values &&
-                       class->probe_type == event->probe_type
+                       class->probe_type == event->probe_type && class->kinds == event->kinds
                    ? 0
                    : -EPROTO;
     *class = (struct spex_recording_class){.known = true,
                                            .wanted = true,
                                            .probe_id = event->probe_id,
                                            .values = event->values,
-                                           .probe_type = event->probe_type};
+                                           .probe_type = event->probe_type,
+                                           .kinds = event->kinds};
     return 0;
 }
 
@@ -241,8 +242,8 @@ static int stop_at(struct reading *reading, const char *why) {
 /* The first frame tells the layout of the trace. */
 static int layout_refuse(struct reading *reading, unsigned version) {
     return spex_fail(&reading->refused, -EPROTONOSUPPORT,
-                     "%s: the trace has layout %u, and %u was expected", reading->journal->path,
-                     version, SPEX_JOURNAL_VERSION);
+                     "%s: the trace has layout %u, and %u to %u was expected",
+                     reading->journal->path, version, SPEX_JOURNAL_OLDEST, SPEX_JOURNAL_VERSION);
 }
 
 /* 0; 1: the journal ends here, for a reason that was told; or a negative errno value. */
@@ -257,9 +258,10 @@ static int next_frame(struct reading *reading) {
     uint64_t bytes = (uint64_t)head.count * head.entry_bytes;
     if (head.magic != SPEX_JOURNAL_MAGIC)
         return stop_at(reading, "the beginning of a frame was expected");
-    if (head.version != SPEX_JOURNAL_VERSION && reading->offset == 0)
+    bool known = head.version >= SPEX_JOURNAL_OLDEST && head.version <= SPEX_JOURNAL_VERSION;
+    if (!known && reading->offset == 0)
         return layout_refuse(reading, head.version);
-    if (head.version != SPEX_JOURNAL_VERSION)
+    if (!known)
         return stop_at(reading, "the frame is of another version of the format");
     if (bytes > FRAME_BYTES_MAX)
         return stop_at(reading, "the frame is longer than any that is written");

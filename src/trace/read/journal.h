@@ -21,6 +21,7 @@ struct spex_recording_class {
     uint16_t probe_id;
     uint16_t values;
     uint32_t probe_type;
+    uint32_t kinds; /* of a record's fields */
     /* A site of the probe; NULL: the journal does not tell. */
     const struct spex_stream_site *site;
 };

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ring/field_value.h"
 #include "ring/probe_type.h"
 #include "trace/trace_format.h"
 
@@ -174,12 +175,15 @@ static void event_decode(const struct open_packet *open, struct spex_record *rec
                                    .weight = 1,
                                    .probe_id = class->probe_id,
                                    .cpu_id = (uint16_t)open->packet->cpu,
-                                   .field_count = (uint8_t)(first + values)};
+                                   .field_count = (uint8_t)(first + values),
+                                   .kinds = class->kinds};
     const char *at = parts_decode(open, record);
     unsigned width = 1u << (open->layout & SPEX_LAYOUT_WIDTH_MASK);
     record->fields[0] = record->weight;
     for (unsigned v = 0; v < values; v++) {
-        record->fields[first + v] = take(&at, width);
+        uint64_t value = take(&at, width);
+        bool is_signed = spex_kind_at(class->kinds, first + v) == SPEX_KIND_SIGNED;
+        record->fields[first + v] = is_signed ? spex_trace_extend(value, width) : value;
         width = 1u << (open->layout / SPEX_LAYOUT_OTHERS & SPEX_LAYOUT_WIDTH_MASK);
     }
 }

@@ -344,8 +344,10 @@ static bool trace_site(const void *by, uint16_t kernel, struct spex_kernel_site 
         const struct spex_stream_site *of = &journal->sites[s];
         if (of->probe_type != SPEX_KERNEL || of->probe_id != kernel)
             continue;
-        *site = (struct spex_kernel_site){
-            .name = of->name, .id = spex_stream_site_id(of), .parameters = of->parameters};
+        *site = (struct spex_kernel_site){.name = of->name,
+                                          .id = spex_stream_site_id(of),
+                                          .parameters = of->parameters,
+                                          .kinds = of->kinds};
         return true;
     }
     return false;
