@@ -62,8 +62,7 @@ static uint32_t share_of_losses(const struct spex_ring *from, unsigned ring, siz
 
 static struct spex_packed_probe probe_of(uint32_t site) {
     const struct spex_site_info *info = spex_site_info(site);
-    return (struct spex_packed_probe){info->probe_id, info->values, info->probe_type,
-                                      info->kinds};
+    return (struct spex_packed_probe){info->probe_id, info->values, info->probe_type, info->kinds};
 }
 
 /* Where sites alternate, what is known of the site of so many records later is asked for. */

@@ -423,8 +423,7 @@ static int run_add(struct spex_tracer *tracer, struct spex_traced *probe, struct
 static bool is_same_run(const struct spex_record *one, const struct spex_record *other) {
     return one->probe_id == other->probe_id && one->probe_type == other->probe_type &&
            one->field_count == other->field_count && one->kinds == other->kinds &&
-           !one->weight == !other->weight &&
-           has_no_values(one) == has_no_values(other);
+           !one->weight == !other->weight && has_no_values(one) == has_no_values(other);
 }
 
 /* The first records, of which there is one at least. */

@@ -187,8 +187,8 @@ SPEX_COLD void spex_variance_subtract(struct spex_variance *spread,
 /* By the first value of a row: of the natural scale, whose rows are not wider. */
 unsigned spex_variance_row_from(unsigned scale, unsigned from, unsigned row) {
     return from == scale ? row
-                         : spex_variance_row(spex_value_scale_bucket_from(scale, from,
-                                                                    spex_variance_bucket(row)));
+                         : spex_variance_row(spex_value_scale_bucket_from(
+                               scale, from, spex_variance_bucket(row)));
 }
 
 void spex_variance_rows_add(struct spex_variance *spread, const struct spex_variance *more,

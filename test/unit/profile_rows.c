@@ -220,7 +220,8 @@ static void marks_are_told(void **state) {
                               kind);
         if (marks & 4)
             sprintf(expected + length,
-                    "work %s: 7 of 9 records have no values: no counter was there, or they ended on another thread\n",
+                    "work %s: 7 of 9 records have no values: no counter was there, or they ended "
+                    "on another thread\n",
                     kind);
         FILE *file = open_memstream(&text, &size);
         spex_table_notes(file, &profile);

@@ -173,14 +173,14 @@ json_t *spex_profile_json(const struct spex_profile *profile) {
         if (profile->types[t].used && spex_probe_type_valid(profile->types[t].probe_type))
             err |=
                 json_array_append_new(types, spex_profile_type_json(profile, &profile->types[t]));
-    json_t *json = json_pack("{s:o, s:o, s:o, s:o, s:b, s:o, s:I, s:o, s:o}", "seconds",
-                             number_or_null(process->seconds, true), "program_seconds",
-                             number_or_null(process->program_seconds, true), "collector_seconds",
-                             number_or_null(process->collector_seconds, true), "overhead_seconds",
-                             number_or_null(spex_profile_cost(profile), true), "overhead_known",
-                             (int)spex_profile_costs_known(profile), "records",
-                             records_json(process), "unfollowed", (json_int_t)process->unfollowed,
-                             "probes", probes, "types", types);
+    json_t *json =
+        json_pack("{s:o, s:o, s:o, s:o, s:b, s:o, s:I, s:o, s:o}", "seconds",
+                  number_or_null(process->seconds, true), "program_seconds",
+                  number_or_null(process->program_seconds, true), "collector_seconds",
+                  number_or_null(process->collector_seconds, true), "overhead_seconds",
+                  number_or_null(spex_profile_cost(profile), true), "overhead_known",
+                  (int)spex_profile_costs_known(profile), "records", records_json(process),
+                  "unfollowed", (json_int_t)process->unfollowed, "probes", probes, "types", types);
     return spex_json_unless(err, json);
 }
 

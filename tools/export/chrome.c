@@ -92,8 +92,8 @@ static void event_end(struct chrome *chrome, bool arguments) {
 static void values_put(struct chrome *chrome, const struct spex_label *label,
                        const struct spex_record *record, bool *any) {
     for (unsigned v = 0; v < label->values && label->first + v < record->field_count; v++) {
-            argument_name(chrome, any, label->value_names[v]);
-            value_put(chrome, record, label->first + v);
+        argument_name(chrome, any, label->value_names[v]);
+        value_put(chrome, record, label->first + v);
     }
 }
 

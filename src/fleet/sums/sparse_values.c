@@ -17,9 +17,10 @@ static bool row_empty(const float *row) {
 
 /* Only values of the natural scale are times, which another clock counts. */
 static uint16_t bucket_to(unsigned bucket, double factor) {
-    return (uint16_t)(factor == 1 ? bucket
-                                  : spex_value_scale_bucket(SPEX_SCALE_NATURAL,
-                                                      spex_histogram_value(bucket) * factor + 0.5));
+    return (uint16_t)(factor == 1
+                          ? bucket
+                          : spex_value_scale_bucket(SPEX_SCALE_NATURAL,
+                                                    spex_histogram_value(bucket) * factor + 0.5));
 }
 
 /* By the value in the middle of the row. */
