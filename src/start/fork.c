@@ -8,7 +8,10 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <spex/atomic.h>
 
 #include "base/deadline.h"
 #include "base/lock.h"
@@ -49,11 +52,18 @@ static struct spex_lock *(*const locks[])(void) = {
 enum { LOCKS = sizeof(locks) / sizeof(locks[0]) };
 
 /* Of the thread that forks. Its state is in thread-local memory, as a thread that forks without the
- * locks is not alone. `prepared`: it has the locks. */
+ * locks is not alone. `within`: it is between the handlers; `prepared`: it has the locks. */
 static _Thread_local struct {
     struct spex_uninterrupted before;
+    bool within;
     bool prepared;
 } around_fork;
+
+/* Threads between the handlers. */
+static unsigned forks_within;
+
+/* The library is about to be unloaded. */
+static bool unloading;
 
 /* Takes the locks. A function of the program that spex calls may fork where they are taken: the
  * thread has them, or their owner waits for this thread. False: the child will find what it cannot
@@ -74,7 +84,21 @@ static bool locks_take(void) {
     return true;
 }
 
+/* Sequentially consistent: either a fork finds that the library is unloaded, or who unloads it
+ * finds the fork. False: the fork goes on without this library. */
+static bool fork_enter(void) {
+    __atomic_fetch_add(&forks_within, 1, __ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&unloading, __ATOMIC_SEQ_CST))
+        return true;
+    spex_fetch_add_release(&forks_within, -1);
+    return false;
+}
+
 static void fork_prepare(void) {
+    around_fork.within = fork_enter();
+    around_fork.prepared = false;
+    if (!around_fork.within)
+        return;
     spex_uninterrupted_begin(&around_fork.before);
     around_fork.prepared = locks_take();
     errno = 0;
@@ -88,6 +112,8 @@ static void note_unfollowed(void) {
 /* Gives the locks back in the reverse order. Handlers are called after a fork that has failed, too,
  * and are not told of it but by errno. */
 static void fork_parent(void) {
+    if (!around_fork.within)
+        return;
     if (!errno && around_fork.prepared)
         note_unfollowed();
     for (unsigned l = LOCKS - 1; around_fork.prepared && l > 0; l--)
@@ -96,7 +122,9 @@ static void fork_parent(void) {
         spex_collectors_fork_parent();
         spex_lock_give(life_lock());
     }
+    around_fork.within = false;
     spex_uninterrupted_end(&around_fork.before);
+    spex_fetch_add_release(&forks_within, -1); /* T1 (T2): the last that it does here */
 }
 
 /* The child has one thread: nobody has a lock. */
@@ -176,7 +204,24 @@ static void fork_child(void) {
     else
         child_give_up();
     spex_lock_give(life_lock());
-    spex_uninterrupted_end(&around_fork.before);
+    forks_within = 0;
+    if (around_fork.within)
+        spex_uninterrupted_end(&around_fork.before);
+    around_fork.within = false;
+}
+
+/* A thread that forks may wait for the lock which a stop has: it goes on in this library's code.
+ * The C library, from 2.36 on, removes handlers without waiting for those that run. A fork without
+ * handlers has none of the other threads. */
+void spex_forks_refuse(void) {
+    __atomic_store_n(&unloading, true, __ATOMIC_SEQ_CST);
+}
+
+void spex_forks_await(void) {
+    const struct timespec look_again = {.tv_nsec = 50000};
+    while (spex_load_acquire(&forks_within) > around_fork.within && /* T2 (T1) */
+           !spex_life_is_of_another())
+        nanosleep(&look_again, NULL);
 }
 
 /* Handlers cannot be removed, so they are installed once and test themselves whether spex is

@@ -116,6 +116,11 @@ void spex_life_control_start(void);
 /* Installs the fork handlers, once in a process. 0 or a negative errno value. */
 int spex_fork_handle(void);
 
+/* Before the library is unloaded: forks that begin from now on go on without it, and the caller
+ * waits for those of other threads. */
+void spex_forks_refuse(void);
+void spex_forks_await(void);
+
 /* unload.c */
 
 /* Before anything is mapped: if this spex is not the program's, it notes when the process ends. */

@@ -223,8 +223,13 @@ static void leave_from_within(void) {
 /* A program that returns from main without spex_stop gets its table, too. A library may end before
  * the process does: then no thread may be left in it. */
 __attribute__((destructor)) static void stop_at_exit(void) {
-    if (spex_service_thread_is_this() || stop(spex_is_of_program(&spex_life)) == -EDEADLK)
+    bool of_program = spex_is_of_program(&spex_life);
+    if (!of_program)
+        spex_forks_refuse();
+    if (spex_service_thread_is_this() || stop(of_program) == -EDEADLK)
         leave_from_within();
+    else if (!of_program)
+        spex_forks_await();
     spex_threads_exit();
     spex_unload();
 }

@@ -207,6 +207,29 @@ static void end_within_probes(const char *path) {
     }
 }
 
+static bool forks_end;
+
+static void *thread_fork(void *arg) {
+    while (!__atomic_load_n(&forks_end, __ATOMIC_RELAXED))
+        fork_once();
+    return arg;
+}
+
+/* A fork waits for a stop that is the library's last. */
+static void unload_while_another_forks(const char *path) {
+    pthread_t forking;
+    if (pthread_create(&forking, NULL, thread_fork, NULL) != 0)
+        fail("no thread");
+    for (int l = 0; l < LOADS; l++) {
+        void *library = load(path);
+        if (start(NULL) != 0)
+            fail("spex does not start");
+        unload(library, path);
+    }
+    __atomic_store_n(&forks_end, true, __ATOMIC_RELAXED);
+    pthread_join(forking, NULL);
+}
+
 static void *thread_work_a_little(void *arg) {
     work(EXECUTIONS);
     return arg;
@@ -252,6 +275,7 @@ int main(int argc, char **argv) {
     for (int round = 0; round < ROUNDS; round++)
         round_run(argv[1]);
     load_again_and_again(argv[1]);
+    unload_while_another_forks(argv[1]);
     end_within_probes(argv[1]);
     end_by_last_thread(argv[1]);
     return 0;
