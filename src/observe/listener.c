@@ -65,14 +65,16 @@ int spex_listener_open(struct spex_listener *listener, struct spex_error *error)
              name);
     if (chosen && strcmp(chosen, "off") != 0)
         err = listening_socket_open_in(&listener->listening, chosen, error);
+    const struct spex_error of_chosen = *error;
     if (err)
         err = listening_socket_open_in(&listener->listening, NULL, error);
-    if (err) {
-        struct spex_error places = *error;
+    const struct spex_error places = *error;
+    if (err)
         spex_error_set(error,
                        "%s; SPEX_CONTROL or XDG_RUNTIME_DIR can name a directory of this user",
                        places.text);
-    }
+    else
+        *error = of_chosen; /* that a default place is not there is usual */
     return err;
 }
 

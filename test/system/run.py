@@ -63,8 +63,8 @@ class Streams(Runs):
             self.assertEqual(result.returncode, 0)
             self.assertRegex(result.stderr, r"\Aspex: run: no socket in %s: %s; it is in %s\n" % (
                 re.escape(self.path(name)), why, re.escape(self.path("spex"))))
-        for control in "off", self.path("own"):
-            result = self.run_it("--", "runs", "exits", "0", SPEX_CONTROL=control)
+        for variables in {"SPEX_CONTROL": "off"}, {"SPEX_CONTROL": self.path("own")}, {"XDG_RUNTIME_DIR": self.path("none")}:
+            result = self.run_it("--", "runs", "exits", "0", **variables)
             self.assertNotIn("no socket", result.stderr)
 
     def test_a_full_disk_is_told(self):
