@@ -157,8 +157,9 @@ static void end_main_thread(void) {
 }
 
 static void a_process_without_its_main_thread_has_its_variables(void **state) {
-    char *const arguments[] = {"process_place", "ended", NULL};
-    char *const variables[] = {"SPEX_CONTROL=/own", "XDG_RUNTIME_DIR=/run/own", NULL};
+    char *const arguments[] = {(char *)"process_place", (char *)"ended", NULL};
+    char *const variables[] = {(char *)"SPEX_CONTROL=/own", (char *)"XDG_RUNTIME_DIR=/run/own",
+                               NULL};
     struct spex_process_place place;
     int ends[2];
     char byte;

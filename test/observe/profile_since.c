@@ -127,8 +127,10 @@ static void what_stands_still_differs_by_nothing(void **state) {
 }
 
 static struct spex_values values_of(double spread) {
-    return (struct spex_values){
-        .weight = spread, .min = UINT64_MAX, .spread = {.sums = {.weights = spread}}};
+    return (struct spex_values){.weight = spread,
+                                .min = INFINITY,
+                                .max = -INFINITY,
+                                .spread = {.sums = {.weights = spread}}};
 }
 
 /* The spread of losses, and of values, since a time at which the row had these. */
