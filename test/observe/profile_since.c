@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What happened between two profiles: of the process, its types and its probes. */
+#include <math.h>
 #include <string.h>
 
 #include "../check.h"
