@@ -62,6 +62,20 @@ static _Thread_local struct {
 /* Threads between the handlers. */
 static unsigned forks_within;
 
+#ifdef __GLIBC__
+/* pthread_atfork, and what removes such handlers: `library` is what they belong to. */
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+                             void *library);
+extern void __cxa_finalize(void *library);
+#else
+/* Other C libraries unload nothing. */
+#define __register_atfork(prepare, parent, child, library) pthread_atfork(prepare, parent, child)
+#define __cxa_finalize(library)                            (void)(library)
+#endif
+
+/* The handlers are installed, in the name of this object. */
+static bool handled SPEX_AT_START;
+
 /* The library is about to be unloaded. */
 static bool unloading;
 
@@ -212,23 +226,26 @@ static void fork_child(void) {
 
 /* A thread that forks may wait for the lock which a stop has: it goes on in this library's code.
  * The C library, from 2.36 on, removes handlers without waiting for those that run. A fork without
- * handlers has none of the other threads. */
+ * handlers has none of the other threads. Once the handlers are removed none begins; what has just
+ * begun does nothing but return, within the time of grace. */
 void spex_forks_refuse(void) {
     __atomic_store_n(&unloading, true, __ATOMIC_SEQ_CST);
 }
 
 void spex_forks_await(void) {
-    const struct timespec look_again = {.tv_nsec = 50000};
+    const struct timespec look_again = {.tv_nsec = 50000}, grace = {.tv_nsec = 20000000};
     while (spex_load_acquire(&forks_within) > around_fork.within && /* T2 (T1) */
            !spex_life_is_of_another())
         nanosleep(&look_again, NULL);
+    if (!handled)
+        return;
+    __cxa_finalize(&handled);
+    nanosleep(&grace, NULL);
 }
 
-/* Handlers cannot be removed, so they are installed once and test themselves whether spex is
- * started. */
+/* Handlers stay until the library is unloaded, and test themselves whether spex is started. */
 int spex_fork_handle(void) {
-    static bool handled SPEX_AT_START;
-    int err = handled ? 0 : -pthread_atfork(fork_prepare, fork_parent, fork_child);
+    int err = handled ? 0 : -__register_atfork(fork_prepare, fork_parent, fork_child, &handled);
     handled |= !err;
     return err;
 }
