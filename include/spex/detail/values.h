@@ -144,9 +144,8 @@ template <typename Kinds> struct spex_kinds_value_<const Kinds *const> {
 /* The call is never executed. It is no operand of decltype, where C++ before C++20 has no lambdas;
  * the variable is static, so that C++ jumps past it. */
 #define SPEX_KINDS_(name, ...)                                                                     \
-    static const auto *const name##_of __attribute__((__unused__)) =                               \
-        true ? nullptr : spex_kinds_of_(__VA_ARGS__);                                              \
-    enum { name = spex_kinds_value_<decltype(name##_of)>::spex_kind_value_ };                      \
+    static const auto *const name##at_ = true ? nullptr : spex_kinds_of_(__VA_ARGS__);             \
+    enum { name = spex_kinds_value_<decltype(name##at_)>::spex_kind_value_ };                      \
     SPEX_CHECK_KINDS_(name)
 #else
 /* gcc's classes of types, which clang has, too: integers, with those of C++, a pointer, and a real
