@@ -173,6 +173,12 @@ class Hygiene(InFolder):
             with open(os.path.join(INCLUDE, 'spex', 'detail', name), encoding='utf-8') as file:
                 self.assertEqual(file.read(), text, 'run test/headers/names.py %s' % ROOT)
 
+    def test_a_compiler_reads_the_list_of_names_once_for_a_header_with_others_within(self):
+        for compiler, command in self.newest():
+            told = run(*command, '-H', '-fsyntax-only', '-', source='#include <spex/kernel.h>\n').stderr
+            for name in 'names_push.h', 'names_pop.h':
+                self.assertEqual(len(re.findall(r'^\.+ .*/%s$' % name, told, re.MULTILINE)), 1, (compiler, name))
+
     def test_any_word_may_be_a_macro(self):
         words = {**dict.fromkeys(names.used(ROOT), '7 garbage ]'), **KNOWN}
         before = '#undef unix\n#undef linux\n' + ''.join('#define %s %s\n' % item for item in words.items())

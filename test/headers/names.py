@@ -3,7 +3,8 @@
 """Names in the public headers that a program may define as macros.
 
 A program that defines such a name before it includes a header of spex keeps its macro, and the header is as it would be
-without: spex/detail/names_begin.h takes these macros away, and names_end.h gives them back. This writes the two files:
+without: spex/detail/names_begin.h takes these macros away, and names_end.h gives them back. This writes these files, and
+the lists that they include:
 
     names.py SOURCE_ROOT
 """
@@ -28,8 +29,9 @@ HEAD = '''/* SPDX-License-Identifier: MIT */
  * Written by test/headers/names.py. Indirect header. */
 %s'''
 BEGIN = '''The macros of the program whose names stand in the headers of spex, from here to names_end.h: none.
- * A header that is included by another one finds them gone already.
+ * A header that is included by another one finds them gone already: the compiler reads the list once.
  *'''
+END = 'Gives back what names_begin.h has taken away.\n *'
 
 
 def headers(root):
@@ -63,19 +65,22 @@ def used(root):
 
 
 def files(names):
-    begin = ''.join('#pragma push_macro("%s")\n#undef %s\n' % (name, name) for name in names)
-    end = ''.join('#pragma pop_macro("%s")\n' % name for name in names)
+    take = ''.join('#pragma push_macro("%s")\n#undef %s\n' % (name, name) for name in names)
+    give = ''.join('#pragma pop_macro("%s")\n' % name for name in names)
     return {'names_begin.h': HEAD % (BEGIN, '''#pragma push_macro("SPEX_NAMES_")
 #ifdef SPEX_NAMES_
 #undef SPEX_NAMES_
 #define SPEX_NAMES_ 2
 #else
 #define SPEX_NAMES_ 1
-%s#endif
-''' % begin), 'names_end.h': HEAD % ('Gives back what names_begin.h has taken away.\n *', '''#if defined(SPEX_NAMES_) && SPEX_NAMES_ == 1
-%s#endif
+#include <spex/detail/names_push.h>
+#endif
+'''), 'names_end.h': HEAD % (END, '''#if defined(SPEX_NAMES_) && SPEX_NAMES_ == 1
+#include <spex/detail/names_pop.h>
+#endif
 #pragma pop_macro("SPEX_NAMES_")
-''' % end)}
+'''), 'names_push.h': HEAD % ('What names_begin.h takes away.\n *', take),
+            'names_pop.h': HEAD % ('What names_end.h gives back.\n *', give)}
 
 
 def main(root):
