@@ -104,7 +104,7 @@ static bool fork_enter(void) {
     __atomic_fetch_add(&forks_within, 1, __ATOMIC_SEQ_CST);
     if (!__atomic_load_n(&unloading, __ATOMIC_SEQ_CST))
         return true;
-    spex_fetch_add_release(&forks_within, -1);
+    spex_fetch_add_release(&forks_within, -1); /* T1 (T2): it was never there */
     return false;
 }
 

@@ -57,7 +57,7 @@ def journal(folder):
     frames = []
     while len(data) >= 16:
         magic, version, kind, entries, size = struct.unpack_from("=IHHII", data)
-        assert magic == 0x524a5853 and version == 2
+        assert magic == 0x524a5853 and version == 3
         if len(data) < 16 + entries * size:
             break
         frames.append((kind, size, data[16:16 + entries * size]))
