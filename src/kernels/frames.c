@@ -274,7 +274,7 @@ uint64_t spex_kernel_published(struct spex_site *site, uint32_t context,
     if (!plan || !thread || !spex_context_node(context, &node) ||
         node.kernel != spex_load_relaxed(&site->probe_id))
         return 0;
-    if (SPEX_UNLIKELY(!thread->samples) && !spex_thread_samples_take(thread)) {
+    if (SPEX_UNLIKELY(!thread->samples) && !spex_thread_samples_assign(thread)) {
         spex_threads_note_unrecorded(1);
         return 0;
     }

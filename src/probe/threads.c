@@ -350,7 +350,7 @@ struct spex_thread *spex_thread_attach(void) {
     return thread ? thread : state_attach();
 }
 
-struct spex_samples *spex_thread_samples_take(struct spex_thread *thread) {
+struct spex_samples *spex_thread_samples_assign(struct spex_thread *thread) {
     struct spex_samples *samples =
         spex_load_acquire(&thread_pool.samples[thread->index]); /* T14 (T13) */
     spex_store_release(&thread->samples, samples);              /* T8 (T7 in threads.h) */

@@ -96,7 +96,7 @@ void spex_threads_provide_samples(void);
 
 /* Gives the thread its sampling of kernels, and returns it; NULL without memory. For the thread and
  * its signal handlers. */
-struct spex_samples *spex_thread_samples_take(struct spex_thread *thread);
+struct spex_samples *spex_thread_samples_assign(struct spex_thread *thread);
 
 /* Returns the thread's sampling of kernels, or NULL. Any thread. */
 static inline struct spex_samples *spex_thread_samples(const struct spex_thread *thread) {

@@ -56,7 +56,9 @@ static void region_mark(const struct spex_module *module, uint16_t region) {
             spex_registry.infos[spex_registry.infos[site->index].probe].refused = true;
 }
 
-void spex_refused_mark(const struct spex_module *module, bool fresh) {
+void spex_refused_mark(const struct spex_module *module, bool fresh,
+                       struct spex_site_info *(*find)(const struct spex_site *site,
+                                                      const struct spex_probe_identity *probe)) {
     for (const struct spex_site *site = module->sites; site < module->sites_end; site++) {
         char name[SPEX_NAME_BYTES];
         if (!is_refused(site))
@@ -64,7 +66,7 @@ void spex_refused_mark(const struct spex_module *module, bool fresh) {
         const struct spex_probe_identity probe =
             spex_site_identify(site, module->names, module->names_end, module->provider, name);
         const bool region = !spex_site_type_(site);
-        struct spex_site_info *first = region ? NULL : spex_registry_probe(site, &probe);
+        struct spex_site_info *first = region ? NULL : find(site, &probe);
         if (region)
             region_mark(module, site->region);
         if (first)

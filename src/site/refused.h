@@ -8,8 +8,11 @@
 #include "site/registry_state.h"
 
 /* Marks the probes of which the module has a site that was refused, if they have others. `fresh`:
- * the module registers now, and what was refused is to be told. The registry's lock is held. */
-void spex_refused_mark(const struct spex_module *module, bool fresh);
+ * the module registers now, and what was refused is to be told. `find` returns the first site of the
+ * probe to which a site belongs; NULL: there is none. The registry's lock is held. */
+void spex_refused_mark(const struct spex_module *module, bool fresh,
+                       struct spex_site_info *(*find)(const struct spex_site *site,
+                                                      const struct spex_probe_identity *probe));
 
 /* Says how many were refused for want of room: of the first ones, and whenever their number has
  * doubled. To be called without the registry's lock, since writing may block. */

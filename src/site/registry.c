@@ -191,8 +191,9 @@ static uint16_t *probe_bucket(struct spex_site_info *info, bool *numbered) {
     return bucket;
 }
 
-struct spex_site_info *spex_registry_probe(const struct spex_site *site,
-                                           const struct spex_probe_identity *probe) {
+/* Returns the first site of the probe to which the site belongs; NULL: there is none. */
+static struct spex_site_info *probe_find(const struct spex_site *site,
+                                         const struct spex_probe_identity *probe) {
     struct spex_site_info like = {.provider = probe->provider,
                                   .name = (char *)(uintptr_t)probe->name,
                                   .id = probe->id,
@@ -305,7 +306,7 @@ static void sites_register(struct spex_module *module) {
     spex_store_relaxed(&spex_registry.sites_refused, spex_registry.sites_refused + refused);
     for (const struct spex_module *any = spex_registry.modules; any; any = any->next)
         if (any->refused)
-            spex_refused_mark(any, any == module);
+            spex_refused_mark(any, any == module, probe_find);
 }
 
 /* Called by the constructor of each object with probes (spex/detail/module.h). A second call for

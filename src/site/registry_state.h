@@ -97,10 +97,6 @@ static inline bool spex_site_is_empty(const struct spex_site *site) {
     return !site->type_number && !site->region;
 }
 
-/* Returns the first site of the probe to which the site, of a probe, belongs; NULL: there is none. */
-struct spex_site_info *spex_registry_probe(const struct spex_site *site,
-                                           const struct spex_probe_identity *probe);
-
 /* Applies the selections to all sites. The lock is held. */
 void spex_registry_apply_selection(void);
 

@@ -2,6 +2,7 @@
 /* What programs of benchmarks register, refuse and print, and how they and their processes end. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,8 @@ static const struct ended *in_child(int (*function)(const void *), const void *o
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
+        /* As a log is: spex takes another file for the program's data. */
+        fcntl(fileno(err), F_SETFL, O_APPEND);
         dup2(fileno(out), STDOUT_FILENO);
         dup2(fileno(err), STDERR_FILENO);
         int status = function(of);

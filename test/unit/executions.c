@@ -149,7 +149,7 @@ static void states_tell_their_bytes(void **state) {
     threads_begin(FEW);
     struct spex_nesting *nesting = spex_thread_nesting_make(thread);
     spex_threads_provide_samples();
-    struct spex_samples *samples = spex_thread_samples_take(thread);
+    struct spex_samples *samples = spex_thread_samples_assign(thread);
     assert_true(nesting && nesting == spex_thread_nesting(thread));
     assert_true(samples && samples == spex_thread_samples(thread));
     assert_true(nesting->capacity > site());
@@ -165,7 +165,7 @@ static void states_tell_their_bytes(void **state) {
     }
     assert_int_equal(spex_threads_bytes(), bytes);
     assert_ptr_equal(spex_thread_nesting_make(thread), nesting);
-    assert_ptr_equal(spex_thread_samples_take(thread), samples);
+    assert_ptr_equal(spex_thread_samples_assign(thread), samples);
     assert_int_equal(spex_threads_bytes(), bytes);
     assert_in_range(spex_threads_used(), FEW, SPEX_MAX_THREADS);
     threads_end();
