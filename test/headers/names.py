@@ -75,12 +75,14 @@ def files(names):
 #define SPEX_NAMES_ 1
 #include <spex/detail/names_push.h>
 #endif
-'''), 'names_end.h': HEAD % (END, '''#if defined(SPEX_NAMES_) && SPEX_NAMES_ == 1
+'''), 'names_end.h': HEAD % (END, '''#ifdef SPEX_NAMES_
+#if SPEX_NAMES_ == 1
 #include <spex/detail/names_pop.h>
 #endif
 #pragma pop_macro("SPEX_NAMES_")
+#endif
 '''), 'names_push.h': HEAD % ('What names_begin.h takes away.\n *', take),
-            'names_pop.h': HEAD % ('What names_end.h gives back.\n *', give)}
+            'names_pop.h': HEAD % ('What names_end.h gives back.\n *', '#ifdef SPEX_NAMES_\n%s#endif\n' % give)}
 
 
 def main(root):

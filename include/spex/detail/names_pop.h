@@ -2,6 +2,7 @@
 /* What names_end.h gives back.
  *
  * Written by test/headers/names.py. Indirect header. */
+#ifdef SPEX_NAMES_
 #pragma pop_macro("First")
 #pragma pop_macro("Id")
 #pragma pop_macro("Kinds")
@@ -287,3 +288,4 @@
 #pragma pop_macro("workspace")
 #pragma pop_macro("workspace_size")
 #pragma pop_macro("worst_ratio")
+#endif
