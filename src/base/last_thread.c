@@ -32,9 +32,8 @@ enum { FOLDER_LINKS = 2 };
 static uint64_t due_ns;
 static bool ending;
 
-/* The number of threads; 0: not known. Takes no descriptor, of which the program may have none
- * left. */
-static unsigned threads_count(void) {
+/* Takes no descriptor, of which the program may have none left. */
+unsigned spex_process_threads(void) {
     struct stat folder;
     if (stat("/proc/self/task", &folder) != 0 || folder.st_nlink <= FOLDER_LINKS)
         return 0;
@@ -52,7 +51,7 @@ static bool first_thread_has_left(void) {
  * would make the two counts of different moments. */
 static bool only_ours_are_counted(void) {
     struct spex_service_threads before = spex_service_threads();
-    unsigned all = threads_count();
+    unsigned all = spex_process_threads();
     struct spex_service_threads after = spex_service_threads();
     return before.changes == after.changes && all > 1 && all == after.count + 1;
 }

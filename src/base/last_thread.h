@@ -8,6 +8,9 @@
 
 #include <stdint.h>
 
+/* Returns the number of the process's threads; 0: not known. */
+unsigned spex_process_threads(void);
+
 /* Looks. A service thread calls it. */
 void spex_last_thread_look(void);
 

@@ -14,12 +14,12 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <spex/atomic.h>
 
+#include "base/last_thread.h"
 #include "ring/doorbell.h"
 #include "ring/reserve.h"
 #include "text/at_start.h"
@@ -159,13 +159,6 @@ static void samples_make(uint32_t until) {
     thread_pool.sampled = first + count;
 }
 
-/* Threads of the process; 0: not known. The folder has two links and one for each. */
-static uint32_t threads_alive(void) {
-    struct stat task;
-    return stat("/proc/self/task", &task) == 0 && task.st_nlink > 2 ? (uint32_t)task.st_nlink - 2
-                                                                    : 0;
-}
-
 static void nestings_make(void) {
     if (!spex_load_relaxed(&thread_pool.nestings_wanted))
         return;
@@ -180,7 +173,7 @@ void spex_threads_provide(void) {
     bool busy = false;
     if (!spex_cas_acq_rel(&thread_pool.providing, &busy, true)) /* T11 (T12) */
         return;
-    uint32_t used = spex_threads_used(), alive = threads_alive();
+    uint32_t used = spex_threads_used(), alive = spex_process_threads();
     uint32_t threads = used > alive ? used : alive;
     uint32_t wanted = states_wanted(threads);
     if (states_are_few(threads))
