@@ -82,19 +82,6 @@ void spex_registry_apply_selection(void) {
     spex_control_set_all_regions();
 }
 
-uint8_t spex_site_values(const struct spex_site *site) {
-    switch (spex_site_type_(site)) {
-    case 0:
-        return 0;
-    case SPEX_SNAPSHOT:
-        return site->detail;
-    case SPEX_KERNEL:
-        return (uint8_t)(SPEX_KERNEL_VALUES + site->detail);
-    default:
-        return (uint8_t)spex_probe_type_values(spex_site_type_(site));
-    }
-}
-
 /* Returns the kinds of a record's fields, by those of what the program gives, which an unregistered
  * site has in the place of its index. */
 static uint32_t site_kinds(const struct spex_site *site) {
