@@ -39,8 +39,9 @@
  * records, too, and ends before the collectors, which read the rings empty. The metrics end, and
  * then the accounts, which read them. The control thread ends after that, so that its last report
  * has all records. The table comes last of the readers, when no other thread of spex runs; sinks
- * are freed after it because it reads the metrics. */
-static void stop_locked(bool at_exit) {
+ * are freed after it because it reads the metrics. *unused: the policy's object, for the caller to
+ * close without the lock. */
+static void stop_locked(bool at_exit, struct spex_shared_object *unused) {
     spex_sites_need((struct spex_selection){0});
     spex_sites_select((struct spex_selection){0});
     bool collected = spex_collectors_running() != 0;
@@ -60,7 +61,8 @@ static void stop_locked(bool at_exit) {
     spex_sinks_finish();   /* a command may have asked for a stream though nothing was collected */
     spex_controller_end(); /* may have begun though collectors could not */
     spex_life_settings_free();
-    spex_shared_object_close(&spex_life.settings.rate_object);
+    *unused = spex_life.settings.rate_object;
+    spex_life.settings.rate_object = (struct spex_shared_object){.handle = NULL};
     spex_threads_give_back();
     spex_open_spans_clear(&spex_open_spans);
     spex_life.output = NULL;
@@ -114,21 +116,27 @@ static int select_at_start(uint64_t begin) {
     return on;
 }
 
-/* A child that follows its parent has been started by the fork; its own first spex_start succeeds
- * and changes nothing. `started` is set before the selection, whose failure is undone by a whole
- * stop. */
-static int start_locked(const struct spex_options *options) {
-    if (spex_life.started) {
-        bool followed = spex_life.followed;
-        spex_life.followed = false;
-        return followed ? 0 : -EALREADY;
-    }
-    uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    spex_store_relaxed(&spex_life.process, getpid());
-    spex_variables_check();
-    int err = spex_settings_read(options, &spex_life.settings);
-    if (err)
+/* Whether spex is started; then *err is what a start returns. A child that follows its parent has
+ * been started by the fork; its own first spex_start succeeds and changes nothing. */
+static bool is_started(bool follows, int *err) {
+    if (!spex_life.started)
+        return false;
+    *err = spex_life.followed ? 0 : -EALREADY;
+    spex_life.followed &= follows;
+    return true;
+}
+
+/* `started` is set before the selection, whose failure is undone by a whole stop. `begin`: the CPU
+ * time of this thread when the start began. *unused is the settings' object, and stays so where
+ * another thread has started spex since they were read; then it is as of stop_locked. */
+static int start_locked(const struct spex_settings *settings, uint64_t begin, bool follows,
+                        struct spex_shared_object *unused) {
+    int err;
+    if (is_started(follows, &err))
         return err;
+    unused->handle = NULL;
+    spex_store_relaxed(&spex_life.process, getpid());
+    spex_life.settings = *settings;
     spex_unload_expect();
     err = settings_keep();
     err = err ? err : fork_handlers_install();
@@ -144,29 +152,59 @@ static int start_locked(const struct spex_options *options) {
         spex_control_tell();
     if (on >= 0 || spex_life.out_given_up) {
         spex_life_select_standing();
+        spex_life.followed = follows;
         return 0;
     }
-    stop_locked(false);
+    stop_locked(false, unused);
     return on;
 }
 
-int spex_start(const struct spex_options *options) {
+/* Whether there is nothing to be started; then *err is what a start returns. */
+static bool is_settled(bool follows, int *err) {
+    struct spex_uninterrupted before;
+    *err = spex_life_take(&before);
+    if (*err)
+        return true;
+    bool started = is_started(follows, err);
+    spex_life_give(&before);
+    return started;
+}
+
+static int start_by(const struct spex_settings *settings, uint64_t begin, bool follows) {
+    struct spex_shared_object unused = settings->rate_object;
     struct spex_uninterrupted before;
     int err = spex_life_take(&before);
-    if (err)
-        return err;
-    err = start_locked(options);
-    spex_life_give(&before);
+    if (!err) {
+        err = start_locked(settings, begin, follows, &unused);
+        spex_life_give(&before);
+    }
+    spex_shared_object_close(&unused);
     return err;
 }
 
-void spex_life_begin(void) {
+/* A policy's object is loaded and unloaded without the lock: who has the loader, in a constructor,
+ * may fork or call spex, and wait for it. */
+static int start(const struct spex_options *options, bool follows) {
     struct spex_uninterrupted before;
-    if (spex_life_take(&before) != 0)
-        return;
-    if (start_locked(NULL) == 0)
-        spex_life.followed = true;
-    spex_life_give(&before);
+    struct spex_settings settings;
+    int err;
+    if (is_settled(follows, &err))
+        return err;
+    spex_uninterrupted_begin(&before);
+    uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    spex_variables_check();
+    err = spex_settings_read(options, &settings);
+    err = err ? err : start_by(&settings, begin, follows);
+    spex_uninterrupted_end(&before);
+    return err;
+}
+
+int spex_start(const struct spex_options *options) {
+    return start(options, false);
+}
+
+void spex_life_begin(void) {
+    (void)start(NULL, true);
 }
 
 static int set(const char *probes, struct spex_lease lease) {
@@ -197,13 +235,15 @@ static bool leave(void) {
 }
 
 static int stop(bool at_exit) {
+    struct spex_shared_object unused = {.handle = NULL};
     struct spex_uninterrupted before;
     int err = spex_life_take(&before);
     if (err)
         return err;
     if (spex_life.started && !(at_exit && leave()))
-        stop_locked(at_exit);
+        stop_locked(at_exit, &unused);
     spex_life_give(&before);
+    spex_shared_object_close(&unused);
     return 0;
 }
 

@@ -3,7 +3,7 @@
  * that the table at the end says, or exits with BROKEN where its own data is not as it left it.
  *
  *   hosts --list               a line for each behaviour: its name and its status
- *   hosts BEHAVIOUR [PLUGIN]   HOST_TIMES in the environment: how often it does it */
+ *   hosts BEHAVIOUR [PLUGIN CONSTRUCTED]   HOST_TIMES in the environment: how often it does it */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -32,7 +32,7 @@
 enum { BROKEN = 99, ENDED = 7, THREADS = 3 };
 
 static long times;
-static const char *plugin, *self;
+static const char *plugin, *constructed, *self;
 
 /* Where something that is the program's is not as it left it. */
 _Noreturn static void broken(const char *what) {
@@ -428,16 +428,36 @@ static int little_stacks(void) {
     return 0;
 }
 
-static int unloads_a_library(void) {
-    for (long l = 0; l < times; l++) {
-        void *library = dlopen(plugin, RTLD_NOW);
-        if (!library) {
-            fprintf(stderr, "hosts: %s\n", dlerror());
-            return BROKEN;
-        }
-        work(20);
-        expect(dlclose(library) == 0, "dlclose");
+static void load_and_unload(const char *path) {
+    void *library = dlopen(path, RTLD_NOW);
+    if (!library) {
+        fprintf(stderr, "hosts: %s\n", dlerror());
+        _exit(BROKEN);
     }
+    work(20);
+    expect(dlclose(library) == 0, "dlclose");
+}
+
+static int unloads_a_library(void) {
+    for (long l = 0; l < times; l++)
+        load_and_unload(plugin);
+    return 0;
+}
+
+static void *loader(void *arg) {
+    while (!__atomic_load_n(&ending, __ATOMIC_RELAXED))
+        load_and_unload(constructed);
+    return arg;
+}
+
+/* Who has the loader calls spex, and the other way round. */
+static int loads_what_calls_spex(void) {
+    pthread_t thread;
+    expect(pthread_create(&thread, NULL, loader, NULL) == 0, "pthread_create");
+    for (long t = 0; t < times / 5; t++)
+        selections_change();
+    __atomic_store_n(&ending, true, __ATOMIC_RELAXED);
+    pthread_join(thread, NULL);
     return 0;
 }
 
@@ -586,6 +606,7 @@ static const struct {
     HOST(no_files_may_grow, 0),
     HOST(little_stacks, 0),
     HOST(unloads_a_library, 0),
+    HOST(loads_what_calls_spex, 0),
     HOST(becomes_nobody, 0),
     HOST(changes_its_root, 0),
     HOST(is_killed, -SIGTERM),
@@ -604,6 +625,7 @@ int main(int argc, char **argv) {
     times = said ? strtol(said, NULL, 10) : 100;
     self = argv[0];
     plugin = argc > 2 ? argv[2] : NULL;
+    constructed = argc > 3 ? argv[3] : NULL;
     for (int h = 0; argc == 2 && strcmp(argv[1], "--list") == 0 && h < HOSTS; h++)
         printf("%s %d\n", hosts[h].name, hosts[h].status);
     for (int h = 0; argc > 1 && h < HOSTS; h++)

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """What programs do to their process, in each mode of spex: each ends in time, with its own status, its data untouched.
 
-usage: hosts.py SPEX HOSTS PLUGIN CLOCKS [--whole] [--seed N] [--only TEXT]
+usage: hosts.py SPEX HOSTS PLUGIN CONSTRUCTED CLOCKS POLICY [--whole] [--seed N] [--only TEXT]
 
 All behaviours of `hosts --list` times all modes below are too many for each run, so some are drawn; --whole runs all, and
 more often within each. --only: those whose "BEHAVIOUR MODE" contains the text. CLOCKS is loaded before programs to
-which it pretends another time.
+which it pretends another time; POLICY is the object of a rate policy.
 """
 
 import argparse
@@ -56,6 +56,7 @@ MODES = {
     "large budget": Mode({"SPEX_PROBES": "*", "SPEX_OUT": "{}/table", "SPEX_BUDGET": "90%"}),
     "hybrid": Mode({"SPEX_PROBES": "*", "SPEX_OUT": "{}/table", "SPEX_BUDGET": "2%", "SPEX_RATE_POLICY": "hybrid"}),
     "fixed": Mode({"SPEX_PROBES": "*", "SPEX_OUT": "{}/table", "SPEX_BUDGET": "2%", "SPEX_RATE_POLICY": "fixed"}),
+    "policy of an object": Mode({"SPEX_PROBES": "*", "SPEX_OUT": "{}/table", "SPEX_BUDGET": "2%", "SPEX_RATE_POLICY": "POLICY"}),
     "of a thread": Mode({"SPEX_PROBES": "*", "SPEX_OUT": "{}/table", "SPEX_THREAD_BUDGET": "5%"}),
     "polled": Mode({"SPEX_PROBES": "*@poll", "SPEX_OUT": "{}/table"}),
     "follow": Mode({"SPEX_PROBES": "*", "SPEX_OUT": "{}/table", "SPEX_FORKS": "follow"}),
@@ -122,7 +123,7 @@ class Run:
         self.folder = tempfile.mkdtemp()
 
     def filled(self, text):
-        return text.replace("{}", self.folder).replace("CLOCKS", self.arguments.clocks)
+        return text.replace("{}", self.folder).replace("CLOCKS", self.arguments.clocks).replace("POLICY", self.arguments.policy)
 
     def environment(self):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("SPEX_")}
@@ -132,7 +133,7 @@ class Run:
     def command(self):
         words = [self.filled(word) for word in self.mode.before]
         words = [self.arguments.spex, *words] if words else []
-        words += [self.arguments.hosts, self.cell.behaviour, self.arguments.plugin]
+        words += [self.arguments.hosts, self.cell.behaviour, self.arguments.plugin, self.arguments.constructed]
         shell = 'exec "$@"'
         if "full disk" in self.cell.mode and "{}/little" in str(self.mode.variables):
             shell = "mount -t tmpfs -o size=64k none %s/little && %s" % (self.folder, shell)
@@ -191,7 +192,7 @@ def can_mount():
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in "spex", "hosts", "plugin", "clocks":
+    for name in "spex", "hosts", "plugin", "constructed", "clocks", "policy":
         parser.add_argument(name, type=os.path.abspath)
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
