@@ -17,7 +17,7 @@ struct dynamic {
 };
 
 /* The loader of glibc adds the base to these addresses in place, that of musl does not. */
-static const void *address_of(uintptr_t base, ElfW(Addr) address) {
+static const void *address_of(uintptr_t base, uintptr_t address) {
     return (const void *)(address < base ? base + address : address);
 }
 

@@ -39,7 +39,9 @@ struct spex_end_table {
 static struct spex_descriptor file_open(const char *path) {
     int fd =
         spex_path_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    return fd < 0 ? (struct spex_descriptor){.number = fd} : spex_descriptor_brief(fd);
+    if (fd < 0)
+        return (struct spex_descriptor){.number = fd};
+    return spex_descriptor_brief(fd);
 }
 
 /* Makes or empties the file. A file that this process or its parent has emptied before keeps its

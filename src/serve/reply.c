@@ -140,15 +140,15 @@ static size_t values_frame(struct spex_reply *after, char *frame) {
  * those of another scale. */
 static size_t spread_frame(struct spex_reply *after, char *frame) {
     struct spex_profile_row row;
-    const struct spex_values *values = NULL;
-    unsigned series;
+    size_t bytes = 0;
     spex_metrics_lock();
     spex_profile_probe_now(after->position, &row);
-    if (after->part < 2u * row.probe.series)
-        values = part_of(&row, after->part, &series);
-    if (values && values->spread.scale != after->scale)
-        values = NULL;
-    size_t bytes = values ? spex_frame_spread(&values->spread, series, after->number, frame) : 0;
+    if (after->part < 2u * row.probe.series) {
+        unsigned series;
+        const struct spex_values *values = part_of(&row, after->part, &series);
+        if (values && values->spread.scale == after->scale)
+            bytes = spex_frame_spread(&values->spread, series, after->number, frame);
+    }
     spex_metrics_unlock();
     after->next = SPEX_CONTROL_VALUES;
     after->emptied = false;

@@ -76,7 +76,7 @@ static inline unsigned spex_trace_time_bytes(enum spex_trace_time time) {
 /* The bits that tell how wide a value must be stored: integers that are signed are extended by their
  * sign, and floating-point numbers have 64 bits. */
 static inline uint64_t spex_trace_significant(uint64_t bits, unsigned kind) {
-    uint64_t sign = (uint64_t)((int64_t)bits >> 63);
+    uint64_t sign = 0 - (bits >> 63);
     if (kind == SPEX_KIND_FLOATING)
         return UINT64_MAX;
     return kind == SPEX_KIND_SIGNED ? (bits ^ sign) << 1 : bits;

@@ -414,7 +414,7 @@ static bool process_take(struct spex_programs *programs, struct spex_program_pro
 /* Why its connection is closed, unless it has ended. */
 static void tell_refused(struct spex_programs *programs, const struct spex_caller *caller,
                          uint64_t now_ns) {
-    struct spex_error said;
+    struct spex_error said = {.text = ""};
     if (!caller->error.text[0])
         return;
     spex_error_set(&said, "process %d (%s) of user %u: %s", (int)caller->process, caller->command,

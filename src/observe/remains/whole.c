@@ -183,7 +183,8 @@ int spex_profile_make_whole(struct spex_profile *profile, int file, double secon
         err = rings_trace(profile, file, &making);
     else if (file >= 0)
         close(file);
-    err = err ? err : rows_replace(profile, making.tracer);
+    if (!err)
+        err = rows_replace(profile, making.tracer);
     if (!err)
         process_replace(profile, making.records, seconds, ticks_per_second);
     if (making.tracer)
