@@ -104,22 +104,22 @@ template <typename Object> struct spex_kind_<Object *> {
 
 /* The bits of a number by its kind. */
 template <typename Number, int kind> struct spex_bits_ {
-    static uint64_t of(Number number) {
+    SPEX_INLINE uint64_t of(Number number) {
         return static_cast<uint64_t>(number);
     }
 };
 template <typename Number> struct spex_bits_<Number, SPEX_KIND_FLOATING> {
-    static uint64_t of(Number number) {
+    SPEX_INLINE uint64_t of(Number number) {
         return spex_double_bits_(static_cast<double>(number));
     }
 };
 template <typename Object> struct spex_bits_<Object *, SPEX_KIND_UNSIGNED> {
-    static uint64_t of(Object *object) {
+    SPEX_INLINE uint64_t of(Object *object) {
         return reinterpret_cast<uintptr_t>(object);
     }
 };
 
-template <typename T> inline uint64_t spex_word_(const T &value) {
+template <typename T> SPEX_INLINE uint64_t spex_word_(const T &value) {
     typedef typename spex_number_<T>::type number;
     return spex_bits_<number, spex_kind_<number>::spex_kind_value_>::of(static_cast<number>(value));
 }
