@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A program in phases, until its standard input ends: nine tenths of a time within a long probe,
- * one tenth without; in both a short probe, so often that recording it all would take 1.4 times the
- * share of the time that the first argument says in percent. Then it says which share of the time
- * was within the long one. */
+/* A program that computes in phases, until its standard input ends: nine tenths of its CPU time
+ * within a long probe, one tenth without; in both a short probe, so often that recording it all
+ * would take 1.4 times the share of the CPU time that the first argument says in percent. Then it
+ * says which share of the time was within the long one. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ SPEX_PROBE_NAME(3, "state");
  * costs up to half as much as recording. */
 #define RECORDED 1.4
 
-static double rate; /* of the short one, per second */
+static double rate; /* of the short one, per second of CPU time */
 static double executed;
 
 static double seconds(clockid_t clock) {
@@ -37,15 +37,11 @@ static void execute(double count) {
     }
 }
 
-/* What has been missed by sleeping too long is made up for, up to some of it. */
+/* Times are CPU times. */
 static void pass(double begin, double until) {
     double now;
-    while ((now = seconds(CLOCK_MONOTONIC)) < until) {
-        if (executed < (now - begin - 0.02) * rate)
-            executed = (now - begin - 0.02) * rate;
+    while ((now = seconds(CLOCK_PROCESS_CPUTIME_ID)) < until)
         execute((now - begin) * rate);
-        nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
-    }
 }
 
 /* As costs were measured, when the first probe was switched on; 20 ns where they were not. */
@@ -66,18 +62,18 @@ int main(int argc, char **argv) {
     if (argc != 2 || spex_start(NULL) != 0)
         return 1;
     rate = rate_for(atof(argv[1]) / 100);
-    double begin = seconds(CLOCK_MONOTONIC);
+    double begin = seconds(CLOCK_PROCESS_CPUTIME_ID);
     for (unsigned long n = 0; poll(&input, 1, 0) == 0; n++) {
-        double from = seconds(CLOCK_MONOTONIC);
+        double from = seconds(CLOCK_PROCESS_CPUTIME_ID);
         LAT_PROBE_BEGIN(LONG, 1);
         pass(begin, from + 0.045);
         LAT_PROBE_END(LONG);
-        double until = seconds(CLOCK_MONOTONIC);
+        double until = seconds(CLOCK_PROCESS_CPUTIME_ID);
         within += until - from;
         SNAPSHOT_PROBE(STATE, 1, n);
         pass(begin, until + 0.005);
     }
-    double all = seconds(CLOCK_MONOTONIC) - begin;
+    double all = seconds(CLOCK_PROCESS_CPUTIME_ID) - begin;
     spex_stop();
     printf("%.4f\n", within / all);
     return 0;
