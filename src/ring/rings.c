@@ -35,11 +35,26 @@
 /* A producer checks how full its ring is after at most so many records. */
 #define LOOK_RECORDS 128
 
-struct spex_rings spex_rings;
+/* The most bytes that a page has. */
+#if defined(__x86_64__)
+#define PAGE_MAX 4096
+#else
+#define PAGE_MAX 65536
+#endif
+
+/* spex_rings has its page for itself. The kernel clears it in a child whose fork calls no handlers
+ * (_Fork, clone): where the rings are a file's, that would write into its parent's. */
+static union {
+    struct spex_rings rings;
+    char bytes[PAGE_MAX];
+} rings_page __attribute__((aligned(PAGE_MAX)));
+extern struct spex_rings spex_rings __attribute__((alias("rings_page")));
 
 static struct {
     /* spex_rings is mapped and complete. */
     bool there;
+    /* What spex_rings was before a fork. */
+    struct spex_rings kept;
     /* The process locks what it maps (mlockall with MCL_FUTURE). */
     bool locked;
     /* The rings are to be in a file, and they are. */
@@ -186,6 +201,8 @@ int spex_rings_init(size_t capacity, unsigned cpus, enum spex_commit commit) {
     if (!err && rings_state.share && !rings_state.locked)
         rings_to_file();
     (void)cpu_now(); /* bound here, the dynamic linker takes no stack of a probe */
+    rings_state.kept = spex_rings;
+    (void)madvise(&rings_page, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK);
     if (!err)
         spex_store_release(&rings_state.there, true); /* Q1 (Q2): spex_rings is complete */
     return err;
@@ -230,6 +247,7 @@ uint32_t spex_rings_used(void) {
 }
 
 void spex_rings_fork_child(void) {
+    spex_rings = rings_state.kept;
     /* Zeroes the rings. Private memory is the child's own, so those of the parent stay. It remains
      * mapped, because a probe that the forking thread was executing may end in the child. A file is
      * the parent's; where the child gets none, its rings are private. */
@@ -255,7 +273,7 @@ void spex_rings_end(void) {
 }
 
 unsigned spex_rings_count(void) {
-    bool there = spex_load_acquire(&rings_state.there); /* Q2 (Q1) */
+    bool there = spex_load_acquire(&rings_state.there) && spex_rings.memory; /* Q2 (Q1) */
     return there ? (spex_rings.cpus + 1) * SPEX_PROBE_TYPES : 0;
 }
 
@@ -299,6 +317,8 @@ static bool ring_is_due(const struct spex_ring *ring, unsigned type_ring) {
 bool spex_rings_push_atomic(const struct spex_rings *rings, unsigned type_ring,
                             const uint64_t *words, size_t count) {
     uint64_t copy[SPEX_RECORD_WORDS_MAX] = {0};
+    if (!rings->memory)
+        return false;
     memcpy(copy, words, count * sizeof(*words));
     unsigned cpu = cpu_now();
     if (rings->commit == SPEX_COMMIT_RSEQ || cpu >= rings->cpus) {

@@ -15,6 +15,7 @@
 #include "../check.h"
 #include "../status.h"
 #include "places.h"
+#include "ring/rings.h"
 
 enum { FORKS = 200, FORKERS = 2, RECORDERS = 2, SPAWNS = 30, DEADLOCK_SECONDS = 120 };
 
@@ -360,7 +361,15 @@ static int stop(void **state) {
     return spex_stop();
 }
 
-int main(void) {
+/* The file of the rings is the process's until its end. */
+static int rings_end(void **state) {
+    (void)state;
+    spex_rings_end();
+    return 0;
+}
+
+/* With an argument the rings are in a file, as under `spex run`. */
+int main(int argc, char **arguments) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(probes_in_a_child_before_spex_knows, stop),
         cmocka_unit_test_teardown(an_execution_that_a_fork_splits_is_the_parents, stop),
@@ -370,7 +379,10 @@ int main(void) {
         cmocka_unit_test_teardown(a_child_that_follows, stop),
         cmocka_unit_test_teardown(vfork_spawn_and_exec_leave_the_parent_alone, stop),
     };
+    (void)arguments;
+    if (argc > 1)
+        spex_rings_share();
     if (pthread_atfork(NULL, NULL, child_handler) != 0)
         return 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, rings_end);
 }
