@@ -170,8 +170,8 @@ struct spex_status {
  * This function, spex_set and spex_stop leave errno as it is. They are no points of cancellation,
  * and handlers of signals wait until they return. In a function of the program that spex calls they
  * may return -EDEADLK, or -EBUSY where another thread starts or stops spex; in the child of a fork
- * that was made there, or by a call that runs no handlers of pthread_atfork (_Fork, clone),
- * -ENOTRECOVERABLE. */
+ * that was made there, -ENOTRECOVERABLE. In a child of a call that runs no handlers of
+ * pthread_atfork (_Fork, clone) every function of spex that could wait returns that. */
 SPEX_API int spex_start(const struct spex_options *options);
 
 /* Replaces the selection, or adds to it ("+…"). Sites that it does not match are switched off.

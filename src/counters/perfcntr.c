@@ -7,6 +7,7 @@
 #include <spex/probe.h>
 
 #include "base/lock.h"
+#include "base/process.h"
 #include "base/uninterrupted.h"
 #include "counters/prepare.h"
 #include "text/message.h"
@@ -95,6 +96,8 @@ static int set_name(unsigned pcid, const char *name) {
 
 int spex_perfcntr_set(unsigned pcid, uint64_t event, uint64_t mask) {
     struct spex_uninterrupted before;
+    if (spex_process_is_unknown())
+        return -ENOTRECOVERABLE;
     spex_uninterrupted_begin(&before);
     int err = set_code(pcid, event, mask);
     spex_uninterrupted_end(&before);
@@ -103,6 +106,8 @@ int spex_perfcntr_set(unsigned pcid, uint64_t event, uint64_t mask) {
 
 int spex_perfcntr_set_name(unsigned pcid, const char *name) {
     struct spex_uninterrupted before;
+    if (spex_process_is_unknown())
+        return -ENOTRECOVERABLE;
     spex_uninterrupted_begin(&before);
     int err = set_name(pcid, name);
     spex_uninterrupted_end(&before);

@@ -13,6 +13,7 @@
 #include <spex/functions.h>
 
 #include "base/lock.h"
+#include "base/process.h"
 #include "base/uninterrupted.h"
 #include "text/message.h"
 
@@ -84,6 +85,8 @@ static struct module **module_link(const struct spex_parameter_place *places) {
 void spex_parameters_register(struct spex_parameter_place *places,
                               struct spex_parameter_place *places_end) {
     struct spex_uninterrupted before;
+    if (spex_process_is_unknown())
+        return;
     spex_uninterrupted_begin(&before);
     spex_lock_take(&parameters.lock);
     struct module **link = module_link(places);
@@ -100,6 +103,8 @@ void spex_parameters_register(struct spex_parameter_place *places,
  * slots. */
 void spex_parameters_unregister(struct spex_parameter_place *places) {
     struct spex_uninterrupted before;
+    if (spex_process_is_unknown())
+        return;
     spex_uninterrupted_begin(&before);
     spex_lock_take(&parameters.lock);
     struct module **link = module_link(places), *module = *link;

@@ -9,6 +9,7 @@
 #include <spex/record.h>
 #include <spex/spex.h>
 
+#include "base/process.h"
 #include "base/uninterrupted.h"
 #include "counters/counters.h"
 #include "probe/calibration.h"
@@ -67,6 +68,8 @@ void spex_type_setup_begin(bool calibrate) {
 int spex_describe(uint32_t type, unsigned pcid, char *text, size_t size) {
     if (!spex_probe_type_valid(type) || pcid >= SPEX_PERFCNTRS)
         return -EINVAL;
+    if (spex_process_is_unknown())
+        return -ENOTRECOVERABLE;
     enum spex_counter counter = type_counter(type, pcid);
     struct spex_uninterrupted before;
     spex_uninterrupted_begin(&before);

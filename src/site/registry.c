@@ -18,6 +18,7 @@
 #include <spex/site.h>
 #include <spex/ticks.h>
 
+#include "base/process.h"
 #include "base/uninterrupted.h"
 #include "ring/doorbell.h"
 #include "ring/probe_type.h"
@@ -306,7 +307,7 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
     const struct spex_sites_arrival *arrival = spex_load_relaxed(&spex_registry.arrival);
     struct spex_module_origin origin;
     struct spex_uninterrupted before;
-    if (arrival && !arrival->may_register(sites))
+    if (spex_process_is_unknown() || (arrival && !arrival->may_register(sites)))
         return;
     spex_uninterrupted_begin(&before);
     spex_module_find_origin(sites, names, names_end, &origin);
@@ -365,6 +366,8 @@ static void sites_forget(const struct spex_module *module) {
 /* Called by the destructor of the object. The infos of its sites stay. */
 __attribute__((used)) void spex_module_unregister(struct spex_site *sites) {
     struct spex_uninterrupted before;
+    if (spex_process_is_unknown())
+        return;
     spex_uninterrupted_begin(&before);
     spex_lock_take(&spex_registry.lock);
     struct spex_module **link = module_link(sites);

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/last_thread.h"
+#include "base/process.h"
 #include "base/service_thread.h"
 #include "collect/collector.h"
 #include "collect/dump_request.h"
@@ -34,14 +35,8 @@
 
 struct spex_life spex_life SPEX_AT_START = {.lock = SPEX_LOCK_FREE};
 
-/* Relaxed: no other thread of this process writes another value. */
-bool spex_life_is_of_another(void) {
-    pid_t process = spex_load_relaxed(&spex_life.process);
-    return process && process != getpid();
-}
-
 int spex_life_take(struct spex_uninterrupted *before) {
-    if (spex_life_is_of_another())
+    if (spex_process_is_unknown())
         return -ENOTRECOVERABLE;
     if (spex_lock_is_mine(&spex_life.lock))
         return -EDEADLK;

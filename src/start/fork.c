@@ -15,6 +15,7 @@
 
 #include "base/deadline.h"
 #include "base/lock.h"
+#include "base/process.h"
 #include "base/service_thread.h"
 #include "base/uninterrupted.h"
 #include "collect/collector.h"
@@ -83,7 +84,7 @@ static bool unloading;
  * thread has them, or their owner waits for this thread. False: the child will find what it cannot
  * use. */
 static bool locks_take(void) {
-    if (spex_lock_is_mine(life_lock()) || spex_life_is_of_another())
+    if (spex_lock_is_mine(life_lock()) || spex_process_is_unknown())
         return false;
     if (!spex_service_thread_is_this())
         spex_lock_take(life_lock());
@@ -211,8 +212,7 @@ static void fork_child(void) {
     bool prepared = around_fork.prepared && !spex_life.lost;
     locks_reset();
     spex_lock_take(life_lock());
-    if (spex_life.process)
-        spex_life.process = getpid();
+    spex_process_fork_child();
     if (prepared)
         child_reset();
     else
@@ -235,7 +235,7 @@ void spex_forks_refuse(void) {
 void spex_forks_await(void) {
     const struct timespec look_again = {.tv_nsec = 50000}, grace = {.tv_nsec = 20000000};
     while (spex_load_acquire(&forks_within) > around_fork.within && /* T2 (T1) */
-           !spex_life_is_of_another())
+           !spex_process_is_unknown())
         nanosleep(&look_again, NULL);
     if (!handled)
         return;

@@ -26,9 +26,6 @@ struct spex_life {
     struct spex_lock lock;
     /* The child of a fork that found the state of its parent half changed. */
     bool lost;
-    /* The process that started spex; 0: none has. Another one has a copy of this that no handler
-     * of forks has put right. Written under the lock, read without it. */
-    pid_t process;
     bool started;
     /* Started before the program calls spex_start: in the child of a fork that follows its parent,
      * or by libspex-preload.so. */
@@ -47,10 +44,6 @@ struct spex_life {
 };
 
 extern struct spex_life spex_life;
-
-/* The calling process is the child of a fork that calls no handlers (_Fork, clone), or shares the
- * memory of its parent. It has neither spex's threads nor the owners of spex's locks. */
-bool spex_life_is_of_another(void);
 
 /* Takes the lock for a call of the program; `before` is as for spex_uninterrupted_begin. 0; -EDEADLK:
  * this thread has the lock, since a function that spex called calls spex; -ENOTRECOVERABLE: this is

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/grown.h"
+#include "base/process.h"
 #include "base/service_thread.h"
 #include "collect/collector.h"
 #include "collect/metrics.h"
@@ -135,7 +136,7 @@ static int start_locked(const struct spex_settings *settings, uint64_t begin, bo
     if (is_started(follows, &err))
         return err;
     unused->handle = NULL;
-    spex_store_relaxed(&spex_life.process, getpid());
+    spex_process_keep();
     spex_life.settings = *settings;
     spex_unload_expect();
     err = settings_keep();
@@ -279,7 +280,7 @@ __attribute__((destructor)) static void stop_at_exit(void) {
 int spex_poll(void) {
     struct spex_uninterrupted before;
     int result = 0;
-    if (spex_life_is_of_another())
+    if (spex_process_is_unknown())
         return -ENOTRECOVERABLE;
     spex_uninterrupted_begin(&before);
     if (spex_lock_try(&spex_life.lock)) {

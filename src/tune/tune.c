@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/lock.h"
+#include "base/process.h"
 #include "base/service_thread.h"
 #include "base/uninterrupted.h"
 #include "measure/criterion.h"
@@ -67,6 +68,8 @@ static void tune_unlock(void) {
  * have called exit. */
 static void tune_at_exit(void) {
     bool mine = spex_lock_is_mine(&tune.lock);
+    if (spex_process_is_unknown())
+        return;
     if (!mine)
         tune_lock();
     tune.exiting = true;
@@ -440,7 +443,9 @@ static void turn_give(int cancel_state) {
 int spex_tune_start(const struct spex_tune_options *options, char *text, size_t size) {
     struct spex_error error = {""};
     int cancel_state, before = errno, err = check_options(options, &error);
-    if (!err && is_tuning_thread) {
+    if (!err && spex_process_is_unknown()) {
+        err = spex_fail(&error, -ENOTRECOVERABLE, SPEX_PROCESS_UNKNOWN);
+    } else if (!err && is_tuning_thread) {
         err = spex_fail(&error, -EBUSY, "this tuning is running");
     } else if (!err) {
         turn_take(&cancel_state);
@@ -463,6 +468,8 @@ static void tune_ask_for_end(void) {
 
 /* From the session's own thread only the end is asked for; the thread cannot join itself. */
 int spex_tune_stop(void) {
+    if (spex_process_is_unknown())
+        return -ENOTRECOVERABLE;
     if (is_tuning_thread) {
         tune_ask_for_end();
         return 0;
@@ -481,6 +488,8 @@ int spex_tune_stop(void) {
 int spex_tune_look(struct spex_tune_report *report) {
     if (report->size != sizeof(*report))
         return -EINVAL;
+    if (spex_process_is_unknown())
+        return -ENOTRECOVERABLE;
     tune_lock();
     int err = tune.session ? 0 : -ENODATA;
     if (!err)
@@ -510,6 +519,8 @@ static void trial_show(const struct spex_trial *from, uint64_t number,
  * tune.h. */
 uint64_t spex_tune_trials(void (*see)(void *user, const struct spex_tune_trial *trial),
                           void *user) {
+    if (spex_process_is_unknown())
+        return 0;
     tune_lock();
     uint64_t count = tune.session ? tune.session->trials.count : 0;
     for (uint64_t t = 0; t < count; t++)

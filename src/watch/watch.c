@@ -15,6 +15,7 @@
 #include <spex/record.h>
 
 #include "base/lock.h"
+#include "base/process.h"
 #include "base/uninterrupted.h"
 #include "collect/sinks.h"
 #include "kernels/kernels_here.h"
@@ -210,6 +211,8 @@ static int watching_start(const struct spex_watch_options *options, struct spex_
     int err = check_options(options, error);
     if (err)
         return err;
+    if (spex_process_is_unknown())
+        return spex_fail(error, -ENOTRECOVERABLE, SPEX_PROCESS_UNKNOWN);
     if (is_reporting)
         return spex_fail(error, -EBUSY, "this watching is under way");
     struct watching *watching = calloc(1, sizeof(*watching));
@@ -243,6 +246,8 @@ int spex_watch_start(const struct spex_watch_options *options, char *text, size_
 int spex_watch_stop(void) {
     if (is_reporting)
         return -EDEADLK;
+    if (spex_process_is_unknown())
+        return -ENOTRECOVERABLE;
     struct spex_uninterrupted before;
     spex_uninterrupted_begin(&before);
     spex_lock_take(&watch_outlet.lock);
@@ -261,6 +266,8 @@ int spex_watch_stop(void) {
 int spex_watch_look(struct spex_watch_account *account) {
     if (account->size != sizeof(*account))
         return -EINVAL;
+    if (spex_process_is_unknown())
+        return -ENOTRECOVERABLE;
     struct spex_uninterrupted before;
     spex_uninterrupted_begin(&before);
     spex_lock_take(&watch_outlet.lock);

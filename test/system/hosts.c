@@ -115,6 +115,23 @@ static int forks_that_exit(void) {
     return 0;
 }
 
+/* Nothing of spex waits for an owner that is not there. A program that has not started spex is
+ * answered as before. */
+static bool every_function_refuses(void) {
+    char text[256];
+    struct spex_tune_report report = {.size = sizeof(report)};
+    struct spex_watch_account account = {.size = sizeof(account)};
+    const int refused = spex_set("+host.work");
+    (void)SET_PERFCNTR(1, 0xc0, 0);
+    (void)spex_watch_stop();
+    (void)spex_tune_stop();
+    (void)spex_stop();
+    return refused == -EPERM ||
+           (refused == -ENOTRECOVERABLE && spex_poll() == refused &&
+            spex_tune_look(&report) == refused && spex_watch_look(&account) == refused &&
+            spex_describe(SPEX_LLC, 0, text, sizeof(text)) == refused);
+}
+
 /* As _Fork, or clone in what isolates programs: no handler of forks runs. */
 static int forks_without_handlers(void) {
     for (long f = 0; f < times / 4; f++) {
@@ -122,7 +139,7 @@ static int forks_without_handlers(void) {
         pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
         if (child == 0) {
             work(20);
-            spex_set("+host.work");
+            expect(every_function_refuses(), "a function of spex in a child without handlers");
             if (f % 2)
                 fork_once();
             exit(0);
