@@ -164,7 +164,7 @@ template <typename Kinds> struct spex_kinds_value_<const Kinds *const> {
                                                           : SPEX_KIND_UNSIGNED)
 #define SPEX_WORD_(v)                                                                              \
     __builtin_choose_expr(SPEX_REAL_(v),                                                           \
-                          spex_double_bits_((double)__builtin_choose_expr(SPEX_REAL_(v), v, 0)),   \
+                          spex_double_bits_((double)__builtin_choose_expr(SPEX_REAL_(v), v, 0.0)), \
                           (uint64_t) __builtin_choose_expr(SPEX_REAL_(v), 0, v))
 #define SPEX_KINDS_(name, ...)                                                                     \
     enum { name = (SPEX_KINDS_N_(SPEX_COUNT_(__VA_ARGS__), __VA_ARGS__)) >> 2 };                   \
@@ -176,7 +176,7 @@ template <typename Kinds> struct spex_kinds_value_<const Kinds *const> {
 
 /* 3 is the greatest kind. */
 #define SPEX_CHECK_KINDS_(kinds)                                                                   \
-    SPEX_STATIC_ASSERT_(!((kinds) & (kinds) >> 1 & 0x55555555),                                    \
+    SPEX_STATIC_ASSERT_(((kinds) & (kinds) >> 1 & 0x55555555) == 0,                                \
                         "spex: a value is an integer of at most 64 bits, a floating-point number " \
                         "or a pointer")
 
