@@ -77,8 +77,11 @@ static inline void spex_lock_give(struct spex_lock *lock) {
     pthread_mutex_unlock(&lock->mutex);
 }
 
-/* Makes the lock one that nobody has: a new one, or that of the child of a fork. */
+/* Makes the lock one that nobody has: a new one, or that of the child of a fork. One that this
+ * thread has is given back, as ThreadSanitizer knows of it. */
 static inline void spex_lock_reset(struct spex_lock *lock) {
+    if (spex_lock_is_mine(lock))
+        spex_lock_give(lock);
     *lock = (struct spex_lock)SPEX_LOCK_FREE;
 }
 

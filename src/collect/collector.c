@@ -380,7 +380,8 @@ void spex_collectors_fork_parent(void) {
 }
 
 void spex_collectors_fork_child(void) {
-    /* Their holders are gone. */
+    spex_collectors_fork_parent();
+    /* Other holders are gone. */
     pass_lock = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
     pass_turn = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     buffers_free();
