@@ -27,7 +27,7 @@ void spex_unload_expect(void) {
         return;
     sem_t *made = malloc(sizeof(*made));
     void (*post)(void *) = (void (*)(void *))(void (*)(void))sem_post;
-    if (!made || sem_init(made, 0, 0) != 0 || __cxa_atexit(post, made, NULL) != 0) {
+    if (!made || sem_init(made, 0, 0) != 0 || __cxa_atexit(post, made, made) != 0) {
         free(made);
         return;
     }
