@@ -96,15 +96,18 @@ static void objects_free(struct objects *objects) {
     free(objects->items);
 }
 
-/* /proc/self/exe also works after the program's file has been renamed. */
-static const char *object_file(const struct object *object) {
-    return object->is_program ? "/proc/self/exe" : object->path;
+/* As spex_symbols_open. /proc/self/exe also works after the program's file has been renamed; where a
+ * processor is emulated that may be the emulator's. */
+static int object_symbols(const struct object *object, struct spex_symbols *symbols,
+                          uint32_t type) {
+    int err = object->is_program ? spex_symbols_open(symbols, "/proc/self/exe", type) : -EBADF;
+    return err == -EBADF ? spex_symbols_open(symbols, object->path, type) : err;
 }
 
 /* Whether the object, which does not contain the hooks, calls them. */
 static bool refers_to_hook(const struct object *object) {
     struct spex_symbols dynamic;
-    if (spex_symbols_open(&dynamic, object_file(object), SHT_DYNSYM) != 0)
+    if (object_symbols(object, &dynamic, SHT_DYNSYM) != 0)
         return false;
     bool refers = spex_symbols_refer_to(&dynamic, hook_name);
     spex_symbols_close(&dynamic);
@@ -221,9 +224,9 @@ static int search_object(struct search *search, struct object *object) {
     if (!object->has_hooks && !refers_to_hook(object))
         return 0;
     found->objects++;
-    int err = spex_symbols_open(&symbols, object_file(object), SHT_SYMTAB);
+    int err = object_symbols(object, &symbols, SHT_SYMTAB);
     if (err)
-        err = spex_symbols_open(&symbols, object_file(object), SHT_DYNSYM);
+        err = object_symbols(object, &symbols, SHT_DYNSYM);
     /* A file that is gone or has no symbols has no functions that match. */
     if (err)
         return 0;
