@@ -75,15 +75,13 @@ static void add_cells(struct spex_columns *columns, const char *text, unsigned c
 /* Adds a value: as a duration if it is a time, "-" while the length of a tick is not known. */
 static void add_value(struct spex_columns *columns, double value, struct unit unit) {
     char text[TEXT];
-    if (!isfinite(value))
+    if (!isfinite(value) || (unit.time && !(unit.seconds > 0)))
         spex_columns_add(columns, "-");
     else if (!unit.time)
         add_number(columns, value, 0);
-    else if (unit.seconds > 0)
+    else
         spex_columns_add(columns, "%s",
                          spex_duration_text(value * unit.seconds, text, sizeof(text)));
-    else
-        spex_columns_add(columns, "-");
 }
 
 /* Adds the cells of a value: name, mean, quantiles, greatest, total. The total is the mean times

@@ -36,7 +36,7 @@ int spex_handover_socket_of(struct msghdr *message);
 
 /* Receives a packet without waiting, and the descriptor that came with it in *file; -1: none, or
  * the end. As recv with MSG_TRUNC. Further descriptors are closed. */
-ssize_t spex_handover_receive(int socket, char *packet, size_t room, int *file);
+ssize_t spex_handover_receive(int socket, char *frame, size_t room, int *file);
 
 void spex_handover_close(struct spex_handover *handover);
 

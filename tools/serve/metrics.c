@@ -65,9 +65,10 @@ static void make_bounds(struct text *text) {
         char *bound = text->bounds[b];
         if (!spex_sums_bound_is_of(b, text->buckets))
             continue;
-        snprintf(bound, sizeof(text->bounds[b]), "%.9g", spex_sums_bounds[b]);
+        size_t length =
+            (size_t)snprintf(bound, sizeof(text->bounds[b]), "%.9g", spex_sums_bounds[b]);
         if (!strpbrk(bound, ".e"))
-            strcat(bound, ".0");
+            snprintf(bound + length, sizeof(text->bounds[b]) - length, ".0");
     }
     strcpy(text->bounds[SPEX_SUMS_BOUNDS], "+Inf");
 }
