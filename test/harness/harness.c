@@ -160,7 +160,9 @@ static void test_slow_first_iteration(void **state) {
     assert_true(was_slow);
 }
 
-static int cold_iterations = 16;
+enum { COLD_ITERATIONS = 16, TRIES = 5 };
+
+static int cold_iterations;
 
 /* The first iterations take 2 ms. */
 static void cold(struct spex_bench_state *state) {
@@ -176,9 +178,15 @@ SPEX_BENCHMARK(cold);
 
 /* Nor do the batches that tell it, if all are slow. */
 static void test_slow_first_batches(void **state) {
+    uint64_t found = 0;
     (void)state;
-    assert_in_range(iterations_found("^cold$"), 2, UINT64_MAX);
-    assert_int_equal(cold_iterations, 0);
+    /* Where another program has the processor for the length of a batch, that one is slow, too. */
+    for (int t = 0; t < TRIES && found < 2; t++) {
+        cold_iterations = COLD_ITERATIONS;
+        found = iterations_found("^cold$");
+        assert_int_equal(cold_iterations, 0);
+    }
+    assert_in_range(found, 2, UINT64_MAX);
 }
 
 /* An iteration takes 10 ms of CPU time. */

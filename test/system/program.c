@@ -9,8 +9,8 @@
  *     away     changes its directory after the start
  *     forks    two children start, too, one after the other, and work before their parent does
  *     closes   closes all descriptors after the start, and uses their numbers for files "own"
- *     limited  has 32 MiB of address space left
- *     cramped  has less of it left than a thread takes; ends with 77 where a sanitizer needs more
+ *     limited  has 32 MiB of address space left; ends with 77 where a sanitizer needs more
+ *     cramped  has less of it left than a thread takes; likewise
  *     timed    tells how long it was from before the start to after the stop, without the naps
  *     switched switches all on with spex_set, for a part of its time, and tells how long that was at most and
  *              at least
@@ -238,6 +238,10 @@ int main(int argc, char **argv) {
         mode = argv[1];
 #ifdef __SANITIZE_ADDRESS__
     if (is("cramped"))
+        return 77;
+#endif
+#ifdef __SANITIZE_THREAD__
+    if (is("cramped") || is("limited"))
         return 77;
 #endif
     int result = is("limited")   ? limit_memory(32 << 20)

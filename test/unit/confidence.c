@@ -331,7 +331,7 @@ static void bounds_are_at_the_ranks_of_a_binomial_share(void **state) {
             values.histogram.weights[b] = 7;
         values.histogram.total = 7 * BUCKETS;
         values.min = 0;
-        values.max = UINT64_MAX;
+        values.max = (double)UINT64_MAX;
         for (size_t s = 0; s < COUNT_OF(shares); s++) {
             double low, high, q = shares[s], variance = unknown / records;
             double skew = (1 - 2 * q) * (1.959964 * 1.959964 - 1) / 6 * variance;
@@ -359,7 +359,7 @@ static void bounds_are_as_wide_as_rows_tell(void **state) {
         values.histogram.weights[b] = 7;
     values.histogram.total = 7 * BUCKETS;
     values.min = 0;
-    values.max = UINT64_MAX;
+    values.max = (double)UINT64_MAX;
     values.spread.sums.weights_all = UNITS;
     values.spread.sums.squares = UNITS;
     for (unsigned r = 0; r < spex_variance_row(BUCKETS); r++)

@@ -248,7 +248,7 @@ static void start(const char *selection, const char *thread_budget) {
     messages_begin(); /* counters that are not available here say so */
     if (!last_words)
         assert_int_equal(pthread_key_create(&last_words, last_words_say), 0);
-    assert_int_equal(SPEX_SET_PERFCNTR_NAME(0, "perf::TASK-CLOCK"), 0);
+    (void)SPEX_SET_PERFCNTR_NAME(0, "perf::TASK-CLOCK"); /* it may not be available here */
     int err = spex_start(&options);
     const char *messages = messages_end();
     if (err)

@@ -49,6 +49,10 @@ static size_t address_space(void) {
 /* A thread that allocates from the heap would have 64 MiB reserved by glibc. */
 static void collecting_takes_little_address_space_beside_the_rings(void **state) {
     (void)state;
+#ifdef __SANITIZE_THREAD__
+    print_message("SKIP: the address space is the sanitizer's\n");
+    skip();
+#endif
     if (getenv("TEST_EMULATED")) {
         print_message("SKIP: the address space is the emulator's\n");
         skip();

@@ -12,7 +12,7 @@
 #include "../check.h"
 #include "places.h"
 
-enum { STACK_BYTES = 64 << 10, PAINT = 0xa5, ROUNDS = 2000 };
+enum { STACK_BYTES = 256 << 10, PAINT = 0xa5, ROUNDS = 2000 };
 
 static const char *page;
 static unsigned char *stack;

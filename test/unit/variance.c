@@ -305,7 +305,7 @@ static void a_copy_has_what_was_added(void **state) {
     spex_variance_stretch(one, 1, 3);
     for (int i = 0; i < 1000; i++)
         spex_variance_single(one, random_below(&random, 1000), 2, 3);
-    spex_variance_single(one, UINT64_MAX, 2, 1);
+    spex_variance_single(one, (double)UINT64_MAX, 2, 1);
     unsigned there = pages_there(one, sizeof(*one));
     spex_variance_copy(other, one);
     assert_true(pages_there(one, sizeof(*one)) == there);
