@@ -17,6 +17,10 @@ void spex_process_fork_child(void) {
         spex_process_keep();
 }
 
+bool spex_process_is_kept(void) {
+    return spex_load_relaxed(&process) != 0;
+}
+
 bool spex_process_is_unknown(void) {
     pid_t kept = spex_load_relaxed(&process);
     return kept && kept != getpid();

@@ -298,11 +298,15 @@ int spex_control_poll(void) {
     return result;
 }
 
+/* A handler of a fork may ask while its thread has the lock. */
 int spex_control_poll_descriptor(void) {
-    spex_lock_take(&control_lock);
+    bool mine = spex_lock_is_mine(&control_lock);
+    if (!mine)
+        spex_lock_take(&control_lock);
     int descriptor =
         control && control->has_door && !control->running ? control->door.socket.number : -1;
-    spex_lock_give(&control_lock);
+    if (!mine)
+        spex_lock_give(&control_lock);
     return descriptor;
 }
 

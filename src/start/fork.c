@@ -53,11 +53,13 @@ static struct spex_lock *(*const locks[])(void) = {
 enum { LOCKS = sizeof(locks) / sizeof(locks[0]) };
 
 /* Of the thread that forks. Its state is in thread-local memory, as a thread that forks without the
- * locks is not alone. `within`: it is between the handlers; `prepared`: it has the locks. */
+ * locks is not alone. `within`: it is between the handlers; `prepared`: it has the locks; `nested`:
+ * forks in it that the program's own handlers make. */
 static _Thread_local struct {
     struct spex_uninterrupted before;
     bool within;
     bool prepared;
+    unsigned nested;
 } around_fork;
 
 /* Threads between the handlers. */
@@ -110,7 +112,11 @@ static bool fork_enter(void) {
 }
 
 static void fork_prepare(void) {
-    around_fork.within = fork_enter();
+    if (around_fork.within) {
+        around_fork.nested++;
+        return;
+    }
+    around_fork.within = spex_process_is_kept() && fork_enter();
     around_fork.prepared = false;
     if (!around_fork.within)
         return;
@@ -127,6 +133,10 @@ static void note_unfollowed(void) {
 /* Gives the locks back in the reverse order. Handlers are called after a fork that has failed, too,
  * and are not told of it but by errno. */
 static void fork_parent(void) {
+    if (around_fork.nested) {
+        around_fork.nested--;
+        return;
+    }
     if (!around_fork.within)
         return;
     if (!errno && around_fork.prepared)
@@ -208,8 +218,12 @@ static void child_give_up(void) {
     spex_life.lost = true;
 }
 
+/* The child of a fork that spex knows nothing of, since it was not started then, has no locks
+ * taken. */
 static void fork_child(void) {
     bool prepared = around_fork.prepared && !spex_life.lost;
+    if (!around_fork.within && !spex_process_is_kept())
+        return;
     locks_reset();
     spex_lock_take(life_lock());
     spex_process_fork_child();
@@ -218,7 +232,12 @@ static void fork_child(void) {
     else
         child_give_up();
     spex_lock_give(life_lock());
-    forks_within = 0;
+    forks_within = around_fork.nested > 0;
+    if (around_fork.nested) {
+        around_fork.nested--;
+        around_fork.prepared = locks_take(); /* the fork around it goes on */
+        return;
+    }
     if (around_fork.within)
         spex_uninterrupted_end(&around_fork.before);
     around_fork.within = false;
@@ -243,9 +262,16 @@ void spex_forks_await(void) {
     nanosleep(&grace, NULL);
 }
 
-/* Handlers stay until the library is unloaded, and test themselves whether spex is started. */
+/* Handlers stay until the library is unloaded, and test themselves whether spex has been started. The
+ * earlier they come, the fewer of the program's run while the locks are held: one may wait for
+ * threads that load libraries with probes, or call spex. */
 int spex_fork_handle(void) {
     int err = handled ? 0 : -__register_atfork(fork_prepare, fork_parent, fork_child, &handled);
     handled |= !err;
     return err;
+}
+
+/* Tried again by the start. */
+__attribute__((constructor(101))) static void handle_early(void) {
+    (void)spex_fork_handle();
 }

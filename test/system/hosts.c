@@ -461,6 +461,47 @@ static int unloads_a_library(void) {
     return 0;
 }
 
+/* Handlers of forks, which this program has before it starts spex. One waits for a thread that loads
+ * a library with probes and calls spex, and each forks. */
+static bool handlers_act;
+
+static void *worker_of_handler(void *arg) {
+    struct spex_status status = {.size = sizeof(status)};
+    load_and_unload(plugin);
+    (void)spex_set("+host.work");
+    (void)spex_status_get(&status);
+    return arg;
+}
+
+static void handler_act(void) {
+    struct spex_status status = {.size = sizeof(status)};
+    pthread_t thread;
+    if (!handlers_act)
+        return;
+    handlers_act = false;
+    (void)spex_status_get(&status);
+    (void)spex_poll_descriptor();
+    expect(pthread_create(&thread, NULL, worker_of_handler, NULL) == 0, "pthread_create");
+    pthread_join(thread, NULL);
+    fork_once();
+    handlers_act = true;
+}
+
+__attribute__((constructor)) static void handlers_install(void) {
+    pthread_atfork(handler_act, handler_act, NULL);
+}
+
+static int handles_forks(void) {
+    for (long f = 0; f < times / 10; f++) {
+        handlers_act = true;
+        work(200);
+        fork_once();
+        handlers_act = false;
+        expect(spex_set("+host.count") != -ENOTRECOVERABLE, "spex_set after a fork");
+    }
+    return 0;
+}
+
 static void *loader(void *arg) {
     while (!__atomic_load_n(&ending, __ATOMIC_RELAXED))
         load_and_unload(constructed);
@@ -605,6 +646,7 @@ static const struct {
     HOST(forks, 0),
     HOST(forks_that_exit, 0),
     HOST(forks_without_handlers, 0),
+    HOST(handles_forks, 0),
     HOST(forks_of_threads, 0),
     HOST(forks_in_a_handler, 0),
     HOST(exit_in_a_handler, ENDED),
