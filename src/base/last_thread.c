@@ -56,13 +56,13 @@ static bool only_ours_are_counted(void) {
     return before.changes == after.changes && all > 1 && all == after.count + 1;
 }
 
-/* `tid`: as the folder has it. A thread that has ended meanwhile counts as one of the program: the
+/* A thread that has ended meanwhile counts as one of the program: the
  * next look does not find it. */
-static bool thread_is_of_spex(const char *tid) {
+static bool thread_is_of_spex(pid_t tid) {
     char path[64], name[32];
-    snprintf(path, sizeof(path), "/proc/self/task/%.16s/comm", tid);
+    snprintf(path, sizeof(path), "/proc/self/task/%d/comm", (int)tid);
     return spex_descriptor_read_path(path, name, sizeof(name)) > 0 &&
-           spex_service_thread_has_name(name);
+           spex_service_thread_is(tid, name);
 }
 
 /* Whether the entries of the folder are threads of spex, besides its own links, the first thread
@@ -72,13 +72,13 @@ static bool entries_are_of_spex(const char *entries, size_t bytes) {
     for (size_t at = 0; all && at < bytes;) {
         const struct dirent64 *entry = (const struct dirent64 *)(const void *)(entries + at);
         long tid = strtol(entry->d_name, NULL, 10);
-        all = tid <= 0 || tid == getpid() || tid == gettid() || thread_is_of_spex(entry->d_name);
+        all = tid <= 0 || tid == getpid() || tid == gettid() || thread_is_of_spex((pid_t)tid);
         at += entry->d_reclen;
     }
     return all;
 }
 
-/* A library may contain a spex of its own, whose threads only their names tell. */
+/* A library may contain a spex of its own, whose threads only their names and marks tell. */
 static bool only_threads_of_spex_are_left(void) {
     _Alignas(struct dirent64) char entries[1024];
     struct spex_descriptor folder =

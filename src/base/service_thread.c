@@ -9,7 +9,9 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <spex/atomic.h>
 
@@ -66,12 +68,24 @@ struct spex_service_threads spex_service_threads(void) {
     };
 }
 
-bool spex_service_thread_has_name(const char *line) {
+/* The mark: its threads and children are not to have its scheduling, which is an ordinary one. By
+ * system calls, since musl refuses the functions. */
+static void mark_set(void) {
+    const struct sched_param none = {.sched_priority = 0};
+    syscall(SYS_sched_setscheduler, 0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none);
+}
+
+static bool has_mark(pid_t thread) {
+    long policy = syscall(SYS_sched_getscheduler, thread);
+    return policy >= 0 && policy & SCHED_RESET_ON_FORK;
+}
+
+bool spex_service_thread_is(pid_t thread, const char *line) {
     static const char *const lines[] = {"spex-control\n", "spex-collector\n", "spex-looker\n",
                                         "spex-tuner\n"};
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
         if (strcmp(line, lines[i]) == 0)
-            return true;
+            return has_mark(thread);
     return false;
 }
 
@@ -87,6 +101,7 @@ static void *thread_begin(void *arg) {
     struct thread_work work = *(struct thread_work *)arg;
     work_give_back(arg);
     prctl(PR_SET_NAME, work.name);
+    mark_set();
     threads_now_change(1);
     is_awaited = true;
     spex_fetch_add_release(&threads_starting, -1); /* T1 (T2): its memory and locks */
