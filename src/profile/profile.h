@@ -126,6 +126,8 @@ struct spex_profile_site {
     uint32_t declared;
     /* Milliseconds until the lease ends by which it is on, or off; 0: by none. */
     uint32_t lease_ms;
+    /* Of the fields of its records, as these have them. */
+    uint32_t kinds;
 };
 
 /* The slowest recorded execution of a probe of times, of the last 10 to 20 s. */

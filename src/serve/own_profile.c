@@ -170,6 +170,7 @@ void spex_profile_site_now(uint32_t index, struct spex_profile_site *site) {
         .probe_id = info->probe_id,
         .probe_type = info->probe_type,
         .detail = info->detail,
+        .kinds = info->kinds,
         .loaded = loaded,
         .lease_ms = (uint32_t)((spex_site_leased_ns(index) + 999999) / 1000000),
     };

@@ -42,7 +42,8 @@ static void sites_note(const struct spex_profile *profile, struct spex_stream_pr
         const struct spex_stream_site site = {.index = from->index,
                                               .probe_id = from->probe_id,
                                               .probe_type = from->probe_type,
-                                              .values = site_values(from)};
+                                              .values = site_values(from),
+                                              .kinds = from->kinds};
         spex_stream_probes_note(probes, &site);
     }
 }
