@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/profile_frames.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Room for entries in a frame, behind its head. */
@@ -30,9 +31,10 @@ static size_t write_buckets(const struct spex_histogram *histogram, char *at) {
     return count;
 }
 
-/* An older release has all values from 0 to 2^64 - 1. */
+/* An older release has all values from 0 to 2^64 - 1. Where there is none, the least is above all
+ * and the greatest below. */
 static uint64_t natural_of(double value) {
-    return value < 0x1p64 ? (uint64_t)value : UINT64_MAX;
+    return value < 0x1p64 ? (uint64_t)fmax(value, 0) : UINT64_MAX;
 }
 
 bool spex_frame_is_scaled(const struct spex_values *values) {

@@ -241,8 +241,8 @@ static void close_to(double value, double expected, double part) {
 /* All records of a probe put together, of which those of each process come in their order. */
 static void check_probe(const struct spex_fleet_sums *sums, const struct model *model, unsigned p) {
     static struct spex_histogram histogram;
-    double weight = 0, sum_of_values = 0;
-    uint64_t records = 0, min = UINT64_MAX, max = 0;
+    double weight = 0, sum_of_values = 0, min = INFINITY, max = -INFINITY;
+    uint64_t records = 0;
     struct spex_fleet_sum sum;
     unsigned instances = 0, live = 0;
     memset(&histogram, 0, sizeof(histogram));

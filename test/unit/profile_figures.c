@@ -290,6 +290,8 @@ static void values_are_divided_as_they_are_told(void **state) {
         expect_divided(bounds, below(BOUNDS + 1));
         for (double ticks = 0; ticks < 3000; ticks += 100)
             expect_near(spex_figures_corrected(&profile, &row.probe, ticks), corrected(ticks));
+        if (!isfinite(values.min)) /* the row has no values */
+            continue;
         bounds[0] = spex_figures_corrected(&profile, &row.probe,
                                            spex_histogram_value(spex_histogram_bucket(values.min)));
         if (within_of().slope < 0.99) /* else rounding decides */

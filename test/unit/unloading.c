@@ -264,12 +264,21 @@ static void end_by_last_thread(const char *path) {
     alarm(0);
 }
 
-/* An emulator and ThreadSanitizer have threads of their own, and memory for what is loaded. */
-static bool is_by_itself(void) {
+/* An emulator and ThreadSanitizer have threads of their own. */
+static bool has_its_threads_alone(void) {
 #ifdef __SANITIZE_THREAD__
     return false;
 #else
     return !getenv("TEST_EMULATED");
+#endif
+}
+
+/* They, and AddressSanitizer, have memory for what is loaded. */
+static bool has_its_memory_alone(void) {
+#ifdef __SANITIZE_ADDRESS__
+    return false;
+#else
+    return has_its_threads_alone();
 #endif
 }
 
@@ -283,11 +292,11 @@ int main(int argc, char **argv) {
     setenv("SPEX_CONTROL", "off", 1);
     for (int round = 0; round < ROUNDS; round++)
         round_run(argv[1]);
-    if (is_by_itself())
+    if (has_its_memory_alone())
         load_again_and_again(argv[1]);
     unload_while_another_forks(argv[1]);
     end_within_probes(argv[1]);
-    if (is_by_itself())
+    if (has_its_threads_alone())
         end_by_last_thread(argv[1]);
     return 0;
 }
