@@ -56,8 +56,7 @@ static bool only_ours_are_counted(void) {
     return before.changes == after.changes && all > 1 && all == after.count + 1;
 }
 
-/* A thread that has ended meanwhile counts as one of the program: the
- * next look does not find it. */
+/* A thread that has ended meanwhile counts as one of the program: the next look does not find it. */
 static bool thread_is_of_spex(pid_t tid) {
     char path[64], name[32];
     snprintf(path, sizeof(path), "/proc/self/task/%d/comm", (int)tid);

@@ -12,13 +12,13 @@ void spex_process_keep(void) {
     spex_store_relaxed(&process, getpid());
 }
 
-void spex_process_fork_child(void) {
-    if (process)
-        spex_process_keep();
-}
-
 bool spex_process_is_kept(void) {
     return spex_load_relaxed(&process) != 0;
+}
+
+void spex_process_fork_child(void) {
+    if (spex_process_is_kept())
+        spex_process_keep();
 }
 
 bool spex_process_is_unknown(void) {

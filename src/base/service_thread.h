@@ -29,8 +29,8 @@
 int spex_service_thread_start(pthread_t *thread, const char *name, size_t stack,
                               void *(*run)(void *), void *arg);
 
-/* Whether a thread of this process is a service thread of some copy of spex. `line` is its name as the
- * kernel has it. Threads that a service thread makes inherit the name, but not its mark. */
+/* Whether a thread of this process is a service thread of some copy of spex. `line` is its name as
+ * the kernel has it. Threads that a service thread makes inherit the name, but not its mark. */
 bool spex_service_thread_is(pid_t thread, const char *line);
 
 struct spex_service_threads {

@@ -57,10 +57,9 @@ static int write_and_close(struct spex_descriptor *to, const char *bytes, size_t
  * 0 or a negative errno value. */
 static int file_open(const char *path, int flags, struct spex_descriptor *file) {
     int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, FILE_MODE);
-    int err = fd < 0 ? -errno : 0;
     *file = SPEX_NO_DESCRIPTOR;
-    if (err)
-        return err;
+    if (fd < 0)
+        return -errno;
     *file = spex_descriptor_brief(fd);
     return spex_descriptor_is_at(file, AT_FDCWD, path, false) ? 0 : -EBADF;
 }
