@@ -374,8 +374,6 @@ void spex_connection_report(struct spex_connection *connection, uint64_t now_ns,
     spex_reply_profile(&connection->reply, connection->report_number, final);
 }
 
-/* A frame is made again at the next attempt if the socket did not take it: `after` replaces the
- * reply only once the frame is sent. */
 /* The command that this process has called gets the rings with the first frame of each profile, to
  * read them when the process has died. */
 static ssize_t frame_send(const struct spex_connection *connection, char *frame, size_t bytes) {
@@ -383,13 +381,18 @@ static ssize_t frame_send(const struct spex_connection *connection, char *frame,
     struct iovec part = {frame, bytes};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     struct spex_descriptor rings = SPEX_NO_DESCRIPTOR;
-    if (connection->ours && connection->reply.next == SPEX_CONTROL_PROCESS)
+    if (connection->ours && connection->reply.next == SPEX_CONTROL_PROCESS) {
+        spex_metrics_lock();
         rings = spex_metrics_rings();
+        spex_metrics_unlock();
+    }
     if (spex_descriptor_is_ours(&rings))
         spex_descriptor_pass(&message, &passed, rings.number);
     return sendmsg(connection->socket.number, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+/* A frame is made again at the next attempt if the socket did not take it: `after` replaces the
+ * reply only once the frame is sent. */
 enum spex_connection_end spex_connection_write(struct spex_connection *connection,
                                                char buffer[SPEX_CONTROL_FRAME_BYTES]) {
     struct spex_reply after;
