@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """libspex-preload.so in programs without spex, with it, and with nothing to do with probes.
 
-usage: preload.py SPEX HOST PROBES OWN EXPORTS PLUGIN MODULE PRELOAD SANITIZER [unittest arguments]
+usage: preload.py SPEX HOST PROBES OWN EXPORTS PLUGIN MODULE PRELOAD [unittest arguments]
 """
 
 import json
@@ -17,7 +17,6 @@ import unittest
 from launched import counts, PATIENCE, Runs, SPEX
 
 HOST, PROBES, OWN, EXPORTS, PLUGIN, MODULE, PRELOAD = (os.path.abspath(path) for path in sys.argv[2:9])
-SANITIZER = sys.argv[9]
 OF_PLUGIN = {("plugin.work", "lat"): 20, ("plugin.work", "snapshot"): 20}
 OF_HOST = {("host.work", "cnt"): 20}
 HINT = "--preload brings spex to a program without it"
@@ -45,10 +44,6 @@ class Preloaded(Runs):
     def alone(self, *program, **variables):
         return subprocess.run(program, capture_output=True, text=True, check=False, timeout=PATIENCE,
                               env={**self.environment, "LD_PRELOAD": PRELOAD, "SPEX_PROBES": "*", **variables})
-
-    def skip_with(self, sanitizer):
-        if SANITIZER != "none":
-            self.skipTest("%s has not the sanitizer's library" % sanitizer)
 
 
 class Programs(Preloaded):
@@ -94,14 +89,12 @@ class Programs(Preloaded):
         self.assertRegex(result.stderr, r"\Aprobe (.|\n)*\nplugin.work +lat +1 +20 ")
 
     def test_programs_without_probes_are_as_ever(self):
-        self.skip_with("the shell")
         os.mkdir(self.path("control"), 0o700)
         result = self.alone("sh", "-c", "env true; ls $SPEX_CONTROL; grep Threads /proc/self/status",
                             SPEX_CONTROL=self.path("control"))
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "Threads:\t1\n", ""))
 
     def test_what_is_preloaded_already_comes_first(self):
-        self.skip_with("the shell")
         for before, value in ("libm.so.6", "libm.so.6:" + PRELOAD), ("", PRELOAD):
             result = self.run_it("--preload", "--", "sh", "-c", "echo $LD_PRELOAD", LD_PRELOAD=before)
             self.assertEqual(result.stdout, value + "\n")
@@ -174,10 +167,6 @@ class Children(Preloaded):
 class Python(Preloaded):
     """With the interpreter that runs this test."""
 
-    def setUp(self):
-        super().setUp()
-        self.skip_with("Python")
-
     def python(self, source, *options):
         with open(self.path("program.py"), "w", encoding="utf-8") as file:
             file.write(textwrap.dedent(source))
@@ -206,4 +195,4 @@ class Python(Preloaded):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[10:], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[9:], verbosity=2)
