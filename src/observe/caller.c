@@ -47,6 +47,7 @@ void spex_caller_open(struct spex_caller *caller, int socket) {
                                    .socket = socket,
                                    .pidfd = -1,
                                    .rings = -1,
+                                   .unseen_records = -1,
                                    .command = "?"};
     caller->called_ns = caller->heard_ns = spex_clock_ns(CLOCK_MONOTONIC);
     if (peer.pid <= 0)

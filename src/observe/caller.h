@@ -43,6 +43,8 @@ struct spex_caller {
     uint64_t closed_ns;
     /* The profile was made whole by what the rings of the process had when it had died. */
     bool whole;
+    /* Records that the process has made after its last report; -1: not known. */
+    int64_t unseen_records;
     /* Gets every sound frame, if it is not NULL. */
     void (*frame)(void *user, const char *frame, size_t bytes);
     void *user;

@@ -73,6 +73,17 @@ class Processes(Runs):
             self.assertEqual([(process["state"], counts(process)) for process in found["processes"]],
                              [("stopped", {kind: 4000 for kind in EXACTLY})])
 
+    def test_what_is_not_seen_of_a_process_that_overruns_its_rings(self):
+        result = self.run_it("--json", "-o", self.path("json"), "--", "runs", "overruns", SPEX_RING_RECORDS="64")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        process, = json.loads(self.text("json"))["processes"]
+        self.assertEqual(process["state"], "ended")
+        self.assertEqual(process["records"]["produced"] + process["unseen_records"], 42000)
+        self.assertGreater(process["unseen_records"] + process["records"]["lost"], 0)
+        result = self.run_it("--", "runs", "overruns", SPEX_RING_RECORDS="64")
+        self.assertRegex(result.stderr, r"process \d+ \(runs\) ended without stopping spex: figures are those up to \d+ ms "
+                                        r"before its end, without the \d+ records that it has made since\n")
+
     def test_a_daemon_is_not_waited_for(self):
         result = self.run_it("-o", self.path("table"), "--", "runs", "leaves", self.path("off"))
         self.skip_without_forks(result)

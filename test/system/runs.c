@@ -15,6 +15,7 @@
  *     watched FILE  says "ready PID" when it has worked, and "off" in FILE once its probes are off
  *     hears [group] says "ready PID", sends SIGUSR1 to its group, says what signals it gets; ends with status 3 after
  *                   SIGUSR2
+ *     overruns      works 20 times more, and ends without stopping spex
  *     closes        all descriptors but the first three after the start; then as lasts
  *     waits         says "ready PID", waits for its end */
 #define _GNU_SOURCE
@@ -170,6 +171,11 @@ static int run(const char *mode, char **arguments) {
         return watch(first);
     if (strcmp(mode, "hears") == 0)
         return hears(strcmp(first, "group") == 0);
+    if (strcmp(mode, "overruns") == 0) {
+        for (int i = 0; i < 20; i++)
+            work();
+        _exit(0);
+    }
     if (strcmp(mode, "waits") == 0) {
         say("ready %d\n", getpid());
         return pause();

@@ -6,6 +6,7 @@
 #include "tools/run/run_output.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,16 +121,19 @@ static enum state connection_state(const struct spex_listener *listener, size_t 
     return runs ? CLOSED : ENDED;
 }
 
-/* Owns nothing. NULL when memory is short. `unseen_seconds` is null when it is unknown. */
+/* Owns nothing. NULL when memory is short. What is unknown is null. */
 static json_t *caller_json(const struct spex_caller *caller, const struct spex_profile *profile,
                            enum state state) {
-    bool unknown = state == BROKEN || !caller->reader.complete;
+    bool whole = state == STOPPED || state == RUNNING || caller->whole;
+    bool seconds = state != BROKEN && caller->reader.complete;
+    json_int_t records = whole ? 0 : (json_int_t)caller->unseen_records;
     json_t *json =
-        json_pack("{s:I, s:o, s:s, s:o}", "pid", (json_int_t)caller->process, "command",
+        json_pack("{s:I, s:o, s:s, s:o, s:o}", "pid", (json_int_t)caller->process, "command",
                   spex_text_json(caller->command), "state", state_names[state], "unseen_seconds",
-                  state == STOPPED || state == RUNNING || caller->whole ? json_real(0)
-                  : unknown                                             ? json_null()
-                            : json_real(spex_caller_unseen_seconds(caller)));
+                  whole     ? json_real(0)
+                  : seconds ? json_real(spex_caller_unseen_seconds(caller))
+                            : json_null(),
+                  "unseen_records", records >= 0 ? json_integer(records) : json_null());
     json_t *figures = spex_profile_json(profile);
     int err = !json || !figures || json_object_update(json, figures) != 0;
     static const char *const unknown_of_whole[] = {"program_seconds", "collector_seconds",
@@ -190,6 +194,16 @@ void spex_run_output_interval(struct spex_run_output *output, struct spex_caller
     }
 }
 
+/* Says which part of a process that did not stop spex is in the figures. */
+static void print_unseen(FILE *file, const char *text, const struct spex_caller *caller) {
+    fprintf(file, "%s: figures are those up to %.0f ms before its end", text,
+            spex_caller_unseen_seconds(caller) * 1e3);
+    if (caller->unseen_records > 0)
+        fprintf(file, ", without the %" PRId64 " records that it has made since",
+                caller->unseen_records);
+    fputc('\n', file);
+}
+
 /* Says why the figures may be incomplete; nothing for a process that has stopped spex. */
 static void print_state(FILE *file, const struct spex_caller *caller, enum state state) {
     static const char *const texts[] = {
@@ -206,11 +220,10 @@ static void print_state(FILE *file, const struct spex_caller *caller, enum state
         fprintf(file, "was broken off: %s\n", caller->error.text);
     else if (caller->whole)
         fprintf(file, "%s: figures are those of all its records\n", texts[state]);
-    else if (caller->reader.complete)
-        fprintf(file, "%s: figures are those up to %.0f ms before its end\n", texts[state],
-                spex_caller_unseen_seconds(caller) * 1e3);
-    else
+    else if (!caller->reader.complete)
         fprintf(file, "%s before its first report\n", texts[state]);
+    else
+        print_unseen(file, texts[state], caller);
 }
 
 /* Prints the process, and of several copies of spex in it the provider whose probes this one has,

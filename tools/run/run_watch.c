@@ -107,8 +107,9 @@ static void caller_make_whole(struct spex_caller *caller, double rate) {
     if (!caller->reader.complete || caller->reader.final || spex_caller_runs(caller))
         return;
     caller->rings = -1;
-    caller->whole = spex_profile_make_whole(&caller->reader.profile, rings,
-                                            spex_caller_unseen_seconds(caller), rate) == 0;
+    caller->whole =
+        spex_profile_make_whole(&caller->reader.profile, rings, spex_caller_unseen_seconds(caller),
+                                rate, &caller->unseen_records) == 0;
 }
 
 /* Whether a process has ended is asked before its reports are taken: all that it sent is in the

@@ -17,6 +17,7 @@
 struct making {
     struct spex_tracer *tracer;
     uint64_t records;
+    int64_t since; /* made after the profile; -1: not known */
     int err;
 };
 
@@ -48,7 +49,8 @@ static void sites_note(const struct spex_profile *profile, struct spex_stream_pr
     }
 }
 
-/* Gives all records of the rings to the tracer. -ENODATA: some are missing. */
+/* Gives all records of the rings to the tracer, and counts those since the profile. -ENODATA: some
+ * are missing. */
 static int rings_trace(const struct spex_profile *profile, int file, struct making *making) {
     const struct spex_profile_process *process = &profile->process;
     const struct spex_stream_header header = {.kind = SPEX_STREAM_RINGS};
@@ -65,6 +67,8 @@ static int rings_trace(const struct spex_profile *profile, int file, struct maki
         sites_note(profile, probes);
         lost = spex_remains_take(remains, records_take, making);
         spex_remains_free(remains);
+        uint64_t produced = making->records + lost;
+        making->since = produced < process->produced ? -1 : (int64_t)(produced - process->produced);
     }
     free(probes);
     bool all = !lost && making->records >= process->consumed + process->lost;
@@ -177,18 +181,21 @@ static void process_replace(struct spex_profile *profile, uint64_t records, doub
 }
 
 int spex_profile_make_whole(struct spex_profile *profile, int file, double seconds,
-                            double ticks_per_second) {
-    struct making making = {.err = file < 0 || profile->process.budget > 0 ? -ENODATA : 0};
-    int err = making.err ? making.err : spex_tracer_create(&making.tracer);
+                            double ticks_per_second, int64_t *since) {
+    struct making making = {.since = -1};
+    int err = file < 0 ? -ENODATA : spex_tracer_create(&making.tracer);
     if (!err)
         err = rings_trace(profile, file, &making);
     else if (file >= 0)
         close(file);
+    if (!err && profile->process.budget > 0)
+        err = -ENODATA;
     if (!err)
         err = rows_replace(profile, making.tracer);
     if (!err)
         process_replace(profile, making.records, seconds, ticks_per_second);
     if (making.tracer)
         spex_tracer_destroy(making.tracer);
+    *since = making.since;
     return err;
 }
