@@ -16,20 +16,23 @@ void spex_values_clear(struct spex_values *values) {
     values->max = -INFINITY;
 }
 
+static double between(double least, double value, double most) {
+    return fmin(fmax(value, least), most);
+}
+
 /* Sets the extremes after a subtraction, to the middles of the outermost buckets that are not
- * empty. */
+ * empty. The extremes of the whole set are exact, and bound those of a part of it, also where a
+ * bucket does not tell. */
 static void extremes_from_histogram(struct spex_values *values) {
-    double low = INFINITY, high = -INFINITY;
+    double low = INFINITY, high = -INFINITY, least = values->min, most = values->max;
     for (unsigned b = spex_histogram_next(&values->histogram, 0); b < SPEX_HISTOGRAM_BUCKETS;
          b = spex_histogram_next(&values->histogram, b + 1)) {
         high = spex_value_scale_value(values->spread.scale, b);
         if (low == INFINITY)
             low = high;
     }
-    /* The extremes of the whole set are exact, and bound those of a part of it, also where a bucket
-     * does not tell. */
-    values->min = fmax(low, values->min);
-    values->max = fmin(high, values->max);
+    values->min = between(least, low, most);
+    values->max = between(least, high, most);
 }
 
 SPEX_COLD void spex_values_widen(struct spex_values *values, unsigned scale) {
@@ -78,7 +81,7 @@ static double bounded_mean(const struct spex_values *values, double mean) {
         least += (double)histogram->weights[b] * low;
         most += (double)histogram->weights[b] * high;
     }
-    return total > 0 ? fmin(fmax(mean, least / total), most / total) : mean;
+    return total > 0 ? between(least / total, mean, most / total) : mean;
 }
 
 /* The squares of the distances of the buckets' middles from the mean. */

@@ -85,6 +85,26 @@ static void extremes_of_a_part_are_within_those_of_all(void **state) {
     assert_int_equal(all.max, 30);
 }
 
+/* Where all are alike, so are those of a part, of whatever scale: a bucket's middle is another. */
+static void a_part_of_what_is_alike_is_alike(void **state) {
+    static const double numbers[] = {-200, -0.75, 0, 0.3, 201, 1e9, -1e300};
+    (void)state;
+    for (size_t n = 0; n < sizeof(numbers) / sizeof(*numbers); n++) {
+        static struct spex_values values, before;
+        spex_values_clear(&values);
+        values.mean = numbers[n];
+        values.weight = 3;
+        spex_values_count(&values, numbers[n], 3);
+        before = values;
+        spex_values_count(&values, numbers[n], 2);
+        values.weight = 5;
+        spex_values_subtract(&values, &before);
+        near(values.min, numbers[n], 0);
+        near(values.max, numbers[n], 0);
+        near(spex_values_quantile(&values, 0.5), numbers[n], 0);
+    }
+}
+
 /* A few small values after many great ones: the sums of the latter are rounded by more than the
  * former come to. */
 static void what_is_left_of_great_sums_is_not_rounding(void **state) {
@@ -224,6 +244,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_difference_is_what_was_added),
         cmocka_unit_test(extremes_of_a_part_are_within_those_of_all),
+        cmocka_unit_test(a_part_of_what_is_alike_is_alike),
         cmocka_unit_test(what_is_left_of_great_sums_is_not_rounding),
         cmocka_unit_test(zeros_after_something_are_zeros),
         cmocka_unit_test(nothing_is_left_of_a_set_less_itself),
