@@ -26,6 +26,9 @@
  * it is full. */
 enum { READER_MS = 2000 };
 
+/* The process in which there was the first table; its children inherit it. 0: there was none. */
+static pid_t first_process;
+
 /* Where the table goes. */
 struct spex_end_table {
     /* Absolute. NULL: a standard stream. */
@@ -82,6 +85,8 @@ int spex_end_table_open(const char *out, struct spex_end_table **output) {
         made->path = realpath(out, NULL);
     else if (out && !made->to_stdout)
         file_prepare(made, out);
+    if (!first_process)
+        first_process = getpid();
     *output = made;
     return 0;
 }
@@ -145,6 +150,13 @@ static bool output_write(const struct spex_end_table *output, const char *text, 
     return good;
 }
 
+/* A table of a child of a fork comes beside others in one place. */
+static void print(FILE *file, const struct spex_profile *profile) {
+    if (getpid() != first_process)
+        fprintf(file, "process %d, a child of a fork:\n", (int)getpid());
+    spex_table_print(file, profile);
+}
+
 /* False: errno says why. The frees may change errno, so it is saved. */
 static bool table_put(const struct spex_end_table *output) {
     struct spex_profile profile;
@@ -155,7 +167,7 @@ static bool table_put(const struct spex_end_table *output) {
         return false;
     FILE *memory = open_memstream(&text, &size);
     if (memory)
-        spex_table_print(memory, &profile);
+        print(memory, &profile);
     bool good = memory && fclose(memory) == 0 && output_write(output, text, size);
     int error = errno;
     spex_profile_now_free(&profile);

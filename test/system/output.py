@@ -85,13 +85,14 @@ class Output(unittest.TestCase):
         self.assertEqual(found['request.step', 'cnt']['count'], str(1000 * times))
         self.assertEqual(found['9', 'snapshot']['count'], str(1000 * times))
 
-    def check_file(self, path, tables):
-        """So many tables, each of all that was done in its time."""
+    def check_file(self, path, tables, children=0):
+        """So many tables, each of all that was done in its time; those of children name their processes."""
         with open(path, encoding='utf-8') as file:
-            texts = re.split('^(?=probe )', file.read(), flags=re.MULTILINE)
-        self.assertEqual(texts[0], '')
-        self.assertEqual(len(texts) - 1, tables)
-        for text in texts[1:]:
+            texts = re.split(r'^(?:process (\d+), a child of a fork:\n)?(probe )', file.read(), flags=re.MULTILINE)
+        processes, found = texts[1::3], [''.join(text) for text in zip(texts[2::3], texts[3::3])]
+        self.assertEqual((texts[0], len(found)), ('', tables))
+        self.assertEqual(len(set(filter(None, processes))), children)
+        for text in found:
             self.check_table(text)
             self.assertEqual(accounts(text), [2100, 2100, 0])
 
@@ -274,7 +275,7 @@ class Output(unittest.TestCase):
         if result.returncode == SKIP:
             self.skipTest("the child of a fork cannot start threads with gcc's sanitizers")
         self.assertEqual((result.stdout, result.stderr, result.returncode), ('done 0\n', '', 0))
-        self.check_file(path, tables=3)
+        self.check_file(path, tables=3, children=2)
 
     def test_a_program_that_changes_its_directory(self):
         result = run('away', folder=self.folder, PROBES='*', OUT='table')
@@ -327,7 +328,7 @@ class Output(unittest.TestCase):
 
     def test_children_and_theirs_are_followed(self):
         for path, tables in self.children('family', 3):
-            self.check_file(path, tables)
+            self.check_file(path, tables, children=tables - 1)
 
     def test_children_that_start_spex_are_followed_alike(self):
         path = os.path.join(self.folder, 'table')
@@ -336,7 +337,7 @@ class Output(unittest.TestCase):
             if result.returncode == SKIP:
                 self.skipTest("the child of a fork cannot start threads with gcc's sanitizers")
             self.assertEqual((result.stdout, result.stderr, result.returncode), ('done 0\n', '', 0))
-            self.check_file(path, tables=3)
+            self.check_file(path, tables=3, children=2)
 
     def test_children_of_a_thread_are_followed_while_others_record(self):
         for path, tables in self.children('threads', 4, RING_RECORDS='65536'):
