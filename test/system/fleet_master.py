@@ -105,9 +105,6 @@ class Fleet(Programs):
         """Asks the master until its status is as wanted."""
         return self.until(lambda: (status := (what or self.status)()) and wanted(status) and status)
 
-    def sites_on(self, process):
-        return self.programs()[process.pid]["sites_on"]
-
     def end(self, command, status=0):
         command.send_signal(signal.SIGTERM)
         output, errors = command.communicate()
