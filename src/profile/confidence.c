@@ -275,8 +275,10 @@ bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct s
     bool sampled = spex_sampled(probe);
     struct share share = sampled ? share_of(probe, values, q) : (struct share){0, 0};
     struct ranks ranks = ranks_of(q, share);
-    if (sampled && (is_no_sample(probe) || effective_records(probe) < 3 ||
-                    (probe->lost > 0 && estimate_of(probe, values).units < 3)))
+    /* What another process says may have a weight and no values. */
+    bool none = !values->histogram.total;
+    if (none || (sampled && (is_no_sample(probe) || effective_records(probe) < 3 ||
+                             (probe->lost > 0 && estimate_of(probe, values).units < 3))))
         return false;
     /* Executions beyond the smallest and the largest record may have any value. */
     *low = spex_values_quantile(values, ranks.low);

@@ -31,8 +31,10 @@ static void extremes_from_histogram(struct spex_values *values) {
         if (low == INFINITY)
             low = high;
     }
-    values->min = between(least, low, most);
-    values->max = between(least, high, most);
+    if (least <= most) { /* What another process says may contradict itself: it stays so. */
+        values->min = between(least, low, most);
+        values->max = between(least, high, most);
+    }
 }
 
 SPEX_COLD void spex_values_widen(struct spex_values *values, unsigned scale) {
