@@ -91,10 +91,11 @@ class Polled(Watched):
             self.assertRegex(sites[name]["why"], "^polled: ")
         # While it is polled, a second or longer, its rate stays the same. Then it is recorded for a few milliseconds, which
         # need not be seen, and has another rate.
+        # A process that has no time to answer tells none.
         rates = [0]
-        self.wait_for(process, lambda found: rates.append(found["short"]["rate"]) or
+        self.wait_for(process, lambda found: rates.append(found["short"]["rate"] or 0) or
                       abs(rates[-1] - rates[-2]) < 1e-6 * rates[-1])
-        self.wait_for(process, lambda found: abs(found["short"]["rate"] - rates[-1]) > 1e-6 * rates[-1] and
+        self.wait_for(process, lambda found: abs((found["short"]["rate"] or 0) - rates[-1]) > 1e-6 * rates[-1] and
                       found["short"].get("probed"))
         truth, table = self.finish(process)
         self.assertIn(f"budget: {BUDGET} % of the program's CPU time; as believed, ", table)
