@@ -272,7 +272,7 @@ class Headers(unittest.TestCase):
 def scopes():
     """Probes that the usage files have scopes of, as '%s_%d'."""
     text = ''
-    for name in sorted(os.listdir(HERE)):
+    for name in sorted(name for name in os.listdir(HERE) if name.endswith(('.c', '.cpp', '.h'))):
         with open(os.path.join(HERE, name), encoding='utf-8') as file:
             text += file.read()
     enumerators = re.search(r'enum usage_probe \{(.*?)\}', text, re.S)[1]
