@@ -60,6 +60,15 @@ static inline void spex_lock_take(struct spex_lock *lock) {
     spex_lock_took_(lock);
 }
 
+/* For what a handler of a fork may call while its thread has the lock. Returns whether the thread did
+ * not have it, and is to give it back. */
+static inline bool spex_lock_take_unless_mine(struct spex_lock *lock) {
+    bool mine = spex_lock_is_mine(lock);
+    if (!mine)
+        spex_lock_take(lock);
+    return !mine;
+}
+
 /* For a thread for whose end the lock's owner may be waiting: tries for 20 ms, and then gives
  * up. */
 bool spex_lock_take_soon(struct spex_lock *lock);

@@ -298,14 +298,11 @@ int spex_control_poll(void) {
     return result;
 }
 
-/* A handler of a fork may ask while its thread has the lock. */
 int spex_control_poll_descriptor(void) {
-    bool mine = spex_lock_is_mine(&control_lock);
-    if (!mine)
-        spex_lock_take(&control_lock);
+    bool taken = spex_lock_take_unless_mine(&control_lock);
     int descriptor =
         control && control->has_door && !control->running ? control->door.socket.number : -1;
-    if (!mine)
+    if (taken)
         spex_lock_give(&control_lock);
     return descriptor;
 }

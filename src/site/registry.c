@@ -32,13 +32,10 @@ uint32_t spex_sites_count(void) {
     return spex_load_acquire(&spex_registry.count); /* S1 (S2): the infos below it */
 }
 
-/* A handler of a fork may ask while its thread has the lock. */
 uint32_t spex_sites_of_probes(void) {
-    bool mine = spex_lock_is_mine(&spex_registry.lock);
-    if (!mine)
-        spex_lock_take(&spex_registry.lock);
+    bool taken = spex_lock_take_unless_mine(&spex_registry.lock);
     uint32_t count = spex_registry.count - spex_registry.regions;
-    if (!mine)
+    if (taken)
         spex_lock_give(&spex_registry.lock);
     return count;
 }

@@ -53,13 +53,13 @@ enum spex_value_scale spex_value_scale_of(double value) {
 }
 
 /* No double is nearer to the greatest integers than 2^64. */
-static uint64_t natural_of(double value) {
+uint64_t spex_value_natural(double value) {
     return value < 0x1p64 ? (uint64_t)fmax(value, 0) : UINT64_MAX;
 }
 
 unsigned spex_value_scale_bucket(unsigned scale, double value) {
     if (scale == SPEX_SCALE_NATURAL)
-        return spex_histogram_bucket(natural_of(value));
+        return spex_histogram_bucket(spex_value_natural(value));
     return value < 0 ? ZERO - distance_of(-value) : ZERO + distance_of(value);
 }
 

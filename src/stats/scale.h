@@ -5,6 +5,8 @@
 #ifndef SPEX_STATS_SCALE_H
 #define SPEX_STATS_SCALE_H
 
+#include <stdint.h>
+
 enum spex_value_scale {
     SPEX_SCALE_NATURAL, /* integers from 0 to 2^64 - 1, as histogram.h has them */
     SPEX_SCALE_WHOLE,   /* integers, some of them negative */
@@ -14,6 +16,10 @@ enum spex_value_scale {
 
 /* The first scale that has this number, which is finite. */
 enum spex_value_scale spex_value_scale_of(double value);
+
+/* The number as NATURAL has it: the nearest of its outermost ones where it is none of them, as are
+ * the extremes of no values. */
+uint64_t spex_value_natural(double value);
 
 /* The bucket of a number; it grows with the number. NATURAL: one below 0 or above 2^64 is in the
  * outermost bucket. */

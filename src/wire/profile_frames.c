@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/profile_frames.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Room for entries in a frame, behind its head. */
@@ -29,12 +28,6 @@ static size_t write_buckets(const struct spex_histogram *histogram, char *at) {
         memcpy(at + count++ * sizeof(bucket), &bucket, sizeof(bucket));
     }
     return count;
-}
-
-/* An older release has all values from 0 to 2^64 - 1. Where there is none, the least is above all
- * and the greatest below. */
-static uint64_t natural_of(double value) {
-    return value < 0x1p64 ? (uint64_t)fmax(value, 0) : UINT64_MAX;
 }
 
 bool spex_frame_is_scaled(const struct spex_values *values) {
@@ -71,8 +64,8 @@ size_t spex_frame_values(const struct spex_values *values, unsigned series, uint
         told.least = values->min;
         told.greatest = values->max;
     } else {
-        told.min = natural_of(values->min);
-        told.max = values->weight > 0 ? natural_of(values->max) : 0;
+        told.min = spex_value_natural(values->min);
+        told.max = values->weight > 0 ? spex_value_natural(values->max) : 0;
     }
     char *at = frame + sizeof(struct spex_control_frame);
     memcpy(at, &told, sizeof(told));
