@@ -14,26 +14,26 @@ enum { READS_MAX = 8 };
 /* Reads gap, total and word as a sequence lock does, with the gap as the sequence number: if it is
  * the same before and after, the other two belong together. The same gap may come again after a
  * change in between, so executions can be missed or be counted twice, as the header says. */
-uint64_t spex_sampler_executions(const struct spex_thread *thread, uint32_t site) {
+int64_t spex_sampler_executions(const struct spex_thread *thread, uint32_t site) {
     const struct spex_countdown *countdown = &thread->countdowns[site];
-    uint64_t total = 0;
+    int64_t total = 0;
     for (int read = 0; read < READS_MAX; read++) {
         uint32_t gap = spex_load_acquire(&countdown->gap);          /* D1 (D2 in sampler.c) */
-        total = spex_load_acquire(&countdown->total);               /* D3 (D4 in sampler.c) */
+        total = (int64_t)spex_load_acquire(&countdown->total);      /* D3 (D4 in sampler.c) */
         uint32_t word = spex_load_acquire(&thread->executed[site]); /* D5 (D6 in sampler.c) */
         int32_t executions = spex_word_executions(word, gap);
         if (gap != SPEX_GAP_CHANGING && executions >= 0 &&
             gap == spex_load_relaxed(&countdown->gap))
-            return total + (uint32_t)executions;
+            return total + executions;
     }
     return total;
 }
 
 uint64_t spex_threads_executions(uint32_t site) {
-    uint64_t sum = spex_threads_stateless(site);
+    int64_t sum = (int64_t)spex_threads_stateless(site);
     for (uint32_t t = 0; t < spex_threads_used(); t++)
         sum += spex_sampler_executions(spex_threads_state(t), site);
-    return sum;
+    return sum > 0 ? (uint64_t)sum : 0;
 }
 
 /* The outer loop is over threads, because each thread's words lie together in memory. A word of 0
@@ -45,8 +45,11 @@ void spex_threads_add_executions(uint64_t *sums, uint32_t sites) {
         const struct spex_thread *thread = spex_threads_state(t);
         for (uint32_t site = 0; site < sites; site++)
             if (spex_load_relaxed(&thread->executed[site]))
-                sums[site] += spex_sampler_executions(thread, site);
+                sums[site] += (uint64_t)spex_sampler_executions(thread, site);
     }
+    for (uint32_t site = 0; site < sites; site++)
+        if ((int64_t)sums[site] < 0)
+            sums[site] = 0;
 }
 
 /* Reservoir sampling (Vitter, ACM TOMS 11:1, 1985, algorithm R): each thread is chosen with the
@@ -97,9 +100,9 @@ void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *ns, uint64
 }
 
 uint64_t spex_threads_executions_of(const struct spex_thread_set *set, uint32_t site) {
-    uint64_t sum = 0;
+    int64_t sum = 0;
     for (uint32_t i = 0; i < set->count; i++)
         if (is_there(set, i))
             sum += spex_sampler_executions(spex_threads_state(set->states[i]), site);
-    return sum;
+    return sum > 0 ? (uint64_t)sum : 0;
 }

@@ -26,8 +26,10 @@ static inline int32_t spex_word_executions(uint32_t word, uint32_t gap) {
 }
 
 /* Returns the executions of the site by the thread since the process began. While the thread is
- * executing the site, the last few executions may be missing or be counted twice. */
-uint64_t spex_sampler_executions(const struct spex_thread *thread, uint32_t site);
+ * executing the site, the last few executions may be missing or be counted twice, at most as many
+ * as a record stands for. What began here and ended on another thread is in that one's; so this may
+ * be below 0, and the sum over threads is what counts. */
+int64_t spex_sampler_executions(const struct spex_thread *thread, uint32_t site);
 
 /* Returns the executions by all threads together, those that have ended included. */
 uint64_t spex_threads_executions(uint32_t site);

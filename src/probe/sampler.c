@@ -113,11 +113,34 @@ static uint32_t gap_draw(struct spex_thread *thread, uint32_t site, uint32_t gen
     return spex_gap_geometric(&thread->random, scale);
 }
 
-/* Begins a countdown. `executions` are those that are not in the total yet. */
+/* Returns how many executions the count within a fixed period is ahead at first; the total has so
+ * many fewer. The first record comes the earlier; its weight is the period as that of any other.
+ *
+ * Sites that execute in turn must not be recorded together: each recorded execution of an outer
+ * probe would contain a record of an inner one, and the alarms of a collector that records make,
+ * and no other execution would. Multiples of the golden ratio, modulo 1, keep few sites as far
+ * apart as many (Knuth, TAOCP 3, 6.4). */
+static uint32_t period_phase(uint32_t site, uint32_t period) {
+    const uint32_t golden_ratio = 0x9e3779b9;
+    return (uint32_t)((uint64_t)(site * golden_ratio) * period >> 32);
+}
+
+/* Begins a countdown that is `ahead` executions ahead. `executions` are those that are not in the
+ * total yet. */
 static void countdown_begin(struct spex_thread *thread, uint32_t site, uint32_t generation,
-                            uint32_t executions) {
+                            uint32_t executions, uint32_t ahead) {
     uint32_t gap = gap_draw(thread, site, generation);
-    countdown_change(thread, site, executions, generation | (SPEX_CONTROL_COUNTDOWN - gap), gap);
+    countdown_change(thread, site, (uint64_t)executions - ahead,
+                     generation | (SPEX_CONTROL_COUNTDOWN - gap + ahead), gap);
+}
+
+/* Begins the first countdown of a generation. */
+static void countdown_begin_first(struct spex_thread *thread, uint32_t site, uint32_t generation,
+                                  uint32_t executions) {
+    uint64_t rate = spex_load_relaxed(&spex_sampling_rate_of(site, generation)->rate);
+    bool fixed = SPEX_RATE_KIND(rate) == SPEX_SAMPLING_PERIODIC;
+    countdown_begin(thread, site, generation, executions,
+                    fixed ? period_phase(site, SPEX_RATE_PERIOD(rate)) : 0);
 }
 
 /* Returns whether the thread's word has another generation. */
@@ -165,13 +188,13 @@ static uint32_t sample_countdown(struct spex_thread *thread, const struct spex_s
         spex_store_relaxed(&countdown->denied, 0);
         /* The time since the last burst says nothing about the new rate. */
         spex_store_relaxed(&countdown->since, 0);
-        countdown_begin(thread, site, generation, executions);
+        countdown_begin_first(thread, site, generation, executions);
     }
     spex_store_relaxed(word, *word + 1);
     if ((*word & SPEX_CONTROL_PERIOD_MASK) < SPEX_CONTROL_COUNTDOWN)
         return 0;
     if (!countdown->weight) {
-        countdown_begin(thread, site, generation, countdown->gap);
+        countdown_begin(thread, site, generation, countdown->gap, 0);
         return 0;
     }
     if (spex_thread_budget_bounded() &&
@@ -180,7 +203,7 @@ static uint32_t sample_countdown(struct spex_thread *thread, const struct spex_s
         return 0;
     }
     uint32_t weight = record_weight_take(countdown);
-    countdown_begin(thread, site, generation, countdown->gap);
+    countdown_begin(thread, site, generation, countdown->gap, 0);
     return generation | SPEX_SAMPLE_NOTE | weight;
 }
 
@@ -190,15 +213,20 @@ static uint32_t sample_countdown(struct spex_thread *thread, const struct spex_s
 static uint32_t sample_periodic(struct spex_thread *thread, uint32_t site, uint32_t generation,
                                 uint32_t period) {
     uint32_t *word = &thread->executed[site];
-    if (word_is_outdated(thread, site, generation))
-        countdown_change(thread, site, executions_uncounted(thread, site), generation, 0);
+    if (word_is_outdated(thread, site, generation)) {
+        uint32_t ahead = period_phase(site, period);
+        uint64_t executions = executions_uncounted(thread, site);
+        countdown_change(thread, site, executions - ahead, generation | ahead, 0);
+    }
     uint32_t count = (*word & SPEX_CONTROL_PERIOD_MASK) + 1;
     if (count < period) {
         spex_store_relaxed(word, generation | count);
         return 0;
     }
-    spex_store_relaxed(word, generation);
-    return generation | count;
+    /* A period that was shortened and is over: the next one has begun. */
+    uint32_t ahead = count > period ? period_phase(site, period) : 0;
+    spex_store_relaxed(word, generation | ahead);
+    return generation | (count - ahead);
 }
 
 /* Publishes the stack frame of an execution of a polled site, until spex_inactive withdraws it. A
@@ -301,7 +329,7 @@ uint32_t spex_sampler_enter(struct spex_thread *thread, uint32_t site, uint32_t 
         return 0;
     }
     if (word_is_outdated(thread, site, generation))
-        countdown_begin(thread, site, generation, executions_uncounted(thread, site));
+        countdown_begin_first(thread, site, generation, executions_uncounted(thread, site));
     uint32_t left = SPEX_CONTROL_COUNTDOWN - (*word & SPEX_CONTROL_PERIOD_MASK);
     if (left <= weight)
         slow_pass_count(countdown, site, generation, weight);
@@ -329,7 +357,7 @@ bool spex_sampler_alone(struct spex_thread *thread, uint32_t site, uint32_t gene
     if (gap_draw(thread, site, generation) > 1)
         return false;
     if (countdown_is_entered(thread, site, generation))
-        countdown_begin(thread, site, generation, executions_uncounted(thread, site));
+        countdown_begin_first(thread, site, generation, executions_uncounted(thread, site));
     return true;
 }
 

@@ -23,7 +23,8 @@ struct spex_thread;
 
 /* A thread's state of a site beside its word. Only the thread and its signal handlers write it. */
 struct spex_countdown {
-    /* Executions that the word does not count any more: those up to the last record. */
+    /* Executions that the word does not count any more: those up to the last record. Modulo 2^64:
+     * at first it is as far below 0 as the word of a fixed period begins above 0. */
     uint64_t total;
     /* The gap that is counted down; 0: the word counts up from 0. */
     uint32_t gap;

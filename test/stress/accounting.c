@@ -193,8 +193,9 @@ static void workers_run(const char *mode, uint64_t executions, const int cpus[2]
         pthread_join(workers[w].thread, NULL);
 }
 
-/* After the last record has been made with period 1, every execution is in some record's weight. */
-static void check(uint64_t executions, uint64_t ring_records, bool every_one) {
+/* After the last record has been made with period 1, every execution is in some record's weight. The
+ * first record of a thread's site may come earlier than its weight says, by less than `period`. */
+static void check(uint64_t executions, uint64_t ring_records, bool every_one, uint64_t period) {
     struct spex_status now = status_now();
     uint64_t records = 0;
     printf("%llu produced, %llu consumed, %llu lost, %llu pending\n",
@@ -215,7 +216,8 @@ static void check(uint64_t executions, uint64_t ring_records, bool every_one) {
     if (now.lost != 0)
         fail("records lost in rings that are big enough for all");
     for (unsigned t = 0; t < TYPES; t++)
-        if (seen.weight[t] != executions) {
+        if (seen.weight[t] < executions ||
+            seen.weight[t] > executions + worker_count * (period - 1)) {
             printf("type %u: weight %llu of %llu executions\n", t,
                    (unsigned long long)seen.weight[t], (unsigned long long)executions);
             fail("weights are not what was executed");
@@ -262,6 +264,7 @@ int main(int argc, char **argv) {
     for (unsigned g = 0; g < generations; g++)
         workers_run(mode, executions, cpus);
     spex_stop();
-    check(worker_count * (executions + with_flush), options.ring_records, !with_flush);
+    uint64_t period = sampled ? 7 : with_flush ? 100 : 1;
+    check(worker_count * (executions + with_flush), options.ring_records, !with_flush, period);
     return 0;
 }

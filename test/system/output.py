@@ -159,14 +159,14 @@ class Output(unittest.TestCase):
     def test_samples_have_margins(self):
         found = rows(run(PROBES='*@7', OUT='-').stdout)
         for row in found.values():
-            # 142 records, each of 7 executions; the other 6 are counted all the same.
+            # 142 or 143 records, each of 7 executions; the others are counted all the same.
             self.assertEqual((row['1 in'], row['count']), ('7', '1000'))
         self.assertEqual(found['request.step', 'cnt']['margins'], [])
         for margins, value in zip(found['9', 'snapshot']['margins'], ['v0', 'v1']):
             values = found['9', 'snapshot']['values'][value]
             margins = margins[margins.index('(95 %)') + 1:]
             # 499.5 ± 1.977 · 288.7 / √142 · √(6/7); max has none, total has that of the count besides
-            self.assertRegex(margins[0], r'^±(7\.[89]|8\.[01]|8\.9) %$')
+            self.assertRegex(margins[0], r'^±(7\.[89]|8\.[0189]) %$')
             self.assertEqual(margins[3:5], ['?', '?'], values)
             self.assertEqual(len(margins), 6)
 

@@ -172,8 +172,8 @@ static void counts_go_on_over_a_change_of_period(void **state) {
     assert_int_equal(spex_set("life.work@1"), 1);
     work(1);
     spex_stop();
-    assert_int_equal(tally.count, 1);
-    assert_int_equal(tally.weight, 1999);
+    /* The first record comes at most 999 executions early. */
+    assert_in_range(tally.weight, 1999, 1999 + 999);
 }
 
 static void expect_refused(const struct spex_options *options, int err, const char *message) {

@@ -54,22 +54,56 @@ static void number_all(uint64_t *next, uint64_t times, uint64_t at_a_time) {
     sort_seen();
 }
 
+/* By how many executions the weights are ahead: the first record comes early by so many. */
+static void expect_gaps(uint64_t ahead, size_t from, size_t to) {
+    uint64_t weight = 0;
+    for (size_t r = 0; r < to; r++) {
+        weight += seen.records[r].weight;
+        assert_int_equal(seen.records[r].marks, 0);
+        if (r >= from)
+            assert_int_equal(seen.records[r].fields[0] + 1, weight - ahead);
+    }
+}
+
+/* With a shorter period the next record has its turn at once, and its weight makes it begin the
+ * next period early. */
 static void periodic_weights_are_the_gaps(void **state) {
-    uint64_t next = 0, last = 0;
+    uint64_t next = 0;
     (void)state;
     set("8@100");
     number_all(&next, 10050, 10000);
+    const size_t hundreds = seen.count;
+    const uint64_t ahead = 99 - seen.records[0].fields[0];
+    assert_in_range(ahead, 0, 99);
+    expect_gaps(ahead, 0, hundreds);
     set("8@30");
     number_all(&next, 10000, 10000);
+    assert_true(seen.records[hundreds].fields[0] < 10050 + 30);
     set("8@3000");
     number_all(&next, 10000, 10000);
-    for (size_t r = 0; r < seen.count; r++) {
-        assert_int_equal(seen.records[r].marks, 0);
-        assert_int_equal(seen.records[r].weight, seen.records[r].fields[0] + 1 - last);
-        last = seen.records[r].fields[0] + 1;
+    expect_gaps(ahead, hundreds + 1, seen.count);
+    assert_true(next - 3000 <= seen.records[seen.count - 1].fields[0] + 1);
+}
+
+/* Probes that execute in turn would else be recorded together each time. */
+static void sites_with_one_period_are_recorded_apart(void **state) {
+    const char *settings[] = {"8@3,9@3", "8@1000,9@1000", "8@20,9@20", "8@100,9@100"};
+    (void)state;
+    for (unsigned s = 0; s < sizeof(settings) / sizeof(*settings); s++) {
+        seen.count = 0;
+        set(settings[s]);
+        for (uint64_t i = 0; i < 20000; i++) {
+            number(i);
+            number_other(i);
+            if (i % 1000 == 0)
+                drain(SPEX_SNAPSHOT);
+        }
+        drain(SPEX_SNAPSHOT);
+        sort_seen();
+        assert_true(seen.count >= 2 * 20);
+        for (size_t r = 1; r < seen.count; r++)
+            assert_int_not_equal(seen.records[r].fields[0], seen.records[r - 1].fields[0]);
     }
-    assert_int_equal(seen.records[100].weight, 51); /* over its period: at once */
-    assert_true(last > 27000);
 }
 
 static void drawn_weights_are_the_period(void **state) {
@@ -342,6 +376,7 @@ int main(void) {
         SEEING(threads_are_sampled_independently),
         SEEING(drawn_weights_are_the_period),
         SEEING(periodic_weights_are_the_gaps),
+        SEEING(sites_with_one_period_are_recorded_apart),
         SEEING(what_executes_often_is_recorded_in_bursts_far_apart),
         SEEING(short_bursts_are_as_long_as_said),
         SEEING(what_executes_seldom_is_recorded_in_full),

@@ -132,8 +132,9 @@ SPEX_INLINE uint32_t spex_sample_(struct spex_site *site) {
     }
     /* The period is neither 0 (polling) nor SPEX_CONTROL_COUNTDOWN. */
     bool period = ((control + 1) & SPEX_CONTROL_PERIOD_MASK) > 1;
-    /* The same generation, and a fixed period that ends here: the count begins again. */
-    if (!((control ^ count) & ~SPEX_CONTROL_PERIOD_MASK) && period) {
+    /* A fixed period that ends here: the count begins again. If the period was shortened and is
+     * over, the library decides where. */
+    if (control == count && period) {
         spex_store_relaxed(executed, control & ~SPEX_CONTROL_PERIOD_MASK);
         return count;
     }
