@@ -230,6 +230,10 @@ static void note_cpu(struct collector *self) {
     self->taken = 0;
 }
 
+void spex_collectors_note_cpu(void) {
+    note_cpu(&collectors.threads[0]);
+}
+
 static void note_cpu_now_and_then(struct collector *self, size_t taken, uint64_t sleep_ns) {
     self->taken += taken;
     if (++self->passes >= CPU_PASSES || self->taken >= CPU_RECORDS ||

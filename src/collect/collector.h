@@ -43,6 +43,9 @@ unsigned spex_collectors_running(void);
  * theirs only every few passes. */
 uint64_t spex_collectors_cpu_ns(void);
 
+/* Has the first collector note its own now; for its chores. */
+void spex_collectors_note_cpu(void);
+
 /* Around a fork: waits, as long as there is patience, until no collector is in a pass, and keeps
  * them out until the fork is done. The child has no collectors. */
 void spex_collectors_fork_prepare(struct spex_patience *patience);

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The controller works in two steps. After each pass of the first collector it accounts for what
- * was spent since the last pass, from the number of records of each type, which is quick
- * (accounts.c). Every SPEX_DECISION_SECONDS, or sooner when the budget is overdrawn, it decides: it
- * counts the executions of each probe, makes a class of each (classes.c), has the policy divide the
- * budget among the classes, and sets the sites' periods (modes.c). Between decisions it runs
- * experiments (experiments.c).
+/* Reads a snapshot of the process (snapshot.h), has a step decide (rate.h), and throttles probes by
+ * what was decided. Which budget is kept is the least of the process's own and of those that commands
+ * hold by leases, which come and go while collectors run.
  *
  * All runs in the first collector's thread, under the metrics' lock; begin and end run in the
  * thread that starts and stops spex. */
@@ -13,319 +10,511 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
+#include <time.h>
 
-#include <spex/probe.h>
-#include <spex/rate_policy.h>
-#include <spex/spex.h>
+#include <spex/atomic.h>
 
 #include "base/clock.h"
+#include "base/service_thread.h"
+#include "collect/collector.h"
 #include "collect/metrics.h"
-#include "rate/accounts.h"
 #include "rate/budget.h"
-#include "rate/controller_state.h"
-#include "rate/experiment/experiment.h"
-#include "rate/experiments.h"
-#include "rate/frequency.h"
-#include "rate/modes.h"
+#include "rate/caches.h"
+#include "rate/groups.h"
 #include "rate/occupancy_sampler.h"
-#include "rate/polling.h"
+#include "rate/plan.h"
+#include "rate/snapshot.h"
+#include "ring/doorbell.h"
+#include "ring/probe_type.h"
+#include "ring/rings.h"
 #include "site/registry.h"
+#include "spans/open_spans.h"
 #include "text/message.h"
 
-/* Seconds that a look is taken to cost before the first look. */
-#define SAMPLE_COST 5e-6
+/* Records in a CPU's ring that cost so many seconds' worth of the budget wake the collector before
+ * its sleep is over. */
+#define ALARM_SECONDS 0.05
 
-/* Share of the budget for decisions, and for how many seconds it can be saved: where a decision
- * takes long, as with a thousand probes, they are rarer. */
-#define DECIDING_SHARE   0.25
-#define DECIDING_SECONDS 0.4
+/* So many seconds' worth of the budget that records have taken since a step hurry the next one. */
+#define HURRY_SECONDS 0.05
+#define HURRY_RECORDS 10
 
-/* Largest share of the budget for executions without a record, so that something is left for
- * records: a little less than policies allow. */
-#define DETECTION_MOST 0.94
+/* What a step costs before one was measured, with its pass; and of how many what they cost is a
+ * mean. */
+#define STEP_COST  30e-6
+#define STEPS_MOST 10
 
-void spex_controller_charge(uint64_t ns) {
-    spex_metrics_lock();
-    if (spex_controller_works())
-        spex_accounts_charge(ns);
-    spex_metrics_unlock();
+/* So few records cost little beside a step. */
+#define RECORDS_FEW 100.0
+
+/* Until it is known what anything costs, steps take such a part of the time at most. */
+#define UNKNOWN_SHARE 0.25
+
+/* Of the budget, steps that new selections ask for may take such a share. */
+#define SELECTING_SHARE 0.25
+
+/* For the most sites that a process can have, as libraries may be loaded at any time. A mapping of
+ * its own, of which a process has the pages that are written. */
+struct tables {
+    struct spex_rate_known known[SPEX_MAX_SITES];
+    struct spex_rate_class classes[SPEX_MAX_SITES];
+    struct spex_rate_decision decisions[SPEX_MAX_SITES];
+    struct spex_rate_subject subjects[SPEX_MAX_SITES];
+    struct spex_slices slices[SPEX_MAX_SITES];
+    struct spex_snapshot_seen seen[SPEX_MAX_SITES];
+    uint64_t executions[SPEX_MAX_SITES];
+    uint32_t order[SPEX_MAX_SITES], before[SPEX_MAX_SITES];
+};
+
+static struct {
+    /* NULL: there is no budget. */
+    struct tables *tables;
+    size_t bytes;
+    struct spex_rate rate;
+    struct spex_snapshot snapshot;
+    struct spex_rate_out out;
+    /* CPU time of the program when it began, and when accounts began. */
+    double began_used;
+    /* The records of each type when the last step was made, and what one costs with the executions
+     * that it stands for. */
+    double produced[SPEX_PROBE_TYPES], record_cost[SPEX_PROBE_TYPES];
+    /* What has been charged since the last step. */
+    double charged;
+    /* Passes since the last step; and steps, up to STEPS_MOST. */
+    unsigned passes, steps;
+    /* The budget is over that somebody has asked for: nothing is controlled. */
+    bool lifted;
+    /* The policy has failed, or there was no memory, and a message has said so. */
+    bool failed;
+} controller;
+
+/* Under the metrics' lock. `any`, relaxed: others may hold budgets; whoever asks for one rings the
+ * doorbell. */
+static struct {
+    double own;
+    /* NULL: none is kept, whatever is asked for. */
+    const struct spex_rate_policy_ops *policy;
+    /* What is kept. */
+    double share;
+    struct spex_budgets_asked asked;
+    bool any;
+} kept;
+
+/* Whether something is controlled. */
+static bool works(void) {
+    return controller.tables && !controller.lifted;
 }
 
-/* Share of the steady rate that executions without records may take in a debt of more than
- * DEEP_SECONDS' worth: by and by half, at twice that, since a debt that they keep up would not
- * end. */
-#define DEEP_SECONDS 0.5
-
-static double detection_share(void) {
-    double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
-    double owed = -spex_controller.budget.tokens / steady;
-    if (spex_polling_policy(spex_controller.policy))
-        return 1;
-    return 1 - 0.5 * fmin(fmax(owed / DEEP_SECONDS - 1, 0), 1);
+/* Sites have the controller's period also while they are not selected. */
+static void periods_end(void) {
+    for (uint32_t i = 0; controller.tables && i < spex_sites_count(); i++)
+        if (controller.tables->before[i])
+            spex_probe_throttle(i, 0);
 }
 
-/* Returns the seconds a second that the policy may spend now. Where the budget is overdrawn, first
- * records are saved: as long as executions without records fit into the steady rate, or in a deep
- * debt into half of it, no probe is held off for their cost. */
-static double spending_allowed(size_t count) {
-    /* Where probes are polled, the looks' cost includes the collector's passes. */
-    double resting =
-        spex_polling_policy(spex_controller.policy) ? 0 : spex_controller.collecting.rest;
-    double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus()) - resting;
-    double rate = spex_budget_rate(&spex_controller.budget, spex_controlled_cpus()) - resting;
-    double detection = 0;
-    for (size_t c = 0; c < count && !spex_polling_policy(spex_controller.policy); c++)
-        detection += spex_controller.classes[c].frequency * spex_controller.classes[c].detect_cost;
-    if (spex_polling_policy(spex_controller.policy))
-        detection = spex_polling_base(spex_controller.classes, count);
-    steady -= spex_modes_reserved();
-    rate -= spex_modes_reserved();
-    double least = fmax(fmin(detection / DETECTION_MOST, detection_share() * steady), 0);
-    return fmax(rate, least);
+/* Until the costs are known only a ring that is half full alarms a collector. */
+static void alarms_clear(void) {
+    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
+        spex_rings_alarm_at(t, INFINITY);
 }
 
-/* Holds off the probe of a class without asking the policy. Returns the number of classes that are
- * left. */
-static size_t hold_class(size_t class, size_t count) {
-    uint32_t first = spex_controller.firsts[class];
-    spex_mode_hold(first, &spex_controller.probes[first],
-                   "held off: its executions alone cost more than the budget");
-    spex_probe_throttle(first, SPEX_SITE_HELD);
-    spex_controller.classes[class] = spex_controller.classes[count - 1];
-    spex_controller.firsts[class] = spex_controller.firsts[count - 1];
-    return count - 1;
+static void tables_free(void) {
+    periods_end();
+    spex_groups_begin(NULL);
+    spex_pages_give_back(controller.tables, controller.bytes);
+    memset(&controller, 0, sizeof(controller));
 }
 
-/* Holds off the dearest probes while polling all of them would exceed the budget. Returns the
- * number of classes that are left. */
-static size_t hold_dearest_probes(size_t count) {
-    double most =
-        DETECTION_MOST * spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
-    while (count > 0 && spex_polling_base(spex_controller.classes, count) > most)
-        count = hold_class(spex_polling_dearest(spex_controller.classes, count), count);
-    return count;
+/* Whether the policy has something recorded or counted that there is no budget for: what it decides
+ * holds whatever it costs. */
+static bool overspends(const struct spex_rate_policy_ops *policy, void *workspace) {
+    const struct spex_rate_class class = {
+        .weight = 1, .frequency = 1, .detect_cost = 1, .report_cost = 1, .wanted = 1};
+    const struct spex_rate_problem problem = {
+        .size = sizeof(problem), .class_count = 1, .classes = &class};
+    struct spex_rate_decision decision = {.mode = SPEX_RATE_OFF};
+    struct spex_rate_plan plan = {.size = sizeof(plan), .decisions = &decision};
+    return policy->decide(&problem, workspace, &plan) == 0 &&
+           (decision.mode == SPEX_RATE_TRACED || decision.mode == SPEX_RATE_SAMPLED);
 }
 
-/* Holds off again, after their slices, probes whose executions alone cost more than the budget, so
- * that the policy decides about the others as if these were not there. Returns the number of
- * classes that are left. */
-static size_t hold_probes_in_slices(size_t count) {
-    double most = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
-    for (size_t c = count; c-- > 0;) {
-        const struct spex_rate_class *class = &spex_controller.classes[c];
-        const struct spex_controlled *probe = &spex_controller.probes[spex_controller.firsts[c]];
-        if (probe->held.until <= 0 && probe->tried > 0 &&
-            class->frequency * class->detect_cost > most)
-            count = hold_class(c, count);
-    }
-    return count;
-}
-
-/* The problem's sample_cost: seconds a look. */
-static double sample_cost(void) {
-    double cost = spex_occupancy_sampler_cost();
-    return cost > 0 ? cost : SAMPLE_COST;
-}
-
-/* Has probes make fewer records whose first measurement takes longer, where all records of these
- * cost more than half of the budget: of a thousand that are executed seldom each makes few, and all
- * make many. */
-static void limit_unknown(void) {
-    double steady = spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
-    double period = ceil(fmin(2 * spex_controller.unknown / steady, SPEX_CONTROL_PERIOD_MAX));
-    if (period <= 1)
-        return;
-    for (uint32_t i = 0; i < spex_sites_count(); i++) {
-        struct spex_controlled *probe = &spex_controller.probes[i];
-        if (!probe->trying || probe->period || !probe->seen || probe->held.until > 0)
-            continue;
-        probe->period = (uint32_t)period;
-        spex_probe_throttle(i, probe->period);
-    }
-}
-
-/* Decides about all probes. 0, or the policy's error, after which all periods stay. */
-static int decide_about_probes(void) {
-    double seconds = spex_controller.now - spex_controller.decided;
-    spex_accounts_note_cpus();
-    spex_accounts_count_executions(seconds);
-    spex_accounts_note_collecting();
-    spex_controller.beginning = 0;
-    spex_controller.beginning_takes = spex_controller.trial_takes;
-    spex_controller.holding = spex_controller.trying = spex_controller.overdue = false;
-    spex_controller.rising = false;
-    spex_controller.slice_due = spex_controller.trial_due = INFINITY;
-    spex_controller.trial_takes = spex_controller.unknown = 0;
-    spex_controller.sliced = spex_controller.dear = spex_controller.recorded = 0;
-    spex_controller.cheap = 0;
-    spex_controller.demand = spex_controller.next_weight = 0;
-    size_t count = spex_controller_make_classes();
-    spex_controller.witness = spex_controller.next_witness;
-    limit_unknown();
-    count = hold_probes_in_slices(count);
-    if (spex_polling_policy(spex_controller.policy))
-        count = hold_dearest_probes(count);
-    struct spex_rate_problem problem = {.size = sizeof(problem),
-                                        .budget = spending_allowed(count),
-                                        .sample_cost = sample_cost(),
-                                        .class_count = count,
-                                        .classes = spex_controller.classes};
-    if (spex_polling_policy(spex_controller.policy))
-        spex_polling_without_base(&problem, spex_controller.classes);
-    struct spex_rate_plan plan = {.size = sizeof(plan), .decisions = spex_controller.decisions};
-    spex_controller.surprise = spex_controller.decided_tokens - spex_controller.budget.tokens;
-    spex_controller_decided();
-    int err = spex_controller.policy->decide(&problem, spex_controller.workspace, &plan);
-    if (err)
-        return err;
-    for (size_t c = 0; c < count; c++)
-        spex_mode_apply(spex_controller.firsts[c], &spex_controller.classes[c],
-                        &spex_controller.decisions[c]);
-    spex_polling_apply(&plan, count);
-    spex_accounts_expect(count);
-    spex_experiments_begin(count);
+static int tables_make(const struct spex_rate_policy_ops *policy) {
+    size_t workspace = policy->workspace_size(SPEX_MAX_SITES);
+    size_t before = sizeof(struct tables) + spex_groups_bytes();
+    if (workspace > PTRDIFF_MAX - before)
+        return -ENOMEM;
+    struct tables *tables = spex_pages_take(before + workspace);
+    if (!tables)
+        return -ENOMEM;
+    spex_groups_begin((struct spex_grouped *)(tables + 1));
+    controller.tables = tables;
+    controller.bytes = before + workspace;
+    controller.rate = (struct spex_rate){.known = tables->known,
+                                         .classes = tables->classes,
+                                         .decisions = tables->decisions,
+                                         .order = tables->order,
+                                         .step = STEP_COST,
+                                         .caches = *spex_caches()};
+    void *work = (char *)tables + before;
+    controller.snapshot = (struct spex_snapshot){.subjects = tables->subjects,
+                                                 .executions = tables->executions,
+                                                 .slices = tables->slices,
+                                                 .seen = tables->seen,
+                                                 .in = {.policy = policy,
+                                                        .workspace = work,
+                                                        .overspends = overspends(policy, work),
+                                                        .polls = policy->combinations != NULL}};
     return 0;
 }
 
-/* Seconds a second that decisions may take. */
-static double deciding_rate(void) {
-    return DECIDING_SHARE * spex_budget_steady(&spex_controller.budget, spex_controlled_cpus());
+/* Nothing of what has happened so far is booked. */
+static void from_now(void) {
+    struct spex_snapshot *snapshot = &controller.snapshot;
+    spex_metrics_executions(snapshot->executions);
+    for (uint32_t i = 0; i < spex_sites_count(); i++)
+        controller.rate.known[i].executions = (double)snapshot->executions[i];
+    spex_snapshot_read_clocks(snapshot);
+    controller.rate.now = snapshot->in.now;
+    controller.rate.used = controller.began_used = snapshot->in.used;
+    controller.rate.own = snapshot->in.own;
+    controller.rate.records = snapshot->in.records;
+    controller.charged = 0;
 }
 
-static int controller_decide(void) {
-    uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    int err = decide_about_probes();
-    spex_controller.deciding = (double)(spex_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / 1e9;
-    spex_controller.deciding_tokens -= spex_accounts_decision_cost();
+/* Begins with a share of the budget, or ends without a policy or a share. */
+static int controller_begin(double share, const struct spex_rate_policy_ops *policy) {
+    tables_free();
+    alarms_clear();
+    kept.share = share;
+    if (!policy || share <= 0)
+        return 0;
+    if (tables_make(policy) != 0) {
+        tables_free();
+        return -ENOMEM;
+    }
+    spex_rate_begin(&controller.rate, spex_clock_ns(CLOCK_MONOTONIC));
+    controller.snapshot.in.share = share;
+    spex_snapshot_read_clocks(&controller.snapshot);
+    controller.rate.now = controller.snapshot.in.now;
+    controller.rate.used = controller.began_used = controller.snapshot.in.used;
+    controller.rate.own = controller.snapshot.in.own;
+    return 0;
+}
+
+/* The share that is to be kept now. */
+static double share_asked(void) {
+    bool any;
+    double least = spex_budgets_least(&kept.asked, kept.own, spex_clock_ns(CLOCK_BOOTTIME), &any);
+    spex_store_relaxed(&kept.any, any);
+    return least;
+}
+
+/* Locks, since the control thread may read the former collection's state. */
+int spex_controller_begin(double share, const struct spex_rate_policy_ops *policy) {
+    spex_metrics_lock();
+    kept.own = share;
+    kept.policy = policy;
+    int err = controller_begin(share_asked(), policy);
+    spex_metrics_unlock();
     return err;
 }
 
-/* Seconds until decisions that nothing hurries may be paid for. */
-static double decisions_wait(void) {
-    return fmax(-spex_controller.deciding_tokens / deciding_rate(), 0);
+void spex_controller_end(void) {
+    spex_controller_begin(0, NULL);
+}
+
+int spex_controller_hold(const struct spex_lease *lease, double share) {
+    uint64_t until_ns = spex_clock_ns(CLOCK_BOOTTIME) + lease->ms * UINT64_C(1000000);
+    spex_metrics_lock();
+    int err = spex_budgets_hold(&kept.asked, lease->holder, share, until_ns);
+    spex_store_relaxed(&kept.any, true);
+    spex_metrics_unlock();
+    spex_doorbell_ring();
+    return err;
+}
+
+void spex_controller_renew(const struct spex_lease *lease) {
+    uint64_t until_ns = spex_clock_ns(CLOCK_BOOTTIME) + lease->ms * UINT64_C(1000000);
+    if (!spex_load_relaxed(&kept.any))
+        return;
+    spex_metrics_lock();
+    spex_budgets_renew(&kept.asked, lease->holder, lease->ms ? until_ns : 0);
+    spex_metrics_unlock();
+    spex_doorbell_ring();
+}
+
+void spex_controller_charge(uint64_t ns) {
+    spex_metrics_lock();
+    if (works())
+        controller.charged += (double)ns / 1e9;
+    spex_metrics_unlock();
+}
+
+/* Nothing is controlled any more: each probe is as selected. What is known of its executions while
+ * it was held off stays, as its count needs that. */
+static void controller_lift(void) {
+    periods_end();
+    for (uint32_t i = 0; i < spex_sites_count(); i++) {
+        spex_metrics_slice(i, 1);
+        controller.tables->before[i] = 0;
+        controller.rate.known[i].state = SPEX_RATE_IDLE;
+        controller.rate.known[i].period = SPEX_RATE_ALL;
+    }
+    spex_occupancy_sampler_set(0);
+    alarms_clear();
+    controller.lifted = true;
+}
+
+/* Goes over to the budget that is to be kept now. 0 or -ENOMEM. */
+static int adapt(void) {
+    double share = spex_load_relaxed(&kept.any) ? share_asked() : kept.own;
+    if (share == kept.share || !kept.policy)
+        return 0;
+    bool late = !works();
+    int err = share > 0 && !controller.tables ? controller_begin(share, kept.policy) : 0;
+    kept.share = share;
+    if (err)
+        return err;
+    if (share <= 0) {
+        if (works())
+            controller_lift();
+        return 0;
+    }
+    controller.lifted = false;
+    controller.snapshot.in.share = share;
+    controller.out.due = 0;
+    if (late)
+        from_now();
+    return 0;
+}
+
+/* Records of a slice stand for the hold-off before it, and for slices without records before that. */
+static void slice_weigh(uint32_t index, double scale) {
+    uint32_t group = spex_groups_is(index) ? index : UINT32_MAX;
+    for (uint32_t i = group == UINT32_MAX ? index : spex_groups_next(group, 0);
+         i < spex_sites_count();
+         i = group == UINT32_MAX ? spex_sites_count() : spex_groups_next(group, i + 1))
+        spex_metrics_slice(i, scale);
+}
+
+/* A period of a step as the registry has it. */
+static uint32_t throttle_of(uint32_t period) {
+    return period == SPEX_RATE_HELD      ? SPEX_SITE_HELD
+           : period == SPEX_RATE_POLLING ? SPEX_SITE_POLLED
+           : period == SPEX_RATE_CALLED  ? SPEX_SITE_CALLED
+           : period == SPEX_RATE_ASKED   ? SPEX_CONTROL_PERIOD_MAX
+                                         : period;
+}
+
+/* Has the probes do what was decided. The period is set again where it is the same: sites may have
+ * been switched off by a selection in between, or loaded since. */
+static void apply(const struct spex_rate_subject *of) {
+    const struct spex_rate_known *known = &controller.rate.known[of->index];
+    uint32_t *before = &controller.tables->before[of->index], now = throttle_of(known->period);
+    bool was_held = *before == SPEX_SITE_HELD, begins = was_held && now != SPEX_SITE_HELD;
+    if (begins) {
+        spex_snapshot_note_slice(&controller.snapshot, &controller.rate, of->index);
+        if (spex_site_info(of->index)->probe_type == SPEX_SPAN)
+            spex_open_spans_renew();
+        double length = fmax(controller.rate.slices.length, 1e-9);
+        bool sliced = known->state == SPEX_RATE_SLICED;
+        slice_weigh(of->index, sliced ? 1 + known->off / length : 1);
+    }
+    if (*before || now)
+        spex_probe_throttle(of->index, now);
+    *before = now;
+    /* Other collectors may sleep until a probe is on. */
+    if (begins && spex_collectors_running() > 1)
+        spex_doorbell_ring();
+}
+
+/* Sets what a record of each type costs with the executions that it stands for, and when rings wake
+ * the collector. */
+static void alarms_set(void) {
+    const struct spex_rate_in *in = &controller.snapshot.in;
+    double records[SPEX_PROBE_TYPES] = {0}, costs[SPEX_PROBE_TYPES] = {0};
+    double collecting = spex_rate_collecting_cost(&controller.rate.collecting).record;
+    for (size_t s = 0; s < in->count; s++) {
+        const struct spex_rate_subject *of = &in->subjects[s];
+        const struct spex_rate_known *known = &controller.rate.known[of->index];
+        if (spex_groups_is(of->index) || known->period == SPEX_RATE_HELD)
+            continue;
+        unsigned ring = spex_probe_type_ring(spex_site_info(of->index)->probe_type);
+        double made = spex_rate_records(known, of, known->rate);
+        if (!(made > 0))
+            continue;
+        records[ring] += made;
+        costs[ring] += made * (spex_rate_record(known, of) + collecting) +
+                       known->rate * spex_rate_skip(&controller.rate, known, of);
+    }
+    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++) {
+        const struct spex_rate_costs of_type =
+            spex_snapshot_costs(spex_probe_type_of_ring(t), controller.snapshot.tick_rate);
+        controller.produced[t] = (double)spex_metrics_totals(t).produced;
+        /* Of a type that makes none now each execution may make one soon. */
+        controller.record_cost[t] =
+            records[t] > 0 ? costs[t] / records[t] : of_type.skip + of_type.record + collecting;
+        if (controller.record_cost[t] > 0)
+            spex_rings_alarm_at(t, ALARM_SECONDS * in->share / controller.record_cost[t]);
+    }
+}
+
+/* Takes in what a step has cost. */
+static void note_step(double cost) {
+    struct spex_rate *rate = &controller.rate;
+    controller.steps += controller.steps < STEPS_MOST;
+    rate->step += (cost - rate->step) / controller.steps;
+}
+
+static int step(void) {
+    struct spex_rate *rate = &controller.rate;
+    struct spex_snapshot *snapshot = &controller.snapshot;
+    spex_collectors_note_cpu();
+    spex_snapshot_read(snapshot, rate->known);
+    snapshot->in.charged = controller.charged;
+    controller.charged = 0;
+    /* Where there are hardly any records, a step costs all that passes have cost since the last one. */
+    bool alone = controller.passes == 1 && snapshot->in.records - rate->records < RECORDS_FEW;
+    double of_pass = alone ? snapshot->in.own - rate->own : 0;
+    controller.passes = 0;
+    int err = spex_rate_step(rate, &snapshot->in, &controller.out);
+    for (size_t s = 0; s < snapshot->in.count; s++)
+        apply(&snapshot->in.subjects[s]);
+    /* The length of a tick, and so all costs, are known in a few milliseconds. */
+    if (snapshot->tick_rate <= 0)
+        controller.out.due = rate->now + fmax(SPEX_RATE_FIRST_SECONDS, rate->step / UNKNOWN_SHARE);
+    spex_occupancy_sampler_set(fmin(controller.out.looks, SPEX_POLLING_HZ_MAX));
+    alarms_set();
+    spex_collectors_note_cpu();
+    note_step(fmax(of_pass, (double)spex_collectors_cpu_ns() / 1e9 - snapshot->in.own));
+    return err;
+}
+
+/* When another selection is decided about: soon, if that can be paid. */
+static double selected_due(void) {
+    const struct spex_rate *rate = &controller.rate;
+    if (spex_sites_selections() == controller.snapshot.selections)
+        return INFINITY;
+    double budget = spex_rate_budget(rate, controller.snapshot.in.share);
+    double between = fmax(SPEX_RATE_FIRST_SECONDS, rate->step / (SELECTING_SHARE * budget));
+    return rate->now + fmin(between, SPEX_RATE_STEP_SECONDS);
+}
+
+/* Whether records have taken much of the budget since the last step, with the executions that they
+ * stand for. A few records may stand for many executions by chance. */
+static bool hurries(double now) {
+    double cost = 0, budget = spex_rate_budget(&controller.rate, controller.snapshot.in.share);
+    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++) {
+        double fresh = (double)spex_metrics_totals(t).produced - controller.produced[t];
+        cost += fresh >= HURRY_RECORDS ? fresh * controller.record_cost[t] : 0;
+    }
+    return cost > (HURRY_SECONDS + now - controller.rate.now) * budget;
+}
+
+static int pass(void) {
+    double now = (double)spex_clock_ns(CLOCK_MONOTONIC) / 1e9;
+    controller.passes++;
+    if (now < fmin(controller.out.due, selected_due()) && !hurries(now))
+        return 0;
+    return step();
 }
 
 /* Says once in a collection what fails. Not under the lock: the message may block. */
 static void report_failure(int err) {
-    if (err && !spex_controller.failed && !spex_controller.probes)
+    if (err && !controller.failed && !controller.tables)
         spex_message("the budget that a command has asked for is not kept: %s", strerror(-err));
-    else if (err && !spex_controller.failed)
+    else if (err && !controller.failed)
         spex_message("the rate policy %s cannot decide: %s; periods stay as they are",
-                     spex_controller.policy->name, strerror(err < 0 ? -err : err));
-    spex_controller.failed |= err != 0;
+                     controller.snapshot.in.policy->name, strerror(err < 0 ? -err : err));
+    controller.failed |= err != 0;
 }
 
-/* The time at which a slice is to begin, or a probe on trial is to be looked at. A look that cannot
- * be paid for waits, but no longer than until the probes on trial have taken as much. */
-static double next_look(void) {
-    double paid = spex_controller.now + decisions_wait();
-    double dearer =
-        spex_controller.trial_due + spex_accounts_decision_cost() / spex_controller.trial_takes;
-    return fmin(fmax(spex_controller.slice_due, paid),
-                fmax(spex_controller.trial_due, fmin(paid, dearer)));
-}
-
-/* Accounts after every pass. */
-static void controller_account(void) {
-    double before = spex_controller.now, rate;
-    spex_controller.passes++;
-    spex_accounts_advance(spex_clock_ns(CLOCK_MONOTONIC));
-    rate = deciding_rate();
-    spex_controller.deciding_tokens =
-        fmin(spex_controller.deciding_tokens + rate * (spex_controller.now - before),
-             rate * DECIDING_SECONDS);
-}
-
-/* Whether another selection is to be decided about. */
-static bool is_reselected(void) {
-    return spex_sites_selections() != spex_controller.selections;
-}
-
-/* Decides when the interval is over, unless a session runs or decisions have taken too much. */
-static int controller_pass(void) {
-    controller_account();
-    bool busy = spex_experiments_pass(), rush = spex_experiments_rush();
-    double since = spex_controller.now - spex_controller.decided;
-    int err = 0;
-    bool paid = decisions_wait() <= 0;
-    bool due = rush || spex_controller.rising || spex_controller.now >= next_look() ||
-               (paid && spex_experiments_overdrawn());
-    spex_controller.overdue |= paid && is_reselected();
-    bool over = due ? since >= SPEX_DECISION_SECONDS_RUSH : since >= SPEX_DECISION_SECONDS && paid;
-    if (!busy && (spex_controller.overdue || over))
-        err = controller_decide();
-    return err;
-}
-
-/* `probes` is set by the first collector alone, once it runs. */
+/* `tables` is set by the first collector alone, once it runs. */
 void spex_controller_pass(void) {
-    if (!spex_controller.probes && !spex_controller_is_asked())
+    if (!controller.tables && !spex_load_relaxed(&kept.any))
         return;
     spex_metrics_lock();
-    int err = spex_controller_adapt();
-    if (err > 0)
-        spex_accounts_from_now();
-    if (err >= 0)
-        err = spex_controller_works() ? controller_pass() : 0;
+    int err = adapt();
+    if (!err && works())
+        err = pass();
     spex_metrics_unlock();
     report_failure(err);
 }
 
 /* The last executions are counted, so that the totals have no assumed cost in them. */
 void spex_controller_close_accounts(uint64_t end_ns) {
-    if (!spex_controller_works())
+    if (!works())
         return;
     spex_metrics_lock();
-    spex_accounts_advance(end_ns);
-    spex_accounts_count_executions(spex_controller.now - spex_controller.decided);
+    spex_snapshot_read(&controller.snapshot, controller.rate.known);
+    controller.snapshot.in.now = fmin(controller.snapshot.in.now, (double)end_ns / 1e9);
+    controller.snapshot.in.charged = controller.charged;
+    spex_rate_account(&controller.rate, &controller.snapshot.in);
     spex_metrics_unlock();
 }
 
 /* 1 ns more, so that a slice is over when the pass comes. */
 uint64_t spex_controller_due_ns(void) {
-    if (!spex_controller_works())
+    if (!works())
         return UINT64_MAX;
-    if (spex_experiment_running())
-        return (uint64_t)(spex_experiment_due(spex_controller.now) * 1e9) + 1;
-    if (spex_controller.overdue || spex_controller.rising)
-        return (uint64_t)(SPEX_DECISION_SECONDS_RUSH * 1e9);
-    if (is_reselected())
-        return (uint64_t)(fmax(decisions_wait(), SPEX_DECISION_SECONDS_RUSH) * 1e9);
-    if (!spex_controller.holding && !spex_controller.trying)
-        return UINT64_MAX;
-    double rest = next_look() - spex_controller.now;
-    return (uint64_t)(fmin(fmax(rest, SPEX_DECISION_SECONDS_RUSH), SPEX_DECISION_SECONDS) * 1e9) +
-           1;
+    double due = fmin(controller.out.due, selected_due());
+    double left = due - (double)spex_clock_ns(CLOCK_MONOTONIC) / 1e9;
+    return (uint64_t)(fmin(fmax(left, 0), 1) * 1e9) + 1;
 }
 
-/* A selection that waits until its decision can be paid may have all its probes held off. */
+/* Whether a slice is to begin, or another selection waits for its decision: no site may be on. */
 bool spex_controller_holds(void) {
-    return spex_controller.holding || spex_experiment_running() ||
-           (spex_controller_works() && is_reselected());
+    return works() && (controller.rate.slices.of || selected_due() < INFINITY);
 }
 
 struct spex_controller_view spex_controller_look(uint32_t first) {
-    if (!spex_controller_works())
+    if (!works())
         return (struct spex_controller_view){.why = NULL};
-    uint32_t by = spex_controlled_by(first);
-    const struct spex_controlled *probe = &spex_controller.probes[by];
+    uint32_t by = spex_groups_by(first);
+    const struct spex_rate_known *known = &controller.rate.known[by];
+    struct spex_rate_finding slices = spex_rate_contrast_finding(&controller.rate.slices.found);
+    bool told = known->state == SPEX_RATE_SLICED && isfinite(slices.error);
     return (struct spex_controller_view){
-        .frequency = by == first ? probe->frequency : 0,
-        .frequency_held = by == first ? probe->frequency_held : 0,
-        .period = probe->period,
-        .factor = probe->factor,
-        .why = probe->why,
+        .frequency = by == first ? known->rate : 0,
+        .frequency_held = by == first ? known->rate_uncounted : 0,
+        .period = throttle_of(known->period),
+        .factor = told ? slices.factor : 0,
+        .why = known->why,
     };
+}
+
+/* Executions a tick on one CPU: no program executes a probe more often. Where slices do not tell
+ * how often a probe was executed, this is all that is known. */
+#define EXECUTIONS_MOST 1.0
+
+struct spex_held_executions spex_controller_held(uint32_t first, double count,
+                                                 const struct spex_slices_time *passed) {
+    if (!controller.tables)
+        return (struct spex_held_executions){0, -1};
+    uint32_t by = spex_groups_by(first);
+    const struct spex_rate_known *known = &controller.rate.known[by];
+    const struct spex_slices *slices = &controller.tables->slices[first];
+    const struct spex_slices_reading now = spex_slices_read(slices, count, passed);
+    const struct spex_speedup speedup = spex_snapshot_speedup(
+        &controller.snapshot, known, slices, &now, by != first, controller.rate.cpus);
+    struct spex_held_executions held = spex_slices_estimate(slices, &now, &speedup);
+    /* In a region executions are known by records alone: one more may have been made. */
+    double weight = by != first ? fmax(known->slice_period, 1) : 1;
+    if (held.margin >= 0 && now.on > 0)
+        held.margin += SPEX_UNSEEN_95 * weight * now.held / now.on;
+    else if (held.margin < 0)
+        held = (struct spex_held_executions){0, EXECUTIONS_MOST * fmax(controller.rate.cpus, 1) *
+                                                    passed->held};
+    return held;
 }
 
 struct spex_controller_totals spex_controller_totals(void) {
     return (struct spex_controller_totals){
-        .policy = spex_controller_works() ? spex_controller.policy->name : NULL,
-        .share = spex_controller_works() ? spex_controller.budget.share : 0,
-        .seconds = spex_controller.seconds,
-        .spent = spex_controller.spent,
+        .policy = works() ? controller.snapshot.in.policy->name : NULL,
+        .share = works() ? controller.snapshot.in.share : 0,
+        .seconds = controller.rate.used - controller.began_used,
+        .spent = controller.rate.spent + controller.charged,
     };
 }

@@ -55,10 +55,17 @@ static void hold_off_add(struct spex_slices *slices, double after,
     slices->differences += pow(length * (after * speedup->likely - slices->rate_faster), 2);
 }
 
+/* A shorter one is such a part of all the time: what is left of sums that are rounded. */
+#define ROUNDING 1e-6
+
+bool spex_slices_is(const struct spex_slices_reading *now, double on) {
+    return on > ROUNDING * (now->on + now->held);
+}
+
 void spex_slices_note(struct spex_slices *slices, const struct spex_slices_reading *now,
                       const struct spex_speedup *speedup) {
     double on = now->on - slices->last.on, held = now->held - slices->last.held;
-    if (on > 0) {
+    if (spex_slices_is(now, on)) {
         double rate = fmax(now->count - slices->last.count, 0) / on;
         if (slices->slices++)
             hold_off_add(slices, rate, speedup);

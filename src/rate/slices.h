@@ -4,6 +4,8 @@
 #ifndef SPEX_RATE_SLICES_H
 #define SPEX_RATE_SLICES_H
 
+#include <stdbool.h>
+
 /* Of what is expected so many times, the probability of none is 5 %. */
 #define SPEX_UNSEEN_95 3.0
 
@@ -56,6 +58,9 @@ void spex_slices_pass(struct spex_slices *slices, const struct spex_slices_time 
 /* Returns the reading at a time soon after the last note. */
 struct spex_slices_reading spex_slices_read(const struct spex_slices *slices, double count,
                                             const struct spex_slices_time *passed);
+
+/* Whether so much CPU time was a slice, and no rounding. */
+bool spex_slices_is(const struct spex_slices_reading *now, double on);
 
 /* Notes that a hold-off is over, and with it what the slice before it has counted. */
 void spex_slices_note(struct spex_slices *slices, const struct spex_slices_reading *now,

@@ -18,12 +18,14 @@ from watching import PATIENCE, Watched
 
 SHARE = HOT_REGION = PASSES = None
 
+IN_SLICES = "in slices of the time: "
+
 
 class Budget(Watched):
     @staticmethod
     def limited(site):
         """How much so depends on what executions cost here."""
-        return site.get("why", "").startswith(("its share of the budget", "held off", "on for a slice"))
+        return site.get("why", "").startswith(("its share of the budget", IN_SLICES))
 
     def test_the_busy_probe_pays(self):
         process = self.start(SPEX_PROBES="*", SPEX_BUDGET=SHARE)
@@ -40,22 +42,22 @@ class Budget(Watched):
             if row[-1] != "%":  # else it was held off for a while, and the count is an estimate
                 self.assertLessEqual(int(row[3]), truth)
 
-    def held_and_tried_again(self, **variables):
-        """To be tried takes milliseconds; what is counted grows only then."""
+    def in_slices(self, **variables):
+        """A slice takes milliseconds; what is counted grows only then."""
         process = self.start(SPEX_BUDGET="0.02%", **variables)
-        self.wait_for(process, lambda found: found["busy"].get("why", "").startswith("held off"))
+        self.wait_for(process, lambda found: found["busy"].get("why", "").startswith(IN_SLICES))
         counted = [0]
         self.wait_for(process, lambda found: counted.append(found["busy"]["counted"]) or counted[-1] == counted[-2])
         self.wait_for(process, lambda found: found["busy"]["counted"] > counted[-1])
-        self.wait_for(process, lambda found: found["busy"].get("why", "").startswith("held off"))
+        self.wait_for(process, lambda found: found["busy"].get("why", "").startswith(IN_SLICES))
         self.finish(process)
 
-    def test_what_costs_too_much_by_itself_is_held_off_and_tried_again(self):
-        self.held_and_tried_again(SPEX_PROBES="*")
+    def test_what_costs_too_much_by_itself_is_on_in_slices(self):
+        self.in_slices(SPEX_PROBES="*")
 
-    def test_the_only_probe_is_tried_again_too(self):
+    def test_the_only_probe_is_so_too(self):
         for collectors in "1", "3":
-            self.held_and_tried_again(SPEX_PROBES="busy", SPEX_COLLECTORS=collectors)
+            self.in_slices(SPEX_PROBES="busy", SPEX_COLLECTORS=collectors)
 
     def test_a_region_whose_passes_cost_too_much_is_on_in_slices(self):
         """Though hardly a pass executes a probe. Twice the margins of 95 % hold what was executed meanwhile."""

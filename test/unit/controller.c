@@ -13,9 +13,7 @@
 #include "base/clock.h"
 #include "collect/collector.h"
 #include "collect/metrics.h"
-#include "rate/accounts.h"
 #include "rate/controller.h"
-#include "rate/controller_state.h"
 #include "site/registry.h"
 
 enum { BUSY = 1, OTHER, BATCH = 1000, BATCHES = 30 };
@@ -191,7 +189,7 @@ static bool holds_slices(void) {
 /* All probes are held off when the collector is called. */
 static void what_is_selected_again_has_its_slices(void **state) {
     (void)state;
-    assert_int_equal(start("10%"), 0);
+    assert_int_equal(start("1%"), 0);
     assert_int_equal(spex_set("1:lat"), 1);
     for (int n = 0; n < 6; n++) {
         work_until_held();
@@ -213,20 +211,6 @@ static void a_budget_that_is_over_holds_nothing(void **state) {
     assert_int_equal(spex_stop(), 0);
     assert_int_equal(start(NULL), 0);
     assert_int_equal(look().period, 1);
-    assert_int_equal(spex_stop(), 0);
-}
-
-/* Of a probe of which nothing has been found, a record costs what one of its type does. */
-static void records_cost_what_is_calibrated(void **state) {
-    struct spex_cost cost;
-    (void)state;
-    assert_int_equal(start("100%"), 0);
-    work();
-    assert_int_equal(spex_cost_get(SPEX_LAT, &cost), 0);
-    spex_metrics_lock();
-    double factor = spex_accounts_record_factor(site_of(BUSY));
-    spex_metrics_unlock();
-    assert_true(factor == 1);
     assert_int_equal(spex_stop(), 0);
 }
 
@@ -259,29 +243,6 @@ static void what_a_command_has_asked_for_ends(void **state) {
     assert_int_equal(spex_stop(), 0);
 }
 
-/* Of the same probe only. */
-static void findings_outlive_a_collection(void **state) {
-    (void)state;
-    assert_int_equal(start("50%"), 0);
-    work_until(0.01);
-    spex_metrics_lock();
-    struct spex_controlled *probe = &spex_controller.probes[site_of(BUSY)];
-    probe->factor = 3;
-    probe->doubt = 0.5;
-    probe->sliced = (struct spex_sliced){.count = 5, .cpu_ns = 7, .known = {2, 6}};
-    spex_metrics_unlock();
-    assert_int_equal(spex_stop(), 0);
-    assert_int_equal(start("50%"), 0);
-    spex_metrics_lock();
-    struct spex_controlled same = spex_controller.probes[site_of(BUSY)];
-    double other = spex_controller.probes[site_of(OTHER)].factor, found = spex_controller.found;
-    spex_metrics_unlock();
-    assert_int_equal(spex_stop(), 0);
-    assert_true(same.factor == 3 && same.doubt == 0.5 && found == 3 && other <= 0);
-    assert_true(same.sliced.count == 5 && same.sliced.known.sum == 6);
-    assert_true(same.sliced.cpu_ns == 0);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_policy_is_the_one_that_was_asked_for),
@@ -291,9 +252,7 @@ int main(void) {
         cmocka_unit_test(what_is_selected_again_is_held),
         cmocka_unit_test(what_is_selected_again_has_its_slices),
         cmocka_unit_test(a_budget_that_is_over_holds_nothing),
-        cmocka_unit_test(records_cost_what_is_calibrated),
         cmocka_unit_test(what_a_command_has_asked_for_ends),
-        cmocka_unit_test(findings_outlive_a_collection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

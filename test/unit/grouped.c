@@ -2,6 +2,7 @@
 /* Groups of probes alone: two regions with two probes, whose passes, executions and costs the test
  * tells, and one probe that is in no group. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <spex/spex.h>
@@ -9,17 +10,13 @@
 #include "../check.h"
 #include "collect/metrics.h"
 #include "probe/regions.h"
-#include "rate/accounts.h"
-#include "rate/controller_state.h"
+#include "rate/groups.h"
 #include "site/cost.h"
 #include "site/registry.h"
 
 /* Site 5 is the second one of probe FIRST. */
 enum { REGION, FIRST, OTHER_REGION, SECOND, LONER, AGAIN, SITES };
 
-struct spex_controller spex_controller;
-
-static struct spex_controlled probes[SPEX_MAX_SITES];
 static struct spex_region_passes passes[SITES];
 static struct spex_region_cost region_cost;
 static double in_regions[SITES];
@@ -63,15 +60,20 @@ double spex_cost_drawn(uint32_t type) {
 }
 
 static int setup(void **state) {
-    (void)state;
-    memset(&spex_controller, 0, sizeof(spex_controller));
-    memset(probes, 0, sizeof(probes));
+    void *memory = calloc(1, spex_groups_bytes());
+    assert_non_null(memory);
+    *state = memory;
+    spex_groups_begin(memory);
     memset(passes, 0, sizeof(passes));
     memset(in_regions, 0, sizeof(in_regions));
     memset(executions, 0, sizeof(executions));
-    spex_controller.probes = probes;
-    spex_controller.tick_rate = 1000;
     region_cost = (struct spex_region_cost){.pass = 2, .execution = 0.5, .call = 40};
+    return 0;
+}
+
+static int teardown(void **state) {
+    spex_groups_begin(NULL);
+    free(*state);
     return 0;
 }
 
@@ -90,18 +92,23 @@ static uint64_t count(const uint64_t now[SITES]) {
     return counted[REGION];
 }
 
+/* Of an execution, and of a record for each of what it executes. */
+static void expect_costs(double skip, double records) {
+    const struct spex_rate_costs costs = spex_groups_costs(REGION, 1000);
+    expect_near(costs.skip, skip);
+    expect_near(costs.drawn * spex_groups_recorded(REGION), records);
+    assert_true(costs.record == costs.drawn && costs.call == 0);
+}
+
 /* Two counts: 100 passes and 300, then 40 and 60; the first time a region's passes so far are those
  * before anybody looked. */
 static void what_is_executed_is_added_up(void **state) {
-    double skip, report;
     (void)state;
     passes[REGION] = (struct spex_region_passes){1000, 50};
     passes[OTHER_REGION] = (struct spex_region_passes){2000, 60};
     assert_int_equal(count((const uint64_t[SITES]){0}), 0);
     expect_near(spex_groups_recorded(REGION), 1);
-    assert_true(spex_groups_costs(REGION, &skip, &report));
-    expect_near(skip, 2e-3); /* a pass */
-    expect_near(report, (0.5 * (90 - 5) + 0.5 * (30 - 7) + 40) / 1000);
+    expect_costs(2e-3, (0.5 * (90 - 5) + 0.5 * (30 - 7) + 40) / 1000);
 
     passes[REGION] = (struct spex_region_passes){1100, 53};
     passes[OTHER_REGION] = (struct spex_region_passes){2300, 64};
@@ -114,11 +121,7 @@ static void what_is_executed_is_added_up(void **state) {
     double of_first = 40.0 / 81, of_second = 41.0 / 81; /* by executions, 9 in regions, and 1 */
     double records = of_first * (90 - 5) + of_second * (30 - 7);
     expect_near(spex_groups_recorded(REGION), 100.0 / 500);
-    assert_true(spex_groups_costs(REGION, &skip, &report));
-    expect_near(skip, ticks / 500 / 1000);
-    expect_near(report, (records * 100 + calls) / 500 / 1000);
-    expect_near(spex_groups_spent(REGION), (ticks + 7 * 40) / 1000);
-    expect_near(spex_groups_spent(REGION), 0);
+    expect_costs(ticks / 500 / 1000, (records * 100 + calls) / 500 / 1000);
 
     /* Of the former sums 70 % are left. */
     passes[REGION] = (struct spex_region_passes){1140, 54};
@@ -126,25 +129,16 @@ static void what_is_executed_is_added_up(void **state) {
     assert_int_equal(count(now), 600);
     double units = 0.7 * 500 + 100;
     expect_near(spex_groups_recorded(REGION), 70 / units);
-    assert_true(spex_groups_costs(REGION, &skip, &report));
-    expect_near(skip, (0.7 * ticks + 200) / units / 1000);
     calls = 0.7 * calls + 40 * 50 * 40.0 + 60 * 65536 * 40.0;
-    expect_near(report, (records * 70 + calls) / units / 1000);
-    probes[REGION].factor = 3;
-    expect_near(spex_groups_spent(REGION), 3 * (200 + 3 * 40) / 1000.0);
+    expect_costs((0.7 * ticks + 200) / units / 1000, (records * 70 + calls) / units / 1000);
 
     /* While nothing is executed, the means stay. */
     assert_int_equal(count(now), 600);
     expect_near(spex_groups_recorded(REGION), 70 / units);
-    assert_true(spex_groups_costs(REGION, &skip, &report));
-    expect_near(skip, (0.7 * ticks + 200) / units / 1000);
-    spex_controller.tick_rate = 0;
-    assert_true(spex_groups_spent(REGION) == 0);
-    assert_false(spex_groups_costs(REGION, &skip, &report));
-    assert_true(skip == 0 && report == 0);
-    spex_controller.tick_rate = 1000;
+    expect_costs((0.7 * ticks + 200) / units / 1000, (records * 70 + calls) / units / 1000);
+    assert_true(spex_groups_costs(REGION, 0).skip == 0);
     region_cost.pass = 0;
-    assert_false(spex_groups_costs(REGION, &skip, &report));
+    assert_true(spex_groups_costs(REGION, 1000).skip == 0);
 }
 
 static void groups_have_the_index_of_a_region(void **state) {
@@ -152,38 +146,14 @@ static void groups_have_the_index_of_a_region(void **state) {
     count((const uint64_t[SITES]){0});
     for (unsigned s = 0; s < SITES; s++) {
         assert_int_equal(spex_groups_is(s), s == REGION);
-        assert_int_equal(probes[s].grouped.group, s <= SECOND ? REGION + 1 : 0);
+        assert_int_equal(spex_groups_by(s), s <= SECOND ? REGION : s);
     }
-}
-
-/* Records are divided among the members by what these execute. */
-static void what_is_expected_is_by_members(void **state) {
-    struct spex_groups_expected by_ring[32] = {{0, 0, 0}};
-    (void)state;
-    count((const uint64_t[SITES]){0});
-    passes[REGION].passes = 60;
-    count((const uint64_t[SITES]){10, 19, 0, 9, 0, 0});
-    /* 38 of 98 are no passes. By executions 20 and 10 of 30. */
-    spex_groups_expect(REGION, 9, 2, 15, by_ring);
-    double made = 9 * 38 / 98.0;
-    struct spex_groups_expected *lat = &by_ring[spex_probe_type_ring(SPEX_LAT)],
-                                *cnt = &by_ring[spex_probe_type_ring(SPEX_CNT)];
-    expect_near(lat->records, made * 2 / 3);
-    expect_near(lat->sum, made * 2 / 3 * 2 * (90 - 5) / (60 - 5.0));
-    expect_near(lat->skipping, 10);
-    expect_near(cnt->records, made / 3);
-    expect_near(cnt->sum, made / 3 * 2 * (30 - 7) / (20 - 7.0));
-    expect_near(cnt->skipping, 5);
-    spex_groups_expect(REGION, 9, 2, 15, by_ring);
-    expect_near(lat->records, made * 4 / 3);
-    expect_near(lat->skipping, 20);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(what_is_executed_is_added_up, setup),
-        cmocka_unit_test_setup(groups_have_the_index_of_a_region, setup),
-        cmocka_unit_test_setup(what_is_expected_is_by_members, setup),
+        cmocka_unit_test_setup_teardown(what_is_executed_is_added_up, setup, teardown),
+        cmocka_unit_test_setup_teardown(groups_have_the_index_of_a_region, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

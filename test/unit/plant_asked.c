@@ -8,13 +8,13 @@
 #include "collect/metrics.h"
 #include "plant_state.h"
 #include "probe/executions.h"
-#include "probe/gap.h"
 #include "probe/regions.h"
-#include "rate/experiment/experiment.h"
+#include "rate/caches.h"
 #include "ring/probe_type.h"
 #include "ring/rings.h"
 #include "site/cost.h"
 #include "site/probe_state.h"
+#include "site/selection/sampling.h"
 #include "spans/open_spans.h"
 
 /* As the library's, when nothing is said. */
@@ -33,23 +33,29 @@ uint64_t spex_clock_ns(clockid_t clock) {
     return clock == CLOCK_MONOTONIC ? ns(plant.seconds) + plant.options.seed : ns(plant.collector);
 }
 
-void spex_threads_choose(struct spex_thread_set *set, uint32_t most, struct spex_random *random) {
-    (void)random;
-    set->of = plant.options.threads ? plant.options.threads : 1;
-    set->count = set->of < most ? set->of : most;
+uint64_t spex_collectors_cpu_ns(void) {
+    return ns(plant.collector_noted);
 }
 
-void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *cpu_ns, uint64_t *threads) {
-    *cpu_ns = ns(plant.used * set->count / set->of);
+void spex_collectors_note_cpu(void) {
+    plant.collector_noted = plant.collector;
+}
+
+void spex_threads_choose(struct spex_thread_set *set, uint32_t most, struct spex_random *random) {
+    (void)most;
+    (void)random;
+    set->count = set->of = 1;
+}
+
+void spex_threads_cpu_ns(const struct spex_thread_set *set, uint64_t *ns_used, uint64_t *threads) {
+    *ns_used = ns(plant.used);
     *threads = set->count;
 }
 
-uint64_t spex_threads_executions_of(const struct spex_thread_set *set, uint32_t site) {
-    return (uint64_t)(plant.executions[site] * set->count / set->of);
-}
-
-uint64_t spex_collectors_cpu_ns(void) {
-    return ns(plant.collector_noted);
+const struct spex_rate_caches *spex_caches(void) {
+    static const struct spex_rate_caches caches = {
+        .keep = {0.4e-6, 40e-6, 300e-6}, .latency = {5e-9, 22e-9, 100e-9}, .window = 0.125};
+    return &caches;
 }
 
 double spex_metrics_tick_rate(void) {
@@ -164,10 +170,7 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
 static void throttle(uint32_t first, uint32_t period) {
     bool shortened =
         period > SPEX_GAP_PERIOD_MAX && period != SPEX_SITE_HELD && period != SPEX_SITE_CALLED;
-    uint32_t now = shortened ? SPEX_GAP_PERIOD_MAX : period ? period : 1;
-    plant.tried[first] = spex_experiment_running() && now != plant.periods[first] ? now : 0;
-    if (!plant.tried[first])
-        plant.periods[first] = now;
+    plant.periods[first] = shortened ? SPEX_GAP_PERIOD_MAX : period ? period : 1;
 }
 
 /* All probes of a region together. */

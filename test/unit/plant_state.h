@@ -16,7 +16,6 @@ struct plant {
     struct plant_options options;
     struct spex_site_info infos[PLANT_PROBES_MAX + 1]; /* the region's is behind the probes' */
     uint32_t periods[PLANT_PROBES_MAX]; /* 1 or more, or SPEX_SITE_HELD or SPEX_SITE_CALLED */
-    uint32_t tried[PLANT_PROBES_MAX];   /* the same in an experiment; 0: there is none */
     double executions[PLANT_PROBES_MAX];
     double told_of[PLANT_PROBES_MAX];   /* executions as its records in the region tell them */
     double passes, calls;               /* as the region's calls tell them; and these */
@@ -48,7 +47,7 @@ static inline double ticks(double seconds) {
 }
 
 static inline uint32_t period_of(unsigned probe) {
-    return plant.tried[probe] ? plant.tried[probe] : plant.periods[probe];
+    return plant.periods[probe];
 }
 
 static inline bool is_on(unsigned probe) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Slices of the time, to the digit: what they tell of the executions in hold-offs, and of the cost
- * of a probe. Both are calculated a second time here. */
+/* Slices of the time, to the digit: what they tell of the executions in hold-offs, which is calculated
+ * a second time here. */
 #include "rate/slices.h"
 
 #include <math.h>
@@ -11,10 +11,8 @@
 #include "../check.h"
 #include "base/random.h"
 #include "base/student.h"
-#include "rate/experiment/sliced.h"
-#include "trimmed.h"
 
-enum { HOLD_OFFS = 40, PARTS = 400, WITNESS = 3, OTHER_WITNESS = 4, SUBJECT = 1, INDICES = 5 };
+enum { HOLD_OFFS = 40 };
 
 static struct spex_random random_state;
 
@@ -189,139 +187,12 @@ static void times_are_those_of_cpus(void **state) {
     expect_near(at.held, 21.5);
 }
 
-/* A probe in slices: its parts, and the figures that follow. */
-struct sliced {
-    struct spex_sliced sliced;
-    uint64_t executions[INDICES], cpu_ns, threads;
-    struct spex_slice_part before, within;
-    double figures[PARTS];
-    size_t count;
-    /* Of all but the new figures. */
-    double weight, sum;
-};
-
-static const struct spex_subject subject = {.first = SUBJECT, .on = {0, 50e-9}};
-
-/* Whether the new figures, up to 20, make a finding with the former ones, which have less weight with
- * each 20. */
-static bool finding_of(struct sliced *of, double *factor, double *error) {
-    size_t n = of->count % 20 ? of->count % 20 : 20;
-    double mean;
-    if (n < 4)
-        return false;
-    trimmed(of->figures + of->count - n, n, &mean, error);
-    *error = fmax(*error * spex_student_95((double)n - 1) / SPEX_NORMAL_95, 0.01);
-    double weight = of->weight * 0.85 + 1 / square(*error);
-    double sum = of->sum * 0.85 + mean / square(*error);
-    *factor = fmin(fmax((sum + 0.25) / (weight + 0.25), 0.5), 50);
-    *error = sqrt(1 / weight);
-    if (n < 20)
-        return *error < 0.15 * *factor;
-    of->weight = weight;
-    of->sum = sum;
-    return true;
-}
-
-/* Ends a part. Whether it tells something: true in most cases. */
-static bool part_ends(struct sliced *of, enum spex_slice_over over, double truth, double noise,
-                      bool known, uint32_t witness, struct spex_finding *finding) {
-    uint64_t witnessed = (uint64_t)between(30, 300);
-    uint64_t executed =
-        (uint64_t)(over == SPEX_SLICE_DEAR ? between(20000, 40000) : between(0, 2000));
-    double seconds = (double)witnessed * 4e-5 * (1 + noise * between(-0.5, 0.5)) +
-                     (double)executed * subject.on.cost * truth;
-    if (!known && between(0, 1) < 0.5)
-        of->threads++;
-    else if (!known)
-        witnessed = 29;
-    uint64_t ns = (uint64_t)(seconds * 1e9);
-    of->cpu_ns += ns;
-    of->executions[witness] += witnessed;
-    of->executions[SUBJECT] += executed;
-    const struct spex_progress progress = {1, of->cpu_ns, of->threads, of->executions};
-    bool found = spex_experiment_sliced(&of->sliced, &subject, witness, over, &progress, finding);
-    const struct spex_slice_part part = {known ? (double)ns / 1e9 / (double)witnessed : NAN,
-                                         (double)executed * subject.on.cost / (double)witnessed};
-    bool added = false;
-    if (over == SPEX_SLICE_DEAR)
-        of->within = part;
-    if (over == SPEX_SLICE_CHEAP) {
-        double longer = of->within.time - (of->before.time + part.time) / 2;
-        double dearer = of->within.cost - (of->before.cost + part.cost) / 2;
-        added = isfinite(longer) && dearer > 0;
-        if (added)
-            of->figures[of->count++] = longer / dearer;
-        of->before = part;
-        of->within.time = NAN;
-    }
-    double factor = 0, error = 0;
-    bool expected = added && finding_of(of, &factor, &error);
-    assert_int_equal(found, expected);
-    if (found) {
-        assert_int_equal(finding->count, 1);
-        expect_near(finding->factor, factor);
-        expect_near(finding->error, error);
-    }
-    return found;
-}
-
-static struct sliced sliced_begin(void) {
-    struct sliced of = {.before = {NAN, 0}, .within = {NAN, 0}};
-    struct spex_finding finding;
-    of.cpu_ns = 1000;
-    const struct spex_progress progress = {1, of.cpu_ns, of.threads, of.executions};
-    assert_false(spex_experiment_sliced(&of.sliced, &subject, WITNESS, SPEX_SLICE_CHEAP, &progress,
-                                        &finding));
-    return of;
-}
-
-static void slices_tell_the_cost(void **state) {
-    static const double truths[] = {1, 0.2, 3, 80, 1.5}, noises[] = {0.05, 1, 0.3, 0.1, 1.9};
-    (void)state;
-    spex_random_seed(&random_state, 3, 1);
-    for (size_t t = 0; t < COUNT_OF(truths); t++) {
-        struct sliced of = sliced_begin();
-        struct spex_finding finding;
-        unsigned found = 0;
-        for (int part = 0; part < PARTS; part++) {
-            double kind = between(0, 1);
-            enum spex_slice_over over = kind < 0.05  ? SPEX_SLICE_NEITHER
-                                        : kind < 0.1 ? SPEX_SLICE_DEAR
-                                        : part % 2   ? SPEX_SLICE_CHEAP
-                                                     : SPEX_SLICE_DEAR;
-            found +=
-                part_ends(&of, over, truths[t], noises[t], between(0, 1) < 0.95, WITNESS, &finding);
-        }
-        assert_true(of.count > 100 && found >= 5);
-    }
-}
-
-/* Parts by another witness are not compared. */
-static void another_witness_begins_anew(void **state) {
-    struct spex_finding finding;
-    (void)state;
-    struct sliced of = sliced_begin();
-    part_ends(&of, SPEX_SLICE_CHEAP, 1, 0.1, true, WITNESS, &finding);
-    part_ends(&of, SPEX_SLICE_DEAR, 1, 0.1, true, WITNESS, &finding);
-    part_ends(&of, SPEX_SLICE_CHEAP, 1, 0.1, true, WITNESS, &finding);
-    assert_int_equal(of.sliced.count, 1);
-    part_ends(&of, SPEX_SLICE_DEAR, 1, 0.1, true, WITNESS, &finding);
-    of.within.time = of.before.time = NAN;
-    part_ends(&of, SPEX_SLICE_NEITHER, 1, 0.1, true, OTHER_WITNESS, &finding);
-    part_ends(&of, SPEX_SLICE_CHEAP, 1, 0.1, true, OTHER_WITNESS, &finding);
-    part_ends(&of, SPEX_SLICE_DEAR, 1, 0.1, true, OTHER_WITNESS, &finding);
-    part_ends(&of, SPEX_SLICE_CHEAP, 1, 0.1, true, OTHER_WITNESS, &finding);
-    assert_int_equal(of.sliced.count, 2);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hold_offs_are_estimated),
         cmocka_unit_test(an_estimate_sees_what_is_not_noted),
         cmocka_unit_test(of_hold_offs_without_length_nothing_follows),
         cmocka_unit_test(times_are_those_of_cpus),
-        cmocka_unit_test(slices_tell_the_cost),
-        cmocka_unit_test(another_witness_begins_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

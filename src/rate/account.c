@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* What has happened since the last step, and what it has cost. */
+#include <math.h>
+
+#include "rate/plan.h"
+
+/* Savings and debts are at most so many seconds' worth of the budget. */
+#define SAVED_SECONDS 0.4
+#define OWED_SECONDS  5.0
+
+/* A program that does nothing is taken to do a little, so that there is something to divide by. */
+#define CPUS_LEAST 0.01
+
+/* The number of CPUs is a mean over about so many seconds. */
+#define CPUS_SECONDS 0.5
+
+/* A rate is measured by so many executions, or in a step's time; one that falls is believed by and
+ * by. */
+#define EXECUTIONS_LEAST 30.0
+#define SECONDS_LEAST    200e-6
+#define FALLS            0.3
+
+/* A call that costs over so many times what was calibrated tells that the program waits for memory:
+ * by more instructions alone it would cost what was calibrated. */
+#define WAITS_TIMES 2.0
+
+/* The standard deviation of what a finding is weighed against: before anything is known, executions
+ * and records may cost as much more as they cost. */
+#define GUESS 1.0
+
+/* Of a true value 99 % are below what was found and so many standard errors: it is asked again and
+ * again. */
+#define ONE_SIDED_99 2.33
+
+/* What steps may take of the budget, but there is one a second. */
+#define STEPS_SHARE       0.1
+#define STEP_SECONDS_MOST 1.0
+
+double spex_rate_between(const struct spex_rate *rate, const struct spex_rate_room *room,
+                         double seconds) {
+    return fmin(fmax(seconds, rate->step / (STEPS_SHARE * room->budget)), STEP_SECONDS_MOST);
+}
+
+double spex_rate_budget(const struct spex_rate *rate, double share) {
+    return share * fmax(rate->cpus, CPUS_LEAST);
+}
+
+double spex_rate_records(const struct spex_rate_known *known, const struct spex_rate_subject *of,
+                         double executions) {
+    if (known->period >= SPEX_RATE_CALLED)
+        return 0;
+    return executions * of->recorded / fmax(fmax(known->period, of->selected), 1);
+}
+
+double spex_rate_record(const struct spex_rate_known *known, const struct spex_rate_subject *of) {
+    return known->period > of->selected && known->period > 1 ? of->cost.drawn : of->cost.record;
+}
+
+/* A finding is weighed against what was calibrated; and less than that is not believed, since an
+ * execution that seems cheap for a while would be paid for by the budget. */
+static struct spex_rate_finding found_in_slices(const struct spex_rate *rate) {
+    struct spex_rate_finding found = spex_rate_contrast_finding(&rate->slices.found);
+    if (!isfinite(found.error))
+        return found;
+    double weight = 1 / (found.error * found.error), guess = 1 / (GUESS * GUESS);
+    found.factor = (guess + weight * found.factor) / (guess + weight);
+    found.error = 1 / sqrt(guess + weight);
+    found.factor = fmax(found.factor, 1);
+    return found;
+}
+
+/* By what was found: more than so many times what was calibrated for sure, less, or not known. */
+static int exceeds(struct spex_rate_finding found) {
+    double error = ONE_SIDED_99 * found.error;
+    return found.factor - error > WAITS_TIMES ? 1 : found.factor + error < WAITS_TIMES ? -1 : 0;
+}
+
+int spex_rate_waits(const struct spex_rate *rate) {
+    int sliced = exceeds(found_in_slices(rate));
+    return sliced > 0 ? 1 : exceeds(spex_rate_contrast_finding(&rate->asking.calls));
+}
+
+/* Before anything is known a record may cost as many times more as executions in slices do. */
+double spex_rate_record_factor(const struct spex_rate *rate) {
+    struct spex_rate_finding found = spex_rate_contrast_finding(&rate->asking.records);
+    double weight = isfinite(found.error) ? 1 / (found.error * found.error) : 0;
+    double guess = 1 / (GUESS * GUESS), all = guess + weight;
+    double sliced = spex_rate_contrast_finding(&rate->slices.found).factor;
+    double usual = spex_rate_waits(rate) > 0 ? fmax(sliced, 1) : 1;
+    return fmax((guess * usual + weight * found.factor) / all + 1 / sqrt(all), 1);
+}
+
+/* How often each thread executes it: the program keeps so many CPUs busy. */
+static double rate_of_thread(const struct spex_rate *rate, const struct spex_rate_known *known) {
+    return known->rate / fmax(rate->cpus, 1);
+}
+
+double spex_rate_skip(const struct spex_rate *rate, const struct spex_rate_known *known,
+                      const struct spex_rate_subject *of) {
+    struct spex_rate_finding found = found_in_slices(rate);
+    if (known->sliced && isfinite(found.error))
+        return of->cost.skip * found.factor;
+    return spex_rate_likely(&rate->caches, of->cost.skip, rate_of_thread(rate, known));
+}
+
+double spex_rate_skip_most(const struct spex_rate *rate, const struct spex_rate_known *known,
+                           const struct spex_rate_subject *of) {
+    struct spex_rate_finding found = found_in_slices(rate);
+    struct spex_rate_caches caches = rate->caches;
+    if (spex_rate_waits(rate) < 0)
+        caches.window = 0;
+    double bound = spex_rate_bound(&caches, of->cost.skip, rate_of_thread(rate, known));
+    if (known->sliced && isfinite(found.error))
+        bound = fmin(bound, of->cost.skip * (found.factor + SPEX_RATE_ONE_SIDED_95 * found.error));
+    return bound;
+}
+
+void spex_rate_measure(struct spex_rate_known *known) {
+    bool enough = known->fresh >= EXECUTIONS_LEAST && known->fresh_on >= SECONDS_LEAST;
+    if (!enough && known->fresh_on < SPEX_RATE_STEP_SECONDS)
+        return;
+    double fresh = known->fresh / known->fresh_on;
+    known->rate = fresh > known->rate ? fresh : known->rate + FALLS * (fresh - known->rate);
+    known->fresh = known->fresh_on = 0;
+}
+
+/* Returns what it has cost. Of a time in which it was left alone only the last step counts for its
+ * rate. */
+static double observe(struct spex_rate *rate, const struct spex_rate_subject *now, double seconds) {
+    struct spex_rate_known *known = spex_rate_known(rate, now);
+    double executions = fmax(now->executions - known->executions, 0);
+    double records = spex_rate_records(known, now, executions);
+    double recorded = records * spex_rate_record(known, now);
+    double cost =
+        executions * spex_rate_skip(rate, known, now) + recorded * spex_rate_record_factor(rate);
+    if (known->period == SPEX_RATE_CALLED)
+        cost += executions * now->cost.call;
+    if (known->period == SPEX_RATE_POLLING)
+        cost += known->rate * seconds * now->cost.polled;
+    if (known->state == SPEX_RATE_COUNTED) {
+        rate->asking.units += executions;
+        rate->asking.cost +=
+            known->period == SPEX_RATE_CALLED ? executions * now->cost.call : recorded;
+    }
+    if (known->state == SPEX_RATE_SLICED) {
+        rate->slices.cost += executions * now->cost.skip + recorded;
+        rate->asking.beside += cost;
+    }
+    /* At first it is not known how long a tick is, and so for how long it was on. */
+    if (now->on > known->on) {
+        known->fresh += executions;
+        known->fresh_on += fmin(now->on - known->on, seconds);
+    }
+    known->executions = now->executions;
+    known->on = now->on;
+    return cost;
+}
+
+void spex_rate_account(struct spex_rate *rate, const struct spex_rate_in *in) {
+    double seconds = fmax(in->now - rate->now, 0), used = fmax(in->used - rate->used, 0);
+    double own = fmax(in->own - rate->own, 0), spent = own + in->charged;
+    for (uint32_t s = 0; s < in->count; s++) {
+        spex_rate_known(rate, &in->subjects[s])->at = s;
+        spent += observe(rate, &in->subjects[s], seconds);
+    }
+    if (seconds > 0)
+        rate->cpus += (used / seconds - rate->cpus) * (1 - exp(-seconds / CPUS_SECONDS));
+    spex_rate_collecting_add(&rate->collecting, seconds, fmax(in->records - rate->records, 0), own);
+    double budget = spex_rate_budget(rate, in->share);
+    rate->tokens += in->share * used - spent;
+    rate->tokens = fmin(fmax(rate->tokens, -OWED_SECONDS * budget), SAVED_SECONDS * budget);
+    rate->spent += spent;
+    rate->now = in->now;
+    rate->used = fmax(in->used, rate->used);
+    rate->own = fmax(in->own, rate->own);
+    rate->records = in->records;
+}

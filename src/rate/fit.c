@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* Counting comes first: the cheapest subjects are counted, as long as all of them cost what the
+ * budget pays for, whatever the program does with its caches; or so little by calibration that it
+ * pays for what the dearest of programs makes of it for a while. Others are on in slices. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "rate/plan.h"
+
+/* Counting that costs such a part of the budget by calibration is done without more ado: a program
+ * that waits for memory, where it costs several times as much, is found out (asking.c). */
+#define TRUSTED (1 / 3.0)
+
+/* What is in slices is counted again where it costs so many times less than it may; and is trusted
+ * where it does by so much: rates that were measured in slices are those of moments. */
+#define HYSTERESIS       1.25
+#define HYSTERESIS_TRUST 2.0
+
+double spex_rate_chance(struct spex_rate *rate) {
+    return (double)(spex_random_next(&rate->random) >> 11) * 0x1p-53;
+}
+
+const struct spex_rate_subject *spex_rate_find(const struct spex_rate *rate,
+                                               const struct spex_rate_in *in, uint32_t index) {
+    if (index == SPEX_RATE_NONE)
+        return NULL;
+    uint32_t at = rate->known[index].at;
+    return at < in->count && in->subjects[at].index == index ? &in->subjects[at] : NULL;
+}
+
+static bool is_on(const struct spex_rate *rate, const struct spex_rate_subject *of) {
+    return spex_rate_is(rate, of, SPEX_RATE_COUNTED) || spex_rate_is(rate, of, SPEX_RATE_SLICED) ||
+           (spex_rate_is(rate, of, SPEX_RATE_NEW) &&
+            (spex_rate_known(rate, of)->rate > 0 ||
+             rate->now - spex_rate_known(rate, of)->since >= SPEX_RATE_STEP_SECONDS));
+}
+
+static const struct spex_rate_known *ordered;
+
+/* One that is counted comes before others that are about as dear, so that they do not take turns. */
+static double place(const struct spex_rate_known *known) {
+    return known->likely * (known->state == SPEX_RATE_SLICED ? HYSTERESIS : 1);
+}
+
+static int by_cost(const void *a, const void *b) {
+    double one = place(&ordered[*(const uint32_t *)a]);
+    double other = place(&ordered[*(const uint32_t *)b]);
+    return (one > other) - (one < other);
+}
+
+/* Sets what each costs, and sorts those that are on by it. Returns how many there are. */
+static size_t order_make(struct spex_rate *rate, const struct spex_rate_in *in) {
+    size_t count = 0;
+    for (size_t s = 0; s < in->count; s++) {
+        const struct spex_rate_subject *of = &in->subjects[s];
+        struct spex_rate_known *known = spex_rate_known(rate, of);
+        if (!is_on(rate, of))
+            continue;
+        known->each_likely = spex_rate_skip(rate, known, of);
+        known->each_most = spex_rate_skip_most(rate, known, of);
+        known->hot = known->rate * of->cost.skip;
+        known->likely = known->rate * known->each_likely;
+        known->most = known->rate * known->each_most;
+        rate->order[count++] = of->index;
+    }
+    ordered = rate->known;
+    qsort(rate->order, count, sizeof(*rate->order), by_cost);
+    return count;
+}
+
+static void sliced_begin(struct spex_rate *rate, struct spex_rate_known *known) {
+    known->sliced = true;
+    known->off_since = rate->now;
+    known->off = 0;
+    known->owed = spex_rate_chance(rate);
+}
+
+void spex_rate_fit(struct spex_rate *rate, const struct spex_rate_in *in,
+                   struct spex_rate_room *room) {
+    size_t count = order_make(rate, in);
+    double trusted = 0;
+    bool waits = spex_rate_waits(rate) > 0;
+    for (size_t o = 0; o < count; o++) {
+        struct spex_rate_known *known = &rate->known[rate->order[o]];
+        bool sliced = known->state == SPEX_RATE_SLICED;
+        double times = sliced ? HYSTERESIS : 1, times_trust = sliced ? HYSTERESIS_TRUST : 1;
+        bool trust = !waits && (trusted + known->hot) * times_trust <= TRUSTED * room->budget;
+        double cost = trust ? known->likely : known->most;
+        if (trust)
+            trusted += known->hot;
+        if (in->overspends || room->counted + cost * times <= room->counting) {
+            room->counted += cost;
+            room->on++;
+            spex_rate_event(known, SPEX_RATE_FITS, rate->now);
+        } else {
+            room->sliced++;
+            if (spex_rate_event(known, SPEX_RATE_DEAR, rate->now))
+                sliced_begin(rate, known);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Slices of the time are the same for all subjects that are in slices, so that to begin and end them
+ * costs the same for one as for a thousand. Of dear ones each is on in some of them, chosen so that
+ * all cost alike. */
+#include <math.h>
+
+#include "rate/plan.h"
+
+#define LENGTH_LEAST 200e-6
+#define LENGTH_MOST  0.05
+#define PAUSE_MOST   64.0
+
+/* A slice costs so many times what it takes to begin and end it. */
+#define SLICE_TIMES 2.0
+
+/* Of what counting leaves, records of those that are counted get so much as if they were so many
+ * more in slices. */
+#define RECORDS_WORTH 0.2
+
+/* Where counting and collectors leave less than this part of the budget, slices have it all the
+ * same: something is to be known. */
+#define SLICES_LEAST 0.1
+
+/* Records in slices cost such a part of what executions do, and are no more than a ring holds. */
+#define RECORDS_SHARE 0.1
+#define RECORDS_MOST  1000.0
+
+/* Fewer executions of the witness do not tell how much work a slice had. */
+#define UNITS_LEAST 30.0
+
+static uint32_t period_of(const struct spex_rate *rate, const struct spex_rate_subject *of,
+                          const struct spex_rate_room *room) {
+    const struct spex_rate_known *known = spex_rate_known(rate, of);
+    double dear = (of->cost.drawn + room->record) / (RECORDS_SHARE * of->cost.skip);
+    double many = known->rate * rate->slices.length / RECORDS_MOST;
+    double period = ceil(fmax(dear, many));
+    return period < 1 ? SPEX_RATE_ALL : (uint32_t)fmin(period, SPEX_CONTROL_PERIOD_MAX);
+}
+
+/* What a subject in slices may cost a second while it is on. */
+static double cost_of(const struct spex_rate *rate, const struct spex_rate_subject *of,
+                      const struct spex_rate_room *room) {
+    const struct spex_rate_known *known = spex_rate_known(rate, of);
+    double records = of->recorded / fmax(period_of(rate, of, room), 1);
+    return known->rate *
+           (spex_rate_skip_most(rate, known, of) +
+            records * (of->cost.drawn * spex_rate_record_factor(rate) + room->record));
+}
+
+/* Sets the part of slices in which each is on. Returns what all cost in a second of slices. */
+static double parts_set(struct spex_rate *rate, const struct spex_rate_in *in,
+                        const struct spex_rate_room *room) {
+    double most = 0, sum = 0;
+    for (size_t s = 0; s < in->count; s++) {
+        const struct spex_rate_subject *of = &in->subjects[s];
+        if (!spex_rate_is(rate, of, SPEX_RATE_SLICED))
+            continue;
+        double cost = fmax(cost_of(rate, of, room), 1e-9);
+        spex_rate_known(rate, of)->part = 1 / cost;
+        most = fmax(most, 1 / cost);
+        sum++;
+    }
+    for (size_t s = 0; s < in->count; s++)
+        if (spex_rate_is(rate, &in->subjects[s], SPEX_RATE_SLICED))
+            spex_rate_known(rate, &in->subjects[s])->part /= most;
+    return sum / most;
+}
+
+/* Those that are on in this slice. */
+static void all_begin(struct spex_rate *rate, const struct spex_rate_in *in,
+                      const struct spex_rate_room *room) {
+    for (size_t s = 0; s < in->count; s++) {
+        const struct spex_rate_subject *of = &in->subjects[s];
+        struct spex_rate_known *known = spex_rate_known(rate, of);
+        if (!spex_rate_is(rate, of, SPEX_RATE_SLICED))
+            continue;
+        known->owed += known->part;
+        if (known->owed < 1)
+            continue;
+        known->owed -= 1;
+        known->off = in->now - known->off_since;
+        known->period = known->slice_period = period_of(rate, of, room);
+        known->slice_on = known->on;
+    }
+}
+
+/* Returns for how long the slice has been on. */
+static double all_end(struct spex_rate *rate, const struct spex_rate_in *in) {
+    double lasted = 0;
+    for (size_t s = 0; s < in->count; s++) {
+        struct spex_rate_known *known = spex_rate_known(rate, &in->subjects[s]);
+        if (known->state != SPEX_RATE_SLICED || known->period == SPEX_RATE_HELD)
+            continue;
+        spex_rate_measure(known);
+        known->period = SPEX_RATE_HELD;
+        known->off_since = in->now;
+        lasted = fmax(lasted, known->on - known->slice_on);
+    }
+    return lasted;
+}
+
+/* The witness tells how much work the program has done in the slice or the pause. */
+static void part_end(struct spex_rate *rate, const struct spex_rate_in *in) {
+    struct spex_rate_slices *slices = &rate->slices;
+    const struct spex_rate_subject *witness = spex_rate_find(rate, in, slices->witness);
+    struct spex_rate_part part = {0, 0, 0};
+    double units = witness ? witness->executions - slices->units : 0;
+    if (slices->witness == rate->witness && slices->threads == in->threads && units >= UNITS_LEAST)
+        part = (struct spex_rate_part){in->running - slices->running, units, slices->cost};
+    spex_rate_contrast_add(&slices->found, slices->on, part);
+}
+
+static void part_begin(struct spex_rate *rate, const struct spex_rate_in *in) {
+    struct spex_rate_slices *slices = &rate->slices;
+    const struct spex_rate_subject *witness = spex_rate_find(rate, in, rate->witness);
+    slices->since = in->now;
+    slices->running = in->running;
+    slices->threads = in->threads;
+    slices->cost = 0;
+    slices->witness = rate->witness;
+    slices->units = witness ? witness->executions : 0;
+}
+
+/* The pause after a slice is as long as pays for it, at random, so that slices do not fall into step
+ * with the program. */
+static void pause_begin(struct spex_rate *rate, const struct spex_rate_in *in,
+                        const struct spex_rate_room *room, double may_cost) {
+    struct spex_rate_slices *slices = &rate->slices;
+    double lasted = all_end(rate, in);
+    double cost = fmax(parts_set(rate, in, room), 1e-9);
+    double pause = (lasted * cost + 2 * rate->step) / may_cost - lasted;
+    double debt = fmax(-rate->tokens / room->budget, 0);
+    slices->length = fmin(fmax(2 * SLICE_TIMES * rate->step / cost, LENGTH_LEAST), LENGTH_MOST);
+    slices->until = in->now + fmin(fmax(pause * (0.5 + spex_rate_chance(rate)), debt), PAUSE_MOST);
+}
+
+void spex_rate_slice(struct spex_rate *rate, const struct spex_rate_in *in,
+                     struct spex_rate_room *room) {
+    struct spex_rate_slices *slices = &rate->slices;
+    /* A pause goes on where nothing is selected for a while. */
+    slices->of = room->sliced;
+    if (!room->sliced)
+        return;
+    double left = room->counting - room->counted - room->collecting;
+    double may_cost = fmax(left, SLICES_LEAST * room->budget);
+    may_cost *= room->sliced / (room->sliced + (room->on ? RECORDS_WORTH : 0));
+    room->sliced_part = may_cost / room->sliced;
+    if (slices->until > in->now)
+        return;
+    part_end(rate, in);
+    if (slices->on) {
+        pause_begin(rate, in, room, may_cost);
+    } else {
+        slices->length = fmax(slices->length, LENGTH_LEAST);
+        parts_set(rate, in, room);
+        all_begin(rate, in, room);
+        slices->until = in->now + slices->length;
+    }
+    slices->on = !slices->on;
+    part_begin(rate, in);
+}
