@@ -40,12 +40,13 @@ void spex_call_open(struct spex_connection *connection, struct spex_descriptor s
 
 /* EBADF and ENOTSOCK: the program has closed the new descriptor, or reused its number, before it
  * was connected. */
-bool spex_call_again(struct spex_connection *connection, const char *path,
-                     const struct spex_descriptor *handover) {
+enum spex_call_end spex_call_again(struct spex_connection *connection, const char *path,
+                                   const struct spex_descriptor *handover) {
     if (!connection->ours || spex_descriptor_is_ours(&connection->socket))
-        return false;
+        return SPEX_CALL_STANDS;
     struct spex_descriptor fresh = spex_call_connect(path, handover);
     if (fresh.number >= 0)
         spex_call_open(connection, fresh, connection->interval_ms);
-    return fresh.number >= 0 || fresh.number == -EBADF || fresh.number == -ENOTSOCK;
+    bool again = fresh.number >= 0 || fresh.number == -EBADF || fresh.number == -ENOTSOCK;
+    return again ? SPEX_CALL_AGAIN : SPEX_CALL_LOST;
 }

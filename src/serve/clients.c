@@ -148,9 +148,6 @@ uint64_t spex_clients_quiet_most(const struct spex_connection *connection) {
 
 /* A subscriber may be silent for ever while no answer is under way: it has nothing to send. */
 bool spex_clients_expired(const struct spex_connection *connection, uint64_t now) {
-    uint64_t quiet = quiet_ns(connection, now);
-    if (connection->ours)
-        return !spex_descriptor_is_ours(&connection->socket);
-    return (spex_connection_busy(connection) || !connection->reports) &&
-           quiet > spex_clients_quiet_most(connection);
+    return !connection->ours && (spex_connection_busy(connection) || !connection->reports) &&
+           quiet_ns(connection, now) > spex_clients_quiet_most(connection);
 }

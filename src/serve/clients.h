@@ -87,8 +87,7 @@ void spex_clients_look_after_door(struct spex_control *control, uint64_t now);
 /* How long a client that this process did not call may be quiet, in ns. */
 uint64_t spex_clients_quiet_most(const struct spex_connection *connection);
 
-/* Returns whether a client must go: it has been quiet for too long, or its descriptor is another
- * file. */
+/* Returns whether a client must go, as it has been quiet for too long. */
 bool spex_clients_expired(const struct spex_connection *connection, uint64_t now);
 
 #endif

@@ -89,14 +89,18 @@ static void allowance_earn(struct spex_control *c, uint64_t now) {
 static void connection_serve(struct spex_control *c, struct spex_connection *connection,
                              short events, uint64_t now) {
     enum spex_connection_end end = SPEX_CONNECTION_STAYS;
-    spex_call_again(connection, c->called, &c->handover);
+    if (spex_call_again(connection, c->called, &c->handover) == SPEX_CALL_LOST) {
+        spex_clients_drop(c, connection);
+        return;
+    }
     spex_connection_retry(connection, c->requests);
     spex_connection_report(connection, now, false);
     if (!spex_connection_busy(connection) && events)
         end = spex_connection_read(connection, c->requests, c->room->buffer);
     if (end != SPEX_CONNECTION_GONE && connection->reply.next)
         end = spex_connection_write(connection, c->room->buffer);
-    if (end == SPEX_CONNECTION_GONE && spex_call_again(connection, c->called, &c->handover))
+    if (end == SPEX_CONNECTION_GONE &&
+        spex_call_again(connection, c->called, &c->handover) == SPEX_CALL_AGAIN)
         return;
     if (end == SPEX_CONNECTION_GONE || spex_clients_expired(connection, now))
         spex_clients_drop(c, connection);
@@ -163,7 +167,7 @@ static bool reports_send_last(struct spex_control *c, struct pollfd fds[SPEX_CON
             connection->reports = false;
         }
         if (spex_connection_write(connection, c->room->buffer) == SPEX_CONNECTION_GONE &&
-            !spex_call_again(connection, c->called, &c->handover))
+            spex_call_again(connection, c->called, &c->handover) != SPEX_CALL_AGAIN)
             spex_connection_close(connection);
         else if (connection->reply.next || connection->reports)
             fds[i] = (struct pollfd){.fd = connection->socket.number, .events = POLLOUT};

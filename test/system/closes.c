@@ -5,6 +5,7 @@
  *
  *     once   executes first:lat 100 times, closes what is above standard error, executes second:lat
  *            5,000 times, and stops spex
+ *     early  the same, and spex sends no profile before that
  *     often  while it executes second:lat, another thread closes what is above standard error, and
  *            again and again
  *     all    the same with the standard streams
@@ -12,6 +13,7 @@
  * Says in the file REPORT how often it has executed second, and what has become of its files: each
  * must be open, of the same length and contents, and at the same place. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -20,13 +22,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <spex/atomic.h>
 #include <spex/probe.h>
 #include <spex/spex.h>
+
+#include "wire/control_format.h"
 
 enum { FIRST = 1, SECOND = 2, ROUNDS = 8, NUMBERS = 900, PLACE = 5 };
 
@@ -47,6 +53,21 @@ static ino_t files[NUMBERS];
 static unsigned long executions, wrong;
 static char complaint[200] = "";
 static bool over;
+
+/* Profiles wait. */
+static bool held;
+
+/* In place of the C library's, also for spex. */
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
+    uint32_t magic = 0;
+    if (message->msg_iov[0].iov_len >= sizeof(magic))
+        memcpy(&magic, message->msg_iov[0].iov_base, sizeof(magic));
+    if (spex_load_acquire(&held) && magic == SPEX_CONTROL_MAGIC) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return syscall(SYS_sendmsg, fd, message, flags);
+}
 
 static void second(void) {
     for (int i = 0; i < 100; i++, executions++) {
@@ -134,6 +155,7 @@ static void once(void) {
     while (spex_status_get(&status) == 0 && status.sites_on && status.pending)
         nanosleep(&pause, NULL);
     take(STDERR_FILENO + 1);
+    spex_store_release(&held, false);
     for (int i = 0; i < 50; i++) {
         second();
         nanosleep(&lasting, NULL);
@@ -147,8 +169,9 @@ int main(int argc, char **argv) {
         return 2;
     numbers.rlim_cur = NUMBERS + 100;
     setrlimit(RLIMIT_NOFILE, &numbers);
+    held = strcmp(argv[1], "early") == 0;
     spex_start(NULL);
-    if (strcmp(argv[1], "once") == 0)
+    if (held || strcmp(argv[1], "once") == 0)
         once();
     else
         often(strcmp(argv[1], "all") == 0 ? STDIN_FILENO : STDERR_FILENO + 1);

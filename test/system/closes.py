@@ -64,6 +64,12 @@ class Closes(unittest.TestCase):
         done, _ = self.run_closing('once', PROBES='*', OUT='ctf:own')
         self.assertEqual(self.check_trace('own', 5000, done.stderr), 0)
 
+    def test_before_the_first_profile(self):
+        """The recorder knows of the process by its records alone when the connections close."""
+        done, _ = self.run_closing('early', SPEX, 'record', '-e', '*', '-o', 'recorded', '--')
+        self.assertIn('5,100 records, 0 lost', done.stderr.replace('5100', '5,100'))
+        self.assertEqual(self.check_trace('recorded', 5000, '5100 records, 0 lost'), 0)
+
     def test_once_in_a_table(self):
         for done, _ in (self.run_closing('once', PROBES='*'), self.run_closing('once', SPEX, 'run', '--')):
             self.assertRegex(done.stderr, r'(?m)^second +lat .* 5000 ')

@@ -54,8 +54,7 @@ static void watch_wait(const struct spex_record_watch *watch, const int own[OWN]
         polled_add(&polled, watch->arrived[a]);
     for (const struct spex_recorded *r = watch->recording.first; r; r = r->next) {
         polled_add(&polled, r->stream);
-        polled_add(&polled,
-                   r->stream < 0 && r->caller.socket < 0 ? r->caller.pidfd : r->caller.socket);
+        polled_add(&polled, r->stream < 0 && r->caller.socket < 0 ? r->pidfd : r->caller.socket);
     }
     spex_wait_ready(polled.fds, polled.count, timeout_ms);
 }
@@ -67,13 +66,15 @@ static pid_t peer_of(int socket) {
     return peer.pid;
 }
 
-/* The entry of a process that has not had such a connection yet, and whose other one is open: the
- * last, as one before may be of the program that the process was. A new one where there is none. */
+/* The entry of a process that has not had such a connection yet, and whose other one is open or may
+ * be opened again: the last, as one before may be of the program that the process was. A new one
+ * where there is none. */
 static struct spex_recorded *entry_of(struct spex_recording *recording, pid_t process,
                                       bool stream) {
     for (struct spex_recorded *r = recording->first; r; r = r->next)
         if (r->process == process &&
-            (stream ? !r->streamed && r->caller.socket >= 0 : !r->called && r->stream >= 0))
+            (stream ? !r->streamed && r->caller.socket >= 0
+                    : !r->called && (r->stream >= 0 || spex_recorded_may_return(r))))
             return r;
     return spex_recorded_add(recording, process);
 }
@@ -237,7 +238,7 @@ static bool watch_turn(struct spex_record_watch *watch) {
 /* Whether a process that has connected has ended. What it has sent can be taken then. */
 static bool all_have_ended(struct spex_record_watch *watch) {
     for (struct spex_recorded *r = watch->recording.first; r; r = r->next)
-        if (!r->called || spex_caller_runs(&r->caller))
+        if (!r->called || spex_recorded_runs(r))
             return false;
     return watch->arrived_count == 0;
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -37,6 +38,7 @@ struct spex_recorded *spex_recorded_add(struct spex_recording *recording, pid_t 
     if (!recorded)
         return NULL;
     recorded->process = process;
+    recorded->pidfd = process > 0 ? pidfd_open(process, 0) : -1;
     recorded->stream = recorded->caller.socket = recorded->caller.pidfd = recorded->caller.rings =
         -1;
     recorded->next = recording->first;
@@ -110,9 +112,18 @@ void spex_recorded_stream(struct spex_recorded *recorded, int socket) {
     recorded->torn = false;
 }
 
-bool spex_recorded_may_return(struct spex_recorded *recorded) {
-    return recorded->begun && recorded->torn && !recorded->complete && recorded->called &&
-           spex_caller_runs(&recorded->caller);
+/* Whether the process has ended, by a descriptor of it. */
+static bool has_ended(const struct spex_recorded *recorded, int timeout_ms) {
+    struct pollfd end = {.fd = recorded->pidfd, .events = POLLIN};
+    return recorded->pidfd < 0 || spex_wait_ready(&end, 1, timeout_ms) > 0;
+}
+
+bool spex_recorded_runs(const struct spex_recorded *recorded) {
+    return !has_ended(recorded, 0);
+}
+
+bool spex_recorded_may_return(const struct spex_recorded *recorded) {
+    return recorded->begun && recorded->torn && !recorded->complete && spex_recorded_runs(recorded);
 }
 
 /* Without a control socket there is a trace all the same; the lease then ends by itself. */
@@ -388,15 +399,6 @@ static void trace_end(struct spex_recording *recording, struct spex_recorded *re
     spex_trace_free(recorded->trace);
 }
 
-/* Whether the process has ended: its connections close a little before. One that executes another
- * program goes on. */
-static bool process_ends(struct spex_recorded *recorded) {
-    struct pollfd end = {.fd = recorded->caller.pidfd, .events = POLLIN};
-    if (!recorded->called || recorded->caller.pidfd < 0)
-        return true;
-    return spex_wait_ready(&end, 1, END_MS) > 0;
-}
-
 struct remaining {
     struct spex_recording *recording;
     struct spex_recorded *recorded;
@@ -462,8 +464,10 @@ void spex_recorded_end(struct spex_recording *recording, struct spex_recorded *r
                       "this command was held up for seconds",
                       (int)recorded->process);
     recording->unfollowed += recorded->caller.reader.profile.process.unfollowed;
+    /* The connections of a process close a little before its end. One that executes another program
+     * goes on. */
     bool died = (recorded->trace || recorded->flown) && recorded->torn && !recorded->complete &&
-                process_ends(recorded);
+                has_ended(recorded, END_MS);
     uint64_t lost = died ? remaining_records(recording, recorded) : 0;
     if (recorded->trace)
         trace_end(recording, recorded, lost);
@@ -474,6 +478,8 @@ void spex_recorded_end(struct spex_recording *recording, struct spex_recorded *r
         close(recorded->stream);
     if (recorded->called)
         spex_caller_free(&recorded->caller);
+    if (recorded->pidfd >= 0)
+        close(recorded->pidfd);
     free(recorded->frames);
     free(recorded);
 }

@@ -15,6 +15,8 @@
 struct spex_recorded {
     struct spex_recorded *next;
     pid_t process;
+    /* -1: it is not known whether the process runs. */
+    int pidfd;
     /* The connection that profiles come over; its socket is -1 while there is none. */
     struct spex_caller caller;
     bool called;
@@ -79,9 +81,12 @@ struct spex_recorded *spex_recorded_add(struct spex_recording *recording, pid_t 
 void spex_recorded_call(struct spex_recorded *recorded, int socket);
 void spex_recorded_stream(struct spex_recorded *recorded, int socket);
 
+/* Whether the process is known to run. */
+bool spex_recorded_runs(const struct spex_recorded *recorded);
+
 /* Whether the process may connect again: it goes on, and has not stopped spex. A program that closes
- * all descriptors closes spex's. */
-bool spex_recorded_may_return(struct spex_recorded *recorded);
+ * all descriptors closes spex's, maybe before it has made the second connection. */
+bool spex_recorded_may_return(const struct spex_recorded *recorded);
 
 /* Gives `recorded` the connection with profiles that the same program has opened again, and forgets
  * `again`, which had it. */
