@@ -65,8 +65,7 @@ static void fill_probes(struct spex_hosted_probes *probes, size_t count) {
                                             .type = SPEX_LAT,
                                             .there = true,
                                             .mapped = p > 0,
-                                            .response = p == 0,
-                                            .on = true};
+                                            .response = p == 0};
         snprintf(probe->text, sizeof(probe->text), "shop/handler_of_page_%zu:lat", p);
     }
 }

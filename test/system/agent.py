@@ -164,21 +164,20 @@ class Agent(Commands):
         self.assertEqual(self.mode(agent, process), ("none", 0, 0, "it has no probe that the policy wants"))
         self.assertEqual(self.leased(process), "")
 
-    def test_a_budget_that_nothing_keeps(self):
+    def test_the_program_keeps_to_the_budget_of_the_policy(self):
         process = self.start()
-        agent = self.agent(policy=self.policy('<unit type="probe" name="query" modes="lat"/>', "0.000001%"))
+        agent = self.agent(policy=self.policy('<unit type="probe" name="query" modes="lat"/>', "0.5%"))
         self.assertEqual(self.mode(agent, process), ("full", 1, 1, None))
-        mode, on, wanted, why = self.mode(agent, process)
-        self.assertEqual((mode, on, wanted), ("none", 0, 1))
-        self.assertRegex(why, r"^1:lat took \S+ % of its time and is off for 30 s$")
-        self.assertEqual(self.programs()[process.pid]["sites_on"], 0)
-
-    def test_a_program_that_keeps_to_the_budget_by_itself(self):
-        process = self.start(environment=self.environment(SPEX_BUDGET="0.0000005%"))
-        agent = self.agent(policy=self.policy('<unit type="probe" name="query" modes="lat"/>', "0.000001%"))
-        self.assertEqual(self.mode(agent, process), ("full", 1, 1, None))
-        self.until(lambda: self.programs()[process.pid]["seconds"] >= 3)
+        self.assertEqual(self.programs()[process.pid]["budget"], 0.005)
         self.assertEqual(self.leased(process), "+1:lat")
+        self.end(agent)
+        self.until(lambda: "budget" not in self.programs()[process.pid])
+
+    def test_the_least_of_two_budgets_holds(self):
+        process = self.start(environment=self.environment(SPEX_BUDGET="0.2%"))
+        agent = self.agent(policy=self.policy('<unit type="probe" name="query" modes="lat"/>', "0.5%"))
+        self.assertEqual(self.mode(agent, process), ("full", 1, 1, None))
+        self.assertEqual(self.programs()[process.pid]["budget"], 0.002)
 
     def test_killed_agents_leave_nothing_on(self):
         process = self.start()

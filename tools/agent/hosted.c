@@ -46,6 +46,7 @@ static bool is_same(const char *one, const char *other) {
 static int hold(struct spex_hosted *hosted, const struct spex_fleet_policy *policy,
                 const struct spex_profile *profile) {
     char *text = NULL;
+    hosted->lease.budget = policy->budget;
     int err =
         hosted->elsewhere ? 0 : spex_hosted_probes_text(&hosted->probes, policy, profile, &text);
     if (!err && hosted->lease.state != SPEX_HELD_ENDED && !is_same(text, hosted->lease.probes))
@@ -72,8 +73,7 @@ int spex_hosted_report(struct spex_hosted *hosted, const struct spex_fleet_polic
         return 0;
     hosted->heard_ns = worker->heard_ns;
     follow(hosted, profile);
-    double now = spex_clock_seconds(CLOCK_MONOTONIC);
-    int err = spex_hosted_probes_take(&hosted->probes, policy, wish, profile, now);
+    int err = spex_hosted_probes_take(&hosted->probes, policy, wish, profile);
     err = err || !wish ? err : take_response(hosted, policy, profile);
     return err ? err : hold(hosted, policy, profile);
 }
@@ -104,7 +104,7 @@ static void explain(const struct spex_hosted *hosted, struct spex_hosted_state *
     else if (hosted->lease.state == SPEX_HELD_REFUSED)
         why = hosted->lease.error.text;
     else if (state->on < state->wished)
-        why = hosted->probes.held;
+        why = "a request has no room for the others";
     spex_error_set(&state->why, "%s", why);
 }
 

@@ -8,12 +8,7 @@
 #include <string.h>
 
 #include "ring/probe_type.h"
-#include "text/quantity.h"
 #include "tools/attach/added_selection.h"
-
-/* Seconds that a probe which took too much is off: twice as long each time. */
-#define HELD_FIRST 30.0
-#define HELD_LAST  3600.0
 
 /* In shorter intervals single executions decide. */
 #define INTERVAL_LEAST 0.2
@@ -70,7 +65,7 @@ static struct spex_hosted_probe *add(struct spex_hosted_probes *probes,
     probes->items = grown;
     struct spex_hosted_probe *probe = &grown[probes->count++];
     *probe = (struct spex_hosted_probe){
-        .probe_id = site->probe_id, .type = site->probe_type, .on = true, .rate = -1};
+        .probe_id = site->probe_id, .type = site->probe_type, .rate = -1};
     spex_probe_selector(site->provider[0] ? site->provider : NULL, site->name,
                         spex_profile_id(site->probe_id, site->declared), name, sizeof(name));
     snprintf(probe->text, sizeof(probe->text), "%s:%s", name,
@@ -78,7 +73,7 @@ static struct spex_hosted_probe *add(struct spex_hosted_probes *probes,
     return probe;
 }
 
-/* Finds what is wanted of the sites that are loaded. A new probe is on. 0 or -ENOMEM. */
+/* Finds what is wanted of the sites that are loaded. 0 or -ENOMEM. */
 static int look(struct spex_hosted_probes *probes, const struct spex_fleet_policy *policy,
                 const struct spex_hosted_wish *wish, const struct spex_profile *profile) {
     for (size_t p = 0; p < probes->count; p++)
@@ -100,18 +95,17 @@ static int look(struct spex_hosted_probes *probes, const struct spex_fleet_polic
     return 0;
 }
 
-/* Sets what each probe took of the time since the last report, in which it counts at least one CPU,
- * as in the programs' own budgets. A collection that has begun anew counts from 0. Returns what
- * those that are on took together. */
-static double measure(struct spex_hosted_probes *probes, const struct spex_profile *profile) {
+/* Sets what each probe took of the time since the last report, in which it counts at least one CPU.
+ * A collection that has begun anew counts from 0. */
+static void measure(struct spex_hosted_probes *probes, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
     bool anew = process->seconds < probes->seconds;
     double cpu = process->program_seconds - (anew ? 0 : probes->cpu);
-    double time = fmax(process->seconds - (anew ? 0 : probes->seconds), cpu), spent = 0;
+    double time = fmax(process->seconds - (anew ? 0 : probes->seconds), cpu);
     for (size_t p = 0; p < probes->count; p++)
         probes->items[p].share = 0;
     if (time < INTERVAL_LEAST)
-        return 0;
+        return;
     for (size_t r = 0; r < profile->row_count; r++) {
         const struct spex_profile_probe *row = &profile->rows[r].probe;
         struct spex_hosted_probe *probe = find(probes, row->probe_id, row->probe_type);
@@ -121,57 +115,9 @@ static double measure(struct spex_hosted_probes *probes, const struct spex_profi
         probe->share = fmax(cost - (anew ? 0 : probe->cost), 0) / time;
         probe->cost = cost;
         probe->rate = spex_profile_counted(row) ? spex_profile_rate(row) : -1;
-        if (spex_hosted_probe_is_on(probe))
-            spent += probe->share;
     }
     probes->cpu = process->program_seconds;
     probes->seconds = process->seconds;
-    return spent;
-}
-
-static void hold(struct spex_hosted_probes *probes, struct spex_hosted_probe *probe,
-                 const struct spex_profile *profile, double now) {
-    char name[SPEX_PROBE_TEXT_BYTES] = "", share[32];
-    for (size_t s = 0; s < profile->site_count && !name[0]; s++) {
-        const struct spex_profile_site *site = &profile->sites[s];
-        if (site->probe_id == probe->probe_id && site->probe_type == probe->type)
-            spex_probe_selector(NULL, site->name, spex_profile_id(site->probe_id, site->declared),
-                                name, sizeof(name));
-    }
-    probe->on = false;
-    probe->held_for = probe->held_for > 0 ? fmin(2 * probe->held_for, HELD_LAST) : HELD_FIRST;
-    probe->held_until = now + probe->held_for;
-    snprintf(probes->held, sizeof(probes->held), "%s:%s took %s of its time and is off for %.0f s",
-             name, spex_probe_type_name(probe->type),
-             spex_percent_text(probe->share, 2, share, sizeof(share)), probe->held_for);
-}
-
-/* Switches the dearest probes off until the others keep to the budget. */
-static void bound(struct spex_hosted_probes *probes, const struct spex_profile *profile,
-                  double spent, double budget, double now) {
-    while (spent > budget) {
-        struct spex_hosted_probe *dearest = NULL;
-        for (size_t p = 0; p < probes->count; p++) {
-            struct spex_hosted_probe *probe = &probes->items[p];
-            if (spex_hosted_probe_is_on(probe) && (!dearest || probe->share > dearest->share))
-                dearest = probe;
-        }
-        if (!dearest || dearest->share <= 0)
-            return;
-        spent -= dearest->share;
-        hold(probes, dearest, profile, now);
-    }
-}
-
-/* A probe that has stayed on for as long as it was off begins anew. */
-static void try_again(struct spex_hosted_probes *probes, double now) {
-    for (size_t p = 0; p < probes->count; p++) {
-        struct spex_hosted_probe *probe = &probes->items[p];
-        if (!probe->on && now >= probe->held_until)
-            probe->on = true;
-        else if (probe->on && now >= probe->held_until + probe->held_for)
-            probe->held_for = 0;
-    }
 }
 
 static void count(struct spex_hosted_probes *probes) {
@@ -191,21 +137,15 @@ void spex_hosted_probes_wish(struct spex_hosted_probes *probes,
     count(probes);
 }
 
-/* A program that keeps to the budget by itself samples what is too dear, which is better. */
 int spex_hosted_probes_take(struct spex_hosted_probes *probes,
                             const struct spex_fleet_policy *policy,
-                            const struct spex_hosted_wish *wish, const struct spex_profile *profile,
-                            double now) {
+                            const struct spex_hosted_wish *wish,
+                            const struct spex_profile *profile) {
     int err = look(probes, policy, wish, profile);
     if (err)
         return err;
-    double own = profile->process.budget, spent = measure(probes, profile);
-    try_again(probes, now);
-    if (own <= 0 || own > policy->budget)
-        bound(probes, profile, spent, policy->budget, now);
+    measure(probes, profile);
     count(probes);
-    if (probes->on == probes->wished)
-        probes->held[0] = '\0';
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The probes of one process that the policy's map wants, and which of them are on so that they keep
- * to the policy's budget. A probe that takes too much is off for a while, and then tried again. */
+/* The probes of one process that the policy's map wants, which of them are to be on, and what they
+ * take. */
 #ifndef SPEX_TOOLS_AGENT_HOSTED_PROBES_H
 #define SPEX_TOOLS_AGENT_HOSTED_PROBES_H
 
@@ -29,15 +29,12 @@ struct spex_hosted_probe {
     uint16_t probe_id;
     uint32_t type;
     char text[SPEX_FLEET_PROBE_BYTES];
-    /* It is loaded; in the policy's map; of the response time; wanted by the master; not off for
-     * what it costs. */
-    bool there, mapped, response, wished, on;
+    /* It is loaded; in the policy's map; of the response time; wanted by the master. */
+    bool there, mapped, response, wished;
     /* Seconds that it has cost so far, and the share of the time in the last interval. */
     double cost, share;
     /* Executions a second while it has been on; negative: none are known. */
     double rate;
-    /* When it is tried again, and how long it was off last; times are seconds. */
-    double held_until, held_for;
 };
 
 struct spex_hosted_probes {
@@ -47,16 +44,13 @@ struct spex_hosted_probes {
     double cpu, seconds;
     /* How many of the map are loaded, how many of these the master wants, and how many are on. */
     size_t wanted, wished, on;
-    /* The last one that took too much: printable; empty: none. */
-    char held[SPEX_PROBE_TEXT_BYTES + 96];
 };
 
-/* Takes a report, at the time `now` in seconds: probes that have come or gone, and what those that
- * are on have cost. `wish` NULL: there is no master, and all of the map is wanted. 0 or -ENOMEM. */
+/* Takes a report: probes that have come or gone, and what those that are on have cost. `wish` NULL: there is no master, and all of the map is wanted. 0 or -ENOMEM. */
 int spex_hosted_probes_take(struct spex_hosted_probes *probes,
                             const struct spex_fleet_policy *policy,
-                            const struct spex_hosted_wish *wish, const struct spex_profile *profile,
-                            double now);
+                            const struct spex_hosted_wish *wish,
+                            const struct spex_profile *profile);
 
 /* Takes what a master wants now. */
 void spex_hosted_probes_wish(struct spex_hosted_probes *probes,
@@ -64,7 +58,7 @@ void spex_hosted_probes_wish(struct spex_hosted_probes *probes,
 
 /* Whether the probe is to be on now. */
 static inline bool spex_hosted_probe_is_on(const struct spex_hosted_probe *probe) {
-    return probe->there && probe->wished && probe->on;
+    return probe->there && probe->wished;
 }
 
 /* The selection of those that are on, "+a:lat,b:cnt@100"; NULL in *text: none is. What does not fit

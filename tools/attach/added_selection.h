@@ -15,7 +15,7 @@
 struct spex_added_selection {
     pid_t process;
     /* Set before the selection is made; as in held_lease.h. */
-    const char *budget;
+    double budget;
     struct spex_held_lease lease;
     struct spex_lease_keeper keeper;
 };

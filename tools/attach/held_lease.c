@@ -43,15 +43,15 @@ void spex_held_lease_open(struct spex_held_lease *lease, pid_t process, uint32_t
 }
 
 /* What is asked for by the lease's kind of request; NULL: no memory. */
-static char *text_of(const struct spex_held_lease *lease, const char *probes) {
+static char *text_of(const struct spex_held_lease *lease) {
     char *text;
-    if (!lease->budget)
-        return strdup(probes);
-    return asprintf(&text, "%s %s", lease->budget, probes) < 0 ? NULL : text;
+    if (lease->budget <= 0)
+        return strdup(lease->probes);
+    return asprintf(&text, "%.12f %s", lease->budget, lease->probes) < 0 ? NULL : text;
 }
 
 int spex_held_lease_set(struct spex_held_lease *lease, const char *probes) {
-    char *copy = probes ? text_of(lease, probes) : NULL;
+    char *copy = probes ? strdup(probes) : NULL;
     if (probes && !copy)
         return -ENOMEM;
     free(lease->probes);
@@ -76,14 +76,16 @@ static void note_held(struct spex_held_lease *lease, uint64_t asked_ns) {
 int spex_held_lease_take(struct spex_held_lease *lease, const char *probes,
                          struct spex_error *error) {
     uint64_t asked_ns = now_ns();
-    if (spex_held_lease_set(lease, probes) != 0)
+    char *text = spex_held_lease_set(lease, probes) == 0 ? text_of(lease) : NULL;
+    if (!text)
         return spex_fail(error, -ENOMEM, "out of memory");
-    const struct spex_client_selection selection = {.probes = lease->probes,
+    const struct spex_client_selection selection = {.probes = text,
                                                     .lease_ms = lease->ms,
                                                     .holder = lease->holder,
-                                                    .budgeted = lease->budget};
+                                                    .budgeted = lease->budget > 0};
     int err = spex_client_select(lease->process, &selection, &lease->reader,
                                  spex_deadline_in(SPEX_CLIENT_ANSWER_MS / 1e3), error);
+    free(text);
     if (!err)
         note_held(lease, asked_ns);
     return err;
@@ -152,20 +154,25 @@ static bool wants(const struct spex_held_lease *lease) {
     return lease->state == SPEX_HELD || lease->state == SPEX_HELD_NOTHING;
 }
 
+static enum spex_control_kind kind_of(const struct spex_held_lease *lease) {
+    if (lease->renews)
+        return SPEX_CONTROL_RENEW;
+    return lease->budget > 0 ? SPEX_CONTROL_LEASE_BUDGET : SPEX_CONTROL_LEASE;
+}
+
+/* Where there is no memory for the text it asks later. */
 static void ask(struct spex_held_lease *lease) {
     struct spex_error error;
     lease->renews = lease->state == SPEX_HELD;
+    char *text = lease->renews ? NULL : text_of(lease);
     if (lease->socket < 0)
         lease->socket = spex_client_connect(lease->process, 0, &error);
     spex_profile_reader_restart(&lease->reader);
     lease->asked_ns = now_ns();
-    lease->asked = lease->socket >= 0 &&
-                   spex_client_send_as(lease->socket, lease->holder,
-                                       lease->renews   ? SPEX_CONTROL_RENEW
-                                       : lease->budget ? SPEX_CONTROL_LEASE_BUDGET
-                                                       : SPEX_CONTROL_LEASE,
-                                       lease->probes ? lease->ms : 0,
-                                       lease->renews ? NULL : lease->probes, &error) == 0;
+    lease->asked = lease->socket >= 0 && (text || lease->renews) &&
+                   spex_client_send_as(lease->socket, lease->holder, kind_of(lease),
+                                       lease->probes ? lease->ms : 0, text, &error) == 0;
+    free(text);
     if (!lease->asked)
         lose(lease);
 }

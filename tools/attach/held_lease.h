@@ -31,9 +31,8 @@ struct spex_held_lease {
     uint32_t holder, ms;
     /* What is to be held; NULL: nothing. */
     char *probes;
-    /* The share of its time that probes may take meanwhile, as text such as "0.02"; NULL: as
-     * ever. */
-    const char *budget;
+    /* The share of its time that probes may take meanwhile, above 0 and at most 1; 0: as ever. */
+    double budget;
     enum spex_held_state state;
     /* The connection; -1: there is none. */
     int socket;

@@ -124,16 +124,20 @@ static int shown_bytes(const char *selection) {
     return (int)length;
 }
 
-/* What is selected, and what is leased besides or instead: "off; +query for 42 s". */
+/* What is selected, what is leased besides or instead, and the budget: "off; +query for 42 s; budget
+ * 2 %". */
 static void add_selection(struct spex_columns *columns, const struct program *program) {
     const struct spex_profile_process *told = &program->told;
     const char *selection = told->selection[0] ? told->selection : "off", *leased = told->leased;
-    char lease[SELECTION_MAX + LEASE_BYTES + 16] = "";
+    char lease[SELECTION_MAX + LEASE_BYTES + 16] = "", budget[32] = "";
     int bytes = shown_bytes(selection), leased_bytes = shown_bytes(leased);
     if (told->lease_seconds > 0)
         snprintf(lease, sizeof(lease), "; %.*s%s for %s", leased_bytes, leased,
                  leased[leased_bytes] ? "…" : "", program->lease);
-    spex_columns_add(columns, "%.*s%s%s", bytes, selection, selection[bytes] ? "…" : "", lease);
+    if (told->budget > 0)
+        snprintf(budget, sizeof(budget), "; budget %.3g %%", 100 * told->budget);
+    spex_columns_add(columns, "%.*s%s%s%s", bytes, selection, selection[bytes] ? "…" : "", lease,
+                     budget);
 }
 
 /* A program that does not answer has a line with its number and command. */
@@ -169,6 +173,8 @@ static json_t *program_json(const struct program *program) {
                              (json_int_t)told->sites, "sites_on", (json_int_t)told->sites_on,
                              "seconds", told->seconds, "selection", told->selection);
     spex_lease_json(json, told);
+    if (json && told->budget > 0)
+        json_object_set_new(json, "budget", json_real(told->budget));
     return json;
 }
 

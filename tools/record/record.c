@@ -69,8 +69,7 @@ struct request {
     const char *probes;
     const char *out;
     const char *budget, *thread_budget;
-    /* The budget as a share, in the form of requests. */
-    char share[32];
+    double share;
     bool follow, preload;
     const char *keep, *rotate;
     const char *flight, *memory;
@@ -139,9 +138,10 @@ static int record_check(const struct request *request) {
 
 static int record_parse(int argc, char **argv, struct request *request,
                         struct spex_recording *recording) {
-    double share = 0, thread_share;
+    double thread_share;
     const struct spex_option known[] = {
-        {"budget", 'b', .text = &request->budget, .number = &share, .read = spex_budget_parse,
+        {"budget", 'b', .text = &request->budget, .number = &request->share,
+         .read = spex_budget_parse,
          .error = "a percentage of the program's CPU time was expected, such as 2%"},
         {"thread-budget", .text = &request->thread_budget, .number = &thread_share,
          .read = spex_budget_parse,
@@ -162,7 +162,6 @@ static int record_parse(int argc, char **argv, struct request *request,
     struct spex_operands operands;
     int status = spex_options_take(&record_syntax, known, argc, argv, &operands);
     request->argv = operands.list;
-    snprintf(request->share, sizeof(request->share), "%.9f", share);
     status = status ? status : record_check(request);
     status = status ? status : record_limits(request, recording);
     return status ? status : flight_limits(request, &recording->flight);
@@ -331,7 +330,7 @@ static int process_attach(struct spex_record_watch *watch, const struct request 
         spex_recorded_call(recorded, calls);
         spex_caller_ask(&recorded->caller, SPEX_CONTROL_SUBSCRIBE, SPEX_CALLER_INTERVAL, 1000);
         spex_recorded_take_records(&watch->recording, recorded);
-        added->budget = request->budget ? request->share : NULL;
+        added->budget = request->share;
         err = spex_added_selection_make_of(added, process, request->probes, error);
         watch->holder = added->lease.holder;
     }
