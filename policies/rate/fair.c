@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Gives every class the same frequency of records, or all of its records if it executes less often:
- * the level L for which
+/* Gives every class records in proportion to its weight, or all of its records if it executes less
+ * often: the level L for which
  *
- *     Σ F_i T_detect_i + Σ T_report_i · max(least_i, min(L, most_i)) = MaxAllowedOverhead - 1
+ *     Σ F_i T_detect_i + Σ T_report_i · max(least_i, min(L W_i, most_i)) = MaxAllowedOverhead - 1
  *
- * So rare code is recorded completely, frequent code pays, and the errors of all classes are alike.
- * Weights only decide which classes are switched off when detection alone exceeds the budget: those
- * with the highest cost for their weight. */
+ * So rare code is recorded completely, and frequent code pays. Where weights are the relative
+ * variances of values, the relative errors of all means are alike. When detection alone exceeds the
+ * budget, the classes with the highest cost for their weight are switched off. */
 #include <spex/rate_policy.h>
 
 #include "policies/rate/rate_items.h"
@@ -33,9 +33,10 @@ static double class_least_frequency(const struct spex_rate_class *cls) {
 /* Records a second that a class makes at a level: at least its minimum, at most all. */
 static double records_at_level(const struct spex_rate_class *cls, double level) {
     double low = class_least_frequency(cls), most = spex_rate_most(cls);
-    if (level < low)
+    double records = level * cls->weight;
+    if (records < low)
         return low;
-    return level < most ? level : most;
+    return records < most ? records : most;
 }
 
 /* The overhead of the records of all classes at a level, as a share of the time. */
@@ -87,8 +88,9 @@ static double level_for(const struct spex_rate_problem *problem, const struct sp
                         double left) {
     double low = 0, high = 0;
     for (size_t c = 0; c < problem->class_count; c++)
-        if (spex_rate_most(&problem->classes[c]) > high)
-            high = spex_rate_most(&problem->classes[c]);
+        if (spex_rate_most(&problem->classes[c]) > high * problem->classes[c].weight &&
+            problem->classes[c].weight > 0)
+            high = spex_rate_most(&problem->classes[c]) / problem->classes[c].weight;
     if (reporting_overhead(problem, plan, high) <= left)
         return high;
     for (int step = 0; step < BISECTION_STEPS; step++) {
@@ -126,7 +128,7 @@ static int fair_decide(const struct spex_rate_problem *problem, void *workspace,
             decide_frequency(&problem->classes[c],
                              records_at_level(&problem->classes[c], level) * scale, decision);
     }
-    plan->reason = plan->feasible ? "all alike, and what is rare in full"
+    plan->reason = plan->feasible ? "each by its weight, and what is rare in full"
                                   : "not even the least that was asked for is within the budget";
     plan->probing_frequency = 0;
     spex_rate_plan_add_up(problem, plan);
@@ -137,7 +139,7 @@ SPEX_RATE_POLICY(fair) = {
     .size = sizeof(struct spex_rate_policy_ops),
     .abi = SPEX_RATE_POLICY_ABI,
     .name = "fair",
-    .summary = "as many records a second for each, and all of what is rare",
+    .summary = "as many records a second for each weight, and all of what is rare",
     .workspace_size = fair_workspace_size,
     .decide = fair_decide,
 };

@@ -204,16 +204,19 @@ void spex_metrics_slice(uint32_t first, double scale) {
         spex_tracer_slice(metrics.tracer, at, scale);
 }
 
-void spex_metrics_sums(uint16_t probe_id, uint32_t probe_type, double *weight, double *sum) {
+struct spex_metrics_sums spex_metrics_sums(uint16_t probe_id, uint32_t probe_type) {
+    struct spex_metrics found;
     size_t at;
-    *weight = *sum = 0;
     if (!find_traced(probe_id, probe_type, &at))
-        return;
+        return (struct spex_metrics_sums){.records = 0};
     const struct spex_values *values = spex_tracer_values(metrics.tracer, at, 0);
     if (!values)
-        return;
-    *weight = values->weight;
-    *sum = values->weight * values->mean;
+        return (struct spex_metrics_sums){.records = 0};
+    spex_tracer_metrics(metrics.tracer, at, &found);
+    return (struct spex_metrics_sums){.records = found.records,
+                                      .weight = values->weight,
+                                      .sum = values->weight * values->mean,
+                                      .squares = values->squares};
 }
 
 /* `now` is static because it is too large for a stack; the lock protects it. */

@@ -53,9 +53,14 @@ struct spex_metrics_totals {
 
 struct spex_metrics_totals spex_metrics_totals(unsigned type_ring);
 
-/* The sum of the weights of a probe's records, and the weighted sum of their first values; 0 where
- * there are none. */
-void spex_metrics_sums(uint16_t probe_id, uint32_t probe_type, double *weight, double *sum);
+/* A probe's records: how many, the sum of their weights, the weighted sum of their first values, and
+ * of the squared distances from the mean. 0 where there are none. */
+struct spex_metrics_sums {
+    uint64_t records;
+    double weight, sum, squares;
+};
+
+struct spex_metrics_sums spex_metrics_sums(uint16_t probe_id, uint32_t probe_type);
 
 /* Executions since the metrics were opened, all counted: of each probe outside of regions, at the
  * index of its first site, and of all probes in each region, at the index of the region's site. The

@@ -76,6 +76,21 @@ static double record_ticks(const struct spex_profile_type *type,
     return drawn && type->drawn > type->record ? type->drawn : type->record;
 }
 
+static double factor_of(const struct spex_profile_probe *probe) {
+    return probe->cost_factor > 0 ? (double)probe->cost_factor : 1;
+}
+
+double spex_profile_halving(const struct spex_profile *profile,
+                            const struct spex_profile_probe *probe) {
+    const struct spex_profile_type *type = spex_profile_type_of(profile, probe->probe_type);
+    double records = (double)probe->records, missing = probe->count - records - probe->lost;
+    if (!cost_known(profile, probe) || profile->process.program_seconds <= 0 || missing <= 0)
+        return 0;
+    double ticks = fmax(record_ticks(type, probe) - type->skip, 0) * factor_of(probe);
+    return fmin(3 * records, missing) * ticks / profile->process.ticks_per_second /
+           profile->process.program_seconds;
+}
+
 /* Lost records have cost as much as others. The rest of the executions was counted without a
  * record. What experiments have found holds for the time before, too. */
 double spex_profile_row_cost(const struct spex_profile *profile,
@@ -85,8 +100,7 @@ double spex_profile_row_cost(const struct spex_profile *profile,
         return 0;
     double records = (double)probe->records + probe->lost;
     double skipped = probe->count > records ? probe->count - records : 0;
-    double factor = probe->cost_factor > 0 ? (double)probe->cost_factor : 1;
-    return (skipped * type->skip + records * record_ticks(type, probe)) * factor /
+    return (skipped * type->skip + records * record_ticks(type, probe)) * factor_of(probe) /
            profile->process.ticks_per_second;
 }
 

@@ -304,6 +304,12 @@ const struct spex_profile_type *spex_profile_type_of(const struct spex_profile *
 /* Whether the costs of all types that have records are known. */
 bool spex_profile_costs_known(const struct spex_profile *profile);
 
+/* The share of the program's CPU time that the probe must cost more for its mean to have an interval
+ * half as wide: three times its records more, or all that are missing. 0: it is not known, or none
+ * are missing. */
+double spex_profile_halving(const struct spex_profile *profile,
+                            const struct spex_profile_probe *probe);
+
 /* Seconds that a row's probe has cost the program, for records and for executions without one; 0
  * where the costs are not known. */
 double spex_profile_row_cost(const struct spex_profile *profile,

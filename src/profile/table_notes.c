@@ -4,6 +4,7 @@
 #include "profile/table_notes.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 
 #include "profile/columns.h"
@@ -157,6 +158,47 @@ static void print_budget(FILE *file, const struct spex_profile *profile) {
         fputs("costs: as calibrated, not measured while the program ran\n", file);
 }
 
+/* The relative margin of the mean of a row's first values. Negative: it is not known, or all is
+ * recorded. */
+static double mean_width(const struct spex_profile *profile, const struct spex_profile_row *row) {
+    struct spex_figures figures;
+    if (!row->probe.series || spex_profile_halving(profile, &row->probe) <= 0)
+        return -1;
+    spex_figures_of(profile, row, 0, &figures);
+    bool told = figures.any && figures.mean_margin > 0 && fabs(figures.mean) > 0;
+    return told ? figures.mean_margin / fabs(figures.mean) : -1;
+}
+
+/* Prints what a wider budget buys: of the means that are known worst, what halving the interval
+ * costs. */
+static void print_halving(FILE *file, const struct spex_profile *profile, bool mixed) {
+    enum { TOLD = 3 };
+    const char *between = "half the interval of a mean takes more of the CPU time:";
+    double last = INFINITY;
+    for (int told = 0; told < TOLD && profile->process.budget > 0; told++) {
+        const struct spex_profile_row *widest = NULL;
+        char name[SPEX_PROBE_TEXT_BYTES], margin[32], more[32];
+        double width = 0;
+        for (size_t r = 0; r < profile->row_count; r++) {
+            double one = mean_width(profile, &profile->rows[r]);
+            widest = one > width && one < last ? &profile->rows[r] : widest;
+            width = one > width && one < last ? one : width;
+        }
+        if (!widest)
+            break;
+        last = width;
+        fprintf(file, "%s %s %s (±%s) %s", between,
+                spex_probe_text(&widest->probe, mixed, name, sizeof(name)),
+                spex_probe_type_name(widest->probe.probe_type),
+                spex_percent_text(width, 2, margin, sizeof(margin)),
+                spex_percent_text(spex_profile_halving(profile, &widest->probe), 2, more,
+                                  sizeof(more)));
+        between = ",";
+    }
+    if (between[0] == ',')
+        fputc('\n', file);
+}
+
 /* Prints how the values of a type are read, where there is something to say. */
 static void print_counters(FILE *file, const struct spex_profile *profile) {
     for (size_t t = 0; t < profile->type_count; t++)
@@ -264,8 +306,9 @@ void spex_table_notes(FILE *file, const struct spex_profile *profile) {
     print_empty(file, profile);
     print_overhead(file, profile);
     print_budget(file, profile);
-    print_counters(file, profile);
     bool mixed = spex_profile_rows_mixed(profile);
+    print_halving(file, profile, mixed);
+    print_counters(file, profile);
     for (size_t r = 0; r < profile->row_count; r++)
         print_nested(file, profile, &profile->rows[r], mixed);
     for (size_t r = 0; r < profile->row_count; r++)

@@ -26,6 +26,11 @@
 /* Looks a second that what is polled needs. */
 #define LOOKS_LEAST 10.0
 
+/* Means need records in proportion to the spread of values; quantiles do not, and spread is known
+ * badly where few values are much greater than the others. */
+#define WEIGHT_LEAST 0.1
+#define WEIGHT_MOST  10.0
+
 /* What is polled is counted again after so many seconds, and after twice as long each time that it
  * is polled again. */
 #define POLLED_SECONDS      1.0
@@ -47,11 +52,15 @@ static void without_polling(struct spex_rate_class *class, double polled, double
     class->report_cost = fmax(class->report_cost + fmin(more, 0), 0);
 }
 
+static double weight_of(const struct spex_rate_subject *of) {
+    return isnan(of->spread) ? 1 : fmin(fmax(of->spread, WEIGHT_LEAST), WEIGHT_MOST);
+}
+
 static struct spex_rate_class class_of(const struct spex_rate *rate, const struct spex_rate_in *in,
                                        const struct spex_rate_subject *of, double record) {
     const struct spex_rate_known *known = spex_rate_known(rate, of);
     return (struct spex_rate_class){
-        .weight = 1,
+        .weight = weight_of(of),
         .frequency = known->rate,
         .share = in->polls ? of->share : 0,
         .wanted = known->rate / of->selected,

@@ -57,6 +57,9 @@ struct spex_rate_subject {
     double executions, on;
     /* The part of them that can make records. */
     double recorded;
+    /* The relative variance of its values: how many records its mean needs. NAN: not known; 0: it
+     * has no values. */
+    double spread;
     struct spex_rate_costs cost;
     /* Whether it can be polled, and the mean number of threads that execute it. */
     bool pollable;

@@ -26,6 +26,9 @@
 /* Seconds that a look at what is polled is taken to cost before the first one. */
 #define LOOK_COST 5e-6
 
+/* Of fewer records it is not known how far values spread. */
+#define SPREAD_RECORDS 30
+
 /* A record that was measured to cost less than an execution, by noise, adds nothing. */
 struct spex_rate_costs spex_snapshot_costs(uint32_t type, double tick_rate) {
     struct spex_cost cost;
@@ -45,13 +48,33 @@ struct spex_rate_costs spex_snapshot_costs(uint32_t type, double tick_rate) {
 static double share_of(uint32_t first, const struct spex_rate_known *known, double tick_rate) {
     const struct spex_site_info *info = spex_site_info(first);
     const struct spex_occupancy looks = spex_occupancy_sampler_occupancy(first);
-    double weight = 0, ticks = 0;
     if (looks.looks > 0)
         return spex_occupancy_threads(&looks);
     if (!spex_probe_type_ticks(info->probe_type) || tick_rate <= 0)
         return 0;
-    spex_metrics_sums(info->probe_id, info->probe_type, &weight, &ticks);
-    return weight > 0 ? fmax(known->rate * ticks / weight / tick_rate, 0) : 0;
+    const struct spex_metrics_sums sums = spex_metrics_sums(info->probe_id, info->probe_type);
+    return sums.weight > 0 ? fmax(known->rate * sums.sum / sums.weight / tick_rate, 0) : 0;
+}
+
+/* The relative variance of a probe's values. */
+static double spread_of(uint32_t first) {
+    const struct spex_site_info *info = spex_site_info(first);
+    const struct spex_metrics_sums sums = spex_metrics_sums(info->probe_id, info->probe_type);
+    if (info->probe_type == SPEX_CNT)
+        return 0;
+    if (sums.records < SPREAD_RECORDS || !(sums.weight > 0))
+        return NAN;
+    double square = sums.sum * sums.sum;
+    return square > 0 ? sums.squares * sums.weight / square : INFINITY;
+}
+
+/* That of a group is the greatest of its members'. */
+static double group_spread(uint32_t group) {
+    double most = NAN;
+    for (uint32_t m = spex_groups_next(group, 0); m < spex_sites_count();
+         m = spex_groups_next(group, m + 1))
+        most = fmax(most, spread_of(m));
+    return most;
 }
 
 static struct spex_slices_time passed_of(const struct spex_probe_state *state) {
@@ -114,6 +137,7 @@ static void subject_add(struct spex_snapshot *snapshot, const struct spex_rate_k
         .on = rate > 0 ? (double)(state.on_ticks - state.polled_ticks) / rate : 0,
         .recorded = group ? spex_groups_recorded(index) : 1,
         .cost = group ? spex_groups_costs(index, rate) : spex_snapshot_costs(type, rate),
+        .spread = group ? group_spread(index) : spread_of(index),
         .pollable = !group && spex_probe_type_lasts(type),
     };
     if (snapshot->in.polls)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The policy that treats all alike: rare classes in full, the same level for the others, nothing
+/* The policy that divides by weight: rare classes in full, one level for the others, nothing
  * beyond the budget. */
 #include <math.h>
 
@@ -67,8 +67,8 @@ static double between(uint64_t *seed, double low, double high) {
     return low * pow(high / low, random_part(seed));
 }
 
-/* Never more than the budget, all of it where it can be used, nobody gets more while one that wants
- * it has less. */
+/* Never more than the budget, all of it where it can be used, nobody gets more for its weight while
+ * one that wants it has less. */
 static void shares_are_feasible_full_and_fair(void **state) {
     struct spex_rate_class classes[CLASSES];
     struct answer answer;
@@ -81,6 +81,7 @@ static void shares_are_feasible_full_and_fair(void **state) {
             classes[c] = class_of(between(&seed, 1, 1e8), between(&seed, 1e-10, 2e-9),
                                   between(&seed, 1e-9, 2e-7));
             classes[c].wanted = classes[c].frequency / (double)(1 + random_below(&seed, 100));
+            classes[c].weight = between(&seed, 0.1, 10);
         }
         ask_fair(&answer, classes, count, budget);
         for (size_t c = 0; c < count; c++) {
@@ -91,15 +92,17 @@ static void shares_are_feasible_full_and_fair(void **state) {
                 continue;
             wanted += classes[c].frequency * classes[c].detect_cost +
                       classes[c].wanted * classes[c].report_cost;
-            if (decision->frequency > classes[c].min_frequency && decision->frequency > level)
-                level = decision->frequency;
+            double each = decision->frequency / classes[c].weight;
+            if (decision->frequency > classes[c].min_frequency && each > level)
+                level = each;
         }
         assert_true(answer.plan.overhead <= budget * (1 + 1e-9));
         assert_true(answer.plan.overhead >= (wanted < budget ? wanted : budget) * (1 - 1e-6));
         for (size_t c = 0; c < count; c++)
             if (answer.decisions[c].mode != SPEX_RATE_OFF && level > 0 &&
                 answer.decisions[c].frequency < classes[c].wanted)
-                assert_true(answer.decisions[c].frequency >= level * (1 - 1e-9));
+                assert_true(answer.decisions[c].frequency >=
+                            level * classes[c].weight * (1 - 1e-9));
     }
 }
 

@@ -172,9 +172,9 @@ static void expect_process(const struct spex_profile_process *process, uint64_t 
 }
 
 static void expect_sums(uint16_t id, uint32_t type, double weight, double sum) {
-    double is_weight = -1, is_sum = -1;
-    spex_metrics_sums(id, type, &is_weight, &is_sum);
-    assert_true(is_weight == weight && is_sum == sum);
+    const struct spex_metrics_sums sums = spex_metrics_sums(id, type);
+    assert_true(sums.weight == weight && sums.sum == sum && sums.squares >= 0);
+    assert_true((sums.records > 0) == (weight > 0));
 }
 
 static void expect_until_now(uint64_t begin) {

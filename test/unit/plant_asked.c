@@ -153,6 +153,15 @@ const struct spex_site_info *spex_site_info(uint32_t index) {
     return &plant.infos[index];
 }
 
+struct spex_metrics_sums spex_metrics_sums(uint16_t probe_id, uint32_t probe_type) {
+    const double *spreads = plant.options.spreads;
+    (void)probe_type;
+    if (!spreads)
+        return (struct spex_metrics_sums){.records = 0};
+    return (struct spex_metrics_sums){
+        .records = 1000, .weight = 1000, .sum = 1000, .squares = 1000 * spreads[probe_id]};
+}
+
 uint32_t spex_profile_next_probe(uint32_t index) {
     return index < plant.options.probes ? index : spex_sites_count();
 }

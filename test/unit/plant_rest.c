@@ -44,12 +44,6 @@ struct spex_occupancy spex_occupancy_sampler_occupancy(uint32_t first) {
     return (struct spex_occupancy){0};
 }
 
-void spex_metrics_sums(uint16_t probe_id, uint32_t probe_type, double *weight, double *sum) {
-    (void)probe_id;
-    (void)probe_type;
-    *weight = *sum = 0;
-}
-
 void spex_message(const char *format, ...) {
     (void)format;
     fail_msg("the controller has something to tell: %s", format);

@@ -317,6 +317,26 @@ static void records_may_be_dearer(void **state) {
             }
 }
 
+/* Those of which the mean needs more records for the same error have more, in proportion. */
+static void records_go_where_values_differ(void **state) {
+    static const double spreads[] = {1, 8, 0.5, 0}, expected[] = {1, 8, 0.5, 0.1};
+    static const double rate = 2e5;
+    const struct plant_options options = {.share = 0.005,
+                                          .cpus = 1,
+                                          .probes = 4,
+                                          .skip_ns = 1,
+                                          .record_ns = 40,
+                                          .seconds = END,
+                                          .rate = steady_rate,
+                                          .scenario = &rate,
+                                          .spreads = spreads};
+    (void)state;
+    plant_run(&options);
+    double each = 1.0 / plant_period(0, END);
+    for (unsigned p = 0; p < 4; p++)
+        assert_true(fabs(1.0 / plant_period(p, END) / each / expected[p] - 1) < 0.2);
+}
+
 /* The share of the time for which the processor is there. */
 #define PRESENT 0.3
 
@@ -389,6 +409,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_collector_at_rest_takes_little),
         cmocka_unit_test(experiments_take_a_small_part_of_the_budget),
         cmocka_unit_test(records_may_be_dearer),
+        cmocka_unit_test(records_go_where_values_differ),
         cmocka_unit_test(who_uses_less_pays_less),
         cmocka_unit_test(a_selection_may_change_all_the_time),
     };

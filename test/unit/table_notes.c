@@ -216,6 +216,42 @@ static void what_it_costs(void **state) {
            "spex's own threads 250 ms\n");
 }
 
+/* Records, each of which takes 18 ns more than an execution, of a millisecond. */
+static void what_halving_an_interval_costs(void **state) {
+    char *text = NULL;
+    size_t size;
+    (void)state;
+    profile.process.program_seconds = 0.001;
+    profile.process.budget = 0.01;
+    for (int i = 0; i < 20; i++) {
+        record(SPEX_LAT, 1, 100, 1000 + (uint64_t)i % 2 * 1000, 0, 0);
+        record(SPEX_LAT, 2, 100, 1000 + (uint64_t)i % 2 * 10, 0, 0);
+        record(SPEX_LAT, 3, 1, 1000 + (uint64_t)i % 2 * 1000, 0, 0);
+        record(SPEX_LAT, 4, 2, 1000 + (uint64_t)i % 2 * 1000, 0, 0);
+    }
+    row(SPEX_LAT, 1, "a");
+    row(SPEX_LAT, 2, "b");
+    row(SPEX_LAT, 3, "all");
+    row(SPEX_LAT, 4, "half");
+    type(SPEX_LAT, 0, true, true);
+    /* Three times the 20 records, but 20 at most where 20 are missing. */
+    assert_true(near(spex_profile_halving(&profile, &rows[0].probe), 60 * 18e-9 / 0.001));
+    assert_true(near(spex_profile_halving(&profile, &rows[1].probe), 60 * 18e-9 / 0.001));
+    assert_true(spex_profile_halving(&profile, &rows[2].probe) <= 0);
+    assert_true(near(spex_profile_halving(&profile, &rows[3].probe), 20 * 18e-9 / 0.001));
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    spex_table_notes(file, &profile);
+    assert_int_equal(fclose(file), 0);
+    const char *told = strstr(text, "half the interval of a mean takes more of the CPU time: a ");
+    assert_non_null(told);
+    assert_null(strstr(told, "all lat"));
+    assert_true(strstr(told, "half lat") < strstr(told, "b lat"));
+    free(text);
+    profile.types[0].measured = false;
+    assert_true(spex_profile_halving(&profile, &rows[0].probe) <= 0);
+}
+
 /* Believed to cost two milliseconds, as each of a million executions costs 2 ns in calibration. */
 static void what_it_costs_is_a_part_of_the_time(void **state) {
     char *text = NULL;
@@ -327,6 +363,7 @@ int main(void) {
                                         teardown),
         cmocka_unit_test_setup_teardown(probes_within_a_probe_without_records, setup, teardown),
         cmocka_unit_test_setup_teardown(what_it_costs, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_halving_an_interval_costs, setup, teardown),
         cmocka_unit_test_setup_teardown(what_it_costs_is_a_part_of_the_time, setup, teardown),
         cmocka_unit_test_setup_teardown(what_experiments_found_is_in_the_cost, setup, teardown),
         cmocka_unit_test_setup_teardown(costs_that_are_not_known, setup, teardown),

@@ -104,6 +104,13 @@ static json_t *with_spans(json_t *json, const struct spex_profile_probe *probe) 
     return spex_json_unless(err, json);
 }
 
+/* What halving the interval of the mean takes of the program's CPU time; null where it has none. */
+static json_t *halving_json(const struct spex_profile *profile,
+                            const struct spex_profile_probe *probe) {
+    double halving = probe->series ? spex_profile_halving(profile, probe) : 0;
+    return number_or_null(halving, halving > 0);
+}
+
 /* "count", its margin and "rate" are null where the probe was always polled, and so was not
  * counted. */
 json_t *spex_profile_row_json(const struct spex_profile *profile,
@@ -112,7 +119,7 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
     bool counted = spex_profile_counted(probe);
     json_t *json = json_pack(
         "{s:o, s:s?, s:s?, s:s, s:I, s:s, s:o, s:o, s:o, s:I, s:o, s:b, s:o, s:b, s:o, s:o, s:o, "
-        "s:I, s:o, s:o}",
+        "s:I, s:o, s:o, s:o}",
         "id", spex_id_json(spex_profile_id(probe->probe_id, probe->declared)), "name",
         probe->name[0] ? probe->name : NULL, "provider",
         probe->provider[0] ? probe->provider : NULL, "type",
@@ -128,8 +135,8 @@ json_t *spex_profile_row_json(const struct spex_profile *profile,
         number_or_null(probe->held_seconds, true), "off",
         number_or_null(spex_profile_off(probe), true), "counted",
         number_or_null(probe->count, counted), "left_out", (json_int_t)spex_profile_left_out(probe),
-        "cost_factor", number_or_null((double)probe->cost_factor, probe->cost_factor > 0), "values",
-        all_values_json(profile, row));
+        "cost_factor", number_or_null((double)probe->cost_factor, probe->cost_factor > 0),
+        "halving_share", halving_json(profile, probe), "values", all_values_json(profile, row));
     if (probe->probe_type == SPEX_SPAN)
         json = with_spans(json, probe);
     return probe->activity.looks ? with_activity(json, probe) : json;
