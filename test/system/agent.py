@@ -80,12 +80,12 @@ class Agent(Commands):
         process = self.start()
         agent = self.agent()
         self.assertEqual(self.mode(agent, process), ("full", 3, 3, None))
-        listed = self.programs()[process.pid]
+        listed = self.listed(process)
         self.assertEqual((listed["selection"], listed["leased"], listed["sites_on"]), ("off", WANTED, 3))
         # A part of the lease is left for what it takes until the program has heard of it and has ended it.
         self.assertTrue(0 < listed["lease_seconds"] <= 0.95 * 60)
         self.end(agent)
-        listed = self.programs()[process.pid]
+        listed = self.listed(process)
         self.assertEqual((listed["selection"], listed["sites_on"]), ("off", 0))
         self.assertNotIn("leased", listed)
 
@@ -109,9 +109,9 @@ class Agent(Commands):
         self.set("--for", "600", process.pid, "+1:lat")
         agent = self.agent()
         self.assertEqual(self.mode(agent, process), ("full", 3, 3, None))
-        self.assertEqual(self.programs()[process.pid]["sites_on"], 4)
+        self.assertEqual(self.listed(process)["sites_on"], 4)
         self.end(agent)
-        listed = self.programs()[process.pid]
+        listed = self.listed(process)
         self.assertEqual((listed["selection"], listed["leased"], listed["sites_on"]), ("state", "+1:lat", 2))
 
     def test_whoever_switches_off_has_the_last_word(self):
@@ -123,7 +123,7 @@ class Agent(Commands):
         mode, on, wanted, why = self.mode(agent, process)
         self.assertEqual((mode, on, wanted), ("none", 0, 3))
         self.assertEqual(why, "another client has switched its probes off, and they stay off")
-        self.assertEqual(self.programs()[process.pid]["sites_on"], 0)
+        self.assertEqual(self.listed(process)["sites_on"], 0)
         self.say(process, "exec")  # another program
         self.assertEqual(self.mode(agent, process), ("full", 3, 3, None))
 
@@ -134,7 +134,7 @@ class Agent(Commands):
         self.assertEqual(self.mode(agent, process)[0], "full")
         self.set(process.pid, "off")
         self.assertEqual(self.mode(agent, process)[:3], ("none", 0, 3))
-        self.assertEqual(self.programs()[process.pid]["sites_on"], 0)
+        self.assertEqual(self.listed(process)["sites_on"], 0)
 
     def test_a_program_that_stops_and_starts_spex(self):
         process = self.start()
@@ -156,7 +156,7 @@ class Agent(Commands):
         self.assertEqual((gone["event"], gone["pid"]), ("gone", first.pid))
         self.assertEqual(self.leased(second), WANTED)
         self.end(agent)
-        self.assertEqual(self.programs()[second.pid]["sites_on"], 0)
+        self.assertEqual(self.listed(second)["sites_on"], 0)
 
     def test_programs_without_such_probes_are_left_alone(self):
         process = self.start()
@@ -168,16 +168,16 @@ class Agent(Commands):
         process = self.start()
         agent = self.agent(policy=self.policy('<unit type="probe" name="query" modes="lat"/>', "0.5%"))
         self.assertEqual(self.mode(agent, process), ("full", 1, 1, None))
-        self.assertEqual(self.programs()[process.pid]["budget"], 0.005)
+        self.assertEqual(self.listed(process)["budget"], 0.005)
         self.assertEqual(self.leased(process), "+1:lat")
         self.end(agent)
-        self.until(lambda: "budget" not in self.programs()[process.pid])
+        self.until(lambda: "budget" not in self.listed(process))
 
     def test_the_least_of_two_budgets_holds(self):
         process = self.start(environment=self.environment(SPEX_BUDGET="0.2%"))
         agent = self.agent(policy=self.policy('<unit type="probe" name="query" modes="lat"/>', "0.5%"))
         self.assertEqual(self.mode(agent, process), ("full", 1, 1, None))
-        self.assertEqual(self.programs()[process.pid]["budget"], 0.002)
+        self.assertEqual(self.listed(process)["budget"], 0.002)
 
     def test_killed_agents_leave_nothing_on(self):
         process = self.start()
@@ -185,7 +185,7 @@ class Agent(Commands):
             agent = self.agent(lease="1")
             self.assertEqual(self.mode(agent, process)[0], "full")
             self.kill(agent)
-            listed = self.programs()[process.pid]
+            listed = self.listed(process)
             self.assertLessEqual(listed.get("lease_seconds", 0), 0.95)
             self.until_on(process, 0)
             self.assertEqual(self.selected(process), "off")
@@ -201,12 +201,12 @@ class Agent(Commands):
 
         def holds_alone():
             """What the other one held has ended by itself."""
-            listed = self.programs()[process.pid]
+            listed = self.listed(process)
             self.assertEqual(listed["sites_on"], 3)
             return listed.get("leased") == WANTED
 
         self.until(holds_alone)
-        self.assertEqual(self.programs()[process.pid]["sites_on"], 3)
+        self.assertEqual(self.listed(process)["sites_on"], 3)
 
     def test_an_agent_that_was_stopped_goes_on(self):
         process = self.start()
@@ -233,7 +233,7 @@ class Agent(Commands):
         if agent.returncode or errors:
             self.assertEqual(agent.returncode, 1, errors)
             self.assertIn("probes of process %d go off when their lease of 1 s is over" % stopped.pid, errors)
-        self.assertEqual([self.programs()[one.pid]["sites_on"] for one in (other, third)], [0, 0])
+        self.assertEqual([self.listed(one)["sites_on"] for one in (other, third)], [0, 0])
         stopped.send_signal(signal.SIGCONT)
         self.until_on(stopped, 0)
 
@@ -274,7 +274,7 @@ class Others(Commands):
             self.until_leased(process, command)
         self.kill(*commands)
         for process in live:
-            self.assertLessEqual(self.programs()[process.pid]["lease_seconds"], 10)
+            self.assertLessEqual(self.listed(process)["lease_seconds"], 10)
         for process in live:
             self.until_on(process, 0)
             self.assertEqual(self.selected(process), "off")

@@ -168,6 +168,10 @@ class Programs(unittest.TestCase):
         listed = json.loads(self.run_spex("list", "--json", **options).stdout)
         return {program["pid"]: program for program in listed}
 
+    def listed(self, process):
+        """The process, once it answers, as it does when it gets a processor for that."""
+        return self.until(lambda: (listed := self.programs()[process.pid])["answers"] and listed)
+
     def sites_on(self, process):
         """-1 where the process has not answered, as where it has no processor to do so."""
         return self.programs()[process.pid].get("sites_on", -1)
@@ -199,10 +203,10 @@ class Programs(unittest.TestCase):
         self.until(lambda: self.sites_on(process) == sites)
 
     def selected(self, process):
-        return self.programs()[process.pid]["selection"]
+        return self.listed(process)["selection"]
 
     def leased(self, process):
-        return self.programs()[process.pid].get("leased", "")
+        return self.listed(process).get("leased", "")
 
     def records(self, process, probe):
         """What a probe has recorded since the beginning, as the program itself tells."""

@@ -128,7 +128,7 @@ class Api(Server):
                 self.assertEqual(answer.status, 200, text)
                 (done,) = json.loads(text)["processes"]
                 self.assertEqual((done["pid"], done["done"], done["sites_on"]), (self.process.pid, True, on))
-                self.assertEqual(self.programs()[self.process.pid]["sites_on"], on)
+                self.assertEqual(self.listed(self.process)["sites_on"], on)
 
     def test_a_lease_ends(self):
         self.serve_and_wait()
@@ -167,7 +167,7 @@ class Api(Server):
             self.assertEqual(self.post(iter([b"x" * 30000]))[0].status, 400)
         except ConnectionError:
             pass
-        self.assertEqual(self.programs()[self.process.pid]["sites_on"], 0)
+        self.assertEqual(self.listed(self.process)["sites_on"], 0)
         self.end()
         self.serve()
         self.assertEqual(self.post(order)[0].status, 403)

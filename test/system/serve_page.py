@@ -154,7 +154,7 @@ class Live(Page):
         self.browser.find_element(By.ID, "period").send_keys("100")
         self.button("Switch on: query, lat").send_keys(Keys.ENTER)
         self.wait_for_row("query", lambda row: row[1] == "1 in 100" and "leased for" in row[-1])
-        self.assertEqual(self.programs()[process.pid]["sites_on"], 1)
+        self.assertEqual(self.listed(process)["sites_on"], 1)
         site = self.probe_sites(process)["query"]
         self.assertEqual((site["on"], site["period"]), (True, 100))
         self.assertTrue(0 < site["lease_seconds"] <= 60, site)
@@ -168,7 +168,7 @@ class Live(Page):
         self.assertEqual({name for name, site in self.probe_sites(process).items() if site["on"]}, {"state"})
         self.browser.find_element(By.ID, "all-off").click()
         self.wait_for_row("state", lambda row: row[1] == "off")
-        self.assertEqual(self.programs()[process.pid]["sites_on"], 0)
+        self.assertEqual(self.listed(process)["sites_on"], 0)
         self.check_log()
 
     def test_what_others_switch_is_shown(self):

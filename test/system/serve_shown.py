@@ -253,7 +253,7 @@ class Anomalies(Materials):
         # Who watches leaves the program as it was.
         self.server.terminate()
         self.assertEqual(self.server.wait(), 0)
-        self.assertEqual(self.programs()[process.pid]["sites_on"], 0)
+        self.assertEqual(self.listed(process)["sites_on"], 0)
 
     def test_what_cannot_be_watched_is_told(self):
         process = self.start()

@@ -141,7 +141,7 @@ class Set(Programs):
         self.set(process.pid, "state")
         result = self.set("--for", "600s", process.pid, "+query")
         self.assertEqual(result.stdout, "2 of 4 probe sites are on; leased for 600 s\n")
-        listed = self.programs()[process.pid]
+        listed = self.listed(process)
         self.assertEqual((listed["selection"], listed["leased"], listed["sites_on"]), ("state", "+query", 2))
         self.assertTrue(0 < listed["lease_seconds"] <= 600)
         self.assertRegex(self.run_spex("list").stdout, r"state; \+query for \d+ s")
@@ -159,7 +159,7 @@ class Set(Programs):
         self.assertEqual(self.set(process.pid, "+query@off").stdout, "1 of 4 probe sites are on\n")
         self.set("--for", "600", process.pid, "*")
         self.assertEqual(self.set(process.pid, "off").stdout, "0 of 4 probe sites are on\n")
-        self.assertNotIn("leased", self.programs()[process.pid])
+        self.assertNotIn("leased", self.listed(process))
 
     def test_bad_leases(self):
         process = self.start()
@@ -192,7 +192,7 @@ class Set(Programs):
         self.refused("no program called %s is running that" % name, "-f", "--for", "60s", name, "query")
         process = self.called(name)
         self.set("-f", "--for", "60s", name, "query")
-        self.assertEqual(self.programs()[process.pid]["leased"], "query")
+        self.assertEqual(self.listed(process)["leased"], "query")
         self.assertEqual(self.selected(self.called(name)), "off")
 
     def test_a_release_without_leases_switches_nothing(self):

@@ -83,7 +83,7 @@ class Live(Programs):
         terminal.type(HOME + " ")
         terminal.wait_for("1 probe site is on")
         self.quit(terminal)
-        self.assertEqual(self.programs()[self.program.pid]["sites_on"], 1)
+        self.assertEqual(self.listed(self.program)["sites_on"], 1)
 
     def test_periods(self):
         self.set(self.program.pid, "query@8")

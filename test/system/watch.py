@@ -76,8 +76,8 @@ class Watches(Programs):
 
     def let_it_run(self, process, seconds):
         """So long by its own account, which begins when something is on."""
-        begin = self.programs()[process.pid]["seconds"]
-        self.until(lambda: self.programs()[process.pid]["seconds"] > begin + seconds)
+        begin = self.listed(process)["seconds"]
+        self.until(lambda: self.listed(process)["seconds"] > begin + seconds)
 
     def told(self):
         """What a watch has written to the file "out", as far as its lines are whole."""
