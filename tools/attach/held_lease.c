@@ -42,9 +42,11 @@ void spex_held_lease_open(struct spex_held_lease *lease, pid_t process, uint32_t
         .process = process, .ms = ms, .holder = new_holder(), .socket = -1};
 }
 
-/* What is asked for by the lease's kind of request; NULL: no memory. */
+/* What is asked for by the lease's kind of request; NULL: nothing is, or no memory. */
 static char *text_of(const struct spex_held_lease *lease) {
     char *text;
+    if (!lease->probes)
+        return NULL;
     if (lease->budget <= 0)
         return strdup(lease->probes);
     return asprintf(&text, "%.12f %s", lease->budget, lease->probes) < 0 ? NULL : text;
