@@ -9,6 +9,7 @@ SANITIZER: that of the program, or none.
 
 import json
 import os
+import re
 import sys
 import time
 import unittest
@@ -86,9 +87,16 @@ class Polled(Watched):
         if SANITIZER != "none":
             self.skipTest("with sanitizers it costs nearly as much to be polled as to be recorded")
         process = self.start(SPEX_PROBES="long,short", SPEX_BUDGET=BUDGET + "%", SPEX_RATE_POLICY="hybrid")
-        sites = self.wait_for(process, lambda found: found["long"].get("probed") and found["short"].get("probed"))
-        for name in "long", "short":
-            self.assertRegex(sites[name]["why"], "^polled: ")
+        polled = set()
+
+        def note_polled(found):
+            """Each for some time, and not both at once where other programs have the processors."""
+            for name in ("long", "short"):
+                if found[name].get("probed"):
+                    self.assertRegex(found[name]["why"], "^polled: ")
+                    polled.add(name)
+            return len(polled) == 2
+        self.wait_for(process, note_polled)
         # While it is polled, a second or longer, its rate stays the same. Then it is recorded for a few milliseconds, which
         # need not be seen, and has another rate.
         # A process that has no time to answer tells none.
@@ -100,8 +108,10 @@ class Polled(Watched):
         truth, table = self.finish(process)
         self.assertIn(f"budget: {BUDGET} % of the program's CPU time; as believed, ", table)
         self.assertRegex(table, "(?m)^long +lat ")
-        share = float(table.split("active")[1].split()[0])
-        self.assertAlmostEqual(share / 100, truth, delta=0.3, msg=table)
+        share, margin = re.search(r"active +([0-9.]+) ±(\S+)", table).groups()
+        # After a few looks nothing is known of the margin.
+        if margin != "?":
+            self.assertAlmostEqual(float(share) / 100, truth, delta=max(0.3, 2 * float(margin) / 100), msg=table)
 
     def test_within_a_large_budget_all_is_traced(self):
         process = self.start(SPEX_PROBES="*", SPEX_BUDGET="100%", SPEX_RATE_POLICY="hybrid")
