@@ -169,33 +169,42 @@ static double mean_width(const struct spex_profile *profile, const struct spex_p
     return told ? figures.mean_margin / fabs(figures.mean) : -1;
 }
 
-/* Prints what a wider budget buys: of the means that are known worst, what halving the interval
- * costs. */
-static void print_halving(FILE *file, const struct spex_profile *profile, bool mixed) {
-    enum { TOLD = 3 };
-    const char *between = "half the interval of a mean takes more of the CPU time:";
-    double last = INFINITY;
-    for (int told = 0; told < TOLD && profile->process.budget > 0; told++) {
-        const struct spex_profile_row *widest = NULL;
-        char name[SPEX_PROBE_TEXT_BYTES], margin[32], more[32];
-        double width = 0;
-        for (size_t r = 0; r < profile->row_count; r++) {
-            double one = mean_width(profile, &profile->rows[r]);
-            widest = one > width && one < last ? &profile->rows[r] : widest;
-            width = one > width && one < last ? one : width;
+/* Means that are known worst, the worst first. */
+enum { WIDEST = 3 };
+
+struct wide_mean {
+    const struct spex_profile_row *row;
+    double width;
+};
+
+static void widest_find(const struct spex_profile *profile, struct wide_mean widest[WIDEST]) {
+    for (size_t r = 0; r < profile->row_count; r++) {
+        const struct wide_mean one = {&profile->rows[r], mean_width(profile, &profile->rows[r])};
+        for (int w = WIDEST - 1; w >= 0 && widest[w].width < one.width; w--) {
+            if (w + 1 < WIDEST)
+                widest[w + 1] = widest[w];
+            widest[w] = one;
         }
-        if (!widest)
-            break;
-        last = width;
-        fprintf(file, "%s %s %s (±%s) %s", between,
-                spex_probe_text(&widest->probe, mixed, name, sizeof(name)),
-                spex_probe_type_name(widest->probe.probe_type),
-                spex_percent_text(width, 2, margin, sizeof(margin)),
-                spex_percent_text(spex_profile_halving(profile, &widest->probe), 2, more,
-                                  sizeof(more)));
-        between = ",";
     }
-    if (between[0] == ',')
+}
+
+/* Prints what a wider budget buys: what halving the interval of a mean costs. */
+static void print_halving(FILE *file, const struct spex_profile *profile, bool mixed) {
+    struct wide_mean widest[WIDEST] = {{NULL, 0}};
+    char name[SPEX_PROBE_TEXT_BYTES], margin[32], more[32];
+    if (profile->process.budget > 0)
+        widest_find(profile, widest);
+    for (int w = 0; w < WIDEST && widest[w].row; w++) {
+        const struct spex_profile_probe *probe = &widest[w].row->probe;
+        double share = spex_profile_halving(profile, probe);
+        fprintf(file, "%s %s %s (±%s) %s",
+                w ? "," : "half the interval of a mean takes more of the CPU time:",
+                spex_probe_text(probe, mixed, name, sizeof(name)),
+                spex_probe_type_name(probe->probe_type),
+                spex_percent_text(widest[w].width, 2, margin, sizeof(margin)),
+                spex_percent_text(share, 2, more, sizeof(more)));
+    }
+    if (widest[0].row)
         fputc('\n', file);
 }
 

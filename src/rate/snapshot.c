@@ -59,9 +59,9 @@ static double share_of(uint32_t first, const struct spex_rate_known *known, doub
 /* The relative variance of a probe's values. */
 static double spread_of(uint32_t first) {
     const struct spex_site_info *info = spex_site_info(first);
-    const struct spex_metrics_sums sums = spex_metrics_sums(info->probe_id, info->probe_type);
     if (info->probe_type == SPEX_CNT)
         return 0;
+    const struct spex_metrics_sums sums = spex_metrics_sums(info->probe_id, info->probe_type);
     if (sums.records < SPREAD_RECORDS || !(sums.weight > 0))
         return NAN;
     double square = sums.sum * sums.sum;

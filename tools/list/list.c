@@ -16,6 +16,7 @@
 #include "observe/process_place.h"
 #include "observe/workers.h"
 #include "profile/columns.h"
+#include "text/quantity.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/json.h"
@@ -130,14 +131,15 @@ static void add_selection(struct spex_columns *columns, const struct program *pr
     const struct spex_profile_process *told = &program->told;
     const char *selection = told->selection[0] ? told->selection : "off", *leased = told->leased;
     char lease[SELECTION_MAX + LEASE_BYTES + 16] = "", budget[32] = "";
+    const char *between = told->budget > 0 ? "; budget " : "";
     int bytes = shown_bytes(selection), leased_bytes = shown_bytes(leased);
     if (told->lease_seconds > 0)
         snprintf(lease, sizeof(lease), "; %.*s%s for %s", leased_bytes, leased,
                  leased[leased_bytes] ? "…" : "", program->lease);
     if (told->budget > 0)
-        snprintf(budget, sizeof(budget), "; budget %.3g %%", 100 * told->budget);
-    spex_columns_add(columns, "%.*s%s%s%s", bytes, selection, selection[bytes] ? "…" : "", lease,
-                     budget);
+        spex_percent_text(told->budget, 4, budget, sizeof(budget));
+    spex_columns_add(columns, "%.*s%s%s%s%s", bytes, selection, selection[bytes] ? "…" : "", lease,
+                     between, budget);
 }
 
 /* A program that does not answer has a line with its number and command. */
