@@ -102,9 +102,9 @@ static uint32_t gap_draw(struct spex_thread *thread, uint32_t site, uint32_t gen
     double scale;
     if (SPEX_RATE_KIND(rate) == SPEX_SAMPLING_BURSTY)
         return burst_gap_draw(thread, countdown, rate);
-    if (SPEX_RATE_KIND(rate) == SPEX_SAMPLING_CALLED) {
+    if (spex_sampling_asked(SPEX_RATE_KIND(rate))) {
         spex_store_relaxed(&countdown->weight, 0);
-        return CALLED_GAP;
+        return SPEX_RATE_KIND(rate) == SPEX_SAMPLING_CALLED ? CALLED_GAP : SPEX_CONTROL_PERIOD_MAX;
     }
     spex_store_relaxed(&countdown->weight, SPEX_RATE_PERIOD(rate));
     if (SPEX_RATE_KIND(rate) == SPEX_SAMPLING_PERIODIC || SPEX_RATE_PERIOD(rate) < 2)

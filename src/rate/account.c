@@ -47,7 +47,7 @@ double spex_rate_budget(const struct spex_rate *rate, double share) {
 
 double spex_rate_records(const struct spex_rate_known *known, const struct spex_rate_subject *of,
                          double executions) {
-    if (known->period >= SPEX_RATE_CALLED)
+    if (known->period >= SPEX_RATE_ASKED)
         return 0;
     return executions * of->recorded / fmax(fmax(known->period, of->selected), 1);
 }

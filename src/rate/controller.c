@@ -304,7 +304,7 @@ static uint32_t throttle_of(uint32_t period) {
     return period == SPEX_RATE_HELD      ? SPEX_SITE_HELD
            : period == SPEX_RATE_POLLING ? SPEX_SITE_POLLED
            : period == SPEX_RATE_CALLED  ? SPEX_SITE_CALLED
-           : period == SPEX_RATE_ASKED   ? SPEX_CONTROL_PERIOD_MAX
+           : period == SPEX_RATE_ASKED   ? SPEX_SITE_COUNTED
                                          : period;
 }
 

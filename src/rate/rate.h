@@ -34,7 +34,7 @@ enum spex_rate_state {
 
 /* Periods; others are numbers of executions. */
 #define SPEX_RATE_ALL     0
-#define SPEX_RATE_ASKED   (UINT32_MAX - 3) /* hardly any records */
+#define SPEX_RATE_ASKED   (UINT32_MAX - 3) /* no records */
 #define SPEX_RATE_CALLED  (UINT32_MAX - 2) /* no records: executions call the library */
 #define SPEX_RATE_POLLING (UINT32_MAX - 1)
 #define SPEX_RATE_HELD    UINT32_MAX

@@ -41,7 +41,7 @@ static double site_cost(const struct spex_site_info *info, uint32_t control) {
         return 0;
     if (info->sampling.kind == SPEX_SAMPLING_CALLED)
         return cost.skip + spex_cost_call();
-    if (info->sampling.kind == SPEX_SAMPLING_BURSTY)
+    if (info->sampling.kind == SPEX_SAMPLING_BURSTY || info->sampling.kind == SPEX_SAMPLING_COUNTED)
         return cost.skip;
     double drawn =
         info->sampling.kind == SPEX_SAMPLING_GEOMETRIC ? spex_cost_drawn(info->probe_type) : 0;
@@ -106,11 +106,12 @@ static struct spex_sampling site_sampling_combined(const struct spex_site_info *
         return (struct spex_sampling){.period = 1, .kind = SPEX_SAMPLING_POLLING};
     if (info->slowed == SPEX_SITE_POLLED || sampling.kind == SPEX_SAMPLING_POLLING)
         return sampling;
-    if (info->slowed == SPEX_SITE_CALLED && !info->region)
-        return (struct spex_sampling){.period = info->sampling.period ? info->sampling.period
-                                                                      : sampling.period,
-                                      .burst = info->sampling.burst,
-                                      .kind = SPEX_SAMPLING_CALLED};
+    bool called = info->slowed == SPEX_SITE_CALLED;
+    if ((called || info->slowed == SPEX_SITE_COUNTED) && !info->region)
+        return (struct spex_sampling){
+            .period = info->sampling.period ? info->sampling.period : sampling.period,
+            .burst = info->sampling.burst,
+            .kind = called ? SPEX_SAMPLING_CALLED : SPEX_SAMPLING_COUNTED};
     if (info->slowed > sampling.period) {
         sampling.period = info->slowed;
         if (sampling.kind == SPEX_SAMPLING_PERIODIC)

@@ -17,7 +17,7 @@ static struct spex_sampling site_sampling_last(const struct spex_site_info *info
                                       .kind = info->region_period > 1 ? SPEX_SAMPLING_GEOMETRIC
                                                                       : SPEX_SAMPLING_PERIODIC};
     struct spex_sampling sampling = info->sampling;
-    if (sampling.kind == SPEX_SAMPLING_CALLED)
+    if (spex_sampling_asked(sampling.kind))
         sampling.kind = sampling.period == info->selected.period ? info->selected.kind
                         : sampling.burst                         ? SPEX_SAMPLING_BURSTY
                                                                  : SPEX_SAMPLING_GEOMETRIC;

@@ -50,9 +50,9 @@ uint32_t spex_probe_group(uint32_t index);
 /* Limits the probe whose first site is `first`, or all probes of the group `first`, to one record
  * in `period` executions. Where this is
  * longer than the selected period, executions are sampled at random. 0: the selection alone
- * decides; SPEX_SITE_HELD: no records; SPEX_SITE_POLLED: the sites are polled only;
- * SPEX_SITE_CALLED: no records, but executions that cost more (site_info.h). Holds
- * until the next call, or until the selection switches the site off. */
+ * decides; SPEX_SITE_HELD: it is off; SPEX_SITE_POLLED: the sites are polled only;
+ * SPEX_SITE_COUNTED: no records; SPEX_SITE_CALLED: the same with executions that cost more
+ * (site_info.h). Holds until the next call, or until the selection switches the site off. */
 void spex_probe_throttle(uint32_t first, uint32_t period);
 
 /* Calls the function if no site of the type is on; none goes on meanwhile. */

@@ -70,7 +70,7 @@ struct spex_site_info {
     /* When the lease of that ends (CLOCK_BOOTTIME); 0: it is not leased. */
     uint64_t leased_until_ns;
     /* The shortest period that the controller allows; 0: any; or SPEX_SITE_HELD,
-     * SPEX_SITE_POLLED, SPEX_SITE_CALLED. */
+     * SPEX_SITE_POLLED, SPEX_SITE_CALLED, SPEX_SITE_COUNTED. */
     uint32_t slowed;
     /* The site is on, or has been on since spex_sites_time_begin. */
     bool used;
@@ -96,6 +96,11 @@ struct spex_site_info {
 /* Value of `slowed`: executions make no record, but some call the library (SPEX_SAMPLING_CALLED),
  * so that an experiment tells what executions cost. Not for sites in regions. */
 #define SPEX_SITE_CALLED (UINT32_MAX - 2)
+
+/* Value of `slowed`: executions are counted and make no record (SPEX_SAMPLING_COUNTED). A long period in
+ * its place would now and then make a record that stands for more executions than all others
+ * together. In regions it is the longest period. */
+#define SPEX_SITE_COUNTED (UINT32_MAX - 3)
 
 /* Returns whether the info is of a region (spex/region.h) and not of a probe. */
 static inline bool spex_site_is_region(const struct spex_site_info *info) {

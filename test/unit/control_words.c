@@ -30,11 +30,12 @@ static struct spex_sampling expected_sampling(const struct spex_site_info *info)
         return info->region ? off : lasts ? polled : sampling;
     if (sampling.kind == SPEX_SAMPLING_POLLING)
         return sampling;
-    if (info->slowed == SPEX_SITE_CALLED && !info->region)
-        return (struct spex_sampling){.period = info->sampling.period ? info->sampling.period
-                                                                      : sampling.period,
-                                      .burst = info->sampling.burst,
-                                      .kind = SPEX_SAMPLING_CALLED};
+    bool called = info->slowed == SPEX_SITE_CALLED, counted = info->slowed == SPEX_SITE_COUNTED;
+    if ((called || counted) && !info->region)
+        return (struct spex_sampling){
+            .period = info->sampling.period ? info->sampling.period : sampling.period,
+            .burst = info->sampling.burst,
+            .kind = called ? SPEX_SAMPLING_CALLED : SPEX_SAMPLING_COUNTED};
     bool longer = info->slowed > sampling.period;
     if (longer && sampling.kind == SPEX_SAMPLING_PERIODIC)
         sampling.kind = SPEX_SAMPLING_GEOMETRIC;
@@ -50,7 +51,7 @@ static struct spex_sampling expected_sampling(const struct spex_site_info *info)
 
 static bool counts_down(struct spex_sampling sampling) {
     return sampling.kind == SPEX_SAMPLING_GEOMETRIC || sampling.kind == SPEX_SAMPLING_BURSTY ||
-           sampling.kind == SPEX_SAMPLING_CALLED ||
+           sampling.kind == SPEX_SAMPLING_CALLED || sampling.kind == SPEX_SAMPLING_COUNTED ||
            (sampling.kind == SPEX_SAMPLING_PERIODIC && spex_registry.records_bounded);
 }
 
@@ -73,8 +74,18 @@ static uint32_t next_generation(uint32_t generation, bool countdown, unsigned *s
 static void change_at_random(struct spex_site_info *info, uint64_t *random) {
     static const uint32_t periods[] = {
         0, 1, 1, 2, 3, 100, 1u << 20, (1u << 20) + 1, 1u << 23, SPEX_CONTROL_PERIOD_MAX};
-    static const uint32_t slowed[] = {
-        0, 0, 1, 2, 3, 50, 1u << 21, 1u << 25, SPEX_SITE_HELD, SPEX_SITE_POLLED, SPEX_SITE_CALLED};
+    static const uint32_t slowed[] = {0,
+                                      0,
+                                      1,
+                                      2,
+                                      3,
+                                      50,
+                                      1u << 21,
+                                      1u << 25,
+                                      SPEX_SITE_HELD,
+                                      SPEX_SITE_POLLED,
+                                      SPEX_SITE_CALLED,
+                                      SPEX_SITE_COUNTED};
     static const uint32_t bursts[] = {1, 2, 1000};
     switch (random_below(random, 8)) {
     case 0:

@@ -56,7 +56,7 @@ static double rate_of(unsigned probe, double seconds) {
 }
 
 static double part_recorded(unsigned probe) {
-    return is_called(probe) ? 0 : 1.0 / period_of(probe);
+    return makes_none(probe) ? 0 : 1.0 / period_of(probe);
 }
 
 /* What an execution without a record takes. */

@@ -177,9 +177,8 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
 }
 
 static void throttle(uint32_t first, uint32_t period) {
-    bool shortened =
-        period > SPEX_GAP_PERIOD_MAX && period != SPEX_SITE_HELD && period != SPEX_SITE_CALLED;
-    plant.periods[first] = shortened ? SPEX_GAP_PERIOD_MAX : period ? period : 1;
+    bool long_one = period > SPEX_GAP_PERIOD_MAX && period < SPEX_SITE_COUNTED;
+    plant.periods[first] = long_one ? SPEX_GAP_PERIOD_MAX : period ? period : 1;
 }
 
 /* All probes of a region together. */

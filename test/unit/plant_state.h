@@ -15,7 +15,8 @@
 struct plant {
     struct plant_options options;
     struct spex_site_info infos[PLANT_PROBES_MAX + 1]; /* the region's is behind the probes' */
-    uint32_t periods[PLANT_PROBES_MAX]; /* 1 or more, or SPEX_SITE_HELD or SPEX_SITE_CALLED */
+    uint32_t periods
+        [PLANT_PROBES_MAX]; /* 1 or more, or SPEX_SITE_HELD, SPEX_SITE_CALLED or SPEX_SITE_COUNTED */
     double executions[PLANT_PROBES_MAX];
     double told_of[PLANT_PROBES_MAX];   /* executions as its records in the region tell them */
     double passes, calls;               /* as the region's calls tell them; and these */
@@ -56,6 +57,11 @@ static inline bool is_on(unsigned probe) {
 
 static inline bool is_called(unsigned probe) {
     return period_of(probe) == SPEX_SITE_CALLED;
+}
+
+/* Whether executions make no record while it is on. */
+static inline bool makes_none(unsigned probe) {
+    return is_called(probe) || period_of(probe) == SPEX_SITE_COUNTED;
 }
 
 /* What an execution takes more that calls the library. */

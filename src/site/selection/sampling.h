@@ -21,8 +21,15 @@ enum spex_sampling_kind {
     SPEX_SAMPLING_POLLING,
     /* Executions are counted and make no record, but every few call the library, so that they cost
      * more. Only the controller asks for that; what the site had before is shown. */
-    SPEX_SAMPLING_CALLED
+    SPEX_SAMPLING_CALLED,
+    /* The same without the calls: executions are counted and make no record. */
+    SPEX_SAMPLING_COUNTED
 };
+
+/* Whether executions make no record, since the controller wants to know what they cost. */
+static inline bool spex_sampling_asked(uint32_t kind) {
+    return kind == SPEX_SAMPLING_CALLED || kind == SPEX_SAMPLING_COUNTED;
+}
 
 struct spex_sampling {
     /* Executions per record: on average, for bursty sampling at most. 0: off; in a selection, the
