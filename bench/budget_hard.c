@@ -19,13 +19,7 @@
 
 #include "budget_random.h"
 #include "budget_workload.h"
-
-/* The result is used, so that the compiler keeps the steps. */
-static uint64_t mix(uint64_t value, unsigned steps) {
-    for (unsigned s = 0; s < steps; s++)
-        value = (value ^ value >> 29) * 0xBF58476D1CE4E5B9u;
-    return value;
-}
+#include "sites.h"
 
 static uint64_t *number_make(void) {
     uint64_t *number = malloc(sizeof(*number));
@@ -45,63 +39,22 @@ static unsigned bursts_work(void *state) {
     static unsigned part;
     uint64_t *number = state;
     if (part++ % PARTS < PARTS * 4 / 5)
-        *number = mix(*number, QUIET_STEPS);
+        *number = site_work(*number, QUIET_STEPS);
     else
         for (int i = 0; i < BURST; i++) {
             SPEX_LAT_BEGIN(burst, 1);
-            *number = mix(*number, STEPS);
+            *number = site_work(*number, STEPS);
             SPEX_LAT_END(burst);
         }
     return 1;
 }
 
-/* clang-format off */
-#define SITE(t, u)                                                                                 \
-    case t * 10 + u: {                                                                             \
-        SPEX_LAT_SCOPE(FIRST + t * 10 + u, 1);                                                     \
-        *number = mix(*number, 200);                                                               \
-        break;                                                                                     \
-    }
-#define TEN(t)                                                                                     \
-    SITE(t, 0) SITE(t, 1) SITE(t, 2) SITE(t, 3) SITE(t, 4)                                         \
-    SITE(t, 5) SITE(t, 6) SITE(t, 7) SITE(t, 8) SITE(t, 9)
-
-/* Analysers have enough of ten. */
-#if defined(__cppcheck__) || defined(__clang_analyzer__)
-#define TENS TEN(0)
-#else
-#define TENS TEN(0) TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9)
-#endif
-
-/* A hundred sites, whose probes have the numbers from `first` on. */
-#define HUNDRED(first)                                                                             \
-    static void sites_from_##first(uint64_t *number, unsigned site) {                              \
-        enum { FIRST = first };                                                                    \
-        switch (site) {                                                                            \
-            TENS                                                                                   \
-            default: break;                                                                        \
-        }                                                                                          \
-    }
-
-/* NOLINTBEGIN(readability-function-size) */
-HUNDRED(100) HUNDRED(200) HUNDRED(300) HUNDRED(400) HUNDRED(500)
-HUNDRED(600) HUNDRED(700) HUNDRED(800) HUNDRED(900) HUNDRED(1000)
-/* NOLINTEND(readability-function-size) */
-    /* clang-format on */
-
-    /* A thousand sites, each of which executes some thousand times a second. */
-    static void site_execute(uint64_t *number, unsigned site) {
-    static void (*const hundreds[])(uint64_t *, unsigned) = {
-        sites_from_100, sites_from_200, sites_from_300, sites_from_400, sites_from_500,
-        sites_from_600, sites_from_700, sites_from_800, sites_from_900, sites_from_1000};
-    hundreds[site / 100](number, site % 100);
-}
-
+/* A thousand sites, each of which executes some thousand times a second. */
 static unsigned sites_work(void *state) {
-    enum { SITES = 1000, EXECUTIONS = 8 };
+    enum { EXECUTIONS = 8, STEPS = 200 };
     static uint64_t random = 1;
     for (int i = 0; i < EXECUTIONS; i++)
-        site_execute(state, budget_random(&random, SITES));
+        site_execute(state, (unsigned)budget_random(&random, SITES), STEPS);
     return EXECUTIONS;
 }
 
@@ -144,7 +97,7 @@ static unsigned turn_work(uint64_t *number) {
     enum { EXECUTIONS = 16, STEPS = 60 };
     for (int i = 0; i < EXECUTIONS; i++) {
         SPEX_LAT_BEGIN(turn, 1);
-        *number = mix(*number, STEPS);
+        *number = site_work(*number, STEPS);
         SPEX_LAT_END(turn);
     }
     return EXECUTIONS;
