@@ -49,11 +49,14 @@ double spex_rate_records(const struct spex_rate_known *known, const struct spex_
                          double executions) {
     if (known->period >= SPEX_RATE_ASKED)
         return 0;
+    if (known->period == SPEX_RATE_FIRST)
+        return of->first > 0 ? fmin(executions, of->first) : executions * of->recorded;
     return executions * of->recorded / fmax(fmax(known->period, of->selected), 1);
 }
 
 double spex_rate_record(const struct spex_rate_known *known, const struct spex_rate_subject *of) {
-    return known->period > of->selected && known->period > 1 ? of->cost.drawn : of->cost.record;
+    bool drawn = known->period > of->selected && known->period > 1;
+    return drawn && known->period != SPEX_RATE_FIRST ? of->cost.drawn : of->cost.record;
 }
 
 /* A finding is weighed against what was calibrated; and less than that is not believed, since an
@@ -156,6 +159,20 @@ static double observe(struct spex_rate *rate, const struct spex_rate_subject *no
     return cost;
 }
 
+/* A start costs what it costs, and tells nothing of what follows: what is owed in the first moments is
+ * paid back by a part of what comes in. A pause that pays for it at once would be most of what there
+ * is to be told of a short run. */
+static void lend(struct spex_rate *rate) {
+    rate->lent -= fmin(rate->tokens, 0);
+    rate->tokens = fmax(rate->tokens, 0);
+}
+
+static double repay(struct spex_rate *rate, double income) {
+    double part = fmin(rate->repaid * income, rate->lent);
+    rate->lent -= part;
+    return part;
+}
+
 void spex_rate_account(struct spex_rate *rate, const struct spex_rate_in *in) {
     double seconds = fmax(in->now - rate->now, 0), used = fmax(in->used - rate->used, 0);
     double own = fmax(in->own - rate->own, 0), spent = own + in->charged;
@@ -165,9 +182,14 @@ void spex_rate_account(struct spex_rate *rate, const struct spex_rate_in *in) {
     }
     if (seconds > 0)
         rate->cpus += (used / seconds - rate->cpus) * (1 - exp(-seconds / CPUS_SECONDS));
-    spex_rate_collecting_add(&rate->collecting, seconds, fmax(in->records - rate->records, 0), own);
     double budget = spex_rate_budget(rate, in->share);
-    rate->tokens += in->share * used - spent;
+    rate->tokens += in->share * used - spent - repay(rate, in->share * used);
+    rate->began = rate->began > 0 ? rate->began : in->now;
+    if (in->now - rate->began < SPEX_RATE_STEP_SECONDS)
+        lend(rate);
+    else
+        spex_rate_collecting_add(&rate->collecting, seconds, fmax(in->records - rate->records, 0),
+                                 own);
     rate->tokens = fmin(fmax(rate->tokens, -OWED_SECONDS * budget), SAVED_SECONDS * budget);
     rate->spent += spent;
     rate->now = in->now;

@@ -24,6 +24,9 @@ enum { WITHOUT, CALLING, WITHOUT_AGAIN, RECORDING, PHASES };
 #define AGAIN_SECONDS 10.0
 #define TIMES_MOST    20
 
+/* Calls have such a part of the budget. */
+#define CALLS_SHARE 0.1
+
 /* What may cost so much of the budget is worth to be known. */
 #define WORTH 0.1
 
@@ -58,6 +61,16 @@ static bool is_worth(const struct spex_rate *rate, const struct spex_rate_in *in
             sum += cost_of(spex_rate_known(rate, of), of);
     }
     return sum > WORTH * room->budget;
+}
+
+/* What calls cost in a second of their phase. */
+static double calls_cost(const struct spex_rate *rate, const struct spex_rate_in *in,
+                         const struct spex_rate_room *room) {
+    double sum = 0;
+    for (size_t s = 0; s < in->count; s++)
+        if (is_asked(rate, &in->subjects[s], room))
+            sum += spex_rate_known(rate, &in->subjects[s])->rate * in->subjects[s].cost.call;
+    return sum;
 }
 
 static void phase_end(struct spex_rate *rate, const struct spex_rate_in *in) {
@@ -100,6 +113,8 @@ void spex_rate_ask(struct spex_rate *rate, const struct spex_rate_in *in,
     double phase = spex_rate_between(rate, room, ASKING_SECONDS);
     bool seldom = is_known(rate) || asking->times >= TIMES_MOST;
     double rest = fmax(RECORDING_TIMES * phase, seldom ? AGAIN_SECONDS : 0);
+    if (rests)
+        rest = fmax(rest, phase * calls_cost(rate, in, room) / (CALLS_SHARE * room->budget));
     asking->counted = room->on;
     if (in->overspends)
         return;

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -41,10 +42,10 @@
 #define HURRY_SECONDS 0.05
 #define HURRY_RECORDS 10
 
-/* What a step costs before one was measured, with its pass; and of how many what they cost is a
- * mean. */
+/* What a step costs before one was measured, with its pass. Afterwards it is the lower median of the
+ * last ones: the first finds no memory ready and takes ten times as long as others. */
 #define STEP_COST  30e-6
-#define STEPS_MOST 10
+#define STEPS_KEPT 5
 
 /* So few records cost little beside a step. */
 #define RECORDS_FEW 100.0
@@ -82,8 +83,9 @@ static struct {
     double produced[SPEX_PROBE_TYPES], record_cost[SPEX_PROBE_TYPES];
     /* What has been charged since the last step. */
     double charged;
-    /* Passes since the last step; and steps, up to STEPS_MOST. */
+    /* Passes since the last step; steps, and what the last ones have cost. */
     unsigned passes, steps;
+    double step_costs[STEPS_KEPT];
     /* The budget is over that somebody has asked for: nothing is controlled. */
     bool lifted;
     /* The policy has failed, or there was no memory, and a message has said so. */
@@ -122,6 +124,7 @@ static void alarms_clear(void) {
 
 static void tables_free(void) {
     periods_end();
+    spex_sites_begin_in_bursts(false);
     spex_groups_begin(NULL);
     spex_pages_give_back(controller.tables, controller.bytes);
     memset(&controller, 0, sizeof(controller));
@@ -194,6 +197,7 @@ static int controller_begin(double share, const struct spex_rate_policy_ops *pol
         tables_free();
         return -ENOMEM;
     }
+    spex_sites_begin_in_bursts(!controller.snapshot.in.overspends);
     spex_rate_begin(&controller.rate, spex_clock_ns(CLOCK_MONOTONIC));
     controller.snapshot.in.share = share;
     spex_snapshot_read_clocks(&controller.snapshot);
@@ -255,12 +259,13 @@ void spex_controller_charge(uint64_t ns) {
 /* Nothing is controlled any more: each probe is as selected. What is known of its executions while
  * it was held off stays, as its count needs that. */
 static void controller_lift(void) {
+    spex_sites_begin_in_bursts(false);
     periods_end();
     for (uint32_t i = 0; i < spex_sites_count(); i++) {
         spex_metrics_slice(i, 1);
         controller.tables->before[i] = 0;
         controller.rate.known[i].state = SPEX_RATE_IDLE;
-        controller.rate.known[i].period = SPEX_RATE_ALL;
+        controller.rate.known[i].period = SPEX_RATE_FIRST;
     }
     spex_occupancy_sampler_set(0);
     alarms_clear();
@@ -283,6 +288,7 @@ static int adapt(void) {
         return 0;
     }
     controller.lifted = false;
+    spex_sites_begin_in_bursts(!controller.snapshot.in.overspends);
     controller.snapshot.in.share = share;
     controller.out.due = 0;
     if (late)
@@ -301,7 +307,9 @@ static void slice_weigh(uint32_t index, double scale) {
 
 /* A period of a step as the registry has it. */
 static uint32_t throttle_of(uint32_t period) {
-    return period == SPEX_RATE_HELD      ? SPEX_SITE_HELD
+    return period == SPEX_RATE_FIRST     ? 0
+           : period == SPEX_RATE_ALL     ? 1
+           : period == SPEX_RATE_HELD    ? SPEX_SITE_HELD
            : period == SPEX_RATE_POLLING ? SPEX_SITE_POLLED
            : period == SPEX_RATE_CALLED  ? SPEX_SITE_CALLED
            : period == SPEX_RATE_ASKED   ? SPEX_SITE_COUNTED
@@ -361,11 +369,19 @@ static void alarms_set(void) {
     }
 }
 
+static int by_cost(const void *a, const void *b) {
+    double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
 /* Takes in what a step has cost. */
 static void note_step(double cost) {
-    struct spex_rate *rate = &controller.rate;
-    controller.steps += controller.steps < STEPS_MOST;
-    rate->step += (cost - rate->step) / controller.steps;
+    double costs[STEPS_KEPT];
+    controller.step_costs[controller.steps++ % STEPS_KEPT] = cost;
+    unsigned count = controller.steps < STEPS_KEPT ? controller.steps : STEPS_KEPT;
+    memcpy(costs, controller.step_costs, count * sizeof(*costs));
+    qsort(costs, count, sizeof(*costs), by_cost);
+    controller.rate.step = costs[(count - 1) / 2];
 }
 
 static int step(void) {

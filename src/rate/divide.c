@@ -129,7 +129,8 @@ int spex_rate_divide(struct spex_rate *rate, const struct spex_rate_in *in,
     begin_anew(rate, in);
     size_t count = classes_make(rate, in, room->record, &detection);
     double debt = fmax(-rate->tokens, 0) / DEBT_SECONDS;
-    double left = room->budget - room->collecting - debt - room->sliced_part * room->sliced;
+    double left =
+        room->budget - room->collecting - room->repaid - debt - room->sliced_part * room->sliced;
     double least = LEFT_LEAST * room->budget;
     struct spex_rate_problem problem = {.size = sizeof(problem),
                                         .budget = fmax(left, detection / DETECTION_MOST + least),

@@ -19,8 +19,8 @@ static const struct {
     uint32_t period;
     const char *why;
 } begins[SPEX_RATE_STATES] = {
-    [SPEX_RATE_IDLE] = {SPEX_RATE_ALL, NULL},
-    [SPEX_RATE_NEW] = {SPEX_RATE_ALL, NULL},
+    [SPEX_RATE_IDLE] = {SPEX_RATE_FIRST, NULL},
+    [SPEX_RATE_NEW] = {SPEX_RATE_FIRST, NULL},
     [SPEX_RATE_COUNTED] = {SPEX_RATE_ALL, "all of it: it hardly executes"},
     [SPEX_RATE_SLICED] = {SPEX_RATE_HELD,
                           "in slices of the time: its executions alone may cost more than the "

@@ -20,6 +20,7 @@
 struct spex_rate_room {
     double budget;
     double collecting; /* what collectors take of it without records */
+    double repaid;     /* what is paid back of what the start has cost */
     double counting;   /* room for counting, and what it takes */
     double counted;
     double sliced_part; /* for each subject in slices */

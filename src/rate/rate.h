@@ -34,6 +34,7 @@ enum spex_rate_state {
 
 /* Periods; others are numbers of executions. */
 #define SPEX_RATE_ALL     0
+#define SPEX_RATE_FIRST   (UINT32_MAX - 4) /* bursts of records: nothing is known yet */
 #define SPEX_RATE_ASKED   (UINT32_MAX - 3) /* no records */
 #define SPEX_RATE_CALLED  (UINT32_MAX - 2) /* no records: executions call the library */
 #define SPEX_RATE_POLLING (UINT32_MAX - 1)
@@ -57,6 +58,8 @@ struct spex_rate_subject {
     double executions, on;
     /* The part of them that can make records. */
     double recorded;
+    /* Records that all threads make before anything is decided; 0: as many as executions. */
+    double first;
     /* The relative variance of its values: how many records its mean needs. NAN: not known; 0: it
      * has no values. */
     double spread;
@@ -128,8 +131,13 @@ struct spex_rate_slices {
     unsigned of;
     bool on;
     double since, until;
-    /* The length of the next one. */
+    /* The length of the last one. */
     double length;
+    /* Seconds of slices that the pause pays for, and that later ones have to; what one costs; and by
+     * how much the pause is longer or shorter by chance. */
+    double paid, unpaid, second, random;
+    /* Seconds' worth of the budget that were owed when the pause began. */
+    double debt;
     /* When it began: CPU time and work of the program, and what its probes had cost by calibration. */
     double running, units, cost;
     uint32_t threads, witness;
@@ -153,6 +161,10 @@ struct spex_rate {
     double now, used, own, records;
     /* Unspent budget; below 0: owed. */
     double tokens;
+    /* When accounts began, and what the first moments have cost that is not paid back yet. */
+    double began, lent;
+    /* The part of what comes in by which it is. */
+    double repaid;
     /* CPUs that the program keeps busy. */
     double cpus;
     /* What probes and collectors have taken so far. */

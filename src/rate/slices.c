@@ -15,7 +15,7 @@
 
 /* With fewer hold-offs, were they equally long, nothing tells how rates differ: of a program whose
  * first moment is slow, slices may have seen nothing else. */
-#define HOLD_OFFS_LEAST 5.0
+#define HOLD_OFFS_LEAST 10.0
 
 /* CPUs that the program has used on average; 1: it is not known. */
 static double cpus_mean(const struct spex_slices *slices) {

@@ -19,10 +19,10 @@
 
 /* Where counting and collectors leave less than this part of the budget, slices have it all the
  * same: something is to be known. */
-#define SLICES_LEAST 0.1
+#define SLICES_LEAST 0.25
 
-/* Records in slices cost such a part of what executions do, and are no more than a ring holds. */
-#define RECORDS_SHARE 0.1
+/* Records in slices cost at most such a part of what executions do, and are no more than a ring holds. */
+#define RECORDS_SHARE 0.5
 #define RECORDS_MOST  1000.0
 
 /* Fewer executions of the witness do not tell how much work a slice had. */
@@ -47,7 +47,8 @@ static double cost_of(const struct spex_rate *rate, const struct spex_rate_subje
             records * (of->cost.drawn * spex_rate_record_factor(rate) + room->record));
 }
 
-/* Sets the part of slices in which each is on. Returns what all cost in a second of slices. */
+/* Sets the part of slices in which each is on. Returns what all cost in a second of slices, which is no
+ * more than the program takes in all. */
 static double parts_set(struct spex_rate *rate, const struct spex_rate_in *in,
                         const struct spex_rate_room *room) {
     double most = 0, sum = 0;
@@ -63,7 +64,7 @@ static double parts_set(struct spex_rate *rate, const struct spex_rate_in *in,
     for (size_t s = 0; s < in->count; s++)
         if (spex_rate_is(rate, &in->subjects[s], SPEX_RATE_SLICED))
             spex_rate_known(rate, &in->subjects[s])->part /= most;
-    return sum / most;
+    return fmin(sum / most, fmax(rate->cpus, 1));
 }
 
 /* Those that are on in this slice. */
@@ -121,17 +122,44 @@ static void part_begin(struct spex_rate *rate, const struct spex_rate_in *in) {
     slices->units = witness ? witness->executions : 0;
 }
 
+/* A slice that has lasted longer than it should, since the collector came late, is paid for in several
+ * pauses: by long ones alone little would be told. Each pays for so many slices at most. */
+#define PAID_MOST 2.0
+
 /* The pause after a slice is as long as pays for it, at random, so that slices do not fall into step
- * with the program. */
-static void pause_begin(struct spex_rate *rate, const struct spex_rate_in *in,
-                        const struct spex_rate_room *room, double may_cost) {
+ * with the program. What steps cost, and what there is to pay with, may turn out in the pause to be
+ * less, or more. */
+static void pause_set(struct spex_rate *rate, double may_cost) {
     struct spex_rate_slices *slices = &rate->slices;
-    double lasted = all_end(rate, in);
-    double cost = fmax(parts_set(rate, in, room), 1e-9);
-    double pause = (lasted * cost + 2 * rate->step) / may_cost - lasted;
-    double debt = fmax(-rate->tokens / room->budget, 0);
-    slices->length = fmin(fmax(2 * SLICE_TIMES * rate->step / cost, LENGTH_LEAST), LENGTH_MOST);
-    slices->until = in->now + fmin(fmax(pause * (0.5 + spex_rate_chance(rate)), debt), PAUSE_MOST);
+    double cost = slices->paid * slices->second + 2 * rate->step;
+    double pause = (cost / may_cost - slices->paid) * slices->random;
+    slices->until = slices->since + fmin(fmax(pause, slices->debt), PAUSE_MOST);
+}
+
+static void pause_begin(struct spex_rate *rate, const struct spex_rate_in *in,
+                        const struct spex_rate_room *room) {
+    struct spex_rate_slices *slices = &rate->slices;
+    slices->unpaid += all_end(rate, in);
+    slices->paid = fmin(slices->unpaid, PAID_MOST * slices->length);
+    slices->unpaid -= slices->paid;
+    slices->second = parts_set(rate, in, room);
+    slices->random = 0.5 + spex_rate_chance(rate);
+    slices->debt = fmax(-rate->tokens / room->budget, 0);
+}
+
+static double length_of(const struct spex_rate *rate, double second) {
+    double length = 2 * SLICE_TIMES * rate->step / fmax(second, 1e-9);
+    return fmin(fmax(length, LENGTH_LEAST), LENGTH_MOST);
+}
+
+static void slice_begin(struct spex_rate *rate, const struct spex_rate_in *in,
+                        const struct spex_rate_room *room) {
+    struct spex_rate_slices *slices = &rate->slices;
+    bool first = slices->length <= 0;
+    double second = parts_set(rate, in, room);
+    slices->length = first ? LENGTH_LEAST : length_of(rate, second);
+    all_begin(rate, in, room);
+    slices->until = in->now + slices->length;
 }
 
 void spex_rate_slice(struct spex_rate *rate, const struct spex_rate_in *in,
@@ -141,21 +169,21 @@ void spex_rate_slice(struct spex_rate *rate, const struct spex_rate_in *in,
     slices->of = room->sliced;
     if (!room->sliced)
         return;
-    double left = room->counting - room->counted - room->collecting;
+    double left = room->counting - room->counted - room->collecting - room->repaid;
     double may_cost = fmax(left, SLICES_LEAST * room->budget);
     may_cost *= room->sliced / (room->sliced + (room->on ? RECORDS_WORTH : 0));
     room->sliced_part = may_cost / room->sliced;
+    if (!slices->on)
+        pause_set(rate, may_cost);
     if (slices->until > in->now)
         return;
     part_end(rate, in);
-    if (slices->on) {
-        pause_begin(rate, in, room, may_cost);
-    } else {
-        slices->length = fmax(slices->length, LENGTH_LEAST);
-        parts_set(rate, in, room);
-        all_begin(rate, in, room);
-        slices->until = in->now + slices->length;
-    }
+    if (slices->on)
+        pause_begin(rate, in, room);
+    else
+        slice_begin(rate, in, room);
     slices->on = !slices->on;
     part_begin(rate, in);
+    if (!slices->on)
+        pause_set(rate, may_cost);
 }

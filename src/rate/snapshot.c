@@ -13,6 +13,7 @@
 #include "collect/metrics.h"
 #include "kernels/sampling_budget.h"
 #include "probe/executions.h"
+#include "probe/threads.h"
 #include "rate/groups.h"
 #include "rate/occupancy_sampler.h"
 #include "ring/probe_type.h"
@@ -129,6 +130,7 @@ static void subject_add(struct spex_snapshot *snapshot, const struct spex_rate_k
     bool group = spex_groups_is(index);
     uint32_t type = spex_site_info(index)->probe_type;
     double rate = snapshot->tick_rate;
+    bool bursts = state.sampling.kind == SPEX_SAMPLING_BURSTY && state.selected == 1;
     struct spex_rate_subject *of = &snapshot->subjects[snapshot->in.count++];
     *of = (struct spex_rate_subject){
         .index = index,
@@ -136,6 +138,7 @@ static void subject_add(struct spex_snapshot *snapshot, const struct spex_rate_k
         .executions = (double)snapshot->executions[index],
         .on = rate > 0 ? (double)(state.on_ticks - state.polled_ticks) / rate : 0,
         .recorded = group ? spex_groups_recorded(index) : 1,
+        .first = bursts ? SPEX_FIRST_BURST * (double)spex_threads_used() : 0,
         .cost = group ? spex_groups_costs(index, rate) : spex_snapshot_costs(type, rate),
         .spread = group ? group_spread(index) : spread_of(index),
         .pollable = !group && spex_probe_type_lasts(type),

@@ -12,6 +12,9 @@
 /* What counting may take of the budget: the rest is for slices, records and steps. */
 #define COUNTED_MOST 0.9
 
+/* Of what counting and collectors leave, such a part pays back what the start has cost. */
+#define REPAID (2 / 3.0)
+
 static void select_again(const struct spex_rate_in *in, const struct spex_rate_subject *of,
                          struct spex_rate_known *known) {
     if (of->selected) {
@@ -59,6 +62,12 @@ static struct spex_rate_room room_make(const struct spex_rate *rate,
     return room;
 }
 
+static void repay(struct spex_rate *rate, struct spex_rate_room *room) {
+    double left = fmax(room->budget - room->counted - room->collecting, 0);
+    room->repaid = rate->lent > 0 ? REPAID * left : 0;
+    rate->repaid = room->repaid / room->budget;
+}
+
 static double due_at(const struct spex_rate *rate, const struct spex_rate_in *in,
                      const struct spex_rate_room *room) {
     double due = in->now + spex_rate_between(rate, room, SPEX_RATE_STEP_SECONDS);
@@ -78,6 +87,7 @@ int spex_rate_step(struct spex_rate *rate, const struct spex_rate_in *in,
     *out = (struct spex_rate_out){.looks = 0};
     measure_all(rate, in);
     spex_rate_fit(rate, in, &room);
+    repay(rate, &room);
     witness_choose(rate, in);
     spex_rate_slice(rate, in, &room);
     spex_rate_ask(rate, in, &room);

@@ -92,6 +92,13 @@ void spex_control_clear(struct spex_site_info *info) {
         site_set_held(info, false);
 }
 
+/* See spex_sites_begin_in_bursts. */
+static bool site_begins_in_bursts(const struct spex_site_info *info) {
+    return spex_registry.begins_in_bursts && !info->slowed && !info->region &&
+           info->selected.period == 1 && info->selected.kind == SPEX_SAMPLING_PERIODIC &&
+           !spex_control_ends_span(info);
+}
+
 /* Combines the selection with the period that the controller sets. Where the controller lengthens
  * a fixed period, the sampling becomes geometric (bursts stay bursts): a fixed period that the
  * user has not chosen could fall into step with a rhythm of the program. */
@@ -112,6 +119,11 @@ static struct spex_sampling site_sampling_combined(const struct spex_site_info *
             .period = info->sampling.period ? info->sampling.period : sampling.period,
             .burst = info->sampling.burst,
             .kind = called ? SPEX_SAMPLING_CALLED : SPEX_SAMPLING_COUNTED};
+    if (site_begins_in_bursts(info))
+        return (struct spex_sampling){
+            .period = spex_sampling_longest(SPEX_SAMPLING_BURSTY, SPEX_FIRST_BURST),
+            .burst = SPEX_FIRST_BURST,
+            .kind = SPEX_SAMPLING_BURSTY};
     if (info->slowed > sampling.period) {
         sampling.period = info->slowed;
         if (sampling.kind == SPEX_SAMPLING_PERIODIC)

@@ -444,6 +444,15 @@ void spex_sites_bound_records(bool bounded) {
     spex_registry.records_bounded = bounded;
 }
 
+void spex_sites_begin_in_bursts(bool bursts) {
+    spex_lock_take(&spex_registry.lock);
+    if (spex_registry.begins_in_bursts != bursts) {
+        spex_registry.begins_in_bursts = bursts;
+        spex_control_update_all();
+    }
+    spex_lock_give(&spex_registry.lock);
+}
+
 /* After an error no site has changed: the selection is changed as a whole, before it is applied. */
 int spex_sites_select(struct spex_selection selection) {
     spex_lock_take(&spex_registry.lock);

@@ -89,6 +89,12 @@ void spex_sites_on_arrival(const struct spex_sites_arrival *arrival);
  * the library, too. To be called before any site is on. */
 void spex_sites_bound_records(bool bounded);
 
+/* Sites that record each execution, of which the controller has not decided yet (spex_probe_throttle
+ * with 0), make SPEX_FIRST_BURST records in a row in each thread, and the next as many after a while:
+ * until a collector gets the processor, records of all would cost what they like. Not in regions. */
+#define SPEX_FIRST_BURST 16
+void spex_sites_begin_in_bursts(bool bursts);
+
 /* Replaces the selection, or adds to it when the new one is relative, and applies it to all sites,
  * those to come included. Takes over the contents of `selection` in any case. Returns the number of
  * sites that are on; or -E2BIG or -ENOMEM, and everything is as it was. */

@@ -77,6 +77,8 @@ struct spex_registry {
     /* See spex_sites_prepare_types and spex_sites_bound_records. */
     void (*prepare_type)(uint32_t type, unsigned detail);
     bool records_bounded;
+    /* See spex_sites_begin_in_bursts. */
+    bool begins_in_bursts;
     /* See spex_sites_on_arrival. */
     const struct spex_sites_arrival *arrival;
     /* The tables come last, so that a program with few sites touches few pages. */

@@ -36,6 +36,11 @@ static struct spex_sampling expected_sampling(const struct spex_site_info *info)
             .period = info->sampling.period ? info->sampling.period : sampling.period,
             .burst = info->sampling.burst,
             .kind = called ? SPEX_SAMPLING_CALLED : SPEX_SAMPLING_COUNTED};
+    if (spex_registry.begins_in_bursts && !info->slowed && !info->region && sampling.period == 1 &&
+        sampling.kind == SPEX_SAMPLING_PERIODIC)
+        return (struct spex_sampling){.period = SPEX_BURST_CYCLE_MAX / SPEX_FIRST_BURST,
+                                      .burst = SPEX_FIRST_BURST,
+                                      .kind = SPEX_SAMPLING_BURSTY};
     bool longer = info->slowed > sampling.period;
     if (longer && sampling.kind == SPEX_SAMPLING_PERIODIC)
         sampling.kind = SPEX_SAMPLING_GEOMETRIC;
@@ -105,6 +110,9 @@ static void change_at_random(struct spex_site_info *info, uint64_t *random) {
         break;
     case 5:
         info->region = (uint16_t)random_below(random, 2);
+        break;
+    case 6:
+        spex_registry.begins_in_bursts = random_below(random, 2);
         break;
     default:
         break; /* nothing changes */

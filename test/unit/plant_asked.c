@@ -8,6 +8,7 @@
 #include "collect/metrics.h"
 #include "plant_state.h"
 #include "probe/executions.h"
+#include "probe/threads.h"
 #include "probe/regions.h"
 #include "rate/caches.h"
 #include "ring/probe_type.h"
@@ -135,6 +136,15 @@ double spex_cost_drawn(uint32_t type) {
 
 double spex_cost_call(void) {
     return calibrated_ticks(call_more_ns());
+}
+
+uint32_t spex_threads_used(void) {
+    return 1;
+}
+
+/* The plant records all of what nobody has decided about: more than a program does. */
+void spex_sites_begin_in_bursts(bool bursts) {
+    (void)bursts;
 }
 
 uint32_t spex_sites_selections(void) {

@@ -167,6 +167,36 @@ static void executions_without_records_are_counted(void **state) {
     }
 }
 
+/* A site that records each execution, of which nothing is decided yet, records some in a row. */
+static void records_begin_in_bursts(void **state) {
+    enum { EXECUTIONS = 1000000, SECONDS_MOST = 60 };
+    (void)state;
+    set("7");
+    double executed = counted(COUNTED_ID);
+    spex_sites_begin_in_bursts(true);
+    uint64_t before = totals(SPEX_CNT).produced;
+    work(EXECUTIONS);
+    uint64_t made = totals(SPEX_CNT).produced - before;
+    assert_true(made >= SPEX_FIRST_BURST && made <= 10 * SECONDS_MOST * SPEX_FIRST_BURST);
+    assert_true(counted(COUNTED_ID) == executed + EXECUTIONS);
+    /* What is decided holds, and what the user has chosen. */
+    uint32_t first = spex_site_info(counted_site()->index)->probe;
+    spex_probe_throttle(first, 1);
+    before = totals(SPEX_CNT).produced;
+    work(1000);
+    assert_int_equal(totals(SPEX_CNT).produced, before + 1000);
+    spex_probe_throttle(first, 0);
+    set("7@10");
+    before = totals(SPEX_CNT).produced;
+    work(1000);
+    assert_int_equal(totals(SPEX_CNT).produced, before + 100);
+    set("7");
+    spex_sites_begin_in_bursts(false);
+    before = totals(SPEX_CNT).produced;
+    work(1000);
+    assert_int_equal(totals(SPEX_CNT).produced, before + 1000);
+}
+
 static bool changes_end;
 
 static void *change_run(void *unused) {
@@ -353,6 +383,7 @@ int main(void) {
         COUNTING(counts_are_exact_after_any_number_of_changes),
         COUNTING(an_armed_count_of_another_generation_ends),
         COUNTING(executions_without_records_are_counted),
+        COUNTING(records_begin_in_bursts),
         COUNTING(counts_are_exact_while_another_thread_changes_them),
         COUNTING(counts_are_exact_where_records_are_lost),
         COUNTING(handlers_are_counted_exactly),
