@@ -47,7 +47,7 @@ double spex_rate_budget(const struct spex_rate *rate, double share) {
 
 double spex_rate_records(const struct spex_rate_known *known, const struct spex_rate_subject *of,
                          double executions) {
-    if (known->period >= SPEX_RATE_ASKED)
+    if (known->period >= SPEX_SITE_COUNTED)
         return 0;
     if (known->period == SPEX_RATE_FIRST)
         return of->first > 0 ? fmin(executions, of->first) : executions * of->recorded;
@@ -56,7 +56,7 @@ double spex_rate_records(const struct spex_rate_known *known, const struct spex_
 
 double spex_rate_record(const struct spex_rate_known *known, const struct spex_rate_subject *of) {
     bool drawn = known->period > of->selected && known->period > 1;
-    return drawn && known->period != SPEX_RATE_FIRST ? of->cost.drawn : of->cost.record;
+    return drawn ? of->cost.drawn : of->cost.record;
 }
 
 /* A finding is weighed against what was calibrated; and less than that is not believed, since an
@@ -136,14 +136,14 @@ static double observe(struct spex_rate *rate, const struct spex_rate_subject *no
     double recorded = records * spex_rate_record(known, now);
     double cost =
         executions * spex_rate_skip(rate, known, now) + recorded * spex_rate_record_factor(rate);
-    if (known->period == SPEX_RATE_CALLED)
+    if (known->period == SPEX_SITE_CALLED)
         cost += executions * now->cost.call;
-    if (known->period == SPEX_RATE_POLLING)
+    if (known->period == SPEX_SITE_POLLED)
         cost += known->rate * seconds * now->cost.polled;
     if (known->state == SPEX_RATE_COUNTED) {
         rate->asking.units += executions;
         rate->asking.cost +=
-            known->period == SPEX_RATE_CALLED ? executions * now->cost.call : recorded;
+            known->period == SPEX_SITE_CALLED ? executions * now->cost.call : recorded;
     }
     if (known->state == SPEX_RATE_SLICED) {
         rate->slices.cost += executions * now->cost.skip + recorded;

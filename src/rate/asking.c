@@ -101,7 +101,7 @@ static void phase_begin(struct spex_rate *rate, const struct spex_rate_in *in,
                        spex_rate_is(rate, &in->subjects[s], SPEX_RATE_COUNTED);
         if (!known->asked)
             continue;
-        known->period = asking->phase == CALLING ? SPEX_RATE_CALLED : SPEX_RATE_ASKED;
+        known->period = asking->phase == CALLING ? SPEX_SITE_CALLED : SPEX_SITE_COUNTED;
         known->why = "counted alone for a moment, to learn what it costs";
     }
 }

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -21,31 +20,20 @@
 #include "base/service_thread.h"
 #include "collect/collector.h"
 #include "collect/metrics.h"
+#include "rate/alarms.h"
 #include "rate/budget.h"
 #include "rate/caches.h"
 #include "rate/groups.h"
 #include "rate/occupancy_sampler.h"
 #include "rate/plan.h"
 #include "rate/snapshot.h"
+#include "rate/throttle.h"
 #include "ring/doorbell.h"
-#include "ring/probe_type.h"
-#include "ring/rings.h"
 #include "site/registry.h"
-#include "spans/open_spans.h"
 #include "text/message.h"
-
-/* Records in a CPU's ring that cost so many seconds' worth of the budget wake the collector before
- * its sleep is over. */
-#define ALARM_SECONDS 0.05
 
 /* So many seconds' worth of the budget that records have taken since a step hurry the next one. */
 #define HURRY_SECONDS 0.05
-#define HURRY_RECORDS 10
-
-/* What a step costs before one was measured, with its pass. Afterwards it is the lower median of the
- * last ones: the first finds no memory ready and takes ten times as long as others. */
-#define STEP_COST  30e-6
-#define STEPS_KEPT 5
 
 /* So few records cost little beside a step. */
 #define RECORDS_FEW 100.0
@@ -78,14 +66,11 @@ static struct {
     struct spex_rate_out out;
     /* CPU time of the program when it began, and when accounts began. */
     double began_used;
-    /* The records of each type when the last step was made, and what one costs with the executions
-     * that it stands for. */
-    double produced[SPEX_PROBE_TYPES], record_cost[SPEX_PROBE_TYPES];
+    struct spex_rate_alarms alarms;
     /* What has been charged since the last step. */
     double charged;
-    /* Passes since the last step; steps, and what the last ones have cost. */
-    unsigned passes, steps;
-    double step_costs[STEPS_KEPT];
+    /* Since the last step. */
+    unsigned passes;
     /* The budget is over that somebody has asked for: nothing is controlled. */
     bool lifted;
     /* The policy has failed, or there was no memory, and a message has said so. */
@@ -116,31 +101,12 @@ static void periods_end(void) {
             spex_probe_throttle(i, 0);
 }
 
-/* Until the costs are known only a ring that is half full alarms a collector. */
-static void alarms_clear(void) {
-    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
-        spex_rings_alarm_at(t, INFINITY);
-}
-
 static void tables_free(void) {
     periods_end();
     spex_sites_begin_in_bursts(false);
     spex_groups_begin(NULL);
     spex_pages_give_back(controller.tables, controller.bytes);
     memset(&controller, 0, sizeof(controller));
-}
-
-/* Whether the policy has something recorded or counted that there is no budget for: what it decides
- * holds whatever it costs. */
-static bool overspends(const struct spex_rate_policy_ops *policy, void *workspace) {
-    const struct spex_rate_class class = {
-        .weight = 1, .frequency = 1, .detect_cost = 1, .report_cost = 1, .wanted = 1};
-    const struct spex_rate_problem problem = {
-        .size = sizeof(problem), .class_count = 1, .classes = &class};
-    struct spex_rate_decision decision = {.mode = SPEX_RATE_OFF};
-    struct spex_rate_plan plan = {.size = sizeof(plan), .decisions = &decision};
-    return policy->decide(&problem, workspace, &plan) == 0 &&
-           (decision.mode == SPEX_RATE_TRACED || decision.mode == SPEX_RATE_SAMPLED);
 }
 
 static int tables_make(const struct spex_rate_policy_ops *policy) {
@@ -158,18 +124,26 @@ static int tables_make(const struct spex_rate_policy_ops *policy) {
                                          .classes = tables->classes,
                                          .decisions = tables->decisions,
                                          .order = tables->order,
-                                         .step = STEP_COST,
                                          .caches = *spex_caches()};
     void *work = (char *)tables + before;
-    controller.snapshot = (struct spex_snapshot){.subjects = tables->subjects,
-                                                 .executions = tables->executions,
-                                                 .slices = tables->slices,
-                                                 .seen = tables->seen,
-                                                 .in = {.policy = policy,
-                                                        .workspace = work,
-                                                        .overspends = overspends(policy, work),
-                                                        .polls = policy->combinations != NULL}};
+    controller.snapshot =
+        (struct spex_snapshot){.subjects = tables->subjects,
+                               .executions = tables->executions,
+                               .slices = tables->slices,
+                               .seen = tables->seen,
+                               .in = {.policy = policy,
+                                      .workspace = work,
+                                      .overspends = spex_rate_overspends(policy, work),
+                                      .polls = policy->combinations != NULL}};
     return 0;
+}
+
+static void clocks_begin(void) {
+    const struct spex_rate_in *in = &controller.snapshot.in;
+    spex_snapshot_read_clocks(&controller.snapshot);
+    controller.rate.now = in->now;
+    controller.rate.used = controller.began_used = in->used;
+    controller.rate.own = in->own;
 }
 
 /* Nothing of what has happened so far is booked. */
@@ -178,10 +152,7 @@ static void from_now(void) {
     spex_metrics_executions(snapshot->executions);
     for (uint32_t i = 0; i < spex_sites_count(); i++)
         controller.rate.known[i].executions = (double)snapshot->executions[i];
-    spex_snapshot_read_clocks(snapshot);
-    controller.rate.now = snapshot->in.now;
-    controller.rate.used = controller.began_used = snapshot->in.used;
-    controller.rate.own = snapshot->in.own;
+    clocks_begin();
     controller.rate.records = snapshot->in.records;
     controller.charged = 0;
 }
@@ -189,7 +160,7 @@ static void from_now(void) {
 /* Begins with a share of the budget, or ends without a policy or a share. */
 static int controller_begin(double share, const struct spex_rate_policy_ops *policy) {
     tables_free();
-    alarms_clear();
+    spex_rate_alarms_clear();
     kept.share = share;
     if (!policy || share <= 0)
         return 0;
@@ -200,10 +171,7 @@ static int controller_begin(double share, const struct spex_rate_policy_ops *pol
     spex_sites_begin_in_bursts(!controller.snapshot.in.overspends);
     spex_rate_begin(&controller.rate, spex_clock_ns(CLOCK_MONOTONIC));
     controller.snapshot.in.share = share;
-    spex_snapshot_read_clocks(&controller.snapshot);
-    controller.rate.now = controller.snapshot.in.now;
-    controller.rate.used = controller.began_used = controller.snapshot.in.used;
-    controller.rate.own = controller.snapshot.in.own;
+    clocks_begin();
     return 0;
 }
 
@@ -268,7 +236,7 @@ static void controller_lift(void) {
         controller.rate.known[i].period = SPEX_RATE_FIRST;
     }
     spex_occupancy_sampler_set(0);
-    alarms_clear();
+    spex_rate_alarms_clear();
     controller.lifted = true;
 }
 
@@ -296,94 +264,6 @@ static int adapt(void) {
     return 0;
 }
 
-/* Records of a slice stand for the hold-off before it, and for slices without records before that. */
-static void slice_weigh(uint32_t index, double scale) {
-    uint32_t group = spex_groups_is(index) ? index : UINT32_MAX;
-    for (uint32_t i = group == UINT32_MAX ? index : spex_groups_next(group, 0);
-         i < spex_sites_count();
-         i = group == UINT32_MAX ? spex_sites_count() : spex_groups_next(group, i + 1))
-        spex_metrics_slice(i, scale);
-}
-
-/* A period of a step as the registry has it. */
-static uint32_t throttle_of(uint32_t period) {
-    return period == SPEX_RATE_FIRST     ? 0
-           : period == SPEX_RATE_ALL     ? 1
-           : period == SPEX_RATE_HELD    ? SPEX_SITE_HELD
-           : period == SPEX_RATE_POLLING ? SPEX_SITE_POLLED
-           : period == SPEX_RATE_CALLED  ? SPEX_SITE_CALLED
-           : period == SPEX_RATE_ASKED   ? SPEX_SITE_COUNTED
-                                         : period;
-}
-
-/* Has the probes do what was decided. The period is set again where it is the same: sites may have
- * been switched off by a selection in between, or loaded since. */
-static void apply(const struct spex_rate_subject *of) {
-    const struct spex_rate_known *known = &controller.rate.known[of->index];
-    uint32_t *before = &controller.tables->before[of->index], now = throttle_of(known->period);
-    bool was_held = *before == SPEX_SITE_HELD, begins = was_held && now != SPEX_SITE_HELD;
-    if (begins) {
-        spex_snapshot_note_slice(&controller.snapshot, &controller.rate, of->index);
-        if (spex_site_info(of->index)->probe_type == SPEX_SPAN)
-            spex_open_spans_renew();
-        double length = fmax(controller.rate.slices.length, 1e-9);
-        bool sliced = known->state == SPEX_RATE_SLICED;
-        slice_weigh(of->index, sliced ? 1 + known->off / length : 1);
-    }
-    if (*before || now)
-        spex_probe_throttle(of->index, now);
-    *before = now;
-    /* Other collectors may sleep until a probe is on. */
-    if (begins && spex_collectors_running() > 1)
-        spex_doorbell_ring();
-}
-
-/* Sets what a record of each type costs with the executions that it stands for, and when rings wake
- * the collector. */
-static void alarms_set(void) {
-    const struct spex_rate_in *in = &controller.snapshot.in;
-    double records[SPEX_PROBE_TYPES] = {0}, costs[SPEX_PROBE_TYPES] = {0};
-    double collecting = spex_rate_collecting_cost(&controller.rate.collecting).record;
-    for (size_t s = 0; s < in->count; s++) {
-        const struct spex_rate_subject *of = &in->subjects[s];
-        const struct spex_rate_known *known = &controller.rate.known[of->index];
-        if (spex_groups_is(of->index) || known->period == SPEX_RATE_HELD)
-            continue;
-        unsigned ring = spex_probe_type_ring(spex_site_info(of->index)->probe_type);
-        double made = spex_rate_records(known, of, known->rate);
-        if (!(made > 0))
-            continue;
-        records[ring] += made;
-        costs[ring] += made * (spex_rate_record(known, of) + collecting) +
-                       known->rate * spex_rate_skip(&controller.rate, known, of);
-    }
-    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++) {
-        const struct spex_rate_costs of_type =
-            spex_snapshot_costs(spex_probe_type_of_ring(t), controller.snapshot.tick_rate);
-        controller.produced[t] = (double)spex_metrics_totals(t).produced;
-        /* Of a type that makes none now each execution may make one soon. */
-        controller.record_cost[t] =
-            records[t] > 0 ? costs[t] / records[t] : of_type.skip + of_type.record + collecting;
-        if (controller.record_cost[t] > 0)
-            spex_rings_alarm_at(t, ALARM_SECONDS * in->share / controller.record_cost[t]);
-    }
-}
-
-static int by_cost(const void *a, const void *b) {
-    double one = *(const double *)a, other = *(const double *)b;
-    return (one > other) - (one < other);
-}
-
-/* Takes in what a step has cost. */
-static void note_step(double cost) {
-    double costs[STEPS_KEPT];
-    controller.step_costs[controller.steps++ % STEPS_KEPT] = cost;
-    unsigned count = controller.steps < STEPS_KEPT ? controller.steps : STEPS_KEPT;
-    memcpy(costs, controller.step_costs, count * sizeof(*costs));
-    qsort(costs, count, sizeof(*costs), by_cost);
-    controller.rate.step = costs[(count - 1) / 2];
-}
-
 static int step(void) {
     struct spex_rate *rate = &controller.rate;
     struct spex_snapshot *snapshot = &controller.snapshot;
@@ -396,15 +276,18 @@ static int step(void) {
     double of_pass = alone ? snapshot->in.own - rate->own : 0;
     controller.passes = 0;
     int err = spex_rate_step(rate, &snapshot->in, &controller.out);
-    for (size_t s = 0; s < snapshot->in.count; s++)
-        apply(&snapshot->in.subjects[s]);
+    for (size_t s = 0; s < snapshot->in.count; s++) {
+        const struct spex_rate_subject *of = &snapshot->in.subjects[s];
+        spex_rate_throttle(snapshot, rate, of, &controller.tables->before[of->index]);
+    }
     /* The length of a tick, and so all costs, are known in a few milliseconds. */
     if (snapshot->tick_rate <= 0)
         controller.out.due = rate->now + fmax(SPEX_RATE_FIRST_SECONDS, rate->step / UNKNOWN_SHARE);
     spex_occupancy_sampler_set(fmin(controller.out.looks, SPEX_POLLING_HZ_MAX));
-    alarms_set();
+    spex_rate_alarms_set(&controller.alarms, rate, &snapshot->in, snapshot->tick_rate);
     spex_collectors_note_cpu();
-    note_step(fmax(of_pass, (double)spex_collectors_cpu_ns() / 1e9 - snapshot->in.own));
+    spex_rate_note_step(rate,
+                        fmax(of_pass, (double)spex_collectors_cpu_ns() / 1e9 - snapshot->in.own));
     return err;
 }
 
@@ -421,11 +304,8 @@ static double selected_due(void) {
 /* Whether records have taken much of the budget since the last step, with the executions that they
  * stand for. A few records may stand for many executions by chance. */
 static bool hurries(double now) {
-    double cost = 0, budget = spex_rate_budget(&controller.rate, controller.snapshot.in.share);
-    for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++) {
-        double fresh = (double)spex_metrics_totals(t).produced - controller.produced[t];
-        cost += fresh >= HURRY_RECORDS ? fresh * controller.record_cost[t] : 0;
-    }
+    double budget = spex_rate_budget(&controller.rate, controller.snapshot.in.share);
+    double cost = spex_rate_alarms_cost(&controller.alarms);
     return cost > (HURRY_SECONDS + now - controller.rate.now) * budget;
 }
 
@@ -495,7 +375,7 @@ struct spex_controller_view spex_controller_look(uint32_t first) {
     return (struct spex_controller_view){
         .frequency = by == first ? known->rate : 0,
         .frequency_held = by == first ? known->rate_uncounted : 0,
-        .period = throttle_of(known->period),
+        .period = known->period,
         .factor = told ? slices.factor : 0,
         .why = known->why,
     };

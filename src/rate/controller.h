@@ -17,7 +17,7 @@ struct spex_controller_view {
     double frequency; /* executions a second */
     /* The highest frequency when it was held off or polled, so that executions were not counted. */
     double frequency_held;
-    uint32_t period; /* 0: as selected; SPEX_SITE_HELD: held off; SPEX_SITE_POLLED */
+    uint32_t period; /* as spex_probe_throttle has it */
     double factor;   /* of its calibrated cost, by experiment; 0: not known */
     const char *why; /* reason, a constant; NULL: not decided yet */
 };

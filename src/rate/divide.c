@@ -150,3 +150,14 @@ int spex_rate_divide(struct spex_rate *rate, const struct spex_rate_in *in,
             out->looks = fmax(plan.probing_frequency, 1);
     return err;
 }
+
+bool spex_rate_overspends(const struct spex_rate_policy_ops *policy, void *workspace) {
+    const struct spex_rate_class class = {
+        .weight = 1, .frequency = 1, .detect_cost = 1, .report_cost = 1, .wanted = 1};
+    const struct spex_rate_problem problem = {
+        .size = sizeof(problem), .class_count = 1, .classes = &class};
+    struct spex_rate_decision decision = {.mode = SPEX_RATE_OFF};
+    struct spex_rate_plan plan = {.size = sizeof(plan), .decisions = &decision};
+    return policy->decide(&problem, workspace, &plan) == 0 &&
+           (decision.mode == SPEX_RATE_TRACED || decision.mode == SPEX_RATE_SAMPLED);
+}

@@ -75,19 +75,24 @@ static void sliced_begin(struct spex_rate *rate, struct spex_rate_known *known) 
     known->owed = spex_rate_chance(rate);
 }
 
+/* What counting it costs, for sure or as far as that is trusted. Adds to what is trusted. */
+static double cost_of(const struct spex_rate_known *known, const struct spex_rate_room *room,
+                      double *trusted) {
+    double times = known->state == SPEX_RATE_SLICED ? HYSTERESIS_TRUST : 1;
+    if ((*trusted + known->hot) * times > TRUSTED * room->budget)
+        return known->most;
+    *trusted += known->hot;
+    return known->likely;
+}
+
 void spex_rate_fit(struct spex_rate *rate, const struct spex_rate_in *in,
                    struct spex_rate_room *room) {
     size_t count = order_make(rate, in);
-    double trusted = 0;
-    bool waits = spex_rate_waits(rate) > 0;
+    double trusted = spex_rate_waits(rate) > 0 ? INFINITY : 0;
     for (size_t o = 0; o < count; o++) {
         struct spex_rate_known *known = &rate->known[rate->order[o]];
-        bool sliced = known->state == SPEX_RATE_SLICED;
-        double times = sliced ? HYSTERESIS : 1, times_trust = sliced ? HYSTERESIS_TRUST : 1;
-        bool trust = !waits && (trusted + known->hot) * times_trust <= TRUSTED * room->budget;
-        double cost = trust ? known->likely : known->most;
-        if (trust)
-            trusted += known->hot;
+        double times = known->state == SPEX_RATE_SLICED ? HYSTERESIS : 1;
+        double cost = cost_of(known, room, &trusted);
         if (in->overspends || room->counted + cost * times <= room->counting) {
             room->counted += cost;
             room->on++;

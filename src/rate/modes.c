@@ -22,10 +22,10 @@ static const struct {
     [SPEX_RATE_IDLE] = {SPEX_RATE_FIRST, NULL},
     [SPEX_RATE_NEW] = {SPEX_RATE_FIRST, NULL},
     [SPEX_RATE_COUNTED] = {SPEX_RATE_ALL, "all of it: it hardly executes"},
-    [SPEX_RATE_SLICED] = {SPEX_RATE_HELD,
+    [SPEX_RATE_SLICED] = {SPEX_SITE_HELD,
                           "in slices of the time: its executions alone may cost more than the "
                           "budget"},
-    [SPEX_RATE_POLLED] = {SPEX_RATE_POLLING, NULL},
+    [SPEX_RATE_POLLED] = {SPEX_SITE_POLLED, NULL},
 };
 
 bool spex_rate_event(struct spex_rate_known *known, enum spex_rate_event event, double now) {

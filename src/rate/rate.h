@@ -32,13 +32,10 @@ enum spex_rate_state {
 /* No subject. */
 #define SPEX_RATE_NONE UINT32_MAX
 
-/* Periods; others are numbers of executions. */
-#define SPEX_RATE_ALL     0
-#define SPEX_RATE_FIRST   (UINT32_MAX - 4) /* bursts of records: nothing is known yet */
-#define SPEX_RATE_ASKED   (UINT32_MAX - 3) /* no records */
-#define SPEX_RATE_CALLED  (UINT32_MAX - 2) /* no records: executions call the library */
-#define SPEX_RATE_POLLING (UINT32_MAX - 1)
-#define SPEX_RATE_HELD    UINT32_MAX
+/* Periods, as the registry has them (spex_probe_throttle): also SPEX_SITE_HELD, POLLED, CALLED and
+ * COUNTED. */
+#define SPEX_RATE_FIRST 0 /* bursts of records: nothing is known yet */
+#define SPEX_RATE_ALL   1
 
 /* By calibration. */
 struct spex_rate_costs {
@@ -157,6 +154,8 @@ struct spex_rate_asking {
     struct spex_rate_contrast calls, records;
 };
 
+enum { SPEX_RATE_STEPS_KEPT = 5 };
+
 struct spex_rate {
     double now, used, own, records;
     /* Unspent budget; below 0: owed. */
@@ -170,8 +169,10 @@ struct spex_rate {
     /* What probes and collectors have taken so far. */
     double spent;
     struct spex_rate_collecting collecting;
-    /* What a step costs, with the pass in which it is made. */
-    double step;
+    /* What a step costs, with the pass in which it is made: the lower median of the last ones, since
+     * the first finds no memory ready and takes ten times as long as others. */
+    double step, step_costs[SPEX_RATE_STEPS_KEPT];
+    unsigned steps;
     struct spex_rate_slices slices;
     struct spex_rate_asking asking;
     /* The most frequent subject that is counted: it tells how much work the program does. */
@@ -192,8 +193,15 @@ struct spex_rate_out {
     double looks;
 };
 
+/* Whether the policy has something recorded or counted that there is no budget for: what it decides
+ * holds whatever it costs. */
+bool spex_rate_overspends(const struct spex_rate_policy_ops *policy, void *workspace);
+
 /* Begins. The members that are the caller's are set. */
 void spex_rate_begin(struct spex_rate *rate, uint64_t seed);
+
+/* Takes in what a step has cost. */
+void spex_rate_note_step(struct spex_rate *rate, double cost);
 
 /* Takes in what has happened since the last step. */
 void spex_rate_account(struct spex_rate *rate, const struct spex_rate_in *in);

@@ -13,10 +13,6 @@
 
 #include "base/student.h"
 
-/* With fewer hold-offs, were they equally long, nothing tells how rates differ: of a program whose
- * first moment is slow, slices may have seen nothing else. */
-#define HOLD_OFFS_LEAST 10.0
-
 /* CPUs that the program has used on average; 1: it is not known. */
 static double cpus_mean(const struct spex_slices *slices) {
     double passed = slices->passed.on + slices->passed.held;
@@ -114,7 +110,7 @@ struct spex_held_executions spex_slices_estimate(const struct spex_slices *slice
     struct spex_slices sums = *slices;
     spex_slices_note(&sums, now, speedup);
     double rest = sums.length * sums.rate;
-    if (hold_offs(&sums) < HOLD_OFFS_LEAST)
+    if (hold_offs(&sums) < SPEX_HOLD_OFFS_LEAST)
         return (struct spex_held_executions){0, -1};
     double least = sums.after.least + rest * speedup->least,
            likely = sums.after.likely + rest * speedup->likely,

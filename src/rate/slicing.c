@@ -90,10 +90,10 @@ static double all_end(struct spex_rate *rate, const struct spex_rate_in *in) {
     double lasted = 0;
     for (size_t s = 0; s < in->count; s++) {
         struct spex_rate_known *known = spex_rate_known(rate, &in->subjects[s]);
-        if (known->state != SPEX_RATE_SLICED || known->period == SPEX_RATE_HELD)
+        if (known->state != SPEX_RATE_SLICED || known->period == SPEX_SITE_HELD)
             continue;
         spex_rate_measure(known);
-        known->period = SPEX_RATE_HELD;
+        known->period = SPEX_SITE_HELD;
         known->off_since = in->now;
         lasted = fmax(lasted, known->on - known->slice_on);
     }

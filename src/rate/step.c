@@ -2,12 +2,17 @@
 /* A step in the order in which it decides: what has happened is accounted for and measured; what is
  * to be counted is, or is in slices; and records have the rest. */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "rate/plan.h"
 
 /* What is switched off and on again within so many seconds goes on where it was: who selects again
  * and again has one budget. */
 #define KEPT_SECONDS 10.0
+
+/* What a step costs before one was measured, with its pass. */
+#define STEP_COST 30e-6
 
 /* What counting may take of the budget: the rest is for slices, records and steps. */
 #define COUNTED_MOST 0.9
@@ -96,7 +101,22 @@ int spex_rate_step(struct spex_rate *rate, const struct spex_rate_in *in,
     return err;
 }
 
+static int by_value(const void *a, const void *b) {
+    double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+void spex_rate_note_step(struct spex_rate *rate, double cost) {
+    double costs[SPEX_RATE_STEPS_KEPT];
+    rate->step_costs[rate->steps++ % SPEX_RATE_STEPS_KEPT] = cost;
+    unsigned count = rate->steps < SPEX_RATE_STEPS_KEPT ? rate->steps : SPEX_RATE_STEPS_KEPT;
+    memcpy(costs, rate->step_costs, count * sizeof(*costs));
+    qsort(costs, count, sizeof(*costs), by_value);
+    rate->step = costs[(count - 1) / 2];
+}
+
 void spex_rate_begin(struct spex_rate *rate, uint64_t seed) {
+    rate->step = STEP_COST;
     rate->cpus = 1;
     rate->witness = SPEX_RATE_NONE;
     rate->asking.phase = 3;

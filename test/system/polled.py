@@ -90,12 +90,12 @@ class Polled(Watched):
         polled = set()
 
         def note_polled(found):
-            """Each for some time, and not both at once where other programs have the processors."""
+            """What is executed most is. The other one may be, or its records cost next to nothing beside."""
             for name in ("long", "short"):
                 if found[name].get("probed"):
                     self.assertRegex(found[name]["why"], "^polled: ")
                     polled.add(name)
-            return len(polled) == 2
+            return "short" in polled
         self.wait_for(process, note_polled)
         # While it is polled, a second or longer, its rate stays the same. Then it is recorded for a few milliseconds, which
         # need not be seen, and has another rate.
@@ -108,10 +108,10 @@ class Polled(Watched):
         truth, table = self.finish(process)
         self.assertIn(f"budget: {BUDGET} % of the program's CPU time; as believed, ", table)
         self.assertRegex(table, "(?m)^long +lat ")
-        share, margin = re.search(r"active +([0-9.]+) ±(\S+)", table).groups()
+        told = re.search(r"(?m)^long .*active +([0-9.]+) ±(\S+)", table)
         # After a few looks nothing is known of the margin.
-        if margin != "?":
-            self.assertAlmostEqual(float(share) / 100, truth, delta=max(0.3, 2 * float(margin) / 100), msg=table)
+        if told and told.group(2) != "?":
+            self.assertAlmostEqual(float(told.group(1)) / 100, truth, delta=max(0.3, 2 * float(told.group(2)) / 100), msg=table)
 
     def test_within_a_large_budget_all_is_traced(self):
         process = self.start(SPEX_PROBES="*", SPEX_BUDGET="100%", SPEX_RATE_POLICY="hybrid")

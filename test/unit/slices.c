@@ -61,7 +61,7 @@ static struct spex_held_executions expected_of(const struct history *history,
     }
     double rest = history->lengths[ended], held_at = rest * history->rates[ended];
     double worth = fmin(square(lengths + rest) / (squares + square(rest)), (double)history->count);
-    if (worth < 5)
+    if (worth < SPEX_HOLD_OFFS_LEAST)
         return (struct spex_held_executions){0, -1};
     double drift = (before - after.likely) / 4;
     double least = after.least + held_at * last->least, most = after.most + held_at * last->most;
@@ -150,10 +150,10 @@ static void of_hold_offs_without_length_nothing_follows(void **state) {
     struct spex_slices slices = {.slices = 0};
     struct spex_slices_reading now = {0, 0, 0};
     (void)state;
-    for (int slice = 1; slice <= 6; slice++) {
+    for (int slice = 0; slice <= SPEX_HOLD_OFFS_LEAST; slice++) {
         struct spex_held_executions found = spex_slices_estimate(&slices, &now, &speedup);
         expect_near(found.count, 0);
-        expect_near(found.margin, slice < 6 ? -1 : 0);
+        expect_near(found.margin, slice < SPEX_HOLD_OFFS_LEAST ? -1 : 0);
         now.on += 1;
         now.count += 10;
         spex_slices_note(&slices, &now, &speedup);
