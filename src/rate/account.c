@@ -162,8 +162,8 @@ static double observe(struct spex_rate *rate, const struct spex_rate_subject *no
 /* A start costs what it costs, and tells nothing of what follows: what is owed in the first moments is
  * paid back by a part of what comes in. A pause that pays for it at once would be most of what there
  * is to be told of a short run. */
-static void lend(struct spex_rate *rate) {
-    rate->lent -= fmin(rate->tokens, 0);
+static void lend(struct spex_rate *rate, double most) {
+    rate->lent = fmin(rate->lent - fmin(rate->tokens, 0), most);
     rate->tokens = fmax(rate->tokens, 0);
 }
 
@@ -186,7 +186,7 @@ void spex_rate_account(struct spex_rate *rate, const struct spex_rate_in *in) {
     rate->tokens += in->share * used - spent - repay(rate, in->share * used);
     rate->began = rate->began > 0 ? rate->began : in->now;
     if (in->now - rate->began < SPEX_RATE_STEP_SECONDS)
-        lend(rate);
+        lend(rate, OWED_SECONDS * budget);
     else
         spex_rate_collecting_add(&rate->collecting, seconds, fmax(in->records - rate->records, 0),
                                  own);
