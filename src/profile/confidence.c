@@ -54,6 +54,12 @@ static double finite_population(const struct spex_profile_probe *probe) {
     return share < 1 ? sqrt(1 - share) : 0;
 }
 
+/* Of fewer units nothing is told. */
+#define UNITS_LEAST 3
+
+/* By how much sums over the same records may differ: some have no values. */
+#define UNITS_ALIKE 0.01
+
 /* Where more than such a share of the records has no time, those that have are no sample: they are
  * left in where they are long. */
 #define LEFT_OUT_MOST 0.1
@@ -115,11 +121,18 @@ struct estimate {
     double units;
 };
 
-/* Estimate where each record is a unit, independent of the others. */
+/* Estimate where each record is a unit, independent of the others: one of weight w was left to chance
+ * for w - 1 executions (Horvitz and Thompson, for a Poisson sample). Those that are in no weight are
+ * like the others. */
 static struct estimate estimate_by_records(const struct spex_profile_probe *probe,
                                            const struct spex_values *values) {
     double records = effective_records(probe), deviation = spex_values_deviation(values);
-    return (struct estimate){records > 1 ? deviation * deviation / (records - 1) : 0, records};
+    double weight = values->weight, all = fmax(population(probe), weight);
+    if (!(records > 1) || !(weight > 0))
+        return (struct estimate){0, records};
+    double squares = probe->weight_squares * weight / probe->weight;
+    double chance = fmax(squares - weight * weight / all, 0) / (weight * weight);
+    return (struct estimate){deviation * deviation * chance * records / (records - 1), records};
 }
 
 /* Estimate of a ratio of sums over units (Cochran, Sampling Techniques, 3rd ed., 6.4). The
@@ -144,17 +157,24 @@ static bool units_known(const struct spex_values *values, const struct spex_vari
     return sums->weights_all > 0 && sums->squares > 0 && values->weight > 0;
 }
 
-/* The variance of units already contains the finite population correction; that of records does
- * not. Units know nothing of executions that are missing. */
+/* Whether all units are single records. */
+static bool units_are_records(const struct spex_profile_probe *probe,
+                              const struct spex_variance_sums *sums) {
+    double chance = probe->weight_squares - probe->weight;
+    return fabs(sums->weights_all - chance) <= UNITS_ALIKE * chance;
+}
+
+/* Units know nothing of executions that are missing. Few units that are records tell nothing of how
+ * values differ, but all records do, most of which may have been left to no chance. */
 static struct estimate estimate_of(const struct spex_profile_probe *probe,
                                    const struct spex_values *values) {
     struct spex_variance_sums sums = spex_variance_sums(&values->spread);
-    double unknown = finite_population(probe);
     struct estimate by_records = estimate_by_records(probe, values);
-    by_records.variance *= unknown * unknown;
     if (!units_known(values, &sums))
         return by_records;
     struct estimate by_units = estimate_by_units(probe, values, &sums);
+    if (by_units.units < UNITS_LEAST && units_are_records(probe, &sums))
+        return by_records;
     if (executions_are_missing(probe, values->weight))
         by_units.variance = fmax(by_units.variance, by_records.variance);
     return by_units;
@@ -165,7 +185,7 @@ double spex_mean_margin(const struct spex_profile_probe *probe, const struct spe
     if (!spex_sampled(probe))
         return 0;
     struct estimate estimate = estimate_of(probe, values);
-    return is_no_sample(probe) || estimate.units < 3
+    return is_no_sample(probe) || estimate.units < UNITS_LEAST
                ? -1
                : spex_student_95(estimate.units - 1) * sqrt(estimate.variance);
 }
@@ -277,8 +297,8 @@ bool spex_quantile_bounds(const struct spex_profile_probe *probe, const struct s
     struct ranks ranks = ranks_of(q, share);
     /* What another process says may have a weight and no values. */
     bool none = !values->histogram.total;
-    if (none || (sampled && (is_no_sample(probe) || effective_records(probe) < 3 ||
-                             (probe->lost > 0 && estimate_of(probe, values).units < 3))))
+    if (none || (sampled && (is_no_sample(probe) || effective_records(probe) < UNITS_LEAST ||
+                             (probe->lost > 0 && estimate_of(probe, values).units < UNITS_LEAST))))
         return false;
     /* Executions beyond the smallest and the largest record may have any value. */
     *low = spex_values_quantile(values, ranks.low);

@@ -172,7 +172,35 @@ static void records_without_a_value_are_missing(void **state) {
     probe.marked[2] = 100;
     expect_near(spex_mean_margin(&probe, &values), margin, 1e-9);
     probe.marked[2] = 500;
+    values.weight = 500;
+    values.squares = 500 * 200 * 200;
     assert_true(spex_mean_margin(&probe, &values) > margin);
+}
+
+/* Most executions have been recorded for sure, and two records stand for 50 others each: these tell
+ * nothing of how values differ, but the others do. The variance is that of 100 executions. */
+static void few_records_of_chance_beside_sure_ones(void **state) {
+    enum { SURE = 10000, HEAVY = 2, WEIGHT = 51 };
+    const double all = SURE + HEAVY * WEIGHT, chance = HEAVY * WEIGHT * (WEIGHT - 1);
+    struct spex_profile_probe probe = {.records = SURE + HEAVY,
+                                       .count = all,
+                                       .weight = all,
+                                       .weight_squares = SURE + HEAVY * WEIGHT * WEIGHT};
+    (void)state;
+    spex_values_clear(&values);
+    values.weight = all;
+    values.mean = 10;
+    values.squares = all;
+    for (int h = 0; h < HEAVY; h++)
+        spex_variance_single(&values.spread, 10 + h, WEIGHT, 1);
+    expect_near(spex_mean_margin(&probe, &values), 1.96 * sqrt(chance) / all, 0.01);
+    /* Two bursts of as many would tell nothing. */
+    spex_values_clear(&values);
+    values.weight = all;
+    values.squares = all;
+    for (int h = 0; h < HEAVY * 25; h++)
+        spex_variance_in_burst(&values.spread, h, 3, 1, h % 25 == 0);
+    assert_true(spex_mean_margin(&probe, &values) < 0);
 }
 
 /* Of those that were counted more have no record than chance leaves out. */
@@ -393,6 +421,7 @@ int main(void) {
         cmocka_unit_test(quantiles),
         cmocka_unit_test(with_most_records_lost_no_margin_is_told),
         cmocka_unit_test(records_without_a_value_are_missing),
+        cmocka_unit_test(few_records_of_chance_beside_sure_ones),
         cmocka_unit_test(long_spans_have_no_record),
         cmocka_unit_test(a_rate_needs_a_count),
         cmocka_unit_test(what_was_lost_weighs),
