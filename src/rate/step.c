@@ -108,8 +108,10 @@ static int by_value(const void *a, const void *b) {
 
 void spex_rate_note_step(struct spex_rate *rate, double cost) {
     double costs[SPEX_RATE_STEPS_KEPT];
-    rate->step_costs[rate->steps++ % SPEX_RATE_STEPS_KEPT] = cost;
-    unsigned count = rate->steps < SPEX_RATE_STEPS_KEPT ? rate->steps : SPEX_RATE_STEPS_KEPT;
+    unsigned count = rate->steps < SPEX_RATE_STEPS_KEPT ? rate->steps + 1 : SPEX_RATE_STEPS_KEPT;
+    rate->step_costs[rate->steps % SPEX_RATE_STEPS_KEPT] = cost;
+    rate->steps =
+        rate->steps < 2 * SPEX_RATE_STEPS_KEPT - 1 ? rate->steps + 1 : SPEX_RATE_STEPS_KEPT;
     memcpy(costs, rate->step_costs, count * sizeof(*costs));
     qsort(costs, count, sizeof(*costs), by_value);
     rate->step = costs[(count - 1) / 2];
