@@ -25,8 +25,6 @@
 #include <getopt.h>
 #include <math.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,7 +36,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <spex/atomic.h>
 #include <spex/probe.h>
 #include <spex/spex.h>
 
@@ -92,11 +89,11 @@ struct run {
     /* The part of the time for which probes were on. */
     double on;
     /* Of the LAT whose mean is told worst: relative margin, NAN: none; and the relative deviation of
-     * its values, and its records. */
-    double mean_margin, deviation, records;
+     * its values. */
+    double mean_margin, deviation;
 };
 
-/* What is asked of a run. `probes`: a selection; NULL: as the cell has it. */
+/* What is asked of a run. `budget`, NULL: none. */
 struct setting {
     double rate;
     unsigned threads, probes;
@@ -156,7 +153,6 @@ static struct {
     unsigned probes, times, steps;
     /* Written by the first thread between barriers. */
     double until;
-    bool ends;
     pthread_barrier_t begin, end;
 } work;
 
@@ -176,11 +172,10 @@ static void worker_phase(struct worker *worker) {
 static void *worker_run(void *arg) {
     for (;;) {
         pthread_barrier_wait(&work.begin);
-        if (work.ends)
-            return NULL;
         worker_phase(arg);
         pthread_barrier_wait(&work.end);
     }
+    return NULL;
 }
 
 /* Has all threads work for a while. */
@@ -214,7 +209,6 @@ static void run_note(struct run *run, const struct spex_profile_row *row, double
     if (isnan(run->mean_margin) || mean > run->mean_margin) {
         run->mean_margin = mean;
         run->deviation = spex_values_deviation(row->values[0]) / row->values[0]->mean;
-        run->records = (double)probe->records;
     }
 }
 
@@ -655,11 +649,12 @@ static void list_complete(double *list, size_t *count, const double *usual, size
 }
 
 /* Those that no option has chosen. */
-static void plan_complete(struct plan *plan, bool quick) {
+static void plan_complete(struct plan *plan) {
     static const double rates[] = {1e4, 1e5, 1e6, 1e7, 1e8}, budgets[] = {0.5, 1, 2, 5}, two = 2,
                         threads[] = {1, 8}, probes[] = {1, 3, SITES};
     list_complete(plan->rates, &plan->rate_count, rates, 5);
-    list_complete(plan->budgets, &plan->budget_count, quick ? &two : budgets, quick ? 1 : 4);
+    list_complete(plan->budgets, &plan->budget_count, plan->quick ? &two : budgets,
+                  plan->quick ? 1 : 4);
     list_complete(plan->threads, &plan->threads_count, threads, 2);
     list_complete(plan->probes, &plan->probes_count, probes, 3);
 }
@@ -667,7 +662,7 @@ static void plan_complete(struct plan *plan, bool quick) {
 int main(int argc, char **argv) {
     struct plan plan = {.seconds = SECONDS, .runs = 3};
     options_parse(argc, argv, &plan);
-    plan_complete(&plan, plan.quick);
+    plan_complete(&plan);
     setenv("SPEX_CONTROL", "off", 1);
     unsetenv("SPEX_PROBES");
     unsetenv("SPEX_BUDGET");

@@ -16,6 +16,7 @@
 #include <spex/kernel.h>
 #include <spex/region.h>
 
+#include "base/ascending.h"
 #include "probe/recording.h"
 #include "site/cost.h"
 #include "site/sampling_rate.h"
@@ -277,18 +278,13 @@ SPEX_COLD static void drawn_batch(struct calibration *bench, uint32_t type,
     drawn->count += drawn->records[drawn->count] > 0;
 }
 
-static int order_ticks(const void *a, const void *b) {
-    double one = *(const double *)a, other = *(const double *)b;
-    return (one > other) - (one < other);
-}
-
 /* Returns the ticks of a record that chance has chosen: of the batches with the least for a record,
  * a tenth, the greatest. `base` is what a repetition takes without a record. */
 SPEX_COLD static double drawn_cost(struct drawn_batches *drawn, double clock, double base) {
     double without = clock + base * (double)drawn->loop.repetitions;
     for (size_t b = 0; b < drawn->count; b++)
         drawn->ticks[b] = (drawn->ticks[b] - without) / drawn->records[b];
-    qsort(drawn->ticks, drawn->count, sizeof(*drawn->ticks), order_ticks);
+    qsort(drawn->ticks, drawn->count, sizeof(*drawn->ticks), spex_ascending);
     return drawn->count ? drawn->ticks[drawn->count / 10] : 0;
 }
 

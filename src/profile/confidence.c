@@ -46,12 +46,15 @@ static double effective_records(const struct spex_profile_probe *probe) {
     return effective < records ? effective : records;
 }
 
-/* Finite population correction, as a factor on the deviation: 0 where all executions are
- * recorded. */
-static double finite_population(const struct spex_profile_probe *probe) {
-    double records = (double)probe->records - (double)records_without(probe);
-    double all = population(probe), share = all > 0 ? records / all : 1;
-    return share < 1 ? sqrt(1 - share) : 0;
+/* The variance of the weight of records that have values, over its square: one of weight w was left to
+ * chance for w - 1 executions (Horvitz and Thompson, for a Poisson sample). Those that are in no
+ * weight are like the others. 0 where all executions are recorded. */
+static double chance_of(const struct spex_profile_probe *probe, const struct spex_values *values) {
+    double weight = values->weight, all = fmax(population(probe), weight);
+    if (!(weight > 0) || !(probe->weight > 0))
+        return 1;
+    double squares = probe->weight_squares * weight / probe->weight;
+    return fmax(squares - weight * weight / all, 0) / (weight * weight);
 }
 
 /* Of fewer units nothing is told. */
@@ -121,18 +124,14 @@ struct estimate {
     double units;
 };
 
-/* Estimate where each record is a unit, independent of the others: one of weight w was left to chance
- * for w - 1 executions (Horvitz and Thompson, for a Poisson sample). Those that are in no weight are
- * like the others. */
+/* Estimate where each record is a unit, independent of the others. */
 static struct estimate estimate_by_records(const struct spex_profile_probe *probe,
                                            const struct spex_values *values) {
     double records = effective_records(probe), deviation = spex_values_deviation(values);
-    double weight = values->weight, all = fmax(population(probe), weight);
-    if (!(records > 1) || !(weight > 0))
+    if (!(records > 1))
         return (struct estimate){0, records};
-    double squares = probe->weight_squares * weight / probe->weight;
-    double chance = fmax(squares - weight * weight / all, 0) / (weight * weight);
-    return (struct estimate){deviation * deviation * chance * records / (records - 1), records};
+    double chance = chance_of(probe, values) * records / (records - 1);
+    return (struct estimate){deviation * deviation * chance, records};
 }
 
 /* Estimate of a ratio of sums over units (Cochran, Sampling Techniques, 3rd ed., 6.4). The
@@ -224,9 +223,9 @@ static bool share_by_rows(const struct spex_values *values, double q, double uni
 }
 
 /* The precision of a share of the weight where each record is a unit. */
-static struct share share_by_records(const struct spex_profile_probe *probe) {
-    double unknown = finite_population(probe), records = effective_records(probe);
-    return (struct share){unknown * unknown / (records > 0 ? records : 1), records - 1};
+static struct share share_by_records(const struct spex_profile_probe *probe,
+                                     const struct spex_values *values) {
+    return (struct share){chance_of(probe, values), effective_records(probe) - 1};
 }
 
 /* The precision of a share q of the weight: by records where they are a simple sample, else by
@@ -238,7 +237,7 @@ static struct share share_by_values(const struct spex_profile_probe *probe,
     struct estimate mean = estimate_of(probe, values);
     struct share share;
     if (!units_known(values, &sums) || is_simple_sample(probe, mean.units))
-        return share_by_records(probe);
+        return share_by_records(probe, values);
     if (share_by_rows(values, q, mean.units, &share))
         return share;
     double deviation = spex_values_deviation(values);
@@ -250,7 +249,8 @@ static struct share share_by_values(const struct spex_profile_probe *probe,
  * of which units and rows know nothing. */
 static struct share share_of(const struct spex_profile_probe *probe,
                              const struct spex_values *values, double q) {
-    struct share share = share_by_values(probe, values, q), by_records = share_by_records(probe);
+    struct share share = share_by_values(probe, values, q);
+    struct share by_records = share_by_records(probe, values);
     bool less = executions_are_missing(probe, values->weight);
     return less && by_records.variance > share.variance ? by_records : share;
 }

@@ -4,17 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* Seconds' worth of tokens that can be saved, or owed. The debt is bounded, so that one large
- * error, such as an execution that was suspended for hours, does not keep probes off for long. */
-#define BURST_SECONDS 0.4
-#define DEBT_SECONDS  5.0
-
-/* A debt is paid back in this time. */
-#define SETTLING_SECONDS 0.25
-
-/* Least rate, as a share of the steady rate, whatever is owed. */
-#define LEAST_RATE 0.05
-
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
@@ -34,31 +23,6 @@ bool spex_budget_parse(const char *text, double *share) {
         return false;
     *share = percent / 100;
     return true;
-}
-
-void spex_budget_begin(struct spex_budget *budget, double share) {
-    *budget = (struct spex_budget){.share = share};
-}
-
-/* The limits of savings and debt grow with the CPUs, as the income does. */
-void spex_budget_advance(struct spex_budget *budget, double used, double cpus, double spent) {
-    double most = budget->share * BURST_SECONDS * cpus;
-    double least = -budget->share * DEBT_SECONDS * cpus;
-    budget->tokens += budget->share * used - spent;
-    if (budget->tokens > most)
-        budget->tokens = most;
-    if (budget->tokens < least)
-        budget->tokens = least;
-}
-
-double spex_budget_steady(const struct spex_budget *budget, double cpus) {
-    return budget->share * cpus;
-}
-
-double spex_budget_rate(const struct spex_budget *budget, double cpus) {
-    double steady = spex_budget_steady(budget, cpus);
-    double rate = budget->tokens < 0 ? steady + budget->tokens / SETTLING_SECONDS : steady;
-    return rate > steady * LEAST_RATE ? rate : steady * LEAST_RATE;
 }
 
 int spex_budgets_hold(struct spex_budgets_asked *asked, uint32_t holder, double share,

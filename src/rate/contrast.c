@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascending.h"
 #include "base/student.h"
 
 /* Share of the figures that is left out of a mean at each end: other programs disturb some. */
@@ -16,11 +17,6 @@ enum { LEAST = 4 };
 /* With each full set of figures the former ones lose weight, since programs change. */
 #define KEPT 0.85
 
-static int by_value(const void *a, const void *b) {
-    double one = *(const double *)a, other = *(const double *)b;
-    return (one > other) - (one < other);
-}
-
 /* The trimmed mean of figures and its standard error by their Winsorized variance, for which those
  * that are left out take the value of the outermost that is not (Tukey and McLaughlin, Sankhya A
  * 25, 1963). */
@@ -28,7 +24,7 @@ static struct spex_rate_finding figures_mean(const double *figures, unsigned n) 
     double sorted[SPEX_RATE_FIGURES], sum = 0, mean = 0, squares = 0;
     unsigned out = (unsigned)(n * TRIMMED), left = n - 2 * out;
     memcpy(sorted, figures, n * sizeof(*sorted));
-    qsort(sorted, n, sizeof(*sorted), by_value);
+    qsort(sorted, n, sizeof(*sorted), spex_ascending);
     for (unsigned f = out; f < n - out; f++)
         sum += sorted[f];
     for (unsigned f = 0; f < out; f++) {

@@ -302,7 +302,7 @@ static double selected_due(void) {
 }
 
 /* Whether records have taken much of the budget since the last step, with the executions that they
- * stand for. A few records may stand for many executions by chance. */
+ * stand for. */
 static bool hurries(double now) {
     double budget = spex_rate_budget(&controller.rate, controller.snapshot.in.share);
     double cost = spex_rate_alarms_cost(&controller.alarms);

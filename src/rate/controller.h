@@ -22,7 +22,7 @@ struct spex_controller_view {
     const char *why; /* reason, a constant; NULL: not decided yet */
 };
 
-/* A collection begins. `share` as in struct spex_budget; 0: nothing is controlled, unless somebody
+/* A collection begins. `share`: of the program's CPU time; 0: nothing is controlled, unless somebody
  * holds a budget. `policy`, NULL: nothing is controlled at all, divides the budget, and stays valid
  * until spex_controller_end(). To be called before the metrics begin. Takes the metrics' lock. 0 or
  * -ENOMEM. */

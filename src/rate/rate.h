@@ -171,8 +171,8 @@ struct spex_rate {
     struct spex_rate_collecting collecting;
     /* What a step costs, with the pass in which it is made: the lower median of the last ones, since
      * the first finds no memory ready and takes ten times as long as others. */
-    double step, step_costs[SPEX_RATE_STEPS_KEPT];
-    unsigned steps;
+    double step, step_costs[SPEX_RATE_STEPS_KEPT]; /* the last one first */
+    unsigned steps;                                /* so many are known */
     struct spex_rate_slices slices;
     struct spex_rate_asking asking;
     /* The most frequent subject that is counted: it tells how much work the program does. */

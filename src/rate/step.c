@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascending.h"
 #include "rate/plan.h"
 
 /* What is switched off and on again within so many seconds goes on where it was: who selects again
@@ -101,20 +102,15 @@ int spex_rate_step(struct spex_rate *rate, const struct spex_rate_in *in,
     return err;
 }
 
-static int by_value(const void *a, const void *b) {
-    double one = *(const double *)a, other = *(const double *)b;
-    return (one > other) - (one < other);
-}
-
 void spex_rate_note_step(struct spex_rate *rate, double cost) {
-    double costs[SPEX_RATE_STEPS_KEPT];
-    unsigned count = rate->steps < SPEX_RATE_STEPS_KEPT ? rate->steps + 1 : SPEX_RATE_STEPS_KEPT;
-    rate->step_costs[rate->steps % SPEX_RATE_STEPS_KEPT] = cost;
-    rate->steps =
-        rate->steps < 2 * SPEX_RATE_STEPS_KEPT - 1 ? rate->steps + 1 : SPEX_RATE_STEPS_KEPT;
-    memcpy(costs, rate->step_costs, count * sizeof(*costs));
-    qsort(costs, count, sizeof(*costs), by_value);
-    rate->step = costs[(count - 1) / 2];
+    double sorted[SPEX_RATE_STEPS_KEPT], *last = rate->step_costs;
+    unsigned before = rate->steps < SPEX_RATE_STEPS_KEPT ? rate->steps : SPEX_RATE_STEPS_KEPT - 1;
+    memmove(last + 1, last, before * sizeof(*last));
+    last[0] = cost;
+    rate->steps = before + 1;
+    memcpy(sorted, last, rate->steps * sizeof(*last));
+    qsort(sorted, rate->steps, sizeof(*sorted), spex_ascending);
+    rate->step = sorted[before / 2];
 }
 
 void spex_rate_begin(struct spex_rate *rate, uint64_t seed) {

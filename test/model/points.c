@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../check.h"
+#include "base/ascending.h"
 #include "model/fit/least_squares.h"
 #include "model/fit/points.h"
 

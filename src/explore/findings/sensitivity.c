@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascending.h"
 #include "policies/explore/draw.h"
 #include "policies/explore/gaussian_process.h"
 #include "policies/explore/noise.h"
@@ -283,16 +284,10 @@ static struct effects effects_of(struct analysis *analysis, size_t parameter) {
     return (struct effects){main, fmax(main, total_effect(analysis, parameter))};
 }
 
-/* Ascending order, for qsort. */
-static int compare_doubles(const void *a, const void *b) {
-    double one = *(const double *)a, other = *(const double *)b;
-    return (one > other) - (one < other);
-}
-
 /* Returns the share with its interval, between percentiles of the bootstrap samples. Unlike that of
  * the basic bootstrap, this interval stays within 0 and 1. */
 static struct spex_sensitivity_share share_with_interval(double value, double *samples) {
-    qsort(samples, SAMPLES, sizeof(*samples), compare_doubles);
+    qsort(samples, SAMPLES, sizeof(*samples), spex_ascending);
     return (struct spex_sensitivity_share){value, fmin(samples[0], value),
                                            fmax(samples[SAMPLES - 1], value)};
 }

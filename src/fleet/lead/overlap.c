@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/ascending.h"
 #include "base/random.h"
 
 /* Fleets that are drawn; fewer where that takes more steps than this. */
@@ -93,11 +94,6 @@ static double draw_one(struct draw *draw) {
     return overlap_of(draw, sample, divide(draw, draw->fleet, draw->fleet_count));
 }
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void draw_all(struct draw *draw, struct spex_overlap *overlap) {
     double overlaps[DRAWS_MOST] = {0}, sum = 0;
     double steps = (double)draw->rates->fleet * (double)draw->rates->probes;
@@ -108,7 +104,7 @@ static void draw_all(struct draw *draw, struct spex_overlap *overlap) {
         overlaps[d] = draw_one(draw);
         sum += overlaps[d];
     }
-    qsort(overlaps, draws, sizeof(*overlaps), by_value);
+    qsort(overlaps, draws, sizeof(*overlaps), spex_ascending);
     size_t tail = draws / 40;
     *overlap =
         (struct spex_overlap){sum / (double)draws, overlaps[tail], overlaps[draws - 1 - tail]};

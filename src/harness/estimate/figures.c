@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/ascending.h"
 #include "model/fit/points.h"
 
 /* The share of batches whose times are near to each other, and from how many batches on these are

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/ascending.h"
 #include "model/fit/points.h"
 
 /* Half of the chance that an interval misses. */

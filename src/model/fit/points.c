@@ -4,6 +4,7 @@
  * measurements correlated ones are worth. O(n log n). */
 #define _GNU_SOURCE
 #include "model/fit/points.h"
+#include "base/ascending.h"
 
 #include <errno.h>
 #include <math.h>
@@ -45,11 +46,6 @@ static int compare_by_keys(const void *a, const void *b, void *user) {
         if (x[k] != y[k])
             return x[k] < y[k] ? -1 : 1;
     return one < other ? -1 : one > other;
-}
-
-int spex_ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
 }
 
 /* The median of sorted values. */

@@ -37,9 +37,6 @@ struct spex_points {
 
 enum { SPEX_POINTS_MAX = 1024 };
 
-/* Compares two doubles, for qsort. */
-int spex_ascending(const void *a, const void *b);
-
 /* 0 or -ENOMEM; to be freed in any case. */
 int spex_points_make(struct spex_points *points, const struct spex_measurements *measured);
 void spex_points_free(struct spex_points *points);

@@ -2,6 +2,7 @@
 /* Weights points so that relative errors count, and computes all functions of all parameters at all
  * points once, for the search to combine. */
 #include "model/fit/problem.h"
+#include "base/ascending.h"
 
 #include <errno.h>
 #include <math.h>

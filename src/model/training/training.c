@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascending.h"
 #include "base/splitmix.h"
 #include "model/fit/fit.h"
 #include "model/fit/points.h"
