@@ -119,7 +119,8 @@ static void begin_anew(struct spex_rate *rate, const struct spex_rate_in *in) {
         if (known->state != SPEX_RATE_NEW)
             continue;
         double seen = known->fresh_on > 0 ? known->fresh / known->fresh_on : known->rate;
-        known->period = period_for(0, seen, SPEX_RATE_RECORDS_LEAST);
+        if (seen > 0)
+            known->period = period_for(0, seen, SPEX_RATE_RECORDS_LEAST);
     }
 }
 

@@ -63,6 +63,9 @@ struct plant_held {
 
 struct plant_held plant_held(unsigned probe);
 
+/* Whether it was ever decided that all executions of the probe make records. */
+bool plant_recorded_all(unsigned probe);
+
 /* Most that was spent in any `length` seconds within the interval, over what the budget allows in
  * such a time. */
 double plant_worst(double from, double to, double length);

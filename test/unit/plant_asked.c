@@ -187,8 +187,13 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
 }
 
 static void throttle(uint32_t first, uint32_t period) {
+    plant.recorded_all[first] |= period == 1;
     bool long_one = period > SPEX_GAP_PERIOD_MAX && period < SPEX_SITE_COUNTED;
     plant.periods[first] = long_one ? SPEX_GAP_PERIOD_MAX : period ? period : 1;
+}
+
+bool plant_recorded_all(unsigned probe) {
+    return plant.recorded_all[probe];
 }
 
 /* All probes of a region together. */

@@ -16,6 +16,7 @@ struct plant {
     struct plant_options options;
     struct spex_site_info infos[PLANT_PROBES_MAX + 1]; /* the region's is behind the probes' */
     uint32_t periods[PLANT_PROBES_MAX];                /* as spex_probe_throttle has them, but 0 */
+    bool recorded_all[PLANT_PROBES_MAX];               /* the controller has asked for that */
     double executions[PLANT_PROBES_MAX];
     double told_of[PLANT_PROBES_MAX];   /* executions as its records in the region tell them */
     double passes, calls;               /* as the region's calls tell them; and these */

@@ -173,6 +173,7 @@ static void the_start_is_in_the_budget(void **state) {
                                                       .scenario = &rates};
                 plant_run(&options);
                 double start = starts[c] / shares[s];
+                assert_false(plant_recorded_all(0));
                 assert_true(start + plant_mean(0, 1) <= 2);
                 assert_true(plant_worst(1, 8, 1) <= 1.5);
                 assert_true(shares[s] < 0.02 || 2 * start + plant_mean(0, 0.5) <= 1.25);
