@@ -85,6 +85,7 @@ size_t spex_decode_ring(unsigned ring, struct spex_record *records, size_t max, 
                 &spex_site_info(spex_packed_site(words[AHEAD * from.record_words + 1]))->probe_id);
         if (words[1] != last || shared || i == 0)
             kind = spex_packed_kind(words[1], shared ? (unsigned)words[from.record_words - 1] : cpu,
+                                    spex_rings_thread_id(&spex_rings, spex_packed_thread(words[1])),
                                     probe_of(spex_packed_site(words[1])));
         last = words[1];
         spex_record_unpack(words, &kind, &records[i]);

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <spex/ticks.h>
@@ -20,10 +21,22 @@
 #include "probe/nesting.h"
 #include "probe/threads.h"
 #include "ring/probe_type.h"
+#include "ring/reserve.h"
 #include "ring/rings.h"
 #include "site/registry.h"
 #include "spans/open_spans.h"
 #include "stats/tracer.h"
+
+/* For the most sites that a process can have, as libraries may be loaded at any time. A mapping of its
+ * own, of which a process has the pages that are written. */
+struct tables {
+    /* Executions of each site when the metrics were opened. */
+    uint64_t executions[SPEX_MAX_SITES];
+    /* What was known of probes within each site. */
+    struct spex_line_sums nested[SPEX_MAX_SITES];
+    /* Executions of each site at the last look. */
+    uint64_t now[SPEX_MAX_SITES];
+};
 
 static struct {
     struct spex_lock lock;
@@ -43,10 +56,7 @@ static struct {
     uint64_t unfollowed;
     /* Counts of the rings, by type. Records that were pending belong to these metrics. */
     struct spex_ring_counts before[SPEX_PROBE_TYPES];
-    /* Executions of each site. */
-    uint64_t executions[SPEX_MAX_SITES];
-    /* What was known of probes within each site. */
-    struct spex_line_sums nested[SPEX_MAX_SITES];
+    struct tables *tables;
 } metrics = {.lock = SPEX_LOCK_FREE};
 
 /* The slowest execution of a probe is that of the present and the last window of this length. */
@@ -73,6 +83,8 @@ static void metrics_finish(struct spex_sink *sink) {
     spex_lock_take(&metrics.lock);
     spex_tracer_destroy(metrics.tracer);
     metrics.tracer = NULL;
+    munmap(metrics.tables, sizeof(*metrics.tables));
+    metrics.tables = NULL;
     spex_lock_give(&metrics.lock);
 }
 
@@ -85,15 +97,21 @@ static void metrics_abandon(struct spex_sink *sink) {
 /* Of the sites that there are; those of others are zero, and take no memory. */
 static void note_nested(void) {
     for (uint32_t i = 0; i < spex_sites_count(); i++) {
-        metrics.nested[i] = (struct spex_line_sums){0};
-        spex_nesting_add_sums(&metrics.nested[i], i);
+        metrics.tables->nested[i] = (struct spex_line_sums){0};
+        spex_nesting_add_sums(&metrics.tables->nested[i], i);
     }
 }
 
 /* Counts of threads, rings and clocks so far are noted, to be subtracted from all figures. */
 int spex_metrics_open(struct spex_sink **sink) {
     spex_lock_take(&metrics.lock);
-    int err = spex_tracer_create(&metrics.tracer);
+    if (!metrics.tables)
+        metrics.tables = spex_memory_reserve(sizeof(*metrics.tables), spex_mappings_are_locked());
+    int err = metrics.tables ? spex_tracer_create(&metrics.tracer) : -ENOMEM;
+    if (err) {
+        spex_lock_give(&metrics.lock);
+        return err;
+    }
     metrics.sink = (struct spex_sink){
         .records = metrics_take_records, .finish = metrics_finish, .abandon = metrics_abandon};
     metrics.ended = false;
@@ -106,13 +124,13 @@ int spex_metrics_open(struct spex_sink **sink) {
     metrics.unfollowed = 0;
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
         metrics.before[t] = spex_rings_totals_of(t);
-    memset(metrics.executions, 0, sizeof(metrics.executions));
-    spex_threads_add_executions(metrics.executions, spex_sites_count());
+    memset(metrics.tables->executions, 0, spex_sites_count() * sizeof(uint64_t));
+    spex_threads_add_executions(metrics.tables->executions, spex_sites_count());
     note_nested();
     spex_lock_give(&metrics.lock);
     spex_sites_time_begin();
     *sink = &metrics.sink;
-    return err;
+    return 0;
 }
 
 void spex_metrics_end(void) {
@@ -219,16 +237,15 @@ struct spex_metrics_sums spex_metrics_sums(uint16_t probe_id, uint32_t probe_typ
                                       .squares = values->squares};
 }
 
-/* `now` is static because it is too large for a stack; the lock protects it. */
 void spex_metrics_executions(uint64_t *counts) {
-    static uint64_t now[SPEX_MAX_SITES];
+    uint64_t *now = metrics.tables->now;
     uint32_t sites = spex_sites_count();
     memset(now, 0, sites * sizeof(*now));
     memset(counts, 0, sites * sizeof(*counts));
     spex_threads_add_executions(now, sites);
     /* Most of a thousand sites have not been executed: their infos are in no cache. */
     for (uint32_t i = 0; i < sites; i++) {
-        uint64_t fresh = spex_grown(metrics.executions[i], now[i]);
+        uint64_t fresh = spex_grown(metrics.tables->executions[i], now[i]);
         if (!fresh)
             continue;
         const struct spex_site_info *info = spex_site_info(i);
@@ -236,20 +253,15 @@ void spex_metrics_executions(uint64_t *counts) {
     }
 }
 
-/* Adds up what is known of the probe's sites: fills in what probes within it take, and their first
- * one, and returns the counted executions, without those in regions, where sites are not counted
- * one by one. */
-static uint64_t fill_in_sites(struct spex_profile_probe *probe, uint32_t *first) {
+/* Adds up what is known of the probe's sites: fills in what probes within it take, and returns the
+ * counted executions, without those in regions, where sites are not counted one by one. */
+static uint64_t fill_in_sites(struct spex_profile_probe *probe, uint32_t first) {
     uint64_t executions = 0;
     probe->nested = (struct spex_line_sums){0};
-    for (uint32_t i = 0; i < spex_sites_count(); i++) {
-        const struct spex_site_info *info = spex_site_info(i);
-        if (info->probe_id != probe->probe_id || info->probe_type != probe->probe_type)
-            continue;
-        *first = info->probe;
-        executions += spex_grown(metrics.executions[i], spex_threads_executions(i));
+    for (uint32_t i = first; i != SPEX_MAX_SITES; i = spex_probe_next_site(i)) {
+        executions += spex_grown(metrics.tables->executions[i], spex_threads_executions(i));
         spex_nesting_add_sums(&probe->nested, i);
-        spex_line_add_sums(&probe->nested, &metrics.nested[i], -1);
+        spex_line_add_sums(&probe->nested, &metrics.tables->nested[i], -1);
     }
     return executions;
 }
@@ -379,12 +391,11 @@ static double fill_in_records(struct spex_profile_row *row) {
     return found.region_count;
 }
 
-void spex_metrics_probe(struct spex_profile_row *row) {
+void spex_metrics_probe(uint32_t first, struct spex_profile_row *row) {
     if (!metrics.tracer)
         return;
     double in_regions = fill_in_records(row);
-    uint32_t first = 0;
-    row->probe.count = (double)fill_in_sites(&row->probe, &first) + in_regions;
+    row->probe.count = (double)fill_in_sites(&row->probe, first) + in_regions;
     if (row->probe.probe_type == SPEX_SPAN)
         fill_in_spans(&row->probe, first);
     fill_in_losses(&row->probe);

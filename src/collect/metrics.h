@@ -33,9 +33,10 @@ void spex_metrics_process(struct spex_profile_process *process);
 struct spex_descriptor spex_metrics_rings(void);
 void spex_metrics_type(struct spex_profile_type *type);
 
-/* Fills in a probe's figures, and pointers to its values, which are valid while the lock is held.
- * The id and type in `row` say which probe; the state of its sites is there already. */
-void spex_metrics_probe(struct spex_profile_row *row);
+/* Fills in the figures of the probe whose first site is `first`, and pointers to its values, which
+ * are valid while the lock is held. Its id and type, and the state of its sites, are there
+ * already. */
+void spex_metrics_probe(uint32_t first, struct spex_profile_row *row);
 
 /* Records of the probe whose first site is `first` are of a new slice of the time from now on:
  * spex_tracer_slice. Of a probe that has no records yet nothing is noted. */

@@ -33,11 +33,11 @@
 #include "wire/command_socket.h"
 #include "wire/stream_format.h"
 
-/* Contexts of one frame. A frame with at most CONTEXTS_SOME has room for another path, whose length
- * is at most the number of kernels. */
-enum { CONTEXTS_SOME = 64, CONTEXTS_MAX = CONTEXTS_SOME + SPEX_MAX_SITES };
-
-_Static_assert(CONTEXTS_MAX <= SPEX_STREAM_ENTRIES_MAX(struct spex_stream_context), "one frame");
+/* Contexts of one frame. One with at most CONTEXTS_SOME has room for another path, mostly. */
+enum {
+    CONTEXTS_MAX = SPEX_STREAM_ENTRIES_MAX(struct spex_stream_context),
+    CONTEXTS_SOME = 64,
+};
 
 /* Collectors may wait for the reader of an attached stream for 1/ATTACHED_SHARE of the time, and at
  * most ATTACHED_WAIT_US at once. So a reader that reads in bursts gets all, and one that does not
@@ -78,6 +78,7 @@ struct stream {
     uint64_t granted_ns;
     /* What has been sent. */
     struct spex_told told;
+    struct spex_told_threads told_threads;
     /* Contexts of the next frame. */
     struct spex_stream_context contexts[CONTEXTS_MAX];
 };
@@ -238,23 +239,52 @@ static enum sent sites_send(struct stream *stream) {
     }
 }
 
+/* Sends the contexts of the next frame, if there are more than `few` of them. */
+static enum sent contexts_flush(struct stream *stream, struct spex_stream_header *header,
+                                uint32_t few) {
+    if (header->count <= few)
+        return SENT;
+    enum sent sent = frame_send(stream, header, stream->contexts, sizeof(stream->contexts[0]));
+    if (sent != SENT)
+        spex_told_take_back(&stream->told, stream->contexts, header->count);
+    header->count = 0;
+    return sent;
+}
+
 /* Sends the contexts that the records, which are of one type, refer to and that have not been sent,
- * in as many frames as are needed. */
+ * in as many frames as are needed: a path that is longer than a frame goes on at the parent of the
+ * last one in it. */
 static enum sent contexts_send(struct stream *stream, const struct spex_record *records,
                                size_t count) {
     struct spex_stream_header header = {.kind = SPEX_STREAM_CONTEXTS};
-    for (size_t r = 0; r < count && records[0].probe_type == SPEX_KERNEL; r++) {
-        header.count = spex_told_contexts(&stream->told, records[r].fields[1], stream->contexts,
-                                          header.count, CONTEXTS_MAX);
-        bool last = r + 1 == count;
-        if (header.count <= (last ? 0 : CONTEXTS_SOME))
-            continue;
-        enum sent sent = frame_send(stream, &header, stream->contexts, sizeof(stream->contexts[0]));
+    enum sent sent = SENT;
+    for (size_t r = 0; sent == SENT && r < count && records[0].probe_type == SPEX_KERNEL; r++) {
+        uint64_t number = records[r].fields[1];
+        while (sent == SENT &&
+               (header.count = spex_told_contexts(&stream->told, number, stream->contexts,
+                                                  header.count, CONTEXTS_MAX)) == CONTEXTS_MAX) {
+            number = stream->contexts[CONTEXTS_MAX - 1].parent;
+            sent = contexts_flush(stream, &header, 0);
+        }
+        if (sent == SENT)
+            sent = contexts_flush(stream, &header, r + 1 < count ? CONTEXTS_SOME : 0);
+    }
+    return sent;
+}
+
+/* The same of threads. */
+static enum sent threads_send(struct stream *stream, const struct spex_batch *batch) {
+    enum { BATCH = 64 };
+    struct spex_stream_thread threads[BATCH];
+    for (size_t record = 0; record < batch->count;) {
+        struct spex_stream_header header = {.kind = SPEX_STREAM_THREADS};
+        header.count = spex_told_threads(&stream->told_threads, batch, &record, threads, BATCH);
+        enum sent sent =
+            header.count ? frame_send(stream, &header, threads, sizeof(threads[0])) : SENT;
         if (sent != SENT) {
-            spex_told_take_back(&stream->told, stream->contexts, header.count);
+            spex_told_take_back_threads(&stream->told_threads, threads, header.count);
             return sent;
         }
-        header.count = 0;
     }
     return SENT;
 }
@@ -301,13 +331,15 @@ static enum sent packed_send(struct stream *stream, const struct spex_batch *bat
     return parts_send(stream, &header, behind);
 }
 
-/* Sends the last *left records of a batch, after their sites and contexts. *left: how many are left
+/* Sends the last *left records of a batch, after their sites, contexts and threads. *left: how many are left
  * to send afterwards. */
 static enum sent batch_send(struct stream *stream, const struct spex_batch *batch, size_t *left) {
     const size_t most = SPEX_STREAM_PACKED_MAX(batch->record_words);
     enum sent sent = sites_send(stream);
     if (sent == SENT)
         sent = contexts_send(stream, batch->records, batch->count);
+    if (sent == SENT)
+        sent = threads_send(stream, batch);
     while (sent == SENT && *left > 0) {
         size_t some = *left < most ? *left : most;
         sent = packed_send(stream, batch, batch->count - *left, some);
@@ -494,7 +526,8 @@ SPEX_COLD int spex_stream_attach(const struct spex_stream_asked *asked, unsigned
     stream->types = asked->types;
     dumps_set(stream, asked->dumps);
     stream->dropped = 0;
-    stream->told = (struct spex_told){.sites = 0};
+    memset(&stream->told, 0, sizeof(stream->told));
+    memset(&stream->told_threads, 0, sizeof(stream->told_threads));
     stream->patience_ns = ATTACHED_WAIT_US * INT64_C(1000);
     stream->granted_ns = spex_clock_ns(CLOCK_MONOTONIC);
     /* Sites that do not fit now are sent before the first records. */

@@ -58,3 +58,23 @@ void spex_told_take_back(struct spex_told *told, const struct spex_stream_contex
         told->contexts[number / 64] &= ~(UINT64_C(1) << number % 64);
     }
 }
+
+uint32_t spex_told_threads(struct spex_told_threads *told, const struct spex_batch *batch,
+                           size_t *record, struct spex_stream_thread *threads, uint32_t most) {
+    uint32_t count = 0;
+    for (size_t *r = record; *r < batch->count && count < most; ++*r) {
+        uint32_t number = spex_packed_thread(batch->words[*r * batch->record_words + 1]);
+        uint32_t thread_id = batch->records[*r].thread_id;
+        if (told->ids[number] == thread_id)
+            continue;
+        told->ids[number] = thread_id;
+        threads[count++] = (struct spex_stream_thread){number, thread_id};
+    }
+    return count;
+}
+
+void spex_told_take_back_threads(struct spex_told_threads *told,
+                                 const struct spex_stream_thread *threads, uint32_t count) {
+    for (uint32_t t = 0; t < count; t++)
+        told->ids[threads[t].number] = 0;
+}

@@ -295,7 +295,7 @@ static void execution_record(struct spex_thread *thread, const struct spex_site 
         weight = SPEX_CONTROL_PERIOD_MAX;
     spex_store_relaxed(&node->since, node->since - weight);
     uint32_t marks = spex_opening(thread, begin, now);
-    spex_put_kernel(&spex_rings, spex_pack(weight, thread->thread_id, site->index, marks), context,
+    spex_put_kernel(&spex_rings, spex_pack(weight, thread->number, site->index, marks), context,
                     begin, now, parameters, site->detail);
 }
 

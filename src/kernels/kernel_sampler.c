@@ -81,9 +81,9 @@ static bool site_is_polled(uint32_t site) {
  * executions. */
 static void kernel_sample(const struct spex_thread *thread, const struct spex_samples_frame *frame,
                           uint64_t now) {
-    uint32_t site = spex_frame_site(frame), thread_id = spex_load_relaxed(&thread->thread_id);
-    if (thread_id && site_is_polled(site))
-        spex_put_kernel(&spex_rings, spex_pack(0, thread_id, site, 0), spex_frame_context(frame),
+    uint32_t site = spex_frame_site(frame), number = spex_load_relaxed(&thread->number);
+    if (spex_load_relaxed(&thread->thread_id) && site_is_polled(site))
+        spex_put_kernel(&spex_rings, spex_pack(0, number, site, 0), spex_frame_context(frame),
                         frame->begin, now, frame->parameters, spex_site_info(site)->detail);
 }
 

@@ -366,9 +366,14 @@ SPEX_COLD static void type_measure(uint32_t type, unsigned detail, struct calibr
     spex_cost_set(type, &cost);
 }
 
+static bool can_calibrate(void) {
+    struct spex_thread *thread = spex_thread_attach();
+    return thread && spex_thread_calibrates(thread) && spex_sampling_rates_make(SPEX_MAX_SITES);
+}
+
 SPEX_COLD void spex_calibrate(uint32_t type, unsigned detail) {
     struct calibration *bench;
-    if (spex_costs_known() & type || !spex_thread_attach())
+    if (spex_costs_known() & type || !can_calibrate())
         return;
     bench = malloc(sizeof(*bench));
     if (!bench)
@@ -417,7 +422,7 @@ SPEX_COLD void spex_calibrate_region(void) {
     enum { GENERATION = 4 };
     const uint32_t control = GENERATION << SPEX_CONTROL_GENERATION_SHIFT | SPEX_CONTROL_COUNTDOWN;
     struct calibration *bench;
-    if (spex_cost_region().pass > 0 || !spex_thread_attach() || !(bench = malloc(sizeof(*bench))))
+    if (spex_cost_region().pass > 0 || !can_calibrate() || !(bench = malloc(sizeof(*bench))))
         return;
     struct spex_thread *thread = spex_thread_current();
     const struct spex_random random = thread->random;

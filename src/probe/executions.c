@@ -15,9 +15,9 @@ enum { READS_MAX = 8 };
  * the same before and after, the other two belong together. The same gap may come again after a
  * change in between, so executions can be missed or be counted twice, as the header says. */
 int64_t spex_sampler_executions(const struct spex_thread *thread, uint32_t site) {
-    const struct spex_countdown *countdown = &thread->countdowns[site];
+    const struct spex_countdown *countdown = spex_countdown_seen(thread, site);
     int64_t total = 0;
-    for (int read = 0; read < READS_MAX; read++) {
+    for (int read = 0; countdown && read < READS_MAX; read++) {
         uint32_t gap = spex_load_acquire(&countdown->gap);          /* D1 (D2 in sampler.c) */
         total = (int64_t)spex_load_acquire(&countdown->total);      /* D3 (D4 in sampler.c) */
         uint32_t word = spex_load_acquire(&thread->executed[site]); /* D5 (D6 in sampler.c) */

@@ -106,7 +106,7 @@ static inline void spex_total_add(struct spex_thread *thread, uint32_t index, ui
     uint32_t never = 0;
     if (SPEX_UNLIKELY(!spex_load_relaxed(&thread->executed[index])))
         spex_cas_relaxed(&thread->executed[index], &never, sampled & SPEX_CONTROL_GENERATION_MASK);
-    spex_own_add(&thread->countdowns[index].total, sampled & SPEX_CONTROL_PERIOD_MASK);
+    spex_own_add(&spex_countdown_of(thread, index)->total, sampled & SPEX_CONTROL_PERIOD_MASK);
 }
 
 /* Returns the weight of the record; 0: make no record, because the site has been switched off since
@@ -126,10 +126,10 @@ static inline uint32_t spex_weight_left(struct spex_thread *thread, const struct
 static inline uint64_t spex_header(const struct spex_thread *thread, const struct spex_site *site,
                                    uint32_t sampled, uint32_t marks) {
     if (SPEX_UNLIKELY(sampled & SPEX_SAMPLE_NOTE))
-        marks |= site->region
-                     ? SPEX_MARK_DRAWN | SPEX_MARK_REGION
-                     : spex_sampler_marks(&thread->countdowns[site->index], site->index, sampled);
-    return spex_pack(sampled & SPEX_CONTROL_PERIOD_MASK, thread->thread_id, site->index, marks);
+        marks |= site->region ? SPEX_MARK_DRAWN | SPEX_MARK_REGION
+                              : spex_sampler_marks(spex_countdown_of(thread, site->index),
+                                                   site->index, sampled);
+    return spex_pack(sampled & SPEX_CONTROL_PERIOD_MASK, thread->number, site->index, marks);
 }
 
 /* Returns whether this is the common case: the site is on, has the generation of BEGIN, and there
@@ -146,7 +146,7 @@ static inline uint64_t spex_plain_header(struct spex_thread *thread, const struc
                                          uint32_t sampled, uint32_t marks) {
     uint32_t index = site->index;
     spex_total_add(thread, index, sampled);
-    return spex_pack(sampled & SPEX_CONTROL_PERIOD_MASK, thread->thread_id, index, marks);
+    return spex_pack(sampled & SPEX_CONTROL_PERIOD_MASK, thread->number, index, marks);
 }
 
 /* Make the record of an execution for which spex_is_plain is false. */
@@ -313,7 +313,7 @@ static inline void spex_record_span(const struct spex_rings *rings,
     }
     uint64_t ticks = now > span->begin ? now - span->begin : 0;
     uint32_t marks = spex_opening(thread, span->begin, now);
-    uint64_t header = span->header | (uint64_t)thread->thread_id << SPEX_PACKED_THREAD_SHIFT;
+    uint64_t header = span->header | (uint64_t)thread->number << SPEX_PACKED_THREAD_SHIFT;
     spex_put(rings, SPEX_SPAN, now, header | marks, (const uint64_t[]){ticks, span->key}, 2);
 }
 

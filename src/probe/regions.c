@@ -43,7 +43,7 @@ uint32_t spex_region_enter(struct spex_site *region, uint32_t control) {
 static uint32_t region_sampled(const struct spex_site *site, const struct spex_thread *thread,
                                uint32_t region) {
     uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in control_word.c) */
-    uint32_t weight = thread->countdowns[region].weight;
+    uint32_t weight = spex_countdown_of(thread, region)->weight;
     return control ? (control & SPEX_CONTROL_GENERATION_MASK) | SPEX_SAMPLE_NOTE | weight : 0;
 }
 
@@ -64,7 +64,7 @@ struct spex_region_turn spex_region_sample(struct spex_site *region, struct spex
     else if (!spex_sampler_alone(thread, region->index, generation))
         return turn;
     turn.sampled = region_sampled(site, thread, region->index);
-    spex_sampler_settle(site, thread->countdowns[region->index].weight);
+    spex_sampler_settle(site, spex_countdown_of(thread, region->index)->weight);
     return turn;
 }
 
@@ -119,7 +119,9 @@ void spex_regions_tell(void) {
 struct spex_region_passes spex_region_passes(uint32_t site) {
     struct spex_region_passes sum = {0, 0};
     for (uint32_t t = 0; t < spex_threads_used(); t++) {
-        const struct spex_countdown *countdown = &spex_threads_state(t)->countdowns[site];
+        const struct spex_countdown *countdown = spex_countdown_seen(spex_threads_state(t), site);
+        if (!countdown)
+            continue;
         sum.passes += (double)spex_load_relaxed(&countdown->passes) / SPEX_PASS_PARTS;
         sum.calls += spex_load_relaxed(&countdown->calls);
     }

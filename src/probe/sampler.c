@@ -54,7 +54,7 @@ uint32_t spex_sampler_marks(const struct spex_countdown *countdown, uint32_t sit
  * the gap is or was changing, and reads again. */
 static void countdown_change(struct spex_thread *thread, uint32_t site, uint64_t executions,
                              uint32_t word, uint32_t gap) {
-    struct spex_countdown *countdown = &thread->countdowns[site];
+    struct spex_countdown *countdown = spex_countdown_of(thread, site);
     uint64_t total = spex_load_relaxed(&countdown->total);
     spex_store_relaxed(&countdown->gap, SPEX_GAP_CHANGING);
     spex_store_release(&countdown->total, total + executions); /* D4 (D3 in executions.c) */
@@ -96,7 +96,7 @@ static uint32_t burst_gap_draw(struct spex_thread *thread, struct spex_countdown
 
 /* Draws the gap to the next record, and sets the weight that the record will have. */
 static uint32_t gap_draw(struct spex_thread *thread, uint32_t site, uint32_t generation) {
-    struct spex_countdown *countdown = &thread->countdowns[site];
+    struct spex_countdown *countdown = spex_countdown_of(thread, site);
     const struct spex_sampling_rate *slot = spex_sampling_rate_of(site, generation);
     uint64_t rate = spex_load_relaxed(&slot->rate);
     double scale;
@@ -151,7 +151,8 @@ static bool word_is_outdated(const struct spex_thread *thread, uint32_t site, ui
 /* Returns the executions of the thread's word that are not in the total yet. The gap is not the
  * word's where a signal handler has changed both while the thread was counting. */
 static uint32_t executions_uncounted(const struct spex_thread *thread, uint32_t site) {
-    int32_t executions = spex_word_executions(thread->executed[site], thread->countdowns[site].gap);
+    int32_t executions =
+        spex_word_executions(thread->executed[site], spex_countdown_of(thread, site)->gap);
     return executions > 0 ? (uint32_t)executions : 0;
 }
 
@@ -160,7 +161,7 @@ static uint32_t executions_uncounted(const struct spex_thread *thread, uint32_t 
  * estimates stay complete. */
 static void record_deny(struct spex_thread *thread, uint32_t site, uint32_t generation,
                         uint32_t gap) {
-    struct spex_countdown *countdown = &thread->countdowns[site];
+    struct spex_countdown *countdown = spex_countdown_of(thread, site);
     uint64_t denied = (uint64_t)countdown->denied + countdown->weight;
     uint32_t longer = gap < DENIED_GAP_MAX / 2 ? gap * 2 : DENIED_GAP_MAX;
     spex_store_relaxed(&countdown->denied, (uint32_t)(denied < WEIGHT_MAX ? denied : WEIGHT_MAX));
@@ -180,7 +181,7 @@ static uint32_t record_weight_take(struct spex_countdown *countdown) {
 static uint32_t sample_countdown(struct spex_thread *thread, const struct spex_site *where,
                                  uint32_t generation) {
     uint32_t site = where->index;
-    struct spex_countdown *countdown = &thread->countdowns[site];
+    struct spex_countdown *countdown = spex_countdown_of(thread, site);
     uint32_t *word = &thread->executed[site];
     if (word_is_outdated(thread, site, generation)) {
         uint32_t executions = executions_uncounted(thread, site);
@@ -234,7 +235,7 @@ static uint32_t sample_periodic(struct spex_thread *thread, uint32_t site, uint3
  * withdraw the outer one. The stack grows downwards: a published frame further in than this one was
  * left without its END, and is replaced. */
 static uint32_t sample_active(struct spex_thread *thread, uint32_t site, uint32_t generation) {
-    struct spex_countdown *countdown = &thread->countdowns[site];
+    struct spex_countdown *countdown = spex_countdown_of(thread, site);
     uint32_t frame = (uint32_t)((uintptr_t)__builtin_frame_address(0) >> 4) | 1;
     uint32_t outer = countdown->active;
     if (word_is_outdated(thread, site, generation))
@@ -242,6 +243,7 @@ static uint32_t sample_active(struct spex_thread *thread, uint32_t site, uint32_
     if (outer > frame)
         return generation | SPEX_SAMPLE_NOTE;
     spex_store_relaxed(&countdown->active, frame);
+    thread->polled = true;
     return generation;
 }
 
@@ -272,7 +274,7 @@ static uint32_t sample_armed(struct spex_thread *thread, const struct spex_site 
         return 0;
     }
     if (!(sampled & SPEX_SAMPLE_NOTE))
-        spex_own_add(&thread->countdowns[index].total, sampled & SPEX_CONTROL_PERIOD_MASK);
+        spex_own_add(&spex_countdown_of(thread, index)->total, sampled & SPEX_CONTROL_PERIOD_MASK);
     spex_nesting_begin(thread, index);
     return (control & ~SPEX_CONTROL_PERIOD_MASK) | SPEX_SAMPLE_NOTE | sampled;
 }
@@ -286,7 +288,7 @@ uint32_t spex_sample(struct spex_site *site) {
             spex_threads_count_stateless(site->index, 1);
         return 0;
     }
-    uint32_t gap = thread->countdowns[site->index].gap, sampled;
+    uint32_t gap = spex_countdown_of(thread, site->index)->gap, sampled;
     if (SPEX_UNLIKELY(spex_nesting_is_armed(thread, site->index))) {
         sampled = sample_armed(thread, site, control);
     } else {
@@ -322,7 +324,7 @@ static void slow_pass_count(struct spex_countdown *countdown, uint32_t site, uin
 uint32_t spex_sampler_enter(struct spex_thread *thread, uint32_t site, uint32_t generation,
                             uint32_t weight) {
     uint32_t *word = &thread->executed[site];
-    struct spex_countdown *countdown = &thread->countdowns[site];
+    struct spex_countdown *countdown = spex_countdown_of(thread, site);
     spex_store_relaxed(&countdown->calls, countdown->calls + 1);
     if (countdown_is_entered(thread, site, generation)) {
         spex_own_add(&countdown->passes, (uint64_t)SPEX_PASS_PARTS);
@@ -377,7 +379,7 @@ uint32_t spex_sampler_leave(struct spex_thread *thread, uint32_t site, uint32_t 
         left = gap_draw(thread, site, generation);
         if (missed == DRAWS_MAX) {
             executions += sum;
-            missed += sum / thread->countdowns[site].weight;
+            missed += sum / spex_countdown_of(thread, site)->weight;
             sum = 0;
         }
     }
@@ -392,5 +394,5 @@ void spex_inactive(struct spex_site *site, uint32_t weight) {
     if (thread && (weight & SPEX_SAMPLE_NOTE))
         spex_nesting_end(thread, site->index, 0);
     else if (thread)
-        spex_store_relaxed(&thread->countdowns[site->index].active, 0);
+        spex_store_relaxed(&spex_countdown_of(thread, site->index)->active, 0);
 }

@@ -12,6 +12,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -22,16 +23,22 @@
 #include "base/last_thread.h"
 #include "ring/doorbell.h"
 #include "ring/reserve.h"
+#include "ring/rings.h"
 #include "text/at_start.h"
 
 /* States for so many threads are there before one needs them. */
-enum { READY = 256 };
+enum { READY = 96 };
+
+/* Bytes of a block of countdowns. */
+enum { BLOCK_BYTES = SPEX_SITE_BLOCK * sizeof(struct spex_countdown) };
 
 static struct {
     /* By index. The states below `made` are there, and the samplings below `sampled`. */
     struct spex_thread *states[SPEX_MAX_THREADS];
     struct spex_samples *samples[SPEX_MAX_THREADS];
     uint32_t made, sampled;
+    /* Blocks of countdowns that each state has. */
+    uint32_t blocks;
     /* Kernels are sampled by models. */
     bool samples_wanted;
     /* A thread waits for what probes within probes cost. */
@@ -82,6 +89,13 @@ static void state_release(struct spex_thread *thread) {
         spex_store_relaxed(&thread->next_free, HEAD_INDEX(head));
     } while (!spex_cas_acq_rel(&thread_pool.free_head, &head,
                                HEAD_NEXT(head, thread->index + 1))); /* T1 (T2) */
+}
+
+/* Ends the use of a state: of a thread that ends, or that has another one. */
+static void state_leave(struct spex_thread *thread) {
+    spex_rings_thread_end(thread->number);
+    spex_store_relaxed(&thread->thread_id, 0);
+    state_release(thread);
 }
 
 /* How many states are made for so many threads. With less than half of that more are made: threads
@@ -136,6 +150,33 @@ static char *elements_reserve(uint32_t *count, size_t bytes) {
     return memory;
 }
 
+/* Gives `states` states, from the first one on, `count` blocks of countdowns behind `first` ones.
+ * False: there is no memory. */
+static bool blocks_make(struct spex_thread *const *state, uint32_t states, uint32_t first,
+                        uint32_t count) {
+    if (!states || !count)
+        return true;
+    char *memory =
+        spex_memory_reserve((size_t)states * count * BLOCK_BYTES, spex_mappings_are_locked());
+    for (uint32_t s = 0; memory && s < states; s++)
+        for (uint32_t b = 0; b < count; b++) {
+            char *block = memory + ((size_t)s * count + b) * BLOCK_BYTES;
+            spex_store_release(
+                &state[s]->countdowns[first + b],
+                (struct spex_countdown *)(void *)block); /* T16 (T15 in threads.h): zeros */
+        }
+    return memory;
+}
+
+/* Makes countdowns for the sites that there are. False: there is no memory. */
+static bool blocks_provide(void) {
+    uint32_t wanted = (spex_sites_count() + SPEX_SITE_BLOCK - 1) / SPEX_SITE_BLOCK;
+    if (wanted > thread_pool.blocks && blocks_make(thread_pool.states, thread_pool.made,
+                                                   thread_pool.blocks, wanted - thread_pool.blocks))
+        thread_pool.blocks = wanted;
+    return thread_pool.blocks >= wanted;
+}
+
 /* Makes the states up to `until`. */
 static void states_make(uint32_t until) {
     uint32_t first = thread_pool.made, count = until - first;
@@ -144,7 +185,10 @@ static void states_make(uint32_t until) {
     for (uint32_t i = 0; i < count; i++)
         spex_store_relaxed(&thread_pool.states[first + i],
                            (struct spex_thread *)(void *)(memory + i * apart));
-    spex_store_release(&thread_pool.made, first + count); /* T3 (T4): states */
+    if (blocks_make(&thread_pool.states[first], count, 0, thread_pool.blocks))
+        spex_store_release(&thread_pool.made, first + count); /* T3 (T4): states */
+    else
+        munmap(memory, count * apart);
 }
 
 /* The same for the sampling of kernels. */
@@ -168,20 +212,31 @@ static void nestings_make(void) {
             spex_thread_nesting_make(thread_pool.states[t]);
 }
 
-/* Who comes while another thread does this leaves it to that one. */
-void spex_threads_provide(void) {
-    bool busy = false;
-    if (!spex_cas_acq_rel(&thread_pool.providing, &busy, true)) /* T11 (T12) */
-        return;
+/* Waits for another thread that does this. */
+bool spex_threads_provide(void) {
+    for (bool busy = false; !spex_cas_acq_rel(&thread_pool.providing, &busy, true); /* T11 (T12) */
+         busy = false)
+        sched_yield();
     uint32_t used = spex_threads_used(), alive = spex_process_threads();
     uint32_t threads = used > alive ? used : alive;
     uint32_t wanted = states_wanted(threads);
+    bool enough = blocks_provide();
     if (states_are_few(threads))
         states_make(wanted < SPEX_MAX_THREADS ? wanted : SPEX_MAX_THREADS);
     if (spex_load_relaxed(&thread_pool.samples_wanted) && thread_pool.sampled < thread_pool.made)
         samples_make(thread_pool.made);
     nestings_make();
     spex_store_release(&thread_pool.providing, false); /* T12 (T11) */
+    return enough;
+}
+
+bool spex_thread_calibrates(struct spex_thread *thread) {
+    struct spex_countdown **block = &thread->countdowns[SPEX_SITE_BLOCKS - 1];
+    void *made = *block;
+    if (!made)
+        made = spex_memory_reserve(BLOCK_BYTES, spex_mappings_are_locked());
+    spex_store_release(block, (struct spex_countdown *)made); /* T16 (T15 in threads.h) */
+    return made;
 }
 
 void spex_threads_provide_more(void) {
@@ -199,10 +254,13 @@ void spex_threads_exit(void) {
 /* Clears the executions that the thread has left without an END, which would count as going on for
  * ever. */
 static void state_clear_activity(struct spex_thread *thread) {
-    uint32_t sites = spex_sites_count();
-    for (uint32_t site = 0; site < sites; site++)
-        if (spex_load_relaxed(&thread->countdowns[site].active))
-            spex_store_relaxed(&thread->countdowns[site].active, 0);
+    uint32_t sites = thread->polled ? spex_sites_count() : 0;
+    for (uint32_t site = 0; site < sites; site++) {
+        const struct spex_countdown *countdown = spex_countdown_seen(thread, site);
+        if (countdown && spex_load_relaxed(&countdown->active))
+            spex_store_relaxed(&spex_countdown_of(thread, site)->active, 0);
+    }
+    thread->polled = false;
     if (thread->samples)
         spex_store_relaxed(&thread->samples->depth, 0);
 }
@@ -223,8 +281,7 @@ static void thread_end(void *state) {
     void (*hook)(void) = spex_load_relaxed(&thread_end_hook);
     if (hook)
         hook();
-    spex_store_relaxed(&thread->thread_id, 0);
-    state_release(thread);
+    state_leave(thread);
 }
 
 /* Makes the key at load time, so that its number is low. The C library has memory for the first few
@@ -279,15 +336,15 @@ size_t spex_threads_bytes(void) {
     return bytes;
 }
 
-/* Touches the pages that the registered sites use, so that probes cause no page faults. Adding 0
- * leaves the content as it is. */
+/* Touches the pages that the first registered sites use, so that probes cause no page faults. Adding
+ * 0 leaves the content as it is. Of many sites a thread mostly executes few. */
 static void state_touch(struct spex_thread *thread) {
-    enum { PAGE = 4096 };
-    uint32_t sites = spex_sites_count();
-    for (size_t at = 0; at < sites * sizeof(thread->executed[0]); at += PAGE)
-        spex_fetch_add_relaxed(&thread->executed[at / sizeof(thread->executed[0])], 0);
-    for (size_t at = 0; at < sites * sizeof(thread->countdowns[0]); at += PAGE)
-        spex_fetch_add_relaxed(&thread->countdowns[at / sizeof(thread->countdowns[0])].total, 0);
+    enum { PAGE = 4096, MOST = 4096 };
+    uint32_t sites = spex_sites_count() < MOST ? spex_sites_count() : MOST;
+    for (uint32_t site = 0; site < sites; site += PAGE / sizeof(thread->executed[0]))
+        spex_fetch_add_relaxed(&thread->executed[site], 0);
+    for (uint32_t site = 0; site < sites; site += PAGE / sizeof(struct spex_countdown))
+        spex_fetch_add_relaxed(&spex_countdown_of(thread, site)->total, 0);
 }
 
 void spex_threads_seed(uint64_t seed) {
@@ -320,18 +377,19 @@ __attribute__((noinline)) static struct spex_thread *state_attach(void) {
     if (!thread)
         return NULL;
     spex_store_relaxed(&thread->thread_id, thread_id_here());
+    spex_store_relaxed(&thread->number, spex_rings_thread_begin(thread->thread_id));
     state_touch(thread);
     state_seed(thread);
     uint32_t *none = spex_none_executed;
     /* Relaxed: only this thread's signal handlers compete. One may have attached the thread just
      * now; then its state is used. */
     if (!spex_cas_relaxed(&spex_executed, &none, thread->executed)) {
-        state_release(thread);
+        state_leave(thread);
         return spex_thread_of(none);
     }
     if (pthread_setspecific(thread_key.at_exit, thread) != 0) {
         spex_executed = spex_none_executed;
-        state_release(thread);
+        state_leave(thread);
         return NULL;
     }
     spex_thread_opened(thread, begin);
@@ -405,8 +463,23 @@ static void nesting_clear(struct spex_nesting *nesting) {
     nesting->capacity = capacity;
 }
 
+/* Calls the function for the memory of a state's countdowns, in pieces. */
+static void blocks_visit(const struct spex_thread *thread,
+                         void (*visit)(void *memory, size_t bytes)) {
+    for (uint32_t block = 0, end; block < SPEX_SITE_BLOCKS; block = end) {
+        struct spex_countdown *first = thread->countdowns[block];
+        end = block + 1;
+        while (first && end < SPEX_SITE_BLOCKS &&
+               thread->countdowns[end] == first + (size_t)(end - block) * SPEX_SITE_BLOCK)
+            end++;
+        if (first)
+            visit(first, (size_t)(end - block) * BLOCK_BYTES);
+    }
+}
+
 /* Clears a state, except for its place in the pool. */
 static void state_clear(struct spex_thread *thread) {
+    struct spex_countdown *countdowns[SPEX_SITE_BLOCKS];
     uint32_t index = thread->index;
     struct spex_samples *samples = thread->samples;
     struct spex_nesting *nesting = thread->nesting;
@@ -414,7 +487,10 @@ static void state_clear(struct spex_thread *thread) {
         pages_clear(samples, sizeof(*samples));
     if (nesting)
         nesting_clear(nesting);
+    blocks_visit(thread, pages_clear);
+    memcpy(countdowns, thread->countdowns, sizeof(countdowns));
     pages_clear(thread, sizeof(*thread));
+    memcpy(thread->countdowns, countdowns, sizeof(countdowns));
     thread->index = index;
     thread->samples = samples;
     thread->nesting = nesting;
@@ -458,8 +534,13 @@ SPEX_COLD void spex_threads_fork_child(void) {
         pthread_setspecific(thread_key.at_exit, NULL);
 }
 
+static void piece_unmap(void *memory, size_t bytes) {
+    munmap(memory, bytes);
+}
+
 static void state_unmap(struct spex_thread *thread) {
     spex_counters_close(&thread->counters);
+    blocks_visit(thread, piece_unmap);
     if (thread->samples)
         munmap(thread->samples, sizeof(*thread->samples));
     if (thread->nesting)

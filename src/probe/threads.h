@@ -28,6 +28,8 @@
 struct spex_thread {
     /* The kernel's id of the thread; 0: the state is free. */
     uint32_t thread_id;
+    /* By which records name it (ring/rings.h). */
+    uint32_t number;
     /* Pool index + 1 of the next free state; 0: none. */
     uint32_t next_free;
     /* Ticks when the state was attached or one of its counters opened last. */
@@ -40,10 +42,6 @@ struct spex_thread {
     struct spex_thread_counters counters;
     struct spex_random random;
     struct spex_thread_budget budget;
-    /* By site: generation and count (spex/site.h). spex_executed points here. The last element of
-     * this array and the next one belongs to calibration. */
-    uint32_t executed[SPEX_MAX_SITES + 1];
-    struct spex_countdown countdowns[SPEX_MAX_SITES + 1];
     /* The sampling of kernels by their models; NULL: the thread has executed no such kernel. Other
      * threads read it with spex_thread_samples. */
     struct spex_samples *samples;
@@ -52,15 +50,41 @@ struct spex_thread {
     struct spex_nesting *nesting;
     /* The thread would have looked. */
     bool nesting_wanted;
+    /* The thread has begun executions of polled sites. */
+    bool polled;
+    /* By site, in blocks: a site's is there before the site is on. */
+    struct spex_countdown *countdowns[SPEX_SITE_BLOCKS];
+    /* By site: generation and count (spex/site.h). spex_executed points here. The last element, and
+     * the last countdown, belong to calibration. */
+    uint32_t executed[SPEX_MAX_SITES + 1];
 };
+
+/* For the thread and its signal handlers, while a site is on, and for others that have seen that
+ * the thread has executed the site. */
+static inline struct spex_countdown *spex_countdown_of(const struct spex_thread *thread,
+                                                       uint32_t site) {
+    return &thread->countdowns[site / SPEX_SITE_BLOCK][site % SPEX_SITE_BLOCK];
+}
+
+/* The same for any other thread; NULL: the thread cannot have executed the site. */
+static inline const struct spex_countdown *spex_countdown_seen(const struct spex_thread *thread,
+                                                               uint32_t site) {
+    const struct spex_countdown *block = spex_load_acquire(
+        &thread->countdowns[site / SPEX_SITE_BLOCK]); /* T15 (T16 in threads.c): zeros or more */
+    return block ? &block[site % SPEX_SITE_BLOCK] : NULL;
+}
 
 /* Prepares the pool, with states for the threads that there are and for some more. Returns 0 or the
  * error of making the thread-specific key. */
 int spex_threads_init(void);
 
-/* Makes memory for threads to come, and what threads have asked for. To be called before a site
- * goes on. Any thread; not in signal handlers. */
-void spex_threads_provide(void);
+/* Makes memory for threads to come, for sites that have come, and what threads have asked for. To be
+ * called before a site goes on. Any thread; not in signal handlers. False: without memory for their
+ * sites threads cannot execute any that goes on now. */
+bool spex_threads_provide(void);
+
+/* Has the thread's state have a countdown for calibration. False: there is no memory. */
+bool spex_thread_calibrates(struct spex_thread *thread);
 
 /* The same where it is needed. To be called now and then while a site is on. */
 void spex_threads_provide_more(void);

@@ -37,15 +37,25 @@ static enum spex_counter type_counter(uint32_t type, unsigned detail) {
     }
 }
 
+static void sites_have_no_memory(void) {
+    static bool told;
+    if (!told)
+        spex_message("no memory for the counts of %u sites: some stay off", spex_sites_count());
+    told = true;
+}
+
 /* Called by the registry before a site goes on, by one thread at a time. A type is prepared once,
  * but PERFCNTR may come again with another counter. */
-static void type_prepare(uint32_t type, unsigned detail) {
+static bool type_prepare(uint32_t type, unsigned detail) {
     enum spex_counter counter = type_counter(type, detail);
-    spex_threads_provide();
+    if (!spex_threads_provide()) {
+        sites_have_no_memory();
+        return false;
+    }
     if (!type) {
         if (is_calibrating)
             spex_calibrate_region();
-        return;
+        return true;
     }
     if (!(spex_rings_used() & type))
         spex_rings_touch(type);
@@ -53,10 +63,10 @@ static void type_prepare(uint32_t type, unsigned detail) {
         spex_message("no memory for open spans: none will be recorded");
     /* spex_counters_prepare has written why the counter is not available; its records are marked.
      * Their cost would be that of a failure, so it is not measured. */
-    if (counter != SPEX_COUNTERS && spex_counters_prepare(counter) != 0)
-        return;
-    if (is_calibrating)
+    bool available = counter == SPEX_COUNTERS || spex_counters_prepare(counter) == 0;
+    if (is_calibrating && available)
         spex_calibrate(type, detail);
+    return true;
 }
 
 void spex_type_setup_begin(bool calibrate) {

@@ -29,6 +29,7 @@
 #include "rate/snapshot.h"
 #include "rate/throttle.h"
 #include "ring/doorbell.h"
+#include "ring/reserve.h"
 #include "site/registry.h"
 #include "text/message.h"
 
@@ -114,7 +115,7 @@ static int tables_make(const struct spex_rate_policy_ops *policy) {
     size_t before = sizeof(struct tables) + spex_groups_bytes();
     if (workspace > PTRDIFF_MAX - before)
         return -ENOMEM;
-    struct tables *tables = spex_pages_take(before + workspace);
+    struct tables *tables = spex_memory_reserve(before + workspace, spex_mappings_are_locked());
     if (!tables)
         return -ENOMEM;
     spex_groups_begin((struct spex_grouped *)(tables + 1));

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "base/random.h"
 #include "collect/metrics.h"
 #include "probe/threads.h"
+#include "ring/reserve.h"
 #include "site/registry.h"
 
 /* The estimate of a pass's cost rises at most by this factor a look. */
@@ -31,7 +33,9 @@ struct seen {
 
 static struct {
     struct spex_sites_polled polled;
-    struct seen seen[SPEX_MAX_SITES];
+    /* For the most sites that a process can have; NULL: nothing has been collected yet, or there is
+     * no memory. */
+    struct seen *seen;
     struct spex_random random;
     uint64_t looks;
     uint64_t due_ns;  /* CLOCK_MONOTONIC; 0: nothing is polled */
@@ -45,7 +49,11 @@ static struct {
 
 void spex_occupancy_sampler_begin(double frequency) {
     spex_metrics_lock();
-    memset(sampler.seen, 0, spex_sites_count() * sizeof(sampler.seen[0]));
+    if (!sampler.seen)
+        sampler.seen = spex_memory_reserve(SPEX_MAX_SITES * sizeof(sampler.seen[0]),
+                                           spex_mappings_are_locked());
+    else
+        memset(sampler.seen, 0, spex_sites_count() * sizeof(sampler.seen[0])); /* a fork's child */
     spex_random_seed(&sampler.random, spex_ticks(), (uint64_t)getpid());
     sampler.looks = 0;
     sampler.due_ns = 0;
@@ -55,16 +63,27 @@ void spex_occupancy_sampler_begin(double frequency) {
     spex_metrics_unlock();
 }
 
+void spex_occupancy_sampler_end(void) {
+    spex_metrics_lock();
+    if (sampler.seen)
+        munmap(sampler.seen, SPEX_MAX_SITES * sizeof(sampler.seen[0]));
+    sampler.seen = NULL;
+    spex_metrics_unlock();
+}
+
 void spex_occupancy_sampler_set(double frequency) {
     sampler.frequency = frequency > 0 ? frequency : sampler.begun;
 }
 
 /* Whether the thread is executing any of the sites from index `from` to before `to`. */
 static bool is_active(const struct spex_thread *thread, uint32_t from, uint32_t to) {
-    for (uint32_t i = from; i < to; i++)
+    for (uint32_t i = from; i < to; i++) {
+        const struct spex_countdown *countdown =
+            spex_countdown_seen(thread, sampler.polled.sites[i]);
         /* Relaxed: an execution that has just begun or ended may be seen or not. */
-        if (spex_load_relaxed(&thread->countdowns[sampler.polled.sites[i]].active))
+        if (countdown && spex_load_relaxed(&countdown->active))
             return true;
+    }
     return false;
 }
 
@@ -95,7 +114,8 @@ void spex_occupancy_sampler_look(void) {
         for (to = from + 1; to < polled->count; to++)
             if (spex_site_info(polled->sites[to])->probe != first)
                 break;
-        seen_add(&sampler.seen[first], threads_in(from, to));
+        if (sampler.seen)
+            seen_add(&sampler.seen[first], threads_in(from, to));
     }
 }
 
@@ -159,5 +179,5 @@ double spex_occupancy_sampler_cost(void) {
 }
 
 struct spex_occupancy spex_occupancy_sampler_occupancy(uint32_t first) {
-    return sampler.seen[first].activity;
+    return sampler.seen ? sampler.seen[first].activity : (struct spex_occupancy){.looks = 0};
 }

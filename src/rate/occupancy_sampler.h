@@ -17,6 +17,9 @@
  * spex_occupancy_sampler_set() sets another. Takes the metrics' lock. */
 void spex_occupancy_sampler_begin(double frequency);
 
+/* Forgets what was seen. */
+void spex_occupancy_sampler_end(void);
+
 /* Sets the frequency from the next look on; 0: the frequency at the beginning. The first collector
  * alone. */
 void spex_occupancy_sampler_set(double frequency);

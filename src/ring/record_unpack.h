@@ -29,11 +29,12 @@ struct spex_packed_kind {
 };
 
 static inline struct spex_packed_kind spex_packed_kind(uint64_t word, unsigned cpu,
+                                                       uint32_t thread_id,
                                                        struct spex_packed_probe probe) {
     uint32_t marks = spex_packed_marks(word), first = spex_probe_type_first_value(probe.probe_type);
     uint32_t values = marks & SPEX_MARK_UNAVAILABLE ? 0 : probe.values;
     return (struct spex_packed_kind){.head = {.probe_type = probe.probe_type,
-                                              .thread_id = spex_packed_thread(word),
+                                              .thread_id = thread_id,
                                               .weight = spex_packed_weight(word),
                                               .probe_id = probe.probe_id,
                                               .cpu_id = (uint16_t)cpu,

@@ -63,9 +63,15 @@ static struct {
     struct spex_descriptor file;
     /* Mask of the types that were passed to spex_rings_touch. */
     uint32_t used;
+    /* Threads that have been given a number. */
+    uint32_t threads;
     /* How many records in a ring alarm a collector, by ring of the type; 0: half of the ring. */
     uint32_t alarms[SPEX_PROBE_TYPES];
 } rings_state;
+
+/* An entry of the table of threads: the kernel's id, at most 22 bits, and whether the thread has not
+ * ended. */
+enum { THREAD_ID = 0x3fffff, THREAD_LIVES = 0x400000 };
 
 /* Returns the words of a record of this type in a CPU's ring. */
 static uint32_t record_words(unsigned type_ring) {
@@ -119,7 +125,8 @@ SPEX_COLD void spex_rings_lay_out(struct spex_rings *rings, size_t capacity, uns
         .commit = commit,
         .cpus = cpus,
     };
-    rings->bytes = producers_bytes(rings) + consumers_bytes(rings);
+    rings->threads_at = producers_bytes(rings) + consumers_bytes(rings);
+    rings->bytes = rings->threads_at + SPEX_THREAD_NUMBERS * sizeof(uint32_t);
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++) {
         uint32_t words = record_words(t);
         struct spex_rseq_set *type = &rings->rseq[t];
@@ -270,6 +277,34 @@ void spex_rings_end(void) {
         spex_descriptor_close(&rings_state.file);
     rings_state.there = rings_state.shared = false;
     spex_rings_unmap(&spex_rings);
+}
+
+static uint32_t *thread_entry(const struct spex_rings *rings, uint32_t number) {
+    return (uint32_t *)(void *)(rings->memory + rings->threads_at) + number;
+}
+
+/* Relaxed: a record that names the thread is pushed after this, and the push orders it. The search
+ * ends, as fewer threads than there are numbers have a state (SPEX_MAX_THREADS). */
+uint32_t spex_rings_thread_begin(uint32_t thread_id) {
+    const uint32_t none = SPEX_THREAD_NUMBERS - 1;
+    uint32_t number = none;
+    if (!spex_rings.memory)
+        return none;
+    while (number == none || spex_load_relaxed(thread_entry(&spex_rings, number)) & THREAD_LIVES)
+        number = spex_fetch_add_relaxed(&rings_state.threads, 1) % SPEX_THREAD_NUMBERS;
+    spex_store_relaxed(thread_entry(&spex_rings, number), (thread_id & THREAD_ID) | THREAD_LIVES);
+    return number;
+}
+
+void spex_rings_thread_end(uint32_t number) {
+    if (!spex_rings.memory || number == SPEX_THREAD_NUMBERS - 1)
+        return;
+    uint32_t *entry = thread_entry(&spex_rings, number);
+    spex_store_relaxed(entry, spex_load_relaxed(entry) & THREAD_ID);
+}
+
+uint32_t spex_rings_thread_id(const struct spex_rings *rings, uint32_t number) {
+    return spex_load_relaxed(thread_entry(rings, number)) & THREAD_ID;
 }
 
 unsigned spex_rings_count(void) {

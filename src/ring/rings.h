@@ -25,9 +25,11 @@ struct spex_rings {
     enum spex_commit commit;
     /* CPUs that have rings of their own. */
     unsigned cpus;
-    /* The mapping: producers, consumers, then the slots by type. */
+    /* The mapping: producers, consumers, the threads' ids, then the slots by type. */
     char *memory;
     size_t bytes;
+    /* Where the ids of threads begin in `memory`. */
+    size_t threads_at;
     /* Where the slots of each type begin in `memory`, by ring of the type: those of CPU 0 first,
      * those of the shared ring last. */
     size_t slots_at[SPEX_PROBE_TYPES];
@@ -73,6 +75,17 @@ uint32_t spex_rings_used(void);
  * shared ones. */
 unsigned spex_rings_count(void);
 struct spex_ring spex_rings_at(const struct spex_rings *rings, unsigned ring);
+
+/* The number of a thread that begins to make records, by which they name it (record_layout.h).
+ * SPEX_THREAD_NUMBERS - 1 where the process has no rings: that one belongs to no thread. Any thread,
+ * signal handlers; no system call. */
+uint32_t spex_rings_thread_begin(uint32_t thread_id);
+
+/* The thread has ended: its number is taken again by and by. */
+void spex_rings_thread_end(uint32_t number);
+
+/* Returns the kernel's id of the thread with a record's number. */
+uint32_t spex_rings_thread_id(const struct spex_rings *rings, uint32_t number);
 
 /* Returns the bytes of address space of all rings. */
 size_t spex_rings_bytes(void);

@@ -242,7 +242,7 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
     row->probe.declared = declared_id(info);
     copy_text(row->probe.name, sizeof(row->probe.name), info->name);
     copy_text(row->probe.provider, sizeof(row->probe.provider), info->provider);
-    spex_metrics_probe(row);
+    spex_metrics_probe(index, row);
     struct spex_controller_view view = spex_controller_look(index);
     const char *why = state.selected ? view.why : NULL;
     copy_text(row->probe.why_begin, sizeof(row->probe.why_begin), why);

@@ -56,7 +56,7 @@ static void site_set_control(struct spex_site_info *info, uint32_t control) {
     uint32_t before = spex_load_relaxed(&info->site->control);
     uint64_t now = spex_ticks();
     if (!spex_site_is_region(info)) {
-        struct spex_site_info *first = &spex_registry.infos[info->probe];
+        struct spex_site_info *first = spex_registry_info(info->probe);
         site_clock_note(&first->on, before != 0, control != 0, now);
         spex_store_relaxed(&spex_registry.sites_on,
                            spex_registry.sites_on + (control != 0) - (before != 0));
@@ -82,12 +82,13 @@ static void site_set_control(struct spex_site_info *info, uint32_t control) {
 /* Notes whether the controller keeps the site off. */
 static void site_set_held(struct spex_site_info *info, bool held) {
     if (held != info->held)
-        site_clock_note(&spex_registry.infos[info->probe].kept_off, info->held, held, spex_ticks());
+        site_clock_note(&spex_registry_info(info->probe)->kept_off, info->held, held, spex_ticks());
     info->held = held;
 }
 
 void spex_control_clear(struct spex_site_info *info) {
-    site_set_control(info, 0);
+    if (spex_load_relaxed(&info->site->control))
+        site_set_control(info, 0);
     if (!spex_site_is_region(info))
         site_set_held(info, false);
 }
@@ -192,6 +193,11 @@ static uint32_t control_word_of(const struct spex_site_info *info) {
            (sampling_counts_down(&info->sampling) ? SPEX_CONTROL_COUNTDOWN : info->sampling.period);
 }
 
+/* Whether a site of the type may go on. */
+static bool is_prepared(uint32_t type, unsigned detail) {
+    return !spex_registry.prepare_type || spex_registry.prepare_type(type, detail);
+}
+
 void spex_control_update(struct spex_site_info *info) {
     struct spex_sampling sampling = site_sampling_combined(info);
     bool was_on = spex_load_relaxed(&info->site->control) != 0;
@@ -200,8 +206,8 @@ void spex_control_update(struct spex_site_info *info) {
         site_set_control(info, 0);
         return;
     }
-    if (!was_on && spex_registry.prepare_type)
-        spex_registry.prepare_type(info->probe_type, info->detail);
+    if (!was_on && !is_prepared(info->probe_type, info->detail))
+        return;
     /* The rate must be stored before the control word that makes threads look it up. */
     if (!was_on || !counts_stay_valid(&info->sampling, &sampling)) {
         site_next_generation(info, was_on, &sampling);
@@ -216,8 +222,8 @@ void spex_control_update(struct spex_site_info *info) {
  * which a selection can choose. */
 static void span_end_select(struct spex_site_info *info) {
     bool begins = false;
-    for (uint32_t i = info->probe; i < SPEX_MAX_SITES; i = spex_registry.infos[i].next) {
-        const struct spex_site_info *other = &spex_registry.infos[i];
+    for (uint32_t i = info->probe; i < SPEX_MAX_SITES; i = spex_registry_info(i)->next) {
+        const struct spex_site_info *other = spex_registry_info(i);
         begins |= other->site && !spex_control_ends_span(other) && other->selected.period;
     }
     info->selected = (struct spex_sampling){.period = begins};
@@ -225,8 +231,8 @@ static void span_end_select(struct spex_site_info *info) {
 
 void spex_control_select_span_ends(void) {
     for (uint32_t i = 0; i < spex_registry.count; i++)
-        if (spex_registry.infos[i].site && spex_control_ends_span(&spex_registry.infos[i]))
-            span_end_select(&spex_registry.infos[i]);
+        if (spex_registry_info(i)->site && spex_control_ends_span(spex_registry_info(i)))
+            span_end_select(spex_registry_info(i));
 }
 
 /* ENDs of SPANs go on before their BEGINs, and off after them, so that no span stays open because
@@ -247,13 +253,13 @@ static void site_update_in_turn(struct spex_site_info *info, enum turn turn) {
 void spex_control_update_all(void) {
     for (enum turn turn = ENDS_ON; turn < TURNS; turn++)
         for (uint32_t i = 0; i < spex_registry.count; i++)
-            site_update_in_turn(&spex_registry.infos[i], turn);
+            site_update_in_turn(spex_registry_info(i), turn);
 }
 
 void spex_control_update_probe(uint32_t first) {
     for (enum turn turn = ENDS_ON; turn < TURNS; turn++)
-        for (uint32_t i = first; i < SPEX_MAX_SITES; i = spex_registry.infos[i].next)
-            site_update_in_turn(&spex_registry.infos[i], turn);
+        for (uint32_t i = first; i < SPEX_MAX_SITES; i = spex_registry_info(i)->next)
+            site_update_in_turn(spex_registry_info(i), turn);
 }
 
 /* Sets the period of a region's own site; 0: off. A region always counts down geometric gaps, with
@@ -263,8 +269,8 @@ static void region_set_period(struct spex_site_info *info, uint32_t period) {
         .period = period < SPEX_GAP_PERIOD_MAX ? period : SPEX_GAP_PERIOD_MAX,
         .kind = SPEX_SAMPLING_GEOMETRIC};
     bool was_on = spex_load_relaxed(&info->site->control) != 0;
-    if (period && !was_on && spex_registry.prepare_type)
-        spex_registry.prepare_type(0, 0);
+    if (period && !was_on && !is_prepared(0, 0))
+        return;
     if (!period && was_on)
         site_set_control(info, 0);
     if (!period || (was_on && spex_sampling_same(&info->sampling, &sampling)))
@@ -290,12 +296,11 @@ void spex_control_set_regions(const struct spex_module *module) {
     for (const struct spex_site *site = module->sites; site < module->sites_end; site++)
         if (site->type_number && spex_load_relaxed(&site->control))
             period_shorten(&region_shortest_periods[site->region],
-                           spex_registry.infos[site->index].sampling.period);
+                           spex_registry_info(site->index)->sampling.period);
     for (const struct spex_site *site = module->sites; site < module->sites_end; site++) {
-        struct spex_site_info *info = &spex_registry.infos[site->index];
+        struct spex_site_info *info = site->region ? spex_registry_info_of(site) : NULL;
         uint32_t period = region_shortest_periods[site->region];
-        /* A refused site has index 0, so the info at its index belongs to another site. */
-        if (!site->region || info->site != site)
+        if (!info)
             continue;
         if (!site->type_number)
             region_set_period(info, period);

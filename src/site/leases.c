@@ -146,7 +146,7 @@ uint64_t spex_sites_leased(char *text, size_t size) {
 
 uint64_t spex_site_leased_ns(uint32_t index) {
     spex_lock_take(&spex_registry.lock);
-    uint64_t until_ns = spex_registry.infos[index].leased_until_ns;
+    uint64_t until_ns = spex_registry_info(index)->leased_until_ns;
     spex_lock_give(&spex_registry.lock);
     return left_ns(until_ns);
 }

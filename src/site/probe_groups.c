@@ -12,7 +12,7 @@ static uint16_t region_sites[UINT16_MAX + 1];
 
 uint32_t spex_probe_group(uint32_t index) {
     spex_lock_take(&spex_registry.lock);
-    uint32_t group = spex_registry.infos[index].group;
+    uint32_t group = spex_registry_info(index)->group;
     spex_lock_give(&spex_registry.lock);
     return group;
 }
@@ -22,14 +22,13 @@ static void group_join(struct spex_site_info *info, uint16_t group) {
     uint16_t before = info->group;
     info->group = group;
     for (uint32_t i = 0; before != SPEX_MAX_SITES && i < spex_registry.count; i++)
-        if (spex_registry.infos[i].group == before)
-            spex_registry.infos[i].group = group;
+        if (spex_registry_info(i)->group == before)
+            spex_registry_info(i)->group = group;
 }
 
 /* Returns the info of a site in a region; NULL: the site stands in none, or was refused. */
 static struct spex_site_info *info_in_region(const struct spex_site *site) {
-    struct spex_site_info *info = &spex_registry.infos[site->index];
-    return site->region && info->site == site ? info : NULL;
+    return site->region ? spex_registry_info_of(site) : NULL;
 }
 
 /* Sites of regions have labels first. Several regions may have one id. */
@@ -44,12 +43,12 @@ void spex_probe_groups_join(const struct spex_module *module) {
             info->group = (uint16_t)site->index;
         if (region_sites[site->region] == SPEX_MAX_SITES)
             region_sites[site->region] = (uint16_t)site->index;
-        group_join(info, spex_registry.infos[region_sites[site->region]].group);
+        group_join(info, spex_registry_info(region_sites[site->region])->group);
     }
     for (const struct spex_site *site = module->sites; site < module->sites_end; site++) {
         const struct spex_site_info *info = info_in_region(site);
         if (info && site->type_number && region_sites[site->region] != SPEX_MAX_SITES)
-            group_join(&spex_registry.infos[info->probe],
-                       spex_registry.infos[region_sites[site->region]].group);
+            group_join(spex_registry_info(info->probe),
+                       spex_registry_info(region_sites[site->region])->group);
     }
 }

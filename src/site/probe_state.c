@@ -33,7 +33,7 @@ static struct spex_sampling site_sampling_now(const struct spex_site_info *info)
 /* Under the lock, since `used` changes with the control word. */
 bool spex_site_used(uint32_t index) {
     spex_lock_take(&spex_registry.lock);
-    bool used = spex_registry.infos[index].used;
+    bool used = spex_registry_info(index)->used;
     spex_lock_give(&spex_registry.lock);
     return used;
 }
@@ -62,13 +62,13 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
     struct spex_probe_state state = {0};
     struct spex_sampling selected = {0};
     spex_lock_take(&spex_registry.lock);
-    const struct spex_site_info *infos = spex_registry.infos;
-    state.on_ticks = site_clock_ticks(&infos[first].on, until);
-    state.polled_ticks = state.on_ticks - site_clock_ticks(&infos[first].recording, until);
-    state.refused = infos[first].refused;
-    state.held_ticks = site_clock_ticks(&infos[first].kept_off, until);
-    for (uint32_t i = first; i < SPEX_MAX_SITES; i = infos[i].next) {
-        const struct spex_site_info *info = &infos[i];
+    const struct spex_site_info *info = spex_registry_info(first);
+    state.on_ticks = site_clock_ticks(&info->on, until);
+    state.polled_ticks = state.on_ticks - site_clock_ticks(&info->recording, until);
+    state.refused = info->refused;
+    state.held_ticks = site_clock_ticks(&info->kept_off, until);
+    for (uint32_t i = first; i < SPEX_MAX_SITES; i = info->next) {
+        info = spex_registry_info(i);
         struct spex_sampling now = site_sampling_now(info);
         state.sites += info->site != NULL;
         state.sites_on += now.period != 0;
@@ -93,7 +93,7 @@ struct spex_probe_state spex_probe_state(uint32_t first, uint64_t until) {
 /* The END of a SPAN has the sampling of its BEGINs. */
 struct spex_sampling spex_site_sampling(uint32_t index, bool *loaded) {
     spex_lock_take(&spex_registry.lock);
-    const struct spex_site_info *info = &spex_registry.infos[index];
+    const struct spex_site_info *info = spex_registry_info(index);
     *loaded = info->site != NULL;
     struct spex_sampling sampling = site_sampling_now(info);
     bool ends = spex_control_ends_span(info);
@@ -113,7 +113,7 @@ uint32_t spex_profile_next_probe(uint32_t index) {
 void spex_sites_time_begin(void) {
     spex_lock_take(&spex_registry.lock);
     for (uint32_t i = 0; i < spex_registry.count; i++) {
-        struct spex_site_info *info = &spex_registry.infos[i];
+        struct spex_site_info *info = spex_registry_info(i);
         info->on.ticks = info->recording.ticks = info->kept_off.ticks = 0;
         info->on.since = info->recording.since = info->kept_off.since = spex_ticks();
         info->used = site_sampling_now(info).period != 0;

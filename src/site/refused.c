@@ -44,8 +44,7 @@ static void refused_note(const struct spex_site *site, const struct spex_probe_i
 }
 
 static bool is_refused(const struct spex_site *site) {
-    return !spex_site_is_empty(site) &&
-           (site->index >= spex_registry.count || spex_registry.infos[site->index].site != site);
+    return !spex_site_is_empty(site) && !spex_registry_info_of(site);
 }
 
 /* Marks the probes that stand in the region: of its code's two copies, the one in which they count
@@ -53,7 +52,7 @@ static bool is_refused(const struct spex_site *site) {
 static void region_mark(const struct spex_module *module, uint16_t region) {
     for (const struct spex_site *site = module->sites; site < module->sites_end; site++)
         if (site->region == region && spex_site_type_(site) && !is_refused(site))
-            spex_registry.infos[spex_registry.infos[site->index].probe].refused = true;
+            spex_registry_info(spex_registry_info(site->index)->probe)->refused = true;
 }
 
 void spex_refused_mark(const struct spex_module *module, bool fresh,

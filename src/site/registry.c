@@ -26,6 +26,7 @@
 #include "site/probe_identity.h"
 #include "site/refused.h"
 #include "site/registry_state.h"
+#include "site/sampling_rate.h"
 #include "site/site_text.h"
 
 uint32_t spex_sites_count(void) {
@@ -45,7 +46,14 @@ uint32_t spex_sites_refused(void) {
 }
 
 const struct spex_site_info *spex_site_info(uint32_t index) {
-    return &spex_registry.infos[index];
+    return spex_registry_info(index);
+}
+
+uint32_t spex_probe_next_site(uint32_t index) {
+    spex_lock_take(&spex_registry.lock);
+    uint32_t next = spex_registry_info(index)->next;
+    spex_lock_give(&spex_registry.lock);
+    return next;
 }
 
 uint32_t spex_sites_selections(void) {
@@ -72,13 +80,22 @@ static bool site_is_selected_itself(const struct spex_site_info *info) {
     return !spex_site_is_region(info) && !spex_control_ends_span(info);
 }
 
+/* Whether no site is selected, by nobody. */
+static bool nothing_is_selected(void) {
+    return !spex_registry.selection.count && !spex_registry.needed.count;
+}
+
 void spex_registry_apply_selection(void) {
     uint64_t last_ns, end_ns = spex_selection_leases(&spex_registry.selection, &last_ns);
     spex_store_relaxed(&spex_registry.lease_end_ns, end_ns);
     note_selection();
+    bool nothing = nothing_is_selected();
+    if (nothing && !spex_registry.any_selected)
+        return;
+    spex_registry.any_selected = !nothing;
     for (uint32_t i = 0; i < spex_registry.count; i++)
-        if (site_is_selected_itself(&spex_registry.infos[i]))
-            site_select(&spex_registry.infos[i]);
+        if (site_is_selected_itself(spex_registry_info(i)))
+            site_select(spex_registry_info(i));
     spex_control_select_span_ends();
     spex_control_update_all();
     spex_control_set_all_regions();
@@ -102,6 +119,13 @@ static char *site_parameters(const struct spex_site *site) {
     return strdup(spex_parameters_of(spex_site_file(site) + strlen(spex_site_file(site)) + 1));
 }
 
+/* Returns the source file's name, which sites in a row mostly share. */
+static char *site_file_copy(const struct spex_site *site, uint32_t index) {
+    char *before = index ? spex_registry_info(index - 1)->file : NULL;
+    bool same = before && strcmp(before, spex_site_file(site)) == 0;
+    return same ? before : strdup(spex_site_file(site));
+}
+
 /* Whether both names are the same or both are missing. */
 static bool same_name(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
@@ -119,26 +143,19 @@ static bool info_describes(const struct spex_site_info *info, const struct spex_
            strcmp(info->file, spex_site_file(site)) == 0;
 }
 
-/* Finds the info that the site had before its library was unloaded, or NULL. The search begins at
- * `first` and wraps round: a library's sites mostly have the same order as before, so the first
- * info usually fits. */
-static struct spex_site_info *info_find_unloaded(const struct spex_site *site,
-                                                 const struct spex_probe_identity *probe,
-                                                 uint32_t first) {
-    for (uint32_t i = 0; i < spex_registry.count; i++) {
-        struct spex_site_info *info = &spex_registry.infos[(first + i) % spex_registry.count];
-        if (info_describes(info, site, probe))
-            return info;
-    }
-    return NULL;
+static bool number_is_taken(uint16_t number) {
+    return spex_registry.numbers[number / 64] >> number % 64 & 1;
 }
 
 /* Returns the id if no other provider's probe has it for its number; otherwise, or for -1, the
- * highest free number. There are more numbers than sites. */
+ * highest free number. There are more numbers than sites, and none becomes free again. */
 static uint16_t number_take(int32_t id) {
     uint16_t number = (uint16_t)id;
-    for (uint32_t at = UINT16_MAX; spex_registry.numbers[number / 64] >> number % 64 & 1; at--)
-        number = (uint16_t)at;
+    if (id < 0 || number_is_taken(number)) {
+        while (number_is_taken((uint16_t)~spex_registry.numbers_used))
+            spex_registry.numbers_used++;
+        number = (uint16_t)~spex_registry.numbers_used;
+    }
     spex_registry.numbers[number / 64] |= UINT64_C(1) << number % 64;
     return number;
 }
@@ -169,7 +186,7 @@ static uint16_t *probe_bucket(struct spex_site_info *info, bool *numbered) {
     *numbered = false;
     for (uint32_t at = probe_hash(info); *(bucket = &spex_registry.probes[at % SPEX_PROBE_BUCKETS]);
          at++) {
-        const struct spex_site_info *other = &spex_registry.infos[*bucket - 1];
+        const struct spex_site_info *other = spex_registry_info(*bucket - 1);
         if (!same_number(other, info))
             continue;
         info->probe_id = other->probe_id;
@@ -189,18 +206,47 @@ static struct spex_site_info *probe_find(const struct spex_site *site,
                                   .probe_type = (uint16_t)spex_site_type_(site)};
     bool numbered;
     const uint16_t *bucket = probe_bucket(&like, &numbered);
-    return *bucket ? &spex_registry.infos[*bucket - 1] : NULL;
+    return *bucket ? spex_registry_info(*bucket - 1) : NULL;
+}
+
+/* Finds the index that the site had before its library was unloaded; SPEX_MAX_SITES: it had none. A
+ * library's sites mostly have the same order as before, so that of `next` usually fits. */
+static uint32_t index_find_unloaded(const struct spex_site *site,
+                                    const struct spex_probe_identity *probe, uint32_t next) {
+    if (next < spex_registry.count && info_describes(spex_registry_info(next), site, probe))
+        return next;
+    if (!spex_registry.unloaded)
+        return SPEX_MAX_SITES;
+    if (!site->type_number) {
+        for (uint32_t i = 0; i < spex_registry.count; i++)
+            if (info_describes(spex_registry_info(i), site, probe))
+                return i;
+        return SPEX_MAX_SITES;
+    }
+    const struct spex_site_info *first = probe_find(site, probe);
+    uint32_t i = first && first->unloaded ? first->probe : SPEX_MAX_SITES;
+    while (i != SPEX_MAX_SITES && !info_describes(spex_registry_info(i), site, probe))
+        i = spex_registry_info(i)->next;
+    return i;
+}
+
+/* Notes that a site with the info has been unloaded, or has come back. */
+static void info_note_unloaded(const struct spex_site_info *info, bool unloaded) {
+    const uint32_t more = unloaded ? 1 : UINT32_MAX;
+    spex_registry.unloaded += more;
+    if (!spex_site_is_region(info))
+        spex_registry_info(info->probe)->unloaded += more;
 }
 
 /* Numbers the info, and links it to the other sites of its probe, behind the first one. */
-static void info_join(struct spex_site_info *info) {
+static void info_join(struct spex_site_info *info, uint16_t self) {
     bool numbered;
-    uint16_t self = (uint16_t)(info - spex_registry.infos), *bucket = probe_bucket(info, &numbered);
+    uint16_t *bucket = probe_bucket(info, &numbered);
     info->probe = self;
     if (!numbered)
         info->probe_id = number_take(info->id);
     if (*bucket) {
-        struct spex_site_info *first = &spex_registry.infos[*bucket - 1];
+        struct spex_site_info *first = spex_registry_info(*bucket - 1);
         info->probe = (uint16_t)(*bucket - 1);
         info->next = first->next;
         first->next = self;
@@ -211,17 +257,26 @@ static void info_join(struct spex_site_info *info) {
     }
 }
 
-/* Appends an info for the site. Returns NULL when SPEX_MAX_SITES are in use. Without memory for the
- * name or the file these are NULL, and the site is registered all the same. */
-static struct spex_site_info *info_add(const struct spex_site *site,
-                                       const struct spex_probe_identity *probe) {
-    if (spex_registry.count == SPEX_MAX_SITES)
-        return NULL;
-    struct spex_site_info *info = &spex_registry.infos[spex_registry.count];
+/* Makes memory for the infos and rates of a block. False: there is none. */
+static bool block_make(uint32_t block) {
+    if (!spex_registry.infos[block] && spex_sampling_rates_make(block * SPEX_SITE_BLOCK))
+        spex_registry.infos[block] =
+            block ? calloc(SPEX_SITE_BLOCK, sizeof(struct spex_site_info)) : spex_registry.first;
+    return spex_registry.infos[block];
+}
+
+/* Appends an info for the site, and returns its index. SPEX_MAX_SITES: so many are in use, or there
+ * is no memory. Without memory for the name or the file these are NULL, and the site is registered
+ * all the same. */
+static uint32_t info_add(const struct spex_site *site, const struct spex_probe_identity *probe) {
+    const uint32_t index = spex_registry.count;
+    if (index == SPEX_MAX_SITES || !block_make(index / SPEX_SITE_BLOCK))
+        return SPEX_MAX_SITES;
+    struct spex_site_info *info = spex_registry_info(index);
     *info = (struct spex_site_info){
         .provider = probe->provider,
         .name = probe->name ? strdup(probe->name) : NULL,
-        .file = strdup(spex_site_file(site)),
+        .file = site_file_copy(site, index),
         .parameters = site_parameters(site),
         .id = probe->id,
         .line = site->line,
@@ -239,10 +294,9 @@ static struct spex_site_info *info_add(const struct spex_site *site,
     if (spex_site_is_region(info))
         spex_registry.regions++;
     else
-        info_join(info);
-    spex_store_release(&spex_registry.count,
-                       spex_registry.count + 1); /* S2 (S1): the info is complete */
-    return info;
+        info_join(info, (uint16_t)index);
+    spex_store_release(&spex_registry.count, index + 1); /* S2 (S1): the info is complete */
+    return index;
 }
 
 /* Registers one site. Returns false when it is refused: it then stays off. `*next` is the index at
@@ -251,17 +305,20 @@ static bool site_register(struct spex_site *site, const struct spex_probe_identi
                           uint32_t *next) {
     if (spex_site_values(site) > SPEX_MAX_FIELDS)
         return false;
-    struct spex_site_info *info = info_find_unloaded(site, probe, *next);
-    if (!info && (info = info_add(site, probe)))
+    uint32_t index = index_find_unloaded(site, probe, *next);
+    if (index != SPEX_MAX_SITES)
+        info_note_unloaded(spex_registry_info(index), false);
+    else if ((index = info_add(site, probe)) != SPEX_MAX_SITES)
         note_selection();
-    if (!info)
+    else
         return false;
+    struct spex_site_info *info = spex_registry_info(index);
     info->site = site;
-    site->index = (uint32_t)(info - spex_registry.infos);
+    site->index = index;
     spex_store_relaxed(&site->probe_id, info->probe_id);
-    *next = site->index + 1;
+    *next = index + 1;
     /* May switch the site on, so it comes after the index. */
-    if (site_is_selected_itself(info)) {
+    if (!nothing_is_selected() && site_is_selected_itself(info)) {
         site_select(info);
         spex_control_update(info);
     }
@@ -353,14 +410,15 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
 
 /* Switches the module's sites off before their memory disappears. Their infos stay. */
 static void sites_forget(const struct spex_module *module) {
-    for (uint32_t i = 0; i < spex_registry.count; i++) {
-        struct spex_site_info *info = &spex_registry.infos[i];
-        if (info->site >= module->sites && info->site < module->sites_end) {
-            spex_control_clear(info);
-            /* Relaxed: a kernel that is under way may read it. */
-            spex_store_relaxed(&info->site->probe_id, info->id < 0 ? 0 : (uint16_t)info->id);
-            info->site = NULL;
-        }
+    for (struct spex_site *site = module->sites; site < module->sites_end; site++) {
+        struct spex_site_info *info = spex_registry_info_of(site);
+        if (!info)
+            continue;
+        spex_control_clear(info);
+        /* Relaxed: a kernel that is under way may read it. */
+        spex_store_relaxed(&site->probe_id, info->id < 0 ? 0 : (uint16_t)info->id);
+        info->site = NULL;
+        info_note_unloaded(info, true);
     }
 }
 
@@ -391,8 +449,8 @@ uint32_t spex_sites_on(void) {
  * change its selection, each time for less than the time between two decisions. */
 static bool probe_set_slowed(uint32_t first, uint32_t period) {
     bool changed = false;
-    for (uint32_t i = first; i < SPEX_MAX_SITES; i = spex_registry.infos[i].next) {
-        struct spex_site_info *info = &spex_registry.infos[i];
+    for (uint32_t i = first; i < SPEX_MAX_SITES; i = spex_registry_info(i)->next) {
+        struct spex_site_info *info = spex_registry_info(i);
         if (info->slowed == period)
             continue;
         info->slowed = period;
@@ -409,13 +467,14 @@ static void probe_throttle(uint32_t first, uint32_t period) {
 /* A longer period of a probe within a region changes the region's period, too. */
 void spex_probe_throttle(uint32_t first, uint32_t period) {
     spex_lock_take(&spex_registry.lock);
-    if (!spex_site_is_region(&spex_registry.infos[first]))
+    if (!spex_site_is_region(spex_registry_info(first)))
         probe_throttle(first, period);
     else
         for (uint32_t i = 0; i < spex_registry.count; i++)
-            if (spex_registry.infos[i].probe == i && spex_registry.infos[i].group == first)
+            if (spex_registry_info(i)->probe == i && spex_registry_info(i)->group == first)
                 probe_throttle(i, period);
-    spex_control_set_all_regions();
+    if (spex_registry_info(first)->group != SPEX_MAX_SITES)
+        spex_control_set_all_regions();
     spex_lock_give(&spex_registry.lock);
 }
 
@@ -423,7 +482,7 @@ void spex_sites_while_off(uint32_t type, void (*function)(void)) {
     bool on = false;
     spex_lock_take(&spex_registry.lock);
     for (uint32_t i = 0; i < spex_registry.count && !on; i++) {
-        const struct spex_site_info *info = &spex_registry.infos[i];
+        const struct spex_site_info *info = spex_registry_info(i);
         on = info->probe_type == type && info->site && spex_load_relaxed(&info->site->control);
     }
     if (!on)
@@ -431,7 +490,7 @@ void spex_sites_while_off(uint32_t type, void (*function)(void)) {
     spex_lock_give(&spex_registry.lock);
 }
 
-void spex_sites_prepare_types(void (*prepare_type)(uint32_t type, unsigned detail)) {
+void spex_sites_prepare_types(bool (*prepare_type)(uint32_t type, unsigned detail)) {
     spex_registry.prepare_type = prepare_type;
 }
 
@@ -483,8 +542,8 @@ int spex_sites_selection(char *text, size_t size) {
 
 /* Appends the polled sites of the probe whose first site is `first`. */
 static void polled_add_probe(struct spex_sites_polled *polled, uint32_t first) {
-    for (uint32_t i = first; i < SPEX_MAX_SITES; i = spex_registry.infos[i].next) {
-        const struct spex_site_info *info = &spex_registry.infos[i];
+    for (uint32_t i = first; i < SPEX_MAX_SITES; i = spex_registry_info(i)->next) {
+        const struct spex_site_info *info = spex_registry_info(i);
         if (info->site && spex_control_polled(spex_load_relaxed(&info->site->control)))
             polled->sites[polled->count++] = (uint16_t)i;
     }
@@ -498,7 +557,7 @@ void spex_sites_polled(struct spex_sites_polled *polled) {
     polled->count = 0;
     polled->seen = spex_registry.polling_changes + 1;
     for (uint32_t i = 0; i < spex_registry.count; i++)
-        if (spex_registry.infos[i].probe == i)
+        if (spex_registry_info(i)->probe == i)
             polled_add_probe(polled, i);
     spex_lock_give(&spex_registry.lock);
 }
@@ -507,10 +566,20 @@ uint32_t spex_sites_loaded(const struct spex_site_info **infos) {
     uint32_t loaded = 0;
     spex_lock_take(&spex_registry.lock);
     for (uint32_t i = 0; i < spex_registry.count; i++)
-        if (spex_registry.infos[i].site && !spex_site_is_region(&spex_registry.infos[i]))
-            infos[loaded++] = &spex_registry.infos[i];
+        if (spex_registry_info(i)->site && !spex_site_is_region(spex_registry_info(i)))
+            infos[loaded++] = spex_registry_info(i);
     spex_lock_give(&spex_registry.lock);
     return loaded;
+}
+
+SPEX_COLD void spex_sites_end(void) {
+    spex_registry.count = 0;
+    for (uint32_t block = 0; block < SPEX_SITE_BLOCKS; block++) {
+        if (block)
+            free(spex_registry.infos[block]);
+        spex_registry.infos[block] = NULL;
+    }
+    spex_sampling_rates_end();
 }
 
 struct spex_lock *spex_sites_lock(void) {
@@ -523,10 +592,10 @@ void spex_sites_fork_child(void) {
     spex_lock_take(&spex_registry.lock);
     note_selection();
     for (uint32_t i = 0; i < spex_registry.count; i++) {
-        spex_registry.infos[i].selected = (struct spex_sampling){0};
-        spex_registry.infos[i].slowed = 0;
-        if (spex_registry.infos[i].site)
-            spex_control_clear(&spex_registry.infos[i]);
+        spex_registry_info(i)->selected = (struct spex_sampling){0};
+        spex_registry_info(i)->slowed = 0;
+        if (spex_registry_info(i)->site)
+            spex_control_clear(spex_registry_info(i));
     }
     spex_selection_free(&spex_registry.needed);
     spex_lock_give(&spex_registry.lock);

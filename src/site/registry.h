@@ -41,6 +41,10 @@ extern uint32_t spex_site_switched[SPEX_MAX_SITES + 1];
 /* Returns the info of a site. `index` is below spex_sites_count(). Lock-free. */
 const struct spex_site_info *spex_site_info(uint32_t index);
 
+/* Returns the site behind this one among those of its probe, which begin with the info's `probe`;
+ * SPEX_MAX_SITES: there is none. */
+uint32_t spex_probe_next_site(uint32_t index);
+
 /* Returns the group of the probe whose first site is `index`, or of the region whose site it is:
  * the first site of a region in the group; SPEX_MAX_SITES: the probe stands in no region. Probes
  * that stand in one region are a group, with those that stand in another region with one of them:
@@ -72,10 +76,9 @@ static inline struct spex_selection_probe spex_site_selected_by(const struct spe
 }
 
 /* Sets the function that is called before a site goes on, with the type and the detail of the site,
- * 0 and 0 for a region.
- * The registry's lock is held then, so the function must not call the registry. To be called before
+ * 0 and 0 for a region. Where it returns false, the site stays off. The registry's lock is held then, so the function must not call the registry. To be called before
  * any site is on. */
-void spex_sites_prepare_types(void (*prepare_type)(uint32_t type, unsigned detail));
+void spex_sites_prepare_types(bool (*prepare_type)(uint32_t type, unsigned detail));
 
 /* Called by the thread that loads a module with sites, without a lock of the registry: before they
  * are registered, where false leaves them off, and after that. */
@@ -152,6 +155,9 @@ void spex_sites_polled(struct spex_sites_polled *polled);
 /* Writes the infos of all probes' sites that are loaded now to `infos`, which has room for
  * SPEX_MAX_SITES. Returns their number. */
 uint32_t spex_sites_loaded(const struct spex_site_info **infos);
+
+/* The library is unloaded: there are no infos any more. No other thread calls it. */
+void spex_sites_end(void);
 
 /* The registry's lock, which is held around a fork, so that the child does not inherit a
  * half-changed registry. */

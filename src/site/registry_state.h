@@ -75,14 +75,21 @@ struct spex_registry {
     uint32_t names_differ;
     char different_names[5 * SPEX_NAME_BYTES];
     /* See spex_sites_prepare_types and spex_sites_bound_records. */
-    void (*prepare_type)(uint32_t type, unsigned detail);
+    bool (*prepare_type)(uint32_t type, unsigned detail);
     bool records_bounded;
     /* See spex_sites_begin_in_bursts. */
     bool begins_in_bursts;
     /* See spex_sites_on_arrival. */
     const struct spex_sites_arrival *arrival;
+    /* So many of the highest numbers are taken. */
+    uint32_t numbers_used;
+    /* How many of the infos are of sites that are not loaded any more. */
+    uint32_t unloaded;
+    /* Some site may be selected. */
+    bool any_selected;
     /* The tables come last, so that a program with few sites touches few pages. */
-    struct spex_site_info infos[SPEX_MAX_SITES];
+    struct spex_site_info *infos[SPEX_SITE_BLOCKS];
+    struct spex_site_info first[SPEX_SITE_BLOCK];
     /* Hash table over provider and id: index + 1 of the probe's first site; 0: empty. */
     uint16_t probes[SPEX_PROBE_BUCKETS];
     /* A bit for each number that a probe has (site_info.h). */
@@ -90,6 +97,18 @@ struct spex_registry {
 };
 
 extern struct spex_registry spex_registry;
+
+/* Returns an info whose block is there. */
+static inline struct spex_site_info *spex_registry_info(uint32_t index) {
+    return &spex_registry.infos[index / SPEX_SITE_BLOCK][index % SPEX_SITE_BLOCK];
+}
+
+/* Returns the info of a loaded site; NULL: it was refused. */
+static inline struct spex_site_info *spex_registry_info_of(const struct spex_site *site) {
+    struct spex_site_info *info =
+        site->index < spex_registry.count ? spex_registry_info(site->index) : NULL;
+    return info && info->site == site ? info : NULL;
+}
 
 /* Returns the number of values in a record of the site beside the weight. */
 uint8_t spex_site_values(const struct spex_site *site);

@@ -4,6 +4,8 @@
 #include "site/sampling_rate.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <spex/atomic.h>
 
@@ -15,8 +17,23 @@
 /* Used until two bursty rates have been set far enough apart to measure the tick rate. */
 #define TICKS_PER_SECOND_GUESSED 2.5e9
 
-struct spex_sampling_rate spex_sampling_rates[SPEX_MAX_SITES + 1][2];
+struct spex_sampling_rate (*spex_sampling_rates[SPEX_SITE_BLOCKS])[2];
+static struct spex_sampling_rate first_rates[SPEX_SITE_BLOCK][2];
 uint32_t spex_burst_interval;
+
+bool spex_sampling_rates_make(uint32_t site) {
+    uint32_t block = site / SPEX_SITE_BLOCK;
+    if (!spex_sampling_rates[block])
+        spex_sampling_rates[block] =
+            block ? calloc(SPEX_SITE_BLOCK, sizeof(*first_rates)) : first_rates;
+    return spex_sampling_rates[block];
+}
+
+SPEX_COLD void spex_sampling_rates_end(void) {
+    for (uint32_t block = 1; block < SPEX_SITE_BLOCKS; block++)
+        free(spex_sampling_rates[block]);
+    memset(spex_sampling_rates, 0, sizeof(spex_sampling_rates));
+}
 
 double spex_sampling_gap_scale(uint32_t period) {
     return -1 / log1p(-1 / (double)period);

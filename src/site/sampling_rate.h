@@ -5,6 +5,7 @@
 #ifndef SPEX_SITE_SAMPLING_RATE_H
 #define SPEX_SITE_SAMPLING_RATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <spex/probe.h>
@@ -25,7 +26,14 @@ struct spex_sampling_rate {
 
 /* The rates, by site: one slot for each of its last two generations, so that a thread that still
  * has the former control word finds the former rate. The last row belongs to calibration. */
-extern struct spex_sampling_rate spex_sampling_rates[SPEX_MAX_SITES + 1][2];
+extern struct spex_sampling_rate (*spex_sampling_rates[SPEX_SITE_BLOCKS])[2];
+
+/* Makes memory for the rates of a site and of others near it. False: there is none. One caller at a
+ * time, before rates are set or looked up. */
+bool spex_sampling_rates_make(uint32_t site);
+
+/* Frees it: the library is unloaded. */
+void spex_sampling_rates_end(void);
 
 /* Coarse ticks from one burst of a thread to its next. */
 extern uint32_t spex_burst_interval;
@@ -38,7 +46,8 @@ extern uint32_t spex_burst_interval;
 
 /* Returns the slot for the generation in a control word, which must be even. */
 static inline struct spex_sampling_rate *spex_sampling_rate_of(uint32_t site, uint32_t control) {
-    return &spex_sampling_rates[site][control >> (SPEX_CONTROL_GENERATION_SHIFT + 2) & 1];
+    return &spex_sampling_rates[site / SPEX_SITE_BLOCK][site % SPEX_SITE_BLOCK]
+                               [control >> (SPEX_CONTROL_GENERATION_SHIFT + 2) & 1];
 }
 
 /* Sets the rate for control words of this generation, which must be even. One caller at a time. */

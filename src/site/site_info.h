@@ -63,6 +63,8 @@ struct spex_site_info {
     /* In a probe's first site and in the site of a region: the group (registry.h), by the index of
      * a region's site; SPEX_MAX_SITES: none. */
     uint16_t group;
+    /* In a probe's first site: how many of the probe's sites are not loaded any more. */
+    uint32_t unloaded;
     /* In a probe's first site: the probe has, or had, another site that was refused. */
     bool refused;
     /* The sampling that the selection gives the site; period 0: off. */

@@ -254,9 +254,7 @@ struct spex_span_sums spex_open_spans_sums(const struct spex_open_spans *spans, 
     struct spex_span_sums sums = {.open = 0};
     if (!spans->buckets)
         return sums;
-    for (uint32_t i = 0; i < spex_sites_count(); i++) {
-        if (spex_site_info(i)->probe != first)
-            continue;
+    for (uint32_t i = first; i != SPEX_MAX_SITES; i = spex_probe_next_site(i)) {
         sums.counts.refused += spex_load_relaxed(&spans->counts[i].refused);
         sums.counts.abandoned += spex_load_relaxed(&spans->counts[i].abandoned);
         sums.counts.unmatched += spex_load_relaxed(&spans->counts[i].unmatched);

@@ -26,6 +26,7 @@
 #include "probe/regions.h"
 #include "probe/threads.h"
 #include "rate/controller.h"
+#include "rate/occupancy_sampler.h"
 #include "ring/rings.h"
 #include "site/provider.h"
 #include "site/registry.h"
@@ -61,6 +62,7 @@ static void stop_locked(bool at_exit, struct spex_shared_object *unused) {
         spex_end_table_finish(spex_life.output);
     spex_sinks_finish();   /* a command may have asked for a stream though nothing was collected */
     spex_controller_end(); /* may have begun though collectors could not */
+    spex_occupancy_sampler_end();
     spex_life_settings_free();
     *unused = spex_life.settings.rate_object;
     spex_life.settings.rate_object = (struct spex_shared_object){.handle = NULL};

@@ -11,6 +11,7 @@
 #include "ring/rings.h"
 #include "serve/control.h"
 #include "site/provider.h"
+#include "site/registry.h"
 #include "spans/open_spans.h"
 #include "start/life_state.h"
 #include "text/at_start.h"
@@ -45,4 +46,5 @@ void spex_unload(void) {
     spex_rings_end();
     spex_counters_end();
     spex_control_unmap();
+    spex_sites_end();
 }

@@ -9,13 +9,6 @@
 #include "ring/record_layout.h"
 #include "text/printable.h"
 
-static size_t site_bytes(uint16_t version) {
-    return version == 2   ? SPEX_STREAM_SITE_BYTES_2
-           : version == 3 ? SPEX_STREAM_SITE_BYTES_3
-           : version <= 5 ? SPEX_STREAM_SITE_BYTES_5
-                          : sizeof(struct spex_stream_site);
-}
-
 /* The size of an entry in a frame of this kind; 0 for a kind without entries, -1 for an unknown
  * kind. */
 static long entry_bytes(const struct spex_stream_header *header) {
@@ -25,10 +18,11 @@ static long entry_bytes(const struct spex_stream_header *header) {
     case SPEX_STREAM_END:
         return 0;
     case SPEX_STREAM_SITES:
-        return (long)site_bytes(header->version);
+        return sizeof(struct spex_stream_site);
     case SPEX_STREAM_RECORDS:
-        return header->version < SPEX_STREAM_KINDS_FROM ? sizeof(struct spex_stream_record)
-                                                        : sizeof(struct spex_record);
+        return sizeof(struct spex_record);
+    case SPEX_STREAM_THREADS:
+        return sizeof(struct spex_stream_thread);
     case SPEX_STREAM_CONTEXTS:
         return sizeof(struct spex_stream_context);
     case SPEX_STREAM_DUMP:
@@ -69,7 +63,7 @@ static int check_header(const char *frame, const struct spex_stream_header *head
                         uint32_t collectors, struct spex_error *error) {
     if (length < sizeof(*header) || header->magic != SPEX_STREAM_MAGIC)
         return spex_fail(error, -EPROTO, "the program's stream is not spex's");
-    if (header->version < SPEX_STREAM_OLDEST || header->version > SPEX_STREAM_VERSION)
+    if (header->version != SPEX_STREAM_VERSION)
         return spex_fail(error, -EPROTO,
                          "the program's spex speaks stream version %u, this one %u: build both "
                          "with the same release",
@@ -81,18 +75,6 @@ static int check_header(const char *frame, const struct spex_stream_header *head
         (collectors && header->collectors != collectors) || header->collector >= header->collectors)
         return spex_fail(error, -EPROTO, "the program's stream is out of order");
     return 0;
-}
-
-struct spex_record spex_stream_record(const char *frame, uint32_t number) {
-    const struct spex_stream_header *header = (const void *)frame;
-    const struct spex_record *records = spex_stream_entries(frame);
-    const struct spex_stream_record *former = spex_stream_entries(frame);
-    if (header->version >= SPEX_STREAM_KINDS_FROM)
-        return records[number];
-    struct spex_record record = {.timestamp = 0};
-    memcpy(&record, former[number].head, sizeof(former[number].head));
-    memcpy(record.fields, former[number].fields, sizeof(former[number].fields));
-    return record;
 }
 
 /* Returns whether a record's members are in their ranges: later stages use them as indices. */
@@ -120,11 +102,14 @@ int spex_stream_check(const char *frame, size_t length, struct spex_stream_heade
     if (err)
         return err;
     const struct spex_stream_context *contexts = spex_stream_entries(frame);
-    for (uint32_t r = 0; header->kind == SPEX_STREAM_RECORDS && r < header->count; r++) {
-        const struct spex_record record = spex_stream_record(frame, r);
-        if (!record_is_sound(&record))
+    const struct spex_stream_thread *threads = spex_stream_entries(frame);
+    const struct spex_record *records = spex_stream_entries(frame);
+    for (uint32_t r = 0; header->kind == SPEX_STREAM_RECORDS && r < header->count; r++)
+        if (!record_is_sound(&records[r]))
             return spex_fail(error, -EPROTO, "the program's stream holds a malformed record");
-    }
+    for (uint32_t t = 0; header->kind == SPEX_STREAM_THREADS && t < header->count; t++)
+        if (threads[t].number >= SPEX_THREAD_NUMBERS)
+            return spex_fail(error, -EPROTO, "the program's stream holds a malformed thread");
     for (uint32_t c = 0; header->kind == SPEX_STREAM_CONTEXTS && c < header->count; c++)
         if (!context_is_sound(&contexts[c]))
             return spex_fail(error, -EPROTO, "the program's stream holds a malformed context");
@@ -138,10 +123,8 @@ void spex_stream_take_dump(const char *frame, struct spex_stream_dump *dump) {
 }
 
 void spex_stream_take_site(const char *frame, uint32_t number, struct spex_stream_site *site) {
-    const struct spex_stream_header *header = (const void *)frame;
-    size_t bytes = site_bytes(header->version);
-    *site = (struct spex_stream_site){.index = 0};
-    memcpy(site, frame + sizeof(*header) + number * bytes, bytes);
+    const struct spex_stream_site *sites = spex_stream_entries(frame);
+    *site = sites[number];
     site->name[sizeof(site->name) - 1] = '\0';
     site->file[sizeof(site->file) - 1] = '\0';
     site->parameters[sizeof(site->parameters) - 1] = '\0';

@@ -9,7 +9,7 @@
 #include "wire/stream_format.h"
 
 /* Checks a frame of `length` bytes: header, length, order, and its records, unless they are packed
- * (stream_records.h), and contexts. Copies the
+ * (stream_records.h), contexts and threads. Copies the
  * header, of which `collectors` is that of the frames before; 0: none came. 0, or -EPROTO with the
  * reason. */
 int spex_stream_check(const char *frame, size_t length, struct spex_stream_header *header,
@@ -26,8 +26,5 @@ void spex_stream_take_dump(const char *frame, struct spex_stream_dump *dump);
 static inline const void *spex_stream_entries(const char *frame) {
     return frame + sizeof(struct spex_stream_header);
 }
-
-/* Record `number` of a frame of the kind RECORDS. */
-struct spex_record spex_stream_record(const char *frame, uint32_t number);
 
 #endif

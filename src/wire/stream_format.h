@@ -3,7 +3,7 @@
  * SOCK_SEQPACKET socket, host byte order (both ends are on one machine). The program has connected
  * (SPEX_OUT=unix:PATH), or the command, to its control socket.
  *
- *   program ──► HELLO, RINGS, SITES…, then CONTEXTS, PACKED, PASS and DUMP in any order, END ──► command
+ *   program ──► HELLO, RINGS, SITES…, then CONTEXTS, THREADS, PACKED, PASS and DUMP in any order, END ──► command
  *
  * A frame is its header and, right behind it, `count` entries of the kind's type. */
 #ifndef SPEX_WIRE_STREAM_FORMAT_H
@@ -15,9 +15,7 @@
 #include <spex/record.h>
 
 #define SPEX_STREAM_MAGIC       0x58455053u /* "SPEX" */
-#define SPEX_STREAM_VERSION     6
-#define SPEX_STREAM_KINDS_FROM  6 /* the first version that tells kinds of values */
-#define SPEX_STREAM_OLDEST      2 /* the oldest version that is read */
+#define SPEX_STREAM_VERSION     7
 #define SPEX_STREAM_FRAME_BYTES 65536
 
 /* Most collectors that send one stream. */
@@ -26,10 +24,8 @@
 enum spex_stream_kind {
     /* No entries; first, once; in each connection where the program connects again. */
     SPEX_STREAM_HELLO = 1,
-    SPEX_STREAM_SITES, /* struct spex_stream_site */
-    /* struct spex_record, or before version 6 struct spex_stream_record; from version 5 on records
-     * come PACKED */
-    SPEX_STREAM_RECORDS,
+    SPEX_STREAM_SITES,   /* struct spex_stream_site */
+    SPEX_STREAM_RECORDS, /* struct spex_record; those from rings come PACKED */
     SPEX_STREAM_PASS, /* no entries: collector `collector` has handed over all before `watermark` */
     SPEX_STREAM_END,  /* no entries: the program has stopped spex in an orderly way */
     SPEX_STREAM_CONTEXTS, /* struct spex_stream_context, before the first record in the context */
@@ -43,6 +39,7 @@ enum spex_stream_kind {
     /* struct spex_stream_packed, and records from one ring as they lie in it
      * (ring/record_layout.h), oldest first */
     SPEX_STREAM_PACKED,
+    SPEX_STREAM_THREADS, /* struct spex_stream_thread, before the first packed record of the thread */
 };
 
 struct spex_stream_header {
@@ -75,25 +72,11 @@ struct spex_stream_site {
     char name[SPEX_STREAM_TEXT_BYTES];       /* empty: unnamed */
     char file[SPEX_STREAM_TEXT_BYTES];       /* its end when it is longer */
     char parameters[SPEX_STREAM_TEXT_BYTES]; /* KERNEL: "n, m"; its end when it is longer */
-    /* From here on not in version 2. */
-    char provider[SPEX_STREAM_TEXT_BYTES]; /* empty: not known */
+    char provider[SPEX_STREAM_TEXT_BYTES];   /* empty: not known */
     /* 1 + the developer's id; 0: it is probe_id; SPEX_STREAM_NO_ID: none. */
     uint32_t declared;
-    /* From here on not in version 3. */
     uint32_t values; /* that a record stores beside its weight */
-    /* From here on not in version 5. */
-    uint32_t kinds; /* of the fields of its records, as these have them */
-};
-
-/* Bytes of a site in streams of former versions. */
-#define SPEX_STREAM_SITE_BYTES_2 offsetof(struct spex_stream_site, provider)
-#define SPEX_STREAM_SITE_BYTES_3 offsetof(struct spex_stream_site, values)
-#define SPEX_STREAM_SITE_BYTES_5 offsetof(struct spex_stream_site, kinds)
-
-/* A record before version 6: all fields are unsigned. */
-struct spex_stream_record {
-    char head[offsetof(struct spex_record, kinds)];
-    uint64_t fields[SPEX_MAX_FIELDS];
+    uint32_t kinds;  /* of the fields of its records, as these have them */
 };
 
 /* The developer's id; -1: the probe has a name in its place. */
@@ -108,6 +91,12 @@ struct spex_stream_context {
     uint32_t number; /* above SPEX_CONTEXT_ROOT */
     uint32_t parent; /* a lower one */
     uint32_t kernel; /* the probe's number */
+};
+
+/* Whose number it is in packed records (ring/record_layout.h) from now on. */
+struct spex_stream_thread {
+    uint32_t number;
+    uint32_t thread_id; /* the kernel's */
 };
 
 struct spex_stream_dump {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "ring/probe_type.h"
 #include "wire/stream_check.h"
@@ -16,6 +17,13 @@ void spex_stream_probes_note(struct spex_stream_probes *probes,
                                                              site->probe_type, site->kinds};
 }
 
+void spex_stream_threads_note(struct spex_stream_probes *probes, const char *frame) {
+    const struct spex_stream_header *header = (const void *)frame;
+    const struct spex_stream_thread *threads = spex_stream_entries(frame);
+    for (uint32_t t = 0; header->kind == SPEX_STREAM_THREADS && t < header->count; t++)
+        probes->threads[threads[t].number] = threads[t].thread_id;
+}
+
 /* Finds the kind of a record. False: it is of an unknown site, without a weight, or with more values
  * than words. */
 static bool kind_find(const struct spex_stream_probes *probes,
@@ -24,7 +32,8 @@ static bool kind_find(const struct spex_stream_probes *probes,
     bool shared = packed->cpu == SPEX_STREAM_NO_CPU;
     uint64_t cpu = shared ? words[packed->words - 1] : packed->cpu;
     struct spex_packed_probe probe = probes->of[spex_packed_site(words[1])];
-    *kind = spex_packed_kind(words[1], (unsigned)cpu, probe);
+    *kind = spex_packed_kind(words[1], (unsigned)cpu, probes->threads[spex_packed_thread(words[1])],
+                             probe);
     return probe.probe_type == packed->probe_type &&
            probe.values <= packed->words - SPEX_HEADER_WORDS - shared && cpu <= UINT16_MAX &&
            (kind->head.weight || probe.probe_type == SPEX_KERNEL);
@@ -52,8 +61,8 @@ int spex_stream_records(const struct spex_stream_probes *probes, const char *fra
     const struct spex_stream_header *header = (const void *)frame;
     const struct spex_stream_packed *packed = spex_stream_entries(frame);
     *records = header->kind == SPEX_STREAM_RECORDS ? room : NULL;
-    for (uint32_t r = 0; *records && r < header->count; r++)
-        room[r] = spex_stream_record(frame, r);
+    if (*records)
+        memcpy(room, spex_stream_entries(frame), header->count * sizeof(*room));
     if (header->kind != SPEX_STREAM_PACKED)
         return 0;
     if (!records_unpack(probes, packed, (const uint64_t *)(packed + 1), header->count, room))

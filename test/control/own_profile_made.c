@@ -69,7 +69,7 @@ double __wrap_spex_metrics_tick_rate(void);
 uint64_t __wrap_spex_metrics_until(void);
 void __wrap_spex_metrics_process(struct spex_profile_process *process);
 void __wrap_spex_metrics_type(struct spex_profile_type *type);
-void __wrap_spex_metrics_probe(struct spex_profile_row *row);
+void __wrap_spex_metrics_probe(uint32_t first, struct spex_profile_row *row);
 
 void __wrap_spex_metrics_lock(void) {
     assert_int_equal(locked++, 0);
@@ -109,7 +109,8 @@ void __wrap_spex_metrics_type(struct spex_profile_type *type) {
 /* What the metrics tell of a probe. */
 static struct spex_profile_probe counted;
 
-void __wrap_spex_metrics_probe(struct spex_profile_row *row) {
+void __wrap_spex_metrics_probe(uint32_t first, struct spex_profile_row *row) {
+    (void)first;
     assert_int_equal(locked, 1);
     row->probe.count = counted.count;
     row->probe.records = counted.records;

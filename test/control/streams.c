@@ -24,7 +24,7 @@ SPEX_PROBE_NAME(COUNTED, "streams.counted");
 
 /* What one reader has got. */
 struct got {
-    uint64_t frames[SPEX_STREAM_PACKED + 1];
+    uint64_t frames[SPEX_STREAM_THREADS + 1];
     uint64_t records;
     uint64_t contexts;
     uint64_t sites;
@@ -71,7 +71,7 @@ static void frame_take(struct got *got, const char *packet, size_t length) {
     assert_true(length >= sizeof(header));
     memcpy(&header, packet, sizeof(header));
     assert_int_equal(header.magic, SPEX_STREAM_MAGIC);
-    assert_true(header.kind <= SPEX_STREAM_CONTEXTS || header.kind == SPEX_STREAM_PACKED);
+    assert_true(header.kind <= SPEX_STREAM_CONTEXTS || header.kind >= SPEX_STREAM_PACKED);
     got->frames[header.kind]++;
     got->lost = header.lost;
     for (uint32_t s = 0; header.kind == SPEX_STREAM_SITES && s < header.count; s++) {
@@ -79,6 +79,7 @@ static void frame_take(struct got *got, const char *packet, size_t length) {
         spex_stream_take_site(packet, s, &site);
         spex_stream_probes_note(&probes, &site);
     }
+    spex_stream_threads_note(&probes, packet);
     assert_int_equal(spex_stream_records(&probes, packet, room, &records, &error), 0);
     for (uint32_t r = 0; records && r < header.count; r++) {
         got->records++;

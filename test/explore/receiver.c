@@ -57,7 +57,7 @@ static void packed_records(void **state) {
     shared.packed.cpu = SPEX_STREAM_NO_CPU;
     shared.packed.words = 4;
     shared.words[0] = 30;
-    shared.words[1] = spex_pack(1, 1, PACKED_SITE, SPEX_MARK_UNAVAILABLE);
+    shared.words[1] = spex_pack(1, PACKED_NUMBER + 1, PACKED_SITE, SPEX_MARK_UNAVAILABLE);
     shared.words[3] = UINT16_MAX;
     send_packed(&stream, &shared);
     take(&stream);
@@ -68,7 +68,7 @@ static void packed_records(void **state) {
         assert_int_equal(records[r].probe_id, 9);
         assert_int_equal(records[r].probe_type, SPEX_LAT);
         assert_int_equal(records[r].cpu_id, r < 2 ? 5 : UINT16_MAX);
-        assert_int_equal(records[r].thread_id, r < 2 ? PACKED_THREAD : 1);
+        assert_int_equal(records[r].thread_id, r < 2 ? PACKED_THREAD : 0);
         assert_int_equal(records[r].weight, r == 1 ? 4 : 1);
         assert_int_equal(records[r].lost, r == 1 ? 0 : 7);
         assert_int_equal(records[r].gap, r == 1 ? 0 : 1);
@@ -214,38 +214,6 @@ static void probes_are_listed_in_their_order(void **state) {
         assert_true(size == sizeof(list) || list[size] == 'x');
     }
     close_stream(&stream);
-}
-
-/* Sites of a former version end earlier: version 2 has no providers. */
-static void check_older_sites(uint16_t version, size_t bytes, const char *provider) {
-    struct stream stream;
-    const struct spex_stream_site site = {
-        .probe_id = 7, .probe_type = SPEX_LAT, .name = "send", .provider = "lib", .values = 1};
-    struct spex_stream_header heads[] = {header(SPEX_STREAM_HELLO, 0),
-                                         header(SPEX_STREAM_SITES, 2)};
-    char sent[2 * sizeof(site)];
-    size_t count;
-    for (int s = 0; s < 2; s++)
-        memcpy(sent + s * bytes, &site, bytes);
-    open_stream(&stream);
-    for (int f = 0; f < 2; f++) {
-        heads[f].version = version;
-        send_frame(&stream, heads[f], sent, f * 2 * bytes);
-    }
-    take(&stream);
-    const struct spex_stream_site *told = spex_receiver_sites(stream.receiver, &count);
-    assert_int_equal(count, 2);
-    assert_string_equal(told[1].name, "send");
-    assert_string_equal(told[1].provider, provider);
-    assert_int_equal(told[1].values, 0);
-    assert_int_equal(spex_stream_site_id(&told[1]), 7);
-    close_stream(&stream);
-}
-
-static void sites_of_an_older_program(void **state) {
-    (void)state;
-    check_older_sites(2, SPEX_STREAM_SITE_BYTES_2, "");
-    check_older_sites(3, SPEX_STREAM_SITE_BYTES_3, "lib");
 }
 
 static void lost(void **state) {
@@ -428,7 +396,6 @@ int main(void) {
         cmocka_unit_test(sites),
         cmocka_unit_test(sites_with_providers),
         cmocka_unit_test(probes_are_listed_in_their_order),
-        cmocka_unit_test(sites_of_an_older_program),
         cmocka_unit_test(lost),
         cmocka_unit_test(contexts_are_told),
         cmocka_unit_test(second_program),

@@ -33,14 +33,14 @@ static const struct damage damages[] = {
      false,
      {.magic = SPEX_STREAM_MAGIC, .kind = 1, .collectors = 2},
      0,
-     "stream version 0, this one 6"},
-    {"version 7",
+     "stream version 0, this one 7"},
+    {"version 8",
      true,
-     {.magic = SPEX_STREAM_MAGIC, .version = 7, .kind = 4, .collectors = 2},
+     {.magic = SPEX_STREAM_MAGIC, .version = 8, .kind = 4, .collectors = 2},
      0,
-     "stream version 7, this one 6"},
+     "stream version 8, this one 7"},
     {"kind 0", true, HEAD(.kind = 0), 0, "malformed frame"},
-    {"kind 10", true, HEAD(.kind = 10), 0, "malformed frame"},
+    {"kind 11", true, HEAD(.kind = 11), 0, "malformed frame"},
     {"kind 65535", true, HEAD(.kind = 65535), 0, "malformed frame"},
     {"HELLO with a count", false, HEAD(.kind = SPEX_STREAM_HELLO, .count = 1), 0, "malformed fr"},
     {"HELLO with a tail", false, HEAD(.kind = SPEX_STREAM_HELLO), 1, "malformed frame"},
@@ -189,13 +189,13 @@ static void damaged_records(void **state) {
 static void packed_damage(struct packed_frame *frame, unsigned number) {
     switch (number) {
     case 0:
-        frame->words[1] = spex_pack(1, PACKED_THREAD, PACKED_SITE + 1, 0); /* not told */
+        frame->words[1] = spex_pack(1, PACKED_NUMBER, PACKED_SITE + 1, 0); /* not told */
         break;
     case 1:
         frame->packed.probe_type = SPEX_SNAPSHOT; /* the site's is another */
         break;
     case 2:
-        frame->words[4] = spex_pack(0, PACKED_THREAD, PACKED_SITE, 0); /* no weight */
+        frame->words[4] = spex_pack(0, PACKED_NUMBER, PACKED_SITE, 0); /* no weight */
         break;
     case 3:
         frame->packed.words = 2; /* the site's value is not in it */

@@ -119,14 +119,14 @@ struct packed_frame {
     uint64_t words[16];
 };
 
-enum { PACKED_SITE = 3, PACKED_THREAD = 77 };
+enum { PACKED_SITE = 3, PACKED_NUMBER = 5, PACKED_THREAD = 77 };
 
 static inline struct packed_frame packed_frame(void) {
     return (struct packed_frame){
         .head = header(SPEX_STREAM_PACKED, 2),
         .packed = {.cpu = 5, .probe_type = SPEX_LAT, .words = 3, .lost = 7, .gap = 1},
-        .words = {10, spex_pack(1, PACKED_THREAD, PACKED_SITE, 0), 100, 20,
-                  spex_pack(4, PACKED_THREAD, PACKED_SITE, SPEX_MARK_DRAWN), 200}};
+        .words = {10, spex_pack(1, PACKED_NUMBER, PACKED_SITE, 0), 100, 20,
+                  spex_pack(4, PACKED_NUMBER, PACKED_SITE, SPEX_MARK_DRAWN), 200}};
 }
 
 static inline void send_packed(const struct stream *stream, const struct packed_frame *frame) {
@@ -138,7 +138,9 @@ static inline void send_packed(const struct stream *stream, const struct packed_
 static inline void send_packed_site(const struct stream *stream, uint16_t type, uint32_t values) {
     const struct spex_stream_site site = {
         .index = PACKED_SITE, .probe_id = 9, .probe_type = type, .values = values};
+    const struct spex_stream_thread thread = {PACKED_NUMBER, PACKED_THREAD};
     send_frame(stream, header(SPEX_STREAM_SITES, 1), &site, sizeof(site));
+    send_frame(stream, header(SPEX_STREAM_THREADS, 1), &thread, sizeof(thread));
 }
 
 #define SEND_RECORDS(stream, ...)                                                                  \

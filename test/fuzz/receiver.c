@@ -13,6 +13,7 @@
 #include <spex/kernel.h>
 
 #include "explore/trial/receiver.h"
+#include "ring/record_layout.h"
 
 static char directory[] = "/tmp/spex-fuzz-XXXXXX";
 
@@ -117,6 +118,7 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
         {.index = 1, .probe_id = 8, .probe_type = SPEX_CNT}};
     static const struct spex_stream_context contexts[2] = {{.number = 2, .parent = 1, .kernel = 7},
                                                            {.number = 3, .parent = 2, .kernel = 8}};
+    static const struct spex_stream_thread threads[2] = {{0, 77}, {SPEX_THREAD_NUMBERS - 1, 78}};
     static const struct spex_stream_dump dump = {.ticks = 50, .why = "slow"};
     static const struct {
         struct spex_stream_packed packed;
@@ -140,6 +142,7 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
         {{.kind = SPEX_STREAM_PASS, .watermark = 25}, NULL, 0},
         {{.kind = SPEX_STREAM_PASS, .watermark = 35, .collector = 1}, NULL, 0},
         {{.kind = SPEX_STREAM_RECORDS, .count = 1, .collector = 1}, records, sizeof(records[0])},
+        {{.kind = SPEX_STREAM_THREADS, .count = 2}, threads, sizeof(threads)},
         {{.kind = SPEX_STREAM_PACKED, .count = 2}, &lats, sizeof(lats)},
         {{.kind = SPEX_STREAM_PACKED, .count = 1}, &shared, sizeof(shared)},
         {{.kind = SPEX_STREAM_DUMP, .count = 1}, &dump, sizeof(dump)},

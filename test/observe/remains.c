@@ -12,7 +12,7 @@
 #include "ring/record_layout.h"
 #include "ring/rings.h"
 
-enum { RECORDS = 64, CPUS = 2, SITE = 3, GARBAGE_FILES = 2000 };
+enum { RECORDS = 64, CPUS = 2, SITE = 3, GARBAGE_FILES = 2000, THREAD = 12345 };
 
 static struct {
     size_t count;
@@ -41,6 +41,7 @@ static void dead_make(struct dead *dead, enum spex_commit commit) {
     dead->rings.memory =
         mmap(NULL, dead->rings.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, dead->file, 0);
     assert_true(dead->rings.memory != MAP_FAILED);
+    ((uint32_t *)(void *)(dead->rings.memory + dead->rings.threads_at))[THREAD] = 77;
 }
 
 static struct spex_remains *dead_open(const struct dead *dead, uint64_t consumed) {
@@ -68,7 +69,7 @@ static void push(const struct spex_rings *rings, unsigned site, uint64_t number)
     uint64_t at = ring.producer->commit, *slot = ring.slots + (at & ring.mask) * ring.record_words;
     ring.producer->reserve = at + 1;
     slot[0] = 1000 + number;
-    slot[1] = spex_pack(1, 77, site, 0);
+    slot[1] = spex_pack(1, THREAD, site, 0);
     slot[2] = number;
     ring.producer->commit = at + 1;
 }
@@ -141,7 +142,7 @@ static void records_with_atomic_commits_are_there(void **state) {
     dead_make(&dead, SPEX_COMMIT_ATOMIC);
     struct spex_remains *remains = dead_open(&dead, 0);
     for (uint64_t n = 0; n < 10; n++) {
-        const uint64_t words[] = {1000 + n, spex_pack(1, 77, SITE, 0), n};
+        const uint64_t words[] = {1000 + n, spex_pack(1, THREAD, SITE, 0), n};
         spex_rings_push_atomic(&dead.rings, (unsigned)__builtin_ctz(SPEX_LAT), words, 3);
     }
     assert_int_equal(spex_remains_take(remains, take, NULL), 0);

@@ -13,10 +13,11 @@ enum { STEPS = 200000, GENERATIONS = 127, LAST_COUNTDOWN = 118, MOST_CHANGES = 2
 static struct spex_site site;
 static unsigned prepared;
 
-static void prepare(uint32_t type, unsigned detail) {
-    assert_true(type == spex_registry.infos[0].probe_type && detail == 3);
+static bool prepare(uint32_t type, unsigned detail) {
+    assert_true(type == spex_registry_info(0)->probe_type && detail == 3);
     assert_int_equal(site.control, 0);
     prepared++;
+    return true;
 }
 
 /* What is chosen together: by the user, and by who slows probes down. */
@@ -156,9 +157,39 @@ static void expect_change(struct spex_site_info *info) {
                     SPEX_RATE(now.period, now.burst, now.kind));
 }
 
+static int infos_make(void **state) {
+    (void)state;
+    spex_registry.infos[0] = spex_registry.first;
+    return spex_sampling_rates_make(0) ? 0 : -1;
+}
+
+/* Nothing of the site changes but what the user has selected. */
+static bool refuse(uint32_t type, unsigned detail) {
+    (void)type;
+    (void)detail;
+    return false;
+}
+
+static void without_memory_a_site_stays_off(void **state) {
+    struct spex_site_info *info = spex_registry_info(0);
+    (void)state;
+    *info = (struct spex_site_info){
+        .site = &site, .probe_type = SPEX_LAT, .next = SPEX_MAX_SITES, .selected = {.period = 1}};
+    site = (struct spex_site){.type_number = (uint8_t)SPEX_TYPE_NUMBER_(SPEX_LAT)};
+    spex_registry.prepare_type = refuse;
+    spex_control_update(info);
+    assert_int_equal(site.control, 0);
+    assert_false(info->used || info->held);
+    assert_int_equal(spex_sites_on(), 0);
+    spex_registry.prepare_type = NULL;
+    spex_control_update(info);
+    assert_int_not_equal(site.control, 0);
+    spex_control_clear(info);
+}
+
 static void a_word_follows_what_is_chosen(void **state) {
     static const uint32_t types[] = {SPEX_LAT, SPEX_SNAPSHOT};
-    struct spex_site_info *info = &spex_registry.infos[0];
+    struct spex_site_info *info = spex_registry_info(0);
     uint64_t random = 5;
     (void)state;
     for (unsigned round = 0; round < 4; round++) {
@@ -186,8 +217,8 @@ enum { REGION, FIRST, ITS_OTHER, SECOND, ALONE, BEHIND };
 
 static void expect_slowed(const uint32_t expected[BEHIND + 1]) {
     for (unsigned i = REGION; i <= BEHIND; i++)
-        if (spex_registry.infos[i].slowed != expected[i])
-            fail_msg("%u: %u", i, spex_registry.infos[i].slowed);
+        if (spex_registry_info(i)->slowed != expected[i])
+            fail_msg("%u: %u", i, spex_registry_info(i)->slowed);
 }
 
 /* With a region all probes of its group, as far as there are any, and no others. */
@@ -199,7 +230,7 @@ static void a_group_is_slowed_together(void **state) {
     spex_registry.count = BEHIND;
     for (unsigned i = REGION; i <= BEHIND; i++) {
         sites[i].index = (uint16_t)i;
-        spex_registry.infos[i] =
+        *spex_registry_info(i) =
             (struct spex_site_info){.site = &sites[i],
                                     .probe_type = i == REGION ? 0 : SPEX_LAT,
                                     .probe = probes[i],
@@ -216,7 +247,7 @@ static void a_group_is_slowed_together(void **state) {
     spex_probe_throttle(REGION, 0);
     expect_slowed((const uint32_t[]){0, 0, 0, 0, 30, 0});
     for (unsigned i = FIRST; i < BEHIND; i++)
-        assert_int_equal(spex_registry.infos[i].sampling.period, i == ALONE ? 30 : 2);
+        assert_int_equal(spex_registry_info(i)->sampling.period, i == ALONE ? 30 : 2);
     assert_int_equal(sites[BEHIND].control, 0);
     spex_registry.count = 0;
 }
@@ -224,7 +255,8 @@ static void a_group_is_slowed_together(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_word_follows_what_is_chosen),
+        cmocka_unit_test(without_memory_a_site_stays_off),
         cmocka_unit_test(a_group_is_slowed_together),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, infos_make, NULL);
 }

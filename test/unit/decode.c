@@ -66,6 +66,11 @@ size_t spex_ring_read(const struct spex_ring *from, uint64_t *out, size_t max) {
     return count;
 }
 
+uint32_t spex_rings_thread_id(const struct spex_rings *rings, uint32_t number) {
+    assert_ptr_equal(rings, &spex_rings);
+    return number + 1000;
+}
+
 struct spex_ring_counts spex_ring_count(const struct spex_ring *of) {
     assert_int_equal(of->record_words, ring.words);
     return ring.counts;
@@ -114,7 +119,7 @@ static void records_are_of_their_sites(void **state) {
         assert_int_equal(records[r].probe_id, infos[sites[r]].probe_id);
         assert_int_equal(records[r].probe_type, SPEX_LAT);
         assert_int_equal(records[r].weight, weights[r]);
-        assert_int_equal(records[r].thread_id, 77);
+        assert_int_equal(records[r].thread_id, 1077);
         assert_int_equal(records[r].cpu_id, 1);
         assert_int_equal(records[r].fields[0], 50 + r);
         assert_true(records[r].lost == 0 && records[r].gap == 0);

@@ -252,7 +252,7 @@ static void process_make(unsigned threads, uint64_t ticks) {
     for (unsigned t = 0; t < threads; t++) {
         made.states[t] = calloc(1, sizeof(*made.states[t]));
         made.states[t]->samples = calloc(1, sizeof(struct spex_samples));
-        made.states[t]->thread_id = 500 + t;
+        made.states[t]->thread_id = made.states[t]->number = 500 + t;
     }
 }
 

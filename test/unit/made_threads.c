@@ -95,7 +95,8 @@ static int setup(void **state) {
     known = capacity = SITES;
     gone = 0;
     for (uint32_t t = 0; t < THREADS; t++)
-        if (!(states[t] = calloc(1, sizeof(*states[t]))))
+        if (!(states[t] = calloc(1, sizeof(*states[t]))) ||
+            !(states[t]->countdowns[0] = calloc(SPEX_SITE_BLOCK, sizeof(struct spex_countdown))))
             return -1;
     for (uint32_t s = 0; s < SITES; s++) {
         infos[s].probe_type = s < COUNT_OF(types) ? types[s] : SPEX_CNT;
@@ -108,6 +109,7 @@ static int teardown(void **state) {
     (void)state;
     for (uint32_t t = 0; t < THREADS; t++) {
         free(states[t]->nesting);
+        free(states[t]->countdowns[0]);
         free(states[t]);
     }
     return 0;
@@ -146,8 +148,8 @@ static void a_word_counts_on_from_its_total(void **state) {
     (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         states[0]->executed[COUNTER] = cases[c].word;
-        states[0]->countdowns[COUNTER].gap = cases[c].gap;
-        states[0]->countdowns[COUNTER].total = cases[c].total;
+        spex_countdown_of(states[0], COUNTER)->gap = cases[c].gap;
+        spex_countdown_of(states[0], COUNTER)->total = cases[c].total;
         assert_int_equal(spex_sampler_executions(states[0], COUNTER), cases[c].executions);
         assert_int_equal(spex_threads_executions(COUNTER), cases[c].executions);
     }
@@ -162,7 +164,7 @@ static void all_threads_count(void **state) {
     for (uint32_t t = 0; t < THREADS; t++)
         for (uint32_t s = t % 3; s < SITES; s += 3) {
             execute(t, s, s + t);
-            states[t]->countdowns[s].total = t;
+            spex_countdown_of(states[t], s)->total = t;
             expected[s] += s + 2 * t;
         }
     for (uint32_t s = 0; s < SITES; s++)

@@ -79,7 +79,9 @@ static int setup(void **state) {
     (void)state;
     memset(&world, 0, sizeof(world));
     for (int t = 0; t < THREADS; t++)
-        if (!(world.threads[t] = calloc(1, sizeof(struct spex_thread))))
+        if (!(world.threads[t] = calloc(1, sizeof(struct spex_thread))) ||
+            !(world.threads[t]->countdowns[0] =
+                  calloc(SPEX_SITE_BLOCK, sizeof(struct spex_countdown))))
             return -1;
     world.now_ns = 5000000000;
     world.cpu_ns = 1000000;
@@ -89,8 +91,10 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
     (void)state;
-    for (int t = 0; t < THREADS; t++)
+    for (int t = 0; t < THREADS; t++) {
+        free(world.threads[t]->countdowns[0]);
         free(world.threads[t]);
+    }
     return 0;
 }
 
@@ -190,7 +194,7 @@ static void looks_see_the_threads_in_each_probe(void **state) {
             bool active[SITES] = {false};
             for (uint32_t s = 0; s < SITES; s++) {
                 bool is = random_below(&world.random, 4) == 0;
-                world.threads[t]->countdowns[s].active = is;
+                spex_countdown_of(world.threads[t], s)->active = is;
                 active[first_sites[s]] |= is && world.polled[s];
             }
             for (uint32_t s = 0; s < SITES; s++)

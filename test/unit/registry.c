@@ -362,15 +362,17 @@ static void enter_region(struct spex_site sites[2], uint32_t line) {
 static void what_is_too_much_stays_off_and_is_said(void **state) {
     static struct spex_site sites[SPEX_MAX_SITES + 5], more[3];
     struct spex_site region[2];
-    enum { LOADS = 50 };
+    enum { LOADS = 50, IDS = 50000 };
     (void)state;
     enter_region(region, 1);
     spex_module_unregister(region);
     struct spex_status before = status_now();
     const uint32_t there = spex_sites_count(), refused = there + COUNT_OF(sites) - SPEX_MAX_SITES;
     module_make(sites, COUNT_OF(sites));
-    for (unsigned i = 0; i < COUNT_OF(sites); i++)
+    for (unsigned i = 0; i < COUNT_OF(sites); i++) {
         sites[i].line += 1000;
+        sites[i].probe_id = (uint16_t)(FIRST_ID + 10 + (i < IDS ? 0 : i - IDS));
+    }
     module_make(more, 3);
     for (unsigned i = 0; i < 3; i++) {
         more[i].line += 100000;
@@ -381,11 +383,11 @@ static void what_is_too_much_stays_off_and_is_said(void **state) {
     enter(sites, COUNT_OF(sites));
     const char *text = messages_end();
     assert_true(refused > 3);
-    uint16_t first = (uint16_t)(FIRST_ID + COUNT_OF(sites) - refused);
+    uint16_t first = (uint16_t)(sites[COUNT_OF(sites) - refused].probe_id);
     char expected[300];
     snprintf(
         expected, sizeof(expected),
-        "spex: %u probe sites stay off: no more than 4096 can be managed; nothing is counted "
+        "spex: %u probe sites stay off: no more than 65535 can be managed; nothing is counted "
         "of unit-registry/%u:snapshot, unit-registry/%u:snapshot, unit-registry/%u:snapshot, …\n",
         refused, first, first + 1, first + 2);
     assert_string_equal(text, expected);
@@ -406,9 +408,9 @@ static void what_is_too_much_stays_off_and_is_said(void **state) {
 
     /* Of a probe that has other sites, too, the count is not known. */
     assert_true(knows_of_refused(&sites[10]));
-    assert_false(knows_of_refused(&sites[11]));
+    assert_false(knows_of_refused(&sites[IDS + 1]));
     expect_refused("110,60001:snapshot",
-                   "60001:snapshot stays off: no more than 4096 sites can be managed");
+                   "60001:snapshot stays off: no more than 65535 sites can be managed");
     spex_module_unregister(sites);
     spex_module_unregister(more);
     expect_refused("60001", "");

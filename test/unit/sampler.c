@@ -362,14 +362,16 @@ static void a_gap_that_is_not_the_words_takes_nothing_away(void **state) {
 /* A reader is interrupted while the gap becomes longer, so that the word has not come to where the
  * gap that it has read begins. */
 static void a_gap_that_has_been_longer_counts_nothing(void **state) {
+    static struct spex_countdown countdowns[SPEX_SITE_BLOCK];
     struct spex_thread *thread = calloc(1, sizeof(*thread));
     (void)state;
     assert_non_null(thread);
+    thread->countdowns[0] = countdowns;
     thread->executed[COUNTED_ID] =
         2u << SPEX_CONTROL_GENERATION_SHIFT | (SPEX_CONTROL_COUNTDOWN - 9);
-    thread->countdowns[COUNTED_ID] = (struct spex_countdown){.total = 1000, .gap = 2};
+    countdowns[COUNTED_ID] = (struct spex_countdown){.total = 1000, .gap = 2};
     assert_int_equal(spex_sampler_executions(thread, COUNTED_ID), 1000);
-    thread->countdowns[COUNTED_ID].gap = 10;
+    countdowns[COUNTED_ID].gap = 10;
     assert_int_equal(spex_sampler_executions(thread, COUNTED_ID), 1001);
     free(thread);
 }

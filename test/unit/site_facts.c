@@ -153,6 +153,7 @@ static void rates_are_those_of_their_generation(void **state) {
         {.period = 9, .burst = 30, .kind = SPEX_SAMPLING_BURSTY},
     };
     (void)state;
+    assert_true(spex_sampling_rates_make(5));
     for (uint32_t n = 0; n < 16; n++) {
         const struct spex_sampling *sampling = &samplings[n % COUNT_OF(samplings)];
         uint32_t generation = 2 + 4 * n, word = generation << SPEX_CONTROL_GENERATION_SHIFT;

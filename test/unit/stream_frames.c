@@ -65,6 +65,7 @@ static void frames_have_the_length_of_their_entries(void **unused) {
         {SPEX_STREAM_CONTEXTS, sizeof(struct spex_stream_context)},
         {SPEX_STREAM_DUMP, sizeof(struct spex_stream_dump)},
         {SPEX_STREAM_RINGS, sizeof(struct spex_stream_rings)},
+        {SPEX_STREAM_THREADS, sizeof(struct spex_stream_thread)},
     };
     for (size_t k = 0; k < COUNT_OF(kinds); k++)
         for (uint32_t count = 0; count < 3; count++) {
@@ -84,48 +85,30 @@ static void frames_have_the_length_of_their_entries(void **unused) {
         }
     for (uint32_t bytes = 0; bytes < 3; bytes++) {
         assert_string_equal(said(begin(0, bytes, bytes), 3), MALFORMED);
-        assert_string_equal(said(begin(SPEX_STREAM_PACKED + 1, bytes, bytes), 3), MALFORMED);
+        assert_string_equal(said(begin(SPEX_STREAM_THREADS + 1, bytes, bytes), 3), MALFORMED);
     }
     /* A length that goes round in 32 bits. */
     assert_string_equal(said(begin(SPEX_STREAM_RECORDS, 1u << 31, 0), 3), MALFORMED);
 }
 
-static void sites_are_those_of_their_version(void **unused) {
+static void texts_of_sites_end(void **unused) {
     (void)unused;
-    static const size_t bytes[] = {0,
-                                   0,
-                                   SPEX_STREAM_SITE_BYTES_2,
-                                   SPEX_STREAM_SITE_BYTES_3,
-                                   SPEX_STREAM_SITE_BYTES_5,
-                                   SPEX_STREAM_SITE_BYTES_5,
-                                   sizeof(struct spex_stream_site)};
-    for (uint16_t version = SPEX_STREAM_OLDEST; version <= SPEX_STREAM_VERSION; version++) {
-        size_t length = begin(SPEX_STREAM_SITES, 2, 2 * bytes[version]);
-        struct spex_stream_site site, all;
-        head()->version = version;
-        assert_string_equal(said(length, 3), "");
-        assert_string_equal(said(length + 1, 3), MALFORMED);
-        memset(&all, 'x', sizeof(all));
-        memcpy(entries(), &all, bytes[version]);
-        all.index = 7;
-        all.values = 9;
-        all.declared = 8;
-        all.provider[5] = '\0';
-        memcpy((char *)entries() + bytes[version], &all, bytes[version]);
-        spex_stream_take_site(frame, 1, &site);
-        assert_int_equal(site.index, 7);
-        assert_int_equal(site.probe_type, 0x7878);
-        assert_int_equal(strlen(site.name), SPEX_STREAM_TEXT_BYTES - 1);
-        assert_int_equal(strlen(site.file), SPEX_STREAM_TEXT_BYTES - 1);
-        assert_int_equal(strlen(site.parameters), SPEX_STREAM_TEXT_BYTES - 1);
-        assert_string_equal(site.provider, version > 2 ? "xxxxx" : "");
-        assert_int_equal(site.declared, version > 2 ? 8 : 0);
-        assert_int_equal(site.values, version > 3 ? 9 : 0);
-        spex_stream_take_site(frame, 0, &site);
-        assert_int_equal(site.index, 0x78787878);
-        assert_int_equal(strlen(site.provider), version > 2 ? SPEX_STREAM_TEXT_BYTES - 1 : 0);
-        assert_int_equal(site.declared, version > 2 ? 0x78787878 : 0);
-    }
+    struct spex_stream_site site, *all = entries();
+    size_t length = begin(SPEX_STREAM_SITES, 2, 2 * sizeof(*all));
+    assert_string_equal(said(length, 3), "");
+    memset(all, 'x', 2 * sizeof(*all));
+    all[1].index = 7;
+    all[1].provider[5] = '\0';
+    spex_stream_take_site(frame, 1, &site);
+    assert_int_equal(site.index, 7);
+    assert_int_equal(site.probe_type, 0x7878);
+    assert_int_equal(strlen(site.name), SPEX_STREAM_TEXT_BYTES - 1);
+    assert_int_equal(strlen(site.file), SPEX_STREAM_TEXT_BYTES - 1);
+    assert_int_equal(strlen(site.parameters), SPEX_STREAM_TEXT_BYTES - 1);
+    assert_string_equal(site.provider, "xxxxx");
+    spex_stream_take_site(frame, 0, &site);
+    assert_int_equal(site.index, 0x78787878);
+    assert_int_equal(strlen(site.provider), SPEX_STREAM_TEXT_BYTES - 1);
 }
 
 static void headers_are_checked(void **unused) {
@@ -137,11 +120,11 @@ static void headers_are_checked(void **unused) {
         char expected[128] = "";
         begin(SPEX_STREAM_PASS, 0, 0);
         head()->version = version;
-        if (version < 2 || version > 6)
+        if (version != SPEX_STREAM_VERSION)
             snprintf(expected, sizeof(expected),
-                     "the program's spex speaks stream version %u, this one 6: build both with the "
-                     "same release",
-                     version);
+                     "the program's spex speaks stream version %u, this one %u: build both with "
+                     "the same release",
+                     version, SPEX_STREAM_VERSION);
         assert_string_equal(said(length, 3), expected);
     }
     /* HELLO comes first, once; all say how many collectors there are. */
@@ -217,6 +200,16 @@ static void contexts_are_checked(void **unused) {
     assert_string_equal(context_said(root, root, 1), CONTEXT);
     assert_string_equal(context_said(SPEX_CONTEXTS_MAX, root, 1), "");
     assert_string_equal(context_said(SPEX_CONTEXTS_MAX + 1, root, 1), CONTEXT);
+}
+
+static void threads_are_checked(void **unused) {
+    (void)unused;
+    size_t length = begin(SPEX_STREAM_THREADS, 2, 2 * sizeof(struct spex_stream_thread));
+    struct spex_stream_thread *threads = entries();
+    threads[1].number = SPEX_THREAD_NUMBERS - 1;
+    assert_string_equal(said(length, 3), "");
+    threads[1].number++;
+    assert_string_equal(said(length, 3), "the program's stream holds a malformed thread");
 }
 
 static size_t begin_packed(uint32_t cpu, uint32_t type, uint32_t words, uint32_t count) {
@@ -296,17 +289,20 @@ static int unpack(struct spex_record room[4]) {
 }
 
 static void packed_records_are_unpacked(void **unused) {
-    const uint64_t words[] = {100,  spex_pack(3, 71, 6, 0),
+    const uint64_t words[] = {100,  spex_pack(3, 1, 6, 0),
                               1000, 1001,
-                              101,  spex_pack(3, 71, 6, 0),
+                              101,  spex_pack(3, 1, 6, 0),
                               2000, 2001,
-                              102,  spex_pack(4, 72, 7, SPEX_MARK_UNAVAILABLE),
+                              102,  spex_pack(4, SPEX_THREAD_NUMBERS - 1, 7, SPEX_MARK_UNAVAILABLE),
                               3000, 3001};
     struct spex_record room[4];
     (void)unused;
     memset(&probes, 0, sizeof(probes));
     note(6, SPEX_LAT, 2);
     note(7, SPEX_LAT, 1);
+    begin(SPEX_STREAM_THREADS, 2, 0);
+    memcpy(entries(), (const uint32_t[]){1, 71, SPEX_THREAD_NUMBERS - 1, 72}, 16);
+    spex_stream_threads_note(&probes, frame);
     begin_packed(5, SPEX_LAT, 4, 3);
     memcpy((char *)entries() + sizeof(struct spex_stream_packed), words, sizeof(words));
     assert_int_equal(unpack(room), 0);
@@ -348,30 +344,6 @@ static void packed_records_are_unpacked(void **unused) {
     begin(SPEX_STREAM_RECORDS, 1, sizeof(room[0]));
     assert_int_equal(spex_stream_records(&probes, frame, room, &records, NULL), 0);
     assert_ptr_equal(records, room);
-}
-
-/* Before version 6 records told nothing of their values, which were all unsigned. */
-static void former_records_are_unsigned(void **unused) {
-    (void)unused;
-    const struct spex_record *records;
-    struct spex_record room[2],
-        given = {
-            .timestamp = 7, .probe_type = SPEX_SNAPSHOT, .weight = 2, .field_count = 2, .lost = 3};
-    size_t length = begin(SPEX_STREAM_RECORDS, 2, 2 * sizeof(struct spex_stream_record));
-    struct spex_stream_record *former = entries();
-    for (unsigned r = 0; r < 2; r++) {
-        memcpy(former[r].head, &given, sizeof(former[r].head));
-        former[r].fields[1] = UINT64_MAX - r;
-    }
-    assert_string_equal(said(length, 3), MALFORMED);
-    head()->version = 4;
-    assert_string_equal(said(length, 3), "");
-    assert_int_equal(spex_stream_records(&probes, frame, room, &records, NULL), 0);
-    for (unsigned r = 0; r < 2; r++) {
-        assert_int_equal(records[r].lost, 3);
-        assert_int_equal(records[r].kinds, 0);
-        assert_true(records[r].fields[1] == UINT64_MAX - r);
-    }
 }
 
 /* One record of `words` words with this second one, and a CPU as its last. */
@@ -433,14 +405,14 @@ static void a_dump_is_printable(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_have_the_length_of_their_entries),
-        cmocka_unit_test(sites_are_those_of_their_version),
+        cmocka_unit_test(texts_of_sites_end),
         cmocka_unit_test(headers_are_checked),
         cmocka_unit_test(records_are_checked),
         cmocka_unit_test(contexts_are_checked),
+        cmocka_unit_test(threads_are_checked),
         cmocka_unit_test(packed_frames_are_checked),
         cmocka_unit_test(sites_that_cannot_be_are_left_out),
         cmocka_unit_test(packed_records_are_unpacked),
-        cmocka_unit_test(former_records_are_unsigned),
         cmocka_unit_test(malformed_records_are_refused),
         cmocka_unit_test(a_dump_is_printable),
     };

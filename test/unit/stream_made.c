@@ -129,6 +129,31 @@ static void a_frame_of_contexts_is_full(void **state) {
     }
 }
 
+/* Each once, in as many frames as are needed, and again where one has not been sent. */
+static void threads_precede_their_records(void **state) {
+    enum { THREADS = 100, FRAME = 64 };
+    const struct spex_stream_thread *threads = entries;
+    (void)state;
+    attach(SPEX_LAT, false, SPEX_NO_DESCRIPTOR);
+    expect_frame(0, SPEX_STREAM_HELLO, 0, 0);
+    expect_sites(0, 0, 2);
+    world.threads = THREADS;
+    world.error = EAGAIN;
+    world.succeed = 1;
+    assert_true(hand(world.sinks[0], SPEX_LAT, THREADS + 1));
+    expect_frame(0, SPEX_STREAM_THREADS, FRAME, 0);
+    assert_int_equal(threads[FRAME - 1].thread_id, 1000 + FRAME - 1);
+    expect_nothing(0);
+    world.error = 0;
+    assert_true(hand(world.sinks[0], SPEX_LAT, THREADS + 1));
+    expect_frame(0, SPEX_STREAM_THREADS, THREADS - FRAME, THREADS + 1);
+    assert_int_equal(threads[0].number, FRAME);
+    expect_packed(0, SPEX_LAT, 0, THREADS + 1, THREADS + 1);
+    assert_true(hand(world.sinks[0], SPEX_LAT, 1));
+    expect_packed(0, SPEX_LAT, 0, 1, THREADS + 1);
+    expect_nothing(0);
+}
+
 /* What has no room is left out and counted, also a part of a batch; sites are sent again. */
 static void a_full_reader_loses_records(void **state) {
     static const int errors[] = {EAGAIN, ENOBUFS, ENOMEM};
@@ -212,6 +237,7 @@ int main(void) {
         TEST(records_are_sent_as_they_lie_in_rings),
         TEST(contexts_precede_records_of_kernels),
         TEST(a_frame_of_contexts_is_full),
+        TEST(threads_precede_their_records),
         TEST(a_full_reader_loses_records),
         TEST(a_slow_reader_is_waited_for_a_little),
         TEST(to_the_nanosecond),

@@ -36,6 +36,7 @@ struct spex_rings spex_rings;
 static struct {
     uint64_t now_ns;
     uint32_t sites, path;
+    uint32_t threads;
     int takers;
     struct spex_sink *sinks[SPEX_STREAMS_MAX];
     unsigned added;
@@ -136,6 +137,27 @@ void spex_told_take_back(struct spex_told *told, const struct spex_stream_contex
                          uint32_t count) {
     for (uint32_t c = 0; c < count; c++)
         told->contexts[contexts[c].number / 64] &= ~(UINT64_C(1) << contexts[c].number % 64);
+}
+
+/* World.threads of the first records, one each. */
+uint32_t spex_told_threads(struct spex_told_threads *told, const struct spex_batch *batch,
+                           size_t *record, struct spex_stream_thread *threads, uint32_t most) {
+    uint32_t count = 0;
+    assert_int_equal(batch->record_words, WORDS);
+    for (; *record < batch->count && count < most; ++*record) {
+        uint32_t number = (uint32_t)*record;
+        if (number >= world.threads || told->ids[number])
+            continue;
+        told->ids[number] = 1;
+        threads[count++] = (struct spex_stream_thread){number, 1000 + number};
+    }
+    return count;
+}
+
+void spex_told_take_back_threads(struct spex_told_threads *told,
+                                 const struct spex_stream_thread *threads, uint32_t count) {
+    for (uint32_t t = 0; t < count; t++)
+        told->ids[threads[t].number] = 0;
 }
 
 ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);

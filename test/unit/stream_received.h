@@ -109,6 +109,9 @@ static inline void frame_keep(const char *packet, size_t length) {
     if (spex_stream_check(packet, length, &frame.header, &error))
         abort();
     receiver.collectors = frame.header.collectors;
+    spex_stream_threads_note(&received_probes, packet);
+    if (frame.header.kind == SPEX_STREAM_THREADS)
+        return; /* as the records of their threads say */
     size_t bytes = frame.header.count * entry_bytes(&frame.header);
     frame.entries = frame.header.kind == SPEX_STREAM_PACKED ? records_of(packet, frame.header.count)
                                                             : malloc(bytes + 1);
@@ -138,7 +141,7 @@ static inline void *receiver_run(void *arg) {
 
 static inline void receiver_start(int frames_wanted) {
     receiver.collectors = 0;
-    received_probes = (struct spex_stream_probes){{{0}}};
+    memset(&received_probes, 0, sizeof(received_probes));
     receiver.frames_wanted = frames_wanted;
     assert_int_equal(pthread_create(&receiver.thread, NULL, receiver_run, NULL), 0);
 }

@@ -181,6 +181,7 @@ int spex_flown_take(struct spex_flight *flight, struct spex_flown *flown,
     case SPEX_STREAM_HELLO:
     case SPEX_STREAM_END:
     case SPEX_STREAM_RINGS:
+    case SPEX_STREAM_THREADS:
         return 0;
     }
     return spex_flight_memory_add(&flight->memory, &entry, records, spex_clock_ns(CLOCK_MONOTONIC));

@@ -257,18 +257,18 @@ static int trace_frame_take(struct spex_recorded *recorded, const struct spex_st
     case SPEX_STREAM_HELLO:
     case SPEX_STREAM_END:
     case SPEX_STREAM_RINGS:
+    case SPEX_STREAM_THREADS:
         break;
     }
     return err ? err : spex_trace_error(recorded->trace);
 }
 
-/* What is needed to read the rings of the process when it has died; not of programs of former
- * releases, whose frames do not tell the ring. Owns `file`, which may be -1. */
+/* What is needed to read the rings of the process when it has died. Owns `file`, which may be
+ * -1. */
 static void remains_note(struct spex_recorded *recorded, const struct spex_stream_header *header,
                          const char *frame, int file) {
     struct spex_stream_rings rings;
-    bool counted = header->version == SPEX_STREAM_VERSION;
-    if (header->kind == SPEX_STREAM_RINGS && counted && file >= 0 && !recorded->remains) {
+    if (header->kind == SPEX_STREAM_RINGS && file >= 0 && !recorded->remains) {
         memcpy(&rings, spex_stream_entries(frame), sizeof(rings));
         recorded->remains = spex_remains_open(header, &rings, file, &recorded->probes);
     } else if (file >= 0) {
@@ -309,6 +309,8 @@ static int stream_frame_take(struct spex_recording *recording, struct spex_recor
     recorded->fresh = false;
     if (!err && header.kind == SPEX_STREAM_SITES)
         sites_note(recorded, frame, header.count);
+    if (!err)
+        spex_stream_threads_note(&recorded->probes, frame);
     if (!err)
         err = spex_stream_records(&recorded->probes, frame, room_of(recorded, &header, frame),
                                   &records, error);

@@ -235,6 +235,9 @@ static int receiver_take_frame(struct spex_receiver *receiver, size_t length,
     case SPEX_STREAM_RECORDS:
     case SPEX_STREAM_PACKED:
         return receiver_take_records(receiver, &header, error);
+    case SPEX_STREAM_THREADS:
+        spex_stream_threads_note(&receiver->probes, receiver->frame);
+        return 0;
     case SPEX_STREAM_CONTEXTS:
         return receiver_take_contexts(receiver, &header, error);
     case SPEX_STREAM_PASS:

@@ -132,7 +132,8 @@ static uint32_t batch_take(const struct spex_remains *remains, size_t number,
     for (size_t c = 0; c < count; c++, words += ring->record_words) {
         struct spex_packed_probe probe = remains->probes->of[spex_packed_site(words[1])];
         struct spex_packed_kind kind = spex_packed_kind(
-            words[1], shared ? (unsigned)words[ring->record_words - 1] : cpu, probe);
+            words[1], shared ? (unsigned)words[ring->record_words - 1] : cpu,
+            spex_rings_thread_id(&remains->rings, spex_packed_thread(words[1])), probe);
         if (probe.probe_type == type)
             spex_record_unpack(words, &kind, &records[taken++]);
     }
