@@ -37,8 +37,10 @@ static struct {
     struct spex_thread *states[SPEX_MAX_THREADS];
     struct spex_samples *samples[SPEX_MAX_THREADS];
     uint32_t made, sampled;
-    /* Blocks of countdowns that each state has. */
+    /* Blocks of countdowns that each state has, and how many of them each has had from the first: they
+     * lie behind it. */
     uint32_t blocks;
+    uint16_t blocks_behind[SPEX_MAX_THREADS];
     /* Kernels are sampled by models. */
     bool samples_wanted;
     /* A thread waits for what probes within probes cost. */
@@ -109,6 +111,25 @@ static bool states_are_few(uint32_t threads) {
     return made < SPEX_MAX_THREADS && made < states_wanted(threads) / 2;
 }
 
+/* Whole pages, so that the memory of each can be given back. */
+static size_t bytes_apart(size_t bytes) {
+    enum { PAGE = 4096 };
+    return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+/* Bytes of a state's mapping, with the countdowns behind it. */
+static size_t state_bytes(uint32_t blocks) {
+    return bytes_apart(sizeof(struct spex_thread)) + (size_t)blocks * BLOCK_BYTES;
+}
+
+/* Gives a state that nobody has had its first countdowns. Before that its memory stays untouched. */
+static void blocks_begin(struct spex_thread *thread, uint32_t blocks) {
+    struct spex_countdown *behind = (void *)((char *)thread + state_bytes(0));
+    for (uint32_t b = 0; b < blocks; b++)
+        spex_store_release(&thread->countdowns[b],
+                           behind + b * SPEX_SITE_BLOCK); /* T16 (T15 in threads.h) */
+}
+
 /* Pops a free state, or takes one that was never used. Returns NULL when there is none. Relaxed: a
  * state that has been in the stack is there (T2), and so are those below `made` (T4). */
 static struct spex_thread *state_take(void) {
@@ -127,17 +148,12 @@ static struct spex_thread *state_take(void) {
             continue;
         struct spex_thread *thread = spex_load_relaxed(&thread_pool.states[fresh]);
         thread->index = fresh;
+        blocks_begin(thread, thread_pool.blocks_behind[fresh]);
         if (states_are_few(fresh + 1))
             spex_doorbell_alarm();
         return thread;
     }
     return NULL;
-}
-
-/* Whole pages, so that the memory of each can be given back. */
-static size_t bytes_apart(size_t bytes) {
-    enum { PAGE = 4096 };
-    return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
 /* Reserves memory for *count elements, or for as many of them as the system lets have in one
@@ -180,15 +196,14 @@ static bool blocks_provide(void) {
 /* Makes the states up to `until`. */
 static void states_make(uint32_t until) {
     uint32_t first = thread_pool.made, count = until - first;
-    const size_t apart = bytes_apart(sizeof(struct spex_thread));
-    char *memory = elements_reserve(&count, sizeof(struct spex_thread));
-    for (uint32_t i = 0; i < count; i++)
+    const size_t apart = state_bytes(thread_pool.blocks);
+    char *memory = elements_reserve(&count, apart);
+    for (uint32_t i = 0; i < count; i++) {
+        thread_pool.blocks_behind[first + i] = (uint16_t)thread_pool.blocks;
         spex_store_relaxed(&thread_pool.states[first + i],
                            (struct spex_thread *)(void *)(memory + i * apart));
-    if (blocks_make(&thread_pool.states[first], count, 0, thread_pool.blocks))
-        spex_store_release(&thread_pool.made, first + count); /* T3 (T4): states */
-    else
-        munmap(memory, count * apart);
+    }
+    spex_store_release(&thread_pool.made, first + count); /* T3 (T4): states */
 }
 
 /* The same for the sampling of kernels. */
@@ -538,14 +553,17 @@ static void piece_unmap(void *memory, size_t bytes) {
     munmap(memory, bytes);
 }
 
-static void state_unmap(struct spex_thread *thread) {
+static void state_unmap(struct spex_thread *thread, uint32_t behind) {
     spex_counters_close(&thread->counters);
+    for (uint32_t b = 0; b < behind; b++)
+        if (thread->countdowns[b])
+            thread->countdowns[b] = NULL;
     blocks_visit(thread, piece_unmap);
     if (thread->samples)
         munmap(thread->samples, sizeof(*thread->samples));
     if (thread->nesting)
         munmap(thread->nesting, nesting_bytes(thread->nesting->capacity));
-    munmap(thread, sizeof(*thread));
+    munmap(thread, state_bytes(behind));
 }
 
 /* States of threads that have ended since the key was deleted are among them. In the child of a
@@ -556,7 +574,7 @@ SPEX_COLD void spex_threads_unmap(void) {
         hook();
     for (uint32_t t = 0; t < SPEX_MAX_THREADS; t++) {
         if (thread_pool.states[t])
-            state_unmap(thread_pool.states[t]);
+            state_unmap(thread_pool.states[t], thread_pool.blocks_behind[t]);
         thread_pool.states[t] = NULL;
     }
     thread_pool.free_head = 0;
