@@ -27,17 +27,6 @@
 #include "spans/open_spans.h"
 #include "stats/tracer.h"
 
-/* For the most sites that a process can have, as libraries may be loaded at any time. A mapping of its
- * own, of which a process has the pages that are written. */
-struct tables {
-    /* Executions of each site when the metrics were opened. */
-    uint64_t executions[SPEX_MAX_SITES];
-    /* What was known of probes within each site. */
-    struct spex_line_sums nested[SPEX_MAX_SITES];
-    /* Executions of each site at the last look. */
-    uint64_t now[SPEX_MAX_SITES];
-};
-
 static struct {
     struct spex_lock lock;
     struct spex_sink sink;
@@ -56,7 +45,11 @@ static struct {
     uint64_t unfollowed;
     /* Counts of the rings, by type. Records that were pending belong to these metrics. */
     struct spex_ring_counts before[SPEX_PROBE_TYPES];
-    struct tables *tables;
+    /* Executions of each site, and what was known of probes within each: of `sites` sites. Those that
+     * have come since had none. */
+    uint64_t *executions;
+    struct spex_line_sums *nested;
+    uint32_t sites;
 } metrics = {.lock = SPEX_LOCK_FREE};
 
 /* The slowest execution of a probe is that of the present and the last window of this length. */
@@ -77,14 +70,23 @@ static bool metrics_take_records(struct spex_sink *sink, const struct spex_batch
     return err == 0;
 }
 
+/* One element more, so that there is memory in a program without sites. */
+static size_t before_bytes(void) {
+    return (metrics.sites + 1) * (sizeof(*metrics.executions) + sizeof(*metrics.nested));
+}
+
+static uint64_t executions_before(uint32_t site) {
+    return site < metrics.sites ? metrics.executions[site] : 0;
+}
+
 /* Frees the tracer: from now on there are no metrics. */
 static void metrics_finish(struct spex_sink *sink) {
     (void)sink;
     spex_lock_take(&metrics.lock);
     spex_tracer_destroy(metrics.tracer);
     metrics.tracer = NULL;
-    munmap(metrics.tables, sizeof(*metrics.tables));
-    metrics.tables = NULL;
+    munmap(metrics.executions, before_bytes());
+    metrics.executions = NULL;
     spex_lock_give(&metrics.lock);
 }
 
@@ -94,20 +96,23 @@ static void metrics_abandon(struct spex_sink *sink) {
     (void)sink;
 }
 
-/* Of the sites that there are; those of others are zero, and take no memory. */
-static void note_nested(void) {
-    for (uint32_t i = 0; i < spex_sites_count(); i++) {
-        metrics.tables->nested[i] = (struct spex_line_sums){0};
-        spex_nesting_add_sums(&metrics.tables->nested[i], i);
-    }
+/* Notes what there is of each site. False: there is no memory. */
+static bool before_note(void) {
+    metrics.sites = spex_sites_count();
+    metrics.executions = spex_memory_reserve(before_bytes(), spex_mappings_are_locked());
+    if (!metrics.executions)
+        return false;
+    metrics.nested = (struct spex_line_sums *)(void *)(metrics.executions + metrics.sites + 1);
+    spex_threads_add_executions(metrics.executions, metrics.sites);
+    for (uint32_t i = 0; i < metrics.sites; i++)
+        spex_nesting_add_sums(&metrics.nested[i], i);
+    return true;
 }
 
 /* Counts of threads, rings and clocks so far are noted, to be subtracted from all figures. */
 int spex_metrics_open(struct spex_sink **sink) {
     spex_lock_take(&metrics.lock);
-    if (!metrics.tables)
-        metrics.tables = spex_memory_reserve(sizeof(*metrics.tables), spex_mappings_are_locked());
-    int err = metrics.tables ? spex_tracer_create(&metrics.tracer) : -ENOMEM;
+    int err = before_note() ? spex_tracer_create(&metrics.tracer) : -ENOMEM;
     if (err) {
         spex_lock_give(&metrics.lock);
         return err;
@@ -124,9 +129,6 @@ int spex_metrics_open(struct spex_sink **sink) {
     metrics.unfollowed = 0;
     for (unsigned t = 0; t < SPEX_PROBE_TYPES; t++)
         metrics.before[t] = spex_rings_totals_of(t);
-    memset(metrics.tables->executions, 0, spex_sites_count() * sizeof(uint64_t));
-    spex_threads_add_executions(metrics.tables->executions, spex_sites_count());
-    note_nested();
     spex_lock_give(&metrics.lock);
     spex_sites_time_begin();
     *sink = &metrics.sink;
@@ -238,14 +240,14 @@ struct spex_metrics_sums spex_metrics_sums(uint16_t probe_id, uint32_t probe_typ
 }
 
 void spex_metrics_executions(uint64_t *counts) {
-    uint64_t *now = metrics.tables->now;
     uint32_t sites = spex_sites_count();
-    memset(now, 0, sites * sizeof(*now));
     memset(counts, 0, sites * sizeof(*counts));
-    spex_threads_add_executions(now, sites);
-    /* Most of a thousand sites have not been executed: their infos are in no cache. */
+    spex_threads_add_executions(counts, sites);
+    /* Most of a thousand sites have not been executed: their infos are in no cache. The first site of
+     * a probe comes before its others, so its sum begins after its own count has been read. */
     for (uint32_t i = 0; i < sites; i++) {
-        uint64_t fresh = spex_grown(metrics.tables->executions[i], now[i]);
+        uint64_t fresh = spex_grown(executions_before(i), counts[i]);
+        counts[i] = 0;
         if (!fresh)
             continue;
         const struct spex_site_info *info = spex_site_info(i);
@@ -259,9 +261,10 @@ static uint64_t fill_in_sites(struct spex_profile_probe *probe, uint32_t first) 
     uint64_t executions = 0;
     probe->nested = (struct spex_line_sums){0};
     for (uint32_t i = first; i != SPEX_MAX_SITES; i = spex_probe_next_site(i)) {
-        executions += spex_grown(metrics.tables->executions[i], spex_threads_executions(i));
+        executions += spex_grown(executions_before(i), spex_threads_executions(i));
         spex_nesting_add_sums(&probe->nested, i);
-        spex_line_add_sums(&probe->nested, &metrics.tables->nested[i], -1);
+        if (i < metrics.sites)
+            spex_line_add_sums(&probe->nested, &metrics.nested[i], -1);
     }
     return executions;
 }

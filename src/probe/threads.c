@@ -27,7 +27,7 @@
 #include "text/at_start.h"
 
 /* States for so many threads are there before one needs them. */
-enum { READY = 96 };
+enum { READY = 64 };
 
 /* Bytes of a block of countdowns. */
 enum { BLOCK_BYTES = SPEX_SITE_BLOCK * sizeof(struct spex_countdown) };

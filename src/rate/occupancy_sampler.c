@@ -33,7 +33,7 @@ struct seen {
 
 static struct {
     struct spex_sites_polled polled;
-    /* For the most sites that a process can have; NULL: nothing has been collected yet, or there is
+    /* For the most sites that a process can have; NULL: nothing has been polled yet, or there is
      * no memory. */
     struct seen *seen;
     struct spex_random random;
@@ -49,10 +49,7 @@ static struct {
 
 void spex_occupancy_sampler_begin(double frequency) {
     spex_metrics_lock();
-    if (!sampler.seen)
-        sampler.seen = spex_memory_reserve(SPEX_MAX_SITES * sizeof(sampler.seen[0]),
-                                           spex_mappings_are_locked());
-    else
+    if (sampler.seen)
         memset(sampler.seen, 0, spex_sites_count() * sizeof(sampler.seen[0])); /* a fork's child */
     spex_random_seed(&sampler.random, spex_ticks(), (uint64_t)getpid());
     sampler.looks = 0;
@@ -109,6 +106,9 @@ void spex_occupancy_sampler_look(void) {
     const struct spex_sites_polled *polled = &sampler.polled;
     spex_sites_polled(&sampler.polled);
     sampler.looks++;
+    if (!sampler.seen)
+        sampler.seen = spex_memory_reserve(SPEX_MAX_SITES * sizeof(sampler.seen[0]),
+                                           spex_mappings_are_locked());
     for (uint32_t from = 0, to; from < polled->count; from = to) {
         uint32_t first = spex_site_info(polled->sites[from])->probe;
         for (to = from + 1; to < polled->count; to++)

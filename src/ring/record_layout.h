@@ -2,7 +2,7 @@
 /* A record as it lies in a ring: two words of header and its values.
  *
  *     word 0   timestamp
- *     word 1   weight 24 bits │ thread number 18 │ site index 16 │ marks 6
+ *     word 1   weight 24 bits │ 0 2 │ thread number 16 │ site index 16 │ marks 6
  *     …        values; the weight, a field of CNT and TPT records too, is not stored twice
  *
  * A thread's number is the process's own: a table beside the rings has the kernel's id of each
@@ -31,7 +31,7 @@ enum {
 
 /* Threads that have ended keep their numbers for their last records, until this many threads have
  * begun after them. */
-#define SPEX_THREAD_NUMBERS (1u << 18)
+#define SPEX_THREAD_NUMBERS (1u << 16)
 
 /* The bits of word 1, and the words before the values. */
 enum {

@@ -245,7 +245,7 @@ int main(int argc, char **argv) {
         return 77;
 #endif
     int result = is("limited")   ? limit_memory(32 << 20)
-                 : is("cramped") ? limit_memory(768 << 10)
+                 : is("cramped") ? limit_memory(1536 << 10)
                                  : 0;
     double begin = now();
     int err = spex_start(NULL);
