@@ -12,7 +12,6 @@
 
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -21,6 +20,7 @@
 #include <spex/atomic.h>
 
 #include "base/last_thread.h"
+#include "base/lock.h"
 #include "ring/doorbell.h"
 #include "ring/reserve.h"
 #include "ring/rings.h"
@@ -45,8 +45,8 @@ static struct {
     bool samples_wanted;
     /* A thread waits for what probes within probes cost. */
     bool nestings_wanted;
-    /* A thread is in spex_threads_provide. */
-    bool providing;
+    /* Who makes states, blocks and the rest has it. */
+    struct spex_lock lock;
     /* spex_threads_init has succeeded. */
     bool ready;
     /* Lower half: index + 1 of the first free state. Upper half: a count of changes, so that a
@@ -60,7 +60,7 @@ static struct {
     uint64_t stateless[SPEX_MAX_SITES + 1];
     /* Seed of the random generators of threads to come; 0 before one is set. */
     uint64_t seed;
-} thread_pool;
+} thread_pool = {.lock = SPEX_LOCK_FREE};
 
 /* The key whose destructor gives a thread's state back, or the error of making the key. */
 static struct {
@@ -227,11 +227,8 @@ static void nestings_make(void) {
             spex_thread_nesting_make(thread_pool.states[t]);
 }
 
-/* Waits for another thread that does this. */
 bool spex_threads_provide(void) {
-    for (bool busy = false; !spex_cas_acq_rel(&thread_pool.providing, &busy, true); /* T11 (T12) */
-         busy = false)
-        sched_yield();
+    spex_lock_take(&thread_pool.lock);
     uint32_t used = spex_threads_used(), alive = spex_process_threads();
     uint32_t threads = used > alive ? used : alive;
     uint32_t wanted = states_wanted(threads);
@@ -241,7 +238,7 @@ bool spex_threads_provide(void) {
     if (spex_load_relaxed(&thread_pool.samples_wanted) && thread_pool.sampled < thread_pool.made)
         samples_make(thread_pool.made);
     nestings_make();
-    spex_store_release(&thread_pool.providing, false); /* T12 (T11) */
+    spex_lock_give(&thread_pool.lock);
     return enough;
 }
 
@@ -540,7 +537,7 @@ SPEX_COLD void spex_threads_fork_child(void) {
     spex_counters_revive();
     thread_pool.free_head = 0;
     thread_pool.used = 0;
-    thread_pool.providing = false;
+    spex_lock_reset(&thread_pool.lock); /* a thread of the parent may have had it */
     thread_pool.unrecorded = 0;
     memset(thread_pool.stateless, 0, spex_sites_count() * sizeof(thread_pool.stateless[0]));
     thread_pool.seed ^= spex_ticks() ^ (uint64_t)getpid() << 32;
