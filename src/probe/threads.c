@@ -122,12 +122,12 @@ static size_t state_bytes(uint32_t blocks) {
     return bytes_apart(sizeof(struct spex_thread)) + (size_t)blocks * BLOCK_BYTES;
 }
 
-/* Gives a state that nobody has had its first countdowns. Before that its memory stays untouched. */
-static void blocks_begin(struct spex_thread *thread, uint32_t blocks) {
-    struct spex_countdown *behind = (void *)((char *)thread + state_bytes(0));
-    for (uint32_t b = 0; b < blocks; b++)
-        spex_store_release(&thread->countdowns[b],
-                           behind + b * SPEX_SITE_BLOCK); /* T16 (T15 in threads.h) */
+/* Gives a state blocks of countdowns, which lie one behind the other, behind `first` ones. */
+static void blocks_give(struct spex_thread *thread, uint32_t first, uint32_t count, char *memory) {
+    struct spex_countdown *block = (struct spex_countdown *)(void *)memory;
+    for (uint32_t b = 0; b < count; b++)
+        spex_store_release(&thread->countdowns[first + b],
+                           block + b * SPEX_SITE_BLOCK); /* T16 (T15 in threads.h): zeros */
 }
 
 /* Pops a free state, or takes one that was never used. Returns NULL when there is none. Relaxed: a
@@ -148,7 +148,8 @@ static struct spex_thread *state_take(void) {
             continue;
         struct spex_thread *thread = spex_load_relaxed(&thread_pool.states[fresh]);
         thread->index = fresh;
-        blocks_begin(thread, thread_pool.blocks_behind[fresh]);
+        /* Until now its memory has been untouched. */
+        blocks_give(thread, 0, thread_pool.blocks_behind[fresh], (char *)thread + state_bytes(0));
         if (states_are_few(fresh + 1))
             spex_doorbell_alarm();
         return thread;
@@ -175,12 +176,7 @@ static bool blocks_make(struct spex_thread *const *state, uint32_t states, uint3
     char *memory =
         spex_memory_reserve((size_t)states * count * BLOCK_BYTES, spex_mappings_are_locked());
     for (uint32_t s = 0; memory && s < states; s++)
-        for (uint32_t b = 0; b < count; b++) {
-            char *block = memory + ((size_t)s * count + b) * BLOCK_BYTES;
-            spex_store_release(
-                &state[s]->countdowns[first + b],
-                (struct spex_countdown *)(void *)block); /* T16 (T15 in threads.h): zeros */
-        }
+        blocks_give(state[s], first, count, memory + (size_t)s * count * BLOCK_BYTES);
     return memory;
 }
 
@@ -349,13 +345,15 @@ size_t spex_threads_bytes(void) {
 }
 
 /* Touches the pages that the first registered sites use, so that probes cause no page faults. Adding
- * 0 leaves the content as it is. Of many sites a thread mostly executes few. */
+ * 0 leaves the content as it is. Of many sites a thread mostly executes few. Sites that have come
+ * since a site went on last have no countdowns yet. */
 static void state_touch(struct spex_thread *thread) {
     enum { PAGE = 4096, MOST = 4096 };
-    uint32_t sites = spex_sites_count() < MOST ? spex_sites_count() : MOST;
+    uint32_t count = spex_sites_count(), sites = count < MOST ? count : MOST;
     for (uint32_t site = 0; site < sites; site += PAGE / sizeof(thread->executed[0]))
         spex_fetch_add_relaxed(&thread->executed[site], 0);
-    for (uint32_t site = 0; site < sites; site += PAGE / sizeof(struct spex_countdown))
+    for (uint32_t site = 0; site < sites && spex_countdown_seen(thread, site);
+         site += PAGE / sizeof(struct spex_countdown))
         spex_fetch_add_relaxed(&spex_countdown_of(thread, site)->total, 0);
 }
 

@@ -27,15 +27,17 @@ static struct spex_site sites[MODULES][SITES];
 static pthread_barrier_t turn;
 static unsigned loaded;
 
+static void site_make(struct spex_site *site, uint32_t number) {
+    *site = (struct spex_site){.subsample = 1,
+                               .line = number,
+                               .probe_id = (uint16_t)(1 + number),
+                               .type_number = SPEX_TYPE_NUMBER_(SPEX_CNT)};
+    site->file_offset = (int64_t)((uintptr_t)text - (uintptr_t)&site->file_offset);
+}
+
 static void module_load(unsigned module) {
-    for (size_t s = 0; s < SITES; s++) {
-        struct spex_site *site = &sites[module][s];
-        *site = (struct spex_site){.subsample = 1,
-                                   .line = (uint32_t)(module * SITES + s),
-                                   .probe_id = (uint16_t)(1 + module * SITES + s),
-                                   .type_number = SPEX_TYPE_NUMBER_(SPEX_CNT)};
-        site->file_offset = (int64_t)((uintptr_t)text - (uintptr_t)&site->file_offset);
-    }
+    for (size_t s = 0; s < SITES; s++)
+        site_make(&sites[module][s], (uint32_t)(module * SITES + s));
     spex_module_register(sites[module], sites[module] + SITES, NULL, NULL);
 }
 
@@ -59,7 +61,6 @@ static void each_execution_is_counted(void **state) {
     pthread_t threads[THREADS];
     (void)state;
     pthread_barrier_init(&turn, NULL, THREADS + 1);
-    module_load(loaded++);
     assert_int_equal(spex_start(&options), 0);
     for (size_t t = 0; t < THREADS; t++)
         assert_int_equal(pthread_create(&threads[t], NULL, execute, (void *)t), 0);
@@ -71,7 +72,7 @@ static void each_execution_is_counted(void **state) {
     }
     struct spex_status status = {.size = sizeof(status)};
     assert_int_equal(spex_status_get(&status), 0);
-    assert_int_equal(status.sites_on, ALL);
+    assert_int_equal(status.sites_on, ALL + 1);
     assert_int_equal(status.unrecorded, 0);
     for (unsigned module = 0; module < MODULES; module++)
         for (size_t s = 0; s < SITES; s++)
@@ -82,6 +83,32 @@ static void each_execution_is_counted(void **state) {
     pthread_barrier_wait(&turn);
     for (size_t t = 0; t < THREADS; t++)
         pthread_join(threads[t], NULL);
+    assert_int_equal(spex_stop(), 0);
+}
+
+/* A thread that gets its state while there are sites that have never been on has no countdowns for
+ * them. */
+static void *execute_one(void *site) {
+    spex_cnt_end_(site, spex_cnt_begin_(spex_sample_(site)));
+    return NULL;
+}
+
+static void sites_that_are_off_need_no_memory(void **state) {
+    static struct spex_site alone;
+    const struct spex_options options = {
+        .size = sizeof(options), .probes = "60001", .out = "/dev/null", .no_calibration = true};
+    pthread_t thread;
+    (void)state;
+    site_make(&alone, ALL);
+    spex_module_register(&alone, &alone + 1, NULL, NULL);
+    assert_int_equal(spex_start(&options), 0);
+    assert_int_equal(spex_sites_on(), 1);
+    module_load(loaded++);
+    module_load(loaded++);
+    assert_int_equal(spex_sites_on(), 1);
+    assert_int_equal(pthread_create(&thread, NULL, execute_one, &alone), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(spex_threads_executions(alone.index), 1);
     assert_int_equal(spex_stop(), 0);
 }
 
@@ -110,6 +137,7 @@ static void threads_have_numbers_of_their_own(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sites_that_are_off_need_no_memory),
         cmocka_unit_test(each_execution_is_counted),
         cmocka_unit_test(threads_have_numbers_of_their_own),
     };
