@@ -79,14 +79,18 @@ static uint64_t executions_before(uint32_t site) {
     return site < metrics.sites ? metrics.executions[site] : 0;
 }
 
+static void before_forget(void) {
+    munmap(metrics.executions, before_bytes());
+    metrics.sites = 0;
+}
+
 /* Frees the tracer: from now on there are no metrics. */
 static void metrics_finish(struct spex_sink *sink) {
     (void)sink;
     spex_lock_take(&metrics.lock);
     spex_tracer_destroy(metrics.tracer);
     metrics.tracer = NULL;
-    munmap(metrics.executions, before_bytes());
-    metrics.executions = NULL;
+    before_forget();
     spex_lock_give(&metrics.lock);
 }
 
@@ -100,8 +104,10 @@ static void metrics_abandon(struct spex_sink *sink) {
 static bool before_note(void) {
     metrics.sites = spex_sites_count();
     metrics.executions = spex_memory_reserve(before_bytes(), spex_mappings_are_locked());
-    if (!metrics.executions)
+    if (!metrics.executions) {
+        metrics.sites = 0;
         return false;
+    }
     metrics.nested = (struct spex_line_sums *)(void *)(metrics.executions + metrics.sites + 1);
     spex_threads_add_executions(metrics.executions, metrics.sites);
     for (uint32_t i = 0; i < metrics.sites; i++)
@@ -112,8 +118,11 @@ static bool before_note(void) {
 /* Counts of threads, rings and clocks so far are noted, to be subtracted from all figures. */
 int spex_metrics_open(struct spex_sink **sink) {
     spex_lock_take(&metrics.lock);
-    int err = before_note() ? spex_tracer_create(&metrics.tracer) : -ENOMEM;
+    bool noted = before_note();
+    int err = noted ? spex_tracer_create(&metrics.tracer) : -ENOMEM;
     if (err) {
+        if (noted)
+            before_forget();
         spex_lock_give(&metrics.lock);
         return err;
     }

@@ -331,8 +331,8 @@ static enum sent packed_send(struct stream *stream, const struct spex_batch *bat
     return parts_send(stream, &header, behind);
 }
 
-/* Sends the last *left records of a batch, after their sites, contexts and threads. *left: how many are left
- * to send afterwards. */
+/* Sends the last *left records of a batch, after their sites, contexts and threads. *left: how many
+ * are left to send afterwards. */
 static enum sent batch_send(struct stream *stream, const struct spex_batch *batch, size_t *left) {
     const size_t most = SPEX_STREAM_PACKED_MAX(batch->record_words);
     enum sent sent = sites_send(stream);

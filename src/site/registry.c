@@ -213,10 +213,10 @@ static struct spex_site_info *probe_find(const struct spex_site *site,
  * library's sites mostly have the same order as before, so that of `next` usually fits. */
 static uint32_t index_find_unloaded(const struct spex_site *site,
                                     const struct spex_probe_identity *probe, uint32_t next) {
-    if (next < spex_registry.count && info_describes(spex_registry_info(next), site, probe))
-        return next;
     if (!spex_registry.unloaded)
         return SPEX_MAX_SITES;
+    if (next < spex_registry.count && info_describes(spex_registry_info(next), site, probe))
+        return next;
     if (!site->type_number) {
         for (uint32_t i = 0; i < spex_registry.count; i++)
             if (info_describes(spex_registry_info(i), site, probe))

@@ -76,8 +76,8 @@ static inline struct spex_selection_probe spex_site_selected_by(const struct spe
 }
 
 /* Sets the function that is called before a site goes on, with the type and the detail of the site,
- * 0 and 0 for a region. Where it returns false, the site stays off. The registry's lock is held then, so the function must not call the registry. To be called before
- * any site is on. */
+ * 0 and 0 for a region. Where it returns false, the site stays off. The registry's lock is held
+ * then, so the function must not call the registry. To be called before any site is on. */
 void spex_sites_prepare_types(bool (*prepare_type)(uint32_t type, unsigned detail));
 
 /* Called by the thread that loads a module with sites, without a lock of the registry: before they

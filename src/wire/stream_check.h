@@ -9,9 +9,8 @@
 #include "wire/stream_format.h"
 
 /* Checks a frame of `length` bytes: header, length, order, and its records, unless they are packed
- * (stream_records.h), contexts and threads. Copies the
- * header, of which `collectors` is that of the frames before; 0: none came. 0, or -EPROTO with the
- * reason. */
+ * (stream_records.h), contexts and threads. Copies the header, of which `collectors` is that of the
+ * frames before; 0: none came. 0, or -EPROTO with the reason. */
 int spex_stream_check(const char *frame, size_t length, struct spex_stream_header *header,
                       struct spex_error *error);
 
