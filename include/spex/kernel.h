@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels: functions and loops whose time depends on parameters, and on where they are called from.
  *
- *     KERNEL_PROBE_BEGIN(SORT, 1, n);
- *     sort(rows, n);
- *     KERNEL_PROBE_END(SORT);
+ *     void sort(struct row *rows, size_t n) {
+ *         SPEX_KERNEL_SCOPE("sort", 1, n);     from here to the end of the block
+ *         …
+ *     }
  *
- * KERNEL_PROBE_BEGIN(id, sc, p1, …) is a probe of type `kernel`. What probe.h says of `id`, `sc`,
- * threads and signal handlers holds for it. Up to SPEX_KERNEL_PARAMETERS parameters follow `sc`:
- * numbers, as the values of a SNAPSHOT, each evaluated once, and only by an execution that makes a
- * record or is polled. A parameter's name is its text: above, `n`. Record: {ticks, context,
- * parameters}. SPEX_KERNEL_SCOPE is the scope.
+ *     SPEX_KERNEL_BEGIN(load, 1, n);           what is no block
+ *     load(rows, n);
+ *     SPEX_KERNEL_END(load);
+ *
+ * SPEX_KERNEL_SCOPE(name, sc, p1, …) is a probe of type `kernel`. What probe.h says of names, `sc`,
+ * threads and signal handlers holds for it, but `sc` is always there: 1 where each execution makes
+ * a record. Up to SPEX_KERNEL_PARAMETERS parameters follow it: numbers, as the values of a
+ * SNAPSHOT, each evaluated once, and only by an execution that makes a record or is polled. A
+ * parameter's name is its text: above, `n`. Record: {ticks, context, parameters}.
  *
  * The calling context (Bhattacharyya and Amza: ADLER, section 3.1) is the path of kernels that are
  * on and that this thread is executing. Every execution of a kernel that is on enters a node below
@@ -244,19 +249,6 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
 
 #endif
 
-/* BEGIN(id, sc, p1, …) and END(id). */
-#define SPEX_KERNEL_PROBE_BEGIN(id, ...)                                                           \
-    SPEX_KERNEL_BEGIN_(spex_kernel_##id##_needs_braces, id, SPEX_FIRST_(__VA_ARGS__, 0),           \
-                       #__VA_ARGS__, __VA_ARGS__)
-#define SPEX_KERNEL_PROBE_END(id) SPEX_KERNEL_END_(spex_kernel_##id##_needs_braces, id)
-
-/* The same with a name in the place of the id, as SPEX_LAT_BEGIN. */
-#define SPEX_KERNEL_BEGIN(name, ...)                                                               \
-    SPEX_KERNEL_BEGIN_(spex_kernel_##name##_needs_braces, #name, SPEX_FIRST_(__VA_ARGS__, 0),      \
-                       #__VA_ARGS__, __VA_ARGS__)
-#define SPEX_KERNEL_END(name) SPEX_KERNEL_END_(spex_kernel_##name##_needs_braces, #name)
-
-/* From the macro to the end of its block, as the scopes of probe.h. */
 #define SPEX_KERNEL_SCOPE(id, ...)                                                                 \
     SPEX_KERNEL_SCOPE_AT_(__COUNTER__, id, SPEX_FIRST_(__VA_ARGS__, 0), #__VA_ARGS__, __VA_ARGS__)
 #define SPEX_KERNEL_SCOPE_AT_(number, id, sc, text, ...)                                           \
@@ -264,13 +256,19 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
 #define SPEX_KERNEL_SCOPE_NAMED_(number, id, sc, text, ...)                                        \
     SPEX_KERNEL_SCOPE_(spex_scope_##number##_needs_braces, id, sc, text, __VA_ARGS__)
 
-/* The same macros by their short names. They repeat the body, because going through the long names
- * would expand the arguments before their text is taken. */
-#ifndef SPEX_NO_SHORT_NAMES
-#define KERNEL_PROBE_BEGIN(id, ...)                                                                \
+#define SPEX_KERNEL_BEGIN(name, ...)                                                               \
+    SPEX_KERNEL_BEGIN_(spex_kernel_##name##_needs_braces, #name, SPEX_FIRST_(__VA_ARGS__, 0),      \
+                       #__VA_ARGS__, __VA_ARGS__)
+#define SPEX_KERNEL_END(name) SPEX_KERNEL_END_(spex_kernel_##name##_needs_braces, #name)
+
+/* With a number, as in paper.h. */
+#define SPEX_KERNEL_PROBE_BEGIN(id, ...)                                                           \
     SPEX_KERNEL_BEGIN_(spex_kernel_##id##_needs_braces, id, SPEX_FIRST_(__VA_ARGS__, 0),           \
                        #__VA_ARGS__, __VA_ARGS__)
-#define KERNEL_PROBE_END(id) SPEX_KERNEL_END_(spex_kernel_##id##_needs_braces, id)
+#define SPEX_KERNEL_PROBE_END(id) SPEX_KERNEL_END_(spex_kernel_##id##_needs_braces, id)
+#ifndef SPEX_NO_SHORT_NAMES
+#define KERNEL_PROBE_BEGIN SPEX_KERNEL_PROBE_BEGIN
+#define KERNEL_PROBE_END   SPEX_KERNEL_PROBE_END
 #endif
 
 SPEX_HEADER_END_

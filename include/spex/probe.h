@@ -1,40 +1,59 @@
 /* SPDX-License-Identifier: MIT */
-/* Probes: macros that a developer puts into the code and ships. They are the Probe API of Go and
- * Colmenares, "Enabling Performance Exploration and Analysis for Multi-parametric Systems"
- * (EWiLi'16), section 3 and Table 1, with scopes, names and regions added.
+/* Probes: macros that a developer puts into the code and ships.
  *
- *     LAT_PROBE_BEGIN(QUERY, 1);
- *     run_query();
- *     LAT_PROBE_END(QUERY);
+ *     void work(void) {
+ *         SPEX_LAT_SCOPE("work");      from here to the end of the block
+ *         …
+ *     }
+ *
+ *     SPEX_LAT_BEGIN(parse);           what is no block
+ *     parse(text);
+ *     SPEX_LAT_END(parse);
  *
  * Every probe is off until the program's user switches it on; while it is off it costs one load and
  * one predicted branch. This header needs other spex headers only, and no library at link time: in
  * a program without libspex all probes stay off. C11 or C++11 and later, gcc and clang.
  *
- * Arguments
- *   id   The probe's number, an integer constant of 0 to 65535. It is written as one token: 7, or
- *        QUERY where QUERY is a macro or an enumerator. END repeats the id of its BEGIN.
- *        Or a name in its place, so that nobody has to keep a list of numbers: a string literal in
- *        scopes and snapshots, SPEX_LAT_SCOPE("parse", 1); a word in SPEX_LAT_BEGIN(parse, 1) and
- *        SPEX_LAT_END(parse), which are like LAT_PROBE_BEGIN and LAT_PROBE_END. It has at most 61
- *        bytes. Probes of a provider with the same name are the same, with those that
- *        SPEX_PROBE_NAME gives that name.
- *   sc   The subsampling counter, an integer constant of 1 to 16777214: one record for each `sc`
- *        executions. Users can choose another period (spex.h).
- *   Wrong constants do not compile; the message begins with "spex:".
+ * Which type answers which question
+ *   LAT       How long does it take? How often is it executed?
+ *   CNT       How often is it executed? It reads the clock once, and LAT twice.
+ *   TPT       What is its throughput? Its figures are those of LAT. Take it beside LAT where users
+ *             switch and sample throughput apart from latency (query:tpt, query:lat), or where each
+ *             record needs its weight among its fields.
+ *   SPAN      How long is it from here to another function or thread?
+ *   KERNEL    On what does its time depend, and who calls it? (kernel.h)
+ *   SNAPSHOT  What are these values of the program now?
+ *   LLC       Does it wait for memory?
+ *   FLT       Does it touch new memory?
+ *   CTXSW     Does it give its processor to others?
+ *   PERFCNTR  How many instructions, or other events of the processor, does it take?
  *
- *   key  SPAN alone: what BEGIN and END of one span have in common, below.
+ * Where a probe ends
+ *   …_SCOPE         It ends with its block, however that is left: by return, break, goto, in C++
+ *                   also by an exception, not by longjmp. SCOPE says how long it lasts; SPEX_LAT
+ *                   alone is the type (record.h).
+ *   …_BEGIN, …_END  They stand in the same block, each once; those of a SPAN stand anywhere. An
+ *                   execution that leaves the block between them makes no record.
  *
- * BEGIN and END stand in the same block, each once; those of a SPAN stand anywhere. An execution
- * that leaves the block between them (return, break, exception) makes no record; the scopes below
- * make one there, too. Probes may be nested and functions with probes may call themselves. While a
- * probe is polled (its executions make no records; a thread of the library looks at regular times
- * which of them are going on), an execution without END lasts until the thread executes that site
- * again, or ends.
+ * Arguments: (name) or (name, sc), and pcid or key behind these
+ *   name  A string literal; in BEGIN and END, but those of a SPAN, a word without quotes. It has 1
+ *         to 61 bytes. Probes of a provider with the same name and type are one probe.
+ *   sc    May follow the name: the subsampling counter, an integer constant of 1 to 16777214.
+ *         SPEX_LAT_SCOPE("work", 100) makes a record of each 100th execution. Without `sc` each
+ *         makes one. Users can choose another period (spex.h). A SNAPSHOT has its values in this
+ *         place.
+ *   pcid  The last one of a PERFCNTR: its performance counter, below.
+ *   key   The last one of a SPAN: what BEGIN and END of one span have in common, below.
+ *   Wrong constants do not compile; the message begins with "spex:". Numbers in the place of names
+ *   are in paper.h.
+ *
+ * Probes may be nested and functions with probes may call themselves. While a probe is polled (its
+ * executions make no records; a thread of the library looks at regular times which of them are
+ * going on), an execution without END lasts until the thread executes that site again, or ends.
  *
  * An execution may end on another thread than it began, as in coroutines and fibers. It is counted
- * and recorded like others, with that other thread's id. LLC, FLT, CTXSW and PERFCNTR have no values
- * then, as each thread counts for itself; while polled it lasts as without END, above.
+ * and recorded like others, with that other thread's id. LLC, FLT, CTXSW and PERFCNTR have no
+ * values then, as each thread counts for itself; while polled it lasts as without END, above.
  *
  * Where the compiler copies code (inlining, loop unrolling) one probe may become several sites.
  * Each site counts its executions by itself.
@@ -55,7 +74,7 @@
  * much.
  *
  * Macros to define before the header
- *   SPEX_NO_SHORT_NAMES  only the names that begin with SPEX_ are defined
+ *   SPEX_NO_SHORT_NAMES  only the names that begin with SPEX_ are defined (paper.h, kernel.h)
  *   SPEX_DISABLE         probes compile to nothing; their arguments are checked, not evaluated
  *   SPEX_SDT             every probe is a USDT probe for bpftrace and perf, too (sdt.h)
  *
@@ -69,7 +88,7 @@
  *   - In a constexpr function, probes stand in `if (!__builtin_is_constant_evaluated()) { … }`.
  *
  * SPEX_REGION(id, weight, …) (region.h) makes many probes with little work between them cost as
- * much as one. KERNEL probes, which record parameters, are in kernel.h. */
+ * much as one. */
 #ifndef SPEX_PROBE_H
 #define SPEX_PROBE_H
 
@@ -90,50 +109,68 @@
 
 SPEX_HEADER_BEGIN_
 
-/* CNT: counts executions of the enclosed code. Record: {weight}. */
-#define SPEX_CNT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_cnt_##id, cnt_, SPEX_CNT, id, sc)
-#define SPEX_CNT_PROBE_END(id)       SPEX_END_(spex_cnt_##id, cnt_, id)
-
 /* LAT: the time that the enclosed code takes. Record: {ticks}; ticks.h has the unit. */
-#define SPEX_LAT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_lat_##id, lat_, SPEX_LAT, id, sc)
-#define SPEX_LAT_PROBE_END(id)       SPEX_END_(spex_lat_##id, lat_, id)
+#define SPEX_LAT_BEGIN(...)                                                                        \
+    SPEX_BEGIN_WORD_(lat_, SPEX_LAT, #__VA_ARGS__, SPEX_WITH_SC_(spex_lat_##__VA_ARGS__))
+#define SPEX_LAT_END(name)  SPEX_END_(spex_lat_##name, lat_, #name)
+#define SPEX_LAT_SCOPE(...) SPEX_SCOPE_AT_(__COUNTER__, lat_, SPEX_LAT, SPEX_WITH_SC_(__VA_ARGS__))
+
+/* CNT: counts executions of the enclosed code. Record: {weight}. */
+#define SPEX_CNT_BEGIN(...)                                                                        \
+    SPEX_BEGIN_WORD_(cnt_, SPEX_CNT, #__VA_ARGS__, SPEX_WITH_SC_(spex_cnt_##__VA_ARGS__))
+#define SPEX_CNT_END(name)  SPEX_END_(spex_cnt_##name, cnt_, #name)
+#define SPEX_CNT_SCOPE(...) SPEX_SCOPE_AT_(__COUNTER__, cnt_, SPEX_CNT, SPEX_WITH_SC_(__VA_ARGS__))
 
 /* TPT: throughput, from executions of the enclosed code and the time of the recorded one. Record:
  * {weight, ticks}. */
-#define SPEX_TPT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_tpt_##id, tpt_, SPEX_TPT, id, sc)
-#define SPEX_TPT_PROBE_END(id)       SPEX_END_(spex_tpt_##id, tpt_, id)
+#define SPEX_TPT_BEGIN(...)                                                                        \
+    SPEX_BEGIN_WORD_(tpt_, SPEX_TPT, #__VA_ARGS__, SPEX_WITH_SC_(spex_tpt_##__VA_ARGS__))
+#define SPEX_TPT_END(name)  SPEX_END_(spex_tpt_##name, tpt_, #name)
+#define SPEX_TPT_SCOPE(...) SPEX_SCOPE_AT_(__COUNTER__, tpt_, SPEX_TPT, SPEX_WITH_SC_(__VA_ARGS__))
 
 /* LLC: the thread's references to the last-level cache and its misses. Record: {references,
  * misses}, or no values where the processor counts neither. spex_describe names the processor's
  * events. */
-#define SPEX_LLC_PROBE_BEGIN(id, sc) SPEX_COUNTER_BEGIN_(spex_llc_##id, llc_, SPEX_LLC, 0, id, sc)
-#define SPEX_LLC_PROBE_END(id)       SPEX_COUNTER_END_(spex_llc_##id, llc_, id)
+#define SPEX_LLC_BEGIN(...)                                                                        \
+    SPEX_COUNTER_BEGIN_WORD_(llc_, SPEX_LLC, #__VA_ARGS__, SPEX_WITH_SC_(spex_llc_##__VA_ARGS__), 0)
+#define SPEX_LLC_END(name) SPEX_COUNTER_END_(spex_llc_##name, llc_, #name)
+#define SPEX_LLC_SCOPE(...)                                                                        \
+    SPEX_COUNTER_SCOPE_AT_(__COUNTER__, llc_, SPEX_LLC, SPEX_WITH_SC_(__VA_ARGS__), 0)
 
 /* FLT: the thread's page faults, minor and major together. Record: {faults}. */
-#define SPEX_FLT_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_flt_##id, flt_, SPEX_FLT, id, sc)
-#define SPEX_FLT_PROBE_END(id)       SPEX_END_(spex_flt_##id, flt_, id)
+#define SPEX_FLT_BEGIN(...)                                                                        \
+    SPEX_BEGIN_WORD_(flt_, SPEX_FLT, #__VA_ARGS__, SPEX_WITH_SC_(spex_flt_##__VA_ARGS__))
+#define SPEX_FLT_END(name)  SPEX_END_(spex_flt_##name, flt_, #name)
+#define SPEX_FLT_SCOPE(...) SPEX_SCOPE_AT_(__COUNTER__, flt_, SPEX_FLT, SPEX_WITH_SC_(__VA_ARGS__))
 
 /* CTXSW: the thread's context switches, voluntary and involuntary together. Record: {switches}. */
-#define SPEX_CTXSW_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_ctxsw_##id, ctxsw_, SPEX_CTXSW, id, sc)
-#define SPEX_CTXSW_PROBE_END(id)       SPEX_END_(spex_ctxsw_##id, ctxsw_, id)
+#define SPEX_CTXSW_BEGIN(...)                                                                      \
+    SPEX_BEGIN_WORD_(ctxsw_, SPEX_CTXSW, #__VA_ARGS__, SPEX_WITH_SC_(spex_ctxsw_##__VA_ARGS__))
+#define SPEX_CTXSW_END(name) SPEX_END_(spex_ctxsw_##name, ctxsw_, #name)
+#define SPEX_CTXSW_SCOPE(...)                                                                      \
+    SPEX_SCOPE_AT_(__COUNTER__, ctxsw_, SPEX_CTXSW, SPEX_WITH_SC_(__VA_ARGS__))
 
 /* PERFCNTR: the thread's events of performance counter `pcid`, a constant of 0 to
- * SPEX_PERFCNTRS - 1. Record: {events}, or no values where the event cannot be counted.
+ * SPEX_PERFCNTRS - 1: SPEX_PERFCNTR_SCOPE("parse", 0), or with `sc` SPEX_PERFCNTR_SCOPE("parse",
+ * 10, 0). Record: {events}, or no values where the event cannot be counted.
  *
- * SET_PERFCNTR and SET_PERFCNTR_NAME choose the event at run time. Both are expressions with the
- * value of spex_perfcntr_set and spex_perfcntr_set_name, below, or 0 without libspex. */
-#define SPEX_PERFCNTR_PROBE_BEGIN(id, sc, pcid)                                                    \
-    SPEX_COUNTER_BEGIN_(spex_perfcntr_##id, perfcntr_, SPEX_PERFCNTR, pcid, id, sc)
-#define SPEX_PERFCNTR_PROBE_END(id)          SPEX_COUNTER_END_(spex_perfcntr_##id, perfcntr_, id)
-#define SPEX_SET_PERFCNTR(pcid, event, mask) SPEX_SET_PERFCNTR_(pcid, event, mask)
-#define SPEX_SET_PERFCNTR_NAME(pcid, name)   SPEX_SET_PERFCNTR_NAME_(pcid, name)
+ * SPEX_SET_PERFCNTR_NAME chooses the event at run time. It is an expression with the value of
+ * spex_perfcntr_set_name, below, or 0 without libspex. */
+#define SPEX_PERFCNTR_BEGIN(...)                                                                   \
+    SPEX_COUNTER_BEGIN_WORD_(perfcntr_, SPEX_PERFCNTR, #__VA_ARGS__,                               \
+                             SPEX_WITH_SC_AND_(spex_perfcntr_##__VA_ARGS__))
+#define SPEX_PERFCNTR_END(name) SPEX_COUNTER_END_(spex_perfcntr_##name, perfcntr_, #name)
+#define SPEX_PERFCNTR_SCOPE(...)                                                                   \
+    SPEX_COUNTER_SCOPE_AT_(__COUNTER__, perfcntr_, SPEX_PERFCNTR, SPEX_WITH_SC_AND_(__VA_ARGS__))
+#define SPEX_SET_PERFCNTR_NAME(pcid, event) SPEX_SET_PERFCNTR_NAME_(pcid, event)
 
-/* SNAPSHOT(id, sc, v0, …): a single statement that records up to SPEX_MAX_FIELDS values of the
- * developer's choice: integers of up to 64 bits, floating-point numbers, pointers. Tables, traces
- * and exports have each as what it is, floating-point numbers as the double next to them. Each
- * value is evaluated at most once, and only by an execution that makes a record (with SPEX_SDT: by
- * every execution). Record: {v0, …}. */
-#define SPEX_SNAPSHOT_PROBE(id, ...) SPEX_SNAPSHOT_(id, SPEX_FIRST_(__VA_ARGS__, 0), __VA_ARGS__)
+/* SPEX_SNAPSHOT("queue", length, …): a single statement that records up to SPEX_MAX_FIELDS values
+ * of the developer's choice: integers of up to 64 bits, floating-point numbers, pointers. Tables,
+ * traces and exports have each as what it is, floating-point numbers as the double next to them.
+ * Each value is evaluated at most once, and only by an execution that makes a record (with
+ * SPEX_SDT: by every execution). With `sc` it is SPEX_SNAPSHOT_PROBE("queue", 100, length). Record:
+ * {v0, …}. */
+#define SPEX_SNAPSHOT(...) SPEX_SNAPSHOT_(SPEX_FIRST_(__VA_ARGS__, 0), 1, __VA_ARGS__)
 
 /* SPAN: the time from BEGIN to the END with the same key, wherever the two stand: a request that is
  * taken up in one function and answered in another one, perhaps by another thread. Record: {ticks,
@@ -143,11 +180,10 @@ SPEX_HEADER_BEGIN_
  *     void on_written(struct request *r)  { SPEX_SPAN_END("request", r); … }
  *
  * BEGIN and END are statements of their own, as often as needed, in any functions, threads and
- * libraries. They belong together by provider, by id or name, and by key: an integer or a pointer,
- * such as the request's address, its number or its descriptor. A key is free
- * again after END. It is evaluated at most once, and only while the probe is on (with SPEX_SDT:
- * always). The id is a constant or a name as a string literal in all of these macros; without `sc`
- * each span makes a record.
+ * libraries. They belong together by provider, by name, and by key: an integer or a pointer, such
+ * as the request's address, its number or its descriptor. A key is free again after END. It is
+ * evaluated at most once, and only while the probe is on (with SPEX_SDT: always). With `sc` it is
+ * SPEX_SPAN_BEGIN("request", 100, r).
  *
  * Executions are counted, and chosen for records, at BEGIN. The process keeps the chosen spans that
  * are open, SPEX_SPANS_OPEN of them at most. What else may happen is counted (docs/probes.md):
@@ -162,44 +198,8 @@ SPEX_HEADER_BEGIN_
  * A SPAN that is off costs one load and one branch at BEGIN and at END. It stands in no
  * SPEX_REGION, and is not polled. A signal handler that leaves by siglongjmp may have interrupted a
  * BEGIN; one place of the table is then lost until spex_stop. */
-#define SPEX_SPAN_PROBE_BEGIN(id, sc, key) SPEX_SPAN_BEGIN_(id, sc, key)
-#define SPEX_SPAN_PROBE_END(id, key)       SPEX_SPAN_END_(id, key)
-#define SPEX_SPAN_BEGIN(id, key)           SPEX_SPAN_BEGIN_(id, 1, key)
-#define SPEX_SPAN_END(id, key)             SPEX_SPAN_END_(id, key)
-
-/* Scopes: the same types, from the macro to the end of its block. An execution ends, and makes its
- * record, however the block is left: by return, break, goto, in C++ also by an exception; not by
- * longjmp. */
-#define SPEX_CNT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__COUNTER__, cnt_, SPEX_CNT, id, sc)
-#define SPEX_LAT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__COUNTER__, lat_, SPEX_LAT, id, sc)
-#define SPEX_TPT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__COUNTER__, tpt_, SPEX_TPT, id, sc)
-#define SPEX_FLT_SCOPE(id, sc)   SPEX_SCOPE_AT_(__COUNTER__, flt_, SPEX_FLT, id, sc)
-#define SPEX_CTXSW_SCOPE(id, sc) SPEX_SCOPE_AT_(__COUNTER__, ctxsw_, SPEX_CTXSW, id, sc)
-#define SPEX_LLC_SCOPE(id, sc)   SPEX_COUNTER_SCOPE_AT_(__COUNTER__, llc_, SPEX_LLC, 0, id, sc)
-#define SPEX_PERFCNTR_SCOPE(id, sc, pcid)                                                          \
-    SPEX_COUNTER_SCOPE_AT_(__COUNTER__, perfcntr_, SPEX_PERFCNTR, pcid, id, sc)
-
-/* BEGIN and END with a name in the place of the id, written without quotes. */
-#define SPEX_CNT_BEGIN(name, sc)   SPEX_BEGIN_(spex_cnt_##name, cnt_, SPEX_CNT, #name, sc)
-#define SPEX_CNT_END(name)         SPEX_END_(spex_cnt_##name, cnt_, #name)
-#define SPEX_LAT_BEGIN(name, sc)   SPEX_BEGIN_(spex_lat_##name, lat_, SPEX_LAT, #name, sc)
-#define SPEX_LAT_END(name)         SPEX_END_(spex_lat_##name, lat_, #name)
-#define SPEX_TPT_BEGIN(name, sc)   SPEX_BEGIN_(spex_tpt_##name, tpt_, SPEX_TPT, #name, sc)
-#define SPEX_TPT_END(name)         SPEX_END_(spex_tpt_##name, tpt_, #name)
-#define SPEX_LLC_BEGIN(name, sc)   SPEX_COUNTER_BEGIN_(spex_llc_##name, llc_, SPEX_LLC, 0, #name, sc)
-#define SPEX_LLC_END(name)         SPEX_COUNTER_END_(spex_llc_##name, llc_, #name)
-#define SPEX_FLT_BEGIN(name, sc)   SPEX_BEGIN_(spex_flt_##name, flt_, SPEX_FLT, #name, sc)
-#define SPEX_FLT_END(name)         SPEX_END_(spex_flt_##name, flt_, #name)
-#define SPEX_CTXSW_BEGIN(name, sc) SPEX_BEGIN_(spex_ctxsw_##name, ctxsw_, SPEX_CTXSW, #name, sc)
-#define SPEX_CTXSW_END(name)       SPEX_END_(spex_ctxsw_##name, ctxsw_, #name)
-#define SPEX_PERFCNTR_BEGIN(name, sc, pcid)                                                        \
-    SPEX_COUNTER_BEGIN_(spex_perfcntr_##name, perfcntr_, SPEX_PERFCNTR, pcid, #name, sc)
-#define SPEX_PERFCNTR_END(name) SPEX_COUNTER_END_(spex_perfcntr_##name, perfcntr_, #name)
-
-/* SPEX_PROBE_NAME(QUERY, "query"); at file scope, once for an id in a program or library: users see
- * the probes with this id under that name and select them by it. The name is a string literal of at
- * most 61 bytes. */
-#define SPEX_PROBE_NAME(id, text) SPEX_PROBE_NAME_(spex_name_##id##_, id, text)
+#define SPEX_SPAN_BEGIN(...)     SPEX_SPAN_BEGIN_AT_(SPEX_WITH_SC_AND_(__VA_ARGS__))
+#define SPEX_SPAN_END(name, key) SPEX_SPAN_END_(name, key)
 
 /* SPEX_PROVIDER("liba"); at file scope, once in a program or library: whose probes these are. Ids
  * and names are the provider's own: users see and select probes of several providers as liba/query,
@@ -207,29 +207,6 @@ SPEX_HEADER_BEGIN_
  * follows: "libparse" of libparse.so.1. The provider is a string literal of at most 60 bytes,
  * without "/". */
 #define SPEX_PROVIDER(text) SPEX_PROVIDER_(text)
-
-#ifndef SPEX_NO_SHORT_NAMES
-#define CNT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_cnt_##id, cnt_, SPEX_CNT, id, sc)
-#define CNT_PROBE_END(id)         SPEX_END_(spex_cnt_##id, cnt_, id)
-#define LAT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_lat_##id, lat_, SPEX_LAT, id, sc)
-#define LAT_PROBE_END(id)         SPEX_END_(spex_lat_##id, lat_, id)
-#define TPT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_tpt_##id, tpt_, SPEX_TPT, id, sc)
-#define TPT_PROBE_END(id)         SPEX_END_(spex_tpt_##id, tpt_, id)
-#define LLC_PROBE_BEGIN(id, sc)   SPEX_COUNTER_BEGIN_(spex_llc_##id, llc_, SPEX_LLC, 0, id, sc)
-#define LLC_PROBE_END(id)         SPEX_COUNTER_END_(spex_llc_##id, llc_, id)
-#define FLT_PROBE_BEGIN(id, sc)   SPEX_BEGIN_(spex_flt_##id, flt_, SPEX_FLT, id, sc)
-#define FLT_PROBE_END(id)         SPEX_END_(spex_flt_##id, flt_, id)
-#define CTXSW_PROBE_BEGIN(id, sc) SPEX_BEGIN_(spex_ctxsw_##id, ctxsw_, SPEX_CTXSW, id, sc)
-#define CTXSW_PROBE_END(id)       SPEX_END_(spex_ctxsw_##id, ctxsw_, id)
-#define PERFCNTR_PROBE_BEGIN(id, sc, pcid)                                                         \
-    SPEX_COUNTER_BEGIN_(spex_perfcntr_##id, perfcntr_, SPEX_PERFCNTR, pcid, id, sc)
-#define PERFCNTR_PROBE_END(id)          SPEX_COUNTER_END_(spex_perfcntr_##id, perfcntr_, id)
-#define SET_PERFCNTR(pcid, event, mask) SPEX_SET_PERFCNTR_(pcid, event, mask)
-#define SET_PERFCNTR_NAME(pcid, name)   SPEX_SET_PERFCNTR_NAME_(pcid, name)
-#define SNAPSHOT_PROBE(id, ...)         SPEX_SNAPSHOT_(id, SPEX_FIRST_(__VA_ARGS__, 0), __VA_ARGS__)
-#define SPAN_PROBE_BEGIN(id, sc, key)   SPEX_SPAN_BEGIN_(id, sc, key)
-#define SPAN_PROBE_END(id, key)         SPEX_SPAN_END_(id, key)
-#endif
 
 SPEX_EXTERN_C_BEGIN
 
@@ -251,5 +228,7 @@ SPEX_EXTERN_C_END
 SPEX_HEADER_END_
 
 #include <spex/detail/names_end.h>
+
+#include <spex/paper.h>
 
 #endif

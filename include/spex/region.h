@@ -4,11 +4,10 @@
  *
  *     SPEX_REGION(1, 20, {
  *         for (int i = 0; i < 10; i++) {
- *             LAT_PROBE_BEGIN(PARSE, 1);
+ *             SPEX_LAT_SCOPE("parse");
  *             if (!parse(i))
  *                 break;
- *             LAT_PROBE_END(PARSE);
- *             SNAPSHOT_PROBE(PARSED, 1, i);
+ *             SPEX_SNAPSHOT("parsed", i);
  *         }
  *     })
  *
@@ -257,7 +256,7 @@ void spex_region_static_(void)
             (void)spex_region_pass_;                                                               \
             SPEX_REGION_LOUD_                                                                      \
             if (spex_region_outer_ == 0)                                                           \
-                SPEX_SITE_ASM_(*spex_region_site_(&spex_region_own_), 0, 0, 0, 0, weight);         \
+                SPEX_SITE_ASM_(*spex_region_site_(&spex_region_own_), 0, 0, 0, 0, weight, "");     \
             if (spex_region_outer_ == 1 ||                                                         \
                 (spex_region_outer_ == 0 && spex_region_enter_(&spex_region_own_))) {              \
                 SPEX_REGION_QUIET_                                                                 \

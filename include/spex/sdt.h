@@ -61,7 +61,7 @@ extern "C++" {
     } while (0)
 #define SPEX_SDT_SCOPE_END_(kind, scope) SPEX_SDT_PROBE_(1, kind##scope_end, (scope)->probe_id)
 
-/* values[0] is the subsampling counter; in its place the probe has the id. */
+/* values[0] is no value; in its place the probe has the id. */
 #define SPEX_SDT_VALUES_(id, ...)                                                                  \
     const uint64_t spex_values_[] = {SPEX_WORDS_(__VA_ARGS__)};                                    \
     SPEX_SDT_SNAPSHOT_(SPEX_SDT_COUNT_(__VA_ARGS__), SPEX_SDT_ID_(id), spex_values_)

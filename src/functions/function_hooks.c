@@ -130,7 +130,7 @@ static bool is_within_itself(const struct spex_site *site, const struct spex_ker
            node.kernel == site->probe_id;
 }
 
-/* Pushes the frame and begins the execution as SPEX_KERNEL_PROBE_BEGIN does. */
+/* Pushes the frame and begins the execution as SPEX_KERNEL_BEGIN does. */
 static void function_enter(struct spex_site *site, uintptr_t function, uintptr_t stack) {
     struct frames *frames = frames_of_thread();
     if (!frames) {

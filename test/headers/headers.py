@@ -94,6 +94,9 @@ def newest_compilations():
 
 MAINS = {'c': 'usage.c', 'c++': 'usage.cpp'}
 
+# Names that the table must have.
+NAMES = ['usage.plain', 'usage.macro', 'usage_word', 'usage_sampled', 'usage.scope', 'usage.values', 'usage.span']
+
 SHORT_NAMES = ['%s_PROBE_%s' % (kind.upper(), end) for kind in TYPES if kind != 'snapshot'
                for end in ('BEGIN', 'END')]
 SHORT_NAMES += ['SNAPSHOT_PROBE', 'SET_PERFCNTR', 'SET_PERFCNTR_NAME']
@@ -214,6 +217,23 @@ class Headers(unittest.TestCase):
             'SPEX_REGION(1, 1, SPEX_SPAN_BEGIN(1, 1); f();)': 'a span cannot stand in a SPEX_REGION',
             'SPEX_REGION(1, 1, SPEX_SPAN_END(1, 1); f();)': 'a span cannot stand in a SPEX_REGION',
             'FLT_PROBE_BEGIN(1, 1); CTXSW_PROBE_END(1);': 'spex_ctxsw_1',
+            'SPEX_LAT_SCOPE(65536);': 'spex: a probe id is 0 to 65535',
+            'SPEX_LAT_SCOPE("");': 'spex: a probe name has 1 to 61 bytes',
+            'SPEX_LAT_SCOPE("a", 0);': 'spex: a subsampling counter is 1 to',
+            'SPEX_LAT_SCOPE("a", 1, 2);': 'arguments',
+            'SPEX_LAT_BEGIN(a, 0); SPEX_LAT_END(a);': 'spex: a subsampling counter is 1 to',
+            'SPEX_LAT_BEGIN(a, 1, 2); SPEX_LAT_END(a);': 'arguments',
+            'SPEX_LAT_BEGIN(a); SPEX_LAT_END(b);': 'spex_lat_b',
+            'SPEX_CNT_BEGIN(%s); SPEX_CNT_END(%s);' % (62 * 'a', 62 * 'a'): 'spex: a probe name has 1 to 61 bytes',
+            'SPEX_LLC_BEGIN(%s, 5); SPEX_LLC_END(%s);' % (62 * 'a', 62 * 'a'): 'spex: a probe name has 1 to 61 bytes',
+            'SPEX_PERFCNTR_SCOPE("a", 8);': 'spex: a performance counter is 0 to 7',
+            'SPEX_PERFCNTR_SCOPE("a", 0, 1);': 'spex: a subsampling counter is 1 to',
+            'SPEX_PERFCNTR_SCOPE("a");': 'arguments',
+            'SPEX_PERFCNTR_BEGIN(a, 8); SPEX_PERFCNTR_END(a);': 'spex: a performance counter is 0 to 7',
+            'SPEX_SPAN_BEGIN("a", 0, 1);': 'spex: a subsampling counter is 1 to',
+            'SPEX_SPAN_BEGIN("a");': 'arguments',
+            'SPEX_SNAPSHOT(65536, 1);': 'spex: a probe id is 0 to 65535',
+            'SPEX_SNAPSHOT("a", 1, 2, 3, 4, 5, 6, 7);': 'spex: too many values for one snapshot',
             'SPEX_REGION(0, 1, ;)': 'the id of a region is 1 to 65535',
             'SPEX_REGION(1, 0, ;)': 'the weight of a region is 1 to 16777214',
             'SPEX_REGION(1, 1, again: f(); goto again;)': 'label',
@@ -229,6 +249,14 @@ class Headers(unittest.TestCase):
             self.assertIn(message, result.stdout)
 
         self.each(check, newest_compilations(), mistakes.items())
+
+    def test_a_name_has_61_bytes_and_a_subsampling_counter(self):
+        name = 61 * 'a'
+        body = 'SPEX_LAT_BEGIN(%s, 16777214); SPEX_LAT_END(%s); SPEX_LLC_BEGIN(%s); SPEX_LLC_END(%s);' % (4 * (name,))
+        source = '#include <spex/probe.h>\nvoid f(void);\nvoid f(void) { %s SPEX_CNT_SCOPE("%s", 5); }\n' % (body, name)
+        for _, command in newest_compilations():
+            with self.subTest(command=command):
+                self.succeeds(command + STRICT + ['-fsyntax-only', '-'], input=source)
 
     def test_a_static_variable_in_a_region_does_not_compile(self):
         source = '#include <spex/probe.h>\nvoid f(void), g(int);\nvoid f(void) { SPEX_REGION(1, 1, %s g(x);) }\n'
@@ -387,7 +415,7 @@ class Build:
                     raise AssertionError('%s: records of disabled probes' % self.name)
             elif set(expected) != set(TYPES) or not all(expected.values()):
                 raise AssertionError('%s: not every type: %s' % (self.name, expected))
-            elif 'usage.plain' not in text or 'usage.macro' not in text:
+            elif not all(re.search('(^|/)%s ' % re.escape(name), text, re.M) for name in NAMES):
                 raise AssertionError('%s: names are missing:\n%s' % (self.name, text))
         shutil.rmtree(self.folder)
 

@@ -68,6 +68,19 @@ int my_other(int my_x) {
     CNT_PROBE_END(1);
     LAT_PROBE_END(1);
     SNAPSHOT_PROBE(1, 1, my_x, MY_WORD);
+    SPEX_LAT_BEGIN(my_word);
+    SPEX_LLC_BEGIN(my_word, 10);
+    SPEX_PERFCNTR_BEGIN(my_word, 0);
+    SPEX_SPAN_BEGIN("my.word", MY_WORD);
+    my_x++;
+    SPEX_SPAN_END("my.word", MY_WORD);
+    SPEX_PERFCNTR_END(my_word);
+    SPEX_LLC_END(my_word);
+    SPEX_LAT_END(my_word);
+    SPEX_SNAPSHOT("my.word");
+    SPEX_SNAPSHOT("my.word", my_x, MY_WORD);
+    SPEX_LAT_SCOPE("my.word");
+    SPEX_PERFCNTR_SCOPE("my.word", 0);
     SPEX_LAT_SCOPE(2, 1);
     SPEX_CNT_SCOPE("my", 1);
     SPEX_TPT_SCOPE(2, 1);
@@ -127,6 +140,7 @@ int main(void) {
 }
 '''
 EXPECTED = {('one', kind): 10 for kind in ('lat', 'cnt', 'tpt', 'flt', 'ctxsw', 'llc', 'perfcntr', 'kernel', 'span', 'snapshot')}
+EXPECTED.update({('my_word', 'lat'): 10, ('my_word', 'perfcntr'): 10, ('my.word', 'lat'): 10, ('my.word', 'span'): 10})
 EXPECTED.update({('4', 'lat'): 4, ('4', 'tpt'): 4, ('5', 'cnt'): 8, ('my', 'cnt'): 10, ('2', 'lat'): 10, ('3', 'snapshot'): 10})
 
 # Words that programs are known to define.

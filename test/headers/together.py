@@ -53,6 +53,10 @@ int main(void) {
         SPEX_CNT_BEGIN(add, 1);
         SPEX_REGION(1, 10, { sum += twice(i); })
         SPEX_CNT_END(add);
+        SPEX_LAT_BEGIN(word);
+        SPEX_CNT_SCOPE("word");
+        SPEX_SNAPSHOT("word", i);
+        SPEX_LAT_END(word);
         SPEX_SNAPSHOT_PROBE("add", 1, i);
         KERNEL_PROBE_BEGIN(2, 1, i);
         sum += other(i);
@@ -102,7 +106,8 @@ class Together(InFolder):
         rows = [line.split() for line in table.splitlines()]
         counts = {(fields[0], fields[1]): fields[3] for fields in rows if fields[3:] and
                   fields[1] in ('lat', 'kernel', 'tpt', 'cnt', 'snapshot')}
-        probes = [('together', 'lat'), ('2', 'kernel'), ('whole', 'tpt'), ('add', 'cnt'), ('add', 'snapshot')]
+        probes = [('together', 'lat'), ('2', 'kernel'), ('whole', 'tpt'), ('add', 'cnt'), ('add', 'snapshot'),
+                  *(('word', kind) for kind in ('lat', 'cnt', 'snapshot'))]
         self.assertEqual(counts, {probe: '10' for probe in probes})
         self.assertEqual(self.constructors(self.path('main')), 1)
 

@@ -99,6 +99,56 @@ static int usage_spans(int x) {
     return x;
 }
 
+/* The word of BEGIN is the name, whatever it is as a macro. */
+#define usage_word USAGE_NEVER(
+
+static int usage_words(int x) {
+    SPEX_CNT_BEGIN(usage_word);
+    SPEX_LAT_BEGIN(usage_word, 10);
+    SPEX_TPT_BEGIN(usage_word);
+    SPEX_LLC_BEGIN(usage_word);
+    SPEX_FLT_BEGIN(usage_word, USAGE_COUNTER);
+    SPEX_CTXSW_BEGIN(usage_word);
+    SPEX_PERFCNTR_BEGIN(usage_word, USAGE_COUNTER);
+    SPEX_PERFCNTR_BEGIN(usage_sampled, 10, USAGE_COUNTER);
+    SPEX_KERNEL_BEGIN(usage_word, 1, x);
+    x += 1;
+    SPEX_KERNEL_END(usage_word);
+    SPEX_PERFCNTR_END(usage_sampled);
+    SPEX_PERFCNTR_END(usage_word);
+    SPEX_CTXSW_END(usage_word);
+    SPEX_FLT_END(usage_word);
+    SPEX_LLC_END(usage_word);
+    SPEX_TPT_END(usage_word);
+    SPEX_LAT_END(usage_word);
+    SPEX_CNT_END(usage_word);
+    USAGE_RAN(SPEX_PERFCNTR);
+    for (unsigned type = 0; type < SPEX_PROBE_TYPES; type++)
+        usage_executed[type] += !(1u << type & (SPEX_SNAPSHOT | SPEX_SPAN));
+    return x;
+}
+
+static int usage_names(int x) {
+    SPEX_CNT_SCOPE("usage.scope");
+    SPEX_LAT_SCOPE("usage.scope", 10);
+    SPEX_TPT_SCOPE("usage.scope");
+    SPEX_LLC_SCOPE("usage.scope", 10);
+    SPEX_FLT_SCOPE("usage.scope");
+    SPEX_CTXSW_SCOPE("usage.scope");
+    SPEX_PERFCNTR_SCOPE("usage.scope", USAGE_COUNTER);
+    SPEX_PERFCNTR_SCOPE("usage.scope", 10, USAGE_COUNTER);
+    SPEX_KERNEL_SCOPE("usage.scope", 1, x);
+    SPEX_SPAN_BEGIN("usage.sampled", 10, x);
+    SPEX_SNAPSHOT("usage.values");
+    SPEX_SNAPSHOT("usage.values", usage_value(), -1, 2.5, "text", &x, x);
+    SPEX_SPAN_END("usage.sampled", x);
+    USAGE_RAN(SPEX_PERFCNTR);
+    USAGE_RAN(SPEX_SNAPSHOT);
+    for (unsigned type = 0; type < SPEX_PROBE_TYPES; type++)
+        usage_executed[type]++;
+    return x;
+}
+
 static int usage_long_counters(int x) {
     SPEX_LLC_PROBE_BEGIN(USAGE_MACRO_ID, 1);
     SPEX_FLT_PROBE_BEGIN(USAGE_MACRO_ID, 1);
@@ -349,14 +399,14 @@ static inline int usage_inline(int x) {
 static int usage_all(void) {
     return usage_plain(1) == 2 && usage_snapshots(3) == 3 && usage_counters(1) == 2 &&
            usage_kernels(1) == 2 && usage_spans(1) == 1 && usage_spans(-1) == -1 &&
-           usage_long_counters(1) == 1 && usage_long_counters(-1) == -1 &&
-           usage_recursive_scopes(5) == 0 && usage_other(1) == 4 && usage_long_names(1) == 2 &&
-           usage_nested(4) == 4 && usage_nested(-4) == -1 && usage_loops(10) == 42 &&
-           usage_label(5) == 0 && usage_switch(1) == 10 && usage_switch(2) == 2 &&
-           usage_switch(0) == 0 && usage_switch(9) == 9 && usage_recursive(5) == 0 &&
-           usage_inline(4) == 8 && usage_region(0) == 10 && usage_nested_region(1) == 21 &&
-           usage_nested_region(-20) == -10 && usage_recursive_region(3) == 0 &&
-           usage_scopes(3) == 3 && usage_scopes(-9) == 9;
+           usage_words(1) == 2 && usage_names(1) == 1 && usage_long_counters(1) == 1 &&
+           usage_long_counters(-1) == -1 && usage_recursive_scopes(5) == 0 && usage_other(1) == 4 &&
+           usage_long_names(1) == 2 && usage_nested(4) == 4 && usage_nested(-4) == -1 &&
+           usage_loops(10) == 42 && usage_label(5) == 0 && usage_switch(1) == 10 &&
+           usage_switch(2) == 2 && usage_switch(0) == 0 && usage_switch(9) == 9 &&
+           usage_recursive(5) == 0 && usage_inline(4) == 8 && usage_region(0) == 10 &&
+           usage_nested_region(1) == 21 && usage_nested_region(-20) == -10 &&
+           usage_recursive_region(3) == 0 && usage_scopes(3) == 3 && usage_scopes(-9) == 9;
 }
 
 #endif

@@ -17,7 +17,7 @@ int usage_evaluated;
 
 /* Values that everything evaluates while all is off: USDT probes take them all the same. */
 #if defined(SPEX_SDT) && !defined(SPEX_DISABLE)
-#define USAGE_EVALUATED_OFF 7
+#define USAGE_EVALUATED_OFF 8
 #else
 #define USAGE_EVALUATED_OFF 0
 #endif
@@ -59,7 +59,7 @@ static int usage_run(int (*everything)(void)) {
     if (status.sites != 0 || usage_evaluated != 0)
         return usage_fails(5);
 #else
-    if (status.sites == 0 || status.sites != status.sites_on || usage_evaluated != 7)
+    if (status.sites == 0 || status.sites != status.sites_on || usage_evaluated != 8)
         return usage_fails(6);
 #endif
     if (status.produced != usage_sum() || status.unrecorded != 0)

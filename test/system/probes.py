@@ -64,6 +64,25 @@ int main(int argc, char **argv) {
 NAMED_SITES = [("net.recv", None, "lat", 5, 1), ("parse", None, "lat", 1, 1), ("sort", 4, "kernel", 1, 1),
                ("state", None, "snapshot", 1, 1), (None, 0, "lat", 1, 1)]
 
+SHORT = """
+#include <spex/probe.h>
+#define STATE "st" "ate"
+#define word other
+int main(int argc, char **argv) {
+    SPEX_CNT_BEGIN(word);
+    SPEX_FLT_BEGIN(word, 100);
+    SPEX_FLT_END(word);
+    SPEX_CNT_END(word);
+    SPEX_TPT_SCOPE("a, b");
+    SPEX_PERFCNTR_SCOPE(STATE, 6);
+    SPEX_SNAPSHOT(STATE, argc, 2.5);
+    SPEX_SPAN_BEGIN("request", 7, argv);
+    return 0;
+}
+"""
+SHORT_SITES = [("a, b", None, "tpt", 1, 1), ("request", None, "span", 7, 1), ("state", None, "snapshot", 1, 1),
+               ("state", None, "perfcntr", 1, 1), ("word", None, "cnt", 1, 1), ("word", None, "flt", 100, 1)]
+
 INLINED = """
 #include <spex/probe.h>
 template <typename T> __attribute__((always_inline)) inline T twice(T value) {
@@ -227,6 +246,7 @@ class Probes(Scratch):
         for compiler, source in ("gcc", "source.c"), ("g++", "source.cpp"):
             program = self.compile("program", NAMED, compiler=compiler, source=source)
             self.assert_sites(NAMED_SITES, program)
+            self.assert_sites(SHORT_SITES, self.compile("short", SHORT, compiler=compiler, source=source))
         self.assertEqual(run(program).stdout.splitlines()[1:4], [
             "net.recv   -  lat                 5  source.cpp:8",
             "parse      -  lat                 1  source.cpp:9",

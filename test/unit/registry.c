@@ -554,7 +554,7 @@ static const struct spex_site_info *enter_named(struct spex_site *site, const ch
 }
 
 static void names_stand_in_the_place_of_ids(void **state) {
-    struct spex_site sites[7];
+    struct spex_site sites[8];
     const struct spex_site_info *parse = enter_named(&sites[0], "\"parse\"", "liba", SPEX_LAT);
     const struct spex_site_info *again = enter_named(&sites[1], "\"par\" \"se\"", "liba", SPEX_LAT);
     const struct spex_site_info *count = enter_named(&sites[2], "\"parse\"", "liba", SPEX_CNT);
@@ -562,20 +562,22 @@ static void names_stand_in_the_place_of_ids(void **state) {
     const struct spex_site_info *theirs = enter_named(&sites[4], "\"parse\"", "libb", SPEX_LAT);
     const struct spex_site_info *known = enter_named(&sites[5], "\"thirty-one\"", "liba", SPEX_LAT);
     const struct spex_site_info *brief = enter_named(&sites[6], "\"q\"", "liba", SPEX_LAT);
+    const struct spex_site_info *word = enter_named(&sites[7], "parse, 10", "liba", SPEX_LAT);
     (void)state;
     assert_int_equal(brief->id, 32);
     assert_string_equal(parse->name, "parse");
     assert_string_equal(again->name, "parse");
     assert_int_equal(parse->id, -1);
     assert_int_equal(again->probe, sites[0].index);
+    assert_int_equal(word->probe, sites[0].index);
     assert_int_equal(count->probe_id, parse->probe_id);
     assert_int_not_equal(count->probe, parse->probe);
     assert_int_not_equal(other->probe_id, parse->probe_id);
     assert_int_not_equal(theirs->probe_id, parse->probe_id);
     assert_int_equal(known->id, 31);
     set("off", 0);
-    set("parse", 4);
-    set("liba/parse", 3);
+    set("parse", 5);
+    set("liba/parse", 4);
     set("65535,0", 0);
     set("31", 1);
     for (size_t s = 0; s < COUNT_OF(sites); s++)
@@ -591,7 +593,13 @@ static void names_are_read_from_the_source(void **state) {
                                            {"\"0123456789\"", "0123456"},
                                            {"\"a", "a"},
                                            {"\"\\", "\\"},
-                                           {"7", ""}};
+                                           {"parse", "parse"},
+                                           {"parse, 10", "parse"},
+                                           {"parse , sizeof(\"a\")", "parse"},
+                                           {"u8\"a, b\"", "a, b"},
+                                           {"longer_than_it", "longer_"},
+                                           {", 1", ""},
+                                           {"", ""}};
     char name[8];
     (void)state;
     for (size_t c = 0; c < COUNT_OF(cases); c++) {

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include <spex/compiler.h>
+#include <spex/detail/arguments.h>
 #include <spex/detail/scopes.h>
 #include <spex/detail/site_asm.h>
 #include <spex/detail/values.h>
@@ -26,19 +27,19 @@ SPEX_INLINE int spex_set_nothing_(size_t size) {
 
 /* Enclosing probes: BEGIN declares an enumerator instead of the variable, which END mentions. Ids
  * and subsampling counters must be constants, as they must with probes. */
-#define SPEX_BEGIN_(var, kind, type, id, sc)                                                       \
+#define SPEX_BEGIN_(var, kind, type, id, sc, check, name)                                          \
     (void)0;                                                                                       \
     enum { var = SPEX_NUMBER_(id) + 0 * (sc) }
 #define SPEX_END_(var, kind, id) ((void)var)
-#define SPEX_COUNTER_BEGIN_(var, kind, type, pcid, id, sc)                                         \
-    SPEX_BEGIN_(var, kind, type, id, (sc) + 0 * (pcid))
+#define SPEX_COUNTER_BEGIN_(var, kind, type, id, sc, pcid, check, name)                            \
+    SPEX_BEGIN_(var, kind, type, id, (sc) + 0 * (pcid), check, name)
 #define SPEX_COUNTER_END_(var, kind, id) SPEX_END_(var, kind, id)
 /* Scopes: only the arguments are checked. */
 #define SPEX_SCOPE_(var, kind, type, id, sc)                                                       \
     (void)0;                                                                                       \
     SPEX_STATIC_ASSERT_(SPEX_NUMBER_(id) >= 0 && (sc) >= 1, "spex: an id and a subsampling "       \
                                                             "counter")
-#define SPEX_COUNTER_SCOPE_(var, kind, type, pcid, id, sc)                                         \
+#define SPEX_COUNTER_SCOPE_(var, kind, type, id, sc, pcid)                                         \
     SPEX_SCOPE_(var, kind, type, id, (sc) + 0 * (pcid))
 /* The value is 0, as without libspex. */
 #define SPEX_SET_PERFCNTR_(pcid, event, mask) spex_set_nothing_(sizeof((pcid) + (event) + (mask)))

@@ -11,6 +11,7 @@
 #ifndef SPEX_DETAIL_ENABLED_H
 #define SPEX_DETAIL_ENABLED_H
 
+#include <spex/detail/arguments.h>
 #include <spex/detail/recording.h>
 #include <spex/detail/scopes.h>
 #include <spex/detail/site_asm.h>
@@ -27,12 +28,13 @@
 
 /* Enclosing probes: BEGIN and END are two macros. BEGIN leaves a site in the object file, and
  * declares the variables `var` (the span) and `var`_site for END. So an END without BEGIN does not
- * compile. */
-#define SPEX_BEGIN_(var, kind, type, id, sc)                                                       \
+ * compile. `check` is of the id or name, and `name` how the source has it. */
+#define SPEX_BEGIN_(var, kind, type, id, sc, check, name)                                          \
     (void)0;                                                                                       \
     SPEX_LATE_BEGIN_                                                                               \
     struct spex_span var;                                                                          \
-    SPEX_SITE_(var##_site, type, 0, 0, id, sc);                                                    \
+    check;                                                                                         \
+    SPEX_CHECKED_SITE_(var##_site, type, 0, 0, id, sc, name);                                      \
     SPEX_LATE_END_                                                                                 \
     SPEX_SDT_BEGIN_(kind, id);                                                                     \
     var = spex_##kind##begin_(SPEX_SAMPLE_(var##_site))
@@ -41,14 +43,15 @@
 
 /* The same for LLC and PERFCNTR; `pcid` is the number of a PERFCNTR's counter. The weight has a
  * variable of its own, so that nothing is written to the span while the site is off. */
-#define SPEX_COUNTER_BEGIN_(var, kind, type, pcid, id, sc)                                         \
+#define SPEX_COUNTER_BEGIN_(var, kind, type, id, sc, pcid, check, name)                            \
     (void)0;                                                                                       \
     SPEX_LATE_BEGIN_                                                                               \
     SPEX_STATIC_ASSERT_((pcid) >= 0 && (pcid) < SPEX_PERFCNTRS,                                    \
                         "spex: a performance counter is 0 to 7");                                  \
     struct spex_counter_span var;                                                                  \
     uint32_t var##_weight;                                                                         \
-    SPEX_SITE_(var##_site, type, pcid, 0, id, sc);                                                 \
+    check;                                                                                         \
+    SPEX_CHECKED_SITE_(var##_site, type, pcid, 0, id, sc, name);                                   \
     SPEX_LATE_END_                                                                                 \
     SPEX_SDT_BEGIN_(kind, id);                                                                     \
     var##_weight = spex_counter_begin_(var##_site, SPEX_SAMPLE_(var##_site), &var)
@@ -68,7 +71,7 @@
             var##_site, spex_##kind##begin_(SPEX_SAMPLE_(var##_site)), SPEX_ID_(id)};              \
     SPEX_LATE_END_(void) 0
 
-#define SPEX_COUNTER_SCOPE_(var, kind, type, pcid, id, sc)                                         \
+#define SPEX_COUNTER_SCOPE_(var, kind, type, id, sc, pcid)                                         \
     (void)0;                                                                                       \
     SPEX_LATE_BEGIN_                                                                               \
     SPEX_BRACES_(var)                                                                              \
@@ -83,9 +86,9 @@
             spex_counter_begin_(var##_site, SPEX_SAMPLE_(var##_site), &var##_span), SPEX_ID_(id)}; \
     SPEX_LATE_END_(void) 0
 
-/* SNAPSHOT. The variable arguments are the subsampling counter and the values. spex_values_[0] is
- * the subsampling counter, so that a snapshot without values declares an array, too. The values are
- * evaluated only if there is a record; with USDT always (spex/sdt.h). */
+/* SNAPSHOT. The variable arguments are the values, behind one that is none: spex_values_[0], so
+ * that a snapshot without values declares an array, too. The values are evaluated only if there is
+ * a record; with USDT always (spex/sdt.h). */
 #define SPEX_SNAPSHOT_(id, sc, ...)                                                                \
     do {                                                                                           \
         SPEX_LATE_BEGIN_                                                                           \

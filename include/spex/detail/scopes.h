@@ -67,16 +67,6 @@ SPEX_INLINE int spex_one_(void) {
         __attribute__((__unused__));
 #endif
 
-/* The name of the variable: the number is __COUNTER__, so that scopes may be nested. Two macros,
- * because __COUNTER__ must be expanded before it becomes a part of the name. */
-#define SPEX_SCOPE_AT_(number, kind, type, id, sc) SPEX_SCOPE_NAMED_(number, kind, type, id, sc)
-#define SPEX_SCOPE_NAMED_(number, kind, type, id, sc)                                              \
-    SPEX_SCOPE_(spex_scope_##number##_needs_braces, kind, type, id, sc)
-#define SPEX_COUNTER_SCOPE_AT_(number, kind, type, pcid, id, sc)                                   \
-    SPEX_COUNTER_SCOPE_NAMED_(number, kind, type, pcid, id, sc)
-#define SPEX_COUNTER_SCOPE_NAMED_(number, kind, type, pcid, id, sc)                                \
-    SPEX_COUNTER_SCOPE_(spex_scope_##number##_needs_braces, kind, type, pcid, id, sc)
-
 SPEX_HEADER_END_
 
 #include <spex/detail/names_end.h>

@@ -33,6 +33,11 @@
                             (SPEX_BYTES_(id_) > 1 && SPEX_BYTES_(id_) <= SPEX_NAME_BYTES),         \
                         "spex: a probe name has 1 to 61 bytes")
 
+/* The same for a word behind spex_ and `kind`, as `var` has it. */
+#define SPEX_CHECK_WORD_(var, kind)                                                                \
+    SPEX_STATIC_ASSERT_(sizeof(#var) < sizeof("spex_" #kind) + SPEX_NAME_BYTES,                    \
+                        "spex: a probe name has 1 to 61 bytes")
+
 /* One of two string literals. */
 #ifdef __cplusplus
 #define SPEX_TEXT_OF_(id_, text_, named_) (SPEX_NAMED_(id_) ? (named_) : (text_))
@@ -46,9 +51,9 @@
  * in a template of C++. "?" puts the site into the section group of the function around it, so that
  * the linker keeps or discards both. The control word is 0: the library sets it, and the index,
  * which holds the kinds of the values until then. `text_` is the site's text, and `named_` the one
- * with the name, for a probe that has one in the place of its id. */
-#define SPEX_SITE_ASM_(site, type_, detail_, kinds_, id_, sc_)                                     \
-    SPEX_SITE_TEXT_ASM_(site, type_, detail_, kinds_, id_, sc_, __FILE__, __FILE__ "\0\0" #id_)
+ * with the name (`name_`, as the source has it), for a probe that has one in the place of its id. */
+#define SPEX_SITE_ASM_(site, type_, detail_, kinds_, id_, sc_, name_)                              \
+    SPEX_SITE_TEXT_ASM_(site, type_, detail_, kinds_, id_, sc_, __FILE__, __FILE__ "\0\0" name_)
 #define SPEX_SITE_TEXT_ASM_(site, type_, detail_, kinds_, id_, sc_, text_, named_)                 \
     __asm__(                                                                                       \
         ".pushsection spex_sites, \"aw?\", %%progbits\n"                                           \
@@ -67,15 +72,17 @@
           [spex_file_] SPEX_ASM_SYMBOL_(SPEX_TEXT_OF_(id_, text_, named_)))
 
 /* Checks the constants of a probe, declares `site` and sets it. The fast copy of a region has no
- * sites: there `site` is null. No variable of BEGIN and END has an initialiser, because C++ does not
- * jump past one: to another case of a switch, or to a label behind END. */
+ * sites: there `site` is null. No variable of BEGIN and END has an initialiser, because C++ does
+ * not jump past one: to another case of a switch, or to a label behind END. */
 #define SPEX_SITE_(site, type_, detail_, kinds_, id_, sc_)                                         \
     SPEX_CHECK_ID_(id_);                                                                           \
+    SPEX_CHECKED_SITE_(site, type_, detail_, kinds_, id_, sc_, #id_)
+#define SPEX_CHECKED_SITE_(site, type_, detail_, kinds_, id_, sc_, name_)                          \
     SPEX_STATIC_ASSERT_((sc_) >= 1 && (sc_) <= SPEX_CONTROL_PERIOD_MAX,                            \
                         "spex: a subsampling counter is 1 to 16777214");                           \
     struct spex_site *site;                                                                        \
     if (spex_region_copy_ != 1)                                                                    \
-        SPEX_SITE_ASM_(site, type_, detail_, kinds_, id_, sc_);                                    \
+        SPEX_SITE_ASM_(site, type_, detail_, kinds_, id_, sc_, name_);                             \
     else                                                                                           \
         site = SPEX_NULL_
 

@@ -5,6 +5,8 @@
  *     SPEX_WORDS_(a, b, c)   the 64 bits of each, each evaluated once
  *     SPEX_KINDS_(name, a, b, c)   declares the constant `name`: what the bits of b and c are
  *     SPEX_FIRST_(a, b, c)   a
+ *     SPEX_WITH_SC_(a), SPEX_WITH_SC_(a, b)   `a, 1` and `a, b`
+ *     SPEX_WITH_SC_AND_(a, c), SPEX_WITH_SC_AND_(a, b, c)   `a, 1, c` and `a, b, c`
  *
  * An integer has the bits of its value modulo 2^64, a floating-point number those of the double
  * next to it. */
@@ -232,6 +234,20 @@ template <typename Kinds> struct spex_kinds_value_<const Kinds *const> {
 
 /* The first argument. Callers pass another one behind it, because C forbids an empty "...". */
 #define SPEX_FIRST_(first, ...) first
+
+/* A subsampling counter where none is given. Other numbers of arguments stay as they are: they are
+ * too few or too many for the macro that takes them. */
+#define SPEX_WITH_SC_(...)                                                                         \
+    SPEX_SC_N_(SPEX_PICK_(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0),         \
+               __VA_ARGS__)
+#define SPEX_WITH_SC_AND_(...)                                                                     \
+    SPEX_SC_N_(SPEX_PICK_(__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0),         \
+               __VA_ARGS__)
+#define SPEX_SC_N_(lacking, ...)     SPEX_SC_NAMED_(lacking, __VA_ARGS__)
+#define SPEX_SC_NAMED_(lacking, ...) SPEX_SC##lacking##_(__VA_ARGS__)
+#define SPEX_SC0_(...)               __VA_ARGS__
+#define SPEX_SC1_(id)                id, 1
+#define SPEX_SC2_(id, last)          id, 1, last
 
 SPEX_HEADER_END_
 
