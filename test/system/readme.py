@@ -91,7 +91,7 @@ class Smallest(unittest.TestCase):
         result = self.run_line(r"cc -DSPEX_SDT app\.c .*", "docs/programs.md")
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
         result = self.run_line(r"readelf -n .*", "docs/programs.md")
-        self.assertEqual(set(re.findall(r"Name: (\S+)", result.stdout)), {"lat_1_begin", "lat_1_end"})
+        self.assertEqual(set(re.findall(r"Name: (\S+)", result.stdout)), {"lat_0_begin", "lat_scope_end"})
 
     def test_probes_are_listed_as_shown(self):
         self.run_line(r"cc app\.c .*")
