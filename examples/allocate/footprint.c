@@ -11,9 +11,6 @@
 #include <spex/probe.h>
 
 #include "crew.h"
-#include "probes.h"
-
-SPEX_PROBE_NAME(FOOTPRINT, "footprint");
 
 /* The second number of /proc/self/statm, which is in pages. */
 static uint64_t resident_kb(int statm) {
@@ -32,7 +29,7 @@ void *footprint_watch(void *unused) {
     if (statm < 0)
         err(1, "/proc/self/statm");
     while (!crew_ends()) {
-        SNAPSHOT_PROBE(FOOTPRINT, 1, resident_kb(statm));
+        SPEX_SNAPSHOT("footprint", resident_kb(statm));
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     close(statm);

@@ -4,11 +4,7 @@
 #include <spex/probe.h>
 
 #include "crew.h"
-#include "probes.h"
 #include "random.h"
-
-SPEX_PROBE_NAME(OPERATION, "operation");
-SPEX_PROBE_NAME(RECEIVE, "receive");
 
 #define LARGE_LEAST       ((size_t)64 << 10)
 #define SHORT_LIVED_SHARE 80 /* of 100 objects that stay with their thread */
@@ -17,9 +13,8 @@ static void receive(struct worker *worker) {
     struct object *first = inbox_take(&worker->inbox);
     if (!first)
         return;
-    LAT_PROBE_BEGIN(RECEIVE, 1);
+    SPEX_LAT_SCOPE("receive");
     objects_free(first);
-    LAT_PROBE_END(RECEIVE);
 }
 
 /* A thread that does not get to its inbox must not hold up another: what it has no room for is
@@ -56,13 +51,12 @@ static void keep(struct worker *worker, struct object *object) {
         replace(&worker->long_lived[random_below(&worker->random, LONG_LIVED)], object);
 }
 
+/* One object is allocated and used, and another freed. */
 static void operate(struct worker *worker) {
     struct request request = sizes_next(worker->mix, &worker->random);
-    TPT_PROBE_BEGIN(OPERATION, 100);
-    LAT_PROBE_BEGIN(OPERATION, 100);
+    SPEX_TPT_SCOPE("operation", 100);
+    SPEX_LAT_SCOPE("operation", 100);
     keep(worker, object_new(&request));
-    LAT_PROBE_END(OPERATION);
-    TPT_PROBE_END(OPERATION);
 }
 
 void *worker_run(void *argument) {

@@ -9,14 +9,10 @@
 #include "encoder.h"
 #include "journal.h"
 #include "link.h"
-#include "probes.h"
 #include "settings.h"
 
 #define JOURNAL_SIZE    ((size_t)8 << 20) /* a multiple of every block size that is a power of two */
 #define DICTIONARY_SIZE ((size_t)16 << 10)
-
-SPEX_PROBE_NAME(BLOCK, "block");
-SPEX_PROBE_NAME(RATIO, "ratio");
 
 struct worker {
     const char *journal;
@@ -25,16 +21,12 @@ struct worker {
 };
 
 static size_t ship(struct encoder *encoder, const char *block) {
-    TPT_PROBE_BEGIN(BLOCK, 1);
-    LAT_PROBE_BEGIN(BLOCK, 1);
-    FLT_PROBE_BEGIN(BLOCK, 1);
-    CTXSW_PROBE_BEGIN(BLOCK, 1);
+    SPEX_TPT_SCOPE("block");
+    SPEX_LAT_SCOPE("block");
+    SPEX_FLT_SCOPE("block");
+    SPEX_CTXSW_SCOPE("block");
     size_t compressed = encoder_block(encoder, block);
     link_send(compressed);
-    CTXSW_PROBE_END(BLOCK);
-    FLT_PROBE_END(BLOCK);
-    LAT_PROBE_END(BLOCK);
-    TPT_PROBE_END(BLOCK);
     return compressed;
 }
 
@@ -45,7 +37,8 @@ static void *work(void *argument) {
     while (!crew_ends()) {
         at = at + size > JOURNAL_SIZE ? 0 : at;
         size_t compressed = ship(encoder, worker->journal + at);
-        SNAPSHOT_PROBE(RATIO, 1, compressed * 1000 / size, compressed);
+        /* Compressed size per thousand bytes, and in bytes. */
+        SPEX_SNAPSHOT("ratio", compressed * 1000 / size, compressed);
         at += size;
     }
     encoder_free(encoder);

@@ -8,12 +8,8 @@
 #include <zdict.h>
 #include <zstd.h>
 
-#include "probes.h"
-
 #define SAMPLE_SIZE  PIECE_SIZE
 #define SAMPLES_MOST 64 /* training takes milliseconds then */
-
-SPEX_PROBE_NAME(PIECE, "piece");
 
 struct encoder {
     ZSTD_CCtx *context;
@@ -71,10 +67,9 @@ size_t encoder_block(struct encoder *encoder, const char *block) {
     for (size_t at = 0; at < encoder->block_size; at += PIECE_SIZE) {
         ZSTD_inBuffer in = {block + at, PIECE_SIZE, 0};
         bool last = at + PIECE_SIZE == encoder->block_size;
-        TPT_PROBE_BEGIN(PIECE, 1);
+        SPEX_TPT_SCOPE("piece"); /* the same amount of work whatever the block size */
         check("block", ZSTD_compressStream2(encoder->context, &out, &in,
                                             last ? ZSTD_e_end : ZSTD_e_continue));
-        TPT_PROBE_END(PIECE);
     }
     return out.pos;
 }

@@ -14,7 +14,7 @@ struct page {
 };
 
 static void write_head(struct text *text, const char *title) {
-    SPEX_LAT_SCOPE("head", 1);
+    SPEX_LAT_SCOPE("head");
     text_add(text, "<!DOCTYPE html><html><head><title>");
     text_escape(text, title);
     text_add(text, "</title></head><body><p>");
@@ -27,14 +27,14 @@ static void write_head(struct text *text, const char *title) {
 }
 
 static void write_foot(struct text *text) {
-    SPEX_LAT_SCOPE("foot", 1);
+    SPEX_LAT_SCOPE("foot");
     text_add(text, "</table><p>A shop of no goods</p></body></html>\n");
 }
 
 /* A link, two numbers and a price. */
 static void write_row(struct text *text, const char *page, const struct store_row *row) {
-    SPEX_LAT_SCOPE("row", 1);
-    SPEX_CTXSW_SCOPE("row", 1);
+    SPEX_LAT_SCOPE("row");
+    SPEX_CTXSW_SCOPE("row");
     text_add(text, "<tr><td>");
     text_link(text, page, row->numbers[0], row->words);
     text_add(text, "</td><td>");
@@ -45,7 +45,7 @@ static void write_row(struct text *text, const char *page, const struct store_ro
 }
 
 static void write_rows(struct text *text, const char *page, const struct store_rows *rows) {
-    SPEX_LAT_SCOPE("table", 1);
+    SPEX_LAT_SCOPE("table");
     for (size_t r = 0; r < rows->count; r++)
         write_row(text, page, &rows->items[r]);
 }
@@ -59,21 +59,21 @@ static unsigned write_table(const struct page *page, const char *title, const ch
 }
 
 static unsigned categories(const struct page *page) {
-    SPEX_LAT_SCOPE("page_categories", 1);
+    SPEX_LAT_SCOPE("page_categories");
     struct store_rows rows;
     store_categories(page->store, &rows);
     return write_table(page, "Categories", "category", &rows);
 }
 
 static unsigned category(const struct page *page) {
-    SPEX_LAT_SCOPE("page_category", 1);
+    SPEX_LAT_SCOPE("page_category");
     struct store_rows rows;
     store_items(page->store, page->asked->id, page->asked->page * STORE_ROWS_MOST, &rows);
     return write_table(page, "Items of a category", "item", &rows);
 }
 
 static unsigned search(const struct page *page) {
-    SPEX_LAT_SCOPE("page_search", 1);
+    SPEX_LAT_SCOPE("page_search");
     struct store_rows rows;
     store_search(page->store, page->asked->word, &rows);
     write_table(page, page->asked->word, "item", &rows);
@@ -81,7 +81,7 @@ static unsigned search(const struct page *page) {
 }
 
 static unsigned item(const struct page *page) {
-    SPEX_LAT_SCOPE("page_item", 1);
+    SPEX_LAT_SCOPE("page_item");
     struct store_rows about, description, offers;
     store_item(page->store, page->asked->id, &about);
     if (!about.count)
@@ -98,14 +98,14 @@ static unsigned item(const struct page *page) {
 }
 
 static unsigned bids(const struct page *page) {
-    SPEX_LAT_SCOPE("page_bids", 1);
+    SPEX_LAT_SCOPE("page_bids");
     struct store_rows rows;
     store_bids(page->store, page->asked->id, &rows);
     return write_table(page, "Bids", "user", &rows);
 }
 
 static unsigned user(const struct page *page) {
-    SPEX_LAT_SCOPE("page_user", 1);
+    SPEX_LAT_SCOPE("page_user");
     struct store_rows about, comments, offers;
     store_user(page->store, page->asked->id, &about);
     if (!about.count)
@@ -120,7 +120,7 @@ static unsigned user(const struct page *page) {
 }
 
 static unsigned buy(const struct page *page) {
-    SPEX_LAT_SCOPE("page_buy", 1);
+    SPEX_LAT_SCOPE("page_buy");
     bool sold = store_buy(page->store, page->asked->id, page->asked->user);
     write_head(page->text, sold ? "Thank you" : "Sold out");
     write_foot(page->text);
@@ -145,7 +145,7 @@ static const struct {
              {"health", health}};
 
 unsigned page_write(struct store *store, const struct page_request *request, struct text *text) {
-    SPEX_LAT_SCOPE("page", 1);
+    SPEX_LAT_SCOPE("page");
     const struct page page = {store, request, text};
     for (size_t p = 0; p < sizeof(pages) / sizeof(*pages); p++)
         if (strcmp(pages[p].name, request->name) == 0)

@@ -65,7 +65,7 @@ static struct request *take(void) {
 }
 
 static void ask_other_machine(double seconds) {
-    SPEX_LAT_SCOPE("wait", 1);
+    SPEX_LAT_SCOPE("wait");
     struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
     if (seconds > 0)
         nanosleep(&time, NULL);
@@ -94,7 +94,7 @@ static int64_t number_of(struct MHD_Connection *connection, const char *name) {
 }
 
 static void read_url(struct request *request, const char *url) {
-    SPEX_LAT_SCOPE("read_url", 1);
+    SPEX_LAT_SCOPE("read_url");
     struct MHD_Connection *connection = request->connection;
     const char *word = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "word");
     snprintf(request->asked.name, sizeof(request->asked.name), "%s", url + (*url == '/'));
@@ -106,7 +106,7 @@ static void read_url(struct request *request, const char *url) {
 
 /* MHD owns the text from here on. */
 static enum MHD_Result send_text(struct request *request) {
-    SPEX_LAT_SCOPE("send", 1);
+    SPEX_LAT_SCOPE("send");
     unsigned status = request->text.failed ? MHD_HTTP_SERVICE_UNAVAILABLE : request->status;
     struct MHD_Response *response = MHD_create_response_from_buffer(
         request->text.length, request->text.data, MHD_RESPMEM_MUST_FREE);

@@ -151,8 +151,8 @@ void store_close(struct store *store) {
 }
 
 static void take_row(sqlite3_stmt *statement, struct store_row *row) {
-    SPEX_LAT_SCOPE("take_row", 1);
-    SPEX_CTXSW_SCOPE("take_row", 1);
+    SPEX_LAT_SCOPE("take_row");
+    SPEX_CTXSW_SCOPE("take_row");
     int texts = sqlite3_column_count(statement) - 1;
     for (int n = 0; n < STORE_NUMBERS; n++)
         row->numbers[n] = n < texts ? sqlite3_column_int64(statement, n) : 0;
@@ -179,19 +179,19 @@ static bool ask(struct store *store, enum query query, int64_t one, int64_t two,
 }
 
 void store_categories(struct store *store, struct store_rows *rows) {
-    SPEX_LAT_SCOPE("query_categories", 1);
+    SPEX_LAT_SCOPE("query_categories");
     ask(store, CATEGORIES, 0, 0, rows);
 }
 
 /* SQLite walks over what is before the offset. */
 void store_items(struct store *store, int64_t category, int64_t offset, struct store_rows *rows) {
     SPEX_KERNEL_SCOPE("query_items", 1, offset);
-    SPEX_LAT_SCOPE("query_items", 1);
+    SPEX_LAT_SCOPE("query_items");
     ask(store, ITEMS, category, offset, rows);
 }
 
 void store_search(struct store *store, const char *word, struct store_rows *rows) {
-    SPEX_LAT_SCOPE("query_search", 1);
+    SPEX_LAT_SCOPE("query_search");
     char after[STORE_WORDS];
     snprintf(after, sizeof(after), "%.100s~", word);
     sqlite3_stmt *statement = store->statements[SEARCH];
@@ -201,37 +201,37 @@ void store_search(struct store *store, const char *word, struct store_rows *rows
 }
 
 void store_item(struct store *store, int64_t id, struct store_rows *rows) {
-    SPEX_LAT_SCOPE("query_item", 1);
+    SPEX_LAT_SCOPE("query_item");
     ask(store, ITEM, id, 0, rows);
 }
 
 void store_description(struct store *store, int64_t id, struct store_rows *rows) {
-    SPEX_LAT_SCOPE("query_description", 1);
+    SPEX_LAT_SCOPE("query_description");
     ask(store, DESCRIPTION, id, 0, rows);
 }
 
 void store_bids(struct store *store, int64_t item, struct store_rows *rows) {
-    SPEX_LAT_SCOPE("query_bids", 1);
+    SPEX_LAT_SCOPE("query_bids");
     ask(store, BIDS, item, 0, rows);
 }
 
 void store_user(struct store *store, int64_t id, struct store_rows *rows) {
-    SPEX_LAT_SCOPE("query_user", 1);
+    SPEX_LAT_SCOPE("query_user");
     ask(store, USER, id, 0, rows);
 }
 
 void store_comments(struct store *store, int64_t user, struct store_rows *rows) {
-    SPEX_LAT_SCOPE("query_comments", 1);
+    SPEX_LAT_SCOPE("query_comments");
     ask(store, COMMENTS, user, 0, rows);
 }
 
 void store_offers(struct store *store, int64_t user, struct store_rows *rows) {
-    SPEX_LAT_SCOPE("query_offers", 1);
+    SPEX_LAT_SCOPE("query_offers");
     ask(store, OFFERS, user, 0, rows);
 }
 
 bool store_buy(struct store *store, int64_t item, int64_t user) {
-    SPEX_LAT_SCOPE("query_buy", 1);
+    SPEX_LAT_SCOPE("query_buy");
     struct store_rows rows;
     if (!run(store->db, "BEGIN IMMEDIATE"))
         return false;

@@ -24,8 +24,8 @@ static bool grow(struct text *text, size_t more) {
 }
 
 static void add(struct text *text, const char *more, size_t length) {
-    SPEX_LAT_SCOPE("add", 1);
-    SPEX_CTXSW_SCOPE("add", 1);
+    SPEX_LAT_SCOPE("add");
+    SPEX_CTXSW_SCOPE("add");
     if (text->failed || !grow(text, length))
         return;
     memcpy(text->data + text->length, more, length);
@@ -41,8 +41,8 @@ static const char *escaped(char c) {
 }
 
 void text_escape(struct text *text, const char *more) {
-    SPEX_LAT_SCOPE("escape", 1);
-    SPEX_CTXSW_SCOPE("escape", 1);
+    SPEX_LAT_SCOPE("escape");
+    SPEX_CTXSW_SCOPE("escape");
     while (*more) {
         size_t plain = strcspn(more, "&<>\"");
         add(text, more, plain);
@@ -59,16 +59,16 @@ void text_number(struct text *text, int64_t number) {
 }
 
 void text_price(struct text *text, int64_t cents) {
-    SPEX_LAT_SCOPE("price", 1);
-    SPEX_CTXSW_SCOPE("price", 1);
+    SPEX_LAT_SCOPE("price");
+    SPEX_CTXSW_SCOPE("price");
     char price[32];
     snprintf(price, sizeof(price), "%" PRId64 ".%02d", cents / 100, (int)(cents % 100));
     text_add(text, price);
 }
 
 void text_link(struct text *text, const char *page, int64_t id, const char *words) {
-    SPEX_LAT_SCOPE("link", 1);
-    SPEX_CTXSW_SCOPE("link", 1);
+    SPEX_LAT_SCOPE("link");
+    SPEX_CTXSW_SCOPE("link");
     text_add(text, "<a href=\"/");
     text_add(text, page);
     text_add(text, "?id=");

@@ -14,14 +14,6 @@
 
 #include <spex/spex.h>
 
-enum { REPORT = 1, LOAD, SORT, FIND, PAIRS };
-
-SPEX_PROBE_NAME(REPORT, "report");
-SPEX_PROBE_NAME(LOAD, "load");
-SPEX_PROBE_NAME(SORT, "sort");
-SPEX_PROBE_NAME(FIND, "find");
-SPEX_PROBE_NAME(PAIRS, "pairs");
-
 struct sale {
     uint32_t customer;
     uint32_t cents;
@@ -35,10 +27,9 @@ static uint32_t random_next(void) {
 }
 
 static void load(struct sale *sales, size_t rows) {
-    KERNEL_PROBE_BEGIN(LOAD, 1, rows);
+    SPEX_KERNEL_SCOPE("load", 1, rows);
     for (size_t r = 0; r < rows; r++)
         sales[r] = (struct sale){.customer = random_next(), .cents = random_next() % 100000};
-    KERNEL_PROBE_END(LOAD);
 }
 
 static int by_customer(const void *a, const void *b) {
@@ -47,40 +38,35 @@ static int by_customer(const void *a, const void *b) {
 }
 
 static void sort(struct sale *sales, size_t rows) {
-    KERNEL_PROBE_BEGIN(SORT, 1, rows);
+    SPEX_KERNEL_SCOPE("sort", 1, rows);
     qsort(sales, rows, sizeof(*sales), by_customer);
-    KERNEL_PROBE_END(SORT);
 }
 
 static uint64_t find(const struct sale *sales, size_t rows, size_t keys) {
+    SPEX_KERNEL_SCOPE("find", 1, keys);
     uint64_t sum = 0;
-    KERNEL_PROBE_BEGIN(FIND, 1, keys);
     for (size_t k = 0; k < keys; k++) {
         struct sale key = {.customer = sales[random_next() % rows].customer};
         const struct sale *found = bsearch(&key, sales, rows, sizeof(*sales), by_customer);
         sum += found ? found->cents : 0;
     }
-    KERNEL_PROBE_END(FIND);
     return sum;
 }
 
 static uint64_t pairs(const struct sale *sales, size_t best) {
+    SPEX_KERNEL_SCOPE("pairs", 1, best);
     uint64_t near = 0;
-    KERNEL_PROBE_BEGIN(PAIRS, 1, best);
     for (size_t a = 0; a < best; a++)
         for (size_t b = 0; b < best; b++)
             near += sales[a].cents < sales[b].cents + 100;
-    KERNEL_PROBE_END(PAIRS);
     return near;
 }
 
 static uint64_t report(struct sale *sales, size_t rows) {
-    KERNEL_PROBE_BEGIN(REPORT, 1, rows);
+    SPEX_KERNEL_SCOPE("report", 1, rows);
     load(sales, rows);
     sort(sales, rows);
-    uint64_t sum = find(sales, rows, rows / 4) + pairs(sales, rows / 8);
-    KERNEL_PROBE_END(REPORT);
-    return sum;
+    return find(sales, rows, rows / 4) + pairs(sales, rows / 8);
 }
 
 int main(int argc, char **argv) {

@@ -56,7 +56,7 @@ static struct connection *list_take(struct list *list) {
 
 /* The loop: a request has come. It says false when the client has gone. */
 static bool on_readable(struct connection *connection) {
-    SPEX_LAT_SCOPE("readable", 1);
+    SPEX_LAT_SCOPE("readable");
     if (read(connection->fd, &connection->request, sizeof(connection->request)) <= 0)
         return false;
     SPEX_SPAN_BEGIN("request", connection);
@@ -88,7 +88,7 @@ static void on_worked(void) {
 }
 
 static void work(struct connection *connection) {
-    SPEX_LAT_SCOPE("work", 1);
+    SPEX_LAT_SCOPE("work");
     for (int step = 0; step < 5000; step++)
         connection->request = connection->request * 6364136223846793005u + 1442695040888963407u;
 }

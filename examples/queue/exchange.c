@@ -5,13 +5,7 @@
 
 #include "clock.h"
 #include "crew.h"
-#include "probes.h"
 #include "random.h"
-
-SPEX_PROBE_NAME(ITEM, "item");
-SPEX_PROBE_NAME(PUT, "put");
-SPEX_PROBE_NAME(TAKE, "take");
-SPEX_PROBE_NAME(DELAY, "delay");
 
 /* Some items of one thread, and what is still to be put of them. */
 struct batch {
@@ -42,26 +36,24 @@ static size_t try_take(void *argument) {
     return batch->exchange->kind->take(batch->exchange->queue, batch->items, batch->count);
 }
 
+/* Waits for room. */
 static void put(struct batch batch) {
-    LAT_PROBE_BEGIN(PUT, 10);
-    CTXSW_PROBE_BEGIN(PUT, 10);
+    SPEX_LAT_SCOPE("put", 10);
+    SPEX_CTXSW_SCOPE("put", 10);
     while (batch.count && !crew_ends()) {
         size_t count = waiting_for(&batch.exchange->room, try_put, &batch);
         batch.items += count;
         batch.count -= count;
         waiting_wake_one(&batch.exchange->items);
     }
-    CTXSW_PROBE_END(PUT);
-    LAT_PROBE_END(PUT);
 }
 
+/* Waits for a batch. */
 static size_t take(struct batch batch) {
-    LAT_PROBE_BEGIN(TAKE, 10);
-    CTXSW_PROBE_BEGIN(TAKE, 10);
+    SPEX_LAT_SCOPE("take", 10);
+    SPEX_CTXSW_SCOPE("take", 10);
     size_t count = waiting_for(&batch.exchange->items, try_take, &batch);
     waiting_wake_one(&batch.exchange->room);
-    CTXSW_PROBE_END(TAKE);
-    LAT_PROBE_END(TAKE);
     return count;
 }
 
@@ -81,15 +73,12 @@ void *exchange_produce(void *argument) {
 }
 
 static uint64_t use(const struct item *item, uint64_t steps) {
-    TPT_PROBE_BEGIN(ITEM, 20);
-    LAT_PROBE_BEGIN(ITEM, 20);
+    SPEX_TPT_SCOPE("item", 20);
+    SPEX_LAT_SCOPE("item", 20);
     uint64_t result = 0;
     for (int i = 0; i < ITEM_VALUES; i++)
         result += item->values[i];
-    result = work_on(result, steps);
-    LAT_PROBE_END(ITEM);
-    TPT_PROBE_END(ITEM);
-    return result;
+    return work_on(result, steps);
 }
 
 void *exchange_consume(void *argument) {
@@ -98,7 +87,8 @@ void *exchange_consume(void *argument) {
     struct item items[BATCH_MOST] = {0};
     size_t count;
     while ((count = take((struct batch){exchange, items, exchange->batch}))) {
-        SNAPSHOT_PROBE(DELAY, 10, clock_ns() - items[0].born, count);
+        /* Nanoseconds that an item was in the queue, and items that it was taken with. */
+        SPEX_SNAPSHOT_PROBE("delay", 10, clock_ns() - items[0].born, count);
         for (size_t i = 0; i < count; i++)
             member->random ^= use(&items[i], exchange->use_steps);
         if (crew_ends())

@@ -12,9 +12,6 @@
 
 #include "random.h"
 
-enum { QUERY = 1 };
-SPEX_PROBE_NAME(QUERY, "query");
-
 #define LOCKED_RETRIES 1000
 
 static const char mean_passengers[] = "SELECT avg(passenger_count) FROM trips"
@@ -191,8 +188,8 @@ bool connection_warm(struct connection *connection) {
 
 bool connection_query(struct connection *connection) {
     const struct area *area = next_area(connection);
-    TPT_PROBE_BEGIN(QUERY, 1);
+    SPEX_TPT_BEGIN(query);
     int result = execute(connection->statement, area);
-    TPT_PROBE_END(QUERY);
+    SPEX_TPT_END(query);
     return succeeded(result);
 }

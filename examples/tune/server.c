@@ -16,10 +16,7 @@
 #include <spex/spex.h>
 #include <spex/tune.h>
 
-enum { WORKERS = 2, QUEUE = 256, BATCH_MAX = 64, SERVED = 1, WAITED = 2 };
-
-SPEX_PROBE_NAME(SERVED, "request.served");
-SPEX_PROBE_NAME(WAITED, "request.us");
+enum { WORKERS = 2, QUEUE = 256, BATCH_MAX = 64 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t filled = PTHREAD_COND_INITIALIZER, emptied = PTHREAD_COND_INITIALIZER;
@@ -71,11 +68,10 @@ static unsigned take(uint64_t *born) {
 }
 
 static void serve(uint64_t born) {
+    SPEX_CNT_SCOPE("request.served", 10);
     for (volatile int work = 0; work < 500; work++)
         continue;
-    CNT_PROBE_BEGIN(SERVED, 10);
-    CNT_PROBE_END(SERVED);
-    SNAPSHOT_PROBE(WAITED, 10, (now_ns() - born) / 1000);
+    SPEX_SNAPSHOT_PROBE("request.us", 10, (now_ns() - born) / 1000);
 }
 
 static void *work(void *arg) {

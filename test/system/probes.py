@@ -229,7 +229,7 @@ class Probes(Scratch):
 
     def test_programs_of_this_project(self):
         self.assert_sites([("other", 2, "cnt", 1, 1), ("work", 1, "tpt", 1, 1)], SUBJECT)
-        self.assertIn(("query", 1, "tpt", 1, 1), sites_of(run("--json", TAXI)))
+        self.assertIn(("query", None, "tpt", 1, 1), sites_of(run("--json", TAXI)))
 
     def test_json(self):
         program = self.compile("program", PROGRAM)
