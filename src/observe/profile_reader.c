@@ -389,9 +389,10 @@ static int take_done(struct spex_profile_reader *reader, const char *text,
     spex_make_printable(reader->text);
     reader->status = head->status;
     reader->number = head->number;
+    reader->unmatched = head->flags & SPEX_CONTROL_UNMATCHED;
+    bool has_profile = reader->of_process ? reader->begun : reader->incoming.types != NULL;
     reader->begun = false;
-    /* An answer without a profile. */
-    if (!reader->incoming.types)
+    if (!has_profile)
         return 1;
     int err = row_end(reader);
     if (err)

@@ -19,6 +19,8 @@ typedef int spex_profile_row_taker(void *user, const struct spex_profile *profil
 struct spex_profile_reader {
     /* The caller's: values are not kept, which may take a gigabyte of a hostile answer. */
     bool without_values;
+    /* The caller's: it has asked for the status alone, a profile without types, sites and rows. */
+    bool of_process;
     /* The caller's: whose memory is taken for profiles; NULL: nobody's. */
     struct spex_share *share;
     /* The caller's: gets each row once its values have come, and neither rows nor sites are kept;
@@ -36,6 +38,8 @@ struct spex_profile_reader {
     struct spex_profile profile;
     bool complete;
     bool final;
+    /* The last answer: what was selected matches no probe that is there. */
+    bool unmatched;
     /* The status of the last answer, the number of its request, and its text. */
     int32_t status;
     uint32_t number;

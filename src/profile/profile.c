@@ -126,16 +126,9 @@ size_t spex_profile_measured(const struct spex_profile *profile) {
     return measured;
 }
 
-static double first_lease(const struct spex_profile *profile) {
-    double first = profile->process.lease_seconds;
-    for (size_t s = 0; s < profile->site_count; s++)
-        if (profile->sites[s].lease_ms)
-            first = fmin(first, profile->sites[s].lease_ms / 1e3);
-    return first;
-}
-
-const char *spex_profile_lease_text(const struct spex_profile *profile, char *text, size_t size) {
-    double first = first_lease(profile), last = profile->process.lease_seconds, same = last / 50;
+const char *spex_profile_lease_text(const struct spex_profile_process *process, char *text,
+                                    size_t size) {
+    double first = process->lease_first_seconds, last = process->lease_seconds, same = last / 50;
     return last - first > same ? spex_range_text(first, last, "s", text, size)
                                : spex_quantity_text(last, same, "s", text, size);
 }

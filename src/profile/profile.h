@@ -78,7 +78,10 @@ struct spex_profile_process {
     /* Records that a ring holds, where all that were ever in the rings are of this collection, and
      * their file comes with the profile; 0: not so. */
     uint32_t ring_records;
-    uint32_t reserved;
+    /* Those of `sites` whose library is loaded. */
+    uint32_t sites_loaded;
+    /* Until the first lease ends. */
+    double lease_first_seconds;
 };
 
 struct spex_profile_type {
@@ -315,9 +318,10 @@ double spex_profile_halving(const struct spex_profile *profile,
 double spex_profile_row_cost(const struct spex_profile *profile,
                              const struct spex_profile_probe *probe);
 
-/* How long what is leased still holds, "42 s", or from the first end to the last, "10 to 42 s". The
- * first one is known of the leases that decide about a site. Returns `text`. */
-const char *spex_profile_lease_text(const struct spex_profile *profile, char *text, size_t size);
+/* How long what is leased still holds, "42 s", or from the first end to the last, "10 to 42 s".
+ * Returns `text`. */
+const char *spex_profile_lease_text(const struct spex_profile_process *process, char *text,
+                                    size_t size);
 
 /* The sum over all rows; no more than the program's CPU time, of which it is a part. */
 double spex_profile_cost(const struct spex_profile *profile);

@@ -208,9 +208,11 @@ static bool budget_take(struct spex_control_selection *selection) {
 
 /* Selects, for a while or until another selection. */
 static int select_by(const struct spex_connection *connection,
-                     const struct spex_control_requests *requests, char *answer, size_t size) {
+                     const struct spex_control_requests *requests, bool *unmatched, char *answer,
+                     size_t size) {
     uint32_t kind = connection->request.kind;
     struct spex_control_selection selection = {.probes = connection->text,
+                                               .unmatched = unmatched,
                                                .follow = kind == SPEX_CONTROL_FOLLOW ||
                                                          kind == SPEX_CONTROL_LEASE_FOLLOW};
     if (is_lease(kind))
@@ -234,13 +236,14 @@ void spex_connection_retry(struct spex_connection *connection,
     if (!connection->waits)
         return;
     char answer[SPEX_CONTROL_ANSWER_BYTES] = "";
+    bool unmatched = false;
     int got;
     if (is_stream(connection->request.kind))
         got = stream_begin(connection, requests, answer, sizeof(answer));
     else if (connection->request.kind == SPEX_CONTROL_MODELS)
         got = models_set(connection->text, requests, answer, sizeof(answer));
     else
-        got = select_by(connection, requests, answer, sizeof(answer));
+        got = select_by(connection, requests, &unmatched, answer, sizeof(answer));
     if (got == -EBUSY)
         return;
     connection->waits = false;
@@ -248,6 +251,7 @@ void spex_connection_retry(struct spex_connection *connection,
     if (!spex_connection_there(connection))
         return;
     spex_reply_done(&connection->reply, connection->request.number, got);
+    connection->reply.flags = unmatched ? SPEX_CONTROL_UNMATCHED : 0;
     memcpy(connection->reply.text, answer, sizeof(answer));
 }
 
@@ -269,6 +273,9 @@ static void request_carry_out(struct spex_connection *connection,
         break;
     case SPEX_CONTROL_PROFILE:
         spex_reply_profile(&connection->reply, connection->request.number, false);
+        break;
+    case SPEX_CONTROL_STATUS:
+        spex_reply_status(&connection->reply, connection->request.number);
         break;
     case SPEX_CONTROL_RENEW:
         request_renew(connection);

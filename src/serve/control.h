@@ -23,6 +23,8 @@ struct spex_control_selection {
     /* The share of the program's CPU time that all probes may take while the lease holds; 0: as
      * ever. */
     double budget;
+    /* Set where it selects probes of which none is there (yet). NULL: nobody asks. */
+    bool *unmatched;
 };
 
 /* Requests that clients can make. Each writes a text for the user to `answer`. Each returns -EBUSY

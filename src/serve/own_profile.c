@@ -85,6 +85,7 @@ void spex_profile_process_now(struct spex_profile_process *process) {
         .threads = spex_threads_used(),
         .ring_bytes = spex_rings_bytes(),
         .sites = spex_sites_of_probes(),
+        .sites_loaded = spex_sites_of_probes_loaded(),
         .sites_on = spex_sites_on(),
         .sites_refused = spex_sites_refused(),
         .loaded_ns = loaded_ns,
@@ -94,6 +95,8 @@ void spex_profile_process_now(struct spex_profile_process *process) {
         copy_text(process->selection, sizeof(process->selection), SPEX_PROFILE_LONG_SELECTION);
     process->lease_seconds =
         (double)spex_sites_leased(process->leased, sizeof(process->leased)) / 1e9;
+    if (process->lease_seconds > 0)
+        process->lease_first_seconds = (double)spex_leases_due_ns() / 1e9;
     if (process->lease_seconds > 0 && !process->leased[0])
         copy_text(process->leased, sizeof(process->leased), SPEX_PROFILE_LONG_SELECTION);
     spex_metrics_lock();

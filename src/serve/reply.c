@@ -21,7 +21,13 @@ void spex_reply_done(struct spex_reply *reply, uint32_t number, int status) {
 }
 
 void spex_reply_profile(struct spex_reply *reply, uint32_t number, bool final) {
-    *reply = (struct spex_reply){.number = number, .next = SPEX_CONTROL_PROCESS, .final = final};
+    *reply = (struct spex_reply){
+        .number = number, .next = SPEX_CONTROL_PROCESS, .flags = final ? SPEX_CONTROL_FINAL : 0};
+}
+
+void spex_reply_status(struct spex_reply *reply, uint32_t number) {
+    *reply =
+        (struct spex_reply){.number = number, .next = SPEX_CONTROL_PROCESS, .of_process = true};
 }
 
 /* As spex_frame_finish, of the reply's number, status and flags. */
@@ -33,7 +39,7 @@ static size_t finish_frame(char *frame, const struct spex_reply *reply, uint16_t
                                       .count = (uint32_t)count};
     if (kind == SPEX_CONTROL_DONE) {
         head.status = reply->status;
-        head.flags = reply->final ? SPEX_CONTROL_FINAL : 0;
+        head.flags = reply->flags;
     }
     return spex_frame_finish(frame, &head);
 }
@@ -48,7 +54,7 @@ static size_t process_frame(struct spex_reply *after, char *frame) {
     struct spex_profile_process process;
     spex_profile_process_now(&process);
     memcpy(frame + sizeof(struct spex_control_frame), &process, sizeof(process));
-    next_kind(after, SPEX_CONTROL_TYPES);
+    next_kind(after, after->of_process ? SPEX_CONTROL_DONE : SPEX_CONTROL_TYPES);
     return finish_frame(frame, after, SPEX_CONTROL_PROCESS, sizeof(process), 1);
 }
 

@@ -11,9 +11,10 @@
 #include "wire/control_format.h"
 
 struct spex_reply {
-    uint32_t number; /* of the request */
-    uint16_t next;   /* enum spex_control_kind of the next frame; 0: the answer is complete */
-    bool final;
+    uint32_t number;   /* of the request */
+    uint16_t next;     /* enum spex_control_kind of the next frame; 0: the answer is complete */
+    bool of_process;   /* no frame follows PROCESS but DONE */
+    uint32_t flags;    /* of DONE */
     uint32_t position; /* in types, sites or probes */
     uint32_t part;     /* of the probe at `position`, the next: of each series its values, losses */
     uint32_t scale;    /* of the values that were sent last */
@@ -25,8 +26,9 @@ struct spex_reply {
 /* An answer of DONE alone; its text is to be filled in. */
 void spex_reply_done(struct spex_reply *reply, uint32_t number, int status);
 
-/* The profile of this process. */
+/* The profile of this process, or what it begins with. */
 void spex_reply_profile(struct spex_reply *reply, uint32_t number, bool final);
+void spex_reply_status(struct spex_reply *reply, uint32_t number);
 
 /* Writes the next frame; returns its bytes, 0 when the answer is complete. Sets *after to what is
  * left of the answer behind that frame: the caller replaces the reply by it once the frame is

@@ -41,6 +41,15 @@ uint32_t spex_sites_of_probes(void) {
     return count;
 }
 
+uint32_t spex_sites_of_probes_loaded(void) {
+    bool taken = spex_lock_take_unless_mine(&spex_registry.lock);
+    uint32_t count = spex_registry.count - spex_registry.regions -
+                     (spex_registry.unloaded - spex_registry.regions_unloaded);
+    if (taken)
+        spex_lock_give(&spex_registry.lock);
+    return count;
+}
+
 uint32_t spex_sites_refused(void) {
     return spex_load_relaxed(&spex_registry.sites_refused);
 }
@@ -234,7 +243,9 @@ static uint32_t index_find_unloaded(const struct spex_site *site,
 static void info_note_unloaded(const struct spex_site_info *info, bool unloaded) {
     const uint32_t more = unloaded ? 1 : UINT32_MAX;
     spex_registry.unloaded += more;
-    if (!spex_site_is_region(info))
+    if (spex_site_is_region(info))
+        spex_registry.regions_unloaded += more;
+    else
         spex_registry_info(info->probe)->unloaded += more;
 }
 

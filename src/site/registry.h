@@ -22,6 +22,9 @@ uint32_t spex_sites_count(void);
 /* Returns how many of them are sites of probes and not of regions. */
 uint32_t spex_sites_of_probes(void);
 
+/* Returns how many of these are loaded now. */
+uint32_t spex_sites_of_probes_loaded(void);
+
 /* Returns how many sites of probes are on, and how many were refused and stay off. Lock-free. */
 uint32_t spex_sites_on(void);
 uint32_t spex_sites_refused(void);

@@ -85,6 +85,8 @@ struct spex_registry {
     uint32_t numbers_used;
     /* How many of the infos are of sites that are not loaded any more. */
     uint32_t unloaded;
+    /* Of these, those of regions. */
+    uint32_t regions_unloaded;
     /* Some site may be selected. */
     bool any_selected;
     /* The tables come last, so that a program with few sites touches few pages. */

@@ -21,7 +21,7 @@
  * number of words left out. */
 enum { NAMED_MOST = 3, WORD_BYTES = 72, MORE_BYTES = sizeof(", … and 4294967295 more") };
 
-/* The sites that are loaded. It has 32 KiB, so it is allocated. */
+/* The sites that are loaded. It has half a MiB, so it is allocated. */
 struct known {
     const struct spex_site_info *infos[SPEX_MAX_SITES];
     uint32_t count;

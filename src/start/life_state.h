@@ -89,9 +89,11 @@ int spex_collection_models_begin(struct spex_error *error);
 
 /* requests.c */
 
-/* As spex_set, or by a lease as spex_set_for, if it is for any time. `answer` gets the messages for
- * a command; NULL: the program itself selects, and messages go to standard error. */
-int spex_life_select_locked(const char *probes, struct spex_lease lease, char *answer, size_t size);
+/* As spex_set, or by a lease as spex_set_for, if it is for any time, without the selection's budget.
+ * `answer` gets the messages for a command; NULL: the program itself selects, and messages go to
+ * standard error. */
+int spex_life_select_locked(const struct spex_control_selection *selection, char *answer,
+                            size_t size);
 
 /* Selects what `spex set --follow` has left for programs of this name. A failure is a line on
  * standard error. */

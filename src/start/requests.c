@@ -46,14 +46,32 @@ __attribute__((format(printf, 3, 4))) static void answer_write(char *answer, siz
         spex_message("%s", line);
 }
 
+/* Warns of what has no effect, at present or at all. True: all of the selection's items match no
+ * probe that is there. */
+static bool warn_locked(const struct spex_selection *selection, char *answer, size_t size) {
+    static int (*const checks[])(const struct spex_selection *, char *, size_t) = {
+        spex_selection_unpolled, spex_selection_refused, spex_selection_unmatched};
+    char warning[SPEX_SELECTION_CHECK_BYTES];
+    size_t without_probe = 0;
+    for (size_t c = 0; c < sizeof(checks) / sizeof(*checks); c++) {
+        int found = checks[c](selection, warning, sizeof(warning));
+        if (found <= 0)
+            continue;
+        answer_write(answer, size, "%s", warning);
+        without_probe += checks[c] == spex_selection_unpolled ? 0 : (size_t)found;
+    }
+    return without_probe && without_probe == selection->count;
+}
+
 /* Parses the selection before it opens or starts anything, so that a wrong selection changes
  * nothing. A request of a command (`answer` is set) opens no table. Warnings do not fail the
  * selection: probes that cannot be polled or have no room, and items that match no probe, which a
  * library may bring later. Returns the number of sites that are on. */
-static int select_locked(const char *probes, struct spex_lease lease, char *answer, size_t size) {
+static int select_locked(const struct spex_control_selection *wanted, char *answer, size_t size) {
+    const char *probes = wanted->probes;
+    struct spex_lease lease = wanted->lease;
     struct spex_selection selection;
     struct spex_error error;
-    char warning[SPEX_SELECTION_CHECK_BYTES];
     int err = spex_selection_parse(probes ? probes : "", &selection, &error);
     if (err) {
         answer_write(answer, size, "probe selection: %s", error.text);
@@ -70,12 +88,9 @@ static int select_locked(const char *probes, struct spex_lease lease, char *answ
         spex_selection_free(&selection);
         return err;
     }
-    if (spex_selection_unpolled(&selection, warning, sizeof(warning)) > 0)
-        answer_write(answer, size, "%s", warning);
-    if (spex_selection_refused(&selection, warning, sizeof(warning)) > 0)
-        answer_write(answer, size, "%s", warning);
-    if (spex_selection_unmatched(&selection, warning, sizeof(warning)) > 0)
-        answer_write(answer, size, "%s", warning);
+    bool unmatched = warn_locked(&selection, answer, size);
+    if (wanted->unmatched)
+        *wanted->unmatched = unmatched;
     int on = lease.ms ? spex_sites_lease(selection, &lease) : spex_sites_select(selection);
     if (on < 0)
         answer_write(answer, size, "probe selection: stays as it was: %s", strerror(-on));
@@ -86,10 +101,10 @@ static int select_locked(const char *probes, struct spex_lease lease, char *answ
 }
 
 /* What the calibration of types and the start of collectors take is part of the budget. */
-int spex_life_select_locked(const char *probes, struct spex_lease lease, char *answer,
+int spex_life_select_locked(const struct spex_control_selection *selection, char *answer,
                             size_t size) {
     uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    int on = select_locked(probes, lease, answer, size);
+    int on = select_locked(selection, answer, size);
     spex_controller_charge(spex_grown(begin, spex_clock_ns(CLOCK_THREAD_CPUTIME_ID)));
     return on;
 }
@@ -115,7 +130,7 @@ static int held_locked(const struct spex_control_selection *selection, char *ans
     int on = budget_locked(selection, answer, size);
     if (on)
         return on;
-    on = spex_life_select_locked(selection->probes, selection->lease, answer, size);
+    on = spex_life_select_locked(selection, answer, size);
     if (on < 0 && selection->budget > 0)
         spex_controller_renew(&(struct spex_lease){.holder = selection->lease.holder});
     spex_life.settings.follow |= selection->follow && on >= 0;
@@ -229,7 +244,8 @@ static void select_standing(const char *text, int err) {
     if (err)
         snprintf(answer, sizeof(answer), "%s", strerror(-err));
     else
-        err = spex_life_select_locked(text, (struct spex_lease){0}, answer, sizeof(answer));
+        err = spex_life_select_locked(&(struct spex_control_selection){.probes = text}, answer,
+                                      sizeof(answer));
     if (err < 0)
         spex_message("the selection of `spex set --follow`: %s", answer);
     else

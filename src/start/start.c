@@ -113,7 +113,8 @@ static int fork_handlers_install(void) {
  * time of this thread when the start began. */
 static int select_at_start(uint64_t begin) {
     uint64_t before = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    int on = spex_life_select_locked(spex_life.settings.probes, (struct spex_lease){0}, NULL, 0);
+    const struct spex_control_selection selection = {.probes = spex_life.settings.probes};
+    int on = spex_life_select_locked(&selection, NULL, 0);
     uint64_t after = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     spex_controller_charge(spex_grown(begin, before) + spex_grown(begin, after) / 2);
     return on;
@@ -215,7 +216,8 @@ static int set(const char *probes, struct spex_lease lease) {
     int on = spex_life_take(&before);
     if (on)
         return on;
-    on = spex_life.started ? spex_life_select_locked(probes, lease, NULL, 0) : -EPERM;
+    const struct spex_control_selection selection = {.probes = probes, .lease = lease};
+    on = spex_life.started ? spex_life_select_locked(&selection, NULL, 0) : -EPERM;
     spex_life_give(&before);
     return on;
 }

@@ -9,6 +9,7 @@
  *           ──► LEASE_BUDGET text    ──► the same
  *           ──► RENEW interval       ──► the same
  *           ──► DUMP text            ──► the same
+ *           ──► STATUS               ──► PROCESS DONE
  *           ──► PROFILE              ──► PROCESS TYPES… SITES… (PROBE (VALUES SPREAD)…)… DONE
  *           ──► SUBSCRIBE interval   ──► the same at each interval; at last with FINAL
  *           ──► STREAM types         ──► frames of a stream (stream_format.h) from here on, or
@@ -73,6 +74,8 @@ enum spex_control_kind {
      * program's time while the lease holds. Of the budgets that several clients hold, and of the
      * program's own, the least is kept. */
     SPEX_CONTROL_LEASE_BUDGET,
+    /* What a profile begins with, which takes no time for each probe. */
+    SPEX_CONTROL_STATUS,
     /* frames of answers */
     SPEX_CONTROL_PROCESS = 16, /* struct spex_profile_process */
     SPEX_CONTROL_TYPES,        /* struct spex_profile_type … */
@@ -95,8 +98,10 @@ struct spex_control_request {
     uint32_t interval_ms;
 };
 
-/* Flag of DONE: spex stops in this program, and this was its last profile. */
-#define SPEX_CONTROL_FINAL 1u
+/* Flags of DONE. After a profile: spex stops in this program, and this was the last one. After a
+ * selection: it selects probes, and none that is there matches. */
+#define SPEX_CONTROL_FINAL     1u
+#define SPEX_CONTROL_UNMATCHED 2u
 
 struct spex_control_frame {
     uint32_t magic;
@@ -106,7 +111,7 @@ struct spex_control_frame {
     uint32_t entry_bytes; /* of one entry, of one byte of text, or of spex_control_values */
     uint32_t count;       /* entries, bytes of text, or buckets */
     int32_t status;       /* DONE: a negative errno value; after SELECT, how many sites are on */
-    uint32_t flags;       /* DONE: SPEX_CONTROL_FINAL */
+    uint32_t flags;       /* DONE: SPEX_CONTROL_FINAL, SPEX_CONTROL_UNMATCHED */
     uint32_t reserved;
 };
 

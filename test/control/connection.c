@@ -24,6 +24,7 @@ static struct asked {
     int children;
 } asked;
 static int status;
+static bool matches_none;
 
 static int select_asked(const struct spex_control_selection *selection, char *answer, size_t size) {
     asked = (struct asked){.what = "select",
@@ -31,6 +32,7 @@ static int select_asked(const struct spex_control_selection *selection, char *an
                            .lease = selection->lease,
                            .budget = selection->budget};
     strcpy(asked.text, selection->probes);
+    *selection->unmatched = matches_none;
     snprintf(answer, size, "selected");
     return status;
 }
@@ -96,6 +98,7 @@ static enum spex_connection_end request(uint16_t kind, uint32_t number, uint32_t
 
 /* The status of the answer, which is written and received; its text is in `answered`. */
 static char answered[SPEX_CONTROL_ANSWER_BYTES];
+static bool answered_unmatched;
 
 static int answer(uint32_t number) {
     struct spex_profile_reader reader = {0};
@@ -106,6 +109,7 @@ static int answer(uint32_t number) {
     assert_int_equal(head->number, number);
     assert_int_equal(caller_receive(client, &reader), 1);
     snprintf(answered, sizeof(answered), "%s", reader.text);
+    answered_unmatched = reader.unmatched;
     int got = reader.status;
     spex_profile_reader_free(&reader);
     return got;
@@ -145,6 +149,35 @@ static void selections(void **state) {
     status = -EINVAL;
     assert_int_equal(answer_to(SPEX_CONTROL_SELECT, 5, 0, "h"), -EINVAL);
     expect_selected("h", false, 0, 0, 0);
+}
+
+static void a_selection_that_matches_none(void **state) {
+    (void)state;
+    matches_none = true;
+    assert_int_equal(answer_to(SPEX_CONTROL_SELECT, 5, 0, "a"), 0);
+    assert_true(answered_unmatched);
+    matches_none = false;
+    assert_int_equal(answer_to(SPEX_CONTROL_SELECT, 6, 0, "a"), 0);
+    assert_false(answered_unmatched);
+}
+
+/* What a profile begins with, and nothing that takes time for each probe. A reader that expects a
+ * whole profile takes none from it. */
+static void the_status_has_no_frame_for_probes(void **state) {
+    struct spex_profile_reader readers[] = {{.of_process = true}, {.of_process = false}};
+    (void)state;
+    for (size_t r = 0; r < COUNT_OF(readers); r++) {
+        struct spex_profile_reader *reader = &readers[r];
+        assert_int_equal(request(SPEX_CONTROL_STATUS, 7, 0, ""), SPEX_CONNECTION_STAYS);
+        assert_int_equal(spex_connection_write(&connection, buffer), SPEX_CONNECTION_STAYS);
+        assert_int_equal(caller_receive(client, reader), 1);
+        assert_int_equal(reader->number, 7);
+        assert_int_equal(reader->complete, reader->of_process);
+        assert_int_equal(reader->profile.process.process_id, reader->of_process ? getpid() : 0);
+        assert_null(reader->profile.types);
+        assert_int_equal(reader->profile.site_count + reader->profile.row_count, 0);
+        spex_profile_reader_free(reader);
+    }
 }
 
 static void expect_refused(const char *why) {
@@ -306,7 +339,7 @@ static void reports(void **state) {
     assert_int_equal(connection.due_ns, due + 220 * MS);
     assert_int_equal(answer(21), 0);
     spex_connection_report(&connection, due + 171 * MS, true); /* the last one is always due */
-    assert_true(connection.reply.final);
+    assert_int_equal(connection.reply.flags, SPEX_CONTROL_FINAL);
     assert_int_equal(answer(21), 0);
     assert_int_equal(answer_to(SPEX_CONTROL_SUBSCRIBE, 22, 0, ""), 0);
     assert_false(connection.reports);
@@ -505,6 +538,8 @@ static void quiet_clients(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(selections, begin, end),
+        cmocka_unit_test_setup_teardown(a_selection_that_matches_none, begin, end),
+        cmocka_unit_test_setup_teardown(the_status_has_no_frame_for_probes, begin, end),
         cmocka_unit_test_setup_teardown(what_is_asked_must_be_possible, begin, end),
         cmocka_unit_test_setup_teardown(models, begin, end),
         cmocka_unit_test_setup_teardown(streams, begin, end),

@@ -146,7 +146,7 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
         length = put(data, length, number == 3 ? SPEX_CONTROL_LEASE : SPEX_CONTROL_SELECT,
                      number == 3 ? 50 : 0, selections[s]);
         if (number == 1)
-            length = put(data, length, SPEX_CONTROL_PROFILE, 0, "");
+            length = put(data, length, s % 2 ? SPEX_CONTROL_STATUS : SPEX_CONTROL_PROFILE, 0, "");
         else if (number == 2)
             length = put(data, length, SPEX_CONTROL_SUBSCRIBE, 1000 * (uint32_t)(s % 2), "");
     }

@@ -59,6 +59,7 @@ static struct spex_profile profile = {
                 .produced = 60,
                 .lost = 3,
                 .sites_on = 2,
+                .sites_loaded = 4,
                 .command = "server"},
     .sites = sites,
     .site_count = COUNT_OF(sites),

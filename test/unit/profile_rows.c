@@ -88,29 +88,18 @@ static void providers_are_one_or_several(void **state) {
 /* From the first that ends to the last, where these are not the same to a fiftieth. */
 static void leases_end_at_once_or_one_after_another(void **state) {
     static const struct {
-        double last;
-        uint32_t sites[3];
+        double first, last;
         const char *text;
     } cases[] = {
-        {10, {0, 0, 0}, "10.00 s"},
-        {10, {10000, 0, 10000}, "10.00 s"},
-        {10, {9801, 10000, 0}, "10.00 s"},
-        {10, {0, 5000, 10000}, "5.0 to 10.0 s"},
-        {10, {10000, 0, 5000}, "5.0 to 10.0 s"},
-        {10, {5000, 7000, 0}, "5.0 to 10.0 s"},
-        {0.5, {20000, 0, 0}, "500 ms"},
-        {3600, {0, 0, 60000}, "60 to 3600 s"},
+        {10, 10, "10.00 s"},  {9.801, 10, "10.00 s"},     {5, 10, "5.0 to 10.0 s"},
+        {0.5, 0.5, "500 ms"}, {60, 3600, "60 to 3600 s"},
     };
-    struct spex_profile_site sites[3] = {{.index = 0}};
     char text[64];
     (void)state;
-    profile.sites = sites;
-    profile.site_count = COUNT_OF(sites);
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
-        profile.process.lease_seconds = cases[c].last;
-        for (size_t s = 0; s < COUNT_OF(sites); s++)
-            sites[s].lease_ms = cases[c].sites[s];
-        assert_ptr_equal(spex_profile_lease_text(&profile, text, sizeof(text)), text);
+        const struct spex_profile_process process = {.lease_first_seconds = cases[c].first,
+                                                     .lease_seconds = cases[c].last};
+        assert_ptr_equal(spex_profile_lease_text(&process, text, sizeof(text)), text);
         assert_string_equal(text, cases[c].text);
     }
 }

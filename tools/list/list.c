@@ -61,12 +61,12 @@ static int answer_ms(struct spex_deadline all, long left) {
 }
 
 /* 0 or a negative errno value. */
-static int program_ask_profile(pid_t process, int timeout_ms, struct spex_profile_reader *reader) {
+static int program_ask_status(pid_t process, int timeout_ms, struct spex_profile_reader *reader) {
     struct spex_error error;
     int fd = spex_client_connect(process, timeout_ms, &error);
     if (fd < 0)
         return fd;
-    int err = spex_client_send(fd, SPEX_CONTROL_PROFILE, 0, NULL, &error);
+    int err = spex_client_send(fd, SPEX_CONTROL_STATUS, 0, NULL, &error);
     err = err ? err : spex_client_receive(fd, reader, timeout_ms, &error);
     close(fd);
     return err > 0 ? 0 : err;
@@ -84,13 +84,13 @@ static void program_take_command(struct program *program) {
 /* False when the process has ended meanwhile, or has closed its socket. A program that is
  * stopped, or has another version of the protocol, is listed. */
 static bool program_ask(pid_t process, int timeout_ms, struct program *program) {
-    struct spex_profile_reader reader = {.without_values = true};
+    struct spex_profile_reader reader = {.of_process = true};
     *program = (struct program){.process = process};
-    int err = program_ask_profile(process, timeout_ms, &reader);
+    int err = program_ask_status(process, timeout_ms, &reader);
     program->answers = !err && reader.complete;
     if (program->answers) {
         program->told = reader.profile.process;
-        spex_profile_lease_text(&reader.profile, program->lease, sizeof(program->lease));
+        spex_profile_lease_text(&program->told, program->lease, sizeof(program->lease));
         memcpy(program->command, program->told.command, sizeof(program->command));
     } else {
         program_take_command(program);

@@ -308,13 +308,13 @@ static int record_program(struct spex_record_watch *watch, const struct request 
  * none is missed. 0, or a negative errno value with the reason. */
 static int process_attach(struct spex_record_watch *watch, const struct request *request,
                           struct spex_added_selection *added, struct spex_error *error) {
-    struct spex_profile_reader reader = {0};
+    struct spex_profile_reader reader = {.of_process = true};
     pid_t process = request->process;
     if (request->follow)
         spex_handover_open(&watch->listener.handover);
     const int *children = request->follow ? &watch->listener.handover.given.number : NULL;
     const struct spex_client_stream what = {.types = "", .dumps = true, .children = children};
-    int err = spex_client_ask(process, SPEX_CONTROL_PROFILE, NULL, &reader, error);
+    int err = spex_client_ask(process, SPEX_CONTROL_STATUS, NULL, &reader, error);
     int calls = err ? err : spex_client_connect(process, SPEX_CLIENT_CONNECT_MS, error);
     int stream = calls < 0 ? calls : spex_client_stream(process, &what, error);
     struct spex_recorded *recorded =

@@ -65,45 +65,6 @@ static char *join_arguments(char *const *arguments, int count) {
     return joined;
 }
 
-/* Whether the item matches a site that is loaded in the program. */
-static bool item_matches(const struct spex_selection_item *item,
-                         const struct spex_profile *profile) {
-    for (size_t s = 0; s < profile->site_count; s++) {
-        const struct spex_profile_site *site = &profile->sites[s];
-        struct spex_selection_probe probe = {.provider = site->provider,
-                                             .name = site->name[0] ? site->name : NULL,
-                                             .file = site->file,
-                                             .type = site->probe_type,
-                                             .subsample = site->subsample,
-                                             .id = spex_profile_id(site->probe_id, site->declared)};
-        if (site->loaded && spex_selection_item_matches(item, &probe))
-            return true;
-    }
-    return false;
-}
-
-/* Whether any item matches a probe. A text that only the spex of the program understands, which
- * may be of another release, counts as a match. */
-static bool anything_matches(const char *text, const struct spex_profile *profile) {
-    struct spex_selection selection;
-    struct spex_error error;
-    if (spex_selection_parse(text, &selection, &error) != 0)
-        return true;
-    bool matches = selection.count == 0;
-    for (size_t i = 0; i < selection.count && !matches; i++)
-        matches = item_matches(&selection.items[i], profile);
-    spex_selection_free(&selection);
-    return matches;
-}
-
-/* How many sites are loaded. A profile also has those of libraries that are gone. */
-static unsigned sites_loaded(const struct spex_profile *profile) {
-    unsigned loaded = 0;
-    for (size_t s = 0; s < profile->site_count; s++)
-        loaded += profile->sites[s].loaded != 0;
-    return loaded;
-}
-
 /* What is to be changed. */
 struct change {
     const char *text;
@@ -221,10 +182,10 @@ static int leave_for_later(const struct change *change) {
 }
 
 /* Ends the line. */
-static void print_lease(const struct spex_profile *profile) {
+static void print_lease(const struct spex_profile_process *process) {
     char text[64];
-    if (profile->process.lease_seconds > 0)
-        printf("; leased for %s", spex_profile_lease_text(profile, text, sizeof(text)));
+    if (process->lease_seconds > 0)
+        printf("; leased for %s", spex_profile_lease_text(process, text, sizeof(text)));
     putchar('\n');
 }
 
@@ -234,28 +195,26 @@ static int print_selected(pid_t process, const struct change *change,
                           struct spex_profile_reader *reader, struct spex_deadline until) {
     struct spex_error error;
     int on = reader->status;
-    bool warned = reader->text[0] != '\0';
-    if (warned)
+    int status = reader->unmatched ? SPEX_EXIT_FAILED : SPEX_EXIT_OK;
+    if (reader->text[0])
         fprintf(stderr, "spex: %s\n", reader->text);
     if (change->several)
         printf("process %d: ", (int)process);
-    if (spex_client_ask_until(process, SPEX_CONTROL_PROFILE, NULL, reader, until, &error) != 0) {
+    if (spex_client_ask_until(process, SPEX_CONTROL_STATUS, NULL, reader, until, &error) != 0) {
         printf("%d probe sites are on\n", on);
         return leaves(change) ? spex_complain(SPEX_EXIT_FAILED, "%s", error.text) : SPEX_EXIT_OK;
     }
-    printf("%d of %u probe sites are on", on, sites_loaded(&reader->profile));
-    print_lease(&reader->profile);
-    int status = warned && !anything_matches(change->text, &reader->profile) ? SPEX_EXIT_FAILED
-                                                                             : SPEX_EXIT_OK;
-    int left =
-        leaves(change) ? leave_with(process, &reader->profile.process, change->text, until) : 0;
+    const struct spex_profile_process *now = &reader->profile.process;
+    printf("%d of %u probe sites are on", on, now->sites_loaded);
+    print_lease(now);
+    int left = leaves(change) ? leave_with(process, now, change->text, until) : 0;
     return left ? left : status;
 }
 
 /* -EINVAL is the status of a selection that the program could not parse: an error of the
  * command line. The text of an answer may be longer than a struct spex_error holds. */
 static int set_process(pid_t process, const struct change *change, struct spex_deadline until) {
-    struct spex_profile_reader reader = {.without_values = true};
+    struct spex_profile_reader reader = {.of_process = true};
     struct spex_error error;
     const struct spex_client_selection selection = {.probes = change->text,
                                                     .lease_ms =

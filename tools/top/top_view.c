@@ -176,16 +176,13 @@ static void view_fill_figures(struct spex_top_view *view, enum spex_top_span spa
 static void head_first_line(char *line, const struct spex_profile *now) {
     const struct spex_profile_process *process = &now->process;
     char since[64] = "nothing collected yet", lease[96] = "", left[64];
-    unsigned loaded = 0;
-    for (size_t s = 0; s < now->site_count; s++)
-        loaded += now->sites[s].loaded != 0;
     if (process->seconds > 0)
         snprintf(since, sizeof(since), "collecting for %.1f s", process->seconds);
     if (process->lease_seconds > 0)
         snprintf(lease, sizeof(lease), ", leased for %s",
-                 spex_profile_lease_text(now, left, sizeof(left)));
+                 spex_profile_lease_text(process, left, sizeof(left)));
     snprintf(line, SPEX_TOP_HEAD_BYTES, "%s %u   %s   %u of %u probe sites on%s", process->command,
-             process->process_id, since, process->sites_on, loaded, lease);
+             process->process_id, since, process->sites_on, process->sites_loaded, lease);
 }
 
 /* A program that streams its records has no figures of its own. */
