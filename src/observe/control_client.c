@@ -396,15 +396,7 @@ int spex_client_select(pid_t process, const struct spex_client_selection *select
         .interval_ms = selection->lease_ms,
         .text = selection->probes,
     };
-    int err = ask_until(process, &asked, reader, until, error);
-    if (err == -ENOSYS && selection->lease_ms) {
-        spex_error_set(error,
-                       "process %d: its spex is of a release that knows no %s; nothing was "
-                       "switched",
-                       (int)process, selection->budgeted ? "budgets of commands" : "leases");
-        snprintf(reader->text, sizeof(reader->text), "%s", error->text);
-    }
-    return err;
+    return ask_until(process, &asked, reader, until, error);
 }
 
 int spex_client_renew(pid_t process, uint32_t holder, uint32_t lease_ms, struct spex_deadline until,

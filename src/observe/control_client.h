@@ -98,8 +98,7 @@ struct spex_client_selection {
 };
 
 /* Selects probes. `reader` has the answer: its status is how many sites are on. 0, or a negative
- * errno value as of spex_client_ask; -ENOSYS from a release that knows no leases, which has
- * switched nothing. */
+ * errno value as of spex_client_ask. */
 int spex_client_select(pid_t process, const struct spex_client_selection *selection,
                        struct spex_profile_reader *reader, struct spex_deadline until,
                        struct spex_error *error);
@@ -125,7 +124,7 @@ struct spex_client_stream {
 };
 
 /* Connects and asks for a stream. The socket, on which the frames of the stream come, or a negative
- * errno value; -ENOSYS from a release that has no such streams. */
+ * errno value. */
 int spex_client_stream(pid_t process, const struct spex_client_stream *what,
                        struct spex_error *error);
 

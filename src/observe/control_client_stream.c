@@ -24,17 +24,12 @@ static int next_is_stream(int socket, struct spex_error *error) {
 }
 
 /* Receives the answer to a request for a stream that was refused, and sets the message. */
-static int stream_refusal(int socket, bool follows, struct spex_error *error) {
+static int stream_refusal(int socket, struct spex_error *error) {
     struct spex_profile_reader reader = {0};
     int err = spex_client_receive(socket, &reader, 0, error);
     if (err > 0) {
         err = reader.status < 0 ? reader.status : -EPROTO;
-        spex_error_set(error, "%s",
-                       err != -ENOSYS ? reader.text[0] ? reader.text : strerror(-err)
-                       : follows ? "this program's spex is of a release that cannot be asked "
-                                   "for streams of the children of forks"
-                                      : "this program's spex is of a release that cannot be asked "
-                                        "for a stream of its records");
+        spex_error_set(error, "%s", reader.text[0] ? reader.text : strerror(-err));
     }
     spex_profile_reader_free(&reader);
     return err;
@@ -50,7 +45,7 @@ int spex_client_stream_over(int socket, const struct spex_client_stream *what,
     int err = spex_client_send_request(socket, &request, error);
     int stream = err ? err : next_is_stream(socket, error);
     if (stream == 0)
-        return stream_refusal(socket, what->children, error);
+        return stream_refusal(socket, error);
     return stream < 0 ? stream : 0;
 }
 

@@ -118,8 +118,9 @@ static int take_process(struct spex_profile_reader *reader, const char *entries,
     spex_entry_text(process->leased, sizeof(process->leased));
     return is_amount(process->ticks_per_second) && is_amount(process->seconds) &&
                    is_amount(process->program_seconds) && is_amount(process->collector_seconds) &&
-                   is_amount(process->lease_seconds) && is_amount(process->budget) &&
-                   is_amount(process->budget_seconds) && is_amount(process->budget_spent)
+                   is_amount(process->lease_seconds) && is_amount(process->lease_first_seconds) &&
+                   is_amount(process->budget) && is_amount(process->budget_seconds) &&
+                   is_amount(process->budget_spent)
                ? 0
                : -EPROTO;
 }
@@ -203,8 +204,6 @@ static int take_probe(struct spex_profile_reader *reader, const char *entries,
     memset(row, 0, sizeof(*row));
     spex_entry_copy(&row->probe, sizeof(row->probe), entries, head->entry_bytes);
     spex_entry_text(row->probe.name, sizeof(row->probe.name));
-    if (!row->probe.why[0]) /* an earlier release's */
-        memcpy(row->probe.why, row->probe.why_begin, sizeof(row->probe.why_begin));
     spex_entry_text(row->probe.why, sizeof(row->probe.why));
     spex_entry_text(row->probe.provider, sizeof(row->probe.provider));
     row->probe.series = 0; /* they are counted as the frames of their values arrive */
@@ -256,44 +255,18 @@ static const struct spex_values **place_of(struct spex_profile_row *row, uint32_
 
 /* Whether this build has room for the series. */
 static bool series_is_known(uint32_t series) {
-    return (series & ~(SPEX_CONTROL_LOSSES | SPEX_CONTROL_SCALED)) < SPEX_MAX_FIELDS;
+    return (series & ~SPEX_CONTROL_LOSSES) < SPEX_MAX_FIELDS;
 }
 
-/* The place of the values or losses that came last, if they are those of the series, which others
- * replace; else NULL. */
-static const struct spex_values **place_again(struct spex_profile_row *row, uint32_t series) {
-    unsigned last = row->probe.series - 1u;
-    if (!row->probe.series || (series & ~SPEX_CONTROL_LOSSES) != last)
-        return NULL;
-    const struct spex_values **place =
-        series & SPEX_CONTROL_LOSSES ? &row->losses[last] : &row->values[last];
-    if (!*place)
-        return NULL;
-    free((void *)(uintptr_t)*place);
-    *place = NULL;
-    return place;
-}
-
-/* Whether the moments can be used. Numbers of the program's choice may be any; figures that they
- * are too great for are not told. */
+/* Whether the moments can be used. Those of a series that has left numbers out, or has any numbers,
+ * may be of the program's choice: figures that they are too great for are not told. */
 static bool moments_are_valid(const struct spex_control_values *described) {
-    if (described->series & SPEX_CONTROL_SCALED)
+    if (described->scale != SPEX_SCALE_NATURAL || described->left_out)
         return described->scale < SPEX_SCALES;
-    return is_figure(described->mean) &&
+    bool extremes = is_figure(described->min) && is_figure(described->max);
+    return is_figure(described->mean) && (described->weight <= 0 || extremes) &&
            fabs(described->squares) <= FIGURE_MAX * FIGURE_MAX * FIGURE_MAX &&
            variance_is_figures(described);
-}
-
-static void take_extremes(struct spex_values *values, const struct spex_control_values *described) {
-    bool scaled = described->series & SPEX_CONTROL_SCALED;
-    values->min = scaled ? described->least : (double)described->min;
-    values->max = scaled ? described->greatest : (double)described->max;
-    values->left_out = scaled ? described->left_out : 0;
-    values->spread.scale = scaled ? described->scale : SPEX_SCALE_NATURAL;
-    if (described->weight <= 0) {
-        values->min = INFINITY;
-        values->max = -INFINITY;
-    }
 }
 
 /* One series of values of the current row; the series come in order. Series that this build has
@@ -311,10 +284,7 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
     if (!is_amount(described.weight) || !moments_are_valid(&described) ||
         reader->values++ == VALUES_MAX)
         return -EPROTO;
-    const struct spex_values **place =
-        described.series & SPEX_CONTROL_SCALED
-            ? place_again(row, described.series & ~SPEX_CONTROL_SCALED)
-            : place_of(row, described.series);
+    const struct spex_values **place = place_of(row, described.series);
     if (!place)
         return -EPROTO;
     int err = take_bytes(profile, sizeof(struct spex_values));
@@ -328,7 +298,10 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
     values->weight = described.weight;
     values->mean = described.mean;
     values->squares = described.squares;
-    take_extremes(values, &described);
+    values->min = described.weight > 0 ? described.min : INFINITY;
+    values->max = described.weight > 0 ? described.max : -INFINITY;
+    values->left_out = described.left_out;
+    values->spread.scale = described.scale;
     values->spread.origin = described.origin;
     values->spread.sums = (struct spex_variance_sums){.distances = described.distances,
                                                       .products = described.products,

@@ -82,8 +82,7 @@ static uint16_t number_in(const struct spex_profile *sum, const struct identity 
     return number;
 }
 
-/* The declared id, said in so many words: the sum may give another number than that of an older
- * release, which is its id. */
+/* The declared id, said in so many words: the sum may give the probe another number. */
 static uint32_t declared_as(uint32_t declared, uint16_t number) {
     return declared ? declared : number + UINT32_C(1);
 }

@@ -71,7 +71,7 @@ struct spex_profile_process {
     char leased[SPEX_PROFILE_TEXT_BYTES];
     double lease_seconds;
     /* When the collection began, CLOCK_MONOTONIC_RAW: with loaded_ns it tells collections apart. 0:
-     * none goes on, or an older release does not tell. */
+     * none goes on. */
     uint64_t began_ns;
     /* Children of forks since then in which probes are off until they start spex themselves. */
     uint64_t unfollowed;
@@ -125,7 +125,7 @@ struct spex_profile_site {
     uint32_t burst;
     char parameters[SPEX_PROFILE_FILE_BYTES]; /* KERNEL: as much of them as fits; empty: none */
     char provider[SPEX_PROFILE_NAME_BYTES];   /* empty: not known */
-    /* 1 + the developer's id; 0: it is probe_id, of an older release; SPEX_PROFILE_NO_ID: none. */
+    /* 1 + the developer's id; 0: it is probe_id; SPEX_PROFILE_NO_ID: none. */
     uint32_t declared;
     /* Milliseconds until the lease ends by which it is on, or off; 0: by none. */
     uint32_t lease_ms;
@@ -161,9 +161,8 @@ struct spex_profile_probe {
     double count_variance; /* of `count`, where it is estimated: in regions; 0: it is exact */
     uint32_t period_last;  /* as `period`, but while it is off what it was before */
     uint32_t kind;         /* enum spex_sampling_kind of that period */
-    char why_begin[SPEX_PROFILE_NAME_BYTES]; /* the beginning of `why`, for earlier releases */
-    double weight;  /* executions that the records stand for, but for losses */
-    uint32_t burst; /* of bursty sampling */
+    double weight;         /* executions that the records stand for, but for losses */
+    uint32_t burst;        /* of bursty sampling */
     uint32_t reserved;
     /* The part of on_seconds in which it was polled, and its executions were not counted. */
     double polled_seconds;

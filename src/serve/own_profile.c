@@ -247,9 +247,7 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
     copy_text(row->probe.provider, sizeof(row->probe.provider), info->provider);
     spex_metrics_probe(index, row);
     struct spex_controller_view view = spex_controller_look(index);
-    const char *why = state.selected ? view.why : NULL;
-    copy_text(row->probe.why_begin, sizeof(row->probe.why_begin), why);
-    copy_text(row->probe.why, sizeof(row->probe.why), why);
+    copy_text(row->probe.why, sizeof(row->probe.why), state.selected ? view.why : NULL);
     row->probe.cost_factor = (float)view.factor;
     row->probe.uncounted = uncounted_most(&row->probe, view.frequency_held, state.by_hand);
     if (row->probe.held_seconds > 0 && (state.by_hand || row->probe.polled_seconds <= 0))

@@ -124,10 +124,7 @@ static size_t values_frame(struct spex_reply *after, char *frame) {
     spex_profile_probe_now(after->position, &row);
     if (after->part < 2u * row.probe.series) {
         const struct spex_values *values = part_of(&row, after->part, &series);
-        if (values && spex_frame_is_scaled(values) && !after->emptied) {
-            bytes = spex_frame_no_values(series, after->number, frame);
-            after->emptied = true;
-        } else if (values) {
+        if (values) {
             bytes = spex_frame_values(values, series, after->number, frame);
             after->scale = values->spread.scale;
             after->next = SPEX_CONTROL_SPREAD;
@@ -157,7 +154,6 @@ static size_t spread_frame(struct spex_reply *after, char *frame) {
     }
     spex_metrics_unlock();
     after->next = SPEX_CONTROL_VALUES;
-    after->emptied = false;
     after->part++;
     return bytes;
 }

@@ -18,7 +18,6 @@ struct spex_reply {
     uint32_t position; /* in types, sites or probes */
     uint32_t part;     /* of the probe at `position`, the next: of each series its values, losses */
     uint32_t scale;    /* of the values that were sent last */
-    bool emptied;      /* the frame was sent that must come before a scaled one */
     int32_t status;
     char text[SPEX_CONTROL_ANSWER_BYTES];
 };

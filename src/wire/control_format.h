@@ -26,7 +26,7 @@
 #include "profile/profile.h"
 
 #define SPEX_CONTROL_MAGIC       0x43505853u /* "SXPC" */
-#define SPEX_CONTROL_VERSION     2
+#define SPEX_CONTROL_VERSION     3
 #define SPEX_CONTROL_FRAME_BYTES 65536
 
 /* Most bytes of a request's text, and of an answer's. */
@@ -58,9 +58,8 @@ enum spex_control_kind {
     SPEX_CONTROL_FOLLOW,
     /* Followed by a reason: the program asks its flight recorder for a dump (spex_dump). */
     SPEX_CONTROL_DUMP,
-    /* As SELECT and FOLLOW, for `interval_ms` alone, by the program's clock. Requests of their own,
-     * since a release that does not know leases would select for ever. A number that is not 0 names
-     * who holds the lease: the next one with that number stands in place of it. */
+    /* As SELECT and FOLLOW, for `interval_ms` alone, by the program's clock. A number that is not 0
+     * names who holds the lease: the next one with that number stands in place of it. */
     SPEX_CONTROL_LEASE,
     SPEX_CONTROL_LEASE_FOLLOW,
     /* What was leased with the same number holds for `interval_ms` from now on, or, with 0, ends.
@@ -86,8 +85,7 @@ enum spex_control_kind {
     SPEX_CONTROL_SPREAD,       /* struct spex_control_spread … */
 };
 
-/* In a request for a stream, `interval_ms` holds flags, which older programs leave out: the client
- * takes frames of the kind DUMP. */
+/* In a request for a stream, `interval_ms` holds flags: the client takes frames of the kind DUMP. */
 #define SPEX_CONTROL_STREAM_DUMPS 1u
 
 struct spex_control_request {
@@ -119,19 +117,15 @@ struct spex_control_frame {
  * receiver that does not know them leaves them out as it does series beyond its own. */
 #define SPEX_CONTROL_LOSSES 0x100u
 
-/* Likewise: these stand in place of the values, or the losses, with this number that have come last
- * and are empty. They have a scale or numbers that a receiver must know. */
-#define SPEX_CONTROL_SCALED 0x200u
-
 /* Value number `series` of the probe in the last PROBE frame. */
 struct spex_control_values {
     uint32_t series;
-    uint32_t reserved;
+    uint32_t scale; /* enum spex_value_scale */
     double weight;
     double mean;
     double squares;
-    uint64_t min;
-    uint64_t max;
+    double min; /* of no values any number */
+    double max;
     double origin;    /* as in struct spex_variance */
     double distances; /* as in struct spex_variance_sums, as is what follows */
     double products;
@@ -139,12 +133,7 @@ struct spex_control_values {
     double weights_all;
     double squared;
     double local;
-    /* From here on with SPEX_CONTROL_SCALED alone; `min` and `max` are 0 then. */
-    double least;
-    double greatest;
     uint64_t left_out;
-    uint32_t scale; /* enum spex_value_scale */
-    uint32_t reserved_too;
 };
 
 /* A row of struct spex_variance that is not empty, of the values in the last VALUES frame. */

@@ -30,26 +30,16 @@ static size_t write_buckets(const struct spex_histogram *histogram, char *at) {
     return count;
 }
 
-bool spex_frame_is_scaled(const struct spex_values *values) {
-    return values->spread.scale != SPEX_SCALE_NATURAL || values->left_out;
-}
-
-size_t spex_frame_no_values(unsigned series, uint32_t number,
-                            char frame[SPEX_CONTROL_FRAME_BYTES]) {
-    struct spex_control_values told = {.series = series, .min = UINT64_MAX};
-    struct spex_control_frame head = {
-        .kind = SPEX_CONTROL_VALUES, .number = number, .entry_bytes = sizeof(told)};
-    memcpy(frame + sizeof(head), &told, sizeof(told));
-    return spex_frame_finish(frame, &head);
-}
-
 size_t spex_frame_values(const struct spex_values *values, unsigned series, uint32_t number,
                          char frame[SPEX_CONTROL_FRAME_BYTES]) {
     struct spex_variance_sums sums = spex_variance_sums(&values->spread);
     struct spex_control_values told = {.series = series,
+                                       .scale = values->spread.scale,
                                        .weight = values->weight,
                                        .mean = values->mean,
                                        .squares = values->squares,
+                                       .min = values->min,
+                                       .max = values->max,
                                        .origin = values->spread.origin,
                                        .distances = sums.distances,
                                        .products = sums.products,
@@ -57,16 +47,7 @@ size_t spex_frame_values(const struct spex_values *values, unsigned series, uint
                                        .weights_all = sums.weights_all,
                                        .squared = sums.squares,
                                        .local = sums.local,
-                                       .left_out = values->left_out,
-                                       .scale = values->spread.scale};
-    if (spex_frame_is_scaled(values)) {
-        told.series |= SPEX_CONTROL_SCALED;
-        told.least = values->min;
-        told.greatest = values->max;
-    } else {
-        told.min = spex_value_natural(values->min);
-        told.max = values->weight > 0 ? spex_value_natural(values->max) : 0;
-    }
+                                       .left_out = values->left_out};
     char *at = frame + sizeof(struct spex_control_frame);
     memcpy(at, &told, sizeof(told));
     size_t count = write_buckets(&values->histogram, at + sizeof(told));

@@ -22,11 +22,6 @@ static inline uint64_t spex_frame_bytes(const struct spex_control_frame *head) {
  * releases can skip members that they do not know. */
 size_t spex_frame_finish(char *frame, struct spex_control_frame *head);
 
-/* Whether the values' frame must come behind one that says that there are none, for receivers of
- * older releases, which leave such a frame out. */
-bool spex_frame_is_scaled(const struct spex_values *values);
-size_t spex_frame_no_values(unsigned series, uint32_t number, char frame[SPEX_CONTROL_FRAME_BYTES]);
-
 /* Writes one series: its sums, and the buckets of its histogram that are not empty. Returns the
  * frame's bytes. */
 size_t spex_frame_values(const struct spex_values *values, unsigned series, uint32_t number,

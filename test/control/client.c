@@ -493,7 +493,7 @@ static void a_stream_is_given_or_refused(void **state) {
     (void)state;
     assert_int_equal(stream_answered(&stream, sizeof(stream), &error), 0);
     assert_int_equal(stream_answered(&done, sizeof(done), &error), -ENOSYS);
-    assert_non_null(strstr(error.text, "of a release that cannot be asked for a stream"));
+    assert_string_equal(error.text, strerror(ENOSYS));
     done.status = -EACCES;
     assert_int_equal(stream_answered(&done, sizeof(done), &error), -EACCES);
     assert_string_equal(error.text, "Permission denied");

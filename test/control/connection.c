@@ -377,7 +377,11 @@ static void what_is_no_request(void **state) {
     assert_true(caller_send_bytes(client, &head, sizeof(head)));
     assert_int_equal(spex_connection_read(&connection, &requests, buffer), SPEX_CONNECTION_STAYS);
     assert_int_equal(answer(7), -EPROTONOSUPPORT);
-    expect_refused("this program's spex speaks version 2 of the control protocol, not 9");
+    char why[96];
+    snprintf(why, sizeof(why),
+             "this program's spex speaks version %d of the control protocol, not 9",
+             SPEX_CONTROL_VERSION);
+    expect_refused(why);
     shutdown(client, SHUT_WR);
     assert_int_equal(spex_connection_read(&connection, &requests, buffer), SPEX_CONNECTION_GONE);
     close(client);

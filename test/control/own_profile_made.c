@@ -369,7 +369,6 @@ static void a_row_is_of_its_parts(void **state) {
     assert_true(probe->on_seconds == 4 && probe->polled_seconds == 1.5 && probe->held_seconds == 1);
     assert_int_equal(probe->activity.looks, 5);
     assert_string_equal(probe->why, "so");
-    assert_string_equal(probe->why_begin, "so");
     state_made.selected = 0; /* what holds when it is selected again */
     row = row_now(0);
     assert_string_equal(probe->why, "");

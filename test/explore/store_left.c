@@ -145,9 +145,10 @@ static void nothing_is_left(void **state) {
         {"trial_value", ".x......x...", ".x......x..."},
         {"trial_measured", ".x......x...", ".x......x..."},
         {"trial_metric", ".x........x.", ".x........x."},
-        {"trial_usage", ".x..........", ".x......x..."},
+        {"trial_usage", ".x........x.", ".x......x.x."},
         {"trial_load", ".x..........", ".x......x..."},
         {"trial_note", ".x..........", ".x......x..."},
+        {"fleet", "......xx....", "......xx...."},
         {"plan", ".xxx........", ".xxx........"},
         {"exploration", "....xx.....x", "....xx.....x"},
     };

@@ -59,8 +59,11 @@ static int begin(void **state) {
         large.spread.rows[r][0] = 1;
     large.histogram.total = SPEX_HISTOGRAM_BUCKETS;
     large.weight = SPEX_HISTOGRAM_BUCKETS;
+    large.min = 0;
+    large.max = 1e18;
     small.histogram.weights[5] = small.histogram.total = 2;
     small.weight = 2;
+    small.min = small.max = 5;
     for (unsigned r = 0; r < ROWS; r++)
         rows[r] = (struct spex_profile_row){.probe = {.probe_type = SPEX_LAT,
                                                       .probe_id = (uint16_t)(r + 1),

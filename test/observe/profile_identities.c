@@ -45,7 +45,7 @@ static struct {
     bool has[PROBES][TYPES];
 } expected;
 
-/* An older release does not tell that the number is the declared id. */
+/* 0 says that the number is the declared id. */
 static uint32_t declared_of(const struct probe *probe, uint16_t number, uint64_t *random) {
     if (probe->id < 0)
         return SPEX_PROFILE_NO_ID;

@@ -23,7 +23,7 @@ LISTENING = """
 import os, socket, struct, sys, threading
 
 def frame(kind, entry_bytes, count, status=0):
-    return struct.pack("=IHHIIIiII", 0x43505853, 2, kind, 0, entry_bytes, count, status, 0, 0)
+    return struct.pack("=IHHIIIiII", 0x43505853, 3, kind, 0, entry_bytes, count, status, 0, 0)
 
 def serve(connection):
     try:

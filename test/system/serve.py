@@ -33,7 +33,7 @@ def answer(connection):
     while request := connection.recv(65536):
         def send(kind, entry, count=1):
             number, = struct.unpack_from("=I", request, 8)
-            head = struct.pack("=IHHIIIiII", 0x43505853, 2, kind, number, len(entry) or 1, count, 0, 0, 0)
+            head = struct.pack("=IHHIIIiII", 0x43505853, 3, kind, number, len(entry) or 1, count, 0, 0, 0)
             connection.send(head + entry)
         send(16, b"\\0" * 112 + b"many".ljust(64, b"\\0"))
         send(17, struct.pack("=I", 2).ljust(344, b"\\0"))

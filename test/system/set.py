@@ -24,15 +24,6 @@ SPEX = LIVE = None
 # Where no other processes are.
 ALONE = ["unshare", "--pid", "--fork", "--mount", "--mount-proc", "--propagation", "private"]
 
-# Answers each request as one of a kind that is not known, as a release would that is older than the kind.
-OLD = """
-def answer(connection):
-    text = b"this program's spex does not know such a request"
-    while connection.recv(65536):
-        connection.send(frame(21, 1, len(text), -38) + text)
-"""
-
-
 class Set(Programs):
     def test_a_busy_site_is_reached(self):
         process = self.start()
@@ -194,11 +185,6 @@ class Set(Programs):
         self.set("-f", "--for", "60s", name, "query")
         self.assertEqual(self.listed(process)["leased"], "query")
         self.assertEqual(self.selected(self.called(name)), "off")
-
-    def test_a_release_without_leases_switches_nothing(self):
-        old = self.listening(OLD)
-        self.refused("process %d: its spex is of a release that knows no leases; nothing was switched$" % old.pid,
-                     "--for", "60s", old.pid, "*")
 
     def test_bad_syntax_changes_nothing(self):
         process = self.start()

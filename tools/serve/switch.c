@@ -51,9 +51,6 @@ static void target_take(struct spex_switch_target *target) {
     int taken = spex_caller_take(&target->caller);
     if (taken < 0)
         target_fail(target, -ECONNRESET, "the program has gone");
-    else if (taken > 0 && target->caller.reader.status == -ENOSYS)
-        target_fail(target, -ENOSYS,
-                    "its spex is of a release that knows no leases; nothing was switched");
     else if (taken > 0)
         target_fail(target, target->caller.reader.status, target->caller.reader.text);
 }

@@ -21,7 +21,7 @@
 
 /* Marks the file as a store: "SPEX" in ASCII, at the place that SQLite's format has for it. */
 #define APPLICATION_ID 0x53504558
-#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION 3
 
 /* Format SCHEMA_VERSION, documented for users' own queries: a change needs a new version. NULL
  * stands for a number that is not known. */
@@ -31,6 +31,7 @@ static const char schema[] =
     "CREATE TABLE machine (id INTEGER PRIMARY KEY, host TEXT NOT NULL, kernel TEXT NOT NULL,"
     " cpu TEXT NOT NULL, cpus TEXT NOT NULL, memory TEXT NOT NULL, build TEXT NOT NULL,"
     " spex TEXT NOT NULL);"
+    "CREATE TABLE fleet (exploration TEXT NOT NULL, class TEXT NOT NULL);"
     "CREATE TABLE plan (asked INTEGER PRIMARY KEY, told INTEGER NOT NULL);"
     "CREATE TABLE trial (number INTEGER PRIMARY KEY, asked INTEGER NOT NULL, told INTEGER NOT NULL,"
     " machine INTEGER NOT NULL REFERENCES machine, refused INTEGER NOT NULL, retried INTEGER NOT "
@@ -158,18 +159,6 @@ static int store_check_exploration(const struct spex_store *store, const char *i
     return 0;
 }
 
-/* Adds the columns that a store made before probes had providers lacks. */
-static int store_add_columns(struct spex_store *store, struct spex_error *error) {
-    bool has = false;
-    int err = spex_store_has_providers(store, &has, error);
-    if (err || has)
-        return err;
-    return spex_store_execute(store,
-                              "BEGIN; ALTER TABLE trial_metric ADD COLUMN provider TEXT;"
-                              "ALTER TABLE trial_metric ADD COLUMN id INTEGER; COMMIT",
-                              "write to the store", error);
-}
-
 /* Makes a new file this exploration's store; checks an existing one. */
 static int store_adopt(struct spex_store *store, const struct spex_space_file *space,
                        const char *policy, char *const *argv, struct spex_error *error) {
@@ -190,7 +179,6 @@ static int store_adopt(struct spex_store *store, const struct spex_space_file *s
     } else if (!err) {
         err = store_load(store, error);
         err = err ? err : store_check_exploration(store, identity, policy, program, error);
-        err = err ? err : store_add_columns(store, error);
     }
     free(identity);
     free(program);

@@ -6,15 +6,14 @@
  *     machine      one row a machine, kernel, build of the program and version of spex
  *     trial        one row a finished trial, in the order in which they finished
  *     plan         one row a plan of the policy that was under way while another trial finished
- *     fleet        one row, if a fleet has run trials: its name for the exploration, and the class
+ *     fleet        one row, if a fleet runs trials: its name for the exploration, and the class
  *                  of machines
  *     trial_value  the configuration: one row a trial and parameter
  *     trial_measured  the criteria: one row a trial that succeeded and criterion, with its standard
  *                  error
  *     trial_metric the figures of every probe: one row a trial, probe and field; times in seconds.
  *                  `probe` is the probe's number in the trial's process, which is `id`, the
- *                  developer's, unless another provider has that or the probe has none (NULL);
- *                  in trials of older releases `provider` and `id` are NULL
+ *                  developer's, unless another provider has that or the probe has none (NULL)
  *     trial_usage  CPU time, memory, input and output of the program; trial_load: the same of the
  *                  loads that ran beside it
  *     trial_note   what went wrong without making the trial fail */

@@ -65,31 +65,6 @@ int spex_store_put_row(struct spex_store *store, sqlite3_stmt *statement,
     return err;
 }
 
-int spex_store_has_table(struct spex_store *store, const char *table, bool *has,
-                         struct spex_error *error) {
-    sqlite3_stmt *statement = NULL;
-    int err = spex_store_prepare(
-        store, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", &statement, error);
-    if (err)
-        return err;
-    sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
-    int got = sqlite3_step(statement);
-    *has = got == SQLITE_ROW;
-    if (got != SQLITE_ROW && got != SQLITE_DONE)
-        err = spex_store_fail(store, "read", error);
-    sqlite3_finalize(statement);
-    return err;
-}
-
-int spex_store_has_providers(struct spex_store *store, bool *has, struct spex_error *error) {
-    int64_t columns = 0;
-    int err = spex_store_integer(
-        store, "SELECT count(*) FROM pragma_table_info('trial_metric') WHERE name = 'provider'",
-        &columns, error);
-    *has = columns > 0;
-    return err;
-}
-
 /* A query without a row is an error. */
 int spex_store_integer(struct spex_store *store, const char *sql, int64_t *value,
                        struct spex_error *error) {

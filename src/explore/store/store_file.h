@@ -54,14 +54,6 @@ int spex_store_keep(struct spex_store *store, const char *sql, sqlite3_stmt **st
 /* Runs a statement that returns no rows, and resets it with its bindings. */
 int spex_store_put_row(struct spex_store *store, sqlite3_stmt *statement, struct spex_error *error);
 
-/* Sets *has to whether the file has this table: stores of other versions of spex may lack some. 0
- * or a negative errno value. */
-int spex_store_has_table(struct spex_store *store, const char *table, bool *has,
-                         struct spex_error *error);
-
-/* The same for the columns of trial_metric with the provider and the developer's id. */
-int spex_store_has_providers(struct spex_store *store, bool *has, struct spex_error *error);
-
 /* Sets *value to the first column of the only row. */
 int spex_store_integer(struct spex_store *store, const char *sql, int64_t *value,
                        struct spex_error *error);

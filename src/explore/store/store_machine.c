@@ -131,12 +131,8 @@ int spex_store_set_directory(struct spex_store *store, const char *directory,
 int spex_store_fleet(struct spex_store *store, struct spex_store_fleet *fleet,
                      struct spex_error *error) {
     sqlite3_stmt *rows = NULL;
-    bool has = false;
     *fleet = (struct spex_store_fleet){.class = ""};
-    int err = spex_store_has_table(store, "fleet", &has, error);
-    if (err || !has)
-        return err;
-    err = spex_store_prepare(store, "SELECT exploration, class FROM fleet", &rows, error);
+    int err = spex_store_prepare(store, "SELECT exploration, class FROM fleet", &rows, error);
     int got = err ? SQLITE_DONE : sqlite3_step(rows);
     if (got == SQLITE_ROW) {
         char *exploration = spex_store_text(rows, 0), *class = spex_store_text(rows, 1);
@@ -158,12 +154,7 @@ int spex_store_fleet(struct spex_store *store, struct spex_store_fleet *fleet,
 int spex_store_set_fleet(struct spex_store *store, const struct spex_store_fleet *fleet,
                          struct spex_error *error) {
     sqlite3_stmt *statement = NULL;
-    int err = spex_store_execute(store,
-                                 "CREATE TABLE IF NOT EXISTS fleet (exploration TEXT NOT NULL,"
-                                 " class TEXT NOT NULL)",
-                                 "write to the store", error);
-    err =
-        err ? err : spex_store_prepare(store, "INSERT INTO fleet VALUES (?, ?)", &statement, error);
+    int err = spex_store_prepare(store, "INSERT INTO fleet VALUES (?, ?)", &statement, error);
     if (err)
         return err;
     sqlite3_bind_text(statement, 1, fleet->exploration, -1, SQLITE_STATIC);

@@ -28,9 +28,9 @@ static const struct {
                {"p50", NULL},        {"p90", NULL},  {"p99", NULL},       {"max", NULL}};
 
 /* The query; `identity` is the columns ID and PROVIDER. */
-#define SELECT_METRICS(identity)                                                                   \
-    "SELECT trial - 1, type, field, name, " identity                                               \
-    ", rate, mean, deviation, min, p50, p90, p99, max FROM trial_metric"
+static const char select_metrics[] =
+    "SELECT trial - 1, type, field, name, coalesce(id, probe), provider, rate, mean, deviation, "
+    "min, p50, p90, p99, max FROM trial_metric";
 
 /* Columns of the query: these, then those above. */
 enum { TRIAL, TYPE, FIELD, NAME, ID, PROVIDER, FIRST };
@@ -115,26 +115,15 @@ static int each_row(struct spex_store *store, const char *sql, const struct taki
     return err;
 }
 
-/* Trials count from 1 in the tables and from 0 for the caller. A store of an older release has no
- * table of usage. */
+/* Trials count from 1 in the tables and from 0 for the caller. */
 int spex_store_metrics(struct spex_store *store, spex_metric_taker *take, void *user,
                        struct spex_error *error) {
-    struct taking taking = {take, user, false};
-    bool usage = false, providers = false;
-    int64_t count = 0;
-    int err = spex_store_has_providers(store, &providers, error);
-    if (!err && providers)
-        err = spex_store_integer(store, "SELECT count(DISTINCT provider) FROM trial_metric", &count,
-                                 error);
-    taking.mixed = count > 1;
-    err = err ? err
-              : each_row(store,
-                         providers ? SELECT_METRICS("coalesce(id, probe), provider")
-                                   : SELECT_METRICS("probe, NULL"),
-                         &taking, take_probe_row, error);
-    err = err ? err : spex_store_has_table(store, "trial_usage", &usage, error);
-    if (!err && usage)
-        err =
-            each_row(store, "SELECT trial - 1, * FROM trial_usage", &taking, take_usage_row, error);
-    return err;
+    int64_t providers = 0;
+    int err = spex_store_integer(store, "SELECT count(DISTINCT provider) FROM trial_metric",
+                                 &providers, error);
+    struct taking taking = {take, user, providers > 1};
+    err = err ? err : each_row(store, select_metrics, &taking, take_probe_row, error);
+    return err ? err
+               : each_row(store, "SELECT trial - 1, * FROM trial_usage", &taking, take_usage_row,
+                          error);
 }

@@ -69,12 +69,6 @@ static int add_values(struct message *message, const struct spex_values *values,
     char *frame = values ? frame_room(message) : NULL;
     if (!values || !frame)
         return values ? -ENOMEM : 0;
-    if (spex_frame_is_scaled(values)) {
-        message->size += spex_frame_no_values(series, 0, frame);
-        frame = frame_room(message);
-        if (!frame)
-            return -ENOMEM;
-    }
     message->size += spex_frame_values(values, series, 0, frame);
     frame = frame_room(message);
     if (!frame)

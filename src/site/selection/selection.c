@@ -88,8 +88,7 @@ static const char *sampling_parse(struct span text, struct spex_sampling *sampli
         sampling->period = SPEX_SELECTION_OFF;
         return NULL;
     }
-    /* "probe" is the former word for "poll". */
-    if (span_is(text, "poll") || span_is(text, "probe")) {
+    if (span_is(text, "poll")) {
         *sampling = (struct spex_sampling){.period = 1, .kind = SPEX_SAMPLING_POLLING};
         return NULL;
     }
