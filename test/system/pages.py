@@ -47,7 +47,6 @@ class Pages(unittest.TestCase):
         self.assertEqual({name for name in names - known if not name.startswith("spex_dur_")}, set())
 
     def test_selections_are_shown_with_words_of_today(self):
-        """What the parser reads besides, for selections of before, is in its comment and in one row of each page."""
         for path in [*sources(), *sorted(path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.*")), "README.md"]:
             if str(path).endswith((".c", ".h", ".md", ".1", ".7")):
                 with self.subTest(path=path):

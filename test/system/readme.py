@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the README, docs/programs.md and docs/spaces.md show works as they show it, from an installation.
+"""What the README, docs/programs.md, docs/spaces.md and docs/how.md show works as they show it, from an installation.
 
 usage: readme.py SOURCE_ROOT BUILD_ROOT SPEX
 """
@@ -9,10 +9,12 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 import unittest
 
 ROOT = BUILD = SPEX = None
@@ -27,7 +29,7 @@ def block(text, language, number=0):
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)[number]
 
 
-class Smallest(unittest.TestCase):
+class Installed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.dir = tempfile.mkdtemp(prefix="spex-test-")
@@ -40,8 +42,7 @@ class Smallest(unittest.TestCase):
         cls.environment["PATH"] = os.path.join(cls.dir + prefix, cls.option("bindir")) + ":" + os.environ["PATH"]
         cls.environment["PKG_CONFIG_PATH"] = os.path.join(cls.dir + prefix, cls.option("libdir"), "pkgconfig")
         cls.environment["PKG_CONFIG_SYSROOT_DIR"] = cls.dir
-        with open(os.path.join(cls.dir, "app.c"), "w", encoding="utf-8") as file:
-            file.write(block(text_of("README.md"), "c"))
+        cls.environment["SPEX_CONTROL"] = os.path.join(cls.dir, "control")
 
     @staticmethod
     def option(name):
@@ -52,6 +53,71 @@ class Smallest(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         shutil.rmtree(cls.dir)
+
+    def write(self, name, text):
+        with open(os.path.join(self.dir, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+class How(Installed):
+    """Each command of docs/how.md, in the order in which they stand there."""
+
+    # A command that takes longer hangs.
+    SECONDS = 300
+
+    def begin(self, command):
+        process = subprocess.Popen(["sh", "-c", "exec " + command], cwd=self.dir, env=self.environment, text=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def has_records(self, trace):
+        return any(name.startswith("cpu_") for _, _, names in os.walk(os.path.join(self.dir, trace)) for name in names)
+
+    def interrupted(self, command):
+        """Ends the command when the trace that its option -o names has records."""
+        process = self.begin(command)
+        name = re.search(r" -o (\S+)", command)[1]
+        until = time.monotonic() + self.SECONDS
+        while not self.has_records(name) and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        return process.communicate(timeout=self.SECONDS)[0], process.returncode
+
+    def ended(self, command):
+        result = subprocess.run(["sh", "-c", command], cwd=self.dir, env=self.environment, text=True, check=False,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                timeout=self.SECONDS)
+        return result.stdout, result.returncode
+
+    def test_each_command_works(self):
+        page = text_of("docs/how.md")
+        self.write("app.c", block(text_of("README.md"), "c"))
+        self.write("server.c", block(page, "c"))
+        self.write("threads.xml", block(page, "xml"))
+        commands = re.findall(r"^    (\S.*)$", re.sub(r"^```.*?^```", "", page, flags=re.M | re.S), re.M)
+        self.assertGreater(len(commands), 30)
+        server = None
+        for command in commands:
+            command = command.replace("127.0.0.1:9797", "127.0.0.1:0")
+            if server:
+                command = re.sub(r"\b4711\b", str(server.pid), command)
+            with self.subTest(command=command):
+                if command.endswith(" &"):
+                    process = self.begin(command.removesuffix(" &"))
+                    server = server or process
+                    continue
+                told, status = (self.interrupted if command.endswith("# Ctrl-C") else self.ended)(command)
+                self.assertEqual(status, 0, told)
+
+
+class Smallest(Installed):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        with open(os.path.join(cls.dir, "app.c"), "w", encoding="utf-8") as file:
+            file.write(block(text_of("README.md"), "c"))
 
     def run_line(self, pattern, page="README.md"):
         """Runs the line of the page that matches."""
