@@ -195,12 +195,11 @@ static bool exchange(const struct spex_fleet_map *map, struct spex_fleet_state *
 }
 
 /* Each exchange takes at least one missing probe, since these come first and each fits an empty
- * budget. */
+ * budget. A probe for which nobody has room does not keep those behind it from theirs. */
 void spex_fleet_spread_repair(const struct spex_fleet_map *map, struct spex_fleet_state *state,
                               double now) {
-    if (!state->instrumented)
-        return;
+    bool exchanges = state->instrumented > 0;
     for (size_t p = 0; p < map->count; p++)
-        if (!state->cover[p] && !fit_in(map, state, p, now) && !exchange(map, state, now))
-            return;
+        if (!state->cover[p] && !fit_in(map, state, p, now) && exchanges)
+            exchanges = exchange(map, state, now);
 }
