@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The `spex` program: calls the command that its first argument names. */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,9 @@
 #include "observe/launch.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
+#include "tools/common/nearest.h"
+#include "tools/common/options.h"
+#include "tools/list/complete.h"
 
 /* In alphabetical order, as --help prints them. */
 static const struct {
@@ -65,6 +69,49 @@ static int print_version(void) {
     return spex_help_written();
 }
 
+static int index_of(const char *name) {
+    size_t c = 0;
+    while (c < COMMANDS && strcmp(name, commands[c].name) != 0)
+        c++;
+    return c < COMMANDS ? (int)c : -1;
+}
+
+static int complain_unknown(const char *name) {
+    struct spex_nearest nearest = spex_nearest_to(name);
+    for (size_t c = 0; c < COMMANDS; c++)
+        spex_nearest_look(&nearest, commands[c].name);
+    if (nearest.found)
+        return spex_complain(SPEX_EXIT_USAGE, "unknown command \"%s\"; did you mean %s?", name,
+                             nearest.found);
+    return spex_complain(SPEX_EXIT_USAGE, "unknown command \"%s\"; see spex --help", name);
+}
+
+/* `spex complete WORD…`, for the completion of shells: prints what may stand in the place of the last
+ * word. Nothing is printed where that is a file, or behind "--", where another program begins. */
+static int complete(int count, char **words) {
+    const char *typed = count ? words[count - 1] : "";
+    for (size_t c = 0; c < COMMANDS && count < 2; c++)
+        if (strncmp(commands[c].name, typed, strlen(typed)) == 0)
+            puts(commands[c].name);
+    int command = count > 1 ? index_of(words[0]) : -1;
+    for (int w = 1; w + 1 < count; w++)
+        if (strcmp(words[w], "--") == 0)
+            command = -1;
+    if (command < 0)
+        return spex_help_written();
+    /* Its first operand is a command of its own. */
+    bool fleet = commands[command].run == spex_command_fleet;
+    char *options[] = {words[0], (char[]){SPEX_OPTIONS_COMPLETE}, NULL, NULL};
+    if (fleet && count > 2) {
+        options[2] = options[1];
+        options[1] = words[1];
+    }
+    if (typed[0] == '-' || (fleet && count == 2))
+        return commands[command].run(options[2] ? 3 : 2, options);
+    spex_complete_operand(words[0], count - 1, words + 1);
+    return spex_help_written();
+}
+
 /* A command gets its name as argv[0], as getopt_long expects of a program. */
 int main(int argc, char **argv) {
     fill_standard_streams();
@@ -73,14 +120,19 @@ int main(int argc, char **argv) {
         print_help(stderr);
         return SPEX_EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+    bool help = strcmp(argv[1], "help") == 0;
+    if (strcmp(argv[1], "--help") == 0 || (help && argc == 2)) {
         print_help(stdout);
         return spex_help_written();
     }
     if (strcmp(argv[1], "--version") == 0)
         return print_version();
-    for (size_t c = 0; c < COMMANDS; c++)
-        if (strcmp(argv[1], commands[c].name) == 0)
-            return commands[c].run(argc - 1, argv + 1);
-    return spex_complain(SPEX_EXIT_USAGE, "unknown command \"%s\"; see spex --help", argv[1]);
+    if (strcmp(argv[1], "complete") == 0)
+        return complete(argc - 2, argv + 2);
+    int command = index_of(argv[help ? 2 : 1]);
+    if (command < 0)
+        return complain_unknown(argv[help ? 2 : 1]);
+    if (help)
+        return commands[command].run(2, (char *[]){argv[2], (char[]){"--help"}, NULL});
+    return commands[command].run(argc - 1, argv + 1);
 }

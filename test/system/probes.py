@@ -305,7 +305,7 @@ class Probes(Scratch):
     def test_usage(self):
         self.assert_fails("one program or process was expected", status=2)
         self.assert_fails("one program or process was expected", "a", "b", status=2)
-        self.assert_fails("usage", "--nonsense", status=2)
+        self.assert_fails("there is no option --nonsense; see spex probes --help", "--nonsense", status=2)
         self.assertIn("usage: spex probes", run("--help").stdout)
 
 

@@ -221,7 +221,7 @@ class Set(Programs):
     def test_usage(self):
         self.refused("a process and probes were expected", os.getpid(), status=2)
         self.refused("a process and probes were expected", status=2)
-        self.assertIn("usage", self.set("--nonsense", status=2).stderr)
+        self.assertIn("there is no option --nonsense; see spex set --help", self.set("--nonsense", status=2).stderr)
         self.assertIn("usage: spex set", self.set("--help").stdout)
 
     def test_stopped_and_started_again(self):

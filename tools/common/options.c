@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tools/common/complain.h"
+#include "tools/common/nearest.h"
 #include "tools/common/process_argument.h"
 
 enum { OPTIONS_MAX = 16 };
@@ -22,20 +23,22 @@ enum { FIRST_NAME = 256 };
  * the table. */
 struct getopt_tables {
     struct option names[OPTIONS_MAX + 2];
-    char letters[2 * OPTIONS_MAX + 3];
+    char letters[2 * OPTIONS_MAX + 4];
 };
 
 static bool is_last(const struct spex_option *option) {
     return !option->name && !option->letter;
 }
 
-/* `first`: options end at the first operand, which a leading "+" tells getopt_long. */
+/* `first`: options end at the first operand, which a leading "+" tells getopt_long. Behind it, ":"
+ * has it return that where an argument is missing. */
 static void make_getopt_tables(const struct spex_option *options, bool first,
                                struct getopt_tables *tables) {
     struct option *name = tables->names;
     char *letter = tables->letters;
     if (first)
         *letter++ = '+';
+    *letter++ = ':';
     *letter++ = 'h';
     *name++ = (struct option){"help", no_argument, NULL, 'h'};
     for (int o = 0; !is_last(&options[o]) && o < OPTIONS_MAX; o++) {
@@ -101,21 +104,70 @@ static int take_option(const char *command, const struct spex_option *option, co
     return option->check ? option->check(command, origin, text) : SPEX_EXIT_OK;
 }
 
+static void print_options(const struct spex_option *options) {
+    for (; !is_last(options); options++) {
+        if (options->letter)
+            printf("-%c\n", options->letter);
+        if (options->name)
+            printf("--%s\n", options->name);
+    }
+    puts("-h\n--help");
+}
+
+/* The option with a name that is most like the one that was typed, perhaps with "=". */
+static const char *nearest_name(const struct getopt_tables *tables, const char *typed) {
+    char begun[64];
+    snprintf(begun, sizeof(begun), "%.*s", (int)strcspn(typed, "="), typed);
+    struct spex_nearest nearest = spex_nearest_to(begun);
+    for (const struct option *name = tables->names; name->name; name++)
+        spex_nearest_look(&nearest, name->name);
+    return nearest.found;
+}
+
+/* `found`: what getopt_long has returned of an option that it cannot take. `optopt` has the option,
+ * and 0 of a name that is not known, which then is `word`. */
+static int refuse_option(const struct spex_syntax *syntax, const struct spex_option *options,
+                         const struct getopt_tables *tables, int found, const char *word) {
+    const char *command = syntax->command, *near = optopt ? NULL : nearest_name(tables, word + 2);
+    char origin[64];
+    if (optopt >= FIRST_NAME)
+        snprintf(origin, sizeof(origin), "--%s", options[optopt - FIRST_NAME].name);
+    else if (optopt)
+        snprintf(origin, sizeof(origin), "-%c", optopt);
+    else
+        snprintf(origin, sizeof(origin), "%.*s", (int)strcspn(word, "="), word);
+    if (found == ':')
+        return spex_complain(SPEX_EXIT_USAGE, "%s: an argument of %s was expected", command,
+                             origin);
+    if (optopt == 'h')
+        snprintf(origin, sizeof(origin), "--help");
+    if (optopt >= FIRST_NAME || optopt == 'h')
+        return spex_complain(SPEX_EXIT_USAGE, "%s: %s takes no argument", command, origin);
+    if (near)
+        return spex_complain(SPEX_EXIT_USAGE, "%s: there is no option %s; did you mean --%s?",
+                             command, origin, near);
+    return spex_complain(SPEX_EXIT_USAGE, "%s: there is no option %s; see spex %s --help", command,
+                         origin, command);
+}
+
 /* --help ends the process here, so that no command needs to handle it. */
 static int take_options(const struct spex_syntax *syntax, const struct spex_option *options,
                         int argc, char **argv) {
     struct getopt_tables tables = {.letters = ""};
     int status = SPEX_EXIT_OK, found;
     make_getopt_tables(options, syntax->end == SPEX_OPTIONS_FIRST, &tables);
+    if (argc == 2 && strcmp(argv[1], SPEX_OPTIONS_COMPLETE) == 0) {
+        print_options(options);
+        exit(spex_help_written());
+    }
+    opterr = 0;
     while (!status && (found = getopt_long(argc, argv, tables.letters, tables.names, NULL)) != -1) {
         if (found == 'h') {
             fputs(syntax->usage, stdout);
             exit(spex_help_written());
         }
-        if (found == '?') {
-            fputs(syntax->usage, stderr);
-            return SPEX_EXIT_USAGE;
-        }
+        if (found == '?' || found == ':')
+            return refuse_option(syntax, options, &tables, found, argv[optind - 1]);
         status = take_option(syntax->command, find_option(options, found), optarg);
     }
     return status;

@@ -58,8 +58,13 @@ struct spex_operands {
     char **program;
 };
 
+/* The only argument of a command that is to print its options, each on a line, for completion in
+ * shells. */
+#define SPEX_OPTIONS_COMPLETE "--complete"
+
 /* Stores the options' arguments and finds the operands. The table ends with an option without name
- * and letter. Every command also has --help and -h, which print the usage and end the process.
+ * and letter. Every command also has --help and -h, which print the usage and end the process, as
+ * SPEX_OPTIONS_COMPLETE does.
  * SPEX_EXIT_OK, or another status after a message. */
 int spex_options_take(const struct spex_syntax *syntax, const struct spex_option *options, int argc,
                       char **argv, struct spex_operands *operands);

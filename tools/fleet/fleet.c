@@ -7,6 +7,7 @@
 
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
+#include "tools/common/options.h"
 
 static const struct {
     const char *name;
@@ -20,6 +21,12 @@ int spex_command_fleet(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     if (strcmp(what, "--help") == 0 || strcmp(what, "-h") == 0) {
         fputs(spex_fleet_usage, stdout);
+        return spex_help_written();
+    }
+    if (strcmp(what, SPEX_OPTIONS_COMPLETE) == 0) {
+        for (size_t c = 0; c < sizeof(commands) / sizeof(*commands); c++)
+            puts(commands[c].name);
+        puts("-h\n--help");
         return spex_help_written();
     }
     for (size_t c = 0; c < sizeof(commands) / sizeof(*commands); c++)
