@@ -92,6 +92,10 @@ def beside(_loader, tests, _pattern):
     return Beside(test for of_class in tests for test in of_class)
 
 
+# Where no other processes are.
+ALONE = ["unshare", "--pid", "--fork", "--mount", "--mount-proc", "--propagation", "private"]
+
+
 class Programs(unittest.TestCase):
     """Programs of this test alone: their sockets are in a directory of its own."""
 

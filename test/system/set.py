@@ -17,12 +17,10 @@ import tempfile
 import time
 import unittest
 
-from running import Programs, nobody, nobody_can_run
+from running import ALONE, Programs, nobody, nobody_can_run
 
 SPEX = LIVE = None
 
-# Where no other processes are.
-ALONE = ["unshare", "--pid", "--fork", "--mount", "--mount-proc", "--propagation", "private"]
 
 class Set(Programs):
     def test_a_busy_site_is_reached(self):

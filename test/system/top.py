@@ -14,7 +14,7 @@ import sys
 import termios
 import unittest
 
-from running import Programs
+from running import ALONE, Programs
 from screen import Terminal
 
 UP, DOWN, HOME, END = "\x1bOA", "\x1bOB", "\x1bOH", "\x1bOF"
@@ -310,9 +310,29 @@ class Batch(Programs):
         self.assertEqual(result.returncode, 1)
         self.assertIn("cannot be written: No space left on device", result.stderr)
 
+    def test_without_a_program(self):
+        if subprocess.run([*ALONE, "true"], check=False, capture_output=True).returncode != 0:
+            self.skipTest("no PID and mount namespaces, and others may run programs with spex")
+        script = """
+            start() { mkfifo $1.in; $LIVE <$1.in >$1 & exec 3>$1.in; until grep -q ready $1; do sleep 0.02; done; }
+            $SPEX top -b -n 1; echo none: $?
+            start one
+            $SPEX top -b -d 0.05 -n 1 >table; echo one: $?
+            start two
+            $SPEX top -b -n 1; echo two: $?"""
+        result = subprocess.run([*ALONE, "sh", "-c", script], cwd=self.dir, check=True, text=True, timeout=100,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                env=self.environment(SPEX=self.spex, LIVE=self.live))
+        self.assertRegex(result.stdout, r"""(?x)\A
+            spex:\ no\ program\ is\ running\ that\ .*\ can\ control\nnone:\ 1\n
+            one:\ 0\n
+            (\ *\d+\ +live\n){2}spex:\ top:\ 2\ programs\ are\ running;\ one\ of\ them\ was\ expected\ntwo:\ 2\n\Z""")
+        with open(self.path("table"), encoding="utf-8") as table:
+            self.assertRegex(table.read(), r"\A\S+ \S+  live \d+, ")
+
     def test_usage(self):
         for arguments in (["-d", "0.01", 1], ["-d", "3601", 1], ["-d", "x", 1], ["-d", "nan", 1],
-                          ["-n", "0", 1], ["-n", "-1", 1], ["-n", "2x", 1], [], [1, 2], ["-x", 1]):
+                          ["-n", "0", 1], ["-n", "-1", 1], ["-n", "2x", 1], [1, 2], ["-x", 1]):
             with self.subTest(arguments=arguments):
                 self.assertEqual(self.top("-b", *arguments).returncode, 2)
         self.assertIn("usage: spex top", self.top("--help").stdout)

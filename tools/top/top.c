@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "observe/process_place.h"
 #include "observe/workers.h"
 #include "profile/table.h"
 #include "text/waits.h"
@@ -22,19 +23,20 @@
 #include "tools/top/top_view.h"
 
 static const char top_usage[] =
-    "usage: spex top PID|NAME [-d SECONDS] [-b] [-t] [-n COUNT]\n"
+    "usage: spex top [PID|NAME] [-d SECONDS] [-b] [-t] [-n COUNT]\n"
     "\n"
     "Shows the probes of the running program PID, or of the one called NAME, with what they have\n"
     "measured in the last interval, and switches them: the key h tells how. A PID without spex\n"
-    "stands for the processes that it has started. Several are summed, with -b alone.\n"
+    "stands for the processes that it has started. Several are summed, with -b alone. Without PID\n"
+    "and NAME it takes the only program that runs, or lists those that do.\n"
     "\n"
     "  -d SECONDS  from one refresh to the next, 0.05 to 3600; the default is 1\n"
     "  -b          prints tables one after the other, without a terminal, until the program ends\n"
     "  -t          figures since the program has started spex, not those of an interval\n"
     "  -n COUNT    ends after so many refreshes\n";
 
-static const struct spex_syntax top_syntax = {"top", top_usage, "one program was expected",
-                                              1,     1,         SPEX_OPTIONS_ANYWHERE};
+static const struct spex_syntax top_syntax = {"top", top_usage, "one program at most was expected",
+                                              0,     1,         SPEX_OPTIONS_ANYWHERE};
 
 struct request {
     /* Seconds. */
@@ -49,6 +51,43 @@ struct request {
     long processes;
     pid_t process;
 };
+
+static int complain_of_looking(long err) {
+    return spex_complain(SPEX_EXIT_FAILED, "programs cannot be looked for: %s",
+                         strerror((int)-err));
+}
+
+/* Says which programs there are to choose from. */
+static int complain_of_choice(const pid_t *processes, long count) {
+    for (long p = 0; p < count; p++) {
+        struct spex_process_place place;
+        if (spex_process_place(processes[p], &place) != 0)
+            continue;
+        fprintf(stderr, "%7d  %s\n", (int)processes[p], place.command);
+        spex_process_place_free(&place);
+    }
+    return spex_complain(SPEX_EXIT_USAGE, "top: %ld programs are running; one of them was expected",
+                         count);
+}
+
+/* Sets the only program that runs. An exit status. */
+static int find_only(struct request *request) {
+    pid_t *found = NULL;
+    long count = spex_processes_list(&found);
+    int status = SPEX_EXIT_OK;
+    request->processes = count;
+    if (count < 0)
+        status = complain_of_looking(count);
+    else if (count == 0)
+        status = spex_complain(SPEX_EXIT_FAILED, "no program is running that %s can control",
+                               geteuid() == 0 ? "spex" : "you");
+    else if (count > 1)
+        status = complain_of_choice(found, count);
+    else
+        request->process = request->of.process = *found;
+    free(found);
+    return status;
+}
 
 /* Sets the processes that the operand stands for: a number without any stands for itself, and the
  * failure to connect says why it cannot be. An exit status. */
@@ -65,8 +104,7 @@ static int find_processes(const char *whom, struct request *request) {
     request->process = request->processes > 0 ? *found : request->of.process;
     free(found);
     if (request->processes < 0)
-        return spex_complain(SPEX_EXIT_FAILED, "programs cannot be looked for: %s",
-                             strerror((int)-request->processes));
+        return complain_of_looking(request->processes);
     return request->process ? SPEX_EXIT_OK
                             : spex_complain(SPEX_EXIT_FAILED,
                                             "no program called %s is running that %s can control",
@@ -94,7 +132,9 @@ static int top_parse(int argc, char **argv, struct request *request) {
         return spex_complain(SPEX_EXIT_FAILED,
                              "top: this spex was built without %s; -b prints tables",
                              spex_top_live_lacks);
-    return status ? status : find_processes(operands.list[0], request);
+    if (status)
+        return status;
+    return operands.count ? find_processes(operands.list[0], request) : find_only(request);
 }
 
 static int print_figures(const struct spex_top_feed *feed, const struct spex_profile *figures) {
