@@ -199,7 +199,8 @@ void spex_controller_end(void) {
 }
 
 int spex_controller_hold(const struct spex_lease *lease, double share) {
-    uint64_t until_ns = spex_clock_ns(CLOCK_BOOTTIME) + lease->ms * UINT64_C(1000000);
+    uint64_t now_ns = spex_clock_ns(CLOCK_BOOTTIME);
+    uint64_t until_ns = lease->ms ? now_ns + lease->ms * UINT64_C(1000000) : UINT64_MAX;
     spex_metrics_lock();
     int err = spex_budgets_hold(&kept.asked, lease->holder, share, until_ns);
     spex_store_relaxed(&kept.any, true);

@@ -32,7 +32,8 @@ int spex_controller_begin(double share, const struct spex_rate_policy_ops *polic
  * the child of a fork. */
 void spex_controller_end(void);
 
-/* Holds a budget for so long as the lease says, as its holder. The least budget that holds is kept.
+/* Holds a budget for so long as the lease says, as its holder; 0 ms: until it is ended. The least
+ * budget that holds is kept.
  * Takes the metrics' lock. 0; -EUSERS: too many hold one. */
 int spex_controller_hold(const struct spex_lease *lease, double share);
 

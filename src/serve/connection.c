@@ -151,6 +151,16 @@ static int models_set(const char *text, const struct spex_control_requests *requ
     return requests->models(text + path, samples, share, answer, size);
 }
 
+static int budget_set(const char *text, const struct spex_control_requests *requests, char *answer,
+                      size_t size) {
+    double share;
+    if (!spex_number_seconds(text, &share) || !(share >= 0 && share <= 1)) {
+        snprintf(answer, size, "a share from 0 to 1 was expected, not \"%.64s\"", text);
+        return -EINVAL;
+    }
+    return requests->budget(share, answer, size);
+}
+
 /* Answered at once: the request only waits for the collector. */
 static void request_dump(struct spex_connection *connection) {
     int err = spex_dump(connection->text);
@@ -240,6 +250,8 @@ void spex_connection_retry(struct spex_connection *connection,
     int got;
     if (is_stream(connection->request.kind))
         got = stream_begin(connection, requests, answer, sizeof(answer));
+    else if (connection->request.kind == SPEX_CONTROL_BUDGET)
+        got = budget_set(connection->text, requests, answer, sizeof(answer));
     else if (connection->request.kind == SPEX_CONTROL_MODELS)
         got = models_set(connection->text, requests, answer, sizeof(answer));
     else
@@ -268,6 +280,7 @@ static void request_carry_out(struct spex_connection *connection,
     case SPEX_CONTROL_LEASE:
     case SPEX_CONTROL_LEASE_FOLLOW:
     case SPEX_CONTROL_LEASE_BUDGET:
+    case SPEX_CONTROL_BUDGET:
         connection->waits = true;
         spex_connection_retry(connection, requests);
         break;

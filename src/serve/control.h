@@ -33,6 +33,9 @@ struct spex_control_selection {
 struct spex_control_requests {
     /* As spex_set, or by a lease as spex_set_for, if it is for any time. */
     int (*select)(const struct spex_control_selection *selection, char *answer, size_t size);
+    /* Keeps to a share of the program's CPU time until the next such request; 0: ends that. 0 or a
+     * negative errno value. */
+    int (*budget)(double share, char *answer, size_t size);
     /* Streams records as asked for, and takes the descriptors over. 0; -EUSERS when there are as
      * many streams as may be, -EPERM before spex_start, -ENOMEM. */
     int (*stream)(const struct spex_stream_asked *asked, char *answer, size_t size);

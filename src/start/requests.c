@@ -109,19 +109,37 @@ int spex_life_select_locked(const struct spex_control_selection *selection, char
     return on;
 }
 
-/* A budget holds before its probes go on. Who reads the stream of SPEX_OUT has asked for exactly
- * what is selected. */
-static int budget_locked(const struct spex_control_selection *selection, char *answer,
-                         size_t size) {
-    if (selection->budget <= 0)
-        return 0;
-    int err = spex_life_out_after(SPEX_OUT_STREAM)
-                  ? -EPERM
-                  : spex_controller_hold(&selection->lease, selection->budget);
+/* Who reads the stream of SPEX_OUT has asked for exactly what is selected. */
+static int hold_locked(const struct spex_lease *lease, double share, char *answer, size_t size) {
+    int err = spex_life_out_after(SPEX_OUT_STREAM) ? -EPERM : spex_controller_hold(lease, share);
     if (err)
         answer_write(answer, size, "the budget cannot be kept: %s",
                      err == -EPERM ? "a command that measures this program takes all records"
                                    : "too many commands hold budgets of this program");
+    return err;
+}
+
+/* A budget holds before its probes go on. */
+static int budget_locked(const struct spex_control_selection *selection, char *answer,
+                         size_t size) {
+    return selection->budget > 0 ? hold_locked(&selection->lease, selection->budget, answer, size)
+                                 : 0;
+}
+
+/* The holder of the budget that stays when its command has gone. Clients that lease take numbers at
+ * random. */
+#define BUDGET_HOLDER UINT32_MAX
+
+static int request_budget(double share, char *answer, size_t size) {
+    const struct spex_lease lease = {.holder = BUDGET_HOLDER};
+    if (!spex_lock_try(&spex_life.lock))
+        return -EBUSY;
+    int err = spex_life.started ? 0 : -EPERM;
+    if (!err && share > 0)
+        err = hold_locked(&lease, share, answer, size);
+    else if (!err)
+        spex_controller_renew(&lease);
+    spex_lock_give(&spex_life.lock);
     return err;
 }
 
@@ -207,6 +225,7 @@ static int request_models(const char *path, double samples, double share, char *
 
 const struct spex_control_requests spex_life_requests = {
     .select = request_select,
+    .budget = request_budget,
     .stream = request_stream,
     .models = request_models,
 };

@@ -8,6 +8,7 @@
  *           ──► LEASE text           ──► the same
  *           ──► LEASE_BUDGET text    ──► the same
  *           ──► RENEW interval       ──► the same
+ *           ──► BUDGET text          ──► the same
  *           ──► DUMP text            ──► the same
  *           ──► STATUS               ──► PROCESS DONE
  *           ──► PROFILE              ──► PROCESS TYPES… SITES… (PROBE (VALUES SPREAD)…)… DONE
@@ -75,6 +76,9 @@ enum spex_control_kind {
     SPEX_CONTROL_LEASE_BUDGET,
     /* What a profile begins with, which takes no time for each probe. */
     SPEX_CONTROL_STATUS,
+    /* Followed by a share of the program's time, such as "0.02", that all probes may take from now
+     * on; 0: as without this request. It is one of the budgets of which the least is kept. */
+    SPEX_CONTROL_BUDGET,
     /* frames of answers */
     SPEX_CONTROL_PROCESS = 16, /* struct spex_profile_process */
     SPEX_CONTROL_TYPES,        /* struct spex_profile_type … */

@@ -58,8 +58,14 @@ static int models_asked(const char *path, double samples, double share, char *an
     return status;
 }
 
+static int budget_asked(double share, char *answer, size_t size) {
+    asked = (struct asked){.what = "budget", .budget = share};
+    snprintf(answer, size, "kept");
+    return status;
+}
+
 static const struct spex_control_requests requests = {
-    .select = select_asked, .stream = stream_asked, .models = models_asked};
+    .select = select_asked, .budget = budget_asked, .stream = stream_asked, .models = models_asked};
 
 static struct spex_connection connection;
 static char connection_text[SPEX_CONTROL_TEXT_BYTES + 1], buffer[SPEX_CONTROL_FRAME_BYTES];
@@ -177,6 +183,21 @@ static void the_status_has_no_frame_for_probes(void **state) {
         assert_null(reader->profile.types);
         assert_int_equal(reader->profile.site_count + reader->profile.row_count, 0);
         spex_profile_reader_free(reader);
+    }
+}
+
+static void budgets(void **state) {
+    static const char *const wrong[] = {"", "x", "-0.1", "1.01", "nan", "0.1 a"};
+    (void)state;
+    assert_int_equal(answer_to(SPEX_CONTROL_BUDGET, 5, 0, "0.02"), 0);
+    assert_string_equal(asked.what, "budget");
+    assert_true(asked.budget == 0.02);
+    assert_string_equal(answered, "kept");
+    assert_int_equal(answer_to(SPEX_CONTROL_BUDGET, 6, 0, "0"), 0);
+    assert_true(asked.budget == 0);
+    for (size_t w = 0; w < COUNT_OF(wrong); w++) {
+        assert_int_equal(answer_to(SPEX_CONTROL_BUDGET, 7, 0, wrong[w]), -EINVAL);
+        assert_string_equal(asked.what, "nothing");
     }
 }
 
@@ -543,6 +564,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(selections, begin, end),
         cmocka_unit_test_setup_teardown(a_selection_that_matches_none, begin, end),
+        cmocka_unit_test_setup_teardown(budgets, begin, end),
         cmocka_unit_test_setup_teardown(the_status_has_no_frame_for_probes, begin, end),
         cmocka_unit_test_setup_teardown(what_is_asked_must_be_possible, begin, end),
         cmocka_unit_test_setup_teardown(models, begin, end),

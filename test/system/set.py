@@ -125,6 +125,40 @@ class Set(Programs):
         for name in "a\x1bb", "a\nb":
             self.refused("cannot be left for programs that start: Invalid argument$", "-f", name, "query")
 
+    def budget(self, process):
+        """In per cent."""
+        budget = self.listed(process).get("budget")
+        return budget and round(100 * budget, 6)
+
+    def test_a_budget(self):
+        process = self.start()
+        self.assertEqual(self.set("-b", "2%", process.pid, "*").stdout, "4 of 4 probe sites are on; budget 2 %\n")
+        self.until(lambda: self.budget(process) == 2)
+        self.assertEqual(self.set("--budget", "0.5%", process.pid).stdout, "process %d; budget 0.5 %%\n" % process.pid)
+        self.until(lambda: self.budget(process) == 0.5)
+        self.assertEqual(self.listed(process)["sites_on"], 4)
+        self.assertEqual(self.set("-b", "off", process.pid, "query").stdout,
+                         "1 of 4 probe sites are on; budget as the program was started with\n")
+        self.until(lambda: self.budget(process) is None)
+        self.assertEqual(self.set("--for", "600s", "-b", "3%", process.pid, "*").stdout,
+                         "4 of 4 probe sites are on; leased for 600 s; budget 3 %\n")
+        self.until(lambda: self.budget(process) == 3)
+
+    def test_the_least_budget_is_kept(self):
+        process = self.start(environment=self.environment(SPEX_BUDGET="1%", SPEX_PROBES="*", SPEX_OUT="/dev/null"))
+        self.set("-b", "2%", process.pid)
+        self.assertEqual(self.budget(process), 1)
+        self.set("-b", "0.5%", process.pid)
+        self.until(lambda: self.budget(process) == 0.5)
+
+    def test_budgets_that_are_none(self):
+        process = self.start()
+        for budget in "0%", "101%", "x", "2":
+            self.refused("a percentage above 0, such as 2%, or off was expected", "-b", budget, process.pid, status=2)
+        self.refused("a process and probes were expected", "-b", "2%", "--for", "60s", process.pid, status=2)
+        self.refused("without --follow", "-f", "-b", "2%", "--for", "60s", process.pid, "*", status=2)
+        self.assertIsNone(self.budget(process))
+
     def test_a_lease(self):
         process = self.start()
         self.set(process.pid, "state")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `spex set`: sends a selection to a program, or to all of a name, and prints how many sites are
- * on. A selection that matches no probe is a failure, although the program has taken it. With
+/* `spex set`: sends a selection or a budget to a program, or to all of a name, and prints how many
+ * sites are on. A selection that matches no probe is a failure, although the program has taken it. With
  * --follow the selection is also left where programs of that name find it when they start. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include "base/deadline.h"
 #include "observe/control_client.h"
 #include "observe/workers.h"
+#include "rate/budget.h"
 #include "site/selection/selection.h"
 #include "text/number.h"
 #include "text/variables.h"
@@ -28,15 +29,18 @@
 #include "wire/standing.h"
 
 static const char set_usage[] =
-    "usage: spex set [-f] [--for SECONDS] PID|NAME PROBES…\n"
+    "usage: spex set [-f] [--for SECONDS] [-b PERCENT] PID|NAME PROBES…\n"
+    "       spex set -b PERCENT PID|NAME\n"
     "\n"
-    "Changes which probes of the running program PID are on, or of all programs called NAME. A "
-    "PID\n"
-    "without spex stands for the processes that it has started.\n"
+    "Changes which probes of the running program PID are on, or of all programs called NAME, and\n"
+    "how much of its time they may take. A PID without spex stands for the processes that it has\n"
+    "started.\n"
     "\n"
-    "  -f, --follow   also of children of forks, and of all programs of that name that start "
-    "later\n"
-    "  --for SECONDS  for so long, such as 60s; then again what was on before\n"
+    "  -f, --follow          also of children of forks, and of all programs of that name that\n"
+    "                        start later\n"
+    "  --for SECONDS         for so long, such as 60s; then again what was on before\n"
+    "  -b, --budget PERCENT  how much of its time probes may take, such as 2%; off: as it was\n"
+    "                        started with. A lesser budget of the program itself is kept\n"
     "\n"
     "  spex set 4711 '*'               all\n"
     "  spex set 4711 query@100 parse   these, instead of those there are\n"
@@ -44,12 +48,13 @@ static const char set_usage[] =
     "  spex set 4711 +query@off        without this one\n"
     "  spex set 4711 off               none\n"
     "  spex set --for 60s 4711 +query  this one besides, for a minute\n"
+    "  spex set -b 2% 4711 '*'         all, within 2 % of the program's CPU time\n"
     "  spex set -f nginx query         in workers that come, too; until `spex set -f nginx off`\n"
     "\n"
     "`man spex_probes` has the syntax. Several arguments are joined by commas.\n";
 
 static const struct spex_syntax set_syntax = {
-    "set", set_usage, "a process and probes were expected", 2, INT_MAX, SPEX_OPTIONS_FIRST};
+    "set", set_usage, "a process and probes were expected", 1, INT_MAX, SPEX_OPTIONS_FIRST};
 
 /* Timeout for all answers together: any user may have thousands of programs that do not answer. */
 enum { ALL_MS = 10000 };
@@ -67,7 +72,10 @@ static char *join_arguments(char *const *arguments, int count) {
 
 /* What is to be changed. */
 struct change {
+    /* NULL: the budget alone. */
     const char *text;
+    /* A share; 0: as the program was started with; below 0: as it is. */
+    double budget;
     bool follow;
     /* Seconds; 0: until another selection. */
     double lease;
@@ -80,7 +88,7 @@ struct change {
 /* Whether the selection is left for programs that start. What is left has no end of its own, so
  * that a lease is followed by children of forks alone. */
 static bool leaves(const struct change *change) {
-    return change->follow && change->lease <= 0;
+    return change->text && change->follow && change->lease <= 0;
 }
 
 static bool selects_nothing(const char *text) {
@@ -181,11 +189,18 @@ static int leave_for_later(const struct change *change) {
     return complain_of_leaving(err);
 }
 
-/* Ends the line. */
 static void print_lease(const struct spex_profile_process *process) {
     char text[64];
     if (process->lease_seconds > 0)
         printf("; leased for %s", spex_profile_lease_text(process, text, sizeof(text)));
+}
+
+/* Ends the line. */
+static void print_budget(const struct change *change) {
+    if (change->budget > 0)
+        printf("; budget %.4g %%", 100 * change->budget);
+    else if (change->budget >= 0)
+        printf("; budget as the program was started with");
     putchar('\n');
 }
 
@@ -207,27 +222,67 @@ static int print_selected(pid_t process, const struct change *change,
     const struct spex_profile_process *now = &reader->profile.process;
     printf("%d of %u probe sites are on", on, now->sites_loaded);
     print_lease(now);
+    print_budget(change);
     int left = leaves(change) ? leave_with(process, now, change->text, until) : 0;
     return left ? left : status;
 }
 
 /* -EINVAL is the status of a selection that the program could not parse: an error of the
  * command line. The text of an answer may be longer than a struct spex_error holds. */
-static int set_process(pid_t process, const struct change *change, struct spex_deadline until) {
-    struct spex_profile_reader reader = {.of_process = true};
+static int complain_of_answer(int err, const struct spex_profile_reader *reader,
+                              const struct spex_error *error) {
+    return spex_complain(err == -EINVAL ? SPEX_EXIT_USAGE : SPEX_EXIT_FAILED, "%s",
+                         reader->text[0] ? reader->text : error->text);
+}
+
+/* A lease brings its budget along. */
+static int set_budget(pid_t process, const struct change *change,
+                      struct spex_profile_reader *reader, struct spex_deadline until) {
     struct spex_error error;
-    const struct spex_client_selection selection = {.probes = change->text,
+    char share[32];
+    if (change->budget < 0 || change->lease > 0)
+        return SPEX_EXIT_OK;
+    snprintf(share, sizeof(share), "%.15g", change->budget);
+    int err = spex_client_ask_until(process, SPEX_CONTROL_BUDGET, share, reader, until, &error);
+    if (err)
+        return complain_of_answer(err, reader, &error);
+    if (change->text)
+        return SPEX_EXIT_OK;
+    printf("process %d", (int)process);
+    print_budget(change);
+    return SPEX_EXIT_OK;
+}
+
+/* "0.02 PROBES", as a lease with a budget has it. Free the text; NULL: out of memory. */
+static char *text_with_budget(const struct change *change) {
+    char *text;
+    return asprintf(&text, "%.15g %s", change->budget, change->text) < 0 ? NULL : text;
+}
+
+static int set_probes(pid_t process, const struct change *change,
+                      struct spex_profile_reader *reader, struct spex_deadline until) {
+    struct spex_error error;
+    bool budgeted = change->lease > 0 && change->budget > 0;
+    char *text = budgeted ? text_with_budget(change) : NULL;
+    if (budgeted && !text)
+        return spex_complain(SPEX_EXIT_FAILED, "out of memory");
+    const struct spex_client_selection selection = {.probes = budgeted ? text : change->text,
                                                     .lease_ms =
                                                         (uint32_t)lround(change->lease * 1e3),
-                                                    .follow = change->follow};
-    int status, err = spex_client_select(process, &selection, &reader, until, &error);
-    const char *reason = reader.text[0] ? reader.text : error.text;
-    if (err == -EINVAL)
-        status = spex_complain(SPEX_EXIT_USAGE, "%s", reason);
-    else if (err)
-        status = spex_complain(SPEX_EXIT_FAILED, "%s", reason);
-    else
-        status = print_selected(process, change, &reader, until);
+                                                    .holder = budgeted ? (uint32_t)getpid() : 0,
+                                                    .follow = change->follow,
+                                                    .budgeted = budgeted};
+    int err = spex_client_select(process, &selection, reader, until, &error);
+    free(text);
+    return err ? complain_of_answer(err, reader, &error)
+               : print_selected(process, change, reader, until);
+}
+
+static int set_process(pid_t process, const struct change *change, struct spex_deadline until) {
+    struct spex_profile_reader reader = {.of_process = true};
+    int status = set_budget(process, change, &reader, until);
+    if (!status && change->text)
+        status = set_probes(process, change, &reader, until);
     spex_profile_reader_free(&reader);
     return status;
 }
@@ -317,20 +372,36 @@ static bool lease_read(const char *text, double *seconds) {
            *seconds <= SPEX_CONTROL_LEASE_MAX_MS / 1e3;
 }
 
+/* "2%" or "off". */
+static bool budget_read(const char *text, double *share) {
+    *share = 0;
+    return strcmp(text, "off") == 0 || spex_budget_parse(text, share);
+}
+
+static int complain_of_usage(const char *what) {
+    return spex_complain(SPEX_EXIT_USAGE, "set: %s", what);
+}
+
 int spex_command_set(int argc, char **argv) {
-    struct change change = {.follow = false};
+    struct change change = {.budget = -1};
     const struct spex_option known[] = {
         {"follow", 'f', .flag = &change.follow},
         {"for", .number = &change.lease, .read = lease_read,
          .error = "0.05 to 86400 seconds were expected, such as 60s"},
+        {"budget", 'b', .number = &change.budget, .read = budget_read,
+         .error = "a percentage above 0, such as 2%, or off was expected"},
         {.name = NULL},
     };
     struct spex_operands operands;
     int status = spex_options_take(&set_syntax, known, argc, argv, &operands);
     if (status)
         return status;
-    char *text = join_arguments(operands.list + 1, operands.count - 1);
-    if (!text)
+    if (operands.count == 1 && (change.budget < 0 || change.lease > 0))
+        return complain_of_usage("a process and probes were expected, not 1");
+    if (change.lease > 0 && (change.budget == 0 || (change.budget > 0 && change.follow)))
+        return complain_of_usage("--for was expected without --follow where there is a budget");
+    char *text = operands.count > 1 ? join_arguments(operands.list + 1, operands.count - 1) : NULL;
+    if (operands.count > 1 && !text)
         return spex_complain(SPEX_EXIT_FAILED, "out of memory");
     change.text = text;
     status = set_programs(operands.list[0], &change);
