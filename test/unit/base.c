@@ -7,8 +7,10 @@
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -21,6 +23,7 @@
 #include "base/descriptor.h"
 #include "base/service_thread.h"
 #include "base/student.h"
+#include "base/terminal.h"
 #include "messages.h"
 #include "text/message.h"
 #include "text/number.h"
@@ -383,6 +386,38 @@ static void deadlines(void **state) {
     assert_in_range(spex_deadline_left_ms(soon), 0, 1);
 }
 
+/* ---- widths ---- */
+
+static void widths_of_texts(void **state) {
+    static const struct {
+        const char *columns;
+        unsigned width;
+    } known[] = {{"", 80},   {"132", 132}, {"20", 20},   {"19", 80},
+                 {"-1", 80}, {"wide", 80}, {"0x99", 80}, {"99999999999999999999", 80}};
+    (void)state;
+    for (size_t k = 0; k < COUNT_OF(known); k++) {
+        setenv("COLUMNS", known[k].columns, 1);
+        assert_int_equal(spex_text_width(), known[k].width);
+    }
+    unsetenv("COLUMNS");
+    assert_int_equal(spex_text_width(), 80);
+}
+
+/* One that does not know its width is as good as none. */
+static void widths_of_terminals(void **state) {
+    struct winsize size = {.ws_row = 24};
+    (void)state;
+    FILE *file = fdopen(posix_openpt(O_RDWR | O_NOCTTY), "r+"), *none = fopen("/dev/null", "we");
+    assert_true(file && none);
+    assert_int_equal(spex_terminal_width(none, 33), 33);
+    for (size.ws_col = 0; size.ws_col < 200; size.ws_col += 19) {
+        assert_int_equal(ioctl(fileno(file), TIOCSWINSZ, &size), 0);
+        assert_int_equal(spex_terminal_width(file, 33), size.ws_col < 20 ? 33 : size.ws_col);
+    }
+    fclose(none);
+    fclose(file);
+}
+
 /* ---- service threads ---- */
 
 static void *never_run(void *unused) {
@@ -414,6 +449,8 @@ int main(void) {
         cmocka_unit_test(misspelt_variables),
         cmocka_unit_test(quantiles_of_student),
         cmocka_unit_test(deadlines),
+        cmocka_unit_test(widths_of_texts),
+        cmocka_unit_test(widths_of_terminals),
         cmocka_unit_test(threads_that_do_not_start),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);

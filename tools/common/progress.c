@@ -3,26 +3,18 @@
 #include "tools/common/progress.h"
 
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "base/terminal.h"
 
 /* LINE_SECONDS: from one line to the next where there is no terminal. FAILURES_TOLD: failures
  * that are printed. */
-#define BAR_CELLS       24
-#define LINE_SECONDS    10
-#define COLUMNS_DEFAULT 80
-#define FAILURES_TOLD   5
+#define BAR_CELLS     24
+#define LINE_SECONDS  10
+#define FAILURES_TOLD 5
 
 void spex_progress_bar_init(struct spex_progress_bar *bar, FILE *out) {
     *bar = (struct spex_progress_bar){.out = out, .terminal = isatty(fileno(out)) == 1};
-}
-
-/* A terminal may not know its width, as on a serial line. */
-static size_t terminal_columns(const struct spex_progress_bar *bar) {
-    struct winsize window;
-    if (ioctl(fileno(bar->out), TIOCGWINSZ, &window) == 0 && window.ws_col > 20)
-        return window.ws_col;
-    return COLUMNS_DEFAULT;
 }
 
 static void left_text(unsigned long seconds, char *text, size_t size) {
@@ -92,7 +84,8 @@ static bool is_line_due(struct spex_progress_bar *bar, const struct spex_progres
 /* "\r\033[K" returns to the beginning of the line and erases it. A line that is longer than the
  * terminal would wrap and could not be erased. */
 static void line_draw(struct spex_progress_bar *bar, const char *line) {
-    fprintf(bar->out, "\r\033[K%.*s", (int)terminal_columns(bar) - 1, line);
+    fprintf(bar->out, "\r\033[K%.*s", (int)spex_terminal_width(bar->out, spex_text_width()) - 1,
+            line);
     fflush(bar->out);
     bar->shown = true;
 }
