@@ -50,6 +50,8 @@ static int exponent_of(double magnitude) {
 /* The digits of a value that its margin leaves: down to the margin's first digit, or its second
  * where the first is 1 or 2 and would say little alone. */
 static int digits_known(double magnitude, double margin) {
+    if (!(magnitude > 0) || !isfinite(magnitude))
+        return 1;
     if (!(margin > 0) || !isfinite(margin))
         return margin == 0 ? DIGITS_MOST : DIGITS_UNKNOWN;
     int place = exponent_of(margin);
@@ -58,10 +60,10 @@ static int digits_known(double magnitude, double margin) {
     return digits < DIGITS_LEAST ? DIGITS_LEAST : digits > DIGITS_MOST ? DIGITS_MOST : digits;
 }
 
-/* Removes zeros at the end of a number's fraction. */
+/* Removes zeros at the end of a number's fraction. Those of an exponent stay. */
 static void strip_zeros(char *number) {
     size_t length = strlen(number);
-    if (!strchr(number, '.'))
+    if (!strchr(number, '.') || strchr(number, 'e'))
         return;
     while (number[length - 1] == '0')
         number[--length] = '\0';
@@ -93,8 +95,7 @@ static void digits_text(double value, int digits, bool exact, const char *unit, 
 static void number_text(double value, double margin, const char *unit, char *text, size_t size,
                         const struct prefix **prefix) {
     bool exact = isfinite(margin) && margin > 0;
-    digits_text(value, value != 0 ? digits_known(fabs(value), margin) : 1, exact, unit, text, size,
-                prefix);
+    digits_text(value, digits_known(fabs(value), margin), exact, unit, text, size, prefix);
 }
 
 /* Writes prefix and unit: "k/s", " µs", "". */
@@ -103,8 +104,8 @@ static void unit_text(const struct prefix *prefix, const char *unit, char *text,
     snprintf(text, size, "%s%s%s", apart ? " " : "", prefix->name, unit);
 }
 
-const char *spex_quantity_text(double value, double margin, const char *unit, char *text,
-                               size_t size) {
+const char *spex_quantity_digits(double value, int digits, bool zeros, const char *unit, char *text,
+                                 size_t size) {
     SPEX_PLAIN_NUMBERS;
     char number[40], behind[40];
     const struct prefix *prefix;
@@ -112,10 +113,16 @@ const char *spex_quantity_text(double value, double margin, const char *unit, ch
         snprintf(text, size, "-");
         return text;
     }
-    number_text(value, margin, unit, number, sizeof(number), &prefix);
+    digits_text(value, value != 0 ? digits : 1, zeros, unit, number, sizeof(number), &prefix);
     unit_text(prefix, unit, behind, sizeof(behind));
     snprintf(text, size, "%s%s", number, behind);
     return text;
+}
+
+const char *spex_quantity_text(double value, double margin, const char *unit, char *text,
+                               size_t size) {
+    return spex_quantity_digits(value, digits_known(fabs(value), margin),
+                                isfinite(margin) && margin > 0, unit, text, size);
 }
 
 const char *spex_range_text(double low, double high, const char *unit, char *text, size_t size) {
@@ -145,16 +152,10 @@ static int width_of(const char *text) {
 
 const char *spex_quantity_within(double value, const char *unit, int width, char *text,
                                  size_t size) {
-    SPEX_PLAIN_NUMBERS;
-    char number[40], behind[40];
-    const struct prefix *prefix;
-    spex_quantity_text(value, NAN, unit, text, size);
-    for (int digits = DIGITS_UNKNOWN; isfinite(value) && width_of(text) > width && digits;
-         digits--) {
-        digits_text(value, digits, false, unit, number, sizeof(number), &prefix);
-        unit_text(prefix, unit, behind, sizeof(behind));
-        snprintf(text, size, "%s%s", number, behind);
-    }
+    int digits = DIGITS_UNKNOWN;
+    do {
+        spex_quantity_digits(value, digits, false, unit, text, size);
+    } while (width_of(text) > width && --digits > 0);
     return text;
 }
 

@@ -4,6 +4,7 @@
 #ifndef SPEX_TEXT_QUANTITY_H
 #define SPEX_TEXT_QUANTITY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Significant digits of plain numbers in JSON and CSV: more than any measurement has, and few
@@ -16,6 +17,11 @@
  * not finite. Returns `text`. */
 const char *spex_quantity_text(double value, double margin, const char *unit, char *text,
                                size_t size);
+
+/* Writes a value with so many digits; digits before the point are never rounded away. Zeros at the
+ * end are written where `zeros` is set. "-" for a value that is not finite. Returns `text`. */
+const char *spex_quantity_digits(double value, int digits, bool zeros, const char *unit, char *text,
+                                 size_t size);
 
 /* Writes the ends of an interval: "628 to 681/s", "8.2 ns to 0.95 ms"; "-" when one is not finite.
  * Returns `text`. */

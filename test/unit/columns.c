@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Text in columns. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -130,6 +131,7 @@ static void quantities(void **state) {
         {-5, NAN, "", "-5"},
         {2.5e-6, NAN, "", "2.5e-06"},
         {1e308, NAN, "", "1e+308"},
+        {1.1e20, NAN, "", "1.1e+20"},
         {12345678, 0, "", "12.3457 M"},
         {123456, NAN, "MB", "123456 MB"},
         {NAN, 1, "s", "-"},
@@ -141,6 +143,26 @@ static void quantities(void **state) {
         assert_string_equal(
             spex_quantity_text(known[k].value, known[k].margin, known[k].unit, text, sizeof(text)),
             known[k].text);
+}
+
+/* So many digits, and all that stand before the point. */
+static void quantities_of_so_many_digits(void **state) {
+    static const struct {
+        double value;
+        bool zeros;
+        const char *unit, *text;
+    } known[] = {
+        {1.3e-5, true, "s", "13.0 µs"}, {1.3e-5, false, "s", "13 µs"},
+        {0, true, "s", "0 ns"},         {9.996e-4, true, "s", "1.00 ms"},
+        {95835, false, "", "95.8 k"},   {1234.5, false, "s", "1234 s"},
+        {NAN, true, "s", "-"},
+    };
+    char text[48];
+    (void)state;
+    for (size_t k = 0; k < COUNT_OF(known); k++)
+        assert_string_equal(spex_quantity_digits(known[k].value, 3, known[k].zeros, known[k].unit,
+                                                 text, sizeof(text)),
+                            known[k].text);
 }
 
 static void ranges_and_bytes(void **state) {
@@ -207,6 +229,7 @@ static void quantities_in_a_width(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quantities),
+        cmocka_unit_test(quantities_of_so_many_digits),
         cmocka_unit_test(ranges_and_bytes),
         cmocka_unit_test(percentages),
         cmocka_unit_test(quantities_in_a_width),
