@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "profile/columns.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -66,15 +67,89 @@ static size_t width_of(const char *cell) {
     return width;
 }
 
-/* Width of a column; 0: all cells below the heading are empty. */
+/* Masks have the first 32 columns. */
+static uint32_t bit_of(unsigned column) {
+    return column < 32 ? 1u << column : 0;
+}
+
+static bool has(uint32_t mask, unsigned column) {
+    return mask & bit_of(column);
+}
+
+/* Width of a column; 0: it is hidden, all cells below the heading are empty, or there was no memory
+ * for it. */
 static size_t width_of_column(const struct spex_columns *columns, unsigned column) {
+    if (column >= columns->count || has(columns->hidden, column))
+        return 0;
     size_t heading = width_of(columns->cells[column]), width = 0;
     for (size_t i = column + columns->columns; i < columns->count; i += columns->columns)
         if (width_of(columns->cells[i]) > width)
             width = width_of(columns->cells[i]);
     /* Without rows all headings are shown. */
     bool rows = columns->count > columns->columns;
-    return (width || !rows) && width < heading ? heading : width;
+    width = (width || !rows) && width < heading ? heading : width;
+    return column == 0 && columns->first && width > columns->first ? columns->first : width;
+}
+
+void spex_columns_hide_plain(struct spex_columns *columns, unsigned column, const char *plain) {
+    bool none = columns->count > columns->columns;
+    for (size_t i = column + columns->columns; i < columns->count; i += columns->columns) {
+        const char *cell = columns->cells[i];
+        none &= !cell || !*cell || strcmp(cell, "-") == 0 || strcmp(cell, plain) == 0;
+    }
+    if (none)
+        columns->hidden |= bit_of(column);
+}
+
+/* The least width of the first column, and the blanks between two columns. */
+enum { FIRST_LEAST = 8, GAP = 2 };
+
+/* A column and those beside it are a group. Returns the first column behind it. */
+static unsigned group_end(const struct spex_columns *columns, unsigned column) {
+    do
+        column++;
+    while (column < columns->columns && has(columns->beside, column));
+    return column;
+}
+
+/* The width of a group, with the blanks in front of its columns. */
+static size_t width_of_group(const struct spex_columns *columns, unsigned column, unsigned end) {
+    size_t width = 0;
+    for (; column < end; column++) {
+        size_t own = width_of_column(columns, column);
+        width += own ? own + (has(columns->beside, column) ? 1 : GAP) : 0;
+    }
+    return width;
+}
+
+/* Shows or hides a group. */
+static void set_hidden(struct spex_columns *columns, unsigned column, bool hidden) {
+    for (unsigned end = group_end(columns, column); column < end; column++)
+        columns->hidden = (columns->hidden & ~bit_of(column)) | (hidden ? bit_of(column) : 0);
+}
+
+/* A column beside another leaves its group if the order names it: it is added where it is named. */
+void spex_columns_fit(struct spex_columns *columns, unsigned width, const uint8_t *order,
+                      unsigned count) {
+    size_t names = width_of_column(columns, 0), least = width / 4;
+    least = least < FIRST_LEAST ? FIRST_LEAST : least;
+    size_t taken = names < least ? names : least, first = taken;
+    for (unsigned c = 0; c < count; c++)
+        if (has(columns->beside, order[c]))
+            set_hidden(columns, order[c], true);
+    for (unsigned c = 0; c < count; c++) {
+        bool beside = has(columns->beside, order[c]);
+        if (beside && has(columns->hidden, order[c] - 1u))
+            continue;
+        if (beside)
+            set_hidden(columns, order[c], false);
+        size_t group = width_of_group(columns, order[c], group_end(columns, order[c]));
+        if (taken + group <= width)
+            taken += group;
+        else
+            set_hidden(columns, order[c], true);
+    }
+    columns->first = first + (width > taken ? width - taken : 0);
 }
 
 /* Number of cells up to the last one that is shown and not empty. */
@@ -83,6 +158,28 @@ static unsigned row_length(const struct spex_columns *columns, size_t row, const
     while (length > 0 && (!widths[length - 1] || !width_of(columns->cells[row + length - 1])))
         length--;
     return length;
+}
+
+/* The number of bytes of the first `characters`. */
+static size_t bytes_of(const char *text, size_t characters) {
+    size_t bytes = 0;
+    for (; text[bytes]; bytes++) {
+        bool begins = ((unsigned char)text[bytes] & 0xc0) != 0x80;
+        if (begins && characters-- == 0)
+            break;
+    }
+    return bytes;
+}
+
+/* Prints the cell. A cell that is too long loses its middle. */
+static void print_cell(const char *cell, size_t width, FILE *file) {
+    size_t all = width_of(cell);
+    if (all <= width) {
+        fputs(cell, file);
+        return;
+    }
+    size_t end = (width - 1) / 2, begin = width - 1 - end;
+    fprintf(file, "%.*s…%s", (int)bytes_of(cell, begin), cell, cell + bytes_of(cell, all - end));
 }
 
 /* Prints one row. A cell at the left edge of its column is padded only if another cell follows. */
@@ -94,12 +191,13 @@ static void print_row(const struct spex_columns *columns, size_t row, const size
         if (!widths[c])
             continue;
         const char *cell = columns->cells[row + c] ? columns->cells[row + c] : "";
-        int pad = (int)(widths[c] - width_of(cell));
-        fputs(between, file);
-        if (c < 32 && columns->left & 1u << c)
-            fprintf(file, "%s%*s", cell, c + 1 < length ? pad : 0, "");
-        else
-            fprintf(file, "%*s%s", pad, "", cell);
+        size_t width = width_of(cell);
+        int pad = width < widths[c] ? (int)(widths[c] - width) : 0;
+        bool left = has(columns->left, c);
+        fputs(c > 0 && has(columns->beside, c) ? " " : between, file);
+        fprintf(file, "%*s", left ? 0 : pad, "");
+        print_cell(cell, widths[c], file);
+        fprintf(file, "%*s", left && c + 1 < length ? pad : 0, "");
         between = "  ";
     }
     fputc('\n', file);
@@ -121,6 +219,28 @@ void spex_columns_print(struct spex_columns *columns, FILE *file) {
     free(columns->cells);
     free(widths);
     *columns = (struct spex_columns){0};
+}
+
+/* The bytes of a line that fit: up to its last blank, or all where a word is too long. Prefers a blank
+ * that does not separate a number from its unit. */
+static size_t line_end(const char *line, size_t length, size_t width) {
+    size_t most = bytes_of(line, width), any = 0, end = most;
+    if (most >= length)
+        return length;
+    for (; end > 0 && (line[end] != ' ' || isdigit((unsigned char)line[end - 1])); end--)
+        any = any || line[end] != ' ' ? any : end;
+    return end ? end : any ? any : most;
+}
+
+void spex_print_wrapped(FILE *file, const char *text, unsigned width) {
+    static const char indent[] = "  ";
+    size_t taken = 0, length;
+    for (; *text; text += length + (text[length] == ' ' || text[length] == '\n')) {
+        length = line_end(text, strcspn(text, "\n"), width - taken);
+        bool more = text[length] && text[length] != '\n';
+        fprintf(file, "%.*s\n%s", (int)length, text, more ? indent : "");
+        taken = more ? strlen(indent) : 0;
+    }
 }
 
 /* The greatest unit that gives at least 1; ns for all that is shorter. */

@@ -17,7 +17,11 @@ struct spex_columns {
     unsigned columns;
     /* A mask of columns that begin at their left edge; the others end at their right edge. */
     uint32_t left;
-    int error; /* -ENOMEM: cells are missing */
+    /* A mask of columns that belong to the column before them. One blank separates them. */
+    uint32_t beside;
+    uint32_t hidden; /* a mask of columns that are not printed */
+    size_t first;    /* the greatest width of the first column; 0: no limit */
+    int error;       /* -ENOMEM: cells are missing */
 };
 
 /* The headings are the first row. */
@@ -31,9 +35,22 @@ __attribute__((format(printf, 2, 3))) void spex_columns_add(struct spex_columns 
 /* Leaves the remaining cells of the row empty. */
 void spex_columns_end_row(struct spex_columns *columns);
 
+/* Hides a column whose cells are all empty, "-" or `plain`, unless there are no rows. */
+void spex_columns_hide_plain(struct spex_columns *columns, unsigned column, const char *plain);
+
+/* Hides columns until a row has at most `width` characters. `order` names columns, the most important
+ * one first; the first column is always shown. A column beside another comes with it, or where
+ * `order` names it. The first column may shrink to a quarter of the width. */
+void spex_columns_fit(struct spex_columns *columns, unsigned width, const uint8_t *order,
+                      unsigned count);
+
 /* Prints all rows and frees them. Rows have no blanks at their ends. A column whose cells are all
- * empty is left out with its heading. */
+ * empty is left out with its heading. A text that is too long for the first column has `…`
+ * in place of its middle. */
 void spex_columns_print(struct spex_columns *columns, FILE *file);
+
+/* Prints lines. A line that is longer than `width` characters continues below, indented. */
+void spex_print_wrapped(FILE *file, const char *text, unsigned width);
 
 /* Writes a duration (text/quantity.h); returns `text`. */
 const char *spex_duration_text(double seconds, char *text, size_t size);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Text in columns. */
+#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -102,6 +103,106 @@ static void many_rows(void **state) {
     fclose(file);
     expect(&columns, expected);
     free(expected);
+}
+
+/* A name, a size with its margin, and a share. */
+static void begin_wide(struct spex_columns *columns) {
+    static const char *const wide[] = {"name", "size", "", "share"};
+    spex_columns_init(columns, wide, COUNT_OF(wide), 1 | 1 << 2);
+    columns->beside = 1 << 2;
+    const char *const cells[] = {"größe.prüfen", "1000", "±12", "5 %", "b", "7", "", "100 %"};
+    for (size_t c = 0; c < COUNT_OF(cells); c++)
+        spex_columns_add(columns, "%s", cells[c]);
+}
+
+static void expect_fitted(unsigned width, const uint8_t *order, unsigned count,
+                          const char *expected) {
+    struct spex_columns columns;
+    begin_wide(&columns);
+    spex_columns_fit(&columns, width, order, count);
+    expect(&columns, expected);
+}
+
+/* Columns go from the end of the order, and those beside them with them; the name gives way. */
+static void columns_that_fit(void **state) {
+    static const uint8_t size_first[] = {1, 3}, share_first[] = {3, 1}, margin_last[] = {1, 3, 2};
+    (void)state;
+    expect_fitted(29, size_first, 2,
+                  "name          size      share\n"
+                  "größe.prüfen  1000 ±12    5 %\n"
+                  "b                7      100 %\n");
+    expect_fitted(25, size_first, 2,
+                  "name      size      share\n"
+                  "größ…fen  1000 ±12    5 %\n"
+                  "b            7      100 %\n");
+    expect_fitted(24, size_first, 2,
+                  "name          size\n"
+                  "größe.prüfen  1000 ±12\n"
+                  "b                7\n");
+    expect_fitted(24, share_first, 2,
+                  "name          share\n"
+                  "größe.prüfen    5 %\n"
+                  "b             100 %\n");
+    expect_fitted(24, margin_last, 3,
+                  "name         size  share\n"
+                  "größe…rüfen  1000    5 %\n"
+                  "b               7  100 %\n");
+    expect_fitted(10, size_first, 2,
+                  "name\n"
+                  "größe…üfen\n"
+                  "b\n");
+}
+
+static void columns_that_say_nothing(void **state) {
+    struct spex_columns columns;
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        begin(&columns);
+        for (int r = 0; r < 3; r++) {
+            spex_columns_add(&columns, "a");
+            spex_columns_add(&columns, "%s", r ? "-" : "0");
+            spex_columns_add(&columns, "%d", r == 2 ? more : 0);
+        }
+        spex_columns_hide_plain(&columns, 1, "0");
+        spex_columns_hide_plain(&columns, 2, "0");
+        expect(&columns,
+               more ? "name  share\na         0\na         0\na         1\n" : "name\na\na\na\n");
+    }
+    begin(&columns);
+    spex_columns_hide_plain(&columns, 1, "0");
+    expect(&columns, "name  size  share\n");
+}
+
+static void columns_without_memory(void **state) {
+    static const uint8_t order[] = {1, 2};
+    struct spex_columns columns = {.columns = 3, .error = -ENOMEM};
+    (void)state;
+    spex_columns_hide_plain(&columns, 1, "0");
+    spex_columns_fit(&columns, 80, order, COUNT_OF(order));
+    expect(&columns, "out of memory: some of it is missing\n");
+}
+
+static void expect_wrapped(const char *lines, unsigned width, const char *expected) {
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    spex_print_wrapped(file, lines, width);
+    assert_int_equal(fclose(file), 0);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void long_lines(void **state) {
+    (void)state;
+    expect_wrapped("", 20, "");
+    expect_wrapped("one\n\ntwo\n", 20, "one\n\ntwo\n");
+    expect_wrapped("exactly twenty wide.\n", 20, "exactly twenty wide.\n");
+    expect_wrapped("it takes about 123 ms of each\n", 20, "it takes about\n  123 ms of each\n");
+    expect_wrapped("größe größe größe größe\n", 20, "größe größe größe\n  größe\n");
+    expect_wrapped("a.name.that.is.longer.than.the.line\n", 20,
+                   "a.name.that.is.longe\n  r.than.the.line\n");
+    expect_wrapped("1 2 3 4 5 6 7 8 9 10 11 12\n", 20, "1 2 3 4 5 6 7 8 9 10\n  11 12\n");
 }
 
 /* By their margin, or four digits. */
@@ -238,6 +339,10 @@ int main(void) {
         cmocka_unit_test(characters_of_several_bytes_are_one_wide),
         cmocka_unit_test(empty_cells_leave_no_blanks_at_the_end),
         cmocka_unit_test(many_rows),
+        cmocka_unit_test(columns_that_fit),
+        cmocka_unit_test(columns_that_say_nothing),
+        cmocka_unit_test(columns_without_memory),
+        cmocka_unit_test(long_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
