@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Each probe has a row for its first value, one more for each further value, and below each the
- * margins of its figures where they come from a sample. A polled probe has rows for the share of
- * time and the mean number of threads, below those of its records if there are any. Functions
- * named add_… fill cells from left to right. */
+/* Each probe has a row for its first value and one more for each further value. A polled probe has
+ * rows for the share of time and the mean number of threads, below those of its records if there are
+ * any. Functions named add_… fill cells from left to right. */
 #include "profile/table.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
+#include "base/terminal.h"
 #include "profile/columns.h"
 #include "profile/confidence.h"
 #include "profile/figures.h"
@@ -18,22 +19,58 @@
 #include "text/plain_numbers.h"
 #include "text/quantity.h"
 
-enum { QUANTILES = SPEX_FIGURES_QUANTILES, TEXT = 32 };
+enum { QUANTILES = SPEX_FIGURES_QUANTILES, TEXT = 32, DIGITS = 3 };
 
-/* Columns: those of the probe, those of a value, and one for losses. */
-enum { HEAD = 5, VALUE = 4 + QUANTILES };
+/* The columns from left to right. Each quantile has its margin behind it. */
+enum {
+    PROBE,
+    TYPE,
+    ONE_IN,
+    COUNT,
+    COUNT_MARGIN,
+    RATE,
+    VALUE,
+    TOTAL,
+    TOTAL_MARGIN,
+    MEAN,
+    MEAN_MARGIN,
+    P50,
+    P90 = P50 + 2,
+    P99 = P90 + 2,
+    P999 = P99 + 2,
+    MAX = P999 + 2,
+    LOST,
+    OFF,
+    COLUMNS
+};
+
+static const char *const headings[COLUMNS] = {
+    [PROBE] = "probe",   [TYPE] = "type",  [ONE_IN] = "1 in",  [COUNT] = "count",
+    [COUNT_MARGIN] = "", [RATE] = "per s", [VALUE] = "value",  [TOTAL] = "total",
+    [TOTAL_MARGIN] = "", [MEAN] = "mean",  [MEAN_MARGIN] = "", [P50] = "p50",
+    [P50 + 1] = "",      [P90] = "p90",    [P90 + 1] = "",     [P99] = "p99",
+    [P99 + 1] = "",      [P999] = "p99.9", [P999 + 1] = "",    [MAX] = "max",
+    [LOST] = "lost",     [OFF] = "off"};
+
+/* Those that are wanted most come first. A total is as sure as the mean and the count. */
+static const uint8_t wanted[] = {TYPE, COUNT, VALUE, LOST, OFF, TOTAL, MEAN,        ONE_IN,
+                                 P99,  P50,   RATE,  MAX,  P90, P999,  TOTAL_MARGIN};
+
+/* Why something is not known: bits. */
+enum { FEW_RECORDS = 1, FEW_LOOKS = 2, WIDE = 4, NOT_COUNTED = 8, NO_NUMBER = 16, REASONS = 5 };
+
+struct sheet {
+    struct spex_columns columns;
+    const struct spex_profile *profile;
+    bool mixed;
+    unsigned why[COLUMNS]; /* what is not known in a column */
+};
 
 /* The unit of a value. */
 struct unit {
     bool time;
     double seconds; /* seconds of a tick; 0: not known yet */
 };
-
-/* `margin` 0: the number is exact. */
-static void add_number(struct spex_columns *columns, double number, double margin) {
-    char text[TEXT];
-    spex_columns_add(columns, "%s", spex_quantity_text(number, margin, "", text, sizeof(text)));
-}
 
 /* A SNAPSHOT has numbered values: the program alone knows what they are. */
 const char *spex_value_name(uint32_t probe_type, unsigned n) {
@@ -67,81 +104,52 @@ static struct unit unit_of(const struct spex_profile *profile,
 }
 
 /* Adds `count` cells with the same text. */
-static void add_cells(struct spex_columns *columns, const char *text, unsigned count) {
+static void add_cells(struct sheet *sheet, const char *text, unsigned count) {
     for (unsigned c = 0; c < count; c++)
-        spex_columns_add(columns, "%s", text);
+        spex_columns_add(&sheet->columns, "%s", text);
+}
+
+/* Adds a cell for what is not known. */
+static void add_unknown(struct sheet *sheet, const char *text, unsigned why) {
+    sheet->why[sheet->columns.count % COLUMNS] |= why;
+    add_cells(sheet, text, 1);
+}
+
+/* Adds what is measured. Zeros at the end stand where they are among the digits. */
+static void add_number(struct sheet *sheet, double number, const char *unit) {
+    char text[TEXT];
+    bool zeros = *unit && fabs(number) < 999;
+    add_cells(sheet, spex_quantity_digits(number, DIGITS, zeros, unit, text, sizeof(text)), 1);
 }
 
 /* Adds a value: as a duration if it is a time, "-" while the length of a tick is not known. */
-static void add_value(struct spex_columns *columns, double value, struct unit unit) {
-    char text[TEXT];
+static void add_value(struct sheet *sheet, double value, struct unit unit) {
     if (!isfinite(value) || (unit.time && !(unit.seconds > 0)))
-        spex_columns_add(columns, "-");
-    else if (!unit.time)
-        add_number(columns, value, 0);
+        add_cells(sheet, "-", 1);
     else
-        spex_columns_add(columns, "%s",
-                         spex_duration_text(value * unit.seconds, text, sizeof(text)));
+        add_number(sheet, unit.time ? value * unit.seconds : value, unit.time ? "s" : "");
 }
 
-/* Adds the cells of a value: name, mean, quantiles, greatest, total. The total is the mean times
- * the executions, also those without a record. */
-static void add_values(struct spex_columns *columns, const char *name,
-                       const struct spex_figures *figures, struct unit unit) {
-    spex_columns_add(columns, "%s", name);
-    add_value(columns, figures->mean, unit);
-    for (unsigned q = 0; q < QUANTILES; q++)
-        add_value(columns, figures->quantiles[q].value, unit);
-    add_value(columns, figures->max, unit);
-    if (isnan(figures->total))
-        spex_columns_add(columns, "?");
-    else
-        add_value(columns, figures->total, unit);
-}
-
-/* Adds a margin as a percentage of the figure above it. A figure that may be as far off as it is
- * large is as good as unknown. */
-static void add_margin(struct spex_columns *columns, double margin, double value) {
+/* Adds a margin as a percentage of the figure before it; nothing where the figure is exact. A figure
+ * that may be as far off as it is large is as good as unknown. */
+static void add_margin(struct sheet *sheet, double margin, double value) {
     char text[TEXT];
     value = fabs(value);
-    if (!(margin >= 0) || isnan(value) || margin > value)
-        spex_columns_add(columns, "?");
-    else if (value > 0)
-        spex_columns_add(columns, "±%s", spex_percent_text(margin / value, 2, text, sizeof(text)));
+    if (!(margin >= 0) || isnan(value))
+        add_unknown(sheet, "±?", FEW_RECORDS);
+    else if (margin > value)
+        add_unknown(sheet, "±?", WIDE);
+    else if (margin > 0)
+        spex_columns_add(&sheet->columns, "±%s",
+                         spex_percent_text(margin / value, 2, text, sizeof(text)));
     else
-        spex_columns_add(columns, "±0");
+        add_cells(sheet, "", 1);
 }
 
-/* Adds the distance of the quantile to the further end of its interval; "?": not known. */
-static void add_quantile_margin(struct spex_columns *columns,
-                                const struct spex_quantile *quantile) {
-    /* There is no percentage of 0. */
-    bool zero = quantile->low >= 0 && quantile->high <= 0;
-    if (quantile->told && (fabs(quantile->value) > 0 || zero))
-        add_margin(columns, fmax(quantile->high - quantile->value, quantile->value - quantile->low),
-                   quantile->value);
-    else
-        spex_columns_add(columns, "?");
-}
-
-/* Margins of a value's row. */
-static void add_value_margins(struct spex_columns *columns, const struct spex_figures *figures) {
-    spex_columns_add(columns, "(95 %%)");
-    add_margin(columns, figures->mean_margin, figures->mean);
-    for (unsigned q = 0; q < QUANTILES; q++)
-        add_quantile_margin(columns, &figures->quantiles[q]);
-    spex_columns_add(columns, "%s", "");
-    add_margin(columns, figures->total_margin, figures->total);
-}
-
-/* Adds the margin of the count, or of the executions per second, in a probe's first row, unless the
- * figure has none. */
-static void add_count_margin(struct spex_columns *columns, double margin, double count,
-                             unsigned series) {
-    if (series == 0 && margin > 0 && margin <= count)
-        add_margin(columns, margin, count);
-    else
-        add_cells(columns, "", 1);
+/* The distance of the quantile to the further end of its interval; negative: not known. */
+static double quantile_margin(const struct spex_quantile *quantile) {
+    return quantile->told ? fmax(quantile->high - quantile->value, quantile->value - quantile->low)
+                          : -1;
 }
 
 /* Whether the mean is off by over 1 %, be it only because of what a span of nothing reads. */
@@ -149,154 +157,268 @@ static bool is_off_by_the_clock(const struct spex_figures *figures) {
     return figures->mean_margin > 0.01 * fabs(figures->mean);
 }
 
-/* Adds a row with the margins of the figures above it, where they matter. `figures` is
- * NULL for a probe without values. */
-static void add_margins(struct spex_columns *columns, const struct spex_profile_probe *probe,
-                        const struct spex_figures *figures, unsigned series) {
-    double margin = spex_count_margin(probe), count = spex_profile_executions(probe);
-    bool unsure = figures && figures->any && (figures->sampled || is_off_by_the_clock(figures));
-    if (!unsure && !(margin > 0 && margin <= count))
-        return;
-    add_cells(columns, "", 3);
-    add_count_margin(columns, margin, count, series);
-    add_count_margin(columns, spex_rate_margin(probe), spex_profile_rate(probe), series);
-    if (figures && figures->any)
-        add_value_margins(columns, figures);
-    spex_columns_end_row(columns);
+/* Adds the total, which is the mean times the executions, also those without a record. */
+static void add_total(struct sheet *sheet, const struct spex_profile_probe *probe,
+                      const struct spex_figures *figures, struct unit unit) {
+    if (!isnan(figures->total))
+        add_value(sheet, figures->total, unit);
+    else if (!spex_count_known(probe))
+        add_unknown(sheet, "?", NOT_COUNTED);
+    else if (figures->left_out)
+        add_unknown(sheet, "?", NO_NUMBER);
+    else
+        add_unknown(sheet, "?", figures->mean_margin >= 0 ? WIDE : FEW_RECORDS);
+}
+
+/* Adds the cells of a value: name, total, mean, quantiles, greatest, with margins where they
+ * matter. */
+static void add_values(struct sheet *sheet, const struct spex_profile_probe *probe,
+                       const char *name, const struct spex_figures *figures) {
+    struct unit unit = unit_of(sheet->profile, probe);
+    bool unsure = figures->sampled || is_off_by_the_clock(figures);
+    add_cells(sheet, name, 1);
+    add_total(sheet, probe, figures, unit);
+    if (isnan(figures->total))
+        add_cells(sheet, "", 1);
+    else
+        add_margin(sheet, unsure ? figures->total_margin : 0, figures->total);
+    add_value(sheet, figures->mean, unit);
+    add_margin(sheet, unsure ? figures->mean_margin : 0, figures->mean);
+    for (unsigned q = 0; q < QUANTILES; q++) {
+        add_value(sheet, figures->quantiles[q].value, unit);
+        add_margin(sheet, unsure ? quantile_margin(&figures->quantiles[q]) : 0,
+                   figures->quantiles[q].value);
+    }
+    add_value(sheet, figures->max, unit);
+}
+
+/* Adds the cells of a probe or value of which there are no figures. */
+static void add_no_values(struct sheet *sheet) {
+    for (unsigned column = VALUE; column < LOST; column++)
+        add_cells(sheet, sheet->columns.beside & 1u << column ? "" : "-", 1);
 }
 
 /* Adds the number of lost records; "~": it is estimated, as the probe's share of its type's
  * losses. */
-static void add_losses(struct spex_columns *columns, const struct spex_profile_probe *probe) {
-    spex_columns_add(columns, "%s%.0f", probe->lost_shared ? "~" : "",
+static void add_losses(struct sheet *sheet, const struct spex_profile_probe *probe) {
+    spex_columns_add(&sheet->columns, "%s%.0f", probe->lost_shared ? "~" : "",
                      probe->lost > 0 ? probe->lost : 0);
 }
 
 /* Adds the share of the time for which the budget held the probe off, where it did. */
-static void add_off(struct spex_columns *columns, const struct spex_profile_probe *probe) {
+static void add_off(struct sheet *sheet, const struct spex_profile_probe *probe) {
     char text[TEXT];
     if (spex_profile_off(probe) > 0)
-        spex_columns_add(columns, "%s",
-                         spex_percent_text(spex_profile_off(probe), 3, text, sizeof(text)));
+        add_cells(sheet, spex_percent_text(spex_profile_off(probe), DIGITS, text, sizeof(text)), 1);
     else
-        spex_columns_end_row(columns);
+        spex_columns_end_row(&sheet->columns);
 }
 
-/* Adds the count and the rate; "-" where the probe was always polled, which counts no executions.
- * Where the count may be as far off as it is large, it is that of the executions that were counted,
- * and more. */
-static void add_count(struct spex_columns *columns, const struct spex_profile_probe *probe) {
-    bool known = spex_count_known(probe);
-    if (!spex_profile_counted(probe))
-        spex_columns_add(columns, "-");
+/* Adds the count with its margin; "-" where the probe was always polled, which counts no executions.
+ * What was counted is exact. Where the count may be as far off as it is large, it is that of the
+ * executions that were counted, and more. */
+static void add_count(struct sheet *sheet, const struct spex_profile_probe *probe) {
+    double count = spex_profile_executions(probe), margin = spex_count_margin(probe);
+    bool counted = spex_profile_counted(probe), known = spex_count_known(probe);
+    if (!counted)
+        add_cells(sheet, "-", 1);
+    else if (!known)
+        spex_columns_add(&sheet->columns, "≥%.0f", probe->count);
+    else if (margin > 0)
+        add_number(sheet, count, "");
     else
-        spex_columns_add(columns, known ? "%.0f" : "≥%.0f",
-                         known ? spex_profile_executions(probe) : probe->count);
+        spex_columns_add(&sheet->columns, "%.0f", count);
+    if (counted && known && count > 0)
+        add_margin(sheet, margin, count);
+    else
+        add_cells(sheet, "", 1);
+}
+
+static void add_rate(struct sheet *sheet, const struct spex_profile_probe *probe) {
     if (spex_profile_counted_seconds(probe) <= 0)
-        spex_columns_add(columns, "-");
+        add_cells(sheet, "-", 1);
     else if (!spex_rate_known(probe))
-        spex_columns_add(columns, "?");
+        add_unknown(sheet, "?", NOT_COUNTED);
     else
-        add_number(columns, spex_profile_rate(probe), NAN);
+        add_number(sheet, spex_profile_rate(probe), "");
 }
 
-/* Adds the cells of the probe: name, type, period or mean weight of its records, count and rate. */
-static void add_head(struct spex_columns *columns, const struct spex_profile_probe *probe,
-                     bool mixed) {
-    char name[SPEX_PROBE_TEXT_BYTES];
-    spex_columns_add(columns, "%s", spex_probe_text(probe, mixed, name, sizeof(name)));
-    spex_columns_add(columns, "%s", spex_probe_type_name(probe->probe_type));
+/* Adds the period or the mean weight of the probe's records: a whole number where it is one, or where
+ * that is as good. */
+static void add_one_in(struct sheet *sheet, const struct spex_profile_probe *probe) {
+    double one_in = probe->records ? spex_profile_one_in(probe) : probe->period_last;
+    bool whole = one_in >= 10 || one_in <= floor(one_in);
     if (spex_profile_polled(probe))
-        spex_columns_add(columns, "polled");
-    else if (probe->records)
-        add_number(columns, spex_profile_one_in(probe), 0);
+        add_cells(sheet, "polled", 1);
     else
-        spex_columns_add(columns, "%u", probe->period_last);
-    add_count(columns, probe);
+        spex_columns_add(&sheet->columns, "%.*f", whole ? 0 : 2, one_in);
 }
 
-/* Adds the cells of a polled probe's figure: a mean with its margin, unless that is larger, and the
- * corresponding time. */
-static void add_looked(struct spex_columns *columns, const char *name, double mean, double margin,
+/* Adds the cells of the probe: name, type, period, count and rate. */
+static void add_head(struct sheet *sheet, const struct spex_profile_probe *probe) {
+    char name[SPEX_PROBE_TEXT_BYTES];
+    add_cells(sheet, spex_probe_text(probe, sheet->mixed, name, sizeof(name)), 1);
+    add_cells(sheet, spex_probe_type_name(probe->probe_type), 1);
+    add_one_in(sheet, probe);
+    add_count(sheet, probe);
+    add_rate(sheet, probe);
+}
+
+/* Adds the cells of a polled probe's figure: the corresponding time, and a mean with its margin,
+ * unless that is larger. */
+static void add_looked(struct sheet *sheet, const char *name, double mean, double margin,
                        const char *unit, double seconds) {
-    char text[TEXT] = "?";
-    if (margin >= 0 && margin <= mean)
-        snprintf(text, sizeof(text), "%.2g", margin);
-    spex_columns_add(columns, "%s", name);
-    spex_columns_add(columns, "%.3g ±%s%s", mean, text, unit);
-    add_cells(columns, "", QUANTILES + 1);
+    add_cells(sheet, name, 1);
     if (seconds > 0)
-        spex_columns_add(columns, "%s", spex_duration_text(seconds, text, sizeof(text)));
+        add_number(sheet, seconds, "s");
     else
-        spex_columns_add(columns, "-");
+        add_cells(sheet, "-", 1);
+    add_cells(sheet, "", 1);
+    spex_columns_add(&sheet->columns, "%.3g%s", mean, unit);
+    if (margin >= 0 && margin <= mean)
+        spex_columns_add(&sheet->columns, "±%.2g%s", margin, unit);
+    else
+        add_unknown(sheet, "±?", FEW_LOOKS);
+    add_cells(sheet, "", LOST - P50);
 }
 
 /* Adds the share of time in which at least one thread executed the polled probe. */
-static void add_active(struct spex_columns *columns, const struct spex_profile_probe *probe) {
+static void add_active(struct sheet *sheet, const struct spex_profile_probe *probe) {
     double share = spex_occupancy_share(&probe->activity);
     double margin = spex_occupancy_share_margin(&probe->activity);
-    add_looked(columns, "active", 100 * share, 100 * margin, " %", share * probe->polled_seconds);
+    add_looked(sheet, "active", 100 * share, 100 * margin, " %", share * probe->polled_seconds);
 }
 
 /* Adds the mean number of threads, unless it equals the share, as there was never more than one. */
-static void add_threads(struct spex_columns *columns, const struct spex_profile_probe *probe) {
+static void add_threads(struct sheet *sheet, const struct spex_profile_probe *probe) {
     const struct spex_occupancy *activity = &probe->activity;
     double threads = spex_occupancy_threads(activity);
     if (activity->threads == activity->active)
         return;
-    add_cells(columns, "", HEAD);
-    add_looked(columns, "threads", threads, spex_occupancy_threads_margin(activity), "",
+    add_cells(sheet, "", VALUE);
+    add_looked(sheet, "threads", threads, spex_occupancy_threads_margin(activity), "",
                threads * probe->polled_seconds);
-    spex_columns_end_row(columns);
+    spex_columns_end_row(&sheet->columns);
 }
 
 /* Adds the rows of a polled probe that are not its first row. */
-static void add_activity(struct spex_columns *columns, const struct spex_profile_probe *probe) {
+static void add_activity(struct sheet *sheet, const struct spex_profile_probe *probe) {
     if (!probe->activity.looks)
         return;
     if (probe->series) { /* else it stands in the first row */
-        add_cells(columns, "", HEAD);
-        add_active(columns, probe);
-        spex_columns_end_row(columns);
+        add_cells(sheet, "", VALUE);
+        add_active(sheet, probe);
+        spex_columns_end_row(&sheet->columns);
     }
-    add_threads(columns, probe);
+    add_threads(sheet, probe);
 }
 
-/* Adds the cells of a series of values, and returns its figures. */
-static void add_series(struct spex_columns *columns, const struct spex_profile *profile,
-                       const struct spex_profile_row *row, unsigned series,
-                       struct spex_figures *figures) {
-    const struct spex_profile_probe *probe = &row->probe;
-    spex_figures_of(profile, row, series, figures);
-    if (figures->any)
-        add_values(columns, spex_value_name(probe->probe_type, series), figures,
-                   unit_of(profile, probe));
+/* Adds the cells of a series of values. */
+static void add_series(struct sheet *sheet, const struct spex_profile_row *row, unsigned series) {
+    struct spex_figures figures;
+    spex_figures_of(sheet->profile, row, series, &figures);
+    if (figures.any)
+        add_values(sheet, &row->probe, spex_value_name(row->probe.probe_type, series), &figures);
     else
-        add_cells(columns, "-", VALUE);
+        add_no_values(sheet);
 }
 
 /* Adds all rows of a probe. */
-static void add_row(struct spex_columns *columns, const struct spex_profile *profile,
-                    const struct spex_profile_row *row, bool mixed) {
+static void add_row(struct sheet *sheet, const struct spex_profile_row *row) {
     const struct spex_profile_probe *probe = &row->probe;
-    struct spex_figures figures;
-    add_head(columns, probe, mixed);
+    add_head(sheet, probe);
     if (probe->series)
-        add_series(columns, profile, row, 0, &figures);
+        add_series(sheet, row, 0);
     else if (probe->activity.looks)
-        add_active(columns, probe);
+        add_active(sheet, probe);
     else
-        add_cells(columns, "-", VALUE);
-    add_losses(columns, probe);
-    add_off(columns, probe);
-    add_margins(columns, probe, probe->series ? &figures : NULL, 0);
+        add_no_values(sheet);
+    add_losses(sheet, probe);
+    add_off(sheet, probe);
     for (unsigned s = 1; s < probe->series; s++) {
-        add_cells(columns, "", HEAD);
-        add_series(columns, profile, row, s, &figures);
-        spex_columns_end_row(columns);
-        add_margins(columns, probe, &figures, s);
+        add_cells(sheet, "", VALUE);
+        add_series(sheet, row, s);
+        spex_columns_end_row(&sheet->columns);
     }
-    add_activity(columns, probe);
+    add_activity(sheet, probe);
+}
+
+/* What a row is sorted by. */
+struct place {
+    const struct spex_profile_row *row;
+    double time, cost, count;
+};
+
+/* The time is the total, or what is known of it. */
+static struct place place_of(const struct spex_profile *profile,
+                             const struct spex_profile_row *row) {
+    const struct spex_profile_probe *probe = &row->probe;
+    struct unit unit = unit_of(profile, probe);
+    struct spex_figures figures;
+    struct place place = {.row = row,
+                          .time = spex_occupancy_threads(&probe->activity) * probe->polled_seconds,
+                          .cost = spex_profile_row_cost(profile, probe),
+                          .count = spex_profile_executions(probe)};
+    if (!unit.time || !probe->series)
+        return place;
+    spex_figures_of(profile, row, 0, &figures);
+    double total = isnan(figures.total) ? figures.mean * spex_profile_ended(probe) : figures.total;
+    place.time = fmax(place.time, total * unit.seconds);
+    return place;
+}
+
+/* For qsort; rows that are alike stay in their order. */
+static int dearest_first(const void *a, const void *b) {
+    const struct place *one = a, *other = b;
+    if (one->time > other->time || one->time < other->time)
+        return one->time > other->time ? -1 : 1;
+    if (one->cost > other->cost || one->cost < other->cost)
+        return one->cost > other->cost ? -1 : 1;
+    if (one->count > other->count || one->count < other->count)
+        return one->count > other->count ? -1 : 1;
+    return (one->row > other->row) - (one->row < other->row);
+}
+
+/* Without memory rows are not sorted. */
+static void add_rows(struct sheet *sheet) {
+    const struct spex_profile *profile = sheet->profile;
+    struct place *places = malloc((profile->row_count + 1) * sizeof(*places));
+    for (size_t r = 0; places && r < profile->row_count; r++)
+        places[r] = place_of(profile, &profile->rows[r]);
+    if (places)
+        qsort(places, profile->row_count, sizeof(*places), dearest_first);
+    for (size_t r = 0; r < profile->row_count; r++)
+        add_row(sheet, places ? places[r].row : &profile->rows[r]);
+    free(places);
+}
+
+/* Hides columns that say of each probe what goes without saying. */
+static void hide_plain(struct spex_columns *columns) {
+    static const char *const plain[COLUMNS] = {[ONE_IN] = "1", [VALUE] = "time", [LOST] = "0"};
+    for (unsigned c = ONE_IN; c < COLUMNS; c++)
+        spex_columns_hide_plain(columns, c, plain[c] ? plain[c] : "");
+}
+
+/* The reasons of what is shown as not known. */
+static unsigned reasons_shown(const struct sheet *sheet) {
+    unsigned why = 0;
+    for (unsigned c = 0; c < COLUMNS; c++)
+        why |= sheet->columns.hidden & 1u << c ? 0 : sheet->why[c];
+    return why;
+}
+
+static void print_reasons(FILE *file, unsigned why) {
+    static const char *const texts[REASONS] = {
+        "too few records to tell", "too few looks to tell", "the margin is larger than the figure",
+        "more was executed than was counted (≥)", "some values are infinite or no number"};
+    const char *between = "?: ";
+    for (unsigned r = 0; r < REASONS; r++)
+        if (why & 1u << r) {
+            fprintf(file, "%s%s", between, texts[r]);
+            between = "; ";
+        }
+    if (why)
+        fputc('\n', file);
 }
 
 /* Prints what became of the records, so that produced = consumed + lost can be seen. */
@@ -313,17 +435,41 @@ static void print_accounts(FILE *file, const struct spex_profile_process *proces
     fputc('\n', file);
 }
 
-void spex_table_print(FILE *file, const struct spex_profile *profile) {
-    static const char *const headings[] = {"probe", "type", "1 in",  "count", "per second",
-                                           "value", "mean", "p50",   "p90",   "p99",
-                                           "p99.9", "max",  "total", "lost",  "off"};
-    SPEX_PLAIN_NUMBERS;
-    struct spex_columns columns;
-    spex_columns_init(&columns, headings, sizeof(headings) / sizeof(headings[0]), 3);
-    bool mixed = spex_profile_rows_mixed(profile);
-    for (size_t r = 0; r < profile->row_count; r++)
-        add_row(&columns, profile, &profile->rows[r], mixed);
-    spex_columns_print(&columns, file);
+/* Prints the lines below the rows. */
+static void print_lines(FILE *file, const struct spex_profile *profile, unsigned why) {
     print_accounts(file, &profile->process);
+    print_reasons(file, why);
     spex_table_notes(file, profile);
+}
+
+/* Without memory the lines are not wrapped. */
+static void print_below(FILE *file, const struct spex_profile *profile, unsigned why,
+                        unsigned width) {
+    char *text = NULL;
+    size_t size;
+    FILE *memory = open_memstream(&text, &size);
+    print_lines(memory ? memory : file, profile, why);
+    if (memory && fclose(memory) == 0)
+        spex_print_wrapped(file, text, width);
+    free(text);
+}
+
+void spex_table_print(FILE *file, const struct spex_profile *profile, struct spex_table_look look) {
+    SPEX_PLAIN_NUMBERS;
+    struct sheet sheet = {.profile = profile, .mixed = spex_profile_rows_mixed(profile)};
+    spex_columns_init(&sheet.columns, headings, COLUMNS, 1u << PROBE | 1u << TYPE);
+    for (unsigned c = 0; c < COLUMNS; c++)
+        if (!headings[c][0])
+            sheet.columns.beside |= 1u << c;
+    sheet.columns.left |= sheet.columns.beside;
+    add_rows(&sheet);
+    hide_plain(&sheet.columns);
+    spex_columns_fit(&sheet.columns, look.width, wanted, sizeof(wanted));
+    unsigned why = reasons_shown(&sheet);
+    spex_columns_print(&sheet.columns, file);
+    print_below(file, profile, why, look.width);
+}
+
+struct spex_table_look spex_table_look(FILE *file) {
+    return (struct spex_table_look){.width = spex_terminal_width(file, spex_text_width())};
 }

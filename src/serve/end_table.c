@@ -16,6 +16,7 @@
 
 #include "base/descriptor.h"
 #include "base/files/trusted_path.h"
+#include "base/terminal.h"
 #include "profile/table.h"
 #include "serve/own_profile.h"
 #include "text/message.h"
@@ -35,6 +36,8 @@ struct spex_end_table {
     char *path;
     /* Standard output; otherwise standard error. */
     bool to_stdout;
+    /* Of what is no terminal. The program's threads may change its environment later. */
+    unsigned width;
 };
 
 /* Opens the file to append to it, and makes it if it is not there. The program must not wait:
@@ -81,6 +84,7 @@ int spex_end_table_open(const char *out, struct spex_end_table **output) {
     if (!made)
         return -ENOMEM;
     made->to_stdout = out && strcmp(out, "-") == 0;
+    made->width = spex_text_width();
     if (out && !made->to_stdout && is_pipe(out))
         made->path = realpath(out, NULL);
     else if (out && !made->to_stdout)
@@ -140,21 +144,28 @@ static bool stream_append(FILE *file, const char *text, size_t size) {
            write_all(&stream, text, size, PIPE_BUF);
 }
 
+static FILE *stream_of(const struct spex_end_table *output) {
+    return output->to_stdout ? stdout : stderr;
+}
+
 static bool output_write(const struct spex_end_table *output, const char *text, size_t size) {
     struct spex_write_signals signals;
-    FILE *file = output->to_stdout ? stdout : stderr;
     spex_write_signals_hold(&signals);
-    bool good =
-        output->path ? file_append(output->path, text, size) : stream_append(file, text, size);
+    bool good = output->path ? file_append(output->path, text, size)
+                             : stream_append(stream_of(output), text, size);
     spex_write_signals_release(&signals);
     return good;
 }
 
 /* A table of a child of a fork comes beside others in one place. */
-static void print(FILE *file, const struct spex_profile *profile) {
+static void print(FILE *file, const struct spex_profile *profile,
+                  const struct spex_end_table *output) {
+    const struct spex_table_look look = {
+        .width =
+            output->path ? output->width : spex_terminal_width(stream_of(output), output->width)};
     if (getpid() != first_process)
         fprintf(file, "process %d, a child of a fork:\n", (int)getpid());
-    spex_table_print(file, profile);
+    spex_table_print(file, profile, look);
 }
 
 /* False: errno says why. The frees may change errno, so it is saved. */
@@ -167,7 +178,7 @@ static bool table_put(const struct spex_end_table *output) {
         return false;
     FILE *memory = open_memstream(&text, &size);
     if (memory)
-        print(memory, &profile);
+        print(memory, &profile, output);
     bool good = memory && fclose(memory) == 0 && output_write(output, text, size);
     int error = errno;
     spex_profile_now_free(&profile);

@@ -30,6 +30,7 @@ import unittest
 ROOT, LIBRARY = sys.argv[1:3]
 sys.path[:0] = [os.path.join(ROOT, 'test'), os.path.join(ROOT, 'scripts')]
 import folder as tests_folder  # pylint: disable=wrong-import-position
+import tables  # pylint: disable=wrong-import-position
 from stamps import Stamps, digest  # pylint: disable=wrong-import-position
 import usdt  # pylint: disable=wrong-import-position
 
@@ -363,9 +364,8 @@ class Build:
         found = collections.Counter()
         with open(table, encoding='utf-8') as file:
             text = file.read()
-        for fields in (line.split() for line in text.splitlines()):
-            if len(fields) > 3 and fields[1] in TYPES:
-                found[fields[1]] += int(fields[3])
+        for (_, kind), row in tables.rows(text).items():
+            found[kind] += int(row['count'])
         return expected, found, text
 
     def check_usdt(self, path):

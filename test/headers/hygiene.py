@@ -20,6 +20,7 @@ ROOT, LIBRARY = sys.argv[1:3]
 sys.path[:0] = [os.path.join(ROOT, 'test'), os.path.join(ROOT, 'test', 'headers')]
 from folder import InFolder, LIBRARIES  # pylint: disable=wrong-import-position
 import names  # pylint: disable=wrong-import-position
+from tables import rows  # pylint: disable=wrong-import-position
 
 INCLUDE = os.path.join(ROOT, 'include')
 STANDARDS = {'gcc': ['c11', 'gnu17'], 'clang': ['c11', 'gnu17'], 'g++': ['c++11', 'c++17', 'gnu++23'], 'clang++': ['c++11', 'gnu++20', 'c++2b']}
@@ -263,8 +264,7 @@ class Hygiene(InFolder):
         environment = {k: v for k, v in os.environ.items() if not k.startswith('SPEX_')}
         environment.update(SPEX_PROBES='*', SPEX_OUT='-', SPEX_CALIBRATE='0')
         table = self.succeeds(self.path('main'), env=environment).stdout
-        rows = [line.split() for line in table.splitlines()]
-        counts = {(row[0], row[1]): int(row[3]) for row in rows if row[3:] and row[3].isdigit()}
+        counts = {probe: int(row['count']) for probe, row in rows(table).items()}
         self.assertEqual({probe: counts.get(probe) for probe in EXPECTED}, EXPECTED, table)
 
 

@@ -21,6 +21,7 @@ import unittest
 ROOT, LIBRARY = sys.argv[1:3]
 sys.path.insert(0, os.path.join(ROOT, 'test'))
 from folder import InFolder, LIBRARIES  # pylint: disable=wrong-import-position
+from tables import rows  # pylint: disable=wrong-import-position
 
 INCLUDE = os.path.join(ROOT, 'include')
 STRICT = ['-Wall', '-Wextra', '-Wpedantic', '-Wshadow', '-Wconversion', '-Wundef', '-Werror', '-I', INCLUDE]
@@ -103,9 +104,7 @@ class Together(InFolder):
         environment = {k: v for k, v in os.environ.items() if not k.startswith('SPEX_')}
         environment.update(SPEX_PROBES='*', SPEX_OUT='-', SPEX_CALIBRATE='0')
         table = self.succeeds(self.path('main'), env=environment).stdout
-        rows = [line.split() for line in table.splitlines()]
-        counts = {(fields[0], fields[1]): fields[3] for fields in rows if fields[3:] and
-                  fields[1] in ('lat', 'kernel', 'tpt', 'cnt', 'snapshot')}
+        counts = {probe: row['count'] for probe, row in rows(table).items()}
         probes = [('together', 'lat'), ('2', 'kernel'), ('whole', 'tpt'), ('add', 'cnt'), ('add', 'snapshot'),
                   *(('word', kind) for kind in ('lat', 'cnt', 'snapshot'))]
         self.assertEqual(counts, {probe: '10' for probe in probes})
@@ -163,8 +162,7 @@ class Together(InFolder):
         environment = {k: v for k, v in os.environ.items() if not k.startswith('SPEX_')}
         environment.update(SPEX_PROBES=selection, SPEX_OUT='-', SPEX_CALIBRATE='0')
         table = self.succeeds(self.path('main'), env=environment).stdout
-        rows = [line.split() for line in table.splitlines()]
-        return sorted([fields[0], fields[3]] for fields in rows if fields[1:2] == ['lat'])
+        return sorted([name, row['count']] for (name, kind), row in rows(table).items() if kind == 'lat')
 
     def test_gcc_takes_names_without_semicolon_and_clang_names_their_line(self):
         declarations = ['SPEX_PROVIDER("a")', 'SPEX_PROBE_NAME(1, "x")', 'SPEX_PROBE_NAME(2, "y")']

@@ -16,6 +16,9 @@ import unittest
 
 from watching import PATIENCE, Watched
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tables  # pylint: disable=wrong-import-position
+
 SHARE = HOT_REGION = PASSES = None
 
 IN_SLICES = "in slices of the time: "
@@ -36,11 +39,11 @@ class Budget(Watched):
         counts, table = self.finish(process)
         busy, rare = map(int, counts.split())
         self.assertIn(f"budget: {SHARE[:-1]} % of the program's CPU time; as believed, ", table)
-        rows = {line.split()[0]: line.split() for line in table.splitlines() if line.startswith(("busy", "rare"))}
-        self.assertGreaterEqual(float(rows["busy"][2]), 1)
-        for row, truth in (rows["busy"], busy), (rows["rare"], rare):
-            if row[-1] != "%":  # else it was held off for a while, and the count is an estimate
-                self.assertLessEqual(int(row[3]), truth)
+        rows = tables.rows(table)
+        self.assertGreaterEqual(float(rows["busy", "lat"]["1 in"]), 1)
+        for row, truth in (rows["busy", "lat"], busy), (rows["rare", "tpt"], rare):
+            if not row.get("off"):  # else it was held off for a while, and the count is an estimate
+                self.assertLessEqual(int(row["count"]), truth)
 
     def in_slices(self, **variables):
         """A slice takes milliseconds; what is counted grows only then."""

@@ -11,7 +11,6 @@ import glob
 import json
 import math
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -20,6 +19,9 @@ import unittest
 import xml.etree.ElementTree
 
 from running import Programs
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tables  # pylint: disable=wrong-import-position
 
 ROOT = SANITIZER = None
 PROGRAMS = {}  # by name
@@ -104,9 +106,8 @@ class Examples(Programs):
 
     def recorded(self, pid):
         """The probes, by name and type, that have been executed in an interval that begins now."""
-        tables = self.run_spex("top", "-b", "-d", "0.05", "-n", "1", pid).stdout
-        return {(probe, kind)
-                for probe, kind, count in re.findall(r"^(\S+) +(\S+) +\S+ +(\d+)", tables, re.MULTILINE) if int(count)}
+        table = tables.rows(self.run_spex("top", "-b", "-d", "0.05", "-n", "1", pid).stdout)
+        return {probe for probe, row in table.items() if row["count"] != "0"}
 
     def wait_for_records(self, process, pid, probes):
         deadline = time.monotonic() + PATIENCE

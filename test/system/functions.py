@@ -17,6 +17,7 @@ import unittest
 ROOT, LIBRARY, SPEX = sys.argv[1:4]
 sys.path.insert(0, os.path.join(ROOT, "test"))
 from folder import InFolder, LIBRARIES  # pylint: disable=wrong-import-position
+import tables  # pylint: disable=wrong-import-position
 
 ROUNDS = 5
 
@@ -51,8 +52,8 @@ class Functions(InFolder):
         """{name: count} of the table, and what was said."""
         environment = dict(os.environ, SPEX_FUNCTIONS=functions, SPEX_PROBES=probes or functions, SPEX_CALIBRATE="0")
         result = self.succeeds(program, str(ROUNDS), size, env=environment)
-        rows = [line.split() for line in result.stderr.splitlines()]
-        return {fields[0]: int(fields[3]) for fields in rows if len(fields) > 3 and fields[1] == "kernel"}, result.stderr
+        found = tables.rows(result.stderr)
+        return {name: int(row["count"]) for (name, kind), row in found.items() if kind == "kernel"}, result.stderr
 
     def check(self, language, program):
         names = {path.split("/")[-1] for path in PATHS[language]}

@@ -80,13 +80,13 @@ class Programs(Preloaded):
         result = self.alone(PROBES, PLUGIN, "works", "20")
         self.assertEqual(result.returncode, 0)
         self.assertIn("spex: the program's own probes stay off: it is not linked with spex\n", result.stderr)
-        self.assertRegex(result.stderr, r"(?m)^plugin.work +lat +1 +20 ")
+        self.assertRegex(result.stderr, r"(?m)^plugin.work +lat +20 ")
         self.assertNotIn("host.work", result.stderr)
 
     def test_by_the_variable_alone(self):
         result = self.alone(HOST, PLUGIN, "works", "20")
         self.assertEqual((result.returncode, result.stdout), (0, ""))
-        self.assertRegex(result.stderr, r"\Aprobe (.|\n)*\nplugin.work +lat +1 +20 ")
+        self.assertRegex(result.stderr, r"\Aprobe (.|\n)*\nplugin.work +lat +20 ")
 
     def test_programs_without_probes_are_as_ever(self):
         os.mkdir(self.path("control"), 0o700)

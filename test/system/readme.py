@@ -137,9 +137,7 @@ class Smallest(Installed):
     def assert_table(self, real, shown):
         """The same but for its figures."""
         without_figures = re.compile(r"-?\d+\.?\d*(e[-+]\d+)?( [kM]\b| [nµm]?s\b)?")
-        for line, printed in zip(real.splitlines(), shown.splitlines(), strict=True):
-            self.assertEqual(without_figures.sub("#", line).split(),
-                             without_figures.sub("#", printed).split())
+        self.assertEqual(without_figures.sub("#", real).split(), without_figures.sub("#", shown).split())
         self.assertIn("records: 1000 produced, 1000 consumed, 0 lost", real)
 
     def test_runs_with_probes_as_shown(self):
@@ -215,7 +213,7 @@ class Smallest(Installed):
         self.assertEqual(self.probes_of("python3", "main.py", options=["--preload"]), [{"plugin/step": 1}])
         result = self.run_line(r"spex run --preload .*", "docs/programs.md")
         self.assertEqual((result.returncode, result.stdout), (0, ""))
-        self.assertRegex(result.stderr, r"(?m)^step +cnt +1 +1 ")
+        self.assertRegex(result.stderr, r"(?m)^step +cnt +1 ")
 
     def test_modules_share_a_spex_as_docs_say(self):
         if self.option("b_sanitize") != "none":

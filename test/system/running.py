@@ -5,7 +5,6 @@ import concurrent.futures
 import faulthandler
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -13,6 +12,9 @@ import sys
 import tempfile
 import time
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tables  # pylint: disable=wrong-import-position
 
 NOBODY = 65534
 AS_NOBODY = ["setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups"]
@@ -214,6 +216,6 @@ class Programs(unittest.TestCase):
 
     def records(self, process, probe):
         """What a probe has recorded since the beginning, as the program itself tells."""
-        tables = self.run_spex("top", "-b", "-d", "0.05", "-n", "1", process.pid).stdout
-        found = re.search(rf"^{re.escape(probe)} +\S+ +\S+ +(\d+)", tables, re.MULTILINE)
-        return int(found[1]) if found else 0
+        text = self.run_spex("top", "-b", "-d", "0.05", "-n", "1", process.pid).stdout
+        found = [row["count"] for table in tables.tables(text) for (name, _), row in table.items() if name == probe]
+        return int(found[0]) if found else 0

@@ -99,8 +99,8 @@ class Shop(Programs):
         for number in range(30):
             self.get("/item?id=%d" % (number + 1))
         table = self.run_spex("top", "-b", "-t", "-n", "1", str(shop.pid)).stdout
-        self.assertRegex(table, r"(?m)^page_item +lat +1 +30 ")
-        self.assertRegex(table, r"(?m)^request +span +1 +30 ")
+        self.assertRegex(table, r"(?m)^page_item +lat +30 ")
+        self.assertRegex(table, r"(?m)^request +span +30 ")
         self.end(shop)
 
     def test_a_database_that_is_not_there(self):

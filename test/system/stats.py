@@ -63,7 +63,7 @@ class Stats(Traces):
         result = self.run_spex("stats", self.trace)
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         table = result.stdout.decode().splitlines()
-        self.assertRegex(table[0], "^probe +type +1 in +count +per second +value +mean")
+        self.assertRegex(table[0], "^probe +type +1 in +count ")
         self.assertIn(" %d produced, %d consumed, 17 lost" % (self.count + 17, self.count), result.stdout.decode())
 
     def compared(self, *arguments):

@@ -17,6 +17,9 @@ import unittest
 from running import ALONE, Programs
 from screen import Terminal
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tables  # pylint: disable=wrong-import-position
+
 UP, DOWN, HOME, END = "\x1bOA", "\x1bOB", "\x1bOH", "\x1bOF"
 ESCAPE = "\x1b"
 
@@ -263,15 +266,14 @@ class Batch(Programs):
         heads = re.findall(rf"^\d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d  live {program.pid}, (\d+\.\d+) s$",
                            result.stdout, re.MULTILINE)
         self.assertEqual(len(heads), 2)
-        counts = re.findall(r"^query +lat +1 +(\d+) ", result.stdout, re.MULTILINE)
-        self.assertEqual(len(counts), 2)
+        self.assertEqual([("query", "lat") in table for table in tables.tables(result.stdout)], [True, True])
         self.assertEqual(result.stdout.count(" produced, "), 2)
 
     def test_totals(self):
         program = self.start()
         self.set(program.pid, "query")
         result = self.top("-b", "-t", "-d", "0.05", "-n", "3", program.pid)
-        counts = [int(count) for count in re.findall(r"^query +lat +1 +(\d+) ", result.stdout, re.MULTILINE)]
+        counts = [int(table["query", "lat"]["count"]) for table in tables.tables(result.stdout)]
         self.assertEqual((result.returncode, len(counts)), (0, 3))
         self.assertEqual(counts, sorted(counts))
         listed = json.loads(self.run_spex("probes", "--json", program.pid).stdout)["sites"]

@@ -14,6 +14,9 @@ import unittest
 
 from running import PARENT, Programs
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tables  # pylint: disable=wrong-import-position
+
 
 class Workers(Programs):
     def setUp(self):
@@ -32,9 +35,8 @@ class Workers(Programs):
 
     def count(self, whom):
         """Executions of the probe `state` so far."""
-        found = re.search(r"^state +snapshot +\S+ +([\d.]+)( [kM])?", self.top("-t", "-n", 1, "-d", "0.05", whom).stdout,
-                          re.MULTILINE)
-        return float(found[1]) * {None: 1, " k": 1e3, " M": 1e6}[found[2]]
+        table = tables.rows(self.top("-t", "-n", 1, "-d", "0.05", whom).stdout)
+        return int(table["state", "snapshot"]["count"])
 
     def test_names_of_which_the_kernel_keeps_the_beginning(self):
         name = self.name + "x" * 20
@@ -52,7 +54,7 @@ class Workers(Programs):
         self.set(self.name, "state")
         self.until(lambda: all(self.count(worker.pid) > 100 for worker in workers))
         self.set(self.name, "off")
-        # Until all that was recorded is in the figures. Tables have four digits.
+        # Until all that was recorded is in the figures.
         self.until(lambda: abs(self.count(self.name) / sum(self.count(worker.pid) for worker in workers) - 1) <= 1e-3)
 
     def test_workers_come_and_go(self):

@@ -18,11 +18,13 @@ static struct spex_profile_row rows[8];
 static struct spex_profile_type types[4];
 static struct spex_tracer *tracer;
 static struct spex_profile profile;
+static struct spex_table_look look;
 
 static inline int setup(void **state) {
     (void)state;
     memset(rows, 0, sizeof(rows));
     memset(types, 0, sizeof(types));
+    look = (struct spex_table_look){.width = 120};
     profile = (struct spex_profile){
         .process = {.commit = SPEX_COMMIT_RSEQ,
                     .ring_cpus = 2,
@@ -90,13 +92,19 @@ static inline void type(uint32_t probe_type, uint32_t pcid, bool used, bool meas
                                                              .record = 20};
 }
 
-static inline void expect(const char *expected) {
-    char *text = NULL;
-    size_t size;
+/* The table as text, which the caller frees. */
+static inline char *table_text(void) {
+    static char *text;
+    static size_t size;
     FILE *file = open_memstream(&text, &size);
     assert_non_null(file);
-    spex_table_print(file, &profile);
+    spex_table_print(file, &profile, look);
     assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+static inline void expect(const char *expected) {
+    char *text = table_text();
     assert_string_equal(text, expected);
     free(text);
 }

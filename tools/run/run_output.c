@@ -167,7 +167,7 @@ static void interval_print_text(struct spex_run_output *output, const struct spe
     fprintf(output->file, "%.3f s: process %d (%s)\n", seconds, (int)caller->process,
             caller->command);
     if (since->row_count)
-        spex_table_print(output->file, since);
+        spex_table_print(output->file, since, spex_table_look(output->file));
     else
         fputs("no probe is on\n", output->file);
     fputc('\n', output->file);
@@ -245,7 +245,7 @@ static void print_caller(FILE *file, const struct spex_caller *caller, enum stat
         print_heading(file, caller, copies);
     print_state(file, caller, state);
     if (profile->row_count)
-        spex_table_print(file, profile);
+        spex_table_print(file, profile, spex_table_look(file));
     else if (caller->reader.complete)
         fprintf(file, "no probe was on%s\n",
                 state == STOPPED || state == RUNNING ? "" : " by then");

@@ -124,7 +124,7 @@ static void tables_print(const struct spex_recording *trace, const struct spex_p
             printf("process %u (%s):\n", trace->processes[p].process_id,
                    trace->processes[p].program);
         if (profile->row_count)
-            spex_table_print(stdout, profile);
+            spex_table_print(stdout, profile, spex_table_look(stdout));
         else
             puts("no probe was on");
         end_print(trace, &trace->processes[p]);

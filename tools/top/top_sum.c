@@ -38,7 +38,7 @@ int spex_top_print(const char *command, const char *of, const struct spex_profil
     if (localtime_r(&now, &local))
         strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &local);
     printf("%s  %s %s, %.3f s\n", when, command, of, figures->process.seconds);
-    spex_table_print(stdout, figures);
+    spex_table_print(stdout, figures, spex_table_look(stdout));
     putchar('\n');
     return spex_written(stdout);
 }
