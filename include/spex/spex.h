@@ -52,6 +52,7 @@
  *                         user's alone: docs/probes.md
  *     SPEX_FORKS          "follow": the child of a fork is started already, with the same probes
  *                         and the same output; its first spex_start returns 0 and changes nothing
+ *     SPEX_VERBOSE        1: all notes below the table
  *     SPEX_CALIBRATE      0: the costs of probes are not measured at the start
  *     SPEX_COUNTERS       ways of reading page faults, context switches and events that may be
  *                         used, separated by commas; the best that works is. All when absent:

@@ -21,7 +21,7 @@
 
 enum { QUANTILES = SPEX_FIGURES_QUANTILES, TEXT = 32, DIGITS = 3 };
 
-/* The columns from left to right. Each quantile has its margin behind it. */
+/* The columns from left to right. The margin of a quantile follows it. */
 enum {
     PROBE,
     TYPE,
@@ -44,26 +44,24 @@ enum {
     COLUMNS
 };
 
+/* Margins have no heading. */
 static const char *const headings[COLUMNS] = {
-    [PROBE] = "probe",   [TYPE] = "type",  [ONE_IN] = "1 in",  [COUNT] = "count",
-    [COUNT_MARGIN] = "", [RATE] = "per s", [VALUE] = "value",  [TOTAL] = "total",
-    [TOTAL_MARGIN] = "", [MEAN] = "mean",  [MEAN_MARGIN] = "", [P50] = "p50",
-    [P50 + 1] = "",      [P90] = "p90",    [P90 + 1] = "",     [P99] = "p99",
-    [P99 + 1] = "",      [P999] = "p99.9", [P999 + 1] = "",    [MAX] = "max",
-    [LOST] = "lost",     [OFF] = "off"};
+    "probe", "type", "1 in", "count", "",    "per s", "value", "total", "",    "mean", "",
+    "p50",   "",     "p90",  "",      "p99", "",      "p99.9", "",      "max", "lost", "off"};
 
-/* Those that are wanted most come first. A total is as sure as the mean and the count. */
+/* The most important column comes first. The margin of a total follows from those of the mean and the
+ * count. */
 static const uint8_t wanted[] = {TYPE, COUNT, VALUE, LOST, OFF, TOTAL, MEAN,        ONE_IN,
                                  P99,  P50,   RATE,  MAX,  P90, P999,  TOTAL_MARGIN};
 
-/* Why something is not known: bits. */
+/* Reasons for which something is not known, as bits. */
 enum { FEW_RECORDS = 1, FEW_LOOKS = 2, WIDE = 4, NOT_COUNTED = 8, NO_NUMBER = 16, REASONS = 5 };
 
 struct sheet {
     struct spex_columns columns;
     const struct spex_profile *profile;
     bool mixed;
-    unsigned why[COLUMNS]; /* what is not known in a column */
+    unsigned why[COLUMNS]; /* reasons for what is not known in a column */
 };
 
 /* The unit of a value. */
@@ -109,13 +107,13 @@ static void add_cells(struct sheet *sheet, const char *text, unsigned count) {
         spex_columns_add(&sheet->columns, "%s", text);
 }
 
-/* Adds a cell for what is not known. */
+/* Adds a cell that says that something is not known. */
 static void add_unknown(struct sheet *sheet, const char *text, unsigned why) {
     sheet->why[sheet->columns.count % COLUMNS] |= why;
     add_cells(sheet, text, 1);
 }
 
-/* Adds what is measured. Zeros at the end stand where they are among the digits. */
+/* Adds a measured number. A number with a unit keeps zeros at its end. */
 static void add_number(struct sheet *sheet, double number, const char *unit) {
     char text[TEXT];
     bool zeros = *unit && fabs(number) < 999;
@@ -130,8 +128,8 @@ static void add_value(struct sheet *sheet, double value, struct unit unit) {
         add_number(sheet, unit.time ? value * unit.seconds : value, unit.time ? "s" : "");
 }
 
-/* Adds a margin as a percentage of the figure before it; nothing where the figure is exact. A figure
- * that may be as far off as it is large is as good as unknown. */
+/* Adds a margin as a percentage of the figure before it; nothing where the figure is exact. A margin
+ * that is larger than its figure is not told. */
 static void add_margin(struct sheet *sheet, double margin, double value) {
     char text[TEXT];
     value = fabs(value);
@@ -146,7 +144,7 @@ static void add_margin(struct sheet *sheet, double margin, double value) {
         add_cells(sheet, "", 1);
 }
 
-/* The distance of the quantile to the further end of its interval; negative: not known. */
+/* The distance from the quantile to the more distant end of its interval; negative: not known. */
 static double quantile_margin(const struct spex_quantile *quantile) {
     return quantile->told ? fmax(quantile->high - quantile->value, quantile->value - quantile->low)
                           : -1;
@@ -157,7 +155,7 @@ static bool is_off_by_the_clock(const struct spex_figures *figures) {
     return figures->mean_margin > 0.01 * fabs(figures->mean);
 }
 
-/* Adds the total, which is the mean times the executions, also those without a record. */
+/* Adds the total: the mean times the number of all executions, recorded or not. */
 static void add_total(struct sheet *sheet, const struct spex_profile_probe *probe,
                       const struct spex_figures *figures, struct unit unit) {
     if (!isnan(figures->total))
@@ -170,7 +168,7 @@ static void add_total(struct sheet *sheet, const struct spex_profile_probe *prob
         add_unknown(sheet, "?", figures->mean_margin >= 0 ? WIDE : FEW_RECORDS);
 }
 
-/* Adds the cells of a value: name, total, mean, quantiles, greatest, with margins where they
+/* Adds the cells of a value: name, total, mean, quantiles and maximum, with margins where they
  * matter. */
 static void add_values(struct sheet *sheet, const struct spex_profile_probe *probe,
                        const char *name, const struct spex_figures *figures) {
@@ -192,7 +190,7 @@ static void add_values(struct sheet *sheet, const struct spex_profile_probe *pro
     add_value(sheet, figures->max, unit);
 }
 
-/* Adds the cells of a probe or value of which there are no figures. */
+/* Adds the cells of a probe or value without figures. */
 static void add_no_values(struct sheet *sheet) {
     for (unsigned column = VALUE; column < LOST; column++)
         add_cells(sheet, sheet->columns.beside & 1u << column ? "" : "-", 1);
@@ -214,9 +212,8 @@ static void add_off(struct sheet *sheet, const struct spex_profile_probe *probe)
         spex_columns_end_row(&sheet->columns);
 }
 
-/* Adds the count with its margin; "-" where the probe was always polled, which counts no executions.
- * What was counted is exact. Where the count may be as far off as it is large, it is that of the
- * executions that were counted, and more. */
+/* Adds the count with its margin; "-" where the probe was always polled, which counts nothing. A count
+ * without a margin is exact. Where the margin is larger than the count, "≥" and what was counted. */
 static void add_count(struct sheet *sheet, const struct spex_profile_probe *probe) {
     double count = spex_profile_executions(probe), margin = spex_count_margin(probe);
     bool counted = spex_profile_counted(probe), known = spex_count_known(probe);
@@ -243,8 +240,7 @@ static void add_rate(struct sheet *sheet, const struct spex_profile_probe *probe
         add_number(sheet, spex_profile_rate(probe), "");
 }
 
-/* Adds the period or the mean weight of the probe's records: a whole number where it is one, or where
- * that is as good. */
+/* Adds the period, or the mean weight of the probe's records: from 10 on as a whole number. */
 static void add_one_in(struct sheet *sheet, const struct spex_profile_probe *probe) {
     double one_in = probe->records ? spex_profile_one_in(probe) : probe->period_last;
     bool whole = one_in >= 10 || one_in <= floor(one_in);
@@ -264,8 +260,8 @@ static void add_head(struct sheet *sheet, const struct spex_profile_probe *probe
     add_rate(sheet, probe);
 }
 
-/* Adds the cells of a polled probe's figure: the corresponding time, and a mean with its margin,
- * unless that is larger. */
+/* Adds the cells of a polled probe's figure: the corresponding time, and a mean with its margin. The
+ * margin has the unit of the mean. */
 static void add_looked(struct sheet *sheet, const char *name, double mean, double margin,
                        const char *unit, double seconds) {
     add_cells(sheet, name, 1);
@@ -343,13 +339,13 @@ static void add_row(struct sheet *sheet, const struct spex_profile_row *row) {
     add_activity(sheet, probe);
 }
 
-/* What a row is sorted by. */
+/* The keys by which rows are sorted. */
 struct place {
     const struct spex_profile_row *row;
     double time, cost, count;
 };
 
-/* The time is the total, or what is known of it. */
+/* Where the total is not known, the time is an estimate. */
 static struct place place_of(const struct spex_profile *profile,
                              const struct spex_profile_row *row) {
     const struct spex_profile_probe *probe = &row->probe;
@@ -367,8 +363,8 @@ static struct place place_of(const struct spex_profile *profile,
     return place;
 }
 
-/* For qsort; rows that are alike stay in their order. */
-static int dearest_first(const void *a, const void *b) {
+/* For qsort. Equal rows keep their order. */
+static int costliest_first(const void *a, const void *b) {
     const struct place *one = a, *other = b;
     if (one->time > other->time || one->time < other->time)
         return one->time > other->time ? -1 : 1;
@@ -386,20 +382,20 @@ static void add_rows(struct sheet *sheet) {
     for (size_t r = 0; places && r < profile->row_count; r++)
         places[r] = place_of(profile, &profile->rows[r]);
     if (places)
-        qsort(places, profile->row_count, sizeof(*places), dearest_first);
+        qsort(places, profile->row_count, sizeof(*places), costliest_first);
     for (size_t r = 0; r < profile->row_count; r++)
         add_row(sheet, places ? places[r].row : &profile->rows[r]);
     free(places);
 }
 
-/* Hides columns that say of each probe what goes without saying. */
+/* Hides columns that have the usual text in each row. */
 static void hide_plain(struct spex_columns *columns) {
     static const char *const plain[COLUMNS] = {[ONE_IN] = "1", [VALUE] = "time", [LOST] = "0"};
     for (unsigned c = ONE_IN; c < COLUMNS; c++)
         spex_columns_hide_plain(columns, c, plain[c] ? plain[c] : "");
 }
 
-/* The reasons of what is shown as not known. */
+/* The reasons for what the shown columns do not know. */
 static unsigned reasons_shown(const struct sheet *sheet) {
     unsigned why = 0;
     for (unsigned c = 0; c < COLUMNS; c++)
@@ -410,7 +406,7 @@ static unsigned reasons_shown(const struct sheet *sheet) {
 static void print_reasons(FILE *file, unsigned why) {
     static const char *const texts[REASONS] = {
         "too few records to tell", "too few looks to tell", "the margin is larger than the figure",
-        "more was executed than was counted (≥)", "some values are infinite or no number"};
+        "only a part of the executions was counted (≥)", "some values are infinite or no number"};
     const char *between = "?: ";
     for (unsigned r = 0; r < REASONS; r++)
         if (why & 1u << r) {
@@ -436,21 +432,22 @@ static void print_accounts(FILE *file, const struct spex_profile_process *proces
 }
 
 /* Prints the lines below the rows. */
-static void print_lines(FILE *file, const struct spex_profile *profile, unsigned why) {
+static void print_lines(FILE *file, const struct spex_profile *profile, unsigned why,
+                        bool verbose) {
     print_accounts(file, &profile->process);
     print_reasons(file, why);
-    spex_table_notes(file, profile);
+    spex_table_notes(file, profile, verbose);
 }
 
 /* Without memory the lines are not wrapped. */
 static void print_below(FILE *file, const struct spex_profile *profile, unsigned why,
-                        unsigned width) {
+                        struct spex_table_look look) {
     char *text = NULL;
     size_t size;
     FILE *memory = open_memstream(&text, &size);
-    print_lines(memory ? memory : file, profile, why);
+    print_lines(memory ? memory : file, profile, why, look.verbose);
     if (memory && fclose(memory) == 0)
-        spex_print_wrapped(file, text, width);
+        spex_print_wrapped(file, text, look.width);
     free(text);
 }
 
@@ -467,9 +464,10 @@ void spex_table_print(FILE *file, const struct spex_profile *profile, struct spe
     spex_columns_fit(&sheet.columns, look.width, wanted, sizeof(wanted));
     unsigned why = reasons_shown(&sheet);
     spex_columns_print(&sheet.columns, file);
-    print_below(file, profile, why, look.width);
+    print_below(file, profile, why, look);
 }
 
-struct spex_table_look spex_table_look(FILE *file) {
-    return (struct spex_table_look){.width = spex_terminal_width(file, spex_text_width())};
+struct spex_table_look spex_table_look(FILE *file, bool verbose) {
+    return (struct spex_table_look){.width = spex_terminal_width(file, spex_text_width()),
+                                    .verbose = verbose};
 }

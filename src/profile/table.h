@@ -3,6 +3,7 @@
 #ifndef SPEX_PROFILE_TABLE_H
 #define SPEX_PROFILE_TABLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -10,11 +11,12 @@
 
 /* How a table is printed. */
 struct spex_table_look {
-    unsigned width; /* no line has more characters; SPEX_WIDTH_LEAST at least (base/terminal.h) */
+    unsigned width; /* of the longest line; SPEX_WIDTH_LEAST at least (base/terminal.h) */
+    bool verbose;   /* with all notes */
 };
 
-/* As wide as the terminal to which the stream goes, or as a text. */
-struct spex_table_look spex_table_look(FILE *file);
+/* With the width of the stream's terminal, or of a text. */
+struct spex_table_look spex_table_look(FILE *file, bool verbose);
 
 /* Prints the table and the notes below it. */
 void spex_table_print(FILE *file, const struct spex_profile *profile, struct spex_table_look look);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Each function prints one line, or part of one, and nothing where it has nothing to say. What is
- * estimated from measured costs is said to be so ("as believed"). */
+ * estimated from measured costs is said to be so ("as believed"). Brief notes tell costs, losses, and
+ * what makes figures untrue. */
 #include "profile/table_notes.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "profile/columns.h"
 #include "profile/figures.h"
@@ -78,23 +80,41 @@ static void print_engine(FILE *file, const struct spex_profile *profile) {
     fputc('\n', file);
 }
 
+/* Writes the share of the program's CPU time. */
+static const char *share_text(const struct spex_profile *profile, double seconds, char *text,
+                              size_t size) {
+    double share = seconds / profile->process.program_seconds;
+    return spex_percent_text(share, share < 1 ? 2 : 3, text, size);
+}
+
 /* Prints the estimated overhead: counts times calibrated costs. */
 static void print_overhead(FILE *file, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
-    double cost = spex_profile_cost(profile), share = cost / process->program_seconds;
-    char probes[32], percent[32], program[32], own[32];
+    double cost = spex_profile_cost(profile);
+    char probes[32], own[32];
     if (process->program_seconds <= 0)
         return;
-    spex_duration_text(cost, probes, sizeof(probes));
-    spex_duration_text(process->program_seconds, program, sizeof(program));
-    spex_duration_text(process->collector_seconds, own, sizeof(own));
     if (cost > 0 || spex_profile_costs_known(profile))
-        fprintf(file, "overhead, as believed: probes %s%s, %s of the program's CPU time of %s",
-                spex_profile_cost_bound(profile), probes,
-                spex_percent_text(share, share < 1 ? 2 : 3, percent, sizeof(percent)), program);
+        fprintf(file, "overhead, as believed: probes %s%s of the CPU time",
+                spex_profile_cost_bound(profile),
+                share_text(profile, cost, probes, sizeof(probes)));
     else
-        fprintf(file, "overhead: of probes not known; the program's CPU time %s", program);
-    fprintf(file, "; spex's own threads %s\n", own);
+        fputs("overhead: of probes not known", file);
+    fprintf(file, ", spex's own threads %s\n",
+            share_text(profile, process->collector_seconds, own, sizeof(own)));
+}
+
+/* Prints the CPU times from which the overhead is calculated. */
+static void print_times(FILE *file, const struct spex_profile *profile) {
+    const struct spex_profile_process *process = &profile->process;
+    char probes[32], program[32], own[32];
+    if (process->program_seconds <= 0)
+        return;
+    fprintf(file, "CPU time: program %s, probes %s%s, spex's own threads %s\n",
+            spex_duration_text(process->program_seconds, program, sizeof(program)),
+            spex_profile_cost_bound(profile),
+            spex_duration_text(spex_profile_cost(profile), probes, sizeof(probes)),
+            spex_duration_text(process->collector_seconds, own, sizeof(own)));
 }
 
 /* Prints what was taken off the times, as a span of nothing reads that. */
@@ -130,23 +150,29 @@ static void print_nested(FILE *file, const struct spex_profile *profile,
                 spex_probe_type_name(row->probe.probe_type), taken, margin);
 }
 
-/* Prints the budget, and what was used of it by the estimate that the controller goes by, with the
- * CPU time of which it is a share: the program's while the budget held. */
+/* Prints the budget, and the controller's estimate of what was used. Two shares that are printed alike
+ * are not told as exceeded. */
 static void print_budget(FILE *file, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
-    char budget[32], used[32], spent[32], all[32];
+    double used = process->budget_seconds > 0 ? process->budget_spent / process->budget_seconds : 0;
+    char budget[32], used_text[32];
+    spex_percent_text(process->budget, 4, budget, sizeof(budget));
+    spex_percent_text(used, 2, used_text, sizeof(used_text));
+    fprintf(file, "budget: %s of the program's CPU time; as believed, %s was used%s\n", budget,
+            used_text,
+            used > process->budget && strcmp(used_text, budget) != 0 ? ": exceeded" : "");
+}
+
+/* Prints how much CPU time was used, and the program's CPU time while the budget held; then the policy,
+ * and whether the costs of probes were measured. */
+static void print_budget_times(FILE *file, const struct spex_profile *profile) {
+    const struct spex_profile_process *process = &profile->process;
+    char spent[32], all[32];
     if (process->budget <= 0)
         return;
-    fprintf(file, "budget: %s of the program's CPU time; as believed, ",
-            spex_percent_text(process->budget, 4, budget, sizeof(budget)));
-    if (process->budget_seconds > 0)
-        fprintf(file, "%s was used (%s with spex's own threads, of %s)",
-                spex_percent_text(process->budget_spent / process->budget_seconds, 2, used,
-                                  sizeof(used)),
-                spex_duration_text(process->budget_spent, spent, sizeof(spent)),
-                spex_duration_text(process->budget_seconds, all, sizeof(all)));
-    else
-        fputs("0 % was used", file);
+    fprintf(file, "budget: %s used, including spex's own threads, of %s",
+            spex_duration_text(process->budget_spent, spent, sizeof(spent)),
+            spex_duration_text(process->budget_seconds, all, sizeof(all)));
     if (process->rate_policy[0])
         fprintf(file, "; shared out by %s", process->rate_policy);
     fputc('\n', file);
@@ -208,16 +234,30 @@ static void print_halving(FILE *file, const struct spex_profile *profile, bool m
         fputc('\n', file);
 }
 
-/* Prints how the values of a type are read, where there is something to say. */
-static void print_counters(FILE *file, const struct spex_profile *profile) {
+/* Whether records of the type lack values, or have them estimated. */
+static bool type_lacks_values(const struct spex_profile *profile, uint32_t probe_type) {
+    for (size_t r = 0; r < profile->row_count; r++) {
+        const struct spex_profile_probe *probe = &profile->rows[r].probe;
+        if (probe->probe_type == probe_type && (probe->marked[1] || probe->marked[2]))
+            return true;
+    }
+    return false;
+}
+
+/* Prints how the values of a type are read. Brief notes do so only where values are missing or
+ * estimated. */
+static void print_counters(FILE *file, const struct spex_profile *profile, bool verbose) {
     for (size_t t = 0; t < profile->type_count; t++)
-        if (profile->types[t].used && profile->types[t].text[0])
+        if (profile->types[t].used && profile->types[t].text[0] &&
+            (verbose || type_lacks_values(profile, profile->types[t].probe_type)))
             fprintf(file, "%s: %s\n", spex_probe_type_name(profile->types[t].probe_type),
                     profile->types[t].text);
 }
 
-/* Prints how many of a probe's records have marks. The texts are in the order of enum spex_mark. */
-static void print_marks(FILE *file, const struct spex_profile_probe *probe, bool mixed) {
+/* Prints how many of a probe's records have marks. The texts are in the order of enum spex_mark. The
+ * first mark is usual: the first record of each thread has it. */
+static void print_marks(FILE *file, const struct spex_profile_probe *probe, bool mixed,
+                        bool verbose) {
     static const char *const texts[] = {
         "include the making ready of their thread or counter",
         "have values estimated from a part of the time, as counters were shared",
@@ -225,7 +265,7 @@ static void print_marks(FILE *file, const struct spex_profile_probe *probe, bool
     };
     enum { TOLD = sizeof(texts) / sizeof(texts[0]) };
     char name[SPEX_PROBE_TEXT_BYTES];
-    for (unsigned m = 0; m < TOLD; m++)
+    for (unsigned m = verbose ? 0 : 1; m < TOLD; m++)
         if (probe->marked[m])
             fprintf(file, "%s %s: %" PRIu64 " of %" PRIu64 " records %s%s\n",
                     spex_probe_text(probe, mixed, name, sizeof(name)),
@@ -241,9 +281,14 @@ static void print_part(FILE *file, const char **before, uint64_t count, const ch
     *before = count ? ", " : *before;
 }
 
-/* Prints what has become of a SPAN's executions that have no time. */
-static void print_spans(FILE *file, const struct spex_profile_probe *probe, bool mixed) {
+/* Prints what has become of a SPAN's executions that have no time. Open ones are usual, and only in
+ * verbose notes. */
+static void print_spans(FILE *file, const struct spex_profile_probe *probe, bool mixed,
+                        bool verbose) {
     char name[SPEX_PROBE_TEXT_BYTES], before[SPEX_PROBE_TEXT_BYTES + 16];
+    uint64_t unmatched = probe->spans_partial ? 0 : probe->spans_unmatched;
+    if (!verbose && !probe->spans_abandoned && !probe->spans_refused && !unmatched)
+        return;
     snprintf(before, sizeof(before),
              "%s span: ", spex_probe_text(probe, mixed, name, sizeof(name)));
     const char *between = before;
@@ -251,7 +296,7 @@ static void print_spans(FILE *file, const struct spex_profile_probe *probe, bool
                probe->held_seconds > 0 ? "open, whose END has not come while it was on"
                                        : "open, whose END has not come");
     print_part(file, &between, probe->spans_abandoned, "abandoned, whose END never came");
-    print_part(file, &between, probe->spans_partial ? 0 : probe->spans_unmatched,
+    print_part(file, &between, unmatched,
                "ENDs without a BEGIN, or with one from before the probe was on");
     print_part(file, &between, probe->spans_refused, "not recorded for want of room");
     if (between != before)
@@ -306,24 +351,34 @@ static void print_refused(FILE *file, const struct spex_profile_process *process
                 one ? "it" : "they");
 }
 
-void spex_table_notes(FILE *file, const struct spex_profile *profile) {
+/* Prints how records are made, and how costs and figures were calculated. */
+static void print_more(FILE *file, const struct spex_profile *profile, bool mixed) {
+    print_engine(file, profile);
+    print_empty(file, profile);
+    print_times(file, profile);
+    print_budget_times(file, profile);
+    print_halving(file, profile, mixed);
+    for (size_t r = 0; r < profile->row_count; r++)
+        print_nested(file, profile, &profile->rows[r], mixed);
+}
+
+void spex_table_notes(FILE *file, const struct spex_profile *profile, bool verbose) {
     SPEX_PLAIN_NUMBERS;
+    bool mixed = spex_profile_rows_mixed(profile);
     print_losses(file, profile);
     print_unfollowed(file, &profile->process);
     print_refused(file, &profile->process);
-    print_engine(file, profile);
-    print_empty(file, profile);
-    print_overhead(file, profile);
-    print_budget(file, profile);
-    bool mixed = spex_profile_rows_mixed(profile);
-    print_halving(file, profile, mixed);
-    print_counters(file, profile);
+    if (profile->process.budget > 0)
+        print_budget(file, profile);
+    if (verbose || profile->process.budget <= 0)
+        print_overhead(file, profile);
+    if (verbose)
+        print_more(file, profile, mixed);
+    print_counters(file, profile, verbose);
     for (size_t r = 0; r < profile->row_count; r++)
-        print_nested(file, profile, &profile->rows[r], mixed);
-    for (size_t r = 0; r < profile->row_count; r++)
-        print_marks(file, &profile->rows[r].probe, mixed);
+        print_marks(file, &profile->rows[r].probe, mixed, verbose);
     for (size_t r = 0; r < profile->row_count; r++)
         print_left_out(file, &profile->rows[r], mixed);
     for (size_t r = 0; r < profile->row_count; r++)
-        print_spans(file, &profile->rows[r].probe, mixed);
+        print_spans(file, &profile->rows[r].probe, mixed, verbose);
 }

@@ -36,8 +36,9 @@ struct spex_end_table {
     char *path;
     /* Standard output; otherwise standard error. */
     bool to_stdout;
-    /* Of what is no terminal. The program's threads may change its environment later. */
+    /* Where there is no terminal. It is read early: threads may change the environment later. */
     unsigned width;
+    bool verbose;
 };
 
 /* Opens the file to append to it, and makes it if it is not there. The program must not wait:
@@ -79,12 +80,13 @@ static bool is_pipe(const char *out) {
     return stat(out, &found) == 0 && S_ISFIFO(found.st_mode);
 }
 
-int spex_end_table_open(const char *out, struct spex_end_table **output) {
+int spex_end_table_open(const char *out, bool verbose, struct spex_end_table **output) {
     struct spex_end_table *made = calloc(1, sizeof(*made));
     if (!made)
         return -ENOMEM;
     made->to_stdout = out && strcmp(out, "-") == 0;
     made->width = spex_text_width();
+    made->verbose = verbose;
     if (out && !made->to_stdout && is_pipe(out))
         made->path = realpath(out, NULL);
     else if (out && !made->to_stdout)
@@ -162,7 +164,8 @@ static void print(FILE *file, const struct spex_profile *profile,
                   const struct spex_end_table *output) {
     const struct spex_table_look look = {
         .width =
-            output->path ? output->width : spex_terminal_width(stream_of(output), output->width)};
+            output->path ? output->width : spex_terminal_width(stream_of(output), output->width),
+        .verbose = output->verbose};
     if (getpid() != first_process)
         fprintf(file, "process %d, a child of a fork:\n", (int)getpid());
     spex_table_print(file, profile, look);

@@ -3,12 +3,14 @@
 #ifndef SPEX_SERVE_END_TABLE_H
 #define SPEX_SERVE_END_TABLE_H
 
+#include <stdbool.h>
+
 struct spex_end_table;
 
 /* `out`: "-" for standard output, NULL for standard error, else a file, which is made or emptied
  * now, so that a file that cannot be written is noticed at once: one line says so, and the table
- * goes to standard error. 0 or -ENOMEM. */
-int spex_end_table_open(const char *out, struct spex_end_table **output);
+ * goes to standard error. `verbose`: with all notes. 0 or -ENOMEM. */
+int spex_end_table_open(const char *out, bool verbose, struct spex_end_table **output);
 
 /* Prints the table, and frees `output`. */
 void spex_end_table_finish(struct spex_end_table *output);

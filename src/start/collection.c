@@ -133,7 +133,7 @@ int spex_collection_output_open(bool table) {
     if (spex_life.output || spex_life_out_after(SPEX_OUT_STREAM) ||
         spex_life_out_after(SPEX_OUT_TRACE) || spex_life_out_command() || !(out || table))
         return 0;
-    return spex_end_table_open(out, &spex_life.output);
+    return spex_end_table_open(out, spex_life.settings.verbose, &spex_life.output);
 }
 
 static int outputs_open(bool table) {

@@ -51,6 +51,7 @@ static const struct number {
      BATCH_RECORDS_MAX},
     {SPEX_VARIABLE_RING_CPUS, offsetof(struct spex_settings, ring_cpus), 0, 65535},
     {SPEX_VARIABLE_CALIBRATE, offsetof(struct spex_settings, calibrate), 0, 1},
+    {SPEX_VARIABLE_VERBOSE, offsetof(struct spex_settings, verbose), 0, 1},
 };
 
 /* Reads a number from the environment; *value stays where the variable is not set. Signs and

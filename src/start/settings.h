@@ -32,6 +32,7 @@ struct spex_settings {
     unsigned ring_cpus;
     enum spex_commit commit;
     unsigned calibrate; /* 0 or 1 */
+    unsigned verbose;   /* 0 or 1 */
     /* There is to be no control socket. */
     bool closed;
     /* The program calls spex_poll instead of having a thread wait for commands. */

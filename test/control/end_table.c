@@ -32,7 +32,7 @@ static size_t file_text(const char *from, char *text, size_t size) {
 static const char *table_to(const char *out) {
     struct spex_end_table *output = NULL;
     messages_begin();
-    int err = spex_end_table_open(out, &output);
+    int err = spex_end_table_open(out, false, &output);
     if (!err)
         spex_end_table_finish(output);
     const char *said = messages_end();
@@ -77,7 +77,7 @@ static void files_are_emptied_once(void **state) {
     /* The file is that of when the collection began. */
     struct spex_end_table *output;
     assert_int_equal(chdir(serving_directory), 0);
-    assert_int_equal(spex_end_table_open("c", &output), 0);
+    assert_int_equal(spex_end_table_open("c", false, &output), 0);
     assert_int_equal(chdir("/"), 0);
     spex_end_table_finish(output);
     expect_tables(in_directory("c"), "", 1);
@@ -86,7 +86,7 @@ static void files_are_emptied_once(void **state) {
     assert_int_equal(stat(path, &made), 0);
     assert_int_equal(made.st_mode & 0111, 0);
     /* And is not written where nothing is to be. */
-    assert_int_equal(spex_end_table_open(in_directory("d"), &output), 0);
+    assert_int_equal(spex_end_table_open(in_directory("d"), false, &output), 0);
     spex_end_table_abandon(output);
     expect_tables(path, "", 0);
     spex_end_table_abandon(NULL);
@@ -99,7 +99,7 @@ static void standard_output(void **state) {
     int saved = dup(STDOUT_FILENO);
     int fd = open(in_directory("out"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     assert_true(saved >= 0 && fd >= 0 && dup2(fd, STDOUT_FILENO) == STDOUT_FILENO);
-    int opened = spex_end_table_open("-", &output);
+    int opened = spex_end_table_open("-", false, &output);
     printf("before\n"); /* what the program has left in its buffer goes first */
     if (!opened)
         spex_end_table_finish(output);
@@ -168,7 +168,7 @@ static void a_slow_reader_gets_the_table(void **state) {
     while ((got = write(writer, block, sizeof(block))) > 0)
         filled += (size_t)got;
     assert_in_range(filled, 1, sizeof(received) - sizeof(table));
-    assert_int_equal(spex_end_table_open(path, &output), 0);
+    assert_int_equal(spex_end_table_open(path, false, &output), 0);
     assert_int_equal(fcntl(reader, F_SETFL, 0), 0);
     assert_int_equal(pthread_create(&thread, NULL, read_all, NULL), 0);
     spex_end_table_finish(output);
@@ -191,7 +191,7 @@ static void nobody_reads_a_standard_stream(void **state) {
         while (write(ends[1], block, sizeof(block)) > 0)
             continue;
         assert_int_equal(fcntl(ends[1], F_SETFL, 0), 0);
-        assert_int_equal(spex_end_table_open(s ? NULL : "-", &output), 0);
+        assert_int_equal(spex_end_table_open(s ? NULL : "-", false, &output), 0);
         fflush(stdout);
         dup2(ends[1], streams[s]);
         spex_end_table_finish(output);

@@ -73,7 +73,8 @@ class Musl(InFolder):
         self.succeeds('musl-gcc', '-static', self.compiled(self.path('program.c'), 'program.o'), self.path('libspex.a'),
                       '-o', self.path('program'))
         result = subprocess.run([self.path('program')], capture_output=True, text=True, check=False, timeout=120,
-                                env={'SPEX_PROBES': '*', 'SPEX_OUT': '-', 'SPEX_CONTROL': self.path('control')})
+                                env={'SPEX_PROBES': '*', 'SPEX_OUT': '-', 'SPEX_VERBOSE': '1',
+                                     'SPEX_CONTROL': self.path('control')})
         self.assertEqual((result.returncode, result.stderr), (0, ''))
         self.assertRegex(result.stdout, r'(?m)^work +lat +1000 ')
         self.assertIn('rings: atomic instructions', result.stdout)

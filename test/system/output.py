@@ -6,12 +6,16 @@
 """
 
 import errno
+import fcntl
 import os
+import pty
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
@@ -94,6 +98,37 @@ class Output(unittest.TestCase):
             self.assertEqual((result.stdout, result.stderr), ('done 0\n', ''))
             with open(path, encoding='utf-8') as file:
                 self.check_table(file.read())
+
+    def on_terminal(self, width):
+        """The lines of the table on a terminal, which has the last word on the width."""
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, width, 0, 0))
+        environment = {**os.environ, 'SPEX_PROBES': '*', 'SPEX_OUT': '-', 'COLUMNS': '60'}
+        subprocess.run([PROGRAM], env=environment, stdout=slave, check=True)
+        os.close(slave)
+        text = b''
+        while not text.endswith(b'done 0\r\n') and (more := os.read(master, 4096)):
+            text += more
+        lines = text.decode().splitlines()
+        return lines[[line.startswith('probe ') for line in lines].index(True):-1]
+
+    def test_tables_fit_the_terminal(self):
+        shown = []
+        for width in (40, 80, 200):
+            lines = self.on_terminal(width)
+            self.assertLessEqual(max(map(len, lines)), width)
+            shown.append(cells(lines[0]))
+        self.assertLess(len(shown[0]), len(shown[1]))
+        self.assertLess(len(shown[1]), len(shown[2]))
+        self.assertEqual(shown[2], HEADINGS)
+
+    def test_notes_are_few(self):
+        brief = run(PROBES='*', OUT='-').stdout
+        self.assertNotIn('rings: ', brief)
+        self.assertRegex(brief, r'\noverhead, as believed: probes [0-9.]+ % of the CPU time, ')
+        verbose = run(PROBES='*', OUT='-', VERBOSE='1').stdout
+        self.assertRegex(verbose, r'(?s)\noverhead, .*\nrings: .*\nCPU time: program ')
 
     def test_values(self):
         found = rows(run(PROBES='*', OUT='-').stdout)

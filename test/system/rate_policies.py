@@ -56,7 +56,7 @@ class Deciding(Programs):
                       and found["rare"].get("why") == "the same part of each")
         with open(f"/proc/{process.pid}/maps", encoding="utf-8") as maps:
             self.assertIn("/proportional.so", maps.read())
-        self.assertRegex(self.finish(process), r"as believed, \S+ % was used \([^()]*\); shared out by proportional\n")
+        self.assertRegex(self.finish(process), r"\nbudget: \S+ \S+ used, .*; shared out by proportional\n")
 
     def test_a_path_is_relative_to_the_program(self):
         shutil.copy(OBJECTS["proportional"], os.path.join(self.folder, "mine.so"))

@@ -177,6 +177,8 @@ class Files(Recorded):
         self.assertLess(kept, records)
         # Whoever reads the trace is told since when it is complete.
         whole = self.stats()
+        for text, told in (whole.stdout, False), (self.stats("--verbose").stdout, True):
+            self.assertEqual("\ntimes are without what the clock itself takes: " in text, told)
         since = re.fullmatch(r"spex: stats: records before ([\d.]+) s are missing: older files of the trace were removed\n",
                              whole.stderr)[1]
         self.assertGreater(float(since), 0)

@@ -32,6 +32,11 @@ class Streams(Runs):
         self.assertRegex(result.stderr, r"\Awords\nprobe +type +count(.|\n)*\nrequest +lat +1000 ")
         self.assertNotIn("process ", result.stderr)
 
+    def test_notes_are_told_with_verbose(self):
+        brief = self.run_it("--", "runs", "copies", stdin="").stderr
+        verbose = self.run_it("--verbose", "--", "runs", "copies", stdin="").stderr
+        self.assertEqual(["\nrings: " in text for text in (brief, verbose)], [False, True])
+
     def test_tables_go_to_standard_output(self):
         result = self.run_it("-o", "-", "--", "runs", "copies", stdin="one\n")
         self.assertRegex(result.stdout, r"\Aone\nprobe +type ")

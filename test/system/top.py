@@ -269,6 +269,13 @@ class Batch(Programs):
         self.assertEqual([("query", "lat") in table for table in tables.tables(result.stdout)], [True, True])
         self.assertEqual(result.stdout.count(" produced, "), 2)
 
+    def test_all_notes(self):
+        program = self.start()
+        self.set(program.pid, "*")
+        for arguments in [], ["--verbose"]:
+            result = self.top("-b", "-n", "1", "-d", "0.05", *arguments, program.pid)
+            self.assertEqual("\nrings: " in result.stdout, bool(arguments))
+
     def test_totals(self):
         program = self.start()
         self.set(program.pid, "query")

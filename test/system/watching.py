@@ -23,7 +23,7 @@ class Watched(unittest.TestCase):
         self.folder = folder.name
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("SPEX_")}
         self.environment["SPEX_CONTROL"] = os.path.join(self.folder, "control")
-        self.environment["COLUMNS"] = "200"
+        self.environment.update(COLUMNS="200", SPEX_VERBOSE="1")
 
     def start(self, *before, program=None, **variables):
         process = subprocess.Popen([*before, *(program or self.program)], stdin=subprocess.PIPE,

@@ -213,7 +213,7 @@ static void marks_are_told(void **state) {
                     "on another thread\n",
                     kind);
         FILE *file = open_memstream(&text, &size);
-        spex_table_notes(file, &profile);
+        spex_table_notes(file, &profile, true);
         assert_int_equal(fclose(file), 0);
         assert_string_equal(text, expected);
         free(text);

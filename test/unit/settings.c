@@ -189,6 +189,7 @@ static void numbers_have_bounds(void **state) {
         {"SPEX_BATCH_RECORDS", &settings.batch_records, 1, 4096, "a number"},
         {"SPEX_RING_CPUS", &settings.ring_cpus, 0, 65535, "a number"},
         {"SPEX_CALIBRATE", &settings.calibrate, 0, 1, "a number"},
+        {"SPEX_VERBOSE", &settings.verbose, 0, 1, "a number"},
     };
     char text[32], line[256];
     (void)state;

@@ -9,6 +9,12 @@
 #include "profile/figures.h"
 #include "profile/table_notes.h"
 
+static int verbose(void **state) {
+    int err = setup(state);
+    look.verbose = true;
+    return err;
+}
+
 static bool near(double a, double b) {
     return fabs(a - b) < 1e-6;
 }
@@ -19,7 +25,7 @@ static void expect_notes(const char *expected) {
     size_t size;
     FILE *file = open_memstream(&text, &size);
     assert_non_null(file);
-    spex_table_notes(file, &profile);
+    spex_table_notes(file, &profile, true);
     assert_int_equal(fclose(file), 0);
     assert_string_equal(text, expected);
     free(text);
@@ -33,9 +39,9 @@ static void what_was_used_of_a_budget(void **state) {
     expect("probe  type  1 in  count  per s  value  total  mean  p50  p90  p99  p99.9  max  lost  "
            "off\n"
            "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "budget: 1 % of the program's CPU time; as believed, 0.5 % was used\n"
            "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n"
-           "budget: 1 % of the program's CPU time; as believed, 0.5 % was used (20 ms with spex's "
-           "own threads, of 4 s)\n");
+           "budget: 20 ms used, including spex's own threads, of 4 s\n");
 }
 
 static void whether_costs_were_measured(void **state) {
@@ -186,11 +192,11 @@ static void what_it_costs(void **state) {
            "1      cnt       1000   1000    500       -      -     -    -    -    -      -    -\n"
            "2      perfcntr     1      1    0.5  events      1     1    1    1    1      1    1\n"
            "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "overhead, as believed: probes 0.2 % of the CPU time, spex's own threads 25000 %\n"
            "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved; a record costs cnt 20 ns, "
            "perfcntr 20 ns, a skipped execution\n"
            "  2 ns\n"
-           "overhead, as believed: probes 2.038 µs, 0.2 % of the program's CPU time of 1 ms; "
-           "spex's own threads 250 ms\n");
+           "CPU time: program 1 ms, probes 2.038 µs, spex's own threads 250 ms\n");
 }
 
 /* Records, each of which takes 18 ns more than an execution, of a millisecond. */
@@ -218,7 +224,7 @@ static void what_halving_an_interval_costs(void **state) {
     assert_true(near(spex_profile_halving(&profile, &rows[3].probe), 20 * 18e-9 / 0.001));
     FILE *file = open_memstream(&text, &size);
     assert_non_null(file);
-    spex_table_notes(file, &profile);
+    spex_table_notes(file, &profile, true);
     assert_int_equal(fclose(file), 0);
     const char *told = strstr(text, "half the interval of a mean takes more of the CPU time: a ");
     assert_non_null(told);
@@ -238,7 +244,8 @@ static void what_it_costs_is_a_part_of_the_time(void **state) {
     type(SPEX_CNT, 0, true, true);
     assert_true(spex_profile_cost(&profile) == 0.001);
     char *text = table_text();
-    assert_non_null(strstr(text, "probes at most 1 ms, 100 % of the program's CPU time of 1 ms"));
+    assert_non_null(strstr(text, "probes at most 100 % of the CPU time, "));
+    assert_non_null(strstr(text, "program 1 ms, probes at most 1 ms, "));
     free(text);
 }
 
@@ -264,8 +271,9 @@ static void costs_that_are_not_known(void **state) {
     expect("probe  type  count  per s\n"
            "1      cnt       1    0.5\n"
            "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "overhead: of probes not known, spex's own threads 0 %\n"
            "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n"
-           "overhead: of probes not known; the program's CPU time 1 ms; spex's own threads 0 ns\n");
+           "CPU time: program 1 ms, probes at least 0 ns, spex's own threads 0 ns\n");
 }
 /* Ticks are half a nanosecond. Of PERFCNTR the first entry has the costs, and another is used. */
 static void each_cost_is_told_of_what_is_used(void **state) {
@@ -307,7 +315,8 @@ static void losses_and_a_budget_without_time(void **state) {
     row(SPEX_CNT, 1, "")->lost_shared = true;
     row(SPEX_CNT, 2, "");
     const char *budget =
-        "budget: 2 % of the program's CPU time; as believed, 0 % was used; shared out by fair\n"
+        "budget: 2 % of the program's CPU time; as believed, 0 % was used\n"
+        "budget: 0 ns used, including spex's own threads, of 0 ns; shared out by fair\n"
         "costs: as calibrated, not measured while the program ran\n";
     expect_notes(budget);
     profile.process.lost = 1;
@@ -321,24 +330,105 @@ static void losses_and_a_budget_without_time(void **state) {
     }
 }
 
+/* Without more, there are the records and what probes cost, or what was used of the budget. */
+static void brief_notes_are_two(void **state) {
+    (void)state;
+    look.verbose = false;
+    profile.process.program_seconds = 2;
+    profile.process.collector_seconds = 0.01;
+    record(SPEX_LAT, 1, 1000, 1000, 0, SPEX_MARK_OPENING);
+    row(SPEX_LAT, 1, "a")->spans_open = 3;
+    type(SPEX_LAT, 0, true, true);
+    types[0].empty = 10;
+    snprintf(types[0].text, sizeof(types[0].text), "by the kernel's records");
+    expect("probe  type  1 in  count  per s\n"
+           "a      lat   1000   1000    500\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "overhead, as believed: probes <0.001 % of the CPU time, spex's own threads 0.5 %\n");
+    profile.process.budget = 0.02;
+    profile.process.budget_spent = 0.03;
+    profile.process.budget_seconds = 2;
+    expect("probe  type  1 in  count  per s\n"
+           "a      lat   1000   1000    500\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "budget: 2 % of the program's CPU time; as believed, 1.5 % was used\n");
+    profile.process.budget_spent = 0.05;
+    expect("probe  type  1 in  count  per s\n"
+           "a      lat   1000   1000    500\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "budget: 2 % of the program's CPU time; as believed, 2.5 % was used: exceeded\n");
+    profile.process.budget_spent = 0.0401; /* as much, but for a digit that is not shown */
+    expect("probe  type  1 in  count  per s\n"
+           "a      lat   1000   1000    500\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+           "budget: 2 % of the program's CPU time; as believed, 2 % was used\n");
+}
+
+/* What was lost, and what makes figures untrue, is always told. */
+static void what_is_never_hidden(void **state) {
+    static const char *const told[] = {
+        "lost: records; ",
+        "1 child of a fork was not followed",
+        "2 probe sites were refused",
+        "b llc: 1 of 2 records have values estimated",
+        "c flt: 1 of 1 records have no values",
+        "flt: no counter is there",
+        "d snapshot: v0 of 1 records is infinite or no number",
+        "e span: 5 abandoned, whose END never came",
+        "f span: 6 not recorded for want of room",
+        "g span: 7 ENDs without a BEGIN",
+    };
+    (void)state;
+    look.verbose = false;
+    look.width = 1000;
+    profile.process.lost = 1;
+    profile.process.unfollowed = 1;
+    profile.process.sites_refused = 2;
+    record(SPEX_LLC, 2, 1, 100, 10, 0);
+    record(SPEX_LLC, 2, 1, 300, 30, SPEX_MARK_SCALED);
+    record(SPEX_FLT, 3, 1, 0, 0, SPEX_MARK_UNAVAILABLE);
+    row(SPEX_LLC, 2, "b");
+    row(SPEX_FLT, 3, "c");
+    static struct spex_values values;
+    spex_values_clear(&values);
+    values.left_out = 1;
+    struct spex_profile_probe *probe = row(SPEX_SNAPSHOT, 4, "d");
+    probe->series = 1;
+    probe->records = 1;
+    rows[2].values[0] = &values;
+    row(SPEX_SPAN, 5, "e")->spans_abandoned = 5;
+    row(SPEX_SPAN, 6, "f")->spans_refused = 6;
+    row(SPEX_SPAN, 7, "g")->spans_unmatched = 7;
+    type(SPEX_FLT, 0, true, false);
+    snprintf(types[0].text, sizeof(types[0].text), "no counter is there");
+    char *text = table_text();
+    for (size_t t = 0; t < COUNT_OF(told); t++)
+        if (!strstr(text, told[t]))
+            fail_msg("\"%s\" is not in:\n%s", told[t], text);
+    assert_null(strstr(text, "rings"));
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_used_of_a_budget, setup, teardown),
-        cmocka_unit_test_setup_teardown(whether_costs_were_measured, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_has_become_of_spans, setup, teardown),
-        cmocka_unit_test_setup_teardown(ends_of_a_sample_are_not_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(times_without_those_of_the_clock, setup, teardown),
-        cmocka_unit_test_setup_teardown(times_without_those_of_probes_within, setup, teardown),
-        cmocka_unit_test_setup_teardown(long_times_stay_long_without_probes_within, setup,
+        cmocka_unit_test_setup_teardown(what_was_used_of_a_budget, verbose, teardown),
+        cmocka_unit_test_setup_teardown(whether_costs_were_measured, verbose, teardown),
+        cmocka_unit_test_setup_teardown(what_has_become_of_spans, verbose, teardown),
+        cmocka_unit_test_setup_teardown(ends_of_a_sample_are_not_told, verbose, teardown),
+        cmocka_unit_test_setup_teardown(times_without_those_of_the_clock, verbose, teardown),
+        cmocka_unit_test_setup_teardown(times_without_those_of_probes_within, verbose, teardown),
+        cmocka_unit_test_setup_teardown(long_times_stay_long_without_probes_within, verbose,
                                         teardown),
-        cmocka_unit_test_setup_teardown(probes_within_a_probe_without_records, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_it_costs, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_halving_an_interval_costs, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_it_costs_is_a_part_of_the_time, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_experiments_found_is_in_the_cost, setup, teardown),
-        cmocka_unit_test_setup_teardown(costs_that_are_not_known, setup, teardown),
-        cmocka_unit_test_setup_teardown(each_cost_is_told_of_what_is_used, setup, teardown),
-        cmocka_unit_test_setup_teardown(losses_and_a_budget_without_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(probes_within_a_probe_without_records, verbose, teardown),
+        cmocka_unit_test_setup_teardown(what_it_costs, verbose, teardown),
+        cmocka_unit_test_setup_teardown(what_halving_an_interval_costs, verbose, teardown),
+        cmocka_unit_test_setup_teardown(what_it_costs_is_a_part_of_the_time, verbose, teardown),
+        cmocka_unit_test_setup_teardown(what_experiments_found_is_in_the_cost, verbose, teardown),
+        cmocka_unit_test_setup_teardown(costs_that_are_not_known, verbose, teardown),
+        cmocka_unit_test_setup_teardown(each_cost_is_told_of_what_is_used, verbose, teardown),
+        cmocka_unit_test_setup_teardown(losses_and_a_budget_without_time, verbose, teardown),
+        cmocka_unit_test_setup_teardown(brief_notes_are_two, verbose, teardown),
+        cmocka_unit_test_setup_teardown(what_is_never_hidden, verbose, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

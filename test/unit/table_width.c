@@ -87,6 +87,7 @@ static void draw_profile(void) {
     profile.process.program_seconds = (double)drawn_up_to(9) / 1e6;
     profile.process.budget = drawn() < 0.5 ? 0 : 0.01;
     profile.process.unfollowed = drawn() < 0.2;
+    look.verbose = drawn() < 0.5;
 }
 
 static void no_line_is_wider_than_the_table_may_be(void **state) {

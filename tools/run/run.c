@@ -22,8 +22,8 @@
 
 static const char run_usage[] =
     "usage: spex run [-e PROBES] [--functions GLOBS] [-o OUT] [-b PERCENT]\n"
-    "                [--thread-budget PERCENT] [-i SECONDS] [-f] [--preload] [--json]\n"
-    "                -- PROGRAM [ARGUMENT…]\n"
+    "                [--thread-budget PERCENT] [-i SECONDS] [-f] [--preload]\n"
+    "                [--json] [--verbose] -- PROGRAM [ARGUMENT…]\n"
     "\n"
     "Runs PROGRAM with probes switched on and prints a table of them when it has ended. Its\n"
     "input, output, signals and exit status are its own.\n"
@@ -40,7 +40,8 @@ static const char run_usage[] =
     "  -f, --follow-forks      also children of forks that do not start spex themselves\n"
     "  --preload               brings spex to a program without it whose libraries have probes,\n"
     "                          such as Python with extension modules\n"
-    "  --json                  JSON instead of tables\n";
+    "  --json                  JSON instead of tables\n"
+    "  --verbose               all notes below tables\n";
 
 static const struct spex_syntax run_syntax = {"run", run_usage, "a program was expected",
                                               1,     INT_MAX,   SPEX_OPTIONS_FIRST};
@@ -53,7 +54,7 @@ struct request {
     /* Seconds; 0: no tables before the program's end. */
     double interval;
     bool follow, preload;
-    bool json;
+    bool json, verbose;
     char *const *argv;
 };
 
@@ -75,6 +76,7 @@ static int run_parse(int argc, char **argv, struct request *request) {
         {"follow-forks", 'f', .flag = &request->follow},
         {"preload", .flag = &request->preload},
         {"json", .flag = &request->json},
+        {"verbose", .flag = &request->verbose},
         {.name = NULL},
     };
     struct spex_operands operands;
@@ -87,6 +89,7 @@ static int run_parse(int argc, char **argv, struct request *request) {
  * status. */
 static int watch_open(struct spex_run_watch *watch, const struct request *request) {
     watch->output.json = request->json;
+    watch->output.verbose = request->verbose;
     watch->output.intervals = request->interval > 0;
     int err = spex_run_output_open(&watch->output, request->out);
     if (err)

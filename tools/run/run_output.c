@@ -167,7 +167,7 @@ static void interval_print_text(struct spex_run_output *output, const struct spe
     fprintf(output->file, "%.3f s: process %d (%s)\n", seconds, (int)caller->process,
             caller->command);
     if (since->row_count)
-        spex_table_print(output->file, since, spex_table_look(output->file));
+        spex_table_print(output->file, since, spex_table_look(output->file, output->verbose));
     else
         fputs("no probe is on\n", output->file);
     fputc('\n', output->file);
@@ -238,14 +238,15 @@ static void print_heading(FILE *file, const struct spex_caller *caller, bool cop
 }
 
 /* `headed`: the output has several processes, so that each has a heading. */
-static void print_caller(FILE *file, const struct spex_caller *caller, enum state state,
-                         bool headed, bool copies) {
+static void print_caller(const struct spex_run_output *output, const struct spex_caller *caller,
+                         enum state state, bool headed, bool copies) {
     const struct spex_profile *profile = &caller->reader.profile;
+    FILE *file = output->file;
     if (headed)
         print_heading(file, caller, copies);
     print_state(file, caller, state);
     if (profile->row_count)
-        spex_table_print(file, profile, spex_table_look(file));
+        spex_table_print(file, profile, spex_table_look(file, output->verbose));
     else if (caller->reader.complete)
         fprintf(file, "no probe was on%s\n",
                 state == STOPPED || state == RUNNING ? "" : " by then");
@@ -270,7 +271,7 @@ static void final_print_text(struct spex_run_output *output, const struct spex_l
             continue;
         if (printed++)
             fputc('\n', output->file);
-        print_caller(output->file, listener->callers[c], states[c], headed,
+        print_caller(output, listener->callers[c], states[c], headed,
                      has_copies(listener, listener->callers[c]));
     }
     if (listener->refused)

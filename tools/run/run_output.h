@@ -14,6 +14,7 @@ struct spex_run_output {
     FILE *file;
     struct spex_output_file to;
     bool json;
+    bool verbose; /* tables with all notes */
     /* There are tables before the end; JSON has one object a line then. */
     bool intervals;
     /* The first error of writing, a negative errno value. */

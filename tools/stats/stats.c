@@ -20,6 +20,7 @@
 
 static const char stats_usage[] =
     "usage: spex stats TRACE [--from TIME] [--to TIME] [-e PROBES] [--json]\n"
+    "                  [--verbose]\n"
     "       spex stats TRACE --against FROM..TO [--from TIME] [--to TIME] [-e PROBES] [--json]\n"
     "       spex stats TRACE TRACE2 [--from TIME] [--to TIME] [-e PROBES] [--json]\n"
     "\n"
@@ -30,7 +31,8 @@ static const char stats_usage[] =
     "  --to TIME           2026-11-23T07:39:30 or 07:39:30.5Z\n"
     "  --against FROM..TO  the part to compare with; each may be absent\n"
     "  -e PROBES           which probes: man spex_probes\n"
-    "  --json              one JSON object\n";
+    "  --json              one JSON object\n"
+    "  --verbose           all notes below the table\n";
 
 static const struct spex_syntax stats_syntax = {
     "stats", stats_usage, "one or two traces were expected", 1, 2, SPEX_OPTIONS_ANYWHERE};
@@ -39,7 +41,7 @@ struct request {
     char *const *traces;
     int count;
     const char *from, *to, *against, *probes;
-    bool json;
+    bool json, verbose;
 };
 
 /* Between two looks at the progress. */
@@ -47,9 +49,13 @@ enum { EVENTS_AT_ONCE = 1 << 14 };
 
 static int stats_parse(int argc, char **argv, struct request *request) {
     const struct spex_option known[] = {
-        {"from", .text = &request->from},       {"to", .text = &request->to},
-        {"against", .text = &request->against}, {.letter = 'e', .text = &request->probes},
-        {"json", .flag = &request->json},       {.name = NULL},
+        {"from", .text = &request->from},
+        {"to", .text = &request->to},
+        {"against", .text = &request->against},
+        {.letter = 'e', .text = &request->probes},
+        {"json", .flag = &request->json},
+        {"verbose", .flag = &request->verbose},
+        {.name = NULL},
     };
     struct spex_operands operands;
     int status = spex_options_take(&stats_syntax, known, argc, argv, &operands);
@@ -115,7 +121,8 @@ static void end_print(const struct spex_recording *trace,
                (double)spex_recording_ns(trace, ended->ticks) / 1e9, why);
 }
 
-static void tables_print(const struct spex_recording *trace, const struct spex_part *part) {
+static void tables_print(const struct spex_recording *trace, const struct spex_part *part,
+                         bool verbose) {
     for (size_t p = 0; p < trace->process_count; p++) {
         const struct spex_profile *profile = spex_part_profile(part, p);
         if (p)
@@ -124,7 +131,7 @@ static void tables_print(const struct spex_recording *trace, const struct spex_p
             printf("process %u (%s):\n", trace->processes[p].process_id,
                    trace->processes[p].program);
         if (profile->row_count)
-            spex_table_print(stdout, profile, spex_table_look(stdout));
+            spex_table_print(stdout, profile, spex_table_look(stdout, verbose));
         else
             puts("no probe was on");
         end_print(trace, &trace->processes[p]);
@@ -205,7 +212,7 @@ static int part_show(const struct request *request, struct spex_recording *trace
     if (status == SPEX_EXIT_OK && request->json)
         status = json_write(tables_json(trace, side.part, side.from, side.to));
     else if (status == SPEX_EXIT_OK)
-        tables_print(trace, side.part);
+        tables_print(trace, side.part, request->verbose);
     side_close(&side);
     return status;
 }

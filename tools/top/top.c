@@ -23,7 +23,7 @@
 #include "tools/top/top_view.h"
 
 static const char top_usage[] =
-    "usage: spex top [PID|NAME] [-d SECONDS] [-b] [-t] [-n COUNT]\n"
+    "usage: spex top [PID|NAME] [-d SECONDS] [-b] [-t] [-n COUNT] [--verbose]\n"
     "\n"
     "Shows the probes of the running program PID, or of the one called NAME, with what they have\n"
     "measured in the last interval, and switches them: the key h tells how. A PID without spex\n"
@@ -33,7 +33,8 @@ static const char top_usage[] =
     "  -d SECONDS  from one refresh to the next, 0.05 to 3600; the default is 1\n"
     "  -b          prints tables one after the other, without a terminal, until the program ends\n"
     "  -t          figures since the program has started spex, not those of an interval\n"
-    "  -n COUNT    ends after so many refreshes\n";
+    "  -n COUNT    ends after so many refreshes\n"
+    "  --verbose   with -b, all notes below tables\n";
 
 static const struct spex_syntax top_syntax = {"top", top_usage, "one program at most was expected",
                                               0,     1,         SPEX_OPTIONS_ANYWHERE};
@@ -44,6 +45,7 @@ struct request {
     bool batch;
     /* Figures are totals, since the program has started spex. */
     bool totals;
+    bool verbose;
     /* 0: no limit. */
     unsigned long count;
     /* The processes that run now, of which there is one at least, the first: `process`. */
@@ -120,6 +122,7 @@ static int top_parse(int argc, char **argv, struct request *request) {
          .error = "0.05 to 3600 seconds were expected"},
         {.letter = 'b', .flag = &request->batch},
         {.letter = 't', .flag = &request->totals},
+        {"verbose", .flag = &request->verbose},
         {.letter = 'n',
          .count = &request->count,
          .range = {1, 1e18},
@@ -137,10 +140,11 @@ static int top_parse(int argc, char **argv, struct request *request) {
     return operands.count ? find_processes(operands.list[0], request) : find_only(request);
 }
 
-static int print_figures(const struct spex_top_feed *feed, const struct spex_profile *figures) {
+static int print_figures(const struct spex_top_feed *feed, const struct spex_profile *figures,
+                         bool verbose) {
     char process[32];
     snprintf(process, sizeof(process), "%d", (int)feed->process);
-    return spex_top_print(feed->now.process.command, process, figures);
+    return spex_top_print(feed->now.process.command, process, figures, verbose);
 }
 
 /* Prints tables until the program ends, is lost, or `count` tables are printed (0: no limit).
@@ -154,7 +158,8 @@ static int print_tables(struct spex_top_feed *feed, const struct request *reques
         while (spex_top_feed_take(feed)) {
             if (!feed->has_difference && !request->totals)
                 continue;
-            int err = print_figures(feed, request->totals ? &feed->now : &feed->difference);
+            int err = print_figures(feed, request->totals ? &feed->now : &feed->difference,
+                                    request->verbose);
             if (err)
                 return spex_complain(SPEX_EXIT_FAILED, "the table cannot be written: %s",
                                      strerror(-err));
@@ -187,6 +192,7 @@ int spex_command_top(int argc, char **argv) {
         return spex_top_sum(&(struct spex_top_summed){.of = request.of,
                                                       .interval = request.interval,
                                                       .totals = request.totals,
+                                                      .verbose = request.verbose,
                                                       .count = request.count});
     if (request.processes > 1)
         return spex_complain(SPEX_EXIT_USAGE,

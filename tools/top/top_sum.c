@@ -31,14 +31,15 @@ struct summing {
     char command[SPEX_PROFILE_NAME_BYTES];
 };
 
-int spex_top_print(const char *command, const char *of, const struct spex_profile *figures) {
+int spex_top_print(const char *command, const char *of, const struct spex_profile *figures,
+                   bool verbose) {
     char when[64] = "";
     time_t now = time(NULL);
     struct tm local;
     if (localtime_r(&now, &local))
         strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &local);
     printf("%s  %s %s, %.3f s\n", when, command, of, figures->process.seconds);
-    spex_table_print(stdout, figures, spex_table_look(stdout));
+    spex_table_print(stdout, figures, spex_table_look(stdout, verbose));
     putchar('\n');
     return spex_written(stdout);
 }
@@ -71,7 +72,7 @@ static int print_sum(struct summing *summing, struct spex_profile *figures, doub
                  silent == 1 ? "es" : "");
     snprintf(of, sizeof(of), "%zu process%s%s", reporting, reporting == 1 ? "" : "es",
              not_answering);
-    int err = spex_top_print(summing->command, of, figures);
+    int err = spex_top_print(summing->command, of, figures, summing->summed->verbose);
     summing->printed++;
     return err ? spex_complain(SPEX_EXIT_FAILED, "the table cannot be written: %s", strerror(-err))
                : SPEX_EXIT_OK;

@@ -14,6 +14,7 @@ struct spex_top_summed {
     double interval;
     /* Figures are totals, since the first process has started spex. */
     bool totals;
+    bool verbose; /* tables with all notes */
     /* Tables; 0: no limit. */
     unsigned long count;
 };
@@ -23,6 +24,7 @@ int spex_top_sum(const struct spex_top_summed *summed);
 
 /* Prints a table of figures below a line that says of what they are: "nginx", "4 processes". 0, or
  * the negative errno value of writing. */
-int spex_top_print(const char *command, const char *of, const struct spex_profile *figures);
+int spex_top_print(const char *command, const char *of, const struct spex_profile *figures,
+                   bool verbose);
 
 #endif
