@@ -36,7 +36,8 @@ struct spex_end_table {
     char *path;
     /* Standard output; otherwise standard error. */
     bool to_stdout;
-    /* Where there is no terminal. It is read early: threads may change the environment later. */
+    /* Found early: threads may change the environment later, and a sandbox that the program enters may
+     * end it for asking a terminal. */
     unsigned width;
     bool verbose;
 };
@@ -80,17 +81,23 @@ static bool is_pipe(const char *out) {
     return stat(out, &found) == 0 && S_ISFIFO(found.st_mode);
 }
 
+static FILE *stream_of(const struct spex_end_table *output) {
+    return output->to_stdout ? stdout : stderr;
+}
+
 int spex_end_table_open(const char *out, bool verbose, struct spex_end_table **output) {
     struct spex_end_table *made = calloc(1, sizeof(*made));
     if (!made)
         return -ENOMEM;
     made->to_stdout = out && strcmp(out, "-") == 0;
-    made->width = spex_text_width();
     made->verbose = verbose;
     if (out && !made->to_stdout && is_pipe(out))
         made->path = realpath(out, NULL);
     else if (out && !made->to_stdout)
         file_prepare(made, out);
+    made->width = spex_text_width();
+    if (!made->path)
+        made->width = spex_terminal_width(stream_of(made), made->width);
     if (!first_process)
         first_process = getpid();
     *output = made;
@@ -146,10 +153,6 @@ static bool stream_append(FILE *file, const char *text, size_t size) {
            write_all(&stream, text, size, PIPE_BUF);
 }
 
-static FILE *stream_of(const struct spex_end_table *output) {
-    return output->to_stdout ? stdout : stderr;
-}
-
 static bool output_write(const struct spex_end_table *output, const char *text, size_t size) {
     struct spex_write_signals signals;
     spex_write_signals_hold(&signals);
@@ -162,10 +165,7 @@ static bool output_write(const struct spex_end_table *output, const char *text, 
 /* A table of a child of a fork comes beside others in one place. */
 static void print(FILE *file, const struct spex_profile *profile,
                   const struct spex_end_table *output) {
-    const struct spex_table_look look = {
-        .width =
-            output->path ? output->width : spex_terminal_width(stream_of(output), output->width),
-        .verbose = output->verbose};
+    const struct spex_table_look look = {.width = output->width, .verbose = output->verbose};
     if (getpid() != first_process)
         fprintf(file, "process %d, a child of a fork:\n", (int)getpid());
     spex_table_print(file, profile, look);

@@ -3,7 +3,12 @@
  * cannot go there. */
 #include "serving.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "../open_descriptors.h"
 #include "../unit/messages.h"
@@ -258,8 +263,46 @@ static void calls_are_made_again(void **state) {
     spex_listening_socket_close(&listening);
 }
 
+/* The process ends where it asks a terminal or a file. */
+static bool forbid_ioctl(void) {
+    static struct sock_filter calls[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {COUNT_OF(calls), calls};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* The sandbox is entered when the table is open. */
+static void a_sandbox_allows_the_table(void **state) {
+    enum { NO_SANDBOX = 77 };
+    struct spex_end_table *output = NULL;
+    int status;
+    (void)state;
+    messages_begin();
+    assert_int_equal(spex_end_table_open(NULL, false, &output), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        if (!forbid_ioctl())
+            _exit(NO_SANDBOX);
+        spex_end_table_finish(output);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    spex_end_table_abandon(output);
+    const char *said = messages_end();
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_SANDBOX)
+        skip();
+    assert_int_equal(status, 0);
+    assert_non_null(strstr(said, "\nprobe "));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sandbox_allows_the_table),
         cmocka_unit_test(files_are_emptied_once),
         cmocka_unit_test(standard_output),
         cmocka_unit_test(what_cannot_be_written_is_said),
