@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "site/selection/selection.h"
 #include "text/variables.h"
@@ -13,6 +14,17 @@
 
 bool spex_is_number(const char *text) {
     return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
+}
+
+int spex_complain_of_looking(long err) {
+    return spex_complain(SPEX_EXIT_FAILED, "programs cannot be looked for: %s",
+                         strerror((int)-err));
+}
+
+int spex_complain_of_no_program(const char *name) {
+    return spex_complain(SPEX_EXIT_FAILED, "no program %s%s%sis running that %s can control",
+                         name ? "called " : "", name ? name : "", name ? " " : "",
+                         geteuid() == 0 ? "spex" : "you");
 }
 
 /* A number that is too large for a process id names no process; it is no error of syntax. */

@@ -9,6 +9,11 @@
 /* Digits alone. */
 bool spex_is_number(const char *text);
 
+/* Say that running programs cannot be looked for, by a negative errno value; and that there is none
+ * of this name, or, with NULL, none at all. SPEX_EXIT_FAILED. */
+int spex_complain_of_looking(long err);
+int spex_complain_of_no_program(const char *name);
+
 /* SPEX_EXIT_OK, or another status after a message that begins with the name of the command. */
 int spex_process_argument(const char *command, const char *text, pid_t *process);
 

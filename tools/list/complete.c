@@ -11,7 +11,6 @@
 #include "observe/control_client.h"
 #include "observe/process_place.h"
 #include "observe/workers.h"
-#include "text/number.h"
 #include "tools/common/process_argument.h"
 
 /* Commands whose first operand is a running program, by its number or its name too. */

@@ -21,6 +21,7 @@
 #include "tools/common/complain.h"
 #include "tools/common/json.h"
 #include "tools/common/options.h"
+#include "tools/common/process_argument.h"
 #include "tools/common/profile_json.h"
 
 /* Bytes of a selection that the table shows. */
@@ -195,8 +196,7 @@ static int list_programs(bool json) {
     struct program *programs = NULL;
     long count = find_programs(&programs);
     if (count < 0)
-        return spex_complain(SPEX_EXIT_FAILED, "programs cannot be looked for: %s",
-                             strerror((int)-count));
+        return spex_complain_of_looking(count);
     bool short_of_memory = json && print_programs_json(programs, (size_t)count) != 0;
     if (!json && count > 0)
         print_programs(programs, (size_t)count);
@@ -206,10 +206,7 @@ static int list_programs(bool json) {
     int err = spex_written(stdout);
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "the list cannot be written: %s", strerror(-err));
-    if (count == 0)
-        return spex_complain(SPEX_EXIT_FAILED, "no program is running that %s can control",
-                             geteuid() == 0 ? "spex" : "you");
-    return SPEX_EXIT_OK;
+    return count ? SPEX_EXIT_OK : spex_complain_of_no_program(NULL);
 }
 
 int spex_command_list(int argc, char **argv) {

@@ -308,17 +308,12 @@ static int set_each(const pid_t *processes, long count, const struct change *cha
     return status;
 }
 
-static int complain_of_looking(long err) {
-    return spex_complain(SPEX_EXIT_FAILED, "programs cannot be looked for: %s",
-                         strerror((int)-err));
-}
-
 static int set_named(const struct change *change) {
     pid_t *processes;
     long found =
         spex_workers_find(&(struct spex_workers_of){.name = change->name}, NULL, 0, &processes);
     if (found < 0)
-        return complain_of_looking(found);
+        return spex_complain_of_looking(found);
     int status = set_each(processes, found, change);
     free(processes);
     if (leaves(change) && selects_nothing(change->text))
@@ -327,8 +322,7 @@ static int set_named(const struct change *change) {
         return status;
     if (leaves(change))
         return leave_for_later(change);
-    return spex_complain(SPEX_EXIT_FAILED, "no program called %s is running that %s can control",
-                         change->name, geteuid() == 0 ? "spex" : "you");
+    return spex_complain_of_no_program(change->name);
 }
 
 /* A process without a socket stands for those that descend from it. Where there are none, it is
@@ -338,7 +332,7 @@ static int set_numbered(pid_t process, struct change *change) {
     long found =
         spex_workers_find(&(struct spex_workers_of){.process = process}, NULL, 0, &processes);
     if (found < 0)
-        return complain_of_looking(found);
+        return spex_complain_of_looking(found);
     change->several = found > 1 || (found == 1 && *processes != process);
     int status = found ? set_each(processes, found, change) : set_each(&process, 1, change);
     free(processes);

@@ -54,11 +54,6 @@ struct request {
     pid_t process;
 };
 
-static int complain_of_looking(long err) {
-    return spex_complain(SPEX_EXIT_FAILED, "programs cannot be looked for: %s",
-                         strerror((int)-err));
-}
-
 /* Says which programs there are to choose from. */
 static int complain_of_choice(const pid_t *processes, long count) {
     for (long p = 0; p < count; p++) {
@@ -79,10 +74,9 @@ static int find_only(struct request *request) {
     int status = SPEX_EXIT_OK;
     request->processes = count;
     if (count < 0)
-        status = complain_of_looking(count);
+        status = spex_complain_of_looking(count);
     else if (count == 0)
-        status = spex_complain(SPEX_EXIT_FAILED, "no program is running that %s can control",
-                               geteuid() == 0 ? "spex" : "you");
+        status = spex_complain_of_no_program(NULL);
     else if (count > 1)
         status = complain_of_choice(found, count);
     else
@@ -106,11 +100,8 @@ static int find_processes(const char *whom, struct request *request) {
     request->process = request->processes > 0 ? *found : request->of.process;
     free(found);
     if (request->processes < 0)
-        return complain_of_looking(request->processes);
-    return request->process ? SPEX_EXIT_OK
-                            : spex_complain(SPEX_EXIT_FAILED,
-                                            "no program called %s is running that %s can control",
-                                            whom, geteuid() == 0 ? "spex" : "you");
+        return spex_complain_of_looking(request->processes);
+    return request->process ? SPEX_EXIT_OK : spex_complain_of_no_program(whom);
 }
 
 /* An exit status. */
