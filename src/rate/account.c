@@ -72,15 +72,21 @@ static struct spex_rate_finding found_in_slices(const struct spex_rate *rate) {
     return found;
 }
 
-/* By what was found: more than so many times what was calibrated for sure, less, or not known. */
-static int exceeds(struct spex_rate_finding found) {
+/* By what was found: more than so many times what was calibrated for sure, less, or not known. What was
+ * known `before` stays while the finding itself does not contradict it. */
+static int exceeds(struct spex_rate_finding found, int before) {
     double error = ONE_SIDED_99 * found.error;
-    return found.factor - error > WAITS_TIMES ? 1 : found.factor + error < WAITS_TIMES ? -1 : 0;
+    if (found.factor - error > WAITS_TIMES)
+        return 1;
+    if (found.factor + error < WAITS_TIMES)
+        return -1;
+    return (before > 0) == (found.factor > WAITS_TIMES) ? before : 0;
 }
 
 int spex_rate_waits(const struct spex_rate *rate) {
-    int sliced = exceeds(found_in_slices(rate));
-    return sliced > 0 ? 1 : exceeds(spex_rate_contrast_finding(&rate->asking.calls));
+    return exceeds(found_in_slices(rate), 0) > 0
+               ? 1
+               : exceeds(spex_rate_contrast_finding(&rate->asking.calls), rate->waits);
 }
 
 /* Before anything is known a record may cost as many times more as executions in slices do. */

@@ -16,7 +16,17 @@ enum { WITHOUT, CALLING, WITHOUT_AGAIN, RECORDING, PHASES };
 #define ASKING_SECONDS  0.05
 #define RECORDING_TIMES 6
 
-/* Where steps are so dear that it would have to be longer nothing is asked. */
+/* Where counting is trusted until it is known whether the program waits for memory, the first
+ * questions come one after another, so long each: a program's speed drifts, and what lies close
+ * together can be compared. Their steps have such a part of the budget, and so have calls. So it is
+ * until there are so many answers, and so many times at most. */
+#define SOON_SECONDS 0.01
+#define SOON_SHARE   0.25
+#define SOON_ANSWERS 8
+#define SOON_TIMES   16
+
+/* Where steps are so dear that it would have to be longer nothing is asked; and it is no longer where
+ * they have become so. */
 #define ASKING_SECONDS_MOST 0.1
 
 /* Where it is known, or cannot be told, it is asked again after so many seconds; and it cannot be told
@@ -73,6 +83,30 @@ static double calls_cost(const struct spex_rate *rate, const struct spex_rate_in
     return sum;
 }
 
+static bool is_soon(const struct spex_rate *rate, const struct spex_rate_room *room) {
+    const struct spex_rate_asking *asking = &rate->asking;
+    return room->counted_most > room->counting && asking->calls.count < SOON_ANSWERS &&
+           asking->times < SOON_TIMES && !spex_rate_waits(rate);
+}
+
+static double phase_seconds(const struct spex_rate *rate, const struct spex_rate_room *room) {
+    if (is_soon(rate, room))
+        return fmax(SOON_SECONDS, rate->step / (SOON_SHARE * room->budget));
+    return spex_rate_between(rate, room, ASKING_SECONDS);
+}
+
+/* For how long there are records between two questions: so long that they pay for the calls, and at
+ * random where they come soon, so that they do not fall into step with the program. */
+static double rest_seconds(const struct spex_rate *rate, const struct spex_rate_in *in,
+                           const struct spex_rate_room *room) {
+    double phase = phase_seconds(rate, room);
+    double calls = phase * calls_cost(rate, in, room) / room->budget;
+    bool seldom = is_known(rate) || rate->asking.times >= TIMES_MOST;
+    if (is_soon(rate, room))
+        return fmax(phase, calls / SOON_SHARE) * rate->asking.random;
+    return fmax(fmax(RECORDING_TIMES * phase, seldom ? AGAIN_SECONDS : 0), calls / CALLS_SHARE);
+}
+
 static void phase_end(struct spex_rate *rate, const struct spex_rate_in *in) {
     struct spex_rate_asking *asking = &rate->asking;
     struct spex_rate_part part = {in->running - asking->running - asking->beside, asking->units,
@@ -89,6 +123,7 @@ static void phase_begin(struct spex_rate *rate, const struct spex_rate_in *in,
                         const struct spex_rate_room *room) {
     struct spex_rate_asking *asking = &rate->asking;
     asking->since = in->now;
+    asking->random = 0.5 + 2 * spex_rate_chance(rate);
     asking->running = in->running;
     asking->threads = in->threads;
     asking->units = asking->cost = asking->beside = 0;
@@ -106,31 +141,28 @@ static void phase_begin(struct spex_rate *rate, const struct spex_rate_in *in,
     }
 }
 
+static double phase_lasts(const struct spex_rate *rate, const struct spex_rate_in *in,
+                          const struct spex_rate_room *room) {
+    return rate->asking.phase == RECORDING ? rest_seconds(rate, in, room)
+                                           : fmin(phase_seconds(rate, room), ASKING_SECONDS_MOST);
+}
+
 void spex_rate_ask(struct spex_rate *rate, const struct spex_rate_in *in,
                    const struct spex_rate_room *room) {
     struct spex_rate_asking *asking = &rate->asking;
     bool rests = asking->phase == RECORDING;
-    double phase = spex_rate_between(rate, room, ASKING_SECONDS);
-    bool seldom = is_known(rate) || asking->times >= TIMES_MOST;
-    double rest = fmax(RECORDING_TIMES * phase, seldom ? AGAIN_SECONDS : 0);
-    if (rests)
-        rest = fmax(rest, phase * calls_cost(rate, in, room) / (CALLS_SHARE * room->budget));
     asking->counted = room->on;
+    asking->due = INFINITY;
     if (in->overspends)
         return;
-    if (in->now - asking->since < (rests ? rest : phase))
+    if (rests && (phase_seconds(rate, room) > ASKING_SECONDS_MOST || !is_worth(rate, in, room)))
         return;
-    if (rests && (phase > ASKING_SECONDS_MOST || !is_worth(rate, in, room)))
-        return;
-    phase_end(rate, in);
-    asking->times += rests;
-    asking->phase = (asking->phase + 1) % PHASES;
-    phase_begin(rate, in, room);
-}
-
-double spex_rate_asking_due(const struct spex_rate *rate, const struct spex_rate_room *room) {
-    const struct spex_rate_asking *asking = &rate->asking;
-    return asking->phase == RECORDING
-               ? INFINITY
-               : asking->since + spex_rate_between(rate, room, ASKING_SECONDS);
+    if (in->now - asking->since >= phase_lasts(rate, in, room)) {
+        phase_end(rate, in);
+        asking->times += rests;
+        asking->phase = (asking->phase + 1) % PHASES;
+        phase_begin(rate, in, room);
+    }
+    if (asking->phase != RECORDING || is_soon(rate, room))
+        asking->due = asking->since + phase_lasts(rate, in, room);
 }

@@ -95,6 +95,7 @@ void spex_rate_fit(struct spex_rate *rate, const struct spex_rate_in *in,
         double cost = cost_of(known, room, &trusted);
         if (in->overspends || room->counted + cost * times <= room->counting) {
             room->counted += cost;
+            room->counted_most += known->most;
             room->on++;
             spex_rate_event(known, SPEX_RATE_FITS, rate->now);
         } else {

@@ -21,8 +21,8 @@ struct spex_rate_room {
     double budget;
     double collecting; /* what collectors take of it without records */
     double repaid;     /* what is paid back of what the start has cost */
-    double counting;   /* room for counting, and what it takes */
-    double counted;
+    double counting;   /* room for counting, and what it takes, likely and at most */
+    double counted, counted_most;
     double sliced_part; /* for each subject in slices */
     unsigned sliced, on;
     /* What a record costs of a collector. */
@@ -86,10 +86,9 @@ void spex_rate_fit(struct spex_rate *rate, const struct spex_rate_in *in,
 void spex_rate_slice(struct spex_rate *rate, const struct spex_rate_in *in,
                      struct spex_rate_room *room);
 
-/* Learns what executions and records cost in this program; and when that is due. */
+/* Learns what executions and records cost in this program. */
 void spex_rate_ask(struct spex_rate *rate, const struct spex_rate_in *in,
                    const struct spex_rate_room *room);
-double spex_rate_asking_due(const struct spex_rate *rate, const struct spex_rate_room *room);
 
 /* Has the policy divide among the subjects that are counted what is left. */
 int spex_rate_divide(struct spex_rate *rate, const struct spex_rate_in *in,

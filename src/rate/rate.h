@@ -148,6 +148,10 @@ struct spex_rate_asking {
     /* When the phase began; CPU time of the program then; executions of what is counted since; what
      * calls or records in them cost by calibration; and what slices have cost meanwhile. */
     double since, running, units, cost, beside;
+    /* By how much it is longer or shorter by chance. */
+    double random;
+    /* When it is over; INFINITY: a step comes early enough. */
+    double due;
     uint32_t threads;
     /* Subjects that are counted, and that were when it began. */
     unsigned counted, counted_before;
@@ -175,6 +179,8 @@ struct spex_rate {
     unsigned steps;                                /* so many are known */
     struct spex_rate_slices slices;
     struct spex_rate_asking asking;
+    /* Whether the program waits for memory (spex_rate_waits), as far as was known by the last step. */
+    int waits;
     /* The most frequent subject that is counted: it tells how much work the program does. */
     uint32_t witness;
     struct spex_random random;

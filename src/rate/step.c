@@ -82,13 +82,14 @@ static double due_at(const struct spex_rate *rate, const struct spex_rate_in *in
         if (spex_rate_is(rate, &in->subjects[s], SPEX_RATE_NEW))
             due = fmin(due, in->now + fmax(in->now - known->since, SPEX_RATE_FIRST_SECONDS));
     }
-    due = fmin(due, spex_rate_asking_due(rate, room));
+    due = fmin(due, rate->asking.due);
     return room->sliced ? fmin(due, rate->slices.until) : due;
 }
 
 int spex_rate_step(struct spex_rate *rate, const struct spex_rate_in *in,
                    struct spex_rate_out *out) {
     spex_rate_account(rate, in);
+    rate->waits = spex_rate_waits(rate);
     struct spex_rate_room room = room_make(rate, in);
     *out = (struct spex_rate_out){.looks = 0};
     measure_all(rate, in);
