@@ -104,12 +104,19 @@ static double rate_of_thread(const struct spex_rate *rate, const struct spex_rat
     return known->rate / fmax(rate->cpus, 1);
 }
 
+/* Where the program waits for memory an execution costs as many times more as calls do, if slices have
+ * not told: both are instructions that its reads wait for. */
 double spex_rate_skip(const struct spex_rate *rate, const struct spex_rate_known *known,
                       const struct spex_rate_subject *of) {
     struct spex_rate_finding found = found_in_slices(rate);
-    if (known->sliced && isfinite(found.error))
+    bool waits = spex_rate_waits(rate) > 0;
+    if ((known->sliced || waits) && isfinite(found.error))
         return of->cost.skip * found.factor;
-    return spex_rate_likely(&rate->caches, of->cost.skip, rate_of_thread(rate, known));
+    double rate_of = rate_of_thread(rate, known);
+    double likely = spex_rate_likely(&rate->caches, of->cost.skip, rate_of);
+    double calls = spex_rate_contrast_finding(&rate->asking.calls).factor * of->cost.skip;
+    return waits ? fmax(fmin(calls, spex_rate_bound(&rate->caches, of->cost.skip, rate_of)), likely)
+                 : likely;
 }
 
 double spex_rate_skip_most(const struct spex_rate *rate, const struct spex_rate_known *known,
