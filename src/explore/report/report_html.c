@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "explore/picture/study_pictures.h"
-#include "explore/report/html.h"
 #include "explore/report/report_parts.h"
 #include "measure/criterion.h"
+#include "text/html.h"
 #include "text/quantity.h"
 
 /* Most rows of the tables: of all configurations, of tied ones, of the Pareto front, of pairs of

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Escapes text for HTML. Texts come from stores and programs, so they may hold markup or bytes that
- * are not UTF-8; neither may change the page. */
-#include "explore/report/html.h"
+/* Escapes text for HTML and XML. Texts come from stores and programs, so they may hold markup or bytes
+ * that are not UTF-8; neither may change the page. */
+#include "text/html.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -9,8 +9,9 @@
 #include <string.h>
 
 /* The length of the UTF-8 sequence that begins here; 0 when it is not valid (RFC 3629): a stray or
- * missing continuation byte, an overlong form, a surrogate, or a value above U+10FFFF. Reads no
- * further than the terminating 0, which is no continuation byte. */
+ * missing continuation byte, an overlong form, a surrogate, or a value above U+10FFFF; also of U+FFFE
+ * and U+FFFF, which no XML may have. Reads no further than the terminating 0, which is no
+ * continuation byte. */
 static size_t utf8_sequence_bytes(const unsigned char *text) {
     unsigned char c = text[0];
     size_t length = c < 0x80                ? 1
@@ -23,7 +24,8 @@ static size_t utf8_sequence_bytes(const unsigned char *text) {
             return 0;
     bool overlong = (c == 0xe0 && text[1] < 0xa0) || (c == 0xf0 && text[1] < 0x90);
     bool beyond = (c == 0xed && text[1] >= 0xa0) || (c == 0xf4 && text[1] >= 0x90);
-    return overlong || beyond ? 0 : length;
+    bool none = c == 0xef && text[1] == 0xbf && text[2] >= 0xbe;
+    return overlong || beyond || none ? 0 : length;
 }
 
 /* Length 0: a byte that is not UTF-8. "\xef\xbf\xbd" is U+FFFD. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "explore/report/html.h"
+#include "text/html.h"
 
 static char written[8192];
 static FILE *out;
@@ -50,8 +50,8 @@ static size_t decoded(const char *text) {
             return 0;
         point = point << 6 | (next & 0x3f);
     }
-    bool surrogate = point >= 0xd800 && point <= 0xdfff;
-    return point >= least[bytes] && point <= 0x10ffff && !surrogate ? bytes : 0;
+    bool surrogate = point >= 0xd800 && point <= 0xdfff, none = point == 0xfffe || point == 0xffff;
+    return point >= least[bytes] && point <= 0x10ffff && !surrogate && !none ? bytes : 0;
 }
 
 static void escape(const char *text, char *escaped) {
@@ -78,7 +78,7 @@ static void escape(const char *text, char *escaped) {
 
 /* Bytes at which something changes. */
 static const char edges[] = "\x01\t\n\x1f 'A~\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xe1"
-                            "\xec\xed\xee\xef\xf0\xf1\xf3\xf4\xf5\xff";
+                            "\xbe\xec\xed\xee\xef\xf0\xf1\xf3\xf4\xf5\xff";
 
 static void each_byte_and_each_pair(void **state) {
     char text[3] = "", escaped[64];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Escapes text for HTML. */
-#ifndef SPEX_EXPLORE_REPORT_HTML_H
-#define SPEX_EXPLORE_REPORT_HTML_H
+/* Escapes text for HTML and XML. */
+#ifndef SPEX_TEXT_HTML_H
+#define SPEX_TEXT_HTML_H
 
 #include <stdio.h>
 
-/* Writes a text so that a browser shows it unchanged; bytes that are not UTF-8 and control
- * characters become U+FFFD. */
+/* Writes a text so that a browser shows it unchanged, in elements and in attributes; bytes that are
+ * not UTF-8 and control characters become U+FFFD. */
 void spex_html_text(FILE *out, const char *text);
 
 /* Like printf; the whole result is escaped. */
