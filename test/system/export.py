@@ -22,6 +22,7 @@ import stat
 import subprocess
 import sys
 import unittest
+import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
@@ -29,6 +30,7 @@ from made_traces import Traces
 
 ROOT = None
 SPANS = ("lat", "tpt", "kernel")
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def decoded(proto, message, data):
@@ -206,9 +208,69 @@ class Exports(Traces):
         self.assertEqual(result.returncode, 1)
         self.assertIn(b"kernels' records", result.stderr)
 
+    def flamegraph(self, trace, *arguments):
+        """The picture, and its frames: names, numbers of callers, values and widths."""
+        picture = xml.etree.ElementTree.fromstring(self.export(trace, "flamegraph", *arguments))
+        frames = []
+        for frame in picture.find(SVG + "svg[@class='frames']"):
+            caller, time, executions = frame.get("data-v").split()
+            frames.append({"name": frame.find(SVG + "title").text.rsplit("\n", 2)[0], "caller": int(caller), "time": float(time),
+                           "executions": float(executions), "text": frame.find(SVG + "text").text,
+                           "begin": float(frame.get("x")[:-1]), "width": float(frame.get("width")[:-1])})
+        return picture, frames
+
+    def test_flamegraph(self):
+        times, inner = self.own_times(), 4 * sum(row["probe"] == "inner" for row in self.rows)
+        for arguments, share in ((), times["inner"] / sum(times.values())), (("--by", "executions"), 2 / 3):
+            picture, frames = self.flamegraph(self.trace, *arguments)
+            self.assertEqual([(frame["name"], frame["caller"], frame["text"]) for frame in frames],
+                             [("all kernels", -1, "all kernels"), ("outer", 0, "outer"), ("inner", 1, "inner")])
+            self.assertEqual([frame["executions"] for frame in frames], [1.5 * inner, 1.5 * inner, inner])
+            self.assertAlmostEqual(frames[1]["time"] * 1e9 / sum(times.values()), 1, 3)
+            self.assertAlmostEqual(frames[2]["time"] * 1e9 / times["inner"], 1, 3)
+            self.assertEqual([round(frame["width"], 1) for frame in frames], [100, 100, round(100 * share, 1)])
+            self.assertEqual({frame["begin"] for frame in frames}, {0})
+            self.assertIn("by " + (arguments or ["time"])[-1], "".join(picture.find(SVG + "text[@class='head']").itertext()))
+            self.assertIn("17 records, of all probes, were lost", "".join(picture.itertext()))
+
+    def test_flamegraph_of_several_processes(self):
+        self.make(count=500)
+        frames = self.flamegraph(self.folder)[1]
+        self.assertRegex(" ".join("%s,%d" % (frame["name"], frame["caller"]) for frame in frames),
+                         r"^all kernels,-1 made-\d+,0 made-\d+,0 outer,1 inner,3 outer,2 inner,5$")
+        self.assertGreater(frames[1]["width"], frames[2]["width"])
+        self.assertAlmostEqual(frames[1]["width"] + frames[2]["width"], 100, 3)
+        self.assertAlmostEqual(frames[2]["begin"], frames[1]["width"], 3)
+        self.assertAlmostEqual(frames[6]["begin"], frames[5]["begin"], 3)
+
+    def test_flamegraph_of_hostile_names(self):
+        trace, _ = self.make("names", 2000)
+        picture, frames = self.flamegraph(trace)
+        names = {frame["name"]: frame for frame in frames}
+        # What is no printable text was made such when the trace was read; U+FFFE is none of XML.
+        self.assertLess({"<script>alert(1)</script>", "]]>&\"'", "?[31mred", "?????", "\ufffd\ufffd\ufffd", "\u202etxt",
+                         "</title></svg>"}, set(names))
+        self.assertEqual(len(frames), 1 + 8 + 1)
+        self.assertEqual({part.tag.removeprefix(SVG) for part in picture.iter()},
+                         {"svg", "title", "style", "rect", "text", "tspan", "script"})
+        self.assertEqual(len(picture.findall(".//" + SVG + "script")), 1)
+        (name,) = [name for name in names if name.startswith("onload=")]
+        self.assertRegex(names[name]["text"], "^onload=.alert.*…$")
+        self.assertTrue(name.startswith(names[name]["text"][:-1]))
+        # Nothing is left out silently.
+        narrow = names["2000 narrow"]
+        self.assertEqual((narrow["executions"], narrow["text"]), (2000, None))
+        self.assertEqual(frames[narrow["caller"]]["name"], "<script>alert(1)</script>")
+        self.assertIn("2000 calling contexts are narrower than 0.1 pixels", "".join(picture.itertext()))
+
+    def test_a_flamegraph_needs_nothing_else(self):
+        text = self.export(self.trace, "flamegraph").decode()
+        self.assertEqual(set(re.findall(r"\w+://[^'\" ]*", text)), {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml"})
+        self.assertNotRegex(text, r"\b(href|src|import|url\()")
+
     def test_stacks_that_are_none_replace_nothing(self):
         path = self.path("earlier")
-        for form in "folded", "pprof":
+        for form in "folded", "flamegraph", "pprof":
             self.export(self.trace, form, "-o", path)
             with open(path, "rb") as file:
                 before = file.read()
@@ -341,7 +403,7 @@ class Exports(Traces):
         self.assertFalse([name for name in os.listdir(self.folder) if name.startswith(".spex-")])
 
     def test_what_cannot_be_done(self):
-        self.refused("perfetto, chrome, pprof, folded, csv or sqlite was expected", "export", self.trace)
+        self.refused("perfetto, chrome, pprof, folded, flamegraph, csv or sqlite was expected", "export", self.trace)
         self.refused("expected, not \"ctf\"", "export", self.trace, "--format", "ctf")
         self.refused("one trace was expected", "export", "--format", "csv")
         self.refused("a file was expected", "export", self.trace, "--format", "sqlite")

@@ -9,6 +9,8 @@
  *              within another, a slice that overlaps another, and marks
  *     spans    LAT records of one thread and CPU alone
  *     open     SPAN records of one probe: half of COUNT are open at once, then the other half
+ *     names    kernels with names that are markup, controls or no UTF-8, and within one of them COUNT
+ *              calling contexts with hardly any time
  *     sampled  LAT records of 100 probes that are executed COUNT times together, at random times
  *              and for random times, and recorded at random by periods that change. COUNT is also
  *              the seed
@@ -160,6 +162,44 @@ static void open_make(struct made *made, uint64_t begin, uint64_t count) {
     flush(made);
 }
 
+/* Contexts of names, and of what is within the first of them. */
+enum { NAMED = 100, WITHIN = 200 };
+
+static void named_make(struct made *made, unsigned kernel, struct spex_stream_context context,
+                       uint64_t now, const struct spex_record *like) {
+    struct spex_record *record = add(made, OUTER, 0, now, like->weight);
+    spex_trace_contexts(made->trace, &context, 1);
+    record->probe_id = (uint16_t)kernel;
+    VALUES(record, like->fields[0], context.number);
+    flush(made);
+}
+
+static void names_make(struct made *made, uint64_t begin, uint64_t count) {
+    static const char *const names[] = {"<script>alert(1)</script>",
+                                        "]]>&\"'",
+                                        "\x1b[31mred",
+                                        "\xff\xfe\xed\xa0\x80",
+                                        "\xef\xbf\xbe",
+                                        "\xe2\x80\xaetxt",
+                                        "</title></svg>",
+                                        "onload=\"alert(1)\" is longer than its frame is wide"};
+    enum { NAMES = sizeof(names) / sizeof(names[0]) };
+    const struct spex_record usual = {.weight = 10000, .fields = {100000}},
+                             narrow = {.weight = 1, .fields = {1}};
+    for (unsigned n = 0; n < NAMES; n++) {
+        struct spex_stream_site site = {
+            .index = NAMED + n, .probe_id = (uint16_t)(NAMED + n), .probe_type = SPEX_KERNEL};
+        snprintf(site.name, sizeof(site.name), "%s", names[n]);
+        spex_trace_sites(made->trace, &site, 1);
+        named_make(made, NAMED + n,
+                   (struct spex_stream_context){NAMED + n, SPEX_CONTEXT_ROOT, NAMED + n},
+                   begin + n * ROUND, &usual);
+    }
+    for (unsigned n = 0; n < count; n++)
+        named_make(made, 3, (struct spex_stream_context){WITHIN + n, NAMED, 3},
+                   begin + NAMES * ROUND + n, &narrow);
+}
+
 /* From 0 to 1, both excluded (splitmix64 by Steele, Lea and Flood). */
 static double draw(uint64_t *state) {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -231,6 +271,8 @@ int main(int argc, char **argv) {
         all_make(&made, begin, count);
     else if (strcmp(argv[2], "open") == 0)
         open_make(&made, begin, count);
+    else if (strcmp(argv[2], "names") == 0)
+        names_make(&made, begin, count);
     else if (strcmp(argv[2], "sampled") == 0 || strcmp(argv[2], "slower") == 0)
         sampled_make(&made, begin, count, strcmp(argv[2], "slower") == 0);
     else

@@ -142,7 +142,7 @@ class Traces(Materials):
         told = self.json("/api/traces")
         (entry,) = told["traces"]
         self.assertEqual((entry["name"], told["left_out"]), ("one", 0))
-        self.assertEqual(told["formats"], ["perfetto", "chrome", "pprof", "folded", "csv", "sqlite"])
+        self.assertEqual(told["formats"], ["perfetto", "chrome", "pprof", "folded", "flamegraph", "csv", "sqlite"])
         for kind in told["formats"]:
             connection = self.connect()
             connection.request("GET", "/api/trace?name=one&format=" + kind)

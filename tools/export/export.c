@@ -23,24 +23,24 @@ static const char export_usage[] =
     "Writes a trace of `spex record`, of one process or of several in a folder, in the format of\n"
     "another tool.\n"
     "\n"
-    "  --format FORMAT  perfetto  for ui.perfetto.dev: slices on threads' tracks, counters\n"
-    "                   chrome    the same as JSON, for chrome://tracing and Perfetto\n"
-    "                   pprof     kernels' call paths by time and executions, for go tool pprof\n"
-    "                   folded    the same as lines, for flame graphs\n"
-    "                   csv       a line for each record\n"
-    "                   sqlite    a database, to be asked in SQL\n"
+    "  --format FORMAT  perfetto    for ui.perfetto.dev: slices on threads' tracks, counters\n"
+    "                   chrome      the same as JSON, for chrome://tracing and Perfetto\n"
+    "                   pprof       kernels' call paths by time and executions, for go tool pprof\n"
+    "                   folded      the same as lines, for tools that draw flame graphs\n"
+    "                   flamegraph  the same as a picture (SVG) for browsers\n"
+    "                   csv         a line for each record\n"
+    "                   sqlite      a database, to be asked in SQL\n"
     "  -o FILE          where it goes; standard output when absent or -\n"
     "  --from TIME      the part of the trace: seconds from its beginning, or a time such as\n"
     "  --to TIME        2026-11-23T07:39:30 or 07:39:30.5Z\n"
     "  -e PROBES        which probes: man spex_probes\n"
-    "  --by WHAT        of folded: time, which is the default, or executions\n";
+    "  --by WHAT        of folded and flamegraph: time, which is the default, or executions\n";
 
 static const struct spex_syntax export_syntax = {
     "export", export_usage, "one trace was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
 
-static const struct spex_exporter *const exporters[] = {&spex_export_perfetto, &spex_export_chrome,
-                                                        &spex_export_pprof,    &spex_export_folded,
-                                                        &spex_export_csv,      &spex_export_sqlite};
+#define EXPORTER(name, ending) &spex_export_##name,
+static const struct spex_exporter *const exporters[] = {SPEX_EXPORT_FORMATS(EXPORTER)};
 
 enum { EXPORTERS = sizeof(exporters) / sizeof(exporters[0]) };
 
@@ -72,15 +72,27 @@ static int export_parse(int argc, char **argv, struct request *request) {
     return status;
 }
 
+/* "perfetto, chrome or csv" */
+static const char *formats_text(char *text, size_t size) {
+    size_t used = 0;
+    for (size_t e = 0; e < EXPORTERS; e++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                 e == 0               ? ""
+                                 : e + 1 == EXPORTERS ? " or "
+                                                      : ", ",
+                                 exporters[e]->name);
+    return text;
+}
+
 /* Checks what the options say together. An exit status. */
 static int request_check(struct request *request) {
+    char formats[128];
     for (size_t e = 0; request->format && e < EXPORTERS; e++)
         if (strcmp(exporters[e]->name, request->format) == 0)
             request->exporter = exporters[e];
     if (!request->exporter)
-        return spex_complain(SPEX_EXIT_USAGE,
-                             "export: --format: perfetto, chrome, pprof, folded, csv or sqlite "
-                             "was expected%s%s%s",
+        return spex_complain(SPEX_EXIT_USAGE, "export: --format: %s was expected%s%s%s",
+                             formats_text(formats, sizeof(formats)),
                              request->format ? ", not \"" : "",
                              request->format ? request->format : "", request->format ? "\"" : "");
     if (request->exporter->lacks)
@@ -88,11 +100,11 @@ static int request_check(struct request *request) {
                              "export: --format %s: this spex was built without %s", request->format,
                              request->exporter->lacks);
     bool stream = !request->out || strcmp(request->out, "-") == 0;
-    if (request->by &&
-        (request->exporter != &spex_export_folded ||
-         (strcmp(request->by, "time") != 0 && strcmp(request->by, "executions") != 0)))
-        return spex_complain(SPEX_EXIT_USAGE,
-                             "export: --by: time or executions was expected, with --format folded");
+    if (request->by && (!request->exporter->weighs || (strcmp(request->by, "time") != 0 &&
+                                                       strcmp(request->by, "executions") != 0)))
+        return spex_complain(
+            SPEX_EXIT_USAGE,
+            "export: --by: time or executions was expected, with --format folded or flamegraph");
     if (stream && request->exporter->needs_path)
         return spex_complain(SPEX_EXIT_USAGE, "export: -o: a file was expected for the database");
     if (stream && request->exporter->binary && isatty(STDOUT_FILENO) == 1)

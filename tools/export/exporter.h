@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "text/error.h"
+#include "tools/export/formats.h"
 #include "tools/export/labels.h"
 #include "trace/read/recording.h"
 
@@ -36,6 +37,8 @@ struct spex_exporter {
     bool needs_path;
     /* It writes all at the end: a file is replaced then, or stays as it was after an error. */
     bool document;
+    /* It goes by time, or with --by by executions. */
+    bool weighs;
     int (*begin)(const struct spex_export *of, void **state, struct spex_error *error);
     int (*event)(void *state, const struct spex_recording_event *event, struct spex_error *error);
     /* Completes what is written; also after an export that was broken off. */
@@ -43,7 +46,8 @@ struct spex_exporter {
     void (*free)(void *state);
 };
 
-extern const struct spex_exporter spex_export_perfetto, spex_export_chrome, spex_export_pprof,
-    spex_export_folded, spex_export_csv, spex_export_sqlite;
+#define SPEX_EXPORTER(name, ending) extern const struct spex_exporter spex_export_##name;
+SPEX_EXPORT_FORMATS(SPEX_EXPORTER)
+#undef SPEX_EXPORTER
 
 #endif

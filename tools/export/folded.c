@@ -76,6 +76,7 @@ static void folded_free(void *state) {
 
 const struct spex_exporter spex_export_folded = {.name = "folded",
                                                  .document = true,
+                                                 .weighs = true,
                                                  .begin = folded_begin,
                                                  .event = folded_event,
                                                  .end = folded_end,

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/private_directory.h"
+#include "tools/export/formats.h"
 #include "tools/serve/http.h"
 
 /* An export takes so long at most, and so many bytes. */
@@ -25,10 +26,8 @@
 /* So many bytes must be taken in the time for an answer. */
 enum { NOTED_BYTES = 1024 * 1024, BLOCK_BYTES = 64 * 1024 };
 
-static const struct {
-    const char *name, *ending;
-} formats[] = {{"perfetto", "pftrace"}, {"chrome", "json"}, {"pprof", "pb.gz"},
-               {"folded", "folded"},    {"csv", "csv"},     {"sqlite", "db"}};
+#define FORMAT(name, ending) {#name, ending},
+static const struct { const char *name, *ending; } formats[] = {SPEX_EXPORT_FORMATS(FORMAT)};
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
 json_t *spex_download_formats(void) {
