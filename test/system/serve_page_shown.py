@@ -108,6 +108,103 @@ class Beside(Page):
         self.assertEqual(self.browser.title, "spex")
         self.check_log(["404"])
 
+    def blocks(self):
+        """Names of what a picture shows, and how many pixels each has."""
+        return self.browser.execute_script("return [...document.querySelectorAll('#picture .block')].map("
+                                           "block => [block.title.split('\\n')[0], block.offsetWidth])")
+
+    def open_trace(self):
+        """The page, with one trace, whose name is markup; returns its name."""
+        name = "<img src=x onerror=document.title=1>"
+        self.record("one", "kernels")
+        os.rename(self.path("traces/one"), self.path("traces/" + name))
+        self.serve("--trace", self.path("traces"), whom=None)
+        self.open()
+        self.wait(lambda: len(self.rows_of("traces-table")) == 1)
+        return name
+
+    def test_a_flame_graph(self):
+        name = self.open_trace()
+        self.button("Flame graph of " + name).click()
+        self.wait(self.blocks)
+        self.assertEqual(self.text("#picture-title"), "Flame graph of " + name)
+        blocks = self.blocks()
+        whole = blocks[0][1]
+        self.assertEqual(sorted(block[0] for block in blocks), ["all kernels", "inner", "inner", "outer"])
+        self.assertEqual({row[0] for row in self.browser.execute_script(
+            "return [...document.querySelectorAll('#picture tbody tr')].map(row => [...row.cells].map(cell => cell.textContent))")},
+            {"inner", "outer"})
+        self.browser.find_element(By.CSS_SELECTOR, "#picture input").send_keys("^INN")
+        self.wait(lambda: self.text("#picture output").endswith(" of the time shown is found"))
+        self.assertEqual(self.browser.execute_script("return [...document.querySelectorAll('#picture .found')].length"), 2)
+        # By keyboard: to the first kernel within all, into it, and back.
+        self.browser.find_elements(By.CSS_SELECTOR, "#picture .block")[0].send_keys(serve_page.Keys.ARROW_DOWN)
+        inner = self.browser.switch_to.active_element
+        chosen = inner.get_attribute("title").split("\n")[0]
+        inner.send_keys(serve_page.Keys.ENTER)
+        self.wait(lambda: [chosen, whole] in self.blocks()[1:])
+        self.browser.switch_to.active_element.send_keys(serve_page.Keys.ARROW_UP, serve_page.Keys.ENTER)
+        self.wait(lambda: self.blocks() == blocks)
+        self.browser.find_element(By.ID, "picture-close").click()
+        self.assertEqual(self.blocks(), [])
+        self.assertEqual(self.browser.title, "spex")
+        self.check_log()
+
+    def test_the_flame_graph_as_a_file(self):
+        """`spex export --format flamegraph`, without any server."""
+        self.open_trace()
+        path = self.path("flame.svg")
+        (trace,) = os.listdir(self.path("traces"))
+        result = self.run_spex("export", self.path("traces/" + trace), "--format", "flamegraph", "-o", path)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.browser.get("file://" + path)
+        frames = self.browser.find_elements(By.CSS_SELECTOR, ".frames > svg")
+
+        def shown():
+            return [(frame.get_attribute("aria-label").split(";")[0], round(float(frame.get_attribute("width")[:-1])))
+                    for frame in frames if frame.is_displayed()]
+        before = shown()
+        self.assertEqual(sorted(name for name, _ in before), ["all kernels", "inner", "inner", "outer"])
+        by_time, turn = self.text(".head"), self.browser.find_element(By.XPATH, "//*[text()='By executions']")
+        turn.click()
+        self.assertEqual(self.text(".head"), by_time.replace("by time", "by executions"))
+        self.assertEqual({share for name, share in shown() if name == "inner"}, {round(1000 / 21), round(100 / 21)})
+        turn.click()
+        self.browser.switch_to.active_element.send_keys(serve_page.Keys.CONTROL, "f")
+        self.browser.switch_to.active_element.send_keys("^inn")
+        self.assertRegex(self.text("output"), r"^[\d.]+ % matched$")
+        self.assertEqual(len(self.browser.find_elements(By.CSS_SELECTOR, ".hit")), 2)
+        self.browser.switch_to.active_element.send_keys(serve_page.Keys.ESCAPE)
+        self.assertEqual((self.browser.find_elements(By.CSS_SELECTOR, ".hit"), shown()), ([], before))
+        outer = next(frame for frame in frames if frame.get_attribute("aria-label").startswith("outer"))
+        outer.send_keys(serve_page.Keys.ENTER)
+        self.assertEqual(shown()[:2], [("all kernels", 100), ("outer", 100)])
+        self.browser.switch_to.active_element.send_keys(serve_page.Keys.ESCAPE)
+        self.assertEqual(shown(), before)
+        self.check_log()
+
+    def test_a_time_line(self):
+        name = self.open_trace()
+        self.button("Time line of " + name).click()
+        self.wait(lambda: " took " in (self.text("#picture .note") or "") and self.blocks())
+        probe, slowest = (serve_page.Select(one) for one in self.browser.find_elements(By.CSS_SELECTOR, "#picture select"))
+        probe.select_by_visible_text(next(one.text for one in probe.options if one.text.startswith("outer (kernel)")))
+        self.wait(lambda: self.text("#picture .note").startswith("outer (kernel) took "))
+        self.wait(lambda: [block[0] for block in self.blocks()] == ["outer (kernel)", "inner (kernel)"])
+        self.assertEqual(len(slowest.options), 10)
+        times = [self.text("#picture .note")]
+        for label in "Next faster", "Next faster", "Next slower":
+            self.browser.find_element(By.XPATH, "//dialog//button[text()='%s']" % label).click()
+            self.wait(lambda: " took " in self.text("#picture .note"))
+            times.append(slowest.first_selected_option.text)
+        self.assertEqual([text.split(":")[0] for text in times[1:]], ["2", "3", "2"])
+        self.browser.find_element(By.ID, "picture-close").click()
+        shutil.rmtree(self.path("traces/" + name))
+        self.button("Time line of " + name).click()
+        self.wait(lambda: self.text("#picture-state") == "There is no picture: there is no such trace")
+        self.assertEqual(self.browser.title, "spex")
+        self.check_log(["404"])
+
     def test_another_server_has_other_things(self):
         self.explore().wait()
         self.record("one", "kernels")

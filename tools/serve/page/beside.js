@@ -7,6 +7,7 @@ import { byId, element, row, say } from "./elements.js";
 import * as exploration from "./exploration.js";
 import * as fleet from "./fleet.js";
 import * as models from "./models.js";
+import { buttons } from "./pictures.js";
 
 const { bytes, number, range, seconds } = data;
 const rowsMost = 50, keptMost = 256;
@@ -86,8 +87,10 @@ async function download(button, name) {
 function traceRow({ name, bytes: size, modified }) {
   const button = element("button", "Export", { type: "button", "aria-label": `Export ${name}` });
   const shown = name === "." ? "the whole folder" : name;
+  const cell = document.createDocumentFragment();
+  cell.append(button, ...buttons(name));
   button.addEventListener("click", () => download(button, name));
-  return row(shown, [button, bytes(size), new Date(modified * 1000).toLocaleString()], ["", "number", ""]);
+  return row(shown, [cell, bytes(size), new Date(modified * 1000).toLocaleString()], ["", "number", ""]);
 }
 
 function takeTraces({ traces, left_out: left, formats }) {

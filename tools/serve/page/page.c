@@ -16,6 +16,11 @@ PAGE_FILE(elements);
 PAGE_FILE(beside);
 PAGE_FILE(exploration);
 PAGE_FILE(fleet);
+PAGE_FILE(pictures);
+PAGE_FILE(pictures_style);
+PAGE_FILE(blocks);
+PAGE_FILE(flame);
+PAGE_FILE(timeline);
 PAGE_FILE(models);
 PAGE_FILE(icon);
 PAGE_FILE(echarts);
@@ -35,6 +40,11 @@ static const struct spex_page_file files[] = {
     {"/beside.js", SCRIPT, BYTES(beside), false},
     {"/exploration.js", SCRIPT, BYTES(exploration), false},
     {"/fleet.js", SCRIPT, BYTES(fleet), false},
+    {"/pictures.js", SCRIPT, BYTES(pictures), false},
+    {"/pictures.css", STYLE, BYTES(pictures_style), false},
+    {"/blocks.js", SCRIPT, BYTES(blocks), false},
+    {"/flame.js", SCRIPT, BYTES(flame), false},
+    {"/timeline.js", SCRIPT, BYTES(timeline), false},
     {"/models.js", SCRIPT, BYTES(models), false},
     {"/icon.svg", "image/svg+xml", BYTES(icon), false},
     {"/echarts.js", SCRIPT, BYTES(echarts), true},
