@@ -49,6 +49,11 @@ struct spex_progress {
     const char *running;
     /* The time since the start, divided by the trials that have run since; 0 before the first. */
     double seconds_per_trial;
+    /* In the last call, if there is a best configuration: the 95 % interval of its objective,
+     * "490 to 530 k/s", and the number of configurations that may be as good, itself included.
+     * NULL and 0 before. */
+    const char *best_interval;
+    uint64_t tied;
 };
 
 /* Options of spex_explore. A member that is 0 or NULL has its default, except `space`, `store`,

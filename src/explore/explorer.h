@@ -69,6 +69,7 @@ struct spex_explorer {
     uint64_t ranked;
     char best[512];
     char best_figure[48];
+    char best_interval[96];
     char running[512];
     char last_failure[512];
     struct spex_progress progress;

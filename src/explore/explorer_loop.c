@@ -36,6 +36,21 @@ static void explorer_find_best(struct spex_explorer *explorer) {
                        sizeof(explorer->best_figure));
 }
 
+/* Sets what is told of the best at the end; without memory it is not told. */
+static void explorer_find_ties(struct spex_explorer *explorer) {
+    struct spex_progress *progress = &explorer->progress;
+    struct spex_ranking standing;
+    size_t best, tied;
+    if (!explorer->options->progress ||
+        spex_ranking_ties(&explorer->summary, &standing, &best, &tied) || best == SPEX_RANKING_NONE)
+        return;
+    progress->tied = tied;
+    progress->best_interval = explorer->best_interval;
+    spex_range_text(standing.low, standing.high,
+                    spex_criterion_unit(explorer->space->space.criteria), explorer->best_interval,
+                    sizeof(explorer->best_interval));
+}
+
 /* Calls the user's progress function. The texts stay valid until the next call. The time per trial
  * counts trials that were run now, not those that were found in the store. */
 static void explorer_report_progress(struct spex_explorer *explorer) {
@@ -327,8 +342,10 @@ static int explorer_run_trials(struct spex_explorer *explorer, struct spex_error
 int spex_explorer_loop(struct spex_explorer *explorer, struct spex_error *error) {
     int err = explorer_replay(explorer, error);
     err = err ? err : explorer_run_trials(explorer, error);
-    if (!err || err == -EINTR)
+    if (!err || err == -EINTR) {
+        explorer_find_ties(explorer);
         explorer_report_progress(explorer);
+    }
     while (explorer->waiting || explorer->again) {
         struct spex_waiting **list = explorer->waiting ? &explorer->waiting : &explorer->again;
         struct spex_waiting *first = *list;

@@ -4,6 +4,8 @@
 #include "explore/trial/load.h"
 #include "explore/trial/program_run.h"
 #include "explored.h"
+#include "measure/criterion.h"
+#include "text/quantity.h"
 
 static char why[512];
 
@@ -11,7 +13,7 @@ static char why[512];
 static struct {
     unsigned calls;
     struct spex_progress last;
-    char best[64], failure[256], running[64], figure[64];
+    char best[64], failure[256], running[64], figure[64], interval[96];
 } told;
 
 static void note_text(char *to, size_t size, const char *text) {
@@ -25,6 +27,7 @@ static void see_progress(void *user, const struct spex_progress *progress) {
     told.last = *progress;
     note_text(told.best, sizeof(told.best), progress->have_best ? progress->best : NULL);
     note_text(told.figure, sizeof(told.figure), progress->have_best ? progress->best_figure : NULL);
+    note_text(told.interval, sizeof(told.interval), progress->best_interval);
     note_text(told.failure, sizeof(told.failure), progress->last_failure);
     note_text(told.running, sizeof(told.running), progress->running);
 }
@@ -116,6 +119,13 @@ static void every_configuration_is_measured(void **state) {
         assert_null(trial->note);
     }
     assert_int_equal(study.summary.groups[study.findings.best].levels[0], 2);
+    /* As the report says. */
+    char interval[96];
+    const struct spex_ranking *standing = &study.findings.standings[study.findings.best];
+    spex_range_text(standing->low, standing->high, spex_criterion_unit(study.file->space.criteria),
+                    interval, sizeof(interval));
+    assert_string_equal(told.interval, interval);
+    assert_int_equal(told.last.tied, study.findings.tied_count);
     close_study();
 }
 
@@ -306,6 +316,8 @@ static void an_interruption_keeps_the_trials(void **state) {
     assert_string_equal(why, "interrupted");
     assert_int_equal(told.last.trials, 0);
     assert_string_equal(told.best, "(none)");
+    assert_string_equal(told.interval, "(none)");
+    assert_int_equal(told.last.tied, 0);
     assert_int_equal(told.calls, 2); /* when the first begins, and at the end */
     assert_string_equal(told.running, "(none)");
     close(options.stop_fd);

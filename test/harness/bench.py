@@ -125,6 +125,24 @@ class Bench(unittest.TestCase):
         self.assertRegex(self.run_bench(a, b, '--rounds', '12').stdout, r'(?m)^work/2 +3\.\d+ ns .* WORSE$')
         self.assertRegex(self.run_bench(a, '--rounds', '12').stdout, r'(?m)^work/2 +3\.\d+ ns +±')
 
+    def verdict(self, *arguments):
+        """The last line, which is no warning."""
+        return self.run_bench(*arguments).stderr.splitlines()[-1]
+
+    def test_verdict(self):
+        a, b = self.program('a', 1), self.program('b', 1.1)
+        took = r'; 12 rounds in [\d.]+ m?s$'
+        for arguments in [], ['--json']:
+            self.assertRegex(self.verdict(a, b, '--rounds', '12', *arguments),
+                             r'^spex: B is worse in 3 of 3 benchmarks, most in work/\d: B/A 1\.(09|1)\d* \(95 %: 1\.\d+ to 1\.\d+\)' + took)
+        self.assertRegex(self.verdict(a, b, '--rounds', '12', '--allow', '2%'), r'^spex: B is worse by more than 2 % in 3 of 3 ')
+        self.assertRegex(self.verdict(b, a, '--rounds', '12'),
+                         r'^spex: B is surely worse in none, and differs in 3 of 3 benchmarks, most in work/\d: B/A 0\.9')
+        self.assertRegex(self.verdict(a, a, '--rounds', '12', '--figure', 'cpu_time'),
+                         '^spex: 3 benchmarks: no difference between A and B was found' + took)
+        self.assertRegex(self.verdict(a, '--rounds', '12'), r'^spex: 3 benchmarks, the least certain work/\d, ±[\d.]+ %' + took)
+        self.assertRegex(self.verdict(a, '--rounds', '1'), r'^spex: 3 benchmarks; 1 round in [\d.]+ m?s$')
+
     def test_programs_of_the_harness(self):
         options = ['--', '--benchmark_filter=^add|wrong s', '--benchmark_min_time=0.002']
         found = self.bench(0, BENCHMARKS, '--rounds', '6', *options)

@@ -143,8 +143,11 @@ class Results(Exploration):
         self.assertEqual(result.returncode, 0, result.stderr)
         best, worst = (self.report()[which]["config"] for which in ("best", "worst"))
         # The same figure for the same configuration.
-        said, = re.findall(r"(?m)^best +(.*) \(95 %: .* in \d+ trials?  (.*)$", result.stdout)
-        self.assertTrue(explored.stderr.endswith("best %s: %s\n" % said), explored.stderr)
+        said, = re.findall(r"(?m)^best +(.*) \(95 %: (.*)\)  .* in \d+ trials?  (.*)$", result.stdout)
+        tied = len(self.report()["ties"])
+        self.assertRegex(explored.stderr, r"\nspex: best %s; %s; 4 trials in [\d.:]+( m?s)?\n\Z" % (
+            re.escape("%s (95 %%: %s), %s" % said),
+            "no other is as good" if tied == 1 else "%d others? may be as good" % (tied - 1)))
         self.assertRegex(result.stdout, r"(?m)^ *4 +\S+ m?s +" + re.escape(said[0]) + "$")
         self.assertRegex(result.stdout, r"best +[0-9.]+( k)?/s .*work=%d us threads=%d" % (best["work"], best["threads"]))
         self.assertRegex(result.stdout, r"worst +[0-9.]+( k)?/s .*work=%d us threads=%d" % (worst["work"], worst["threads"]))

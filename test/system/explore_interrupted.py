@@ -5,25 +5,31 @@
 usage: explore_interrupted.py SPEX SUBJECT [unittest arguments]
 """
 
+import fcntl
 import os
 import pty
 import re
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 import unittest
 
 from exploration import Exploration, MANY, PATIENCE, space, SPEX, subjects, WORK
+
+COLUMNS = 60
 
 
 class Interruption(Exploration):
     TEXT = space(MANY, run='trials_per_config="3" warmup="0.01"')
 
     def explore_on_terminal(self):
-        """Starts an exploration on a terminal of its own."""
+        """Starts an exploration on a terminal of its own, which is narrow."""
         pid, terminal = pty.fork()
         if pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
             os.execve(SPEX, [SPEX, *self.command(self.TEXT)], self.environment)
         self.addCleanup(os.close, terminal)
         return pid, terminal
@@ -71,9 +77,13 @@ class Interruption(Exploration):
         seen = self.wait_for(terminal, rb"\b[4-9]/180 trials")
         self.assertRegex(seen, rb"\[#*\.+\] \d+/180 trials, .*left.*best [0-9.]+( k)?/s: work=")
         os.write(terminal, b"\x03")
-        seen = self.wait_for(terminal, rb"interrupted; (\d+) of 180 trials are in")
+        seen += self.wait_for(terminal, rb"(?s)interrupted; (\d+) of 180 trials are in.*\nnext: spex report ")
+        # The bar is gone, and what comes next is told.
+        self.assertRegex(seen, rb"\r\x1b\[Kspex: interrupted; .*\nspex: best [^\n]*\n( [^\n]*\n)*next: ")
         _, status = os.waitpid(pid, 0)
         self.assertEqual(os.waitstatus_to_exitcode(status), 130)
+        lines = [line for line in re.findall(r"[^\r\n]+", re.sub(r"\x1b\[K|\^C", "", seen.decode())) if "interrupted" not in line]
+        self.assertLessEqual(max(map(len, lines)), COLUMNS)
         finished = self.finished()
         told = int(re.search(rb"interrupted; (\d+) of", seen)[1])
         self.assertEqual(len(finished), told)

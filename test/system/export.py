@@ -13,6 +13,7 @@ import gzip
 import io
 import json
 import os
+import pty
 import random
 import re
 import shutil
@@ -333,6 +334,26 @@ class Exports(Traces):
                                     stderr=subprocess.PIPE, text=True)
             self.assertEqual(result.returncode, 1)
             self.assertEqual(result.stderr, "spex: /dev/full: No space left on device\n")
+
+    def told(self, form, path):
+        """What a terminal is told."""
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        command = [os.path.abspath(self.spex), "export", self.trace, "--format", form, "-o", path]
+        result = subprocess.run(command, check=False, stderr=slave, stdout=slave, cwd=self.folder, env={**os.environ, "COLUMNS": "200"})
+        self.assertEqual(result.returncode, 0)
+        os.write(slave, b"\n.\n")
+        os.close(slave)
+        said = b""
+        while b"\n.\r\n" not in said:
+            said += os.read(master, 4096)
+        return said.decode().replace("\r", "").split("\n\n.\n", maxsplit=1)[0]
+
+    def test_a_verdict_on_a_terminal(self):
+        for form, look in {"perfetto": "open x in https://ui.perfetto.dev", "folded": "flamegraph.pl x", "sqlite": "sqlite3 x"}.items():
+            self.assertRegex(self.told(form, "x"), r"\Aspex: %d records, [\d.]+( [KM]i| )B in x\nnext: %s" % (self.count, look))
+        self.assertRegex(self.told("csv", "x"), r"\Aspex: \d+ records, .* in x\Z")
+        self.assertRegex(self.told("csv", "/dev/null"), r"\Aspex: \d+ records in /dev/null\Z")
 
     def questions(self):
         """The queries of the page on traces."""

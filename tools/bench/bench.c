@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "harness/machine.h"
 #include "tools/bench/bench_output.h"
+#include "tools/bench/bench_verdict.h"
 #include "tools/bench/program.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
@@ -69,6 +70,7 @@ struct session {
     struct spex_bench_verdict *verdicts;
     size_t verdict_count;
     double others;
+    uint64_t begin_ns;
 };
 
 /* "2%" or "2"; 0 to 1000. */
@@ -300,6 +302,9 @@ static int tell(const struct session *session, bool two) {
     int err = spex_written(stdout);
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "the figures cannot be written: %s", strerror(-err));
+    spex_bench_tell_verdict(&findings,
+                            (double)(spex_clock_ns(CLOCK_MONOTONIC) - session->begin_ns) / 1e9,
+                            request->save);
     for (size_t v = 0; v < session->verdict_count; v++)
         if (session->verdicts[v].worse)
             return SPEX_EXIT_FOUND;
@@ -331,7 +336,7 @@ int spex_command_bench(int argc, char **argv) {
     int status = bench_parse(argc, argv, &request);
     if (status)
         return status;
-    struct session session = {.request = &request};
+    struct session session = {.request = &request, .begin_ns = spex_clock_ns(CLOCK_MONOTONIC)};
     status = bench(&session);
     spex_bench_results_free(&session.results);
     json_decref(session.kept);

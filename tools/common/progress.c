@@ -7,9 +7,10 @@
 
 #include "base/terminal.h"
 
-/* LINE_SECONDS: from one line to the next where there is no terminal. FAILURES_TOLD: failures
- * that are printed. */
+/* BAR_LEAST: the bar gives way to the text behind it down to so many cells. LINE_SECONDS: from one
+ * line to the next where there is no terminal. FAILURES_TOLD: failures that are printed. */
 #define BAR_CELLS     24
+#define BAR_LEAST     6
 #define LINE_SECONDS  10
 #define FAILURES_TOLD 5
 
@@ -37,23 +38,64 @@ static void time_left_text(const struct spex_progress *progress, char *text, siz
 }
 
 /* `cells` has room for BAR_CELLS + 1. */
-static void cells_fill(char *cells, uint64_t done, uint64_t all) {
-    size_t full = all ? (size_t)((double)done / (double)all * BAR_CELLS) : 0;
-    memset(cells, '.', BAR_CELLS);
-    memset(cells, '#', full < BAR_CELLS ? full : BAR_CELLS);
-    cells[BAR_CELLS] = '\0';
+static void cells_fill(char *cells, size_t count, uint64_t done, uint64_t all) {
+    size_t full = all ? (size_t)((double)done / (double)all * (double)count) : 0;
+    memset(cells, '.', count);
+    memset(cells, '#', full < count ? full : count);
+    cells[count] = '\0';
 }
 
-/* "[####....] 12/48 trials, 1:05 left, best 812/s: threads=4". */
-static void progress_line(const struct spex_progress *progress, char *line, size_t size) {
-    char cells[BAR_CELLS + 1], left[48], best[640] = "no result yet";
-    cells_fill(cells, progress->trials, progress->trials_expected);
+/* The columns that a line may have. In the last one a terminal may wrap. */
+static size_t line_columns(const struct spex_progress_bar *bar) {
+    return spex_terminal_width(bar->out, spex_text_width()) - 1;
+}
+
+static bool begins_character(const char *at) {
+    return ((unsigned char)*at & 0xc0) != 0x80;
+}
+
+static size_t columns_of(const char *text) {
+    size_t columns = 0;
+    for (; *text; text++)
+        columns += begins_character(text);
+    return columns;
+}
+
+/* Replaces what is beyond so many columns by an ellipsis. The text has room for one. */
+static void cut_to(char *text, size_t columns) {
+    size_t taken = 0;
+    if (columns_of(text) <= columns)
+        return;
+    while (*text && (taken < columns || !begins_character(text)))
+        taken += begins_character(text++);
+    do
+        text--;
+    while (!begins_character(text));
+    strcpy(text, "…");
+}
+
+/* "12/48 trials, 1:05 left, best 812/s: threads=4". */
+static void progress_text(const struct spex_progress *progress, char *text, size_t size) {
+    char left[48], of[32] = "", best[640] = "no result yet";
     time_left_text(progress, left, sizeof(left));
+    if (progress->trials_expected)
+        snprintf(of, sizeof(of), "/%llu", (unsigned long long)progress->trials_expected);
     if (progress->have_best)
         snprintf(best, sizeof(best), "best %s: %s", progress->best_figure, progress->best);
-    snprintf(line, size, "[%s] %llu/%llu trials, %s, %s", cells,
-             (unsigned long long)progress->trials, (unsigned long long)progress->trials_expected,
-             left, best);
+    snprintf(text, size, "%llu%s trials, %s, %s", (unsigned long long)progress->trials, of, left,
+             best);
+}
+
+/* "[####....] " and the text, in so many columns where the bar can make room. */
+static void progress_line(const struct spex_progress *progress, size_t columns, char *line,
+                          size_t size) {
+    char cells[BAR_CELLS + 1], text[896];
+    progress_text(progress, text, sizeof(text));
+    size_t taken = columns_of(text) + strlen("[] "), count = BAR_LEAST;
+    if (columns > taken + BAR_LEAST)
+        count = columns - taken < BAR_CELLS ? columns - taken : BAR_CELLS;
+    cells_fill(cells, count, progress->trials, progress->trials_expected);
+    snprintf(line, size, "[%s] %s", cells, text);
 }
 
 /* Reports the first failures as they come; the others are in the report. */
@@ -70,22 +112,24 @@ static void tell_failures(struct spex_progress_bar *bar, const struct spex_progr
     bar->failed = (unsigned long)progress->failed;
 }
 
-/* The first and the last line come in any case. */
+/* The first line comes in any case; the last one is the command's verdict. */
 static bool is_line_due(struct spex_progress_bar *bar, const struct spex_progress *progress) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    bool last = !progress->running;
-    if (!last && bar->last.tv_sec && now.tv_sec - bar->last.tv_sec < LINE_SECONDS)
+    if (!progress->running || (bar->last.tv_sec && now.tv_sec - bar->last.tv_sec < LINE_SECONDS))
         return false;
     bar->last = now;
     return true;
 }
 
-/* "\r\033[K" returns to the beginning of the line and erases it. A line that is longer than the
- * terminal would wrap and could not be erased. */
-static void line_draw(struct spex_progress_bar *bar, const char *line) {
-    fprintf(bar->out, "\r\033[K%.*s", (int)spex_terminal_width(bar->out, spex_text_width()) - 1,
-            line);
+/* Returns to the beginning of the line and erases it. */
+static const char erase[] = "\r\033[K";
+
+/* A line that is longer than the terminal would wrap and could not be erased. `line` has room for
+ * an ellipsis. */
+static void line_draw(struct spex_progress_bar *bar, char *line) {
+    cut_to(line, line_columns(bar));
+    fprintf(bar->out, "%s%s", erase, line);
     fflush(bar->out);
     bar->shown = true;
 }
@@ -94,7 +138,7 @@ void spex_progress_bar_show(void *user, const struct spex_progress *progress) {
     struct spex_progress_bar *bar = user;
     char line[1024];
     tell_failures(bar, progress);
-    progress_line(progress, line, sizeof(line));
+    progress_line(progress, bar->terminal ? line_columns(bar) : SIZE_MAX, line, sizeof(line));
     if (bar->terminal) {
         line_draw(bar, line);
     } else if (is_line_due(bar, progress)) {
@@ -126,19 +170,21 @@ void spex_progress_bar_part(struct spex_progress_bar *bar, uint64_t done, uint64
     double seconds, part = (double)done / (double)all;
     if (!all || !done || !spex_progress_bar_is_due(bar, &seconds))
         return;
-    cells_fill(cells, done, all);
+    cells_fill(cells, BAR_CELLS, done, all);
     left_text((unsigned long)(seconds * (1 - part) / part + 0.5), left, sizeof(left));
     snprintf(line, sizeof(line), "[%s] %.0f %%, %s", cells, part * 100, left);
     line_draw(bar, line);
 }
 
 void spex_progress_bar_text(struct spex_progress_bar *bar, const char *text) {
+    char line[256];
+    snprintf(line, sizeof(line) - strlen("…"), "%s", text);
     if (bar->terminal)
-        line_draw(bar, text);
+        line_draw(bar, line);
 }
 
 void spex_progress_bar_end(struct spex_progress_bar *bar) {
     if (bar->shown)
-        fputc('\n', bar->out);
+        fputs(erase, bar->out);
     bar->shown = false;
 }

@@ -38,7 +38,7 @@ void spex_progress_bar_part(struct spex_progress_bar *bar, uint64_t done, uint64
 /* Work whose end is not known; `text` says how far it is. */
 void spex_progress_bar_text(struct spex_progress_bar *bar, const char *text);
 
-/* Ends the bar's line, so that other output begins on a line of its own. */
+/* Removes the bar, so that other output begins where it was. It may be drawn again. */
 void spex_progress_bar_end(struct spex_progress_bar *bar);
 
 #endif

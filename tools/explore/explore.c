@@ -18,6 +18,7 @@
 #include "tools/common/options.h"
 #include "tools/common/progress.h"
 #include "tools/common/stop_signals.h"
+#include "tools/common/verdict.h"
 
 static const char explore_usage[] =
     "usage: spex explore SPACE.xml --store FILE.db [--policy NAME] -- PROGRAM [ARGUMENT…]\n"
@@ -56,12 +57,28 @@ struct request {
     struct spex_progress_bar bar;
     /* The last progress, for the final message. Its texts are valid during the call only. */
     struct spex_progress last;
+    /* The best configuration in words; empty: there is none. */
+    char best[768];
+    uint64_t begin_ns;
 };
+
+/* "best 812/s (95 %: 790 to 834/s), threads=4; 2 others may be as good". */
+static void best_text(const struct spex_progress *last, char *text, size_t size) {
+    unsigned long long others = last->tied > 1 ? (unsigned long long)last->tied - 1 : 0;
+    char as_good[64] = "no other is as good";
+    if (others)
+        snprintf(as_good, sizeof(as_good), "%llu other%s may be as good", others,
+                 others == 1 ? "" : "s");
+    snprintf(text, size, "best %s (95 %%: %s), %s; %s", last->best_figure, last->best_interval,
+             last->best, as_good);
+}
 
 /* Called by the exploration after each trial; `user` is the request. */
 static void take_progress(void *user, const struct spex_progress *progress) {
     struct request *request = user;
     request->last = *progress;
+    if (progress->have_best && progress->best_interval)
+        best_text(progress, request->best, sizeof(request->best));
     spex_progress_bar_show(&request->bar, progress);
 }
 
@@ -110,6 +127,30 @@ static int explore_parse(int argc, char **argv, struct request *request) {
     options->space = operands.list[0];
     options->argv = operands.program;
     return SPEX_EXIT_OK;
+}
+
+/* "48 trials in 12:05", or "48 trials, 20 of them now in 12:05". */
+static void trials_text(const struct request *request, char *text, size_t size) {
+    const struct spex_progress *last = &request->last;
+    unsigned long long all = last->trials, now = last->trials - last->resumed;
+    char took[32], part[48] = "";
+    spex_elapsed_text((double)(spex_clock_ns(CLOCK_MONOTONIC) - request->begin_ns) / 1e9, took,
+                      sizeof(took));
+    if (last->resumed)
+        snprintf(part, sizeof(part), ", %llu of them now", now);
+    snprintf(text, size, "%llu trial%s%s in %s", all, all == 1 ? "" : "s", part, took);
+}
+
+/* Tells the best, also of an exploration that was interrupted. */
+static void tell_verdict(const struct request *request) {
+    const char *store = request->options.store;
+    char trials[128], result[1024], next[1024];
+    if (!request->best[0])
+        return;
+    trials_text(request, trials, sizeof(trials));
+    snprintf(result, sizeof(result), "%s; %s", request->best, trials);
+    snprintf(next, sizeof(next), "spex report %s, or spex explain %s best worst", store, store);
+    spex_verdict(result, next);
 }
 
 /* The message and the exit status at the end. `err` and `why` are those of spex_explore. */
@@ -164,7 +205,8 @@ static int explore(struct request *request, char *why, size_t size) {
 
 /* Signals end the exploration through a descriptor that it polls. */
 int spex_command_explore(int argc, char **argv) {
-    struct request request = {.options = {.size = sizeof(request.options)}};
+    struct request request = {.options = {.size = sizeof(request.options)},
+                              .begin_ns = spex_clock_ns(CLOCK_MONOTONIC)};
     char why[512] = "";
     int status = explore_parse(argc, argv, &request);
     if (status)
@@ -179,5 +221,8 @@ int spex_command_explore(int argc, char **argv) {
     spex_progress_bar_end(&request.bar);
     spex_repeated_end(&complaints);
     close(request.options.stop_fd);
-    return explore_finish(&request, err, why);
+    status = explore_finish(&request, err, why);
+    if (!err || err == -EINTR)
+        tell_verdict(&request);
+    return status;
 }

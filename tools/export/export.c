@@ -2,17 +2,22 @@
 /* `spex export`: writes a trace in a format of another tool. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "text/quantity.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
 #include "tools/common/output_file.h"
 #include "tools/common/progress.h"
 #include "tools/common/stop_signals.h"
+#include "tools/common/verdict.h"
 #include "tools/export/exporter.h"
 #include "tools/traces/trace_part.h"
 
@@ -51,6 +56,8 @@ struct request {
     const char *trace;
     const struct spex_exporter *exporter;
     const char *format, *out, *from, *to, *probes, *by;
+    /* Records that were exported. */
+    uint64_t records;
     /* Readable after a signal that ends the command. */
     int signals;
 };
@@ -123,7 +130,7 @@ static int stopped_by(int signals) {
 
 /* Gives all records to the exporter. The number of a signal that has ended it; 0 or a negative
  * errno value. After an error of the stream, which its end tells, 0. */
-static int events_export(const struct request *request, const struct spex_export *export,
+static int events_export(struct request *request, const struct spex_export *export,
                          struct spex_recording *trace, void *state, struct spex_error *error) {
     struct spex_recording_event event;
     struct spex_progress_bar bar;
@@ -134,6 +141,7 @@ static int events_export(const struct request *request, const struct spex_export
             got = spex_recording_next(trace, &event, error);
             if (got == 1)
                 err = request->exporter->event(state, &event, error);
+            request->records += got == 1;
         }
         stopped = stopped_by(request->signals);
         spex_progress_bar_part(&bar, trace->bytes_given, trace->bytes);
@@ -143,7 +151,7 @@ static int events_export(const struct request *request, const struct spex_export
 }
 
 /* Writes the export. What was exported before an error or a signal is completed. */
-static int export_write(const struct request *request, const struct spex_export *export,
+static int export_write(struct request *request, const struct spex_export *export,
                         struct spex_recording *trace) {
     struct spex_error error = {""}, end_error = {""};
     void *state = NULL;
@@ -160,7 +168,7 @@ static int export_write(const struct request *request, const struct spex_export 
 }
 
 /* Opens the stream of a format that writes one, and closes it behind the export. */
-static int export_to(const struct request *request, struct spex_export *export,
+static int export_to(struct request *request, struct spex_export *export,
                      struct spex_recording *trace) {
     struct spex_output_file output = {0};
     if (request->exporter->needs_path) {
@@ -180,7 +188,52 @@ static int export_to(const struct request *request, struct spex_export *export,
     return err ? spex_complain(SPEX_EXIT_FAILED, "%s: %s", output.name, strerror(-err)) : status;
 }
 
-static int export_trace(const struct request *request, struct spex_recording *trace) {
+/* How the file of a format is looked at; %s is its path. */
+static const struct {
+    const struct spex_exporter *exporter;
+    const char *look;
+} looks[] = {
+    {&spex_export_perfetto, "open %s in https://ui.perfetto.dev"},
+    {&spex_export_chrome, "open %s in https://ui.perfetto.dev or chrome://tracing"},
+    {&spex_export_pprof, "go tool pprof -http=: %s"},
+    {&spex_export_folded, "flamegraph.pl %s, or open it in https://speedscope.app"},
+    {&spex_export_csv, NULL},
+    {&spex_export_sqlite, "sqlite3 %s"},
+};
+
+/* NULL: there is nothing to say. */
+static const char *look_text(const struct request *request, char *text, size_t size) {
+    const char *look = NULL;
+    for (size_t l = 0; l < sizeof(looks) / sizeof(looks[0]); l++)
+        if (looks[l].exporter == request->exporter)
+            look = looks[l].look;
+    if (!look)
+        return NULL;
+    size_t before = strcspn(look, "%");
+    snprintf(text, size, "%.*s%s%s", (int)before, look, request->out, look + before + 2);
+    return text;
+}
+
+/* Nothing where standard output has the export, and nothing to scripts, whom it has never told
+ * anything. */
+static void tell_verdict(const struct request *request, size_t problems) {
+    struct stat about;
+    char bytes[48] = "", size[64] = "", unread[96] = "", result[PATH_MAX + 256],
+         next[PATH_MAX + 128];
+    if (!request->out || strcmp(request->out, "-") == 0 || isatty(STDERR_FILENO) != 1)
+        return;
+    if (stat(request->out, &about) == 0 && S_ISREG(about.st_mode))
+        snprintf(size, sizeof(size), ", %s",
+                 spex_quantity_text((double)about.st_size, NAN, "B", bytes, sizeof(bytes)));
+    if (problems)
+        snprintf(unread, sizeof(unread), "; %zu part%s of the trace could not be read", problems,
+                 problems == 1 ? "" : "s");
+    snprintf(result, sizeof(result), "%llu records%s in %s%s", (unsigned long long)request->records,
+             size, request->out, unread);
+    spex_verdict(result, look_text(request, next, sizeof(next)));
+}
+
+static int export_trace(struct request *request, struct spex_recording *trace) {
     struct spex_labels labels;
     struct spex_export export = {.trace = trace,
                                  .labels = &labels,
@@ -197,6 +250,8 @@ static int export_trace(const struct request *request, struct spex_recording *tr
         status = spex_complain(SPEX_EXIT_FAILED, "out of memory");
     spex_labels_free(&labels);
     int problems = spex_trace_part_problems(trace);
+    if (status == SPEX_EXIT_OK)
+        tell_verdict(request, trace->problems.count);
     return status == SPEX_EXIT_OK ? problems : status;
 }
 

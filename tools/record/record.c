@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "observe/control_client.h"
 #include "rate/budget.h"
 #include "text/number.h"
@@ -24,6 +25,7 @@
 #include "tools/common/options.h"
 #include "tools/common/process_argument.h"
 #include "tools/common/stop_signals.h"
+#include "tools/common/verdict.h"
 #include "tools/launch/launch_probed.h"
 #include "tools/record/record_watch.h"
 #include "trace/trace_limits.h"
@@ -211,10 +213,13 @@ static int flight_finish(struct spex_record_watch *watch) {
     spex_flight_close(&recording->flight);
     rmdir(recording->directory);
     unsigned dumps = recording->flight.dumps - recording->flight.failures;
-    fprintf(stderr, "spex: %llu records, %llu lost, %u dumps%s%s\n",
-            (unsigned long long)recording->totals.records,
-            (unsigned long long)recording->totals.lost, dumps, dumps ? " in " : "",
-            dumps ? recording->directory : "");
+    char result[PATH_MAX + 128], next[PATH_MAX + 64];
+    snprintf(result, sizeof(result), "%llu records, %llu lost, %u dumps%s%s",
+             (unsigned long long)recording->totals.records,
+             (unsigned long long)recording->totals.lost, dumps, dumps ? " in " : "",
+             dumps ? recording->directory : "");
+    snprintf(next, sizeof(next), "spex stats %s", recording->directory);
+    spex_verdict(result, dumps ? next : NULL);
     return recording->err || recording->flight.failures ? SPEX_EXIT_FAILED : SPEX_EXIT_OK;
 }
 
@@ -247,25 +252,37 @@ static void tell_of_children(const struct spex_recording *recording) {
                 recording->unfollowed == 1 ? "child of a fork was" : "children of forks were");
 }
 
+/* "4000 records, 0 lost, 1:05, 96 KiB in DIR". */
+static void tell_verdict(const struct spex_record_watch *watch) {
+    const struct spex_recording *recording = &watch->recording;
+    const struct spex_trace_disk *disk = &recording->disk;
+    char bytes[64], removed[64], older[96] = "", took[32], result[PATH_MAX + 256];
+    char next[PATH_MAX + 64];
+    spex_quantity_text((double)disk->bytes, NAN, "B", bytes, sizeof(bytes));
+    spex_quantity_text((double)disk->removed, NAN, "B", removed, sizeof(removed));
+    if (disk->removed)
+        snprintf(older, sizeof(older), "; older ones, %s, removed", removed);
+    spex_elapsed_text((double)(spex_clock_ns(CLOCK_MONOTONIC) - watch->begin_ns) / 1e9, took,
+                      sizeof(took));
+    snprintf(result, sizeof(result), "%llu records, %llu lost, %s, %s in %s%s",
+             (unsigned long long)recording->totals.records,
+             (unsigned long long)recording->totals.lost, took, bytes, recording->directory, older);
+    snprintf(next, sizeof(next), "spex stats %s", recording->directory);
+    spex_verdict(result, next);
+}
+
 /* Tells what there is. A full disk is a failure of this command, not of the program. */
 static int record_finish(struct spex_record_watch *watch, const struct request *request) {
     struct spex_recording *recording = &watch->recording;
-    char bytes[64], removed[64];
     spex_record_watch_end(watch);
     tell_of_children(recording);
     if (recording->flight.seconds && recording->traces)
         return flight_finish(watch);
-    spex_quantity_text((double)recording->disk.bytes, NAN, "B", bytes, sizeof(bytes));
-    spex_quantity_text((double)recording->disk.removed, NAN, "B", removed, sizeof(removed));
     if (!recording->traces) {
         rmdir(recording->directory);
         tell_of_nothing(watch, request);
     } else {
-        fprintf(stderr, "spex: %llu records, %llu lost, %s in %s%s%s%s\n",
-                (unsigned long long)recording->totals.records,
-                (unsigned long long)recording->totals.lost, bytes, recording->directory,
-                recording->disk.removed ? "; older ones, " : "",
-                recording->disk.removed ? removed : "", recording->disk.removed ? ", removed" : "");
+        tell_verdict(watch);
     }
     if (watch->listener.refused)
         spex_complain(0, "some processes were not recorded, as there were too many connections");
@@ -378,6 +395,7 @@ int spex_command_record(int argc, char **argv) {
     if (status)
         return status;
     watch.recording.directory = directory;
+    watch.begin_ns = spex_clock_ns(CLOCK_MONOTONIC);
     /* Not where it would stand in what the program writes to the terminal. */
     if (!watch.recording.flight.seconds && (request.process || isatty(STDOUT_FILENO) != 1))
         spex_progress_bar_init(&watch.bar, stderr);

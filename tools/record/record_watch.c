@@ -19,6 +19,7 @@
 #include "text/waits.h"
 #include "tools/attach/held_lease.h"
 #include "tools/common/complain.h"
+#include "tools/common/verdict.h"
 #include "wire/control_format.h"
 #include "wire/stream_format.h"
 
@@ -197,10 +198,10 @@ static struct spex_trace_totals totals_of(const struct spex_recording *recording
     return totals;
 }
 
-/* "12,345,678 records, 305 k/s, 0 lost, 14.2 MB": once a second, as files grow then. */
+/* "12345678 records, 305 k/s, 0 lost, 14.2 MiB, 40.2 s": once a second, as files grow then. */
 static void progress_show(struct spex_record_watch *watch) {
     double seconds;
-    char rate[32], bytes[32], line[160];
+    char rate[32], bytes[32], took[32], line[192];
     if (!watch->bar.out || !spex_progress_bar_is_due(&watch->bar, &seconds) ||
         seconds < watch->shown_seconds + 1)
         return;
@@ -208,8 +209,10 @@ static void progress_show(struct spex_record_watch *watch) {
     double more = (double)(totals.records - watch->shown_records);
     spex_quantity_text(more / (seconds - watch->shown_seconds), NAN, "/s", rate, sizeof(rate));
     spex_quantity_text((double)watch->recording.disk.bytes, NAN, "B", bytes, sizeof(bytes));
-    snprintf(line, sizeof(line), "%llu records, %s, %llu lost, %s",
-             (unsigned long long)totals.records, rate, (unsigned long long)totals.lost, bytes);
+    spex_elapsed_text(seconds, took, sizeof(took));
+    snprintf(line, sizeof(line), "%llu records, %s, %llu lost, %s, %s",
+             (unsigned long long)totals.records, rate, (unsigned long long)totals.lost, bytes,
+             took);
     spex_progress_bar_text(&watch->bar, line);
     watch->shown_seconds = seconds;
     watch->shown_records = totals.records;

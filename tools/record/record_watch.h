@@ -22,6 +22,8 @@ struct spex_record_watch {
     size_t arrived_count;
     /* Shown, if `out` of it is not NULL. */
     struct spex_progress_bar bar;
+    /* When recording began. */
+    uint64_t begin_ns;
     /* What it has shown last. */
     double shown_seconds;
     uint64_t shown_records;

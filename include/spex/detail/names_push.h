@@ -58,6 +58,8 @@
 #undef best_allowed
 #pragma push_macro("best_figure")
 #undef best_figure
+#pragma push_macro("best_interval")
+#undef best_interval
 #pragma push_macro("best_levels")
 #undef best_levels
 #pragma push_macro("best_measured")
@@ -514,6 +516,8 @@
 #undef threads_done
 #pragma push_macro("threads_parameter")
 #undef threads_parameter
+#pragma push_macro("tied")
+#undef tied
 #pragma push_macro("timestamp")
 #undef timestamp
 #pragma push_macro("told")
