@@ -120,6 +120,36 @@ class Api(Server):
             self.json("/api/programs")
             self.assertEqual(self.json("/api/probes?process=%d" % self.process.pid)["pid"], self.process.pid)
 
+    def compressed(self, path, encodings):
+        """Of an answer to this header: its encoding, and its text."""
+        connection = self.connect()
+        connection.request("GET", path, headers={"Authorization": "Bearer " + TOKEN, "Accept-Encoding": encodings})
+        answer = connection.getresponse()
+        data = answer.read()
+        connection.close()
+        self.assertEqual(answer.status, 200)
+        self.assertEqual(int(answer.getheader("Content-Length")), len(data))
+        encoding = answer.getheader("Content-Encoding")
+        return encoding, (gzip.decompress(data) if encoding else data).decode(), len(data)
+
+    def test_answers_are_compressed_for_who_asks(self):
+        self.serve_and_wait()
+        probes = "/api/probes?process=%d" % self.process.pid
+        for path in "/metrics", probes:
+            _, plain, length = self.compressed(path, "identity")
+            for encodings in "gzip", "GZIP", "deflate, gzip;q=1.0, *;q=0.5", "br,\tgzip ; q=0.1":
+                encoding, text, shorter = self.compressed(path, encodings)
+                self.assertEqual(encoding, "gzip", encodings)
+                self.assertLess(shorter, length / 2)
+                self.assertEqual(text.split()[:3], plain.split()[:3])
+            for encodings in "", "deflate", "gzip;q=0", "gzip; q=0.000, br", "gzipped", "x-gzip", "*":
+                self.assertEqual(self.compressed(path, encodings)[0], None, encodings)
+        # A few bytes are as good as they are, and a refusal is for people.
+        answer, _ = self.ask("/api/programs", Accept_Encoding="gzip")
+        self.assertEqual((answer.status, answer.getheader("Content-Encoding")), (200, None))
+        answer, text = self.ask("/nowhere", Accept_Encoding="gzip")
+        self.assertEqual((answer.status, answer.getheader("Content-Encoding"), text), (404, None, "there is no such page\n"))
+
     def test_switching(self):
         self.serve_and_wait()
         for whom in {"process": self.process.pid}, {"program": NAME}:

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "text/number.h"
+#include "tools/serve/gzip.h"
 
 struct spex_pace_connection *spex_http_place(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info =
@@ -59,14 +60,35 @@ enum MHD_Result spex_http_send(struct spex_request *request, unsigned status, co
     return queued;
 }
 
+/* Replaces the text by a compressed one where the client asks for it. Without memory it stays. */
+static bool compress_text(const struct spex_request *request, char **text, size_t *bytes) {
+    const char *accept =
+        MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Accept-Encoding");
+    size_t compressed;
+    char *other = *bytes >= SPEX_GZIP_LEAST && spex_gzip_is_accepted(accept)
+                      ? spex_gzip_text(*text, *bytes, &compressed)
+                      : NULL;
+    if (!other)
+        return false;
+    free(*text);
+    *text = other;
+    *bytes = compressed;
+    return true;
+}
+
 enum MHD_Result spex_http_answer(struct spex_request *request, unsigned status, const char *type,
                                  char *text, size_t bytes) {
     if (!text)
         return spex_http_refuse(request, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
+    bool compressed = compress_text(request, &text, &bytes);
     struct MHD_Response *response =
         MHD_create_response_from_buffer(bytes, text, MHD_RESPMEM_MUST_FREE);
     if (!response)
         free(text);
+    else if (compressed)
+        MHD_add_response_header(response, "Content-Encoding", "gzip");
+    if (response)
+        MHD_add_response_header(response, "Vary", "Accept, Accept-Encoding");
     return spex_http_send(request, status, type, response);
 }
 
