@@ -205,6 +205,56 @@ class Metrics(Server):
             self.assertLessEqual(abs(places[0] - places[1]), 1, (name, own[name], found))
 
 
+    def quantiles(self, text=None):
+        """Of `query`: p50, p90 and p99, the lower and the upper ends of their intervals."""
+        text = text or self.metrics()
+        return [[value for labels, value in sorted(self.values("spex_probe_recent_duration_%sseconds" % end, text).items())
+                 if labels[:3] == QUERY] for end in ("", "low_", "high_")]
+
+    def test_quantiles_are_those_of_the_program(self):
+        """Of all executions, which begin after the first scrape."""
+        program = self.start()
+        self.serve("--quantiles")
+        self.wait_for("spex_program_processes", lambda values: values.get(LIVE) == 1)
+        self.set(program.pid, "query")
+        self.wait_for("spex_probe_duration_seconds_count", lambda values: values.get(QUERY, 0) > 3000)
+        self.set(program.pid, "off")
+        counts = [0]
+        # The last executions are on their way.
+        while counts[-1:] != counts[-2:-1]:
+            time.sleep(0.2)
+            counts.append(self.values("spex_probe_duration_seconds_count")[QUERY])
+        answer, text = self.ask("/api/probes?process=%d" % program.pid)
+        self.assertEqual(answer.status, 200, text)
+        (own,) = [probe["values"][0] for probe in json.loads(text)["figures"]["probes"] if probe["name"] == "query"]
+        found, low, high = self.quantiles()
+        for place, name in enumerate(("p50", "p90", "p99")):
+            self.assertAlmostEqual(found[place] / own[name], 1, delta=0.1)
+            self.assertTrue(low[place] <= found[place] <= high[place])
+            self.assertLess(high[place] - low[place], 2 * found[place])
+        # Another client changes nothing, nor does its haste.
+        for _ in range(10):
+            time.sleep(0.06)
+            for now, before in zip(self.quantiles(), [found, low, high]):
+                # The length of a tick is known better and better.
+                self.assertTrue(all(abs(a / b - 1) < 1e-4 for a, b in zip(now, before, strict=True)), (now, before))
+        lint = shutil.which("promtool") and subprocess.run(["promtool", "check", "metrics"], input=self.metrics(), text=True,
+                                                           check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertTrue(not lint or (lint.returncode, lint.stdout) == (0, ""), lint)
+
+    def test_quantiles_of_several_processes(self):
+        """One that has ended is in them no longer."""
+        programs = [self.start(environment=self.environment(SPEX_PROBES="query")) for _ in range(2)]
+        self.serve("--quantiles")
+        self.wait_for("spex_program_processes", lambda values: values.get(LIVE) == 2)
+        self.wait_for("spex_probe_recent_duration_seconds", lambda values: len(values) == 3)
+        for program in programs:
+            self.say(program, "end")
+        self.wait_for("spex_program_processes", lambda values: values.get(LIVE) == 0)
+        self.assertEqual(self.quantiles(), [[], [], []])
+        self.assertGreater(self.values("spex_probe_duration_seconds_count")[QUERY], 0)
+
+
 class Examples(Server):
     """What examples/monitoring has is about metrics that there are."""
 

@@ -245,6 +245,60 @@ static void assert_has(const char *text, const char *line) {
         fail_msg("no \"%s\" in:\n%s", line, text);
 }
 
+/* Replaces `text` by that of all metrics of one program. */
+static void write_text(char **text, const struct spex_sums *sums) {
+    const struct spex_metrics_server server = {.buckets = SPEX_SUMS_COARSE};
+    const struct spex_metrics_program list = {"nginx", sums, 1, 0};
+    size_t bytes;
+    free(*text);
+    FILE *out = open_memstream(text, &bytes);
+    spex_metrics_write(out, true, &list, 1, &server);
+    fclose(out);
+}
+
+static void quantiles_are_those_of_figures(void **state) {
+    (void)state;
+    static struct made made, recent;
+    struct spex_sums sums = {.probes = NULL};
+    struct spex_figures figures;
+    char *text = NULL, line[160];
+    make(&made, "query");
+    make(&recent, "query");
+    add_times(&made, 900000, 1000);
+    add_times(&recent, 1500, 900);
+    add_times(&recent, 64000, 100);
+    recent.values.min = 1500;
+    recent.values.max = 64000;
+    assert_int_equal(sums_of(&sums, &made.profile, 10), 0);
+    spex_sums_quantiles(&sums, &recent.profile);
+    spex_figures_of(&recent.profile, &recent.row, 0, &figures);
+    const struct spex_sums_quantile *quantiles = sums.probes[0].quantiles;
+    for (size_t q = 0; q < SPEX_SUMS_QUANTILES; q++) {
+        assert_float_equal(quantiles[q].value * 1e9, figures.quantiles[q].value, 1e-6);
+        assert_float_equal(quantiles[q].low * 1e9, figures.quantiles[q].low, 1e-6);
+        assert_float_equal(quantiles[q].high * 1e9, figures.quantiles[q].high, 1e-6);
+        assert_true(quantiles[q].told == figures.quantiles[q].told);
+    }
+    write_text(&text, &sums);
+    snprintf(line, sizeof(line),
+             "\nspex_probe_recent_duration_seconds{program=\"nginx\",probe=\"query\",type=\"lat\","
+             "quantile=\"0.5\"} %.15g\n",
+             quantiles[0].value);
+    assert_has(text, "\n# TYPE spex_probe_recent_duration_seconds summary\n"
+                     "# UNIT spex_probe_recent_duration_seconds seconds\n");
+    assert_has(text, line);
+    /* Without an interval the value alone is told. */
+    for (size_t q = 0; q < SPEX_SUMS_QUANTILES; q++)
+        sums.probes[0].quantiles[q].told = false;
+    write_text(&text, &sums);
+    assert_null(strstr(text, "recent_duration_low"));
+    spex_sums_quantiles(&sums, NULL);
+    write_text(&text, &sums);
+    assert_null(strstr(text, "recent"));
+    free(text);
+    spex_sums_free(&sums);
+}
+
 static void formats_differ_in_names_and_the_end(void **state) {
     (void)state;
     static struct made made;
@@ -422,6 +476,7 @@ int main(void) {
         cmocka_unit_test(processes_of_a_program_are_added),
         cmocka_unit_test(counters_that_were_shown_do_not_fall),
         cmocka_unit_test(probes_beyond_the_limit_are_counted),
+        cmocka_unit_test(quantiles_are_those_of_figures),
         cmocka_unit_test(formats_differ_in_names_and_the_end),
         cmocka_unit_test(a_margin_may_be_infinite),
         cmocka_unit_test(buckets_are_as_many_as_asked_for),

@@ -381,6 +381,41 @@ static void write_times(const struct text *text, const struct family *family, co
     write_sample(text->out, family, "_count", labels, whole(probe->buckets[SPEX_SUMS_BOUNDS]));
 }
 
+/* What is told of each quantile, as summaries: the only metrics that may have a label `quantile`. */
+static const struct family quantile_families[] = {
+    {"spex_probe_recent_duration_seconds", SUMMARY, "seconds",
+     "Quantiles of the times of the last 10 s or more, by spex's own histograms."},
+    {"spex_probe_recent_duration_low_seconds", SUMMARY, "seconds",
+     "The lower ends of their 95 % intervals."},
+    {"spex_probe_recent_duration_high_seconds", SUMMARY, "seconds",
+     "The upper ends of their 95 % intervals."}};
+
+static bool has_quantiles(const struct spex_sums_probe *probe) {
+    return probe->recent;
+}
+
+static bool has_intervals(const struct spex_sums_probe *probe) {
+    bool any = false;
+    for (size_t q = 0; q < SPEX_SUMS_QUANTILES; q++)
+        any |= probe->recent && probe->quantiles[q].told;
+    return any;
+}
+
+static void write_quantiles(const struct text *text, const struct family *family,
+                            const char *labels, const struct spex_sums_probe *probe) {
+    size_t which = (size_t)(family - quantile_families);
+    for (size_t q = 0; q < SPEX_SUMS_QUANTILES; q++) {
+        const struct spex_sums_quantile *quantile = &probe->quantiles[q];
+        const double values[] = {quantile->value, quantile->low, quantile->high};
+        if (which && !quantile->told)
+            continue;
+        fprintf(text->out, "%s%s,quantile=\"%g\"} ", family->name, labels,
+                spex_figures_quantiles[q]);
+        write_number(text->out, values[which]);
+        fputc('\n', text->out);
+    }
+}
+
 static const struct family values_family = {
     "spex_probe_value", SUMMARY, NULL,
     "Values of probes that are no times: events, or values of the developer's choice."};
@@ -451,6 +486,9 @@ void spex_metrics_write(FILE *out, bool open, const struct spex_metrics_program 
     each_probe(&text, &margin_family, any_probe, write_margin);
     each_probe(&text, &period_family, any_probe, write_period);
     each_probe(&text, &times_family, has_times, write_times);
+    for (size_t f = 0; f < sizeof(quantile_families) / sizeof(quantile_families[0]); f++)
+        each_probe(&text, &quantile_families[f], f ? has_intervals : has_quantiles,
+                   write_quantiles);
     each_probe(&text, &values_family, has_values, write_values);
     write_server(&text, server);
     if (open)

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "observe/control_client.h"
+#include "observe/profile_sum.h"
 #include "observe/workers.h"
 
 #define MS 1000000ull
@@ -113,6 +114,7 @@ static void process_free(struct spex_program_process *process) {
     spex_caller_free(&process->caller);
     spex_profile_free(&process->latest);
     spex_profile_free(&process->before);
+    spex_recent_free(&process->recent);
     spex_sums_free(&process->sums);
     spex_sums_free(&process->coming);
     spex_share_leave(process->share);
@@ -144,6 +146,8 @@ void spex_programs_close(struct spex_programs *programs) {
 
 static bool is_watched(const struct spex_program_process *process) {
     const struct spex_programs *programs = process->programs;
+    if (programs->quantiles)
+        return true;
     return programs->is_watched && programs->is_watched(programs->user, process->caller.process);
 }
 
@@ -360,6 +364,8 @@ void spex_programs_begin(struct spex_programs *programs, pid_t process) {
 static void process_keep(struct spex_program_process *process) {
     struct spex_profile_reader *reader = &process->caller.reader;
     struct spex_profile *over = process->told ? &process->before : &process->latest;
+    if (process->programs->quantiles)
+        spex_recent_offer(&process->recent, over, &reader->profile);
     spex_profile_free(over);
     if (process->told)
         process->before = process->latest;
@@ -445,6 +451,33 @@ static int program_sum(struct spex_programs *programs, struct spex_program *prog
     return err;
 }
 
+/* Adds what has happened in the recent time of each process that answers. 0 or -ENOMEM. */
+static int add_recent(const struct spex_programs *programs, const struct spex_program *program,
+                      struct spex_profile *sum) {
+    int err = 0;
+    for (size_t p = 0; !err && p < programs->process_count; p++) {
+        const struct spex_program_process *process = programs->processes[p];
+        struct spex_profile recent = {.types = NULL};
+        if (process->program != program || process->silent || !process->latest.types)
+            continue;
+        const struct spex_profile *begin = spex_recent_begin(&process->recent, &process->latest);
+        err = begin ? spex_profile_since(&process->latest, begin, &recent) : 0;
+        err = err || !begin ? err : spex_profile_add(sum, &recent);
+        spex_profile_free(&recent);
+    }
+    return err;
+}
+
+/* Without memory no quantiles are told this time. */
+static void tell_quantiles(const struct spex_programs *programs, struct spex_program *program) {
+    struct spex_profile sum = {.types = NULL};
+    if (!programs->quantiles)
+        return;
+    bool whole = add_recent(programs, program, &sum) == 0;
+    spex_sums_quantiles(&program->shown, whole && sum.types ? &sum : NULL);
+    spex_profile_free(&sum);
+}
+
 static void count_silent(const struct spex_programs *programs, const struct spex_program *program,
                          struct spex_metrics_program *entry) {
     for (size_t p = 0; p < programs->process_count; p++)
@@ -502,6 +535,7 @@ long spex_programs_sums(struct spex_programs *programs, struct spex_metrics_prog
         if (err)
             return err;
         taken += program->shown.count - before;
+        tell_quantiles(programs, program);
         list[p] = (struct spex_metrics_program){.name = program->name, .sums = &program->shown};
         count_silent(programs, program, &list[p]);
     }

@@ -13,6 +13,7 @@
 #include "tools/attach/wanted.h"
 #include "tools/common/complain.h"
 #include "tools/serve/metrics.h"
+#include "tools/serve/recent.h"
 #include "tools/serve/sums.h"
 
 /* Processes that are followed, names that are kept, and probes of all programs together. */
@@ -32,6 +33,8 @@ struct spex_program_process {
     struct spex_sums coming;
     /* The last report, and the one of the last event; empty where nobody watches. */
     struct spex_profile latest, before;
+    /* Earlier ones, where quantiles are told. */
+    struct spex_recent recent;
     /* An event was made of the last report. */
     bool told;
     /* Of the last report: seconds since the collection began. */
@@ -58,6 +61,8 @@ struct spex_programs {
     const struct spex_wanted *wanted;
     /* Probes of all programs that get series. */
     size_t probes_max;
+    /* Quantiles of recent times are told: reports of all processes are kept. */
+    bool quantiles;
     struct spex_program_process *processes[SPEX_PROGRAMS_PROCESSES];
     size_t process_count;
     struct spex_program *programs[SPEX_PROGRAMS_NAMES];
@@ -90,7 +95,7 @@ struct spex_programs {
     void *user;
 };
 
-/* All zero but for wanted, probes_max, is_watched and user. */
+/* All zero but for wanted, probes_max, quantiles, is_watched and user. */
 void spex_programs_open(struct spex_programs *programs);
 void spex_programs_close(struct spex_programs *programs);
 

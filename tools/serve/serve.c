@@ -15,7 +15,7 @@ static const char serve_usage[] =
     "usage: spex serve [PID… | NAME… | --all] [--store FILE.db] [--trace DIR] [--model MODELS]\n"
     "                  [--fleet FILE.db] [--listen ADDRESS:PORT] [--token-file FILE]\n"
     "                  [--cert FILE --key FILE | --behind-proxy] [--host NAME]\n"
-    "                  [--max-probes COUNT] [--buckets 3|10]\n"
+    "                  [--max-probes COUNT] [--buckets 3|10] [--quantiles]\n"
     "\n"
     "Tells over HTTP what the probes of running programs have measured, for Prometheus and\n"
     "others at /metrics, and as a page for people at /: of these processes, of programs of these\n"
@@ -47,7 +47,9 @@ static const char serve_usage[] =
     "                         1000\n"
     "  --buckets 3|10         buckets of times a decade: with 3, the default, a quantile that "
     "others\n"
-    "                         make of them may be off by a factor of 2.5, with 10 of 1.28\n";
+    "                         make of them may be off by a factor of 2.5, with 10 of 1.28\n"
+    "  --quantiles            also p50, p90 and p99 of the last 10 s or more, as spex top has\n"
+    "                         them, with their intervals\n";
 
 static const struct spex_syntax serve_syntax = {
     "serve", serve_usage, "processes or names were expected", 0, 1000, SPEX_OPTIONS_ANYWHERE};
@@ -59,6 +61,7 @@ struct request {
     /* Programs are followed. */
     bool follows;
     unsigned long probes_max, buckets;
+    bool quantiles;
 };
 
 /* A file that cannot be read is told before there is a server. */
@@ -90,6 +93,7 @@ static int serve_parse(int argc, char **argv, struct request *request) {
          .count = &request->buckets,
          .range = {SPEX_SUMS_COARSE, SPEX_SUMS_FINE},
          .error = "3 or 10 was expected"},
+        {.name = "quantiles", .flag = &request->quantiles},
         {.name = NULL},
     };
     struct spex_operands operands;
@@ -129,7 +133,8 @@ int spex_command_serve(int argc, char **argv) {
     if (status)
         return status;
     struct spex_server server = {.programs = {.wanted = request.follows ? &request.wanted : NULL,
-                                              .probes_max = request.probes_max},
+                                              .probes_max = request.probes_max,
+                                              .quantiles = request.quantiles},
                                  .buckets = (unsigned)request.buckets,
                                  .shown = {.traces = -1}};
     int err = spex_server_open(&server, &request.settings, &error);

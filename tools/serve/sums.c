@@ -99,17 +99,21 @@ static void add_slowest(struct spex_sums_probe *probe, const struct spex_profile
                                                     .cpu_id = slowest->cpu_id};
 }
 
-static void probe_of(struct spex_sums_probe *probe, const struct spex_profile *profile,
-                     const struct spex_profile_row *row) {
-    const struct spex_profile_probe *from = &row->probe;
+static void name_probe(struct spex_sums_probe *probe, const struct spex_profile_probe *from) {
     *probe = (struct spex_sums_probe){.id = spex_profile_id(from->probe_id, from->declared),
-                                      .type = from->probe_type,
-                                      .period = from->period};
+                                      .type = from->probe_type};
     memcpy(probe->provider, from->provider, sizeof(probe->provider));
     memcpy(probe->name, from->name, sizeof(probe->name));
     /* The id of a probe with a name says nothing more, and may differ. */
     if (probe->name[0])
         probe->id = -1;
+}
+
+static void probe_of(struct spex_sums_probe *probe, const struct spex_profile *profile,
+                     const struct spex_profile_row *row) {
+    const struct spex_profile_probe *from = &row->probe;
+    name_probe(probe, from);
+    probe->period = from->period;
     probe->counts[SPEX_SUMS_EXECUTIONS] = spex_profile_executions(from);
     probe->margin = spex_count_margin(from);
     probe->counts[SPEX_SUMS_RECORDS] = (double)from->records;
@@ -275,6 +279,34 @@ int spex_sums_add(struct spex_sums *to, const struct spex_sums *from, size_t mos
     to->sites_on += from->sites_on;
     to->budget = fmax(to->budget, from->budget);
     return 0;
+}
+
+/* Times need the length of a tick, as in add_values. */
+static void set_quantiles(struct spex_sums_probe *probe, const struct spex_profile *recent,
+                          const struct spex_profile_row *row) {
+    double rate = recent->process.ticks_per_second;
+    struct spex_figures figures = {.any = false};
+    if (spex_probe_type_ticks(row->probe.probe_type) && row->probe.series && rate > 0)
+        spex_figures_of(recent, row, 0, &figures);
+    probe->recent = figures.any;
+    for (size_t q = 0; q < SPEX_SUMS_QUANTILES && figures.any; q++) {
+        const struct spex_quantile *from = &figures.quantiles[q];
+        probe->quantiles[q] = (struct spex_sums_quantile){from->value / rate, from->low / rate,
+                                                          from->high / rate, from->told};
+    }
+}
+
+void spex_sums_quantiles(struct spex_sums *sums, const struct spex_profile *recent) {
+    for (size_t s = 0; s < sums->count; s++)
+        sums->probes[s].recent = false;
+    for (size_t r = 0; recent && sums->count && r < recent->row_count; r++) {
+        struct spex_sums_probe like;
+        name_probe(&like, &recent->rows[r].probe);
+        struct spex_sums_probe *probe =
+            bsearch(&like, sums->probes, sums->count, sizeof(like), order_for_qsort);
+        if (probe)
+            set_quantiles(probe, recent, &recent->rows[r]);
+    }
 }
 
 int spex_sums_raise(struct spex_sums *shown, const struct spex_sums *now, size_t most) {

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/figures.h"
 #include "profile/profile.h"
 
 /* Bounds of the buckets of times: ten a decade (the numbers R10 of ISO 3), from 10 ns to 100 s. They
@@ -45,6 +46,15 @@ struct spex_sums_slowest {
     uint32_t process_id, thread_id, cpu_id;
 };
 
+/* The quantiles that are told of recent times: the first ones of figures (profile/figures.h). */
+enum { SPEX_SUMS_QUANTILES = SPEX_FIGURES_P99 + 1 };
+
+/* In seconds, with the 95 % interval if `told`. */
+struct spex_sums_quantile {
+    double value, low, high;
+    bool told;
+};
+
 struct spex_sums_probe {
     /* What names it: the same in all processes of a program. */
     char provider[SPEX_PROFILE_NAME_BYTES];
@@ -66,6 +76,9 @@ struct spex_sums_probe {
     double buckets[SPEX_SUMS_BUCKETS];
     /* As `period`, of the present: of processes that answer. */
     struct spex_sums_slowest slowest;
+    /* Of the recent time, if `recent`. */
+    bool recent;
+    struct spex_sums_quantile quantiles[SPEX_SUMS_QUANTILES];
 };
 
 /* Counters of a process or program. */
@@ -115,6 +128,10 @@ void spex_sums_end(struct spex_sums *sums, const struct spex_profile *profile);
  * up. `gauges`: also what is of the
  * present. 0 or -ENOMEM. */
 int spex_sums_add(struct spex_sums *to, const struct spex_sums *from, size_t most, bool gauges);
+
+/* Sets the quantiles of all probes of times to those of a profile, which is of the recent time; NULL:
+ * none are known. */
+void spex_sums_quantiles(struct spex_sums *sums, const struct spex_profile *recent);
 
 /* Raises counters to those of `now`, and replaces gauges. Estimates may fall, counters that are
  * scraped may not. 0 or -ENOMEM. */
