@@ -264,9 +264,10 @@ class Examples(Server):
 
     def test_rules_and_dashboard_name_metrics_that_there_are(self):
         self.start(environment=self.environment(SPEX_PROBES="*", SPEX_BUDGET="2%"))
-        self.serve()
+        self.serve("--quantiles")
         self.wait_for("spex_program_budget_ratio", lambda values: values)
         self.wait_for("spex_probe_duration_seconds_count", lambda values: values.get(QUERY, 0) > 0)
+        self.wait_for("spex_probe_recent_duration_high_seconds", lambda values: values)
         there = set(re.findall(r"^(spex_\w+)", self.metrics(), re.MULTILINE))
         queries = [target["expr"] for panel in json.loads(self.read("grafana.json"))["panels"] for target in panel["targets"]]
         self.assertTrue(queries)
@@ -278,10 +279,49 @@ class Examples(Server):
             if not re.search(r"_(bucket|sum|count)$", name):
                 self.assertTrue(any(part in self.read("../../docs/monitoring.md") for part in (name, name.replace("spex_program_", "…_"))), name)
 
+    def dashboard(self):
+        return json.loads(self.read("grafana.json"))
+
+    def test_nothing_is_counted_twice(self):
+        """Sums and quantiles of probes are of one probe of one type each, but for a heat map of a chosen one."""
+        queries = [(panel["type"], target["expr"]) for panel in self.dashboard()["panels"] for target in panel["targets"]]
+        rules = re.findall(r"^ +expr: (.*(?:\n {10,}\S.*)*)", self.read("spex.rules.yml"), re.MULTILINE)
+        with open(os.path.join(EXAMPLES, "../../docs/monitoring.md"), encoding="utf-8") as page:
+            rules += re.search(r"```promql\n(.*?)```", page.read(), re.DOTALL)[1].splitlines()
+        for kind, query in [*queries, *(("rule", rule) for rule in rules)]:
+            for by, inner in re.findall(r"sum by \(([^()]*)\) \(\w+\((spex_probe_[^\[]*)", query):
+                probe = 'program=~"$program",probe="$heat",type="$heat_type"' if kind == "heatmap" else "provider, probe, type"
+                self.assertIn(probe, inner if kind == "heatmap" else by, query)
+            self.assertNotRegex(query, r"sum(?! by)\W*\(?rate\(spex_probe")
+
+    def test_the_first_look(self):
+        """One program, ten lines at most in a chart of all its probes, the heat map of one of them, and the page."""
+        dashboard = self.dashboard()
+        variables = {variable["name"]: variable for variable in dashboard["templating"]["list"]}
+        for name in "program", "heat", "heat_type":
+            self.assertFalse(variables[name]["includeAll"])
+        self.assertEqual(variables["page"]["type"], "textbox")
+        queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+        for query in queries:
+            if "$type" in query:
+                self.assertIn("topk(10, ", query)
+        self.assertTrue([link for panel in dashboard["panels"] for link in panel.get("links", []) if link["url"] == "${page}"])
+        places = [tuple(panel["gridPos"][side] for side in "xywh") for panel in dashboard["panels"]]
+        for x, y, width, height in places:
+            self.assertLessEqual(x + width, 24)
+            self.assertEqual(sum(x < x2 + w2 and x2 < x + width and y < y2 + h2 and y2 < y + height for x2, y2, w2, h2 in places), 1)
+
     def test_rules(self):
         if not shutil.which("promtool"):
             self.skipTest("promtool (Debian's prometheus) is not there: the rules were not tested")
-        for arguments in ["check", "rules", "spex.rules.yml"], ["test", "rules", "spex.test.yml"]:
+        # What the dashboard asks, as rules: that it is understood.
+        queries = [target["expr"].replace("$__rate_interval", "1m") for panel in self.dashboard()["panels"]
+                   for target in panel["targets"]]
+        with open(self.path("dashboard.yml"), "w", encoding="utf-8") as file:
+            json.dump({"groups": [{"name": "dashboard", "rules": [
+                {"record": "dashboard:query:%d" % number, "expr": query} for number, query in enumerate(queries)]}]}, file)
+        for arguments in (["check", "rules", self.path("dashboard.yml")], ["check", "rules", "spex.rules.yml"],
+                          ["test", "rules", "spex.test.yml"]):
             result = subprocess.run(["promtool", *arguments], cwd=EXAMPLES, text=True, check=False,
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             self.assertEqual(result.returncode, 0, result.stdout)
