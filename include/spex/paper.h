@@ -34,8 +34,9 @@
 #define SPEX_CTXSW_PROBE_END(id)       SPEX_END_(spex_ctxsw_##id, ctxsw_, id)
 #define SPEX_PERFCNTR_PROBE_BEGIN(id, sc, pcid)                                                    \
     SPEX_COUNTER_BEGIN_ID_(spex_perfcntr_##id, perfcntr_, SPEX_PERFCNTR, id, sc, pcid)
-#define SPEX_PERFCNTR_PROBE_END(id)        SPEX_COUNTER_END_(spex_perfcntr_##id, perfcntr_, id)
-#define SPEX_SNAPSHOT_PROBE(id, ...)       SPEX_SNAPSHOT_(id, SPEX_FIRST_(__VA_ARGS__, 0), __VA_ARGS__)
+#define SPEX_PERFCNTR_PROBE_END(id) SPEX_COUNTER_END_(spex_perfcntr_##id, perfcntr_, id)
+#define SPEX_SNAPSHOT_PROBE(id, ...)                                                               \
+    SPEX_SNAPSHOT_(id, SPEX_FIRST_(__VA_ARGS__, 0), #__VA_ARGS__, __VA_ARGS__)
 #define SPEX_SPAN_PROBE_BEGIN(id, sc, key) SPEX_SPAN_BEGIN_(id, sc, key)
 #define SPEX_SPAN_PROBE_END(id, key)       SPEX_SPAN_END_(id, key)
 

@@ -168,9 +168,9 @@ SPEX_HEADER_BEGIN_
  * of the developer's choice: integers of up to 64 bits, floating-point numbers, pointers. Tables,
  * traces and exports have each as what it is, floating-point numbers as the double next to them.
  * Each value is evaluated at most once, and only by an execution that makes a record (with
- * SPEX_SDT: by every execution). With `sc` it is SPEX_SNAPSHOT_PROBE("queue", 100, length). Record:
- * {v0, …}. */
-#define SPEX_SNAPSHOT(...) SPEX_SNAPSHOT_(SPEX_FIRST_(__VA_ARGS__, 0), 1, __VA_ARGS__)
+ * SPEX_SDT: by every execution). With `sc` it is SPEX_SNAPSHOT_PROBE("queue", 100, length). Tables,
+ * the page and JSON name values as they stand here. Record: {v0, …}. */
+#define SPEX_SNAPSHOT(...) SPEX_SNAPSHOT_(SPEX_FIRST_(__VA_ARGS__, 0), 1, #__VA_ARGS__, __VA_ARGS__)
 
 /* SPAN: the time from BEGIN to the END with the same key, wherever the two stand: a request that is
  * taken up in one function and answered in another one, perhaps by another thread. Record: {ticks,

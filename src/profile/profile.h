@@ -123,8 +123,9 @@ struct spex_profile_site {
     char file[SPEX_PROFILE_FILE_BYTES]; /* its end when it is longer */
     uint32_t kind;                      /* enum spex_sampling_kind, while it is on */
     uint32_t burst;
-    char parameters[SPEX_PROFILE_FILE_BYTES]; /* KERNEL: as much of them as fits; empty: none */
-    char provider[SPEX_PROFILE_NAME_BYTES];   /* empty: not known */
+    /* Of a KERNEL, or values of a SNAPSHOT, as much of them as fits; empty: none. */
+    char parameters[SPEX_PROFILE_FILE_BYTES];
+    char provider[SPEX_PROFILE_NAME_BYTES]; /* empty: not known */
     /* 1 + the developer's id; 0: it is probe_id; SPEX_PROFILE_NO_ID: none. */
     uint32_t declared;
     /* Milliseconds until the lease ends by which it is on, or off; 0: by none. */

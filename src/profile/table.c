@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/terminal.h"
 #include "profile/columns.h"
@@ -16,6 +17,7 @@
 #include "profile/table_notes.h"
 #include "ring/probe_type.h"
 #include "site/provider.h"
+#include "site/site_text.h"
 #include "text/plain_numbers.h"
 #include "text/quantity.h"
 
@@ -70,7 +72,6 @@ struct unit {
     double seconds; /* seconds of a tick; 0: not known yet */
 };
 
-/* A SNAPSHOT has numbered values: the program alone knows what they are. */
 const char *spex_value_name(uint32_t probe_type, unsigned n) {
     static const char *const numbered[] = {"v0", "v1", "v2",  "v3",  "v4",  "v5",  "v6",  "v7",
                                            "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15"};
@@ -91,6 +92,35 @@ const char *spex_value_name(uint32_t probe_type, unsigned n) {
     default:
         return numbered[n % 16];
     }
+}
+
+/* What the places of a snapshot in the source call its values; NULL: nothing, or different things, or
+ * the text was cut. */
+static const char *value_names(const struct spex_profile *profile,
+                               const struct spex_profile_probe *probe) {
+    const char *names = NULL;
+    for (size_t s = 0; probe->probe_type == SPEX_SNAPSHOT && s < profile->site_count; s++) {
+        const struct spex_profile_site *site = &profile->sites[s];
+        if (site->probe_type != SPEX_SNAPSHOT || site->probe_id != probe->probe_id)
+            continue;
+        if (strlen(site->parameters) == sizeof(site->parameters) - 1 ||
+            (names && strcmp(names, site->parameters) != 0))
+            return NULL;
+        names = site->parameters;
+    }
+    return names;
+}
+
+const char *spex_profile_value_name(const struct spex_profile *profile,
+                                    const struct spex_profile_probe *probe, unsigned n,
+                                    char name[SPEX_PROFILE_FILE_BYTES]) {
+    const char *names = value_names(profile, probe);
+    for (unsigned before = 0; names && before < n; before++)
+        names = spex_parameters_of(names);
+    if (!names || !*names)
+        return spex_value_name(probe->probe_type, n);
+    snprintf(name, SPEX_PROFILE_FILE_BYTES, "%.*s", (int)spex_argument_length(names), names);
+    return name;
 }
 
 /* The unit of the probe's values: seconds by the tick, or none. */
@@ -309,14 +339,32 @@ static void add_activity(struct sheet *sheet, const struct spex_profile_probe *p
     add_threads(sheet, probe);
 }
 
+/* Bytes of a value's name in the table: a snapshot may have long expressions. */
+enum { VALUE_NAME_MOST = 24 };
+
+/* Cuts a name between two characters of UTF-8. */
+static void name_shorten(char *name) {
+    size_t end = VALUE_NAME_MOST;
+    if (strlen(name) <= VALUE_NAME_MOST)
+        return;
+    while (end && ((unsigned char)name[end] & 0xc0) == 0x80)
+        end--;
+    memcpy(name + end, "…", sizeof("…"));
+}
+
 /* Adds the cells of a series of values. */
 static void add_series(struct sheet *sheet, const struct spex_profile_row *row, unsigned series) {
+    char buffer[SPEX_PROFILE_FILE_BYTES];
     struct spex_figures figures;
     spex_figures_of(sheet->profile, row, series, &figures);
-    if (figures.any)
-        add_values(sheet, &row->probe, spex_value_name(row->probe.probe_type, series), &figures);
-    else
+    if (!figures.any) {
         add_no_values(sheet);
+        return;
+    }
+    const char *name = spex_profile_value_name(sheet->profile, &row->probe, series, buffer);
+    if (name == buffer)
+        name_shorten(buffer);
+    add_values(sheet, &row->probe, name, &figures);
 }
 
 /* Adds all rows of a probe. */

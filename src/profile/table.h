@@ -24,4 +24,10 @@ void spex_table_print(FILE *file, const struct spex_profile *profile, struct spe
 /* The name of a probe's `n`th value: "time", "faults", "misses", "v0". */
 const char *spex_value_name(uint32_t probe_type, unsigned n);
 
+/* The same for a probe of a profile, where values of a SNAPSHOT are called as its place in the
+ * source has them, if that is clear. The result may be in `name`. */
+const char *spex_profile_value_name(const struct spex_profile *profile,
+                                    const struct spex_profile_probe *probe, unsigned n,
+                                    char name[SPEX_PROFILE_FILE_BYTES]);
+
 #endif

@@ -264,6 +264,22 @@ static size_t probes_count(void) {
     return count;
 }
 
+static bool names_values(uint32_t index) {
+    const struct spex_site_info *info = spex_site_info(index);
+    return info->probe_type == SPEX_SNAPSHOT && info->parameters;
+}
+
+/* The places of snapshots, which name values. Without memory for them values have numbers. */
+static void sites_now(struct spex_profile *profile) {
+    size_t count = 0;
+    for (uint32_t i = 0; i < spex_sites_count(); i++)
+        count += names_values(i);
+    profile->sites = count ? calloc(count, sizeof(*profile->sites)) : NULL;
+    for (uint32_t i = 0; i < spex_sites_count() && profile->sites; i++)
+        if (names_values(i))
+            spex_profile_site_now(i, &profile->sites[profile->site_count++]);
+}
+
 /* The count of probes cannot grow between counting and filling in: sites are off by now. */
 int spex_profile_now(struct spex_profile *profile) {
     *profile = (struct spex_profile){.type_count = SPEX_PROFILE_TYPES};
@@ -282,11 +298,13 @@ int spex_profile_now(struct spex_profile *profile) {
         spex_profile_probe_now(i, &profile->rows[profile->row_count++]);
     spex_metrics_unlock();
     qsort(profile->rows, profile->row_count, sizeof(*profile->rows), spex_profile_row_order);
+    sites_now(profile);
     return 0;
 }
 
 void spex_profile_now_free(struct spex_profile *profile) {
     free(profile->types);
+    free(profile->sites);
     free(profile->rows);
     *profile = (struct spex_profile){0};
 }

@@ -121,9 +121,10 @@ static uint32_t site_kinds(const struct spex_site *site) {
            << 2 * spex_probe_type_first_given(type);
 }
 
-/* Returns a copy of the parameters' names of a kernel; NULL for other types. */
+/* Returns a copy of the names of a kernel's parameters, or of a snapshot's values; NULL for other
+ * types. */
 static char *site_parameters(const struct spex_site *site) {
-    if (spex_site_type_(site) != SPEX_KERNEL)
+    if (!(spex_site_type_(site) & (SPEX_KERNEL | SPEX_SNAPSHOT)))
         return NULL;
     return strdup(spex_parameters_of(spex_site_file(site) + strlen(spex_site_file(site)) + 1));
 }

@@ -31,7 +31,8 @@ struct spex_site_info {
     char *name;
     /* The source file, as the compiler named it. */
     char *file;
-    /* KERNEL: the parameters as they are written, "n, m"; NULL: other types. */
+    /* KERNEL: the parameters as they are written, "n, m". SNAPSHOT: the values. NULL: other
+     * types. */
     char *parameters;
     /* The developer's id; -1: the probe has a name in its place. */
     int32_t id;

@@ -75,7 +75,8 @@ static void take_sites(void) {
         assert_int_equal(sites[s].loaded, 1);
         assert_int_equal(sites[s].lease_ms, 0);
         assert_string_equal(sites[s].provider, "control-own_profile");
-        assert_string_equal(sites[s].parameters, "");
+        assert_string_equal(sites[s].parameters,
+                            sites[s].probe_type == SPEX_SNAPSHOT ? "i, 2 * i" : "");
     }
 }
 

@@ -87,7 +87,7 @@ class MaxFields(unittest.TestCase):
         self.assertIn('-DSPEX_MAX_FIELDS=%d' % FIELDS, flags)
         lines = self.table(self.compile(flags, FIELDS)).splitlines()
         first = next(n for n, line in enumerate(lines) if 'snapshot' in line)
-        means = [re.search(r' v%d +\S+( k)? +(\S+)' % value, line)[2] for value, line in enumerate(lines[first:first + FIELDS])]
+        means = [re.search(r' %d +\S+( k)? +(\S+)' % (100 + v), line)[2] for v, line in enumerate(lines[first:first + FIELDS])]
         self.assertEqual(means, [str(100 + v) for v in range(FIELDS)])
         self.assertIn('records: 10 produced, 10 consumed, 0 lost', lines[first + FIELDS])
 

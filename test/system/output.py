@@ -132,14 +132,14 @@ class Output(unittest.TestCase):
 
     def test_values(self):
         found = rows(run(PROBES='*', OUT='-').stdout)
-        for name, factor in [('v0', 1), ('v1', 2)]:
+        for name, factor in [('i', 1), ('2 * i', 2)]:
             value = found['9', 'snapshot']['values'][name]
             for key, exact in [('mean', 499.5), ('max', 999), ('total', 499500)]:
                 self.assertLessEqual(abs(number(value[key]) - factor * exact), factor * exact / 200, key)  # three digits
             for key, share in QUANTILES.items():
                 exact = factor * (1000 * share - 1)
                 self.assertLessEqual(abs(number(value[key]) - exact), exact / 128 + exact / 200, key)
-        self.assertEqual(list(found['9', 'snapshot']['values']), ['v0', 'v1'])
+        self.assertEqual(list(found['9', 'snapshot']['values']), ['i', '2 * i'])
         time = {key: number(found['request', 'lat'][key]) for key in VALUES[1:]}
         ascending = [0] + [time[key] for key in QUANTILES] + [time['max']]
         self.assertEqual(ascending, sorted(ascending))
@@ -176,7 +176,7 @@ class Output(unittest.TestCase):
         """Values that are evenly spread, sampled in their order: the margins are wider than need be."""
         for period in (3, 10, 70):
             found = rows(run(PROBES='9@%d' % period, OUT='-').stdout)['9', 'snapshot']
-            for name, factor in [('v0', 1), ('v1', 2)]:
+            for name, factor in [('i', 1), ('2 * i', 2)]:
                 value, margins = found['values'][name], found['values'][name]['margins']
                 truths = {'mean': 499.5, 'p50': 499, 'p90': 899, 'total': 499500}
                 for key, truth in truths.items():

@@ -26,7 +26,7 @@
 
 enum { FIRST_ID = 100, LIVES = 10000, TOO_MANY_VALUES = SPEX_MAX_FIELDS + 1 };
 
-static const char file[] = "module.c";
+static const char file[] = "module.c\0"; /* no arguments */
 static const struct spex_probe_name names[] = {{.probe_id = FIRST_ID, .name = "module.first"}};
 
 static struct spex_site site_at(const struct spex_site *place, unsigned line) {
@@ -187,7 +187,7 @@ static void an_index_is_not_used_for_something_else(void **state) {
     for (unsigned difference = 0; difference < 6; difference++) {
         spex_module_unregister(before);
         module_make(now, 1);
-        const char *text = difference == 0 ? "other.c" : file;
+        const char *text = difference == 0 ? "other.c\0" : file;
         now->file_offset = (intptr_t)text - (intptr_t)&now->file_offset;
         now->line += difference == 1;
         now->probe_id = (uint16_t)(now->probe_id + 1000 * (difference == 2));
@@ -608,6 +608,31 @@ static void names_are_read_from_the_source(void **state) {
     }
 }
 
+/* Of a kernel's arguments behind its name, and of a snapshot's. */
+static void arguments_are_told_apart(void **state) {
+    static const struct {
+        const char *all, *first, *rest;
+    } cases[] = {
+        {"1, n, m", "1", "n, m"},
+        {"1", "1", ""},
+        {"", "", ""},
+        {"\"a, b\", length", "\"a, b\"", "length"},
+        {"\"a\\\", b\", x", "\"a\\\", b\"", "x"},
+        {"f(a, b), c", "f(a, b)", "c"},
+        {"a[i, j], {1, 2}, c", "a[i, j]", "{1, 2}, c"},
+        {"',', c", "','", "c"},
+        {"f(\")\", 1), c", "f(\")\", 1)", "c"},
+        {"f(a, b", "f(a, b", ""},
+        {"a), b", "a), b", ""},
+        {"\"a, b", "\"a, b", ""},
+    };
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        assert_int_equal(spex_argument_length(cases[c].all), strlen(cases[c].first));
+        assert_string_equal(spex_parameters_of(cases[c].all), cases[c].rest);
+    }
+}
+
 static void a_provider_is_named_by_its_file(void **state) {
     static const char *const cases[][2] = {
         {"/usr/lib/libz.so.1.2.13", "libz"},
@@ -716,6 +741,7 @@ int main(void) {
         cmocka_unit_test(two_names_of_an_id_are_told_once_probes_are_on),
         cmocka_unit_test(names_stand_in_the_place_of_ids),
         cmocka_unit_test(names_are_read_from_the_source),
+        cmocka_unit_test(arguments_are_told_apart),
         cmocka_unit_test(what_is_too_much_stays_off_and_is_said),
     };
     return cmocka_run_group_tests(tests, start, stop);

@@ -15,7 +15,7 @@
 
 enum { MANY = 100 };
 
-static const char file[] = "module.c";
+static const char file[] = "module.c\0"; /* no arguments */
 static const struct spex_probe_name names[] = {{.probe_id = 1, .name = "query"},
                                                {.probe_id = 2, .name = "a\033[31m"}};
 

@@ -66,11 +66,12 @@ static json_t *all_values_json(const struct spex_profile *profile,
     json_t *json = json_array();
     int err = !json;
     for (unsigned s = 0; !err && s < row->probe.series; s++) {
+        char buffer[SPEX_PROFILE_FILE_BYTES];
+        const char *name = spex_profile_value_name(profile, &row->probe, s, buffer);
         struct spex_figures figures;
         spex_figures_of(profile, row, s, &figures);
-        err = json_array_append_new(json,
-                                    values_json(&figures, spex_value_name(row->probe.probe_type, s),
-                                                ticks ? rate > 0 ? "s" : "ticks" : NULL, scale));
+        err = json_array_append_new(
+            json, values_json(&figures, name, ticks ? rate > 0 ? "s" : "ticks" : NULL, scale));
     }
     return spex_json_unless(err, json);
 }

@@ -45,7 +45,7 @@ SPEX_INLINE int spex_set_nothing_(size_t size) {
 #define SPEX_SET_PERFCNTR_(pcid, event, mask) spex_set_nothing_(sizeof((pcid) + (event) + (mask)))
 #define SPEX_SET_PERFCNTR_NAME_(pcid, name)   spex_set_nothing_(sizeof((pcid) + *(name)))
 /* The values are compiled, so that mistakes show, and never evaluated. */
-#define SPEX_SNAPSHOT_(id, sc, ...)                                                                \
+#define SPEX_SNAPSHOT_(id, sc, text, ...)                                                          \
     do {                                                                                           \
         SPEX_KINDS_(spex_kinds_, __VA_ARGS__);                                                     \
         if (0) {                                                                                   \

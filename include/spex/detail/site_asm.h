@@ -54,6 +54,11 @@
  * with the name (`name_`, as the source has it), for a probe that has one in the place of its id. */
 #define SPEX_SITE_ASM_(site, type_, detail_, kinds_, id_, sc_, name_)                              \
     SPEX_SITE_TEXT_ASM_(site, type_, detail_, kinds_, id_, sc_, __FILE__, __FILE__ "\0\0" name_)
+/* The same for a probe whose values or parameters have names: `values_` is the text of them, behind
+ * one argument that is none. */
+#define SPEX_VALUES_SITE_ASM_(site, type_, detail_, kinds_, id_, sc_, values_, name_)              \
+    SPEX_SITE_TEXT_ASM_(site, type_, detail_, kinds_, id_, sc_, __FILE__ "\0" values_,             \
+                        __FILE__ "\0" values_ "\0" name_)
 #define SPEX_SITE_TEXT_ASM_(site, type_, detail_, kinds_, id_, sc_, text_, named_)                 \
     __asm__(                                                                                       \
         ".pushsection spex_sites, \"aw?\", %%progbits\n"                                           \

@@ -156,7 +156,7 @@ static void site_set_name(const struct reading *reading, struct spex_object_site
     spex_make_printable(site->name);
 }
 
-/* The arguments of a KERNEL have the names of its parameters. */
+/* The arguments of a KERNEL have the names of its parameters, those of a SNAPSHOT of its values. */
 static int site_set_parameters(struct reading *reading, struct spex_object_site *site,
                                const char *arguments) {
     const char *parameters = spex_parameters_of(arguments);
@@ -183,14 +183,14 @@ static void site_set_own_name(const struct reading *reading, struct spex_object_
     spex_make_printable(site->name);
 }
 
-/* What follows the file's name, and has `got` bytes: a kernel's arguments, and a name in the place
- * of the id. Texts that do not end are left out. */
+/* What follows the file's name, and has `got` bytes: arguments, and a name in the place of the id. Texts that do not end are left out. */
 static int site_set_texts(struct reading *reading, struct spex_object_site *site, const char *text,
                           size_t got) {
     size_t length = strnlen(text, got);
     if (length == got)
         return 0;
-    int err = site->probe_type == SPEX_KERNEL ? site_set_parameters(reading, site, text) : 0;
+    bool has_names = site->probe_type & (SPEX_KERNEL | SPEX_SNAPSHOT);
+    int err = has_names ? site_set_parameters(reading, site, text) : 0;
     const char *literal = text + length + 1;
     got -= length + 1;
     if (!err && site->named && strnlen(literal, got) < got)
