@@ -12,7 +12,9 @@ import json
 import os
 import shutil
 import sys
+import time
 import unittest
+import urllib.parse
 
 from running import Programs
 from serving import NAME, TOKEN, Server
@@ -52,7 +54,7 @@ class Page(Server):
 
     def open(self, fragment=""):
         options = webdriver.ChromeOptions()
-        for argument in ["headless=new", "disable-gpu", "disable-dev-shm-usage", "no-first-run",
+        for argument in ["headless=new", "disable-gpu", "disable-dev-shm-usage", "no-first-run", "window-size=1400,2400",
                          "user-data-dir=" + self.path("browser"), *(["no-sandbox"] if os.geteuid() == 0 else [])]:
             options.add_argument("--" + argument)
         options.binary_location = shutil.which("chromium")
@@ -75,9 +77,9 @@ class Page(Server):
         self.wait(lambda: text in self.text("#state"))
 
     def rows(self):
-        """The cells of each probe, by its name."""
+        """The cells of each probe, by its name: type, state, picture, rate, median, 99 %, overhead, lost, why, switch."""
         rows = self.browser.execute_script(
-            "return [...document.querySelectorAll('#table tbody tr:not([hidden])')].map(row => [...row.cells].map(cell => cell.innerText))")
+            "return [...document.querySelectorAll('#table tbody tr[data-key]')].map(row => [...row.cells].map(cell => cell.textContent))")
         return {row[0]: row[1:] for row in rows}
 
     def wait_for_row(self, name, condition):
@@ -88,6 +90,9 @@ class Page(Server):
 
     def button(self, label):
         return self.browser.find_element(By.CSS_SELECTOR, 'button[aria-label="%s"]' % label)
+
+    def open_controls(self):
+        self.browser.find_element(By.CSS_SELECTOR, "#how summary").click()
 
     def check_log(self, but=()):
         """No script has failed, and none was kept from anything by the policy."""
@@ -101,25 +106,127 @@ class Page(Server):
 
 class Live(Page):
     def test_what_a_program_measures(self):
-        self.start(environment=self.environment(SPEX_PROBES="*", SPEX_BUDGET="2%"))
+        process = self.start(environment=self.environment(SPEX_PROBES="*", SPEX_BUDGET="2%"))
         self.open_with_token()
-        self.wait_for_row("query", lambda row: row[1] == "on" and row[3] != "–" and " to " in row[4] and " to " in row[5])
-        self.assertEqual(self.browser.current_url, self.url)
+        self.wait_for_row("query", lambda row: row[1] != "off" and "–" not in row[3:6])
+        self.assertEqual(self.query()["process"], [str(process.pid)])
+        self.assertIn("%s · %d" % (NAME, process.pid), self.browser.title)
         self.wait_for_state("Live")
-        self.browser.find_element(By.CSS_SELECTOR, "#charts details summary").send_keys(Keys.ENTER)
+        for chart in "rates", "times", "costs":
+            self.wait(lambda chart=chart: self.drawn(chart) > 2)
+        self.wait(lambda: self.text("#tiles").count("of the budget") == 1)
         for row in self.browser.find_elements(By.CSS_SELECTOR, "tbody th button"):
             row.send_keys(Keys.ENTER)
             self.wait(lambda row=row: self.text("#charted").startswith(row.text))
-        self.wait(lambda: self.text("#tiles").count("of it used") == 1)
         self.button("Switch off: query, lat")
+        self.choose("query")
+        self.browser.find_element(By.CSS_SELECTOR, "#charts details summary").send_keys(Keys.ENTER)
         for chart in "rate", "values", "heat":
-            self.browser.find_element(By.CSS_SELECTOR, "#%s canvas" % chart)
-        self.browser.find_elements(By.CSS_SELECTOR, "tbody th button")[1].click()
-        self.browser.execute_script("document.getElementById('heat').scrollIntoView()")  # out of sight it is not drawn
-        cells = "return echarts.getInstanceByDom(document.getElementById('heat')).getOption().series[0].data.length"
-        self.wait(lambda: self.browser.execute_script(cells) > 0)
+            self.browser.execute_script("document.getElementById(arguments[0]).scrollIntoView()", chart)  # out of sight it is not drawn
+            self.wait(lambda chart=chart: self.drawn(chart) > 2)
         self.wait(lambda: self.browser.execute_script("return document.querySelectorAll('#numbers tbody tr').length") > 1)
+        self.browser.find_element(By.ID, "back").click()
+        self.wait(self.browser.find_element(By.ID, "overview").is_displayed)
         self.check_log()
+
+    def query(self):
+        return urllib.parse.parse_qs(urllib.parse.urlsplit(self.browser.current_url).query)
+
+    def drawn(self, chart):
+        """The points of a chart."""
+        return self.browser.execute_script(
+            "return echarts.getInstanceByDom(document.getElementById(arguments[0]))?.getOption().series"
+            ".reduce((sum, one) => Math.max(sum, one.data.length), 0) ?? 0", chart)
+
+    def choose(self, name):
+        self.browser.execute_script(
+            "[...document.querySelectorAll('tbody th button')].find(button => button.textContent === arguments[0]).click()", name)
+        self.wait(lambda: self.text("#charted").startswith(name))
+
+    def test_a_reload_forgets_nothing(self):
+        self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.open_with_token()
+        self.wait_for_row("query", lambda row: row[3] != "–")
+        self.choose("query")
+        self.wait(lambda: self.drawn("rate") > 3)
+        before = self.times("rate")
+        self.browser.find_element(By.ID, "filter").send_keys("que")
+        self.wait(lambda: self.query().get("filter") == ["que"])
+        self.browser.refresh()
+        self.wait(lambda: set(before) <= set(self.times("rate")))
+        self.assertTrue(self.text("#charted").startswith("query"))
+        self.assertEqual(self.browser.find_element(By.ID, "filter").get_attribute("value"), "que")
+        now = time.time() * 1000
+        self.assertTrue(all(now - 60000 * PATIENCE < one < now + 1000 for one in self.times("rate")))
+        self.check_log()
+
+    def times(self, chart):
+        """Of its points, to the millisecond."""
+        found = self.browser.execute_script(
+            "return echarts.getInstanceByDom(document.getElementById(arguments[0]))?.getOption().series.at(-1).data.map(([time]) => time) ?? []", chart)
+        return [round(one) for one in found]
+
+    def test_time_stands_still_when_it_is_asked_to(self):
+        self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.open_with_token()
+        self.wait_for_row("query", lambda row: row[3] != "–")
+        self.wait(lambda: self.drawn("rates") > 1)
+        self.browser.find_element(By.ID, "pause").click()
+        paused = self.text("#when")
+        self.assertIn("Paused", paused)
+        seen = self.text("#tiles")
+        self.wait(lambda: self.text("#tiles") != seen)
+        self.assertEqual(self.text("#when"), paused)
+        self.browser.find_element(By.ID, "live").click()
+        self.wait(lambda: self.text("#when") == "")
+        self.browser.find_element(By.CSS_SELECTOR, "#ranges button[value='600']").click()
+        self.wait(lambda: self.query().get("range") == ["600"])
+
+    def test_the_table_is_sorted_by_each_column(self):
+        self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.open_with_token()
+        self.wait_for_row("query", lambda row: row[3] != "–")
+        for head in self.browser.find_elements(By.CSS_SELECTOR, "#table thead th[data-sort]"):
+            if not head.is_displayed():
+                continue
+            column = head.get_attribute("data-sort")
+            for _ in range(2):
+                head.find_element(By.TAG_NAME, "button").click()
+                self.assertIn(head.get_attribute("aria-sort"), ("ascending", "descending"))
+            self.wait(lambda column=column: self.query().get("sort", [""])[0].lstrip("-") in (column, ""))
+        self.browser.find_element(By.CSS_SELECTOR, "#table th[data-sort=name] button").click()
+        down = self.browser.find_element(By.CSS_SELECTOR, "#table th[data-sort=name]").get_attribute("aria-sort") == "descending"
+        names = list(self.rows())
+        self.assertEqual(names, sorted(names, key=str.lower, reverse=down))
+
+    def test_a_budget_is_set_and_taken_back(self):
+        process = self.start(environment=self.environment(SPEX_PROBES="*"))
+        self.open_with_token()
+        self.wait_for_row("query", lambda row: row[1] == "on")
+        self.open_controls()
+        self.browser.find_element(By.ID, "budget").clear()
+        self.browser.find_element(By.ID, "budget").send_keys("3")
+        self.browser.find_element(By.ID, "budget-set").click()
+        self.wait(lambda: self.budget(process) == 0.03)
+        self.wait(lambda: "the budget is 3 %" in self.text("#done"))
+        self.browser.find_element(By.CSS_SELECTOR, "#done button").click()
+        self.wait(lambda: self.budget(process) == 0)
+        self.check_log()
+
+    def budget(self, process):
+        return self.listed(process).get("budget", 0)
+
+    def test_switching_all_off_is_undone(self):
+        process = self.start(environment=self.environment(SPEX_PROBES="query@7"))
+        self.open_with_token()
+        self.wait_for_row("query", lambda row: row[1] == "1 in 7")
+        self.open_controls()
+        self.browser.find_element(By.ID, "all-off").click()
+        self.wait_for_row("query", lambda row: row[1] == "off")
+        self.browser.find_element(By.CSS_SELECTOR, "#done button").click()
+        self.wait_for_row("query", lambda row: row[1] == "1 in 7")
+        site = self.probe_sites(process)["query"]
+        self.assertEqual((site["on"], site["period"]), (True, 7))
 
     def test_the_token_is_typed_in(self):
         self.start(environment=self.environment(SPEX_PROBES="*"))
@@ -130,6 +237,7 @@ class Live(Page):
             self.wait(self.browser.find_element(By.ID, "token").is_displayed)
             self.browser.find_element(By.ID, "token").send_keys(token, Keys.ENTER)
             self.wait(lambda: self.text("#state") != "Connecting")
+            self.assertEqual("not accept" in self.text("#token-wrong"), token != TOKEN)
         self.wait_for_row("query", lambda row: row[1] == "on")
         self.assertFalse(self.browser.find_element(By.ID, "token").is_displayed())
         self.browser.refresh()
@@ -142,6 +250,7 @@ class Live(Page):
         self.serve()
         self.open()
         self.wait_for_row("query", lambda row: row[1] == "on")
+        self.open_controls()
         self.wait(self.browser.find_element(By.ID, "fixed").is_displayed)
         self.assertFalse(self.button("Switch off: query, lat").is_enabled())
         self.assertFalse(self.browser.find_element(By.ID, "all-off").is_enabled())
@@ -150,19 +259,20 @@ class Live(Page):
         process = self.start()
         self.open_with_token()
         self.wait_for_row("query", lambda row: row[1] == "off")
+        self.open_controls()
         self.browser.find_element(By.ID, "period").clear()
         self.browser.find_element(By.ID, "period").send_keys("100")
         self.button("Switch on: query, lat").send_keys(Keys.ENTER)
-        self.wait_for_row("query", lambda row: row[1] == "1 in 100" and "leased for" in row[-1])
+        self.wait_for_row("query", lambda row: row[1] == "1 in 100" and "leased for" in row[8])
         self.assertEqual(self.listed(process)["sites_on"], 1)
         site = self.probe_sites(process)["query"]
         self.assertEqual((site["on"], site["period"]), (True, 100))
         self.assertTrue(0 < site["lease_seconds"] <= 60, site)
-        self.assertIn("1 place on", self.text("#done"))
+        self.assertIn("1 place of probes on", self.text("#done"))
         Select(self.browser.find_element(By.ID, "lease")).select_by_value("")
         Select(self.browser.find_element(By.ID, "whom")).select_by_value("program")
         self.button("Switch on: state, snapshot").click()
-        self.wait_for_row("state", lambda row: row[1] == "1 in 100" and "leased" not in row[-1])
+        self.wait_for_row("state", lambda row: row[1] == "1 in 100" and "leased" not in row[8])
         self.button("Switch off: query, lat").click()
         self.wait_for_row("query", lambda row: row[1] == "off")
         self.assertEqual({name for name, site in self.probe_sites(process).items() if site["on"]}, {"state"})
@@ -195,10 +305,26 @@ class Live(Page):
         self.open_with_token()
         self.wait_for_state("Live")
         self.say(first, "end")
-        self.wait_for_state("has ended")
+        self.wait_for_state("Waiting for " + NAME)
+        self.assertIn("%s (%d) has ended at " % (NAME, first.pid), self.text("#ended"))
         second = self.start(environment=self.environment(SPEX_PROBES="query"))
         self.wait_for_row("query", lambda row: row[1] == "on" and row[3] != "–")
         self.assertEqual(self.browser.find_element(By.ID, "process").get_attribute("value"), str(second.pid))
+
+    def test_another_program_is_offered_and_not_shown_instead(self):
+        first = self.start(environment=self.environment(SPEX_PROBES="*"))
+        other = Programs.start(self, program=shutil.copy(self.live, self.path("other")), environment=self.environment(SPEX_PROBES="*"))
+        self.addCleanup(other.kill)
+        self.serve("--token-file", self.path("token"), NAME, whom="other")
+        self.open("?process=%d#token=%s" % (first.pid, TOKEN))
+        self.wait_for_row("query", lambda row: row[3] != "–")
+        self.say(first, "end")
+        self.wait_for_state("Waiting for " + NAME)
+        self.assertIn("query", self.rows())  # what it measured is still there
+        self.browser.find_element(By.CSS_SELECTOR, "#ended button").click()
+        self.wait(lambda: self.query()["process"] == [str(other.pid)])
+        self.wait_for_row("query", lambda row: row[3] != "–")
+        self.check_log()
 
 
 class Hostile(Page):
@@ -216,9 +342,9 @@ class Hostile(Page):
         for row in self.browser.find_elements(By.CSS_SELECTOR, "tbody th button"):
             row.click()
             self.wait(lambda row=row: self.text("#charted").startswith(row.text))
-        self.browser.find_element(By.CSS_SELECTOR, "tbody tr td:nth-child(2) button").click()
+        self.browser.find_element(By.CSS_SELECTOR, "tbody td.switch button").click()
         self.wait(lambda: self.text("#done"))
-        self.assertEqual(self.browser.title, "spex")
+        self.assertIn("<b id=bad> · %d · spex" % process.pid, self.browser.title)
         self.assertEqual(self.browser.execute_script("return document.querySelectorAll('img, #bad, td script').length"), 0)
         self.assertIn("<b id=bad>", self.text("#process"))
         self.check_log()
@@ -232,7 +358,6 @@ class Shown(Page):
         self.start(environment=self.environment(SPEX_PROBES="*", SPEX_BUDGET="2%"))
         self.open_with_token()
         self.wait_for_row("query", lambda row: row[3] != "–")
-        self.browser.find_element(By.CSS_SELECTOR, "#charts details summary").click()
 
     def appearances(self):
         for scheme in "light", "dark":
@@ -240,6 +365,9 @@ class Shown(Page):
             for width in 375, 820, 1400:
                 self.size(width, 900)
                 yield "%s-%d" % (scheme, width)
+            self.browser.execute_script("document.querySelector('#charts:not([hidden]) #back, tbody th button').click()")
+            self.size(820, 900)
+            yield scheme + "-probe"
 
     def size(self, width, height):
         self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
@@ -253,8 +381,8 @@ class Shown(Page):
             self.assertLessEqual(wide, inner, name)
             if folder:
                 self.size(inner, height)
-                before = self.text("#numbers tbody")
-                self.wait(lambda before=before: self.text("#numbers tbody") != before)
+                before = self.text("#tiles")
+                self.wait(lambda before=before: self.text("#tiles") != before)
                 self.browser.save_screenshot(os.path.join(folder, name + ".png"))
 
     def test_accessibility(self):

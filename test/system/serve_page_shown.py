@@ -262,6 +262,8 @@ class Replayed(http.server.BaseHTTPRequestHandler):
                 for name, told in self.events:
                     if name == "programs":
                         told = {**told, "shown": {**told["shown"], "anomalies": Replayed.count // 50, "exploration": Replayed.count // 50}}
+                    else:
+                        told = {**told, "time": told["time"] + 1000 * Replayed.count}
                     self.wfile.write(("event: %s\ndata: %s\n\n" % (name, json.dumps(told))).encode())
                 time.sleep(0.002)  # one is drawn before the next comes
         except OSError:

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "observe/profile_sum.h"
 #include "profile/figures.h"
 #include "ring/probe_type.h"
@@ -130,19 +131,28 @@ static int add_present(json_t *figures, const struct spex_profile *profile) {
     return err;
 }
 
+/* When a report was made, in seconds since 1970, by the program's clock; of one that does not collect,
+ * or whose clock differs from the one here, as in another time namespace, now. */
+static double time_of(const struct spex_profile_process *process) {
+    const double limit = 60, now = (double)spex_clock_ns(CLOCK_REALTIME) / 1e9;
+    double age = ((double)spex_clock_ns(CLOCK_MONOTONIC_RAW) - (double)process->began_ns) / 1e9 -
+                 process->seconds;
+    return process->began_ns && fabs(age) < limit ? now - age : now;
+}
+
 /* Figures with what tells whose they are. */
 static json_t *figures_json(const struct spex_program_process *process,
                             const struct spex_profile *figures) {
     const struct spex_profile_process *now = &process->latest.process;
     const size_t rows = process->latest.row_count, sites = process->latest.site_count;
-    json_t *json =
-        json_pack("{s:s, s:I, s:s, s:f, s:f, s:f, s:I, s:I, s:o}", "program", now->command, "pid",
-                  (json_int_t)process->caller.process, "selection", now->selection, "budget",
-                  now->budget, "budget_seconds", figures->process.budget_seconds, "budget_spent",
-                  figures->process.budget_spent, "probes_left_out",
-                  (json_int_t)(rows > TOLD_MAX ? rows - TOLD_MAX : 0), "sites_left_out",
-                  (json_int_t)(sites > TOLD_MAX ? sites - TOLD_MAX : 0), "figures",
-                  spex_profile_json(figures));
+    json_t *json = json_pack(
+        "{s:s, s:I, s:I, s:s, s:f, s:f, s:f, s:I, s:I, s:o}", "program", now->command, "pid",
+        (json_int_t)process->caller.process, "time", (json_int_t)llround(1e3 * time_of(now)),
+        "selection", now->selection, "budget", now->budget, "budget_seconds",
+        figures->process.budget_seconds, "budget_spent", figures->process.budget_spent,
+        "probes_left_out", (json_int_t)(rows > TOLD_MAX ? rows - TOLD_MAX : 0), "sites_left_out",
+        (json_int_t)(sites > TOLD_MAX ? sites - TOLD_MAX : 0), "figures",
+        spex_profile_json(figures));
     spex_lease_json(json, now);
     return json;
 }

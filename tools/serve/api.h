@@ -18,6 +18,10 @@ enum MHD_Result spex_api_probes(struct spex_request *request);
 /* In events.c. */
 enum MHD_Result spex_api_events(struct spex_request *request);
 
+/* In intervals.c: ?process=PID: all probes, of so many intervals that a small picture needs; with
+ * &probe=NUMBER, of that answer, all that is kept of one. */
+enum MHD_Result spex_api_history(struct spex_request *request);
+
 /* In switch.c: called when the body is there, and when all programs have answered. */
 enum MHD_Result spex_switch_answer(struct spex_request *request);
 

@@ -96,33 +96,50 @@ static void write_event(FILE *out, const char *name, json_t *json) {
     json_decref(json);
 }
 
+/* The last interval of a process, for all that watch it, once; NULL: there is none. */
+static json_t *interval_take(struct spex_server *server, pid_t process) {
+    const struct spex_program_process *watched = spex_programs_find(&server->programs, process);
+    json_t *json = watched ? spex_api_interval_json(watched) : NULL;
+    if (json)
+        spex_intervals_take(&server->events.past, process, &watched->latest.process, json);
+    return json;
+}
+
 /* JSON has no line breaks within, so that each event has one line of data. */
-static char *state_text(struct spex_server *server, pid_t process, size_t *bytes) {
+static char *state_text(struct spex_server *server, json_t *interval, size_t *bytes) {
     char *text = NULL;
     FILE *out = open_memstream(&text, bytes);
     if (!out)
         return NULL;
     write_event(out, "programs", spex_api_programs_json(server));
-    const struct spex_program_process *watched = spex_programs_find(&server->programs, process);
-    if (watched)
-        write_event(out, "interval", spex_api_interval_json(watched));
+    if (interval)
+        write_event(out, "interval", json_incref(interval));
     fclose(out);
     return text;
 }
 
+static void client_resume(struct spex_events_client *client, json_t *interval) {
+    free(client->text);
+    client->sent = 0;
+    client->bytes = 0;
+    client->text = state_text(client->server, interval, &client->bytes);
+    client->suspended = false;
+    spex_http_note_answer(client->connection);
+    MHD_resume_connection(client->connection);
+}
+
 /* Gives clients that have taken the last state the new one. */
 static void hand_out(struct spex_server *server) {
+    struct spex_events_client *clients = server->events.clients;
     for (size_t c = 0; c < SPEX_EVENTS_CLIENTS; c++) {
-        struct spex_events_client *client = &server->events.clients[c];
-        if (!client->connection || !client->suspended)
+        if (!clients[c].connection || !clients[c].suspended)
             continue;
-        free(client->text);
-        client->sent = 0;
-        client->bytes = 0;
-        client->text = state_text(server, client->process, &client->bytes);
-        client->suspended = false;
-        spex_http_note_answer(client->connection);
-        MHD_resume_connection(client->connection);
+        json_t *interval = interval_take(server, clients[c].process);
+        for (size_t o = SPEX_EVENTS_CLIENTS; o > c; o--)
+            if (clients[o - 1].connection && clients[o - 1].suspended &&
+                clients[o - 1].process == clients[c].process)
+                client_resume(&clients[o - 1], interval);
+        json_decref(interval);
     }
     spex_programs_told(&server->programs);
 }
@@ -156,4 +173,5 @@ void spex_events_stop(struct spex_events *events) {
             events->clients[c].suspended = false;
             MHD_resume_connection(events->clients[c].connection);
         }
+    spex_intervals_free(&events->past);
 }

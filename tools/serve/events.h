@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "tools/serve/intervals.h"
+
 /* Clients at one time; others are refused. */
 enum { SPEX_EVENTS_CLIENTS = 8 };
 
@@ -34,6 +36,7 @@ struct spex_events {
     /* When the next state is due; 0: nobody watches. A round is under way for it. */
     uint64_t due_ns;
     bool asked;
+    struct spex_intervals past;
 };
 
 /* Whether a client watches the process. */
@@ -45,7 +48,7 @@ bool spex_events_anybody(const struct spex_events *events);
 /* Does what is due. Returns when that will be; UINT64_MAX: nobody watches. */
 uint64_t spex_events_run(struct spex_server *server, uint64_t now_ns);
 
-/* Lets all clients go on, before the daemon stops. */
+/* Lets all clients go on, before the daemon stops, and forgets what was told. */
 void spex_events_stop(struct spex_events *events);
 
 #endif

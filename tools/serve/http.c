@@ -78,6 +78,7 @@ static const struct spex_route routes[] = {
     {"/api/programs", false, SPEX_ROUTE_SUMS, spex_api_programs, false},
     {"/api/probes", false, SPEX_ROUTE_REPORT, spex_api_probes, false},
     {"/api/events", false, SPEX_ROUTE_NOTHING, spex_api_events, false},
+    {"/api/history", false, SPEX_ROUTE_NOTHING, spex_api_history, false},
     {"/api/exploration", false, SPEX_ROUTE_NOTHING, spex_shown_exploration, false},
     {"/api/fleet", false, SPEX_ROUTE_NOTHING, spex_shown_fleet, false},
     {"/api/models", false, SPEX_ROUTE_NOTHING, spex_shown_models, false},

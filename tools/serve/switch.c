@@ -21,18 +21,20 @@ static void target_fail(struct spex_switch_target *target, int status, const cha
 }
 
 /* What the body says: {"process": PID} or {"program": NAME}, with {"probes": SELECTION}, and
- * {"for": SECONDS} for a lease. */
+ * {"for": SECONDS} for a lease, or with {"budget": SHARE}, where 0 ends the one that was set so. */
 struct order {
     json_int_t process;
     const char *program;
-    const char *probes;
+    enum spex_control_kind kind;
+    /* The selection, or the share. */
+    const char *text;
+    char share[32];
     /* 0: until another selection. */
     uint32_t lease_ms;
 };
 
 static void target_ask(struct spex_switch_target *target, pid_t process,
                        const struct order *order) {
-    enum spex_control_kind kind = order->lease_ms ? SPEX_CONTROL_LEASE : SPEX_CONTROL_SELECT;
     struct spex_error error;
     int socket = spex_client_connect(process, 0, &error);
     *target =
@@ -42,7 +44,7 @@ static void target_ask(struct spex_switch_target *target, pid_t process,
         return;
     }
     spex_caller_open(&target->caller, socket);
-    int err = spex_client_send(socket, kind, order->lease_ms, order->probes, &error);
+    int err = spex_client_send(socket, order->kind, order->lease_ms, order->text, &error);
     if (err)
         target_fail(target, err, error.text);
 }
@@ -93,11 +95,25 @@ void spex_switch_end(struct spex_switch *by) {
 }
 
 /* NULL, or what is wrong. */
-static const char *lease_read(const json_t *seconds, struct order *order) {
+static const char *probes_read(const json_t *probes, const json_t *seconds, struct order *order) {
     double ms = json_number_value(seconds) * 1e3;
+    order->text = json_string_value(probes);
+    if (!order->text || !*order->text || strlen(order->text) > SPEX_CONTROL_TEXT_BYTES)
+        return "a selection of probes was expected, of 16 KiB at most";
     if (seconds && !(ms >= SPEX_CONTROL_LEASE_MIN_MS && ms <= SPEX_CONTROL_LEASE_MAX_MS))
         return "\"for\": seconds from 0.05 to 86400 were expected";
     order->lease_ms = seconds ? (uint32_t)ms : 0;
+    order->kind = seconds ? SPEX_CONTROL_LEASE : SPEX_CONTROL_SELECT;
+    return NULL;
+}
+
+static const char *budget_read(const json_t *budget, struct order *order) {
+    double share = json_number_value(budget);
+    if (!json_is_number(budget) || !(share >= 0 && share <= 1))
+        return "\"budget\": a share of the program's time from 0 to 1 was expected";
+    snprintf(order->share, sizeof(order->share), "%.15g", share);
+    order->text = order->share;
+    order->kind = SPEX_CONTROL_BUDGET;
     return NULL;
 }
 
@@ -105,18 +121,16 @@ static const char *lease_read(const json_t *seconds, struct order *order) {
 static const char *order_read(json_t *body, struct order *order) {
     json_t *process = json_object_get(body, "process"), *program = json_object_get(body, "program");
     json_t *probes = json_object_get(body, "probes"), *lease = json_object_get(body, "for");
-    if (!json_is_string(probes) || !process == !program ||
+    json_t *budget = json_object_get(body, "budget");
+    if (!process == !program || !probes == !budget || (budget && lease) ||
         json_object_size(body) != 2 + (lease != NULL))
-        return "an object with \"probes\", either \"process\" or \"program\", and, if need be, "
-               "\"for\" was expected";
+        return "an object with either \"process\" or \"program\", and \"probes\", if need be with "
+               "\"for\", or \"budget\" was expected";
     if (process ? !json_is_integer(process) : !json_is_string(program))
         return "a number of a process, or a name of a program, was expected";
     order->process = json_integer_value(process);
     order->program = json_string_value(program);
-    order->probes = json_string_value(probes);
-    if (!*order->probes || strlen(order->probes) > SPEX_CONTROL_TEXT_BYTES)
-        return "a selection of probes was expected, of 16 KiB at most";
-    return lease_read(lease, order);
+    return probes ? probes_read(probes, lease, order) : budget_read(budget, order);
 }
 
 static bool is_meant(const struct order *order, const struct spex_program_process *process) {

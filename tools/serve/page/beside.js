@@ -16,6 +16,8 @@ let known = {};
 const anomalies = new Map();
 let newest = 0;
 
+export const anomaliesNow = () => [...anomalies.values()].filter(one => one.event !== "ends").length;
+
 // Asks for one of them, and says why where it is refused. Asked for again when there is another version.
 async function ask(name, path, show) {
   byId(name).hidden = false;

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: MIT
-// What charts have in common, and those of one probe. What a program has named is drawn, and never HTML.
+// What charts have in common, and those over time. What a program has named is drawn, and never HTML.
 
-import { amount, bound, number } from "./data.js";
+import { amount, bound, number, percent } from "./data.js";
+import { withGaps } from "./model.js";
+import { inSpan, span, zoomTo } from "./view.js";
 
 const { echarts } = window;
-const second = 1000;
 
 export const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 const timeOfDay = new Intl.DateTimeFormat([], { timeStyle: "medium", hourCycle: "h23" });
 export const clock = time => timeOfDay.format(time);
 
-// Calls draw(chart) whenever the result is called and the chart is in sight, and when it comes into sight.
+// Calls draw(chart) whenever the result is called and the chart is in sight, and when it comes into sight. Of several crossings
+// that are told at once the last one counts.
 export function chart(id, draw) {
   const element = document.getElementById(id), made = echarts.init(element);
   let seen = true;
   const redraw = () => { if (seen) draw(made); };
   new ResizeObserver(() => made.resize()).observe(element);
-  new IntersectionObserver(([entry]) => { seen = entry.isIntersecting; redraw(); }).observe(element);
+  new IntersectionObserver(entries => { seen = entries.at(-1).isIntersecting; redraw(); }).observe(element);
   return redraw;
 }
 
@@ -28,77 +30,124 @@ export function common() {
     nameGap: 30, splitLine: { lineStyle: { color: style("--line"), opacity: 0.5 } } };
   const tooltip = { renderMode: "richText", confine: true, backgroundColor: style("--part"),
     borderColor: style("--line"), textStyle: { color: style("--text"), fontSize: 13 } };
-  return { text, axis, base: { animation: false, tooltip, grid: { left: 64, right: 16, top: 32, bottom: 28 } } };
+  return { text, axis, base: { animation: false, tooltip, grid: { left: 64, right: 16, top: 12, bottom: 28 } } };
 }
 
-// The interval around each point, as wide as the second that it is of.
+// A time axis is dragged over to look closer. All of these charts have one cross-hair.
+export function timeChart(id, draw) {
+  const redraw = chart(id, draw), made = echarts.getInstanceByDom(document.getElementById(id)), events = made.getZr();
+  let from = null;
+  made.group = "time";
+  echarts.connect("time");
+  const timeAt = x => made.convertFromPixel({ xAxisIndex: 0 }, x);
+  const mark = to => made.setOption({ graphic: [{ id: "drag", type: "rect", silent: true, invisible: to === null, z: 100,
+    style: { fill: style("--strong"), opacity: 0.2 },
+    shape: { x: Math.min(from, to ?? from), y: 8, width: Math.abs((to ?? from) - from), height: made.getHeight() - 36 } }] });
+  events.on("mousedown", ({ offsetX, offsetY }) => { if (made.containPixel("grid", [offsetX, offsetY])) from = offsetX; });
+  events.on("mousemove", ({ offsetX }) => { if (from !== null) mark(offsetX); });
+  events.on("mouseup", ({ offsetX: to }) => {
+    if (from !== null && Math.abs(to - from) > 8) {
+      mark(null);
+      zoomTo(...[timeAt(from), timeAt(to)].sort((a, b) => a - b));
+    }
+    from = null;
+  });
+  return redraw;
+}
+
+export const visible = points => points.filter(({ time }) => inSpan(time));
+
+// The interval around each point, as wide as the time that it is of.
 function interval(points, low, high, color) {
   return { type: "custom", silent: true, encode: { x: 0, y: [1, 2] }, tooltip: { show: false }, clip: true,
-    data: points.filter(point => point[low] !== null && point[high] !== null)
-      .map(point => [point.time, point[low], point[high]]),
+    data: points.filter(point => point[low] !== null && point[high] !== null && !point.gap)
+      .map(point => [point.time, point[low], point[high], 1000 * point.seconds]),
     renderItem(_, api) {
       const [x, bottom] = api.coord([api.value(0), api.value(1)]);
       const top = api.coord([api.value(0), api.value(2)])[1];
-      const width = api.size([second, 0])[0];
+      const width = api.size([api.value(3), 0])[0];
       return { type: "rect", style: { fill: color, opacity: 0.25 },
-        shape: { x: x - width / 2, y: top, width, height: Math.max(bottom - top, 1) } };
+        shape: { x: x - width, y: top, width, height: Math.max(bottom - top, 1) } };
     } };
 }
 
+// Points without neighbours are drawn as such: no line goes through them.
 function line(name, points, key, color, type) {
-  return { name, type: "line", showSymbol: points.length < 3, data: points.map(point => [point.time, point[key]]),
-    lineStyle: { color, type, width: 2 }, itemStyle: { color } };
+  return { name, type: "line", showSymbol: points.length < 3, data: points.map(point => [point.time, point.gap ? null : point[key]]),
+    lineStyle: { color, type, width: 2 }, itemStyle: { color }, symbolSize: 5 };
 }
 
-function draw(made, write, scale, series) {
-  const { text, axis, base } = common();
-  const newest = series.flatMap(one => one.data.map(([time]) => time)).reduce((a, b) => Math.max(a, b), 0);
-  made.setOption({ ...base,
+function draw(made, write, scale, series, legend = false) {
+  const { text, axis, base } = common(), [from, to] = span();
+  made.setOption({ ...base, grid: { ...base.grid, top: legend ? 32 : 12 },
     tooltip: { ...base.tooltip, trigger: "axis", valueFormatter: write,
       axisPointer: { label: { formatter: ({ value }) => clock(value) } } },
-    legend: { show: series.length > 2, data: series.filter(one => one.type === "line").map(one => one.name),
-      textStyle: text, top: 0, itemWidth: 32 },
-    xAxis: { ...axis, type: "time", min: newest - 120 * second, max: newest, splitLine: { show: false },
+    legend: { show: legend, data: series.filter(one => one.type === "line").map(one => one.name), textStyle: text, top: 0, itemWidth: 32 },
+    xAxis: { ...axis, type: "time", min: from, max: to, splitLine: { show: false },
       axisLabel: { ...text, formatter: clock, hideOverlap: true, alignMinLabel: "left", alignMaxLabel: "right" } },
     yAxis: { ...axis, ...scale, axisLabel: { ...text, formatter: write } },
-    series });
+    series }, { replaceMerge: ["series"] });
 }
 
-export function drawRate(made, points) {
-  const color = style("--first");
+// A logarithmic axis where figures differ by more than a factor.
+function scaleOf(values, factor) {
+  const known = values.filter(value => value > 0);
+  const wide = known.length && known.length === values.length && Math.max(...known) > factor * Math.min(...known);
+  return wide ? { type: "log", min: 10 ** Math.floor(Math.log10(Math.min(...known))) } : { type: "value", min: 0, scale: false };
+}
+
+// One line for each of several probes: { name, color, dash, points }.
+export function drawLines(made, lines, key, write) {
+  const parts = lines.map(one => ({ ...one, points: visible(one.points).filter(point => point[key] !== null && point[key] !== undefined) }));
+  const values = parts.flatMap(({ points }) => points.map(point => point[key]));
+  draw(made, write, scaleOf(values, 50), parts.map(({ name, color, dash, points }) => line(name, withGaps(points), key, color, dash)));
+}
+
+// What probes and the threads of spex take, and the budget for both.
+export function drawOverhead(made, totals, budget) {
+  const points = withGaps(visible(totals).map(point => ({ ...point, all: (point.probes ?? 0) + (point.threads ?? 0) })));
+  const limit = budget > 0 ? [{ name: "budget", type: "line", showSymbol: false, data: span().map(time => [time, budget]),
+    lineStyle: { color: style("--bad"), type: "dashed", width: 2 }, itemStyle: { color: style("--bad") } }] : [];
+  draw(made, percent, { type: "value", min: 0, max: ({ max }) => Math.max((Number.isFinite(max) ? max : 0) * 1.1, budget * 1.25, 1e-4) },
+    [{ ...line("probes and spex's threads", points, "all", style("--first"), "solid"), areaStyle: { color: style("--first"), opacity: 0.2 } },
+      line("probes alone", points, "probes", style("--third"), "dashed"), ...limit]);
+}
+
+export function drawRate(made, all) {
+  const points = withGaps(visible(all)), color = style("--first");
   draw(made, number, { type: "value", min: 0 },
     [interval(points, "rateLow", "rateHigh", color), line("per second", points, "rate", color, "solid")]);
 }
 
 const quantiles = [["median", "p50", "--first", "solid"], ["90 %", "p90", "--third", "dashed"], ["99 %", "p99", "--second", "dotted"]];
 
-export function drawValues(made, points, unit) {
-  const known = points.filter(point => point.p50 !== null);
-  const positive = known.every(point => point.p50 > 0 && !(point.p50Low <= 0));
-  draw(made, value => amount(value, unit), { type: positive && known.length ? "log" : "value", scale: true },
+export function drawValues(made, all, unit, value) {
+  const points = visible(all).flatMap(point => (point.values[value]?.p50 ?? null) === null ? [] : [{ time: point.time, seconds: point.seconds, ...point.values[value] }]);
+  const positive = points.length > 0 && points.every(point => point.p50 > 0 && !(point.p50Low <= 0));
+  const known = withGaps(points);
+  draw(made, written => amount(written, unit), { type: positive ? "log" : "value", scale: true },
     quantiles.flatMap(([name, key, color, type]) =>
-      [interval(known, `${key}Low`, `${key}High`, style(color)), line(name, points, key, style(color), type)]));
+      [interval(known, `${key}Low`, `${key}High`, style(color)), line(name, known, key, style(color), type)]), true);
 }
 
-// Bounds of 1, 2 and 5 of a power of ten; of many, 1 alone.
-const isLabelled = (bucket, count) => (count > 30 ? [0] : [0, 3, 7]).includes(bucket % 10);
-
-// A cell is drawn for each bucket of each second that has executions; the scale is logarithmic.
-export function drawHeat(made, points) {
-  const { text, axis, base } = common();
-  const cells = points.flatMap((point, x) => point.buckets.map(([bucket, rate]) => [x, bucket, rate]));
+// A cell is drawn for each bucket of each interval that has executions, as wide as the interval; the scale is logarithmic.
+export function drawHeat(made, all) {
+  const { text, axis, base } = common(), [from, to] = span(), points = visible(all);
+  const cells = points.flatMap(({ time, seconds, buckets }) => buckets.map(([bucket, rate]) => [time, bucket, Math.log10(rate), 1000 * seconds]));
   const rates = cells.map(cell => cell[2]), buckets = cells.map(cell => cell[1]);
-  const first = Math.min(...buckets), last = Math.max(...buckets);
-  const bounds = cells.length ? Array.from({ length: last - first + 1 }, (_, n) => first + n) : [];
-  const [low, high] = cells.length ? [Math.log10(Math.min(...rates)), Math.log10(Math.max(...rates))] : [0, 1];
-  made.setOption({ ...base, grid: { ...base.grid, right: 72 },
-    tooltip: { ...base.tooltip, formatter: ({ data }) =>
-      `${clock(points[data[0]].time)}\n${bound(bounds[data[1]] - 1)} to ${bound(bounds[data[1]])}: ${number(10 ** data[2])} per second` },
-    visualMap: { min: low, max: Math.max(high, low + 0.01), dimension: 2, right: 0, top: "middle", itemHeight: 140, itemWidth: 14,
-      precision: 2, textStyle: text, text: [number(10 ** high), number(10 ** low)],
-      inRange: { color: style("--heat").split(",").map(color => color.trim()) } },
-    xAxis: { ...axis, type: "category", data: points.map(point => clock(point.time)), splitLine: { show: false } },
-    yAxis: { ...axis, type: "category", data: bounds.map(bound),
-      axisTick: { show: false }, axisLabel: { ...text, interval: n => isLabelled(bounds[n], bounds.length) } },
-    series: [{ type: "heatmap", data: cells.map(([x, bucket, rate]) => [x, bucket - first, Math.log10(rate)]) }] });
+  const low = rates.reduce((a, b) => Math.min(a, b), 99), high = rates.reduce((a, b) => Math.max(a, b), -99);
+  const first = buckets.reduce((a, b) => Math.min(a, b), 999), last = buckets.reduce((a, b) => Math.max(a, b), 0);
+  made.setOption({ ...base, grid: { ...base.grid, top: 32 },
+    tooltip: { ...base.tooltip, formatter: ({ data }) => (data ? `${clock(data[0])}\n${bound(data[1] - 1)} to ${bound(data[1])}: ${number(10 ** data[2])} per second` : "") },
+    visualMap: { min: cells.length ? low : 0, max: cells.length ? Math.max(high, low + 0.01) : 1, dimension: 2, right: 12, top: 0,
+      orient: "horizontal", itemHeight: 120, itemWidth: 12, precision: 2, textStyle: text, calculable: false, show: cells.length > 0,
+      text: [`${number(10 ** high)}/s`, `${number(10 ** low)}/s`], inRange: { color: style("--heat").split(",").map(color => color.trim()) } },
+    xAxis: { ...axis, type: "time", min: from, max: to, splitLine: { show: false },
+      axisLabel: { ...text, formatter: clock, hideOverlap: true, alignMinLabel: "left", alignMaxLabel: "right" } },
+    yAxis: { ...axis, type: "value", min: cells.length ? first - 1 : 0, max: cells.length ? last + 1 : 10, minInterval: 1, axisTick: { show: false },
+      axisLabel: { ...text, formatter: value => (Number.isInteger(value) ? bound(value) : "") } },
+    series: [{ type: "custom", data: cells, encode: { x: 0, y: 1 }, clip: true, renderItem(_, api) {
+      const [right, top] = api.coord([api.value(0), api.value(1)]), [width, height] = api.size([api.value(3), 1]);
+      return { type: "rect", shape: { x: right - width, y: top, width: Math.max(width, 1), height }, style: { fill: api.visual("color") } };
+    } }] }, { replaceMerge: ["series"] });
 }

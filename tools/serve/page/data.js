@@ -9,8 +9,10 @@ export function takeToken() {
   const found = /^#token=(.+)$/.exec(location.hash);
   if (!found) return;
   keepToken(decodeURIComponent(found[1]));
-  history.replaceState(null, "", location.pathname);
+  history.replaceState(null, "", location.pathname + location.search);
 }
+
+export const hasToken = () => sessionStorage.getItem(kept) !== null;
 
 export function keepToken(token) {
   sessionStorage.setItem(kept, token);
@@ -36,6 +38,11 @@ export async function probesOf(process) {
   return (await ask(`/api/probes?process=${process}`)).json();
 }
 
+// What the server keeps of the last hour; of one probe, by its number there, in full.
+export async function historyOf(process, probe) {
+  return (await ask(`/api/history?process=${process}${probe === undefined ? "" : `&probe=${probe}`}`)).json();
+}
+
 export async function told(name) {
   return (await ask(`/api/${name}`)).json();
 }
@@ -47,8 +54,8 @@ export async function traceAs(name, format) {
   return { file, contents: await answer.blob(), problem: answer.headers.get("Spex-Problem") };
 }
 
-// Tells for each process what has come of it.
-export async function switchProbes(order) {
+// Switches probes, or sets a budget. Tells for each process what has come of it.
+export async function change(order) {
   const headers = { "Content-Type": "application/json" };
   const answer = await ask("/api/set", { method: "POST", headers, body: JSON.stringify(order) });
   return (await answer.json()).processes;

@@ -12,6 +12,11 @@ PAGE_FILE(style);
 PAGE_FILE(main);
 PAGE_FILE(data);
 PAGE_FILE(charts);
+PAGE_FILE(view);
+PAGE_FILE(model);
+PAGE_FILE(overview);
+PAGE_FILE(table);
+PAGE_FILE(signs);
 PAGE_FILE(elements);
 PAGE_FILE(beside);
 PAGE_FILE(exploration);
@@ -36,6 +41,11 @@ static const struct spex_page_file files[] = {
     {"/page.js", SCRIPT, BYTES(main), false},
     {"/data.js", SCRIPT, BYTES(data), false},
     {"/charts.js", SCRIPT, BYTES(charts), false},
+    {"/view.js", SCRIPT, BYTES(view), false},
+    {"/model.js", SCRIPT, BYTES(model), false},
+    {"/overview.js", SCRIPT, BYTES(overview), false},
+    {"/table.js", SCRIPT, BYTES(table), false},
+    {"/signs.js", SCRIPT, BYTES(signs), false},
     {"/elements.js", SCRIPT, BYTES(elements), false},
     {"/beside.js", SCRIPT, BYTES(beside), false},
     {"/exploration.js", SCRIPT, BYTES(exploration), false},

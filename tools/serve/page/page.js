@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT
-// The page: it follows one process, keeps two minutes of its probes, and switches them. Names of
-// programs and probes only become text.
+// The page: it follows one process, shows its probes over time, and switches them. Names of programs and probes only become
+// text.
 
-import * as data from "./data.js";
-import * as charts from "./charts.js";
-import { byId, element, listTile, say, tile, withInterval } from "./elements.js";
 import * as beside from "./beside.js";
+import * as charts from "./charts.js";
+import * as data from "./data.js";
+import { byId, element, listTile, row, say, tile } from "./elements.js";
+import { called, chosen, isSelected, pointsOf, probeOf, shown, takeDetail, takeHistory, takeInterval, unitOf, valuesOf } from "./model.js";
+import * as overview from "./overview.js";
+import * as signs from "./signs.js";
+import * as table from "./table.js";
+import { goLive, isLive, move, onChange, pause, readAddress, setRange, span, view, writeAddress } from "./view.js";
 
 const { amount, number, percent, range, seconds } = data;
-const keptPoints = 120, tableRows = 30, retryMost = 5000, refreshLeast = 5000, refreshMost = 60000;
+const tableRows = 30, retryMost = 5000, refreshLeast = 5000, refreshMost = 60000, endedMost = 5;
 
-// Of the process that is followed: its probes by key, and what was told last.
-const shown = { process: 0, program: "", programs: [], probes: new Map(), providers: new Set(), ordered: false,
-  charted: "", lost: 0, known: 0, sites: -1, sitesOn: -1, canChange: false, interval: null };
+const asked = readAddress();
+// When places of probes were asked for last, and how many there were; when the last event came; what the server says of others.
+const known = { at: 0, sites: -1, sitesOn: -1, event: 0, silent: false, leftOut: 0 };
 let stop = new AbortController();
 
 function sayState(text, live = false) {
@@ -20,48 +25,7 @@ function sayState(text, live = false) {
   byId("state").classList.toggle("live", live);
 }
 
-// Probes
-
-const keyOf = probe => [probe.provider, probe.name, probe.id, probe.type].join("\n");
-
-// As users write it in a selection.
-function called(probe) {
-  const name = probe.name ?? String(probe.id);
-  return probe.provider && shown.providers.size > 1 ? `${probe.provider}/${name}` : name;
-}
-
-// Rows that are scrolled out of sight are drawn when they come into it.
-const sight = new IntersectionObserver(entries => {
-  for (const { target, isIntersecting } of entries) {
-    const probe = shown.probes.get(target.dataset.key);
-    if (probe) probe.row.seen = isIntersecting;
-    if (probe && isIntersecting) renderRow(probe);
-  }
-}, { root: byId("table").parentElement, rootMargin: "200px" });
-
-function probeOf(about) {
-  const key = keyOf(about);
-  if (!shown.probes.has(key)) {
-    shown.probes.set(key, { key, about, points: [], figures: null, leaseEnd: 0, on: false, period: 0, sampling: null,
-      row: makeRow(key) });
-    shown.providers.add(about.provider);
-    shown.ordered = false;
-  }
-  return shown.probes.get(key);
-}
-
-function stateOf(probe) {
-  if (!probe.on) return "off";
-  if (probe.sampling === "probing") return "polled";
-  const how = { geometric: " at random", bursty: " in bursts" }[probe.sampling] ?? "";
-  return probe.period === 1 ? "on" : `1 in ${number(probe.period)}${how}`;
-}
-
-function whyOf(probe) {
-  const left = (probe.leaseEnd - Date.now()) / 1000;
-  const lease = left > 0 ? `leased for ${Math.ceil(left)} s` : "";
-  return [probe.figures?.why, lease].filter(Boolean).join("; ") || (probe.on ? "as selected" : "");
-}
+// Places of probes
 
 const leaseEndOf = ({ lease_seconds: left }, time) => (left ? time + 1000 * left : 0);
 
@@ -75,223 +39,120 @@ function takeSites(told) {
     if (!site.on || (probe.on && probe.period <= site.period)) continue;
     Object.assign(probe, { on: true, period: site.period, sampling: site.sampling });
   }
+  table.maybeGroup();
 }
 
 async function refreshSites(process = shown.process) {
-  shown.known = Date.now();
+  known.at = Date.now();
   try {
     const told = await data.probesOf(process);
-    if (process === shown.process) takeSites(told);
+    if (process === shown.process) {
+      shown.now = told;
+      takeSites(told);
+    }
   } catch (error) {
     if (!(error instanceof data.Refused) && !(error instanceof TypeError)) throw error;
-    shown.known = 0; // the next state asks again
-  }
-  render();
-}
-
-// Intervals
-
-function pointOf(figures, length, time) {
-  const values = figures.values[0] ?? {};
-  const rate = figures.rate ?? null, margin = figures.count_margin === null ? null : figures.count_margin / length;
-  const point = { time, rate, rateLow: margin === null || rate === null ? null : Math.max(rate - margin, 0),
-    rateHigh: margin === null || rate === null ? null : rate + margin, buckets: [] };
-  for (const name of ["p50", "p90", "p99"])
-    Object.assign(point, { [name]: values[name] ?? null, [`${name}Low`]: values[`${name}_low`] ?? null,
-      [`${name}High`]: values[`${name}_high`] ?? null });
-  for (const [n, count] of (figures.histogram?.counts ?? []).entries())
-    if (count > 0) point.buckets.push([figures.histogram.first + n, count / length]);
-  return point;
-}
-
-function takeInterval(interval) {
-  const time = Date.now(), length = interval.figures.seconds;
-  if (interval.pid !== shown.process) return;
-  shown.interval = interval;
-  shown.lost += interval.figures.records.lost;
-  for (const figures of length > 0 ? interval.figures.probes : []) {
-    const probe = probeOf(figures);
-    Object.assign(probe, { figures, on: figures.sites_on > 0, period: figures.period, sampling: figures.sampling,
-      leaseEnd: leaseEndOf(figures, time) });
-    probe.points.push(pointOf(figures, length, time));
-    while (probe.points[0].time < time - keptPoints * 1000 || probe.points.length > keptPoints) probe.points.shift();
+    known.at = 0; // the next state asks again
   }
   render();
 }
 
 // Intervals have all of the probes that are or were on. Others are asked for when there may be new ones.
 function lookForSites({ sites, sites_on: sitesOn }) {
-  const since = Date.now() - shown.known;
-  const due = sites !== shown.sites || (sitesOn !== shown.sitesOn && since > refreshLeast) || since > refreshMost;
+  const since = Date.now() - known.at;
+  const due = sites !== known.sites || (sitesOn !== known.sitesOn && since > refreshLeast) || since > refreshMost;
   if (!due) return;
-  Object.assign(shown, { sites, sitesOn });
+  Object.assign(known, { sites, sitesOn });
   refreshSites();
 }
+
+// What the server knows from before; a process that it has not followed has none.
+async function askHistory(process) {
+  try {
+    const told = await data.historyOf(process);
+    if (process !== shown.process) return;
+    takeHistory(told);
+    if (!shown.program) shown.program = told.program;
+    view.newest = Math.max(view.newest, told.times.at(-1) ?? 0);
+  } catch (error) {
+    if (!(error instanceof data.Refused) && !(error instanceof TypeError)) throw error;
+  }
+  askDetail();
+  render();
+}
+
+async function askDetail() {
+  const probe = chosen();
+  if (!probe || probe.number === null || shown.detail?.key === probe.key) return;
+  try {
+    takeDetail(probe.key, await data.historyOf(shown.process, probe.number));
+  } catch (error) {
+    if (!(error instanceof data.Refused) && !(error instanceof TypeError)) throw error;
+  }
+  render();
+}
+
+function take(interval) {
+  if (interval.pid !== shown.process) return;
+  known.event = Date.now();
+  takeInterval(interval);
+  view.newest = Math.max(view.newest, interval.time);
+  renderSoon();
+}
+
+// Programs that come and go
 
 function takePrograms(told) {
   shown.programs = told.programs.filter(program => program.processes.length);
   shown.canChange = told.can_change;
+  known.leftOut = told.processes_left_out;
   beside.take(told.shown);
   byId("followed").hidden = !told.follows;
-  if (!told.follows) return showNoProgram();
-  listProcesses();
-  const process = shown.programs.flatMap(program => program.processes).find(({ pid }) => pid === shown.process);
-  if (!process) return followAnother();
-  lookForSites(process);
-  sayState(process.answers ? "Live" : "The process does not answer", process.answers);
-}
-
-function showNoProgram() {
   byId("token-form").hidden = true;
-  sayState("Live", true);
+  if (!told.follows) return sayState("Live", true);
+  listProcesses();
+  const program = shown.programs.find(({ processes }) => processes.some(({ pid }) => pid === shown.process));
+  if (!program) return followAnother();
+  const process = program.processes.find(({ pid }) => pid === shown.process);
+  Object.assign(shown, { program: program.name, ended: 0 });
+  sayEnded();
+  lookForSites(process);
+  known.silent = !process.answers;
+  sayState(process.answers ? "Live" : "The process does not answer", process.answers);
 }
 
 // The busiest one first, or else the newest: the first one of many is often a parent that does nothing.
 const byWork = (one, other) => other.cpu_seconds - one.cpu_seconds || other.pid - one.pid;
+const busiest = program => [...program.processes].sort(byWork)[0].pid;
 
-// A worker that was replaced is followed by another one of its program.
+// A worker that was replaced is followed by another one of its program. Another program is shown when somebody asks for it.
 function followAnother() {
-  const program = shown.programs.find(({ name }) => name === shown.program) ?? shown.programs[0];
-  byId("token-form").hidden = true;
-  if (program) return choose([...program.processes].sort(byWork)[0].pid);
-  sayState(shown.process ? "The process has ended; waiting for another one" : "Waiting for a program", false);
+  const program = shown.programs.find(({ name }) => name === shown.program);
+  if (program) return choose(busiest(program));
+  if (!shown.process && !shown.program && shown.programs.length)
+    return choose(shown.programs.map(busiest).map(pid => shown.programs.flatMap(({ processes }) => processes).find(one => one.pid === pid)).sort(byWork)[0].pid);
+  if (shown.process && !shown.ended) shown.ended = Date.now();
+  sayState(shown.program ? `Waiting for ${shown.program}` : "Waiting for a program");
+  sayEnded();
+  render();
 }
 
-// Drawing
-
-function renderTiles({ figures, budget, budget_seconds, budget_spent, selection, leased, lease_seconds, probes_left_out: left }) {
-  const probes = [...shown.probes.values()], on = probes.filter(probe => probe.on).length;
-  const { records } = figures, length = figures.seconds || 1;
-  byId("tiles").replaceChildren(
-    tile("Probes on", `${on} of ${probes.length}`,
-      (selection ? `selected: ${selection}` : "nothing is selected") + (left ? `; ${left} more are not shown` : "")),
-    ...(leased ? [listTile("Leased", leased.split(/(?<=,)/), `for ${seconds(Math.ceil(lease_seconds))}`)] : []),
-    tile("Records", `${number(records.produced / length)}/s`, `${number(records.consumed / length)}/s in the figures`),
-    tile("Lost records", number(records.lost), `${number(shown.lost)} since this page follows the process`),
-    tile("Overhead", (figures.overhead_known ? "" : "≥ ") + percent(figures.overhead_seconds / figures.program_seconds),
-      "believed, of the program's CPU time"),
-    tile("Budget", budget > 0 ? percent(budget) : "none",
-      budget > 0 ? `of the program's CPU time; used, as believed: ${percent(budget_spent / budget_seconds)}` : ""),
-    tile("spex's own threads", percent(figures.collector_seconds / figures.program_seconds), "of the program's CPU time"));
-}
-
-function makeRow(key) {
-  const row = element("tr", "", { "data-key": key }), head = element("th", "", { scope: "row" });
-  const name = element("button", "", { type: "button", "aria-pressed": "false" });
-  name.addEventListener("click", () => { shown.charted = key; render(); });
-  head.append(name);
-  const [state, type, ...rest] = ["", "", "number", "number", "number", "number", "number", "why"]
-    .map(kind => element("td", "", { class: kind }));
-  const button = element("button", "", { type: "button" });
-  button.addEventListener("click", () => turn(shown.probes.get(key)));
-  const last = element("td", "");
-  last.append(button);
-  row.append(head, last, state, type, ...rest);
-  sight.observe(row);
-  return { seen: true, row, name, type, state, figures: rest.slice(0, 5), why: rest[5], button };
-}
-
-function renderFigures(probe, cells) {
-  const point = probe.on ? probe.points.at(-1) : null, { figures } = probe;
-  const write = value => amount(value, unitOf(probe));
-  withInterval(cells[0], number(point?.rate), range(point?.rateLow, point?.rateHigh, number));
-  withInterval(cells[1], write(point?.p50), range(point?.p50Low, point?.p50High, write));
-  withInterval(cells[2], write(point?.p99), range(point?.p99Low, point?.p99High, write));
-  say(cells[3], point ? number(figures.lost) : "–");
-  say(cells[4], point ? percent(figures.overhead_seconds / shown.interval.figures.program_seconds) : "–");
-}
-
-function renderRow(probe) {
-  const { row, name, type, state, figures, why, button } = probe.row, text = called(probe.about);
-  row.classList.toggle("off", !probe.on);
-  say(name, text);
-  name.title = text;
-  name.setAttribute("aria-pressed", String(probe.key === shown.charted));
-  say(type, probe.about.type);
-  say(state, stateOf(probe));
-  say(why, whyOf(probe));
-  renderFigures(probe, figures);
-  say(button, probe.on ? "Switch off" : "Switch on");
-  button.setAttribute("aria-label", `${button.textContent}: ${text}, ${probe.about.type}`);
-  button.disabled = !shown.canChange;
-}
-
-function orderRows() {
-  if (shown.ordered) return;
-  const probes = [...shown.probes.values()].sort((one, other) =>
-    called(one.about).localeCompare(called(other.about), "en", { numeric: true }) || one.about.type.localeCompare(other.about.type));
-  byId("table").tBodies[0].replaceChildren(...probes.map(probe => probe.row.row));
-  shown.ordered = true;
-}
-
-function renderTable() {
-  const filter = byId("filter").value.trim().toLowerCase();
-  orderRows();
-  for (const probe of shown.probes.values()) {
-    probe.row.row.hidden = filter !== "" && !called(probe.about).toLowerCase().includes(filter);
-    if (probe.row.seen) renderRow(probe);
-  }
-}
-
-function numbersRow(point, write) {
-  const row = element("tr", "");
-  row.append(element("th", charts.clock(point.time), { scope: "row" }));
-  const most = point.buckets.reduce((a, b) => (b[1] > (a?.[1] ?? 0) ? b : a), null);
-  const cells = [[number(point.rate), range(point.rateLow, point.rateHigh, number)],
-    ...["p50", "p90", "p99"].map(name => [write(point[name]), range(point[`${name}Low`], point[`${name}High`], write)]),
-    [most ? `${data.bound(most[0] - 1)} to ${data.bound(most[0])}` : "–", ""]];
-  for (const [text, interval] of cells) {
-    row.append(element("td", "", { class: "number" }));
-    withInterval(row.lastChild, text, interval);
-  }
-  return row;
-}
-
-const charted = () => shown.probes.get(shown.charted);
-const unitOf = probe => probe?.figures?.values[0]?.unit;
-let redraws = null;
-
-function makeCharts() {
-  const points = () => charted()?.points ?? [];
-  return [charts.chart("rate", made => charts.drawRate(made, points())),
-    charts.chart("values", made => charts.drawValues(made, points(), unitOf(charted()))),
-    charts.chart("heat", made => charts.drawHeat(made, points()))];
-}
-
-function renderCharts() {
-  const probe = charted();
-  byId("charts").hidden = !probe;
-  if (!probe) return;
-  const { points } = probe, unit = unitOf(probe);
-  say(byId("charted"), `${called(probe.about)}, ${probe.about.type}`);
-  redraws ??= makeCharts();
-  byId("values").parentElement.hidden = !unit && unit !== null;
-  byId("heat").parentElement.hidden = unit !== "s";
-  for (const redraw of redraws) redraw();
-  if (!byId("numbers").closest("details").open) return;
-  byId("numbers").tBodies[0].replaceChildren(
-    ...points.slice(-tableRows).reverse().map(point => numbersRow(point, value => amount(value, unit))));
-}
-
-// The busiest probe is in the charts until another one is chosen.
-function chooseCharted() {
-  if (shown.probes.has(shown.charted)) return;
-  const weight = ({ figures }) => (figures.values.length ? figures.rate ?? 0 : 0);
-  const [busiest] = [...shown.probes.values()].filter(probe => probe.points.length).sort((a, b) => weight(b) - weight(a));
-  if (busiest) shown.charted = busiest.key;
-}
-
-function render() {
-  if (!shown.process) return;
-  byId("token-form").hidden = true;
-  byId("probes").hidden = byId("now").hidden = false;
-  byId("fixed").hidden = shown.canChange;
-  byId("switches").disabled = !shown.canChange;
-  if (document.hidden) return;
-  chooseCharted();
-  if (shown.interval) renderTiles(shown.interval);
-  renderTable();
-  renderCharts();
+function sayEnded() {
+  const where = byId("ended"), waits = !shown.programs.some(({ processes }) => processes.some(({ pid }) => pid === shown.process));
+  where.hidden = !waits;
+  if (!waits) return;
+  const text = shown.program
+    ? `${shown.program}${shown.process ? ` (${shown.process}) has ended${shown.ended ? ` at ${charts.clock(shown.ended)}` : ""}` : " is not running"}; waiting for it.`
+    : "No program with probes is running. Start one, as in: spex run PROGRAM; it appears here by itself.";
+  const others = shown.programs.filter(({ name }) => name !== shown.program).slice(0, endedMost), names = others.map(({ name }) => name).join("\n");
+  if (where.dataset.text === text + names) return;
+  where.dataset.text = text + names;
+  const buttons = others.map(program => {
+    const button = element("button", program.name, { type: "button" });
+    button.addEventListener("click", () => choose(busiest(program)));
+    return button;
+  });
+  where.replaceChildren(element("span", text), ...(buttons.length ? [" Others that run: ", ...buttons.flatMap(button => [button, " "])] : []));
 }
 
 function listProcesses() {
@@ -301,6 +162,8 @@ function listProcesses() {
     group.append(...program.processes.map(({ pid }) => element("option", `${program.name} ${pid}`, { value: pid })));
     return group;
   });
+  const gone = shown.process && !shown.programs.some(({ processes }) => processes.some(({ pid }) => pid === shown.process));
+  if (gone) groups.unshift(element("option", `${shown.program} ${shown.process}, ended`, { value: shown.process }));
   const text = groups.map(group => group.textContent).join("\n");
   if (list.dataset.text === text) return;
   list.dataset.text = text;
@@ -308,48 +171,175 @@ function listProcesses() {
   list.value = String(shown.process);
 }
 
+// Drawing
+
+// The same figure as in `spex run`, `top` and metrics: of the program's own CPU time.
+function overheadTile({ figures, budget, budget_seconds: time, budget_spent: spent }) {
+  const share = figures.overhead_seconds / figures.program_seconds, threads = percent(figures.collector_seconds / figures.program_seconds);
+  const used = budget > 0 ? `; of the budget ${percent(spent / time / budget)} is used` : "";
+  return tile("Overhead", (figures.overhead_known ? "" : "≥ ") + percent(share), `probes, of the program's CPU time; spex's threads ${threads}${used}`);
+}
+
+function renderTiles(interval) {
+  const { figures, budget, selection, leased, lease_seconds: left } = interval;
+  const probes = [...shown.probes.values()], on = probes.filter(isSelected).length;
+  const { records } = figures, length = figures.seconds || 1;
+  byId("tiles").replaceChildren(
+    tile("Probes on", `${on} of ${probes.length}`, selection ? `selected: ${selection}` : "nothing is selected"),
+    ...(leased ? [listTile("Leased", leased.split(/(?<=,)/), `for ${seconds(Math.ceil(left))}`)] : []),
+    overheadTile(interval),
+    tile("Budget", budget > 0 ? percent(budget) : "none", budget > 0 ? "of the program's CPU time" : "set one below"),
+    tile("Records", `${number(records.produced / length)}/s`, `${number(records.consumed / length)}/s in the figures`),
+    tile("Lost records", number(records.lost), `${number(shown.lost)} since this page follows the process`));
+}
+
+let redraws = null;
+const valueShown = () => Math.min(Number(byId("value").value) || 0, Math.max(valuesOf(chosen()).length - 1, 0));
+
+function makeCharts() {
+  return [charts.timeChart("rate", made => charts.drawRate(made, pointsOf(chosen()))),
+    charts.timeChart("values", made => charts.drawValues(made, pointsOf(chosen()), unitOf(chosen(), valueShown()), valueShown())),
+    charts.timeChart("heat", made => charts.drawHeat(made, pointsOf(chosen())))];
+}
+
+// Values of a snapshot are chosen by name; others have one.
+function renderValues(probe) {
+  const names = valuesOf(probe).map(({ name }) => name), list = byId("value");
+  byId("value-label").hidden = names.length < 2;
+  if (list.dataset.names === names.join("\n")) return;
+  list.dataset.names = names.join("\n");
+  list.replaceChildren(...names.map((name, n) => element("option", name, { value: n })));
+}
+
+function numbersRow(point, unit, value) {
+  const write = figure => amount(figure, unit), first = point.values[value] ?? {};
+  const most = point.buckets.reduce((a, b) => (b[1] > (a?.[1] ?? 0) ? b : a), null);
+  return row(charts.clock(point.time), [[number(point.rate), range(point.rateLow, point.rateHigh, number)],
+    ...["p50", "p90", "p99"].map(name => [write(first[name]), range(first[`${name}Low`], first[`${name}High`], write)]),
+    most ? `${data.bound(most[0] - 1)} to ${data.bound(most[0])}` : "–"], "number");
+}
+
+function renderDetail(probe) {
+  say(byId("charted"), `${called(probe.about)}, ${probe.about.type}`);
+  say(byId("turn"), isSelected(probe) ? "Switch off" : "Switch on");
+  byId("turn").disabled = !shown.canChange;
+  say(byId("charted-state"), [table.stateOf(probe), table.whyOf(probe)].filter(Boolean).join(": "));
+  renderValues(probe);
+  byId("values").parentElement.hidden = !pointsOf(probe).some(point => (point.values[valueShown()]?.p50 ?? null) !== null);
+  byId("heat").parentElement.hidden = unitOf(probe) !== "s";
+  redraws ??= makeCharts();
+  for (const redraw of redraws) redraw();
+  if (!byId("numbers").closest("details").open) return;
+  byId("numbers").tBodies[0].replaceChildren(...charts.visible(pointsOf(probe)).slice(-tableRows).reverse()
+    .map(point => numbersRow(point, unitOf(probe, valueShown()), valueShown())));
+}
+
+function renderPictures() {
+  const probe = chosen(), [from, to] = span();
+  byId("overview").hidden = Boolean(probe) || !shown.probes.size;
+  byId("charts").hidden = !probe;
+  byId("time").hidden = !shown.probes.size;
+  byId("live").hidden = isLive();
+  byId("pause").hidden = !isLive();
+  say(byId("when"), isLive() ? "" : `${view.zoom ? "From" : "Paused; from"} ${charts.clock(from)} to ${charts.clock(to)}`);
+  for (const button of byId("ranges").children) button.setAttribute("aria-pressed", String(!view.zoom && Number(button.value) === view.range));
+  if (probe) renderDetail(probe);
+  else if (shown.probes.size) overview.render();
+}
+
+function render() {
+  if (!shown.process) return;
+  byId("probes").hidden = byId("now").hidden = false;
+  byId("fixed").hidden = shown.canChange;
+  byId("switches").disabled = !shown.canChange;
+  signs.render({ stale: known.event ? (Date.now() - known.event) / 1000 : 0, silent: known.silent, anomalies: beside.anomaliesNow(), leftOut: known.leftOut });
+  document.body.classList.toggle("stale", Boolean(shown.ended) || (known.event > 0 && Date.now() - known.event > 5000));
+  document.title = [chosen() ? called(chosen().about) : "", shown.program, shown.process, "spex"].filter(Boolean).join(" · ");
+  writeAddress({ process: shown.process, program: shown.program, probe: shown.chosen, filter: byId("filter").value, sort: table.sortText() });
+  if (document.hidden) return;
+  renderPictures();
+  if (shown.interval) renderTiles(shown.interval);
+  table.render();
+}
+
+// Events may come faster than pictures can be drawn.
+let due = false;
+function renderSoon() {
+  if (due) return;
+  due = true;
+  requestAnimationFrame(() => { due = false; render(); });
+}
+
+function chooseProbe(key) {
+  if (shown.detail?.key !== key) shown.detail = null;
+  shown.chosen = key;
+  askDetail();
+  render();
+  if (key) byId("charts").scrollIntoView({ block: "nearest" });
+}
+
 // Switching
 
-async function send(probes, lease) {
-  const whom = byId("whom").value === "program" ? { program: shown.program } : { process: shown.process };
+const whom = () => (byId("whom").value === "program" ? { program: shown.program } : { process: shown.process });
+
+// `back`: what to send to undo it.
+async function send(order, back = null) {
+  const done = byId("done"), undo = element("button", "Undo", { type: "button" });
   try {
-    const told = await data.switchProbes({ ...whom, probes, ...(lease ? { for: Number(lease) } : {}) });
-    const lines = told.slice(0, 8).map(({ pid, done, sites_on: on, text }) =>
-      `${pid}: ${done ? `${on} ${on === 1 ? "place" : "places"} on` : "not switched"}${text ? `; ${text}` : ""}`);
-    say(byId("done"), lines.join("\n") + (told.length > 8 ? `\nand ${told.length - 8} more` : ""));
+    const told = await data.change({ ...whom(), ...order });
+    const lines = told.slice(0, 8).map(({ pid, done: obeyed, sites_on: on, text }) =>
+      [`${shown.program} ${pid}: ${!obeyed ? "not changed" : order.budget === undefined ? `${on} ${on === 1 ? "place" : "places"} of probes on`
+        : order.budget ? `the budget is ${percent(order.budget)}` : "no budget from here"}`, text].filter(Boolean).join("; "));
+    say(done, lines.join("\n") + (told.length > 8 ? `\nand ${told.length - 8} more` : ""));
+    if (back && told.some(({ done: obeyed }) => obeyed)) done.append(" ", undo);
+    undo.addEventListener("click", async () => { for (const one of back) await send(one); });
   } catch (error) {
-    say(byId("done"), `Not switched: ${error.message}`);
+    say(done, `Not changed: ${error.message}`);
     if (error.status === 401) askForToken();
   }
   refreshSites();
 }
 
 function turn(probe) {
-  const what = `${called(probe.about)}:${probe.about.type}`, period = byId("period");
-  if (probe.on) return send(`+${what}@off`, "");
-  if (period.reportValidity()) send(`+${what}@${period.value}`, byId("lease").value);
+  const what = `${called(probe.about)}:${probe.about.type}`, period = byId("period"), lease = Number(byId("lease").value);
+  const off = { probes: `+${what}@off` }, was = { probes: `+${what}@${probe.period || 1}` };
+  if (isSelected(probe)) return send(off, [was]);
+  if (period.reportValidity()) send({ probes: `+${what}@${period.value}`, ...(lease ? { for: lease } : {}) }, [off]);
+}
+
+// What was selected, and for the rest of its time what was leased, comes back.
+function allOff() {
+  const { selection, leased, lease_seconds: left } = shown.now ?? {};
+  send({ probes: "off" }, [...(selection ? [{ probes: selection }] : []), ...(leased ? [{ probes: leased, for: Math.max(Math.floor(left), 1) }] : [])]);
+}
+
+function setBudget(share) {
+  send({ budget: share }, [{ budget: shown.now?.budget ?? 0 }]);
 }
 
 // The connection
 
-function askForToken() {
+function askForToken(why = "") {
   sayState("The server wants a token");
+  say(byId("token-wrong"), why);
   byId("token-form").hidden = false;
   for (const section of document.querySelectorAll("main section")) section.hidden = true;
   beside.forget();
   byId("token").focus();
 }
 
-function choose(process) {
+function choose(process, chosenProbe = "") {
   shown.program = shown.programs.find(program => program.processes.some(({ pid }) => pid === process))?.name ?? shown.program;
-  Object.assign(shown, { process, probes: new Map(), providers: new Set(), interval: null, lost: 0, sites: -1, charted: "" });
+  Object.assign(shown, { process, probes: new Map(), providers: new Set(), totals: [], interval: null, now: null, lost: 0, ended: 0, chosen: chosenProbe, detail: null });
+  Object.assign(known, { at: 0, sites: -1, sitesOn: -1, event: 0, silent: false });
   byId("process").value = String(process);
-  sight.disconnect();
-  byId("table").tBodies[0].replaceChildren();
+  table.forget();
+  overview.forget();
+  askHistory(process);
   connect();
 }
 
-const take = { programs: takePrograms, interval: takeInterval };
+const events = { programs: takePrograms, interval: take };
 
 // Follows until it is told to stop. A server that is lost is tried again, more and more seldom.
 async function connect() {
@@ -357,14 +347,15 @@ async function connect() {
   const { signal } = (stop = new AbortController());
   for (let wait = 500; !signal.aborted; wait = Math.min(2 * wait, retryMost)) {
     try {
-      await data.follow(shown.process, (name, told) => { wait = 500; if (!signal.aborted) take[name]?.(told); }, signal);
+      await data.follow(shown.process, (name, told) => { wait = 500; if (!signal.aborted) events[name]?.(told); }, signal);
       if (!signal.aborted) sayState("The server has ended the connection; trying again");
     } catch (error) {
       if (signal.aborted) return;
-      if (error.status === 401) return askForToken();
+      if (error.status === 401) return askForToken(data.hasToken() ? "The server does not accept this token." : "");
       sayState(error.status ? `${error.message}; trying again` : "The server cannot be reached; trying again");
       beside.forget();
     }
+    render();
     await new Promise(done => setTimeout(done, wait));
   }
 }
@@ -373,14 +364,39 @@ byId("token-form").addEventListener("submit", event => {
   event.preventDefault();
   data.keepToken(byId("token").value.trim());
   byId("token").value = "";
+  say(byId("token-wrong"), "");
   sayState("Connecting");
   connect();
 });
 byId("process").addEventListener("change", event => choose(Number(event.target.value)));
-byId("all-off").addEventListener("click", () => send("off", ""));
-byId("filter").addEventListener("input", render);
+byId("all-off").addEventListener("click", allOff);
+byId("budget-set").addEventListener("click", () => { if (byId("budget").reportValidity()) setBudget(Number(byId("budget").value) / 100); });
+byId("budget-off").addEventListener("click", () => setBudget(0));
+byId("filter").addEventListener("input", () => { table.render(true); render(); });
+byId("value").addEventListener("change", render);
+byId("turn").addEventListener("click", () => turn(chosen()));
+byId("back").addEventListener("click", () => chooseProbe(""));
+for (const button of byId("ranges").children) button.addEventListener("click", () => setRange(Number(button.value)));
+byId("pause").addEventListener("click", pause);
+byId("live").addEventListener("click", goLive);
+byId("earlier").addEventListener("click", () => move(-1));
+byId("later").addEventListener("click", () => move(1));
 document.querySelector("#charts details").addEventListener("toggle", render);
 document.addEventListener("visibilitychange", render);
+document.addEventListener("keydown", event => {
+  if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "/") { byId("filter").focus(); event.preventDefault(); }
+  if (event.key === " " && !event.target.matches("button, summary, a")) { isLive() ? pause() : goLive(); event.preventDefault(); }
+  if (event.key === "Escape") view.zoom ? goLive() : chooseProbe("");
+});
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { render(); beside.redraw(); });
+onChange(render);
+setInterval(() => { if (known.event && Date.now() - known.event > 2500) render(); }, 1000);
+overview.whenChosen(chooseProbe);
+Object.assign(table.actions, { choose: chooseProbe, turn, sorted: render });
 data.takeToken();
-connect();
+byId("filter").value = asked.filter;
+table.sortBy(asked.sort);
+shown.program = asked.program;
+if (asked.process) choose(asked.process, asked.probe);
+else connect();
