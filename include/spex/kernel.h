@@ -192,12 +192,9 @@ SPEX_INLINE void spex_kernel_scope_end_(const struct spex_kernel_scope *scope) {
     SPEX_STATIC_ASSERT_(SPEX_COUNT_(__VA_ARGS__) <= SPEX_KERNEL_PARAMETERS + 1,                    \
                         "spex: too many parameters for one kernel");                               \
     SPEX_CHECK_ID_(id);                                                                            \
-    SPEX_STATIC_ASSERT_((sc) >= 1 && (sc) <= SPEX_CONTROL_PERIOD_MAX,                              \
-                        "spex: a subsampling counter is 1 to 16777214");                           \
     SPEX_KINDS_(var##_kinds, __VA_ARGS__);                                                         \
-    struct spex_site *var##_site;                                                                  \
-    SPEX_VALUES_SITE_ASM_(var##_site, SPEX_KERNEL, SPEX_COUNT_(__VA_ARGS__) - 1, var##_kinds, id,  \
-                          sc, text, #id);                                                          \
+    SPEX_VALUES_SITE_(var##_site, SPEX_KERNEL, SPEX_COUNT_(__VA_ARGS__) - 1, var##_kinds, id, sc,  \
+                      text, #id);                                                                  \
     SPEX_SDT_BEGIN_(kernel_, id);                                                                  \
     uint64_t var##_parameters[SPEX_KERNEL_PARAMETERS];                                             \
     struct spex_kernel_span var __attribute__((__cleanup__(spex_kernel_out_))) = {0, 0, 0, 0};     \

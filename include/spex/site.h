@@ -50,8 +50,8 @@ struct spex_site {
     uint8_t on_since;
     uint8_t changes;
     /* Bytes from this member to a text in the same object: the source file's name. Behind its 0
-     * stand the arguments of a KERNEL or SNAPSHOT, and with SPEX_SITE_NAMED another 0 and the name: string literals
-     * as in the source, or the arguments of BEGIN, of which a word is the first. */
+     * stand the arguments of a KERNEL or SNAPSHOT, and with SPEX_SITE_NAMED another 0 and the name:
+     * string literals as in the source, or the arguments of BEGIN, of which a word is the first. */
     int64_t file_offset;
 };
 

@@ -22,9 +22,9 @@ void spex_profile_site_now(uint32_t index, struct spex_profile_site *site);
  * (spex_metrics_lock); the row's `values` are valid until it releases it. */
 void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row);
 
-/* The whole profile, of the sites those of snapshots alone, for this process's own table at its end, when no other thread of
- * spex runs. Values stay valid until the metrics are finished. The caller frees it. 0 or
- * -ENOMEM. */
+/* The whole profile, of the sites those of snapshots alone, for this process's own table at its end,
+ * when no other thread of spex runs. Values stay valid until the metrics are finished. The caller
+ * frees it. 0 or -ENOMEM. */
 int spex_profile_now(struct spex_profile *profile);
 void spex_profile_now_free(struct spex_profile *profile);
 

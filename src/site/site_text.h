@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of a site, behind the source file's name (struct spex_site in spex/site.h).
  * SPEX_KERNEL_SCOPE(name, sc, p1, …) stores the text of its arguments from `sc` on, such as
- * "1, n, m", and SPEX_SNAPSHOT("queue", length, …) that of all. A probe with a name in the place of its id has the name behind another 0, as it stands
- * in the source: a string literal or several, or the arguments of SPEX_LAT_BEGIN(name, sc). */
+ * "1, n, m", and SPEX_SNAPSHOT("queue", length, …) that of all. A probe with a name in the place of
+ * its id has the name behind another 0, as it stands in the source: a string literal or several, or
+ * the arguments of SPEX_LAT_BEGIN(name, sc). */
 #ifndef SPEX_SITE_SITE_TEXT_H
 #define SPEX_SITE_SITE_TEXT_H
 

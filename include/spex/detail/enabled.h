@@ -96,14 +96,8 @@
                             "spex: too many values for one snapshot");                             \
         SPEX_KINDS_(spex_kinds_, __VA_ARGS__);                                                     \
         SPEX_CHECK_ID_(id);                                                                        \
-        SPEX_STATIC_ASSERT_((sc) >= 1 && (sc) <= SPEX_CONTROL_PERIOD_MAX,                          \
-                            "spex: a subsampling counter is 1 to 16777214");                       \
-        struct spex_site *spex_site_;                                                              \
-        if (spex_region_copy_ != 1)                                                                \
-            SPEX_VALUES_SITE_ASM_(spex_site_, SPEX_SNAPSHOT, SPEX_COUNT_(__VA_ARGS__) - 1,         \
-                                  spex_kinds_, id, sc, text, #id);                                 \
-        else                                                                                       \
-            spex_site_ = SPEX_NULL_;                                                               \
+        SPEX_VALUES_SITE_(spex_site_, SPEX_SNAPSHOT, SPEX_COUNT_(__VA_ARGS__) - 1, spex_kinds_,    \
+                          id, sc, text, #id);                                                      \
         SPEX_SDT_VALUES_(id, __VA_ARGS__);                                                         \
         uint32_t spex_weight_ = SPEX_SAMPLE_(spex_site_);                                          \
         if (SPEX_UNLIKELY(spex_weight_)) {                                                         \

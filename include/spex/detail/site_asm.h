@@ -54,11 +54,6 @@
  * with the name (`name_`, as the source has it), for a probe that has one in the place of its id. */
 #define SPEX_SITE_ASM_(site, type_, detail_, kinds_, id_, sc_, name_)                              \
     SPEX_SITE_TEXT_ASM_(site, type_, detail_, kinds_, id_, sc_, __FILE__, __FILE__ "\0\0" name_)
-/* The same for a probe whose values or parameters have names: `values_` is the text of them, behind
- * one argument that is none. */
-#define SPEX_VALUES_SITE_ASM_(site, type_, detail_, kinds_, id_, sc_, values_, name_)              \
-    SPEX_SITE_TEXT_ASM_(site, type_, detail_, kinds_, id_, sc_, __FILE__ "\0" values_,             \
-                        __FILE__ "\0" values_ "\0" name_)
 #define SPEX_SITE_TEXT_ASM_(site, type_, detail_, kinds_, id_, sc_, text_, named_)                 \
     __asm__(                                                                                       \
         ".pushsection spex_sites, \"aw?\", %%progbits\n"                                           \
@@ -83,11 +78,19 @@
     SPEX_CHECK_ID_(id_);                                                                           \
     SPEX_CHECKED_SITE_(site, type_, detail_, kinds_, id_, sc_, #id_)
 #define SPEX_CHECKED_SITE_(site, type_, detail_, kinds_, id_, sc_, name_)                          \
+    SPEX_TEXT_SITE_(site, type_, detail_, kinds_, id_, sc_, __FILE__, __FILE__ "\0\0" name_)
+
+/* The same for a probe whose values or parameters have names: `values_` is the text of them, behind
+ * one argument that is none. */
+#define SPEX_VALUES_SITE_(site, type_, detail_, kinds_, id_, sc_, values_, name_)                  \
+    SPEX_TEXT_SITE_(site, type_, detail_, kinds_, id_, sc_, __FILE__ "\0" values_,                 \
+                    __FILE__ "\0" values_ "\0" name_)
+#define SPEX_TEXT_SITE_(site, type_, detail_, kinds_, id_, sc_, text_, named_)                     \
     SPEX_STATIC_ASSERT_((sc_) >= 1 && (sc_) <= SPEX_CONTROL_PERIOD_MAX,                            \
                         "spex: a subsampling counter is 1 to 16777214");                           \
     struct spex_site *site;                                                                        \
     if (spex_region_copy_ != 1)                                                                    \
-        SPEX_SITE_ASM_(site, type_, detail_, kinds_, id_, sc_, name_);                             \
+        SPEX_SITE_TEXT_ASM_(site, type_, detail_, kinds_, id_, sc_, text_, named_);                \
     else                                                                                           \
         site = SPEX_NULL_
 
