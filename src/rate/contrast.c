@@ -50,6 +50,16 @@ static void sums_take(struct spex_rate_contrast *contrast, unsigned figures) {
     contrast->sum = contrast->sum * KEPT + weight * mean.factor;
 }
 
+static struct spex_rate_finding finding_make(const struct spex_rate_contrast *contrast) {
+    struct spex_rate_contrast sums = *contrast;
+    unsigned fresh = contrast->count % SPEX_RATE_FIGURES;
+    if (fresh >= LEAST)
+        sums_take(&sums, fresh);
+    if (!(sums.weight > 0))
+        return (struct spex_rate_finding){1, INFINITY};
+    return (struct spex_rate_finding){sums.sum / sums.weight, 1 / sqrt(sums.weight)};
+}
+
 static void figure_add(struct spex_rate_contrast *contrast, const struct spex_rate_part *after) {
     const struct spex_rate_part *before = &contrast->without, *with = &contrast->with;
     double longer = with->seconds - (before->seconds + after->seconds) / 2;
@@ -59,6 +69,7 @@ static void figure_add(struct spex_rate_contrast *contrast, const struct spex_ra
     contrast->figures[contrast->count++ % SPEX_RATE_FIGURES] = longer / dearer;
     if (contrast->count % SPEX_RATE_FIGURES == 0)
         sums_take(contrast, SPEX_RATE_FIGURES);
+    contrast->found = finding_make(contrast);
 }
 
 void spex_rate_contrast_add(struct spex_rate_contrast *contrast, bool with,
@@ -78,11 +89,5 @@ void spex_rate_contrast_add(struct spex_rate_contrast *contrast, bool with,
 }
 
 struct spex_rate_finding spex_rate_contrast_finding(const struct spex_rate_contrast *contrast) {
-    struct spex_rate_contrast sums = *contrast;
-    unsigned fresh = contrast->count % SPEX_RATE_FIGURES;
-    if (fresh >= LEAST)
-        sums_take(&sums, fresh);
-    if (!(sums.weight > 0))
-        return (struct spex_rate_finding){1, INFINITY};
-    return (struct spex_rate_finding){sums.sum / sums.weight, 1 / sqrt(sums.weight)};
+    return contrast->found.error > 0 ? contrast->found : (struct spex_rate_finding){1, INFINITY};
 }

@@ -15,6 +15,11 @@ struct spex_rate_part {
     double cost;    /* seconds that the calibrated costs come to */
 };
 
+struct spex_rate_finding {
+    double factor; /* of what was calibrated */
+    double error;  /* its standard error; INFINITY: nothing is known */
+};
+
 /* All zero: nothing is known. */
 struct spex_rate_contrast {
     /* The last parts without it and with it, each a unit of work; `seconds` 0: none. */
@@ -25,11 +30,8 @@ struct spex_rate_contrast {
     unsigned count;
     /* Sums over former figures, weighted by their precision. */
     double weight, sum;
-};
-
-struct spex_rate_finding {
-    double factor; /* of what was calibrated */
-    double error;  /* its standard error; INFINITY: nothing is known */
+    /* What follows from all of them; `error` 0: nothing yet. */
+    struct spex_rate_finding found;
 };
 
 /* Takes in a part, and makes a figure of one with it between two without it. What goes on after a
