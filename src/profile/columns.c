@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "site/provider.h"
+#include "text/characters.h"
 #include "text/plain_numbers.h"
 #include "text/printable.h"
 #include "text/quantity.h"
@@ -61,10 +62,7 @@ void spex_columns_end_row(struct spex_columns *columns) {
 
 /* Width in characters: counts the bytes that do not continue a UTF-8 sequence. */
 static size_t width_of(const char *cell) {
-    size_t width = 0;
-    for (; cell && *cell; cell++)
-        width += ((unsigned char)*cell & 0xc0) != 0x80;
-    return width;
+    return cell ? spex_characters(cell) : 0;
 }
 
 /* Masks have the first 32 columns. */
@@ -160,17 +158,6 @@ static unsigned row_length(const struct spex_columns *columns, size_t row, const
     return length;
 }
 
-/* The number of bytes of the first `characters`. */
-static size_t bytes_of(const char *text, size_t characters) {
-    size_t bytes = 0;
-    for (; text[bytes]; bytes++) {
-        bool begins = ((unsigned char)text[bytes] & 0xc0) != 0x80;
-        if (begins && characters-- == 0)
-            break;
-    }
-    return bytes;
-}
-
 /* Prints the cell. A cell that is too long loses its middle. */
 static void print_cell(const char *cell, size_t width, FILE *file) {
     size_t all = width_of(cell);
@@ -179,7 +166,8 @@ static void print_cell(const char *cell, size_t width, FILE *file) {
         return;
     }
     size_t end = (width - 1) / 2, begin = width - 1 - end;
-    fprintf(file, "%.*s…%s", (int)bytes_of(cell, begin), cell, cell + bytes_of(cell, all - end));
+    fprintf(file, "%.*s…%s", (int)spex_characters_bytes(cell, begin), cell,
+            cell + spex_characters_bytes(cell, all - end));
 }
 
 /* Prints one row. A cell at the left edge of its column is padded only if another cell follows. */
@@ -224,7 +212,7 @@ void spex_columns_print(struct spex_columns *columns, FILE *file) {
 /* The bytes of a line that fit: up to its last blank, or all where a word is too long. Prefers a blank
  * that does not separate a number from its unit. */
 static size_t line_end(const char *line, size_t length, size_t width) {
-    size_t most = bytes_of(line, width), any = 0, end = most;
+    size_t most = spex_characters_bytes(line, width), any = 0, end = most;
     if (most >= length)
         return length;
     for (; end > 0 && (line[end] != ' ' || isdigit((unsigned char)line[end - 1])); end--)

@@ -18,6 +18,7 @@
 #include "ring/probe_type.h"
 #include "site/provider.h"
 #include "site/site_text.h"
+#include "text/characters.h"
 #include "text/plain_numbers.h"
 #include "text/quantity.h"
 
@@ -94,10 +95,8 @@ const char *spex_value_name(uint32_t probe_type, unsigned n) {
     }
 }
 
-/* What the places of a snapshot in the source call its values; NULL: nothing, or different things, or
- * the text was cut. */
-static const char *value_names(const struct spex_profile *profile,
-                               const struct spex_profile_probe *probe) {
+const char *spex_profile_value_names(const struct spex_profile *profile,
+                                     const struct spex_profile_probe *probe) {
     const char *names = NULL;
     for (size_t s = 0; probe->probe_type == SPEX_SNAPSHOT && s < profile->site_count; s++) {
         const struct spex_profile_site *site = &profile->sites[s];
@@ -111,14 +110,12 @@ static const char *value_names(const struct spex_profile *profile,
     return names;
 }
 
-const char *spex_profile_value_name(const struct spex_profile *profile,
-                                    const struct spex_profile_probe *probe, unsigned n,
+const char *spex_profile_value_name(const char *names, uint32_t probe_type, unsigned n,
                                     char name[SPEX_PROFILE_FILE_BYTES]) {
-    const char *names = value_names(profile, probe);
     for (unsigned before = 0; names && before < n; before++)
         names = spex_parameters_of(names);
     if (!names || !*names)
-        return spex_value_name(probe->probe_type, n);
+        return spex_value_name(probe_type, n);
     snprintf(name, SPEX_PROFILE_FILE_BYTES, "%.*s", (int)spex_argument_length(names), names);
     return name;
 }
@@ -339,21 +336,12 @@ static void add_activity(struct sheet *sheet, const struct spex_profile_probe *p
     add_threads(sheet, probe);
 }
 
-/* Bytes of a value's name in the table: a snapshot may have long expressions. */
-enum { VALUE_NAME_MOST = 24 };
-
-/* Cuts a name between two characters of UTF-8. */
-static void name_shorten(char *name) {
-    size_t end = VALUE_NAME_MOST;
-    if (strlen(name) <= VALUE_NAME_MOST)
-        return;
-    while (end && ((unsigned char)name[end] & 0xc0) == 0x80)
-        end--;
-    memcpy(name + end, "…", sizeof("…"));
-}
+/* Of a value's name in the table: a snapshot may have long expressions. */
+enum { VALUE_NAME_MOST = 25 };
 
 /* Adds the cells of a series of values. */
-static void add_series(struct sheet *sheet, const struct spex_profile_row *row, unsigned series) {
+static void add_series(struct sheet *sheet, const struct spex_profile_row *row, const char *names,
+                       unsigned series) {
     char buffer[SPEX_PROFILE_FILE_BYTES];
     struct spex_figures figures;
     spex_figures_of(sheet->profile, row, series, &figures);
@@ -361,18 +349,19 @@ static void add_series(struct sheet *sheet, const struct spex_profile_row *row, 
         add_no_values(sheet);
         return;
     }
-    const char *name = spex_profile_value_name(sheet->profile, &row->probe, series, buffer);
+    const char *name = spex_profile_value_name(names, row->probe.probe_type, series, buffer);
     if (name == buffer)
-        name_shorten(buffer);
+        spex_characters_cut(buffer, VALUE_NAME_MOST);
     add_values(sheet, &row->probe, name, &figures);
 }
 
 /* Adds all rows of a probe. */
 static void add_row(struct sheet *sheet, const struct spex_profile_row *row) {
     const struct spex_profile_probe *probe = &row->probe;
+    const char *names = spex_profile_value_names(sheet->profile, probe);
     add_head(sheet, probe);
     if (probe->series)
-        add_series(sheet, row, 0);
+        add_series(sheet, row, names, 0);
     else if (probe->activity.looks)
         add_active(sheet, probe);
     else
@@ -381,7 +370,7 @@ static void add_row(struct sheet *sheet, const struct spex_profile_row *row) {
     add_off(sheet, probe);
     for (unsigned s = 1; s < probe->series; s++) {
         add_cells(sheet, "", VALUE);
-        add_series(sheet, row, s);
+        add_series(sheet, row, names, s);
         spex_columns_end_row(&sheet->columns);
     }
     add_activity(sheet, probe);

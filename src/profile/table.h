@@ -24,10 +24,13 @@ void spex_table_print(FILE *file, const struct spex_profile *profile, struct spe
 /* The name of a probe's `n`th value: "time", "faults", "misses", "v0". */
 const char *spex_value_name(uint32_t probe_type, unsigned n);
 
-/* The same for a probe of a profile, where values of a SNAPSHOT are called as its place in the
- * source has them, if that is clear. The result may be in `name`. */
-const char *spex_profile_value_name(const struct spex_profile *profile,
-                                    const struct spex_profile_probe *probe, unsigned n,
+/* What all places of a SNAPSHOT in the source call its values, "length, oldest"; NULL: another type, or
+ * they differ, or do not fit. */
+const char *spex_profile_value_names(const struct spex_profile *profile,
+                                     const struct spex_profile_probe *probe);
+
+/* The name of the `n`th value by these names, which may be NULL. The result may be in `name`. */
+const char *spex_profile_value_name(const char *names, uint32_t probe_type, unsigned n,
                                     char name[SPEX_PROFILE_FILE_BYTES]);
 
 #endif

@@ -63,11 +63,12 @@ static json_t *all_values_json(const struct spex_profile *profile,
     bool ticks = spex_probe_type_ticks(row->probe.probe_type);
     double rate = profile->process.ticks_per_second;
     double scale = ticks && rate > 0 ? 1 / rate : 1;
+    const char *names = spex_profile_value_names(profile, &row->probe);
     json_t *json = json_array();
     int err = !json;
     for (unsigned s = 0; !err && s < row->probe.series; s++) {
         char buffer[SPEX_PROFILE_FILE_BYTES];
-        const char *name = spex_profile_value_name(profile, &row->probe, s, buffer);
+        const char *name = spex_profile_value_name(names, row->probe.probe_type, s, buffer);
         struct spex_figures figures;
         spex_figures_of(profile, row, s, &figures);
         err = json_array_append_new(

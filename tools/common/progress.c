@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/terminal.h"
+#include "text/characters.h"
 
 /* BAR_LEAST: the bar gives way to the text behind it down to so many cells. LINE_SECONDS: from one
  * line to the next where there is no terminal. FAILURES_TOLD: failures that are printed. */
@@ -50,30 +51,6 @@ static size_t line_columns(const struct spex_progress_bar *bar) {
     return spex_terminal_width(bar->out, spex_text_width()) - 1;
 }
 
-static bool begins_character(const char *at) {
-    return ((unsigned char)*at & 0xc0) != 0x80;
-}
-
-static size_t columns_of(const char *text) {
-    size_t columns = 0;
-    for (; *text; text++)
-        columns += begins_character(text);
-    return columns;
-}
-
-/* Replaces what is beyond so many columns by an ellipsis. The text has room for one. */
-static void cut_to(char *text, size_t columns) {
-    size_t taken = 0;
-    if (columns_of(text) <= columns)
-        return;
-    while (*text && (taken < columns || !begins_character(text)))
-        taken += begins_character(text++);
-    do
-        text--;
-    while (!begins_character(text));
-    strcpy(text, "…");
-}
-
 /* "12/48 trials, 1:05 left, best 812/s: threads=4". */
 static void progress_text(const struct spex_progress *progress, char *text, size_t size) {
     char left[48], of[32] = "", best[640] = "no result yet";
@@ -91,7 +68,7 @@ static void progress_line(const struct spex_progress *progress, size_t columns, 
                           size_t size) {
     char cells[BAR_CELLS + 1], text[896];
     progress_text(progress, text, sizeof(text));
-    size_t taken = columns_of(text) + strlen("[] "), count = BAR_LEAST;
+    size_t taken = spex_characters(text) + strlen("[] "), count = BAR_LEAST;
     if (columns > taken + BAR_LEAST)
         count = columns - taken < BAR_CELLS ? columns - taken : BAR_CELLS;
     cells_fill(cells, count, progress->trials, progress->trials_expected);
@@ -128,7 +105,7 @@ static const char erase[] = "\r\033[K";
 /* A line that is longer than the terminal would wrap and could not be erased. `line` has room for
  * an ellipsis. */
 static void line_draw(struct spex_progress_bar *bar, char *line) {
-    cut_to(line, line_columns(bar));
+    spex_characters_cut(line, line_columns(bar));
     fprintf(bar->out, "%s%s", erase, line);
     fflush(bar->out);
     bar->shown = true;
