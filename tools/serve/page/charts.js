@@ -77,14 +77,19 @@ function line(name, points, key, color, type) {
     lineStyle: { color, type, width: 2 }, itemStyle: { color }, symbolSize: 5 };
 }
 
+function timeAxis(axis, text) {
+  const [min, max] = span();
+  return { ...axis, type: "time", min, max, splitLine: { show: false },
+    axisLabel: { ...text, formatter: clock, hideOverlap: true, alignMinLabel: "left", alignMaxLabel: "right" } };
+}
+
 function draw(made, write, scale, series, legend = false) {
-  const { text, axis, base } = common(), [from, to] = span();
+  const { text, axis, base } = common();
   made.setOption({ ...base, grid: { ...base.grid, top: legend ? 32 : 12 },
     tooltip: { ...base.tooltip, trigger: "axis", valueFormatter: write,
       axisPointer: { label: { formatter: ({ value }) => clock(value) } } },
     legend: { show: legend, data: series.filter(one => one.type === "line").map(one => one.name), textStyle: text, top: 0, itemWidth: 32 },
-    xAxis: { ...axis, type: "time", min: from, max: to, splitLine: { show: false },
-      axisLabel: { ...text, formatter: clock, hideOverlap: true, alignMinLabel: "left", alignMaxLabel: "right" } },
+    xAxis: timeAxis(axis, text),
     yAxis: { ...axis, ...scale, axisLabel: { ...text, formatter: write } },
     series }, { replaceMerge: ["series"] });
 }
@@ -132,7 +137,7 @@ export function drawValues(made, all, unit, value) {
 
 // A cell is drawn for each bucket of each interval that has executions, as wide as the interval; the scale is logarithmic.
 export function drawHeat(made, all) {
-  const { text, axis, base } = common(), [from, to] = span(), points = visible(all);
+  const { text, axis, base } = common(), points = visible(all);
   const cells = points.flatMap(({ time, seconds, buckets }) => buckets.map(([bucket, rate]) => [time, bucket, Math.log10(rate), 1000 * seconds]));
   const rates = cells.map(cell => cell[2]), buckets = cells.map(cell => cell[1]);
   const low = rates.reduce((a, b) => Math.min(a, b), 99), high = rates.reduce((a, b) => Math.max(a, b), -99);
@@ -142,8 +147,7 @@ export function drawHeat(made, all) {
     visualMap: { min: cells.length ? low : 0, max: cells.length ? Math.max(high, low + 0.01) : 1, dimension: 2, right: 12, top: 0,
       orient: "horizontal", itemHeight: 120, itemWidth: 12, precision: 2, textStyle: text, calculable: false, show: cells.length > 0,
       text: [`${number(10 ** high)}/s`, `${number(10 ** low)}/s`], inRange: { color: style("--heat").split(",").map(color => color.trim()) } },
-    xAxis: { ...axis, type: "time", min: from, max: to, splitLine: { show: false },
-      axisLabel: { ...text, formatter: clock, hideOverlap: true, alignMinLabel: "left", alignMaxLabel: "right" } },
+    xAxis: timeAxis(axis, text),
     yAxis: { ...axis, type: "value", min: cells.length ? first - 1 : 0, max: cells.length ? last + 1 : 10, minInterval: 1, axisTick: { show: false },
       axisLabel: { ...text, formatter: value => (Number.isInteger(value) ? bound(value) : "") } },
     series: [{ type: "custom", data: cells, encode: { x: 0, y: 1 }, clip: true, renderItem(_, api) {

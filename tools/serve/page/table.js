@@ -11,6 +11,7 @@ const orderFor = 3000, groupedFrom = 12, sparkWidth = 110, sparkHeight = 22;
 const SVG = "http://www.w3.org/2000/svg";
 // Set by the page: what buttons do.
 export const actions = { choose: () => {}, turn: () => {} };
+let dearest = 1e-9;
 let sort = { column: "cost", down: true }, orderedAt = 0, closed = new Set(), order = "";
 
 const lastPoint = probe => (isSelected(probe) ? probe.recent.at(-1) : null);
@@ -108,7 +109,6 @@ function renderFigures(probe, { rate, p50, p99, cost, lost, spark }) {
   fill(rate, number(point?.rate), margin(point?.rate, point?.rateLow, point?.rateHigh), range(point?.rateLow, point?.rateHigh, number));
   for (const [cell, name] of [[p50, "p50"], [p99, "p99"]])
     fill(cell, write(first?.[name]), margin(first?.[name], first?.[`${name}Low`], first?.[`${name}High`]), range(first?.[`${name}Low`], first?.[`${name}High`], write));
-  const dearest = Math.max(...[...shown.probes.values()].map(one => lastPoint(one)?.overhead ?? 0), 1e-9);
   say(cost, point ? percent(point.overhead ?? NaN) : "–");
   cost.style.setProperty("--part", `${(100 * (point?.overhead ?? 0)) / dearest}%`);
   say(lost, point ? number(point.lost) : "–");
@@ -196,6 +196,7 @@ export function render(now = false) {
   orderRows(probes, now);
   say(byId("none"), `No probe's name or type contains "${byId("filter").value}".`);
   byId("none").hidden = probes.length > 0 || !shown.probes.size;
+  dearest = Math.max(...[...shown.probes.values()].map(probe => lastPoint(probe)?.overhead ?? 0), 1e-9);
   for (const probe of probes) if (probe.row.seen) renderRow(probe);
 }
 
