@@ -87,9 +87,13 @@ SPEX_INLINE bool spex_parameter_ordered(const struct spex_parameter *parameter) 
 enum spex_goal { SPEX_MAXIMISE = 1, SPEX_MINIMISE, SPEX_AT_MOST, SPEX_AT_LEAST };
 
 struct spex_criterion {
-    const char *probe;  /* selection in SPEX_PROBES' syntax that names one probe of one type */
-    const char *metric; /* throughput, mean, min, max, or a quantile: p50, p99, p99.9 */
-    unsigned field;     /* which of a record's values */
+    /* A selection in SPEX_PROBES' syntax that names one probe of one type. Without a colon it is
+     * what else a figure is from: command, output, json or measure. */
+    const char *probe;
+    /* Throughput, mean, min, max, or a quantile: p50, p99, p99.9. Without a probe, what is taken:
+     * of a command wall, cpu, memory, faults or switches. */
+    const char *metric;
+    unsigned field; /* which of a record's values */
     enum spex_goal goal;
     double bound; /* of a limit; in the metric's unit */
 };

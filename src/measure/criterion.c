@@ -37,14 +37,43 @@ bool spex_criterion_fits(const char *metric, uint32_t type) {
                                 strcmp(metric, "max") == 0 || is_quantile(metric));
 }
 
+const char *const spex_criterion_source_names[SPEX_CRITERION_SOURCES] = {
+    "probe", "command", "output", "json", "measure"};
+
+enum spex_criterion_source spex_criterion_source(const struct spex_criterion *criterion) {
+    unsigned source = SPEX_CRITERION_SOURCES - 1;
+    while (source && strcmp(criterion->probe, spex_criterion_source_names[source]) != 0)
+        source--;
+    return (enum spex_criterion_source)source;
+}
+
 /* The type is what follows the colon; a sampling rate may follow it behind "@". */
 const char *spex_criterion_unit(const struct spex_criterion *criterion) {
     const char *type = strchr(criterion->probe, ':');
+    enum spex_criterion_source source = spex_criterion_source(criterion);
+    if (source == SPEX_FROM_COMMAND)
+        return spex_resource_kinds[spex_resource_named(criterion->metric)].unit;
+    if (source != SPEX_FROM_PROBE)
+        return "";
     if (strcmp(criterion->metric, "throughput") == 0)
         return "/s";
     return type && spex_probe_type_ticks(spex_probe_type_named(type + 1, strcspn(type + 1, "@")))
                ? "s"
                : "";
+}
+
+void spex_criterion_name(const struct spex_criterion *criterion, char *text, size_t size) {
+    enum spex_criterion_source source = spex_criterion_source(criterion);
+    char field[16] = "";
+    if (criterion->field)
+        snprintf(field, sizeof(field), "[%u]", criterion->field);
+    if (source == SPEX_FROM_PROBE)
+        snprintf(text, size, "%s of %s%s", criterion->metric, criterion->probe, field);
+    else if (source == SPEX_FROM_COMMAND)
+        snprintf(text, size, "%s",
+                 spex_resource_kinds[spex_resource_named(criterion->metric)].label);
+    else
+        snprintf(text, size, "%s %s", criterion->probe, criterion->metric);
 }
 
 /* Writes the criterion, with the bound of a limit as it is given. */
@@ -55,11 +84,10 @@ static void criterion_write(const struct spex_criterion *criterion, const char *
                                         [SPEX_AT_MOST] = " at most ",
                                         [SPEX_AT_LEAST] = " at least "};
     bool limit = spex_criterion_is_limit(criterion);
-    char field[16] = "";
-    if (criterion->field)
-        snprintf(field, sizeof(field), "[%u]", criterion->field);
-    snprintf(text, size, "%s%s of %s%s%s%s", limit ? "" : words[criterion->goal], criterion->metric,
-             criterion->probe, field, limit ? words[criterion->goal] : "", limit ? bound : "");
+    char name[SPEX_CRITERION_TEXT_BYTES];
+    spex_criterion_name(criterion, name, sizeof(name));
+    snprintf(text, size, "%s%s%s%s", limit ? "" : words[criterion->goal], name,
+             limit ? words[criterion->goal] : "", limit ? bound : "");
 }
 
 void spex_criterion_text(const struct spex_criterion *criterion, char *text, size_t size) {
@@ -78,11 +106,9 @@ void spex_criterion_identity(const struct spex_criterion *criterion, char *text,
 
 void spex_criterion_label(const struct spex_criterion *criterion, char *text, size_t size) {
     const char *unit = spex_criterion_unit(criterion);
-    char field[16] = "";
-    if (criterion->field)
-        snprintf(field, sizeof(field), "[%u]", criterion->field);
-    snprintf(text, size, "%s of %s%s%s%s%s", criterion->metric, criterion->probe, field,
-             *unit ? " [" : "", unit, *unit ? "]" : "");
+    char name[SPEX_CRITERION_TEXT_BYTES];
+    spex_criterion_name(criterion, name, sizeof(name));
+    snprintf(text, size, "%s%s%s%s", name, *unit ? " [" : "", unit, *unit ? "]" : "");
 }
 
 /* Each probe once: a selection with two items for one probe would say the same twice. O(n²) for at
@@ -95,6 +121,8 @@ char *spex_criteria_probes(const struct spex_space *space) {
         return NULL;
     for (size_t c = 0; c < space->criterion_count; c++) {
         size_t same = 0;
+        if (spex_criterion_source(&space->criteria[c]) != SPEX_FROM_PROBE)
+            continue;
         while (strcmp(space->criteria[same].probe, space->criteria[c].probe) != 0)
             same++;
         if (same == c)

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -17,6 +18,39 @@ const char *const spex_usage_names[SPEX_USAGE_COUNTS] = {
     "voluntary_switches", "involuntary_switches", "read_bytes",
     "written_bytes",      "storage_read_bytes",   "storage_written_bytes",
 };
+
+const struct spex_resource_kind spex_resource_kinds[SPEX_RESOURCES] = {
+    [SPEX_RESOURCE_WALL] = {"wall", "wall time", "s"},
+    [SPEX_RESOURCE_CPU] = {"cpu", "CPU time", "s"},
+    [SPEX_RESOURCE_MEMORY] = {"memory", "peak memory", "B"},
+    [SPEX_RESOURCE_FAULTS] = {"faults", "page faults", ""},
+    [SPEX_RESOURCE_SWITCHES] = {"switches", "context switches", ""},
+};
+
+enum spex_resource spex_resource_named(const char *name) {
+    unsigned r = 0;
+    while (r < SPEX_RESOURCES && strcmp(spex_resource_kinds[r].name, name) != 0)
+        r++;
+    return (enum spex_resource)r;
+}
+
+double spex_usage_resource(const struct spex_usage *usage, double seconds,
+                           enum spex_resource resource) {
+    if (!usage->known && resource != SPEX_RESOURCE_WALL)
+        return NAN;
+    switch (resource) {
+    case SPEX_RESOURCE_WALL:
+        return seconds;
+    case SPEX_RESOURCE_CPU:
+        return usage->user_seconds + usage->system_seconds;
+    case SPEX_RESOURCE_MEMORY:
+        return (double)usage->max_rss_bytes;
+    case SPEX_RESOURCE_FAULTS:
+        return (double)(usage->minor_faults + usage->major_faults);
+    default:
+        return (double)(usage->voluntary_switches + usage->involuntary_switches);
+    }
+}
 
 /* Notes in *found, by bit, which of the four lines there were. */
 static void usage_take_io_line(const char *line, struct spex_usage *usage, unsigned *found) {

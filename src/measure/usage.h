@@ -45,6 +45,28 @@ static inline bool spex_usage_count_known(const struct spex_usage *usage, unsign
     return count < SPEX_USAGE_IO || usage->io_known;
 }
 
+/* Resources of a command that a criterion can be about. */
+enum spex_resource {
+    SPEX_RESOURCE_WALL,
+    SPEX_RESOURCE_CPU,
+    SPEX_RESOURCE_MEMORY,
+    SPEX_RESOURCE_FAULTS,
+    SPEX_RESOURCE_SWITCHES,
+    SPEX_RESOURCES
+};
+
+/* What they are called in a space ("wall") and by people ("wall time"), and their units. */
+extern const struct spex_resource_kind {
+    const char *name, *label, *unit;
+} spex_resource_kinds[SPEX_RESOURCES];
+
+/* SPEX_RESOURCES: none has this name. */
+enum spex_resource spex_resource_named(const char *name);
+
+/* What a command that took so many seconds has used of a resource; NaN: it is not known. */
+double spex_usage_resource(const struct spex_usage *usage, double seconds,
+                           enum spex_resource resource);
+
 /* Waits for a child to end and fills in its usage. */
 void spex_usage_reap(pid_t pid, struct spex_usage *usage);
 

@@ -72,24 +72,26 @@ int spex_xml_take_metric(struct spex_xml *xml, const xmlNode *element,
                                                  : spex_fail(xml->error, -ENOMEM, "out of memory");
 }
 
-/* Parses a bound: a number; for a time also with a unit, as "2ms". */
+/* Parses a bound: a number; for a time or bytes also with a unit, as "2ms". */
 static bool parse_bound(const struct spex_criterion *criterion, const char *text, double *bound) {
     static const struct {
-        const char *suffix;
-        double seconds;
-    } units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
+        const char *suffix, *unit;
+        double factor;
+    } units[] = {{"ns", "s", 1e-9},     {"us", "s", 1e-6},     {"ms", "s", 1e-3},
+                 {"s", "s", 1},         {"GiB", "B", 1 << 30}, {"MiB", "B", 1 << 20},
+                 {"KiB", "B", 1 << 10}, {"B", "B", 1}};
     size_t length = strlen(text);
-    bool time = strcmp(spex_criterion_unit(criterion), "s") == 0;
+    const char *unit = spex_criterion_unit(criterion);
     char digits[64];
-    for (size_t u = 0; time && u < sizeof(units) / sizeof(units[0]); u++) {
+    for (size_t u = 0; u < sizeof(units) / sizeof(units[0]); u++) {
         size_t suffix = strlen(units[u].suffix);
-        if (length <= suffix || length >= sizeof(digits) ||
+        if (strcmp(unit, units[u].unit) != 0 || length <= suffix || length >= sizeof(digits) ||
             strcmp(text + length - suffix, units[u].suffix) != 0)
             continue;
         snprintf(digits, sizeof(digits), "%.*s", (int)(length - suffix), text);
         if (!spex_number_real(digits, bound))
             return false;
-        *bound *= units[u].seconds;
+        *bound *= units[u].factor;
         return true;
     }
     return spex_number_real(text, bound);
@@ -102,11 +104,12 @@ int spex_xml_take_bound(struct spex_xml *xml, const xmlNode *element,
     if (!most == !least)
         return spex_xml_fail(xml, element, "either at_most or at_least was expected");
     criterion->goal = most ? SPEX_AT_MOST : SPEX_AT_LEAST;
+    const char *unit = spex_criterion_unit(criterion);
     if (!parse_bound(criterion, most ? most : least, &criterion->bound))
         return spex_xml_fail(xml, element, "%s=\"%s\": a number%s was expected",
                              most ? "at_most" : "at_least", most ? most : least,
-                             strcmp(spex_criterion_unit(criterion), "s") == 0
-                                 ? " of seconds, or one with ms, us or ns,"
-                                 : "");
+                             *unit == 's'   ? " of seconds, or one with ms, us or ns,"
+                             : *unit == 'B' ? " of bytes, or one with KiB, MiB or GiB,"
+                                            : "");
     return 0;
 }

@@ -30,6 +30,7 @@ struct bad {
 #define RANGE(attributes)        PARAMETER("name='b' type='integer' " attributes)
 #define LIST(values)             PARAMETER("name='b' type='integer' values='" values "'")
 #define WORDS(values)            PARAMETER("name='b' type='categorical' values='" values "'")
+#define WORDS_OF(values)         "<parameter name='b' type='categorical' values='" values "'/>\n"
 #define RUN(attributes)          WITH("<run " attributes "/>")
 
 static const struct bad documents[] = {
@@ -159,11 +160,39 @@ static const struct bad parameters[] = {
 };
 
 static const struct bad objectives[] = {
-    {OBJECTIVE_OF("metric='mean' goal='minimise'"), ":3: <objective>:", "\"probe\" was expected"},
+    {OBJECTIVE_OF("metric='mean' goal='minimise'"), ":3: <objective>:", "one of probe, command, "},
+    {OBJECTIVE_OF("probe='q:lat' metric='mean' command='wall' goal='minimise'"),
+     ":3: <objective>:", "one of probe, command, output, json and measure was expected"},
+    {OBJECTIVE_OF("output='(a)' json='/a' goal='minimise'"), ":3: <objective>:", "one of probe, "},
+    {OBJECTIVE_OF("command='wall' metric='mean' goal='minimise'"),
+     ":3: <objective>:", "metric was expected with probe alone"},
+    {OBJECTIVE_OF("command='wall' field='1' goal='minimise'"),
+     ":3: <objective>:", "field was expected with probe alone"},
+    {OBJECTIVE_OF("command='time' goal='minimise'"),
+     ":3: <objective>:", "command=\"time\": wall, cpu, memory, faults or switches was expected"},
+    {OBJECTIVE_OF("output='' goal='minimise'"), ":3: <objective>:", "\"output\" was expected"},
+    {OBJECTIVE_OF("output='(a' goal='minimise'"),
+     ":3: <objective>:", "output=\"(a\": no regular expression: "},
+    {OBJECTIVE_OF("output='ops' goal='minimise'"),
+     ":3: <objective>:", "one group in brackets, for the number, was expected, not 0"},
+    {OBJECTIVE_OF("output='(o)(ps)' goal='minimise'"), ":3: <objective>:", "expected, not 2"},
+    {OBJECTIVE_OF("output='(a&#10;b)' goal='minimise'"), ":3: <objective>:", "control character"},
+    {OBJECTIVE_OF("json='results' goal='minimise'"),
+     ":3: <objective>:", "json=\"results\": a pointer was expected, as \"/results/0/ops\""},
+    {OBJECTIVE_OF("measure='score {b}' goal='minimise'"),
+     ":3: <objective>:", "measure: {b}: the space has no such parameter"},
+    {OPEN WORDS_OF("x;y") "<objective measure='score {b}' goal='minimise'/>" CLOSE,
+     ":3: <objective>:", "{b} can be \"x;y\", which a shell would not take as it is"},
+    {WITH("<limit command='wall' at_most='1'/>"),
+     ":4: <limit>:", "figures of probes alone, or none of probes, were expected"},
+    {OBJECTIVE_OF("command='wall' goal='minimise'/><limit command='memory' at_most='1 MB'"),
+     ":3: <limit>:", "a number of bytes, or one with KiB, MiB or GiB, was expected"},
+    {OBJECTIVE_OF("command='cpu' goal='minimise'/><objective command='cpu' goal='minimise'"),
+     ":3: <objective>:", "CPU time is an objective already"},
     {OBJECTIVE_OF("probe='q:lat' goal='minimise'"), ":3: <objective>:", "\"metric\" was expected"},
     {OBJECTIVE_OF("probe='q:lat' metric='mean'"), ":3: <objective>:", "\"goal\" was expected"},
-    {OBJECTIVE_OF("probe='q:lat' metric='mean' goal='minimise' unit='s'"),
-     ":3: <objective>:", "unknown attribute \"unit\"; expected: probe, metric, field, goal"},
+    {OBJECTIVE_OF("probe='q:lat' metric='mean' goal='minimise' unit='s'"), ":3: <objective>:",
+     "unknown attribute \"unit\"; expected: probe, metric, field, command, output"},
     {OBJECTIVE_OF("probe='q:lat' metric='mean' goal='minimize'"),
      ":3: <objective>:", "goal=\"minimize\": maximise or minimise was expected"},
     {OBJECTIVE_OF("probe='q' metric='mean' goal='minimise'"), ":3: <objective>:", "and its type"},

@@ -43,7 +43,8 @@ static const char explore_usage[] =
     "  --class CLASS        the class of machines, where agents of several are there\n"
     "  --jobs N             at most N trials at a time; without it, as many as there are "
     "agents\n" SPEX_LINK_USAGE "\n"
-    "PROGRAM must have been built with spex. Each time it finds its configuration in the file\n"
+    "PROGRAM is any command where the objectives are its time, memory or output, and one with\n"
+    "probes otherwise. Each time it finds its configuration in the file\n"
     "named by SPEX_CONFIG, and {NAME} in an argument is the value of that parameter. Ctrl-C\n"
     "ends the exploration; what is finished stays.\n";
 

@@ -6,6 +6,7 @@
 #include "explore/findings/heat_map.h"
 #include "explore/picture/picture_axis.h"
 #include "explore/picture/study_pictures.h"
+#include "measure/criterion.h"
 
 /* Sizes in pixels. A single panel is drawn twice as large. */
 #define PANEL_WIDTH    250
@@ -18,11 +19,11 @@
 enum { TITLE_BYTES = 4096 };
 
 static void write_title(const struct spex_heat_map *map, const struct spex_script *script) {
+    char name[SPEX_CRITERION_TEXT_BYTES];
     spex_script_text(script, map->space->name);
     fputs(": ", script->out);
-    spex_script_text(script, map->space->criteria[0].metric);
-    fputs(" of ", script->out);
-    spex_script_text(script, map->space->criteria[0].probe);
+    spex_criterion_name(map->space->criteria, name, sizeof(name));
+    spex_script_text(script, name);
     fputs(map->panels ? "; a ring marks the best'\n"
                       : ", best over the other parameters; a ring marks the best'\n",
           script->out);
@@ -58,9 +59,12 @@ static void write_preamble(const struct spex_heat_map *map, const struct spex_sc
         high = low + (low != 0 ? fabs(low) : 1) * 1e-6;
     write_layout(map, script);
     fputs(palette, script->out);
-    fprintf(script->out,
-            "set cbrange [%.17g:%.17g]\nset cblabel '%s%s%s'\nunset colorbox\nunset key\n", low,
-            high, map->space->criteria[0].metric, *unit ? ", " : "", unit);
+    char name[SPEX_CRITERION_TEXT_BYTES];
+    spex_criterion_name(map->space->criteria, name, sizeof(name));
+    fprintf(script->out, "set cbrange [%.17g:%.17g]\nset cblabel '", low, high);
+    spex_script_text(script,
+                     spex_space_of_command(map->space) ? name : map->space->criteria[0].metric);
+    fprintf(script->out, "%s%s'\nunset colorbox\nunset key\n", *unit ? ", " : "", unit);
     spex_script_numbers(script, "cb", map->space->criteria, (struct spex_axis_range){low, high});
     spex_script_bins(script, "x", &map->x_bins, map->panels ? 30 : 75);
     spex_script_bins(script, "y", &map->y_bins, map->panels ? 32 : 64);

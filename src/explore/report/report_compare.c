@@ -112,8 +112,7 @@ static void print_drift(const struct both *both, FILE *out) {
     fputs("\ndrift: from A to B over all configurations that are in both, each against itself\n",
           out);
     for (size_t c = 0; c < space->criterion_count; c++) {
-        snprintf(label, sizeof(label), "%s of %s", space->criteria[c].metric,
-                 space->criteria[c].probe);
+        spex_criterion_name(&space->criteria[c], label, sizeof(label));
         spex_change_text(&comparison->all[c], spex_criterion_unit(&space->criteria[c]), change,
                          sizeof(change));
         fprintf(out, "  %-40s %s%s\n", label, change,

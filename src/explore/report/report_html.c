@@ -158,14 +158,14 @@ static void write_criteria(const struct spex_study *study, FILE *out) {
 /* Writes the head of a table of configurations. */
 static void write_group_head(const struct spex_study *study, const char *first, FILE *out) {
     const struct spex_space *space = &study->file->space;
-    char text[512];
+    char text[512], name[SPEX_CRITERION_TEXT_BYTES];
     fputs("<div class=\"scroll\"><table><tr>", out);
     head_number(out, first);
     head_number(out, "estimate");
     head_number(out, "95 %");
     for (size_t c = 0; c < space->criterion_count; c++) {
-        snprintf(text, sizeof(text), "measured %s of %s", space->criteria[c].metric,
-                 space->criteria[c].probe);
+        spex_criterion_name(&space->criteria[c], name, sizeof(name));
+        snprintf(text, sizeof(text), "measured %.500s", name);
         head_number(out, text);
     }
     head_number(out, "trials");
@@ -348,7 +348,8 @@ static void write_circumstances(const struct spex_study *study, FILE *out) {
         write_row(out, "classes", "several, ranked as if they were one");
     snprintf(text, sizeof(text), "%" PRIu64 " used, %" PRIu64 " lost", findings->records_used,
              findings->records_lost);
-    write_row(out, "records", text);
+    if (!spex_space_of_command(&study->file->space))
+        write_row(out, "records", text);
     fputs("</table></div>\n", out);
 }
 

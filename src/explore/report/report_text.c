@@ -93,7 +93,8 @@ static void print_short(const struct spex_study *study, FILE *out) {
         seconds += trial->ok ? trial->seconds : 0;
         brief += trial->ok && trial->seconds < asked / 2;
     }
-    if (rules->duration_seconds == spex_rules_default.duration_seconds || 2 * brief <= all)
+    if (spex_space_of_command(&study->file->space) ||
+        rules->duration_seconds == spex_rules_default.duration_seconds || 2 * brief <= all)
         return;
     fprintf(
         out,
@@ -123,8 +124,9 @@ static void print_header(const struct spex_study *study, FILE *out) {
                 findings->unsteady);
     print_short(study, out);
     spex_report_notes(&study->trials, out);
-    fprintf(out, "records    %" PRIu64 " used, %" PRIu64 " lost\n", findings->records_used,
-            findings->records_lost);
+    if (!spex_space_of_command(space))
+        fprintf(out, "records    %" PRIu64 " used, %" PRIu64 " lost\n", findings->records_used,
+                findings->records_lost);
     if (findings->records_lost)
         print_loss(space->criteria,
                    (double)findings->records_lost /
@@ -219,8 +221,7 @@ static void print_front_rows(const struct spex_study *study, FILE *out) {
     unsigned count = (unsigned)space->objective_count;
     struct spex_columns columns;
     for (unsigned c = 0; c < count; c++) {
-        snprintf(names[c], sizeof(names[c]), "%s of %s", space->criteria[c].metric,
-                 space->criteria[c].probe);
+        spex_criterion_name(&space->criteria[c], names[c], sizeof(names[c]));
         headings[c] = names[c];
     }
     headings[count] = "";

@@ -3,6 +3,7 @@
  * threads, over all configurations and for each value of each category, and from which number on
  * more threads do not help. Empty for a space without a parameter of threads. */
 #include "explore/report/report_parts.h"
+#include "measure/criterion.h"
 #include "profile/columns.h"
 
 /* Adds the row of a thread count: the best of all, then the best with each category. */
@@ -98,7 +99,10 @@ void spex_report_threads(const struct spex_study *study, FILE *out) {
     size_t threads = space->threads_parameter;
     if (threads == space->parameter_count)
         return;
-    fprintf(out, "\nbest measured %s by %s\n", space->criteria[0].metric,
+    char name[SPEX_CRITERION_TEXT_BYTES];
+    spex_criterion_name(space->criteria, name, sizeof(name));
+    fprintf(out, "\nbest measured %s by %s\n",
+            spex_space_of_command(space) ? name : space->criteria[0].metric,
             space->parameters[threads].name);
     print_thread_table(study, out);
     fputc('\n', out);

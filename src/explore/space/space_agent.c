@@ -188,6 +188,17 @@ static int take_command(const struct taking *taking, const xmlNode *element,
     return err ? err : check_variables_differ(taking, element);
 }
 
+/* Checks the command of an <objective> or <limit> that is measured by one. */
+static int take_measure(const struct taking *taking, const xmlNode *element) {
+    const char *text = spex_xml_attribute(element, "measure");
+    char *checked = NULL;
+    uint64_t named;
+    int err = take_template(taking, element, "measure", text, &named, &checked);
+    free(checked);
+    err = err ? err : check_shell_safe(taking, element, named);
+    return err ? err : check_variables_differ(taking, element);
+}
+
 /* Returns whether the text is a number of workers, or a parameter all of whose values are. Values
  * ascend, so the first and the last tell. */
 static bool are_workers(const struct spex_space *space, const char *text) {
@@ -292,6 +303,8 @@ int spex_agent_take(struct spex_xml *xml, const xmlNode *root, const struct spex
         size_t element = element_of(spex_xml_name(e));
         if (element < ELEMENTS)
             err = elements[element].take(&taking, e);
+        else if (spex_xml_attribute(e, "measure"))
+            err = take_measure(&taking, e);
     }
     return err;
 }

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/deadline.h"
 #include "base/exec_status.h"
 #include "explore/trial/leftovers.h"
@@ -143,10 +144,15 @@ static int above_streams(int fd) {
     return fd >= 0 && fd <= STDERR_FILENO ? fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : fd;
 }
 
+/* One end of each pipe between this process and the program; -1: there is none. */
+struct ends {
+    int output, errors, status;
+};
+
 /* Runs in the child of vfork, which shares the parent's memory: only async-signal-safe calls, and
  * no changes of the parent's data. The checks of getppid() and PR_SET_PDEATHSIG end the child if
  * the parent was killed before. Does not return. */
-static void child_run(const struct spex_launch *launch, char **environment, int output, int status,
+static void child_run(const struct spex_launch *launch, char **environment, const struct ends *ends,
                       pid_t parent) {
     sigset_t none;
     sigemptyset(&none);
@@ -155,62 +161,101 @@ static void child_run(const struct spex_launch *launch, char **environment, int 
     sigprocmask(SIG_SETMASK, &none, NULL);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    output = above_streams(output);
-    status = above_streams(status);
+    int output = above_streams(ends->output);
+    int errors = above_streams(ends->errors);
+    int status = above_streams(ends->status);
     int nothing = above_streams(open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (getppid() == parent && nothing >= 0 && dup2(nothing, 0) >= 0 && dup2(output, 1) >= 0 &&
-        dup2(output, 2) >= 0 && limit_cpus(launch->cpus) == 0 && inherit(launch->handover) &&
-        inherit(launch->config_file) && open_configuration(launch, &status))
+        dup2(errors < 0 ? output : errors, 2) >= 0 && limit_cpus(launch->cpus) == 0 &&
+        inherit(launch->handover) && inherit(launch->config_file) &&
+        open_configuration(launch, &status))
         execvpe(launch->argv[0], launch->argv, environment);
     spex_exec_failed(status, errno);
+}
+
+static void ends_close(const struct ends *ends) {
+    const int all[] = {ends->output, ends->errors, ends->status};
+    for (size_t e = 0; e < sizeof(all) / sizeof(all[0]); e++)
+        if (all[e] >= 0)
+            close(all[e]);
+}
+
+/* Only the reading end is non-blocking: the program must not lose output when the pipe is full. */
+static int output_pipe(int *here, int *there) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+        return -errno;
+    *here = ends[0];
+    *there = ends[1];
+    return fcntl(ends[1], F_SETFL, 0) < 0 ? -errno : 0;
+}
+
+/* Makes the pipes for the program's output, for its errors where somebody is shown the output, and
+ * for what exec says. */
+static int pipes_make(bool apart, struct ends *here, struct ends *there) {
+    int status[2];
+    *here = *there = (struct ends){-1, -1, -1};
+    int err = output_pipe(&here->output, &there->output);
+    if (!err && apart)
+        err = output_pipe(&here->errors, &there->errors);
+    if (!err && pipe2(status, O_CLOEXEC) < 0)
+        err = -errno;
+    if (!err) {
+        here->status = status[0];
+        there->status = status[1];
+    }
+    return err;
 }
 
 /* Starts the program by vfork, which copies no page tables; this thread waits until the program
  * runs. All signals are blocked meanwhile, since a handler of this process must not run in the
  * child. */
 static int vfork_program(struct spex_program *program, const struct spex_launch *launch,
-                         char **environment, int output, int status) {
+                         char **environment, const struct ends *child) {
     sigset_t all, before;
     pid_t parent = getpid();
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pid_t pid = vfork(); // NOLINT(clang-analyzer-security.insecureAPI.vfork)
     if (pid == 0)
-        child_run(launch, environment, output, status, parent); // NOLINT(clang-analyzer-unix.Vfork)
+        child_run(launch, environment, child, parent); // NOLINT(clang-analyzer-unix.Vfork)
     int err = pid < 0 ? -errno : 0;
     program->pid = pid;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return err;
 }
 
-/* Starts the program with a pipe for its output and one that tells whether exec failed, which
- * closes without a byte when it succeeded. Only the reading end of the output is non-blocking: the
- * program must not lose output when the pipe is full. */
+/* Starts the program with pipes for its output and one that tells whether exec failed, which closes
+ * without a byte when it succeeded. */
 static int start_program(struct spex_program *program, const struct spex_launch *launch,
                          char **environment) {
-    int output[2] = {-1, -1}, status[2] = {-1, -1};
-    int err =
-        pipe2(output, O_CLOEXEC | O_NONBLOCK) < 0 || pipe2(status, O_CLOEXEC) < 0 ? -errno : 0;
-    if (!err && fcntl(output[1], F_SETFL, 0) < 0)
-        err = -errno;
-    err = err ? err : vfork_program(program, launch, environment, output[1], status[1]);
-    if (output[1] >= 0)
-        close(output[1]);
-    if (status[1] >= 0)
-        close(status[1]);
+    struct ends here, there;
+    int err = pipes_make(launch->take, &here, &there);
+    program->begin_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    err = err ? err : vfork_program(program, launch, environment, &there);
+    ends_close(&there);
     if (!err) {
         /* The child calls setpgid, too, since either of the two may come first. */
         setpgid(program->pid, program->pid);
-        err = spex_exec_status(status[0]);
-        program->output = output[0];
+        err = spex_exec_status(here.status);
         if (err)
             waitpid(program->pid, NULL, 0);
     }
-    if (status[0] >= 0)
-        close(status[0]);
-    if (err && output[0] >= 0)
-        close(output[0]);
+    if (!err) {
+        program->output = here.output;
+        program->errors = here.errors;
+        here.output = here.errors = -1;
+    }
+    ends_close(&here);
     return err;
+}
+
+static void close_output(struct spex_program *program) {
+    if (program->output >= 0)
+        close(program->output);
+    if (spex_program_errors(program) >= 0)
+        close(program->errors);
+    program->output = program->errors = -1;
 }
 
 /* Opens the pidfd. Without one the program could not be watched, so it is killed. */
@@ -221,14 +266,19 @@ static int open_pidfd(struct spex_program *program) {
     int err = -errno;
     kill(-program->pid, SIGKILL);
     waitpid(program->pid, NULL, 0);
-    close(program->output);
+    close_output(program);
     return err;
 }
 
 int spex_program_launch(struct spex_program *program, const struct spex_launch *launch,
                         struct spex_error *error) {
     size_t made;
-    *program = (struct spex_program){.pid = -1, .pidfd = -1, .output = -1};
+    *program = (struct spex_program){.pid = -1,
+                                     .pidfd = -1,
+                                     .output = -1,
+                                     .errors = -1,
+                                     .take = launch->take,
+                                     .user = launch->user};
     char **environment = environment_make(launch, &made);
     int err = environment ? 0 : -ENOMEM;
     err = err ? err : start_program(program, launch, environment);
@@ -259,21 +309,29 @@ static void tail_append(struct spex_program *program, const char *text, size_t l
     program->tail_length = keep + length;
 }
 
-void spex_program_output(struct spex_program *program) {
+/* Reads a bounded amount, so that a program that writes without end cannot occupy this thread.
+ * `shown`: to who takes the output. */
+static void read_output(struct spex_program *program, int *from, bool shown) {
     char text[4096];
-    /* Reads a bounded amount, so that a program that writes without end cannot occupy this
-     * thread. */
-    for (int reads = 0; reads < 16 && program->output >= 0; reads++) {
-        ssize_t got = read(program->output, text, sizeof(text));
+    for (int reads = 0; reads < 16 && *from >= 0; reads++) {
+        ssize_t got = read(*from, text, sizeof(text));
         if (got > 0) {
             tail_append(program, text, (size_t)got);
+            if (shown)
+                program->take(program->user, text, (size_t)got);
         } else if (got == 0) {
-            close(program->output);
-            program->output = -1;
+            close(*from);
+            *from = -1;
         } else if (errno != EINTR) {
             return;
         }
     }
+}
+
+void spex_program_output(struct spex_program *program) {
+    read_output(program, &program->output, program->take);
+    if (program->take)
+        read_output(program, &program->errors, false);
 }
 
 /* WNOWAIT keeps the process number in use until teardown has killed the rest of its process
@@ -283,6 +341,7 @@ bool spex_program_ended(struct spex_program *program) {
     if (!program->ended &&
         waitid(P_PID, (id_t)program->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid) {
         program->ended = true;
+        program->end_ns = spex_clock_ns(CLOCK_MONOTONIC);
         program->by_signal = info.si_code != CLD_EXITED;
         program->status = info.si_status;
     }
@@ -334,11 +393,12 @@ static void wait_for_end(struct spex_program *program) {
     struct spex_deadline deadline = spex_deadline_in(TEARDOWN_SECONDS);
     while (!spex_program_ended(program)) {
         int left = spex_deadline_left_ms(deadline);
-        struct pollfd fds[2] = {{.fd = program->pidfd, .events = POLLIN},
-                                {.fd = program->output, .events = POLLIN}};
+        struct pollfd fds[3] = {{.fd = program->pidfd, .events = POLLIN},
+                                {.fd = program->output, .events = POLLIN},
+                                {.fd = spex_program_errors(program), .events = POLLIN}};
         if (left == 0)
             return;
-        if (spex_wait_ready(fds, 2, left) > 0)
+        if (spex_wait_ready(fds, 3, left) > 0)
             spex_program_output(program);
     }
 }
@@ -384,10 +444,9 @@ int spex_program_teardown(struct spex_program *program, struct spex_error *error
     if (program->mark)
         spex_leftovers_kill(program->mark);
     close(program->pidfd);
-    if (program->output >= 0)
-        close(program->output);
+    close_output(program);
     free(program->mark);
     program->mark = NULL;
-    program->pidfd = program->output = -1;
+    program->pidfd = -1;
     return err;
 }

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/descriptor.h"
@@ -20,13 +21,19 @@ struct spex_program {
     pid_t pid;
     char *mark; /* variable that all its descendants inherit; owned; NULL without `sweep` */
     int pidfd;  /* readable once the program has ended */
-    int output; /* standard output and error; -1 once closed */
+    int output; /* standard output and error, or with `take` the output alone; -1 once closed */
+    int errors; /* standard error, with `take` alone; -1 once closed */
+    /* Is shown the standard output as it comes; NULL: nobody is. */
+    void (*take)(void *user, const char *text, size_t length);
+    void *user;
     bool ended;
     bool by_signal;                    /* ended by a signal */
     int status;                        /* the signal, or the exit status */
     char tail[SPEX_OUTPUT_TAIL_BYTES]; /* end of its output */
     size_t tail_length;
     struct spex_usage usage; /* valid after teardown */
+    /* From before its start to when its end was seen, by the monotonic clock. */
+    uint64_t begin_ns, end_ns;
 };
 
 struct spex_launch {
@@ -43,6 +50,9 @@ struct spex_launch {
     /* Further variables: "NAME=value", or "NAME" for one to be removed; ends with NULL; may be
      * NULL. */
     char *const *variables;
+    /* For `take` and `user` of the program. */
+    void (*take)(void *user, const char *text, size_t length);
+    void *user;
     int descriptor;        /* descriptor on which `config` is opened as well; 0: none */
     const cpu_set_t *cpus; /* CPUs of the program and its children; NULL: those of this process */
 };
@@ -50,6 +60,11 @@ struct spex_launch {
 /* Starts the program. 0; or a negative errno value with "did not start: …" in `error`. */
 int spex_program_launch(struct spex_program *program, const struct spex_launch *launch,
                         struct spex_error *error);
+
+/* The descriptor of the standard error, where that has one of its own; -1. */
+static inline int spex_program_errors(const struct spex_program *program) {
+    return program->take ? program->errors : -1;
+}
 
 /* Reads the program's output, without waiting. */
 void spex_program_output(struct spex_program *program);

@@ -29,18 +29,26 @@ static void config_file_open(struct spex_program_run *run) {
         run->config_file = spex_descriptor_of(fd);
 }
 
-/* The socket must listen before the program is launched, which connects in spex_start. */
-int spex_program_run_prepare(struct spex_program_run *run, const struct spex_space *space,
-                             const size_t *levels, struct spex_error *error) {
+int spex_program_run_configure(struct spex_program_run *run, const struct spex_space *space,
+                               const size_t *levels, struct spex_error *error) {
     if (asprintf(&run->config, "%s/" SPEX_TRIAL_CONFIG, run->directory) < 0)
         run->config = NULL;
-    if (asprintf(&run->socket, "%s/" SPEX_TRIAL_SOCKET, run->directory) < 0)
-        run->socket = NULL;
-    if (!run->config || !run->socket)
+    if (!run->config)
         return spex_fail(error, -ENOMEM, "out of memory");
     int err = spex_config_write(run->config, space, levels, error);
     if (!err)
         config_file_open(run);
+    return err;
+}
+
+/* The socket must listen before the program is launched, which connects in spex_start. */
+int spex_program_run_prepare(struct spex_program_run *run, const struct spex_space *space,
+                             const size_t *levels, struct spex_error *error) {
+    if (asprintf(&run->socket, "%s/" SPEX_TRIAL_SOCKET, run->directory) < 0)
+        run->socket = NULL;
+    if (!run->socket)
+        return spex_fail(error, -ENOMEM, "out of memory");
+    int err = spex_program_run_configure(run, space, levels, error);
     return err ? err : spex_receiver_open(run->socket, &run->receiver, error);
 }
 
@@ -58,7 +66,9 @@ int spex_program_run_begin(struct spex_program_run *run, const struct spex_space
     launch.descriptor = file->agent->descriptor;
     launch.probes = probes;
     launch.socket = run->socket;
-    launch.handover = spex_receiver_handover(run->receiver);
+    launch.handover = run->receiver ? spex_receiver_handover(run->receiver) : NULL;
+    launch.take = run->take;
+    launch.user = run->user;
     launch.config_file = &run->config_file;
     /* Before a teardown command, the program's processes are ended. Without one,
      * spex_trial_agent_end's search at the end of the run is enough. */
@@ -71,6 +81,7 @@ int spex_program_run_wait(const struct spex_program_run *run, struct pollfd fds[
                           int timeout_ms, struct spex_error *error) {
     const int wanted[] = {[SPEX_RUN_STOP] = run->stop_fd,
                           [SPEX_RUN_OUTPUT] = run->program.output,
+                          [SPEX_RUN_ERRORS] = spex_program_errors(&run->program),
                           [SPEX_RUN_PROGRAM] = run->program.pidfd};
     int streams[SPEX_RECEIVER_FDS];
     spex_receiver_fds(run->receiver, streams);

@@ -22,6 +22,7 @@
 enum {
     SPEX_RUN_STOP,
     SPEX_RUN_OUTPUT,
+    SPEX_RUN_ERRORS,
     SPEX_RUN_PROGRAM,
     SPEX_RUN_STREAM,
     SPEX_RUN_AROUND = SPEX_RUN_STREAM + SPEX_RECEIVER_FDS,
@@ -33,15 +34,22 @@ struct spex_program_run {
     int stop_fd;           /* readable: give up; -1 for none */
     struct spex_trial_agent around;
     struct spex_program program;
-    struct spex_receiver *receiver;
-    char *config; /* path of the configuration */
+    struct spex_receiver *receiver; /* NULL: of a command, whose records nobody takes */
+    char *config;                   /* path of the configuration */
     struct spex_descriptor config_file;
-    char *socket; /* path of the stream's socket */
+    char *socket; /* path of the stream's socket; NULL without a receiver */
+    /* Is shown the program's output, if set before the launch. */
+    void (*take)(void *user, const char *text, size_t length);
+    void *user;
 };
 
 void spex_program_run_init(struct spex_program_run *run, const char *directory, int stop_fd);
 
-/* Writes the configuration and listens. 0 or a negative errno value; to be ended in any case. */
+/* Writes the configuration. 0 or a negative errno value; to be ended in any case. */
+int spex_program_run_configure(struct spex_program_run *run, const struct spex_space *space,
+                               const size_t *levels, struct spex_error *error);
+
+/* The same, and listens for records. */
 int spex_program_run_prepare(struct spex_program_run *run, const struct spex_space *space,
                              const size_t *levels, struct spex_error *error);
 

@@ -132,9 +132,9 @@ void spex_receiver_close(struct spex_receiver *receiver) {
 }
 
 void spex_receiver_fds(const struct spex_receiver *receiver, int fds[SPEX_RECEIVER_FDS]) {
-    fds[0] = receiver->listener;
-    fds[1] = receiver->handover.own;
-    fds[2] = receiver->connection;
+    fds[0] = receiver ? receiver->listener : -1;
+    fds[1] = receiver ? receiver->handover.own : -1;
+    fds[2] = receiver ? receiver->connection : -1;
 }
 
 const struct spex_descriptor *spex_receiver_handover(const struct spex_receiver *receiver) {

@@ -15,6 +15,7 @@
 #include "base/deadline.h"
 #include "explore/trial/leftovers.h"
 #include "explore/trial/load.h"
+#include "explore/trial/output_figures.h"
 #include "text/waits.h"
 
 /* Seconds within which all workers of a load have to begin. */
@@ -47,13 +48,14 @@ enum event { EVENT_ANY, EVENT_STOP, EVENT_OVERDUE };
 /* Waits for output or the end of a program, for stop_fd, or until the deadline. */
 static enum event program_wait(struct spex_program *program, int stop_fd,
                                struct spex_deadline deadline) {
-    struct pollfd fds[3] = {{.fd = stop_fd, .events = POLLIN},
+    struct pollfd fds[4] = {{.fd = stop_fd, .events = POLLIN},
                             {.fd = program->pidfd, .events = POLLIN},
-                            {.fd = program->output, .events = POLLIN}};
+                            {.fd = program->output, .events = POLLIN},
+                            {.fd = spex_program_errors(program), .events = POLLIN}};
     int left = spex_deadline_left_ms(deadline);
     if (left == 0)
         return EVENT_OVERDUE;
-    int ready = spex_wait_ready(fds, 3, left);
+    int ready = spex_wait_ready(fds, 4, left);
     if (ready > 0)
         spex_program_output(program);
     return ready > 0 && fds[0].revents ? EVENT_STOP : EVENT_ANY;
@@ -62,15 +64,18 @@ static enum event program_wait(struct spex_program *program, int stop_fd,
 /* Has the value 1, for a trial that fails: the exploration goes on. */
 #define trial_fail(error, ...) (spex_error_set((error), __VA_ARGS__), 1)
 
-/* Runs a command to its end. 0; 1 when it has failed, with the reason in `error`; -EINTR. The
+/* Runs a command to its end; `said`: the end of its output, NULL for none. 0; 1 when it has failed, with the reason in `error`; -EINTR. The
  * program is to be torn down in any case. */
 static int agent_run_command(const struct spex_trial_agent *around, const char *what,
                              const char *text, double timeout, int stop_fd,
-                             struct spex_program *program, struct spex_error *error) {
+                             struct spex_program *program, struct spex_output_end *said,
+                             struct spex_error *error) {
     const char *const argv[] = {"/bin/sh", "-c", text, NULL};
     const struct spex_launch launch = {.argv = (char *const *)(uintptr_t)argv,
                                        .config = around->base.config,
                                        .variables = around->filled.parameters,
+                                       .take = said ? spex_output_end_add : NULL,
+                                       .user = said,
                                        .cpus = around->base.cpus};
     struct spex_deadline deadline = spex_deadline_in(timeout);
     struct spex_error reason;
@@ -161,7 +166,7 @@ static int agent_begin_setup(struct spex_trial_agent *around, struct spex_error 
         return 0;
     int over = agent_run_command(around, "setup", around->filled.setup,
                                  around->agent->setup.timeout_seconds, around->stop_fd,
-                                 &around->setup, error);
+                                 &around->setup, NULL, error);
     if (over && spex_program_teardown(&around->setup, &left))
         return spex_fail(error, -EPERM, "setup: %s", left.text);
     return over;
@@ -197,6 +202,20 @@ int spex_trial_agent_step(struct spex_trial_agent *around, struct spex_error *er
     return 0;
 }
 
+int spex_trial_agent_measure(const struct spex_trial_agent *around, const char *command,
+                             double timeout, double *number, struct spex_error *error) {
+    struct spex_program program = no_program;
+    struct spex_output_end said = {.length = 0};
+    struct spex_error left;
+    int over = agent_run_command(around, "measure", command, timeout, around->stop_fd, &program,
+                                 &said, error);
+    if (!over && !spex_output_end_number(&said, number))
+        over = trial_fail(error, "measure: a number was expected as the output of %.200s", command);
+    return spex_program_teardown(&program, &left)
+               ? spex_fail(error, -EPERM, "measure: %s", left.text)
+               : over;
+}
+
 /* Replaces the trial's note: the last trouble is kept. */
 static void trial_set_note(struct spex_trial *trial, const char *text) {
     free(trial->note);
@@ -227,7 +246,7 @@ static void agent_run_teardown(const struct spex_trial_agent *around, struct spe
     struct spex_program program = no_program;
     struct spex_error error;
     if (agent_run_command(around, "teardown", around->filled.teardown,
-                          around->agent->teardown.timeout_seconds, -1, &program, &error))
+                          around->agent->teardown.timeout_seconds, -1, &program, NULL, &error))
         trial_set_note(trial, error.text);
     if (spex_program_teardown(&program, &error))
         trial_set_note(trial, error.text);

@@ -40,6 +40,11 @@ int spex_trial_agent_begin(struct spex_trial_agent *around, const char *director
 void spex_trial_agent_fds(const struct spex_trial_agent *around, struct pollfd *fds);
 int spex_trial_agent_step(struct spex_trial_agent *around, struct spex_error *error);
 
+/* After the program's end: runs a command, and takes the last number of its standard output. 0; 1
+ * when the trial fails, with the reason in `error`; -EINTR; or another negative errno value. */
+int spex_trial_agent_measure(const struct spex_trial_agent *around, const char *command,
+                             double timeout, double *number, struct spex_error *error);
+
 /* After the program's end: ends the loads, runs the teardown and kills what is left of all. Stores
  * the loads' use of resources in the trial, and a failed teardown in its note. 0 or -ENOMEM. */
 int spex_trial_agent_end(struct spex_trial_agent *around, struct spex_trial *trial);

@@ -9,6 +9,7 @@
 #include <spex/ticks.h>
 
 #include "base/deadline.h"
+#include "explore/trial/command_trial.h"
 #include "explore/trial/program_run.h"
 #include "explore/trial/trial_metrics.h"
 #include "measure/measured_run.h"
@@ -250,6 +251,8 @@ int spex_trial_run(const struct spex_trial_setup *setup, const struct spex_plan 
                              .policy_lock = setup->policy_lock,
                              .unknown = "has made no record of",
                              .hung = "hung: "}};
+    if (spex_space_of_command(run.of.space))
+        return spex_trial_run_command(setup, plan, trial, error);
     spex_program_run_init(&run.in, setup->directory, setup->stop_fd);
     int err = spex_measured_run_open(&run.of, setup->ticks_per_second, error);
     err = err ? err : spex_program_run_prepare(&run.in, run.of.space, plan->levels, error);
