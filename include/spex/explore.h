@@ -85,6 +85,8 @@ struct spex_explore_options {
     void (*progress)(void *user, const struct spex_progress *progress);
     /* Passed to `progress`. */
     void *user;
+    /* No trial begins after so many seconds; 0: until the policy ends the exploration. */
+    double seconds;
 };
 
 /* Explores until the policy ends the exploration. Returns 0; -EINVAL for a bad space, option or

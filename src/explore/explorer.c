@@ -6,11 +6,9 @@
 #include <spex/explore.h>
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +17,7 @@
 #include "base/clock.h"
 #include "explore/abandoned.h"
 #include "explore/explorer.h"
+#include "explore/trial_directory.h"
 #include "explore/trial/agent_filled.h"
 #include "explore/trial/leftovers.h"
 #include "explore/trial/load.h"
@@ -65,28 +64,10 @@ static int explorer_start_policy(struct spex_explorer *explorer, struct spex_err
     return 0;
 }
 
-/* Names a directory in the place for temporary files, with 64 random bits. The path is absolute,
- * since the explored program may change its working directory. */
-static int explorer_name_directory(struct spex_explorer *explorer, struct spex_error *error) {
-    const char *parent = secure_getenv("TMPDIR");
-    uint64_t number;
-    parent = parent && *parent ? parent : "/tmp";
-    char *whole = realpath(parent, NULL); /* see above */
-    if (!whole || getrandom(&number, sizeof(number), 0) != sizeof(number)) {
-        free(whole);
-        return spex_fail(error, -errno, "cannot make a directory in %s: %s", parent,
-                         strerror(errno));
-    }
-    if (asprintf(&explorer->directory, "%s/spex-%016" PRIx64, whole, number) < 0)
-        explorer->directory = NULL;
-    free(whole);
-    return explorer->directory ? 0 : spex_fail(error, -ENOMEM, "out of memory");
-}
-
 /* Makes the directory. Its name is stored first: if spex is killed in between, the next explorer of
  * the store cleans up. */
 static int explorer_make_directory(struct spex_explorer *explorer, struct spex_error *error) {
-    int err = explorer_name_directory(explorer, error);
+    int err = spex_trial_directory_name(&explorer->directory, error);
     err = err ? err : spex_store_set_directory(explorer->store, explorer->directory, error);
     if (err || mkdir(explorer->directory, 0700) == 0)
         return err;

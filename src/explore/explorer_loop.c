@@ -269,12 +269,22 @@ static int explorer_start_waiting(struct spex_explorer *explorer, struct spex_er
     return err;
 }
 
+/* Whether no trial is to begin any more. */
+static bool explorer_time_over(const struct spex_explorer *explorer) {
+    if (!explorer->begin_ns || !(explorer->options->seconds > 0))
+        return false;
+    double passed = (double)(spex_clock_ns(CLOCK_MONOTONIC) - explorer->begin_ns) / 1e9;
+    return passed >= explorer->options->seconds;
+}
+
 /* Fills the places, first with waiting plans, then with new ones. After -EAGAIN the policy is not
  * asked again before it is told a trial: a replay asks once for each trial with `refused`. */
 static int explorer_fill_places(struct spex_explorer *explorer, struct spex_error *error) {
     while (spex_explorer_running(explorer) < spex_explorer_places(explorer)) {
         struct spex_plan plan;
         int got = 1;
+        if (explorer_time_over(explorer))
+            return 0;
         if (explorer->waiting)
             got = explorer_start_waiting(explorer, error);
         else if (explorer->exhausted || explorer->refused ||

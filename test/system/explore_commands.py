@@ -8,7 +8,7 @@ usage: explore_commands.py SPEX SUBJECT [unittest arguments]
 import sys
 import unittest
 
-from exploration import Exploration
+from exploration import Exploration, SUBJECT
 
 SIZES = '<parameter name="n" type="integer" values="1 2 3"/>'
 
@@ -144,6 +144,113 @@ for i in range(n * 10):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("0 of them now", again.stderr)
         self.assertEqual(len(self.report()["trials"]), len(first))
+
+
+class WithoutXml(Exploration):
+    def setUp(self):
+        super().setUp()
+        self.store = self.dir + "/explore-sh.db"
+
+    def set_space(self, *arguments):
+        return self.spex("explore", *arguments, cwd=self.dir)
+
+    def test_it_makes_a_space_keeps_it_and_goes_on(self):
+        command = ["--set", "n=1..4", "--set", "x=8|2", "--set", "y=1..64*4", "--set", "z=0.5..1.5:0.5",
+                   "--minimise", "output=n=([0-9]+)", "--maximise", 'output=x="<([0-9]+)', "--policy", "grid",
+                   "--", "sh", "-c", """echo n={n}; echo 'x="<{x}' {y} {z}"""]
+        result = self.set_space(*command)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stderr, r"^spex: a run takes [\d.]+ m?s; two of the first configuration differ by 0 % "
+                                        r"in output n=\(\[0-9\]\+\)\nspex: 96 configurations; the space is in "
+                                        r"explore-sh\.xml, trials go to explore-sh\.db\n")
+        report = self.report()
+        self.assertEqual(len(report["trials"]), 96)
+        self.assertEqual(report["best"]["config"]["n"], 1)
+        self.assertEqual({trial["measured"][1]["value"] for trial in report["trials"]}, {2, 8})
+        self.assertEqual({trial["config"]["y"] for trial in report["trials"]}, {1, 4, 16, 64})
+        self.assertEqual({trial["config"]["z"] for trial in report["trials"]}, {0.5, 1, 1.5})
+        again = self.set_space(*command)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("96 trials, 0 of them now", again.stderr)
+        self.assertNotIn("a run takes", again.stderr)
+        # The space is one as any other.
+        again = self.set_space("explore-sh.xml", "--store", "explore-sh.db", "--policy", "grid",
+                               *command[command.index("--"):])
+        self.assertIn("96 trials, 0 of them now", again.stderr)
+        self.assert_nothing_left()
+
+    def test_wall_time_is_what_counts_without_a_goal(self):
+        result = self.set_space("--set", "n=0.01|0.1", "--store", "naps.db", "--", "sleep", "{n}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.store = self.dir + "/naps.db"
+        report = self.report()
+        self.assertEqual(report["best"]["config"]["n"], 0.01)
+        self.assertEqual(report["criteria"][0]["metric"], "wall")
+        with open(self.dir + "/naps.xml", encoding="utf-8") as kept:
+            self.assertEqual(kept.readline(), '<space name="sleep">\n')
+
+    def test_a_time_bounds_it(self):
+        result = self.set_space("--set", "n=1..1000", "--for", "1s", "--policy", "grid", "--", "sh", "-c",
+                                "sleep 0.05; : {n}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        trials = len(self.report()["trials"])
+        self.assertGreater(trials, 0)
+        self.assertLessEqual(trials, 20)
+        self.assertRegex(result.stderr, r"1000 configurations; about \d+ trials fit into 1 s; ")
+
+    def test_probes_as_before(self):
+        result = self.set_space("--set", "work=200|800", "--minimise", "p50 of work:tpt", "--store", "probes.db",
+                                "--policy", "grid", "--", SUBJECT)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.store = self.dir + "/probes.db"
+        self.assertEqual(self.report()["best"]["config"]["work"], 200)
+
+    def test_another_exploration_is_not_mixed_with_it(self):
+        self.assertEqual(self.set_space("--set", "n=1|2", "--", "sh", "-c", ": {n}").returncode, 0)
+        other = self.set_space("--set", "n=1|2|3", "--", "sh", "-c", ": {n}")
+        self.assertNotEqual(other.returncode, 0)
+        self.assertEqual(other.stderr, "spex: explore: explore-sh.xml is of another exploration than these options "
+                                       "are; --store with the name of a new file was expected\n")
+
+    def test_what_is_wrong_is_told_in_one_line(self):
+        command = ["--", "sh", "-c", "exit 3; : {n}"]
+        n = ["--set", "n=1..2"]
+        cases = (
+            (["--set", "n", *command], "--set n: NAME=VALUES was expected, as threads=1..8 or mode=a|b"),
+            (["--set", "n=8..1", *command], "--set n=8..1: the range is empty: 1..8 was expected"),
+            (["--set", "n=1..x", *command],
+             "--set n=1..x: a range of numbers was expected, as 1..8, 1..9:2 or 1..64*2"),
+            (["--set", "n=1..8:3", *command], "--set n=1..8:3: "),
+            (["--set", "n=a||b", *command], '--set n=a||b: values without blanks were expected, not ""'),
+            (["--set", "n=a b|c", *command], '--set n=a b|c: values without blanks were expected, not "a b"'),
+            (["--set", "n=a|a", *command], '--set n=a|a: values: "a" is there twice'),
+            (["--set", "n=1", "--set", "n=2", *command], '--set n=2: parameter "n" is there twice'),
+            (["--set", "9=1", *command], '--set 9=1: name="9": a letter, then letters'),
+            ([*n, "--set", "m=1..2", *command], "--set m: {m} was expected in an argument of the program"),
+            ([*n, *command[:-1], ": {n} {m}"], '": {n} {m}": {m}: the space has no such parameter; it has n'),
+            ([*n, "--minimise", "time", *command], "--minimise time: wall, cpu, memory, faults, switches, output="),
+            ([*n, "--minimise", "output=x", *command], '--minimise output=x: output="x": one group in brackets'),
+            ([*n, "--maximise", "json=x", *command], '--maximise json=x: json="x": a pointer was expected'),
+            ([*n, "--minimise", "wall", "--maximise", "wall", *command],
+             "--maximise wall: wall time is an objective already"),
+            ([*n, "--minimise", "wall", "--minimise", "mean of q:lat", *command],
+             "--minimise mean of q:lat: figures of probes alone, or none of probes, were expected"),
+            ([*n, "--for", "soon", *command], "--for soon: a time was expected, as 90s, 10min or 2h"),
+            ([*n], '"-- PROGRAM" was expected'),
+            ([*n, "space.xml", *command], "either a space or --set was expected"),
+            (["--minimise", "wall", "space.xml", *command], "--minimise and --maximise were expected with --set alone"),
+            ([*command], "a space or --set NAME=VALUES was expected"),
+            (["space.xml", *command], "--store FILE.db was expected"),
+            ([*n, *command], "it cannot be measured with n=1: exited with status 3"),
+            ([*n, "--", "./none", "{n}"], "it cannot be measured with n=1: did not start: ./none: No such file"),
+        )
+        for arguments, expected in cases:
+            with self.subTest(expected):
+                result = self.set_space(*arguments)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn("spex: explore: " + expected, result.stderr)
+                self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+                self.assert_nothing_left()
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@
 #include "tools/common/nearest.h"
 #include "tools/common/process_argument.h"
 
-enum { OPTIONS_MAX = 16 };
+enum { OPTIONS_MAX = 32 };
 
 /* getopt_long returns an option with a name as this plus its index in the table, which is above
  * every letter. */
@@ -84,6 +84,20 @@ static bool read_count(const struct spex_option *option, const char *text) {
            (double)*option->count <= option->range.most;
 }
 
+static int take_text(const char *command, const struct spex_option *option, const char *text) {
+    struct spex_option_texts *texts = option->texts;
+    if (option->text)
+        *option->text = text;
+    if (!texts)
+        return SPEX_EXIT_OK;
+    if (texts->count == SPEX_OPTION_TEXTS_MAX)
+        return spex_complain(SPEX_EXIT_USAGE, "%s: at most %d times --%s were expected", command,
+                             SPEX_OPTION_TEXTS_MAX, option->name);
+    texts->names[texts->count] = option->name;
+    texts->texts[texts->count++] = text;
+    return SPEX_EXIT_OK;
+}
+
 /* The message names the option with the argument as the user has typed it. */
 static int take_option(const char *command, const struct spex_option *option, const char *text) {
     char origin[32];
@@ -93,8 +107,9 @@ static int take_option(const char *command, const struct spex_option *option, co
         snprintf(origin, sizeof(origin), "-%c", option->letter);
     if (option->flag)
         *option->flag = true;
-    if (option->text)
-        *option->text = text;
+    int status = take_text(command, option, text);
+    if (status)
+        return status;
     if ((option->number && !read_number(option, text)) ||
         (option->count && !read_count(option, text)))
         return spex_complain(SPEX_EXIT_USAGE, "%s: %s %s: %s", command, origin, text,

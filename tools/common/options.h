@@ -6,6 +6,15 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* The arguments of options that may be there several times, in their order, with the name of each
+ * one's option. */
+enum { SPEX_OPTION_TEXTS_MAX = 64 };
+
+struct spex_option_texts {
+    const char *names[SPEX_OPTION_TEXTS_MAX], *texts[SPEX_OPTION_TEXTS_MAX];
+    unsigned count;
+};
+
 /* An option has a name, a letter or both. With `flag` it takes no argument; otherwise its argument
  * is stored through each of the other pointers that is not NULL. */
 struct spex_option {
@@ -15,6 +24,7 @@ struct spex_option {
 
     bool *flag;
     const char **text;
+    struct spex_option_texts *texts;
     double *number;
     unsigned long *count;
     pid_t *process;

@@ -3,7 +3,9 @@
  * are in the store stay there, so that the same command continues. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,18 +17,29 @@
 #include "fleet/trials/trial_master.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
+#include "tools/common/duration.h"
 #include "tools/common/options.h"
 #include "tools/common/progress.h"
 #include "tools/common/stop_signals.h"
 #include "tools/common/verdict.h"
+#include "tools/explore/set_explore.h"
 
 static const char explore_usage[] =
     "usage: spex explore SPACE.xml --store FILE.db [--policy NAME] -- PROGRAM [ARGUMENT…]\n"
+    "       spex explore --set NAME=VALUES… [--minimise WHAT] [--for TIME] -- PROGRAM [ARGUMENT…]\n"
     "\n"
     "Runs PROGRAM once for each configuration that the policy asks for, and keeps every\n"
     "finished trial in FILE.db. Started again with the same arguments, it goes on there.\n"
     "\n"
-    "  --store FILE.db  where the trials go\n"
+    "  --set NAME=VALUES   a parameter, {NAME} in an argument: threads=1..8, size=0..64:4 in\n"
+    "                      steps, size=1..64*2 in powers, mode=fast|safe\n"
+    "  --minimise WHAT     wall (the default), cpu, memory, faults or switches of PROGRAM;\n"
+    "  --maximise WHAT     output=EXPRESSION, whose group is a number in its output;\n"
+    "                      json=/POINTER into its output; measure=COMMAND, run after it, that\n"
+    "                      prints a number; or 'METRIC of PROBE', as 'p99 of query:lat'\n"
+    "  --for TIME          no trial begins after this time: 90s, 10min, 2h\n"
+    "  --store FILE.db     where the trials go; with --set explore-PROGRAM.db, and the space\n"
+    "                      is kept beside it, explore-PROGRAM.xml\n"
     "  --policy NAME    which configurations to try: gaussian (the default; few runs, by a\n"
     "                   model of the results so far), climb, grid (all of them), halving,\n"
     "                   random, sensitivity, tpe, or ./FILE.so, a policy of your own\n"
@@ -49,12 +62,16 @@ static const char explore_usage[] =
     "ends the exploration; what is finished stays.\n";
 
 static const struct spex_syntax explore_syntax = {
-    "explore", explore_usage, "one space was expected", 1, 1, SPEX_OPTIONS_PROGRAM};
+    "explore", explore_usage,       "one space, or --set and no space, was expected", 0,
+    1,         SPEX_OPTIONS_PROGRAM};
 
 struct request {
     struct spex_explore_options options;
     /* Trials on other hosts, where there is a URL. */
     struct spex_trial_master_options elsewhere;
+    /* A space of options, where there are any. */
+    struct spex_option_texts sets, goals;
+    struct spex_set_explore set;
     struct spex_progress_bar bar;
     /* The last progress, for the final message. Its texts are valid during the call only. */
     struct spex_progress last;
@@ -97,11 +114,35 @@ static const char *explore_wrong(const struct request *request) {
     return spex_link_missing(&elsewhere->link);
 }
 
+/* What belongs to a space of options, and what does not. NULL: all is well. */
+static const char *space_wrong(const struct request *request,
+                               const struct spex_operands *operands) {
+    if (!*operands->program)
+        return "\"-- PROGRAM\" was expected";
+    if (operands->count && request->sets.count)
+        return "either a space or --set was expected";
+    if (operands->count && request->goals.count)
+        return "--minimise and --maximise were expected with --set alone: the space has its "
+               "objectives";
+    if (operands->count && !request->options.store)
+        return "--store FILE.db was expected";
+    if (!operands->count && !request->sets.count)
+        return "a space or --set NAME=VALUES was expected";
+    if (request->sets.count && request->elsewhere.link.url)
+        return "a space was expected with --nats, not --set";
+    return NULL;
+}
+
 /* Fills in the options; the texts are those of argv. An exit status. */
 static int explore_parse(int argc, char **argv, struct request *request) {
     struct spex_explore_options *options = &request->options;
     unsigned long jobs = 0;
     const struct spex_option known[] = {
+        {"set", .texts = &request->sets},
+        {"minimise", .texts = &request->goals},
+        {"maximise", .texts = &request->goals},
+        {"for", .number = &options->seconds, .read = spex_duration_read,
+         .error = SPEX_DURATION_EXPECTED},
         {"store", .text = &options->store},
         {"policy", .text = &options->policy},
         {"jobs", .count = &jobs, .range = {1, 1e6}, .error = "a whole number from 1 was expected"},
@@ -117,15 +158,11 @@ static int explore_parse(int argc, char **argv, struct request *request) {
     int status = spex_options_take(&explore_syntax, known, argc, argv, &operands);
     if (status)
         return status;
-    if (!options->store)
-        return spex_complain(SPEX_EXIT_USAGE, "explore: --store FILE.db was expected");
-    if (!*operands.program)
-        return spex_complain(SPEX_EXIT_USAGE, "explore: \"-- PROGRAM\" was expected");
-    const char *wrong = explore_wrong(request);
-    if (wrong)
+    const char *wrong = space_wrong(request, &operands);
+    if (wrong || (wrong = explore_wrong(request)))
         return spex_complain(SPEX_EXIT_USAGE, "explore: %s", wrong);
     options->jobs = (unsigned)jobs;
-    options->space = operands.list[0];
+    options->space = operands.count ? operands.list[0] : NULL;
     options->argv = operands.program;
     return SPEX_EXIT_OK;
 }
@@ -204,26 +241,57 @@ static int explore(struct request *request, char *why, size_t size) {
     return err;
 }
 
+/* Makes the space of the options, and leaves what there is of the time to the exploration. An exit
+ * status. */
+static int make_space(struct request *request) {
+    struct spex_explore_options *options = &request->options;
+    if (options->space)
+        return SPEX_EXIT_OK;
+    request->set = (struct spex_set_explore){.sets = &request->sets,
+                                             .goals = &request->goals,
+                                             .argv = options->argv,
+                                             .store = options->store,
+                                             .seconds = options->seconds,
+                                             .stop_fd = options->stop_fd};
+    int status = spex_set_explore_prepare(&request->set);
+    double passed = (double)(spex_clock_ns(CLOCK_MONOTONIC) - request->begin_ns) / 1e9;
+    options->space = request->set.space_path;
+    options->store = request->set.store_path;
+    if (options->seconds > 0)
+        options->seconds = fmax(options->seconds - passed, 1e-9);
+    return status;
+}
+
+/* Explores, and tells what has come of it. An exit status. */
+static int run_exploration(struct request *request) {
+    char why[512] = "";
+    spex_progress_bar_init(&request->bar, stderr);
+    request->options.progress = take_progress;
+    request->options.user = request;
+    int err = explore(request, why, sizeof(why));
+    spex_progress_bar_end(&request->bar);
+    spex_repeated_end(&complaints);
+    int status = explore_finish(request, err, why);
+    if (!err || err == -EINTR)
+        tell_verdict(request);
+    return status;
+}
+
 /* Signals end the exploration through a descriptor that it polls. */
 int spex_command_explore(int argc, char **argv) {
     struct request request = {.options = {.size = sizeof(request.options)},
                               .begin_ns = spex_clock_ns(CLOCK_MONOTONIC)};
-    char why[512] = "";
     int status = explore_parse(argc, argv, &request);
     if (status)
         return status;
     request.options.stop_fd = spex_stop_signals_open();
     if (request.options.stop_fd < 0)
         return spex_complain(SPEX_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
-    spex_progress_bar_init(&request.bar, stderr);
-    request.options.progress = take_progress;
-    request.options.user = &request;
-    int err = explore(&request, why, sizeof(why));
-    spex_progress_bar_end(&request.bar);
-    spex_repeated_end(&complaints);
+    status = make_space(&request);
+    if (!status)
+        status = run_exploration(&request);
     close(request.options.stop_fd);
-    status = explore_finish(&request, err, why);
-    if (!err || err == -EINTR)
-        tell_verdict(&request);
+    free(request.set.space_path);
+    free(request.set.store_path);
     return status;
 }

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "tools/explore/set_explore.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/files/whole_file.h"
+#include "explore/space/space.h"
+#include "tools/common/complain.h"
+#include "tools/common/verdict.h"
+#include "tools/explore/first_runs.h"
+#include "tools/explore/set_space.h"
+
+static const char *name_of(const char *program) {
+    const char *slash = strrchr(program, '/');
+    return slash && slash[1] ? slash + 1 : program;
+}
+
+/* "explore-zstd.db" with "explore-zstd.xml" beside it. */
+static int make_paths(struct spex_set_explore *set) {
+    int made = set->store ? asprintf(&set->store_path, "%s", set->store)
+                          : asprintf(&set->store_path, "explore-%s.db", name_of(set->argv[0]));
+    if (made < 0)
+        set->store_path = NULL;
+    size_t length = set->store_path ? strlen(set->store_path) : 0;
+    if (length > 3 && strcmp(set->store_path + length - 3, ".db") == 0)
+        length -= 3;
+    if (!set->store_path ||
+        asprintf(&set->space_path, "%.*s.xml", (int)length, set->store_path) < 0) {
+        set->space_path = NULL;
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+/* How many trials the kept space has, of an exploration that goes on. */
+static int read_kept(const char *path, uint64_t *trials, char **xml, struct spex_error *error) {
+    struct spex_space_file *file;
+    int err = spex_space_read(path, &file, error);
+    if (err)
+        return err;
+    *trials = file->space.rules.trials_max;
+    *xml = strdup(file->xml);
+    spex_space_free(file);
+    return *xml ? 0 : spex_fail(error, -ENOMEM, "out of memory");
+}
+
+/* Checks that the kept space is what the options make. */
+static int go_on(struct spex_set_explore *set, struct spex_set_space *space,
+                 struct spex_error *error) {
+    char *kept = NULL, *now = NULL;
+    int err = read_kept(set->space_path, &space->trials, &kept, error);
+    err = err ? err : spex_set_space_write(space, &now, error);
+    if (!err && strcmp(kept, now) != 0)
+        err = spex_fail(error, -EEXIST,
+                        "%s is of another exploration than these options are; --store with the "
+                        "name of a new file was expected",
+                        set->space_path);
+    free(kept);
+    free(now);
+    return err;
+}
+
+/* Tells what is known before the first trial. */
+static void tell(const struct spex_set_explore *set, const struct spex_space *space,
+                 const char *first, uint64_t trials) {
+    unsigned long long all = spex_space_configurations(space);
+    char limit[32];
+    fprintf(stderr, "spex: %s\n", first);
+    fprintf(stderr, "spex: %llu configuration%s", all, all == 1 ? "" : "s");
+    if (trials)
+        fprintf(stderr, "; about %llu trials fit into %s", (unsigned long long)trials,
+                spex_elapsed_text(set->seconds, limit, sizeof(limit)));
+    fprintf(stderr, "; the space is in %s, trials go to %s\n", set->space_path, set->store_path);
+}
+
+/* The space is written once with the number of trials, as that belongs to it: who goes on asks the
+ * policy for as many. */
+static int begin(struct spex_set_explore *set, struct spex_set_space *space,
+                 struct spex_error *error) {
+    struct spex_space_file *file = NULL;
+    char *xml = NULL, first[256];
+    uint64_t trials = 0;
+    int err = spex_set_space_write(space, &xml, error);
+    err = err ? err : spex_set_space_read(space, xml, &file, error);
+    err = err ? err : spex_set_space_check(file, set->argv, error);
+    err = err ? err
+              : spex_first_runs(file, set->argv, set->stop_fd, set->seconds, &trials, first,
+                                sizeof(first), error);
+    free(xml);
+    xml = NULL;
+    space->trials = trials;
+    err = err ? err : spex_set_space_write(space, &xml, error);
+    err = err ? err : spex_whole_file_write(set->space_path, xml, strlen(xml), error);
+    if (!err)
+        tell(set, &file->space, first, trials);
+    spex_space_free(file);
+    free(xml);
+    return err;
+}
+
+int spex_set_explore_prepare(struct spex_set_explore *set) {
+    struct spex_error error = {"out of memory"};
+    int err = make_paths(set);
+    struct spex_set_space space = {
+        .name = name_of(set->argv[0]), .sets = set->sets, .goals = set->goals};
+    if (!err)
+        err = access(set->space_path, F_OK) == 0 ? go_on(set, &space, &error)
+                                                 : begin(set, &space, &error);
+    if (err == -EINTR)
+        return spex_complain(SPEX_EXIT_INTERRUPTED, "interrupted; no trial has begun");
+    if (err)
+        return spex_complain(err == -EINVAL ? SPEX_EXIT_USAGE : SPEX_EXIT_FAILED, "explore: %s",
+                             error.text);
+    return SPEX_EXIT_OK;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* A space from options: `--set threads=1..8 --minimise wall`. It is written as XML and read as any
+ * other, so that the options can do nothing that a file cannot. */
+#ifndef SPEX_TOOLS_EXPLORE_SET_SPACE_H
+#define SPEX_TOOLS_EXPLORE_SET_SPACE_H
+
+#include <stdint.h>
+
+#include "explore/space/space.h"
+#include "text/error.h"
+#include "tools/common/options.h"
+
+/* The longest run of a command, in seconds. */
+#define SPEX_SET_DURATION 3600
+
+struct spex_set_space {
+    const char *name;
+    /* --set, and --minimise and --maximise in their order; without any of these wall time counts. */
+    const struct spex_option_texts *sets, *goals;
+    uint64_t trials; /* 0: the policy chooses */
+};
+
+/* Writes the XML; *xml is to be freed. 0; -EINVAL for a wrong option, which `error` names; or
+ * -ENOMEM. */
+int spex_set_space_write(const struct spex_set_space *set, char **xml, struct spex_error *error);
+
+/* Reads it. The error names the option that is wrong. */
+int spex_set_space_read(const struct spex_set_space *set, const char *xml,
+                        struct spex_space_file **file, struct spex_error *error);
+
+/* Checks that each parameter is in an argument of the program, or in a command that measures:
+ * another would change nothing. Not of a program with probes, which may read its configuration. */
+int spex_set_space_check(const struct spex_space_file *file, char *const *argv,
+                         struct spex_error *error);
+
+#endif
