@@ -11,8 +11,8 @@
 #include "base/ascending.h"
 #include "model/fit/points.h"
 
-/* Half of the chance that an interval misses. */
-#define TAIL 0.025
+/* The chance that an interval misses. */
+#define MISS 0.05
 
 static double median_of_sorted(const double *values, size_t count) {
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
@@ -67,11 +67,12 @@ static double *rank_sum_distribution(size_t n, size_t m) {
     return rows;
 }
 
-/* How many values may lie outside an interval on each side at most; -1: there is none. */
-static long outside(const double *chances, size_t most) {
+/* How many values may lie outside an interval on each side at most, half of `miss` beyond each end;
+ * -1: there is none. */
+static long outside(const double *chances, size_t most, double miss) {
     double sum = 0;
     long k = -1;
-    while ((size_t)(k + 1) <= most && (sum += chances[k + 1]) <= TAIL)
+    while ((size_t)(k + 1) <= most && (sum += chances[k + 1]) <= miss / 2)
         k++;
     return k;
 }
@@ -100,7 +101,7 @@ static struct spex_estimate estimate_of(double *values, size_t count, long beyon
 
 /* The centre is less than all but k of the pairs' means with the chance of a sum of ranks of k or
  * less. */
-struct spex_estimate spex_centre(const double *values, size_t count) {
+struct spex_estimate spex_centre_within(const double *values, size_t count, double miss) {
     size_t n = lesser(count, SPEX_CENTRE_MAX), pairs = n * (n + 1) / 2, p = 0;
     double *means = malloc(pairs * sizeof(*means));
     double *chances = signed_rank_distribution(n);
@@ -109,11 +110,30 @@ struct spex_estimate spex_centre(const double *values, size_t count) {
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j <= i; j++)
                 means[p++] = (nth(values, count, n, i) + nth(values, count, n, j)) / 2;
-        estimate = estimate_of(means, pairs, outside(chances, pairs));
+        estimate = estimate_of(means, pairs, outside(chances, pairs, miss));
     }
     free(means);
     free(chances);
     return estimate;
+}
+
+struct spex_estimate spex_centre(const double *values, size_t count) {
+    return spex_centre_within(values, count, MISS);
+}
+
+/* Of so many values each is below the median with a chance of 1/2. The chances of the binomial
+ * distribution are made from their logarithms: 2^-5000 is no double. */
+struct spex_estimate spex_median_estimate(double *values, size_t count) {
+    double n = (double)count, sum = 0;
+    long beyond = -1;
+    while (beyond + 1 < (long)count) {
+        double k = (double)(beyond + 1);
+        sum += exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) - n * log(2));
+        if (sum > MISS / 2)
+            break;
+        beyond++;
+    }
+    return estimate_of(values, count, beyond);
 }
 
 struct spex_estimate spex_shift(const double *a, size_t a_count, const double *b, size_t b_count) {
@@ -126,7 +146,7 @@ struct spex_estimate spex_shift(const double *a, size_t a_count, const double *b
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < m; j++)
                 differences[p++] = nth(b, b_count, m, j) - nth(a, a_count, n, i);
-        estimate = estimate_of(differences, pairs, outside(chances, pairs));
+        estimate = estimate_of(differences, pairs, outside(chances, pairs, MISS));
     }
     free(differences);
     free(chances);

@@ -23,6 +23,13 @@ struct spex_estimate {
  * 6. NAN: out of memory. */
 struct spex_estimate spex_centre(const double *values, size_t count);
 
+/* The same with an interval that misses with the chance `miss`, instead of 5 %. */
+struct spex_estimate spex_centre_within(const double *values, size_t count, double miss);
+
+/* The median with the 95 % interval of the sign test, whatever the distribution. The interval needs 6
+ * values. Sorts them. `count` 1 or more. */
+struct spex_estimate spex_median_estimate(double *values, size_t count);
+
 /* By how much the values of b are greater than those of a: the median of all differences, with the
  * interval of the rank-sum test (Mann, Whitney). NAN: out of memory. */
 struct spex_estimate spex_shift(const double *a, size_t a_count, const double *b, size_t b_count);
