@@ -23,10 +23,12 @@
 #include "tools/common/stop_signals.h"
 #include "tools/common/verdict.h"
 #include "tools/explore/set_explore.h"
+#include "tools/explore/versus.h"
 
 static const char explore_usage[] =
     "usage: spex explore SPACE.xml --store FILE.db [--policy NAME] -- PROGRAM [ARGUMENT…]\n"
     "       spex explore --set NAME=VALUES… [--minimise WHAT] [--for TIME] -- PROGRAM [ARGUMENT…]\n"
+    "       spex explore 'COMMAND A' 'COMMAND B' [--minimise WHAT] [--for TIME] [--duet] [--json]\n"
     "\n"
     "Runs PROGRAM once for each configuration that the policy asks for, and keeps every\n"
     "finished trial in FILE.db. Started again with the same arguments, it goes on there.\n"
@@ -48,6 +50,12 @@ static const char explore_usage[] =
     "  --mixed          go on in FILE.db on another machine or kernel or with another build\n"
     "  --retry-failed   run those trials again that are in FILE.db as failed\n"
     "\n"
+    "Of two lines for /bin/sh it tells which is better, by what ratio, or that it cannot tell.\n"
+    "They run in pairs of random order, until the ratio is known or the time (1min) is over.\n"
+    "\n"
+    "  --duet           both at a time, each on half of the CPUs\n"
+    "  --json           JSON instead of a table\n"
+    "\n"
     "With --nats the trials run on other hosts: where `spex agent --explore` allows this space "
     "and\n"
     "program. All are of one class of machines, since others' results are not comparable.\n"
@@ -62,8 +70,12 @@ static const char explore_usage[] =
     "ends the exploration; what is finished stays.\n";
 
 static const struct spex_syntax explore_syntax = {
-    "explore", explore_usage,       "one space, or --set and no space, was expected", 0,
-    1,         SPEX_OPTIONS_PROGRAM};
+    .command = "explore",
+    .usage = explore_usage,
+    .expected = "a space, --set without one, or two commands were expected",
+    .most = 2,
+    .end = SPEX_OPTIONS_PROGRAM,
+};
 
 struct request {
     struct spex_explore_options options;
@@ -72,6 +84,8 @@ struct request {
     /* A space of options, where there are any. */
     struct spex_option_texts sets, goals;
     struct spex_set_explore set;
+    /* Two commands, where the first is there. */
+    struct spex_versus_options versus;
     struct spex_progress_bar bar;
     /* The last progress, for the final message. Its texts are valid during the call only. */
     struct spex_progress last;
@@ -114,9 +128,27 @@ static const char *explore_wrong(const struct request *request) {
     return spex_link_missing(&elsewhere->link);
 }
 
-/* What belongs to a space of options, and what does not. NULL: all is well. */
+/* What belongs to a comparison of two commands, and what does not. NULL: all is well. */
+static const char *versus_wrong(const struct request *request,
+                                const struct spex_operands *operands) {
+    const struct spex_explore_options *options = &request->options;
+    if (*operands->program)
+        return "one space was expected before \"-- PROGRAM\"";
+    if (options->store || options->policy || options->jobs || options->share_cpus ||
+        options->mixed || options->retry_failed || request->sets.count ||
+        request->elsewhere.link.url || request->elsewhere.fleet)
+        return "--minimise, --maximise, --for, --duet and --json alone were expected with two "
+               "commands";
+    return NULL;
+}
+
+/* What belongs to a space, or to one of options, and what does not. NULL: all is well. */
 static const char *space_wrong(const struct request *request,
                                const struct spex_operands *operands) {
+    if (operands->count == 2)
+        return versus_wrong(request, operands);
+    if (request->versus.duet || request->versus.json)
+        return "--duet and --json were expected with two commands alone";
     if (!*operands->program)
         return "\"-- PROGRAM\" was expected";
     if (operands->count && request->sets.count)
@@ -141,6 +173,8 @@ static int explore_parse(int argc, char **argv, struct request *request) {
         {"set", .texts = &request->sets},
         {"minimise", .texts = &request->goals},
         {"maximise", .texts = &request->goals},
+        {"duet", .flag = &request->versus.duet},
+        {"json", .flag = &request->versus.json},
         {"for", .number = &options->seconds, .read = spex_duration_read,
          .error = SPEX_DURATION_EXPECTED},
         {"store", .text = &options->store},
@@ -158,11 +192,14 @@ static int explore_parse(int argc, char **argv, struct request *request) {
     int status = spex_options_take(&explore_syntax, known, argc, argv, &operands);
     if (status)
         return status;
+    options->jobs = (unsigned)jobs;
     const char *wrong = space_wrong(request, &operands);
     if (wrong || (wrong = explore_wrong(request)))
         return spex_complain(SPEX_EXIT_USAGE, "explore: %s", wrong);
-    options->jobs = (unsigned)jobs;
+
     options->space = operands.count ? operands.list[0] : NULL;
+    for (int c = 0; c < 2 && operands.count == 2; c++)
+        request->versus.commands[c] = operands.list[c];
     options->argv = operands.program;
     return SPEX_EXIT_OK;
 }
@@ -287,9 +324,14 @@ int spex_command_explore(int argc, char **argv) {
     request.options.stop_fd = spex_stop_signals_open();
     if (request.options.stop_fd < 0)
         return spex_complain(SPEX_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
-    status = make_space(&request);
-    if (!status)
+    if (request.versus.commands[0]) {
+        request.versus.goals = &request.goals;
+        request.versus.seconds = request.options.seconds;
+        request.versus.stop_fd = request.options.stop_fd;
+        status = spex_versus(&request.versus);
+    } else if (!(status = make_space(&request))) {
         status = run_exploration(&request);
+    }
     close(request.options.stop_fd);
     free(request.set.space_path);
     free(request.set.store_path);
