@@ -33,11 +33,19 @@ static const char all_kinds[] =
     "<limit probe='q:lat' metric='mean' at_most='1'/>"
     "<run threads='threads' seed='3'/><heatmap x='threads' y='sizes'/></space>";
 
+/* Every kind of figure of a command. */
+#define COMMANDS                                                                                   \
+    "<objective command='wall' goal='minimise'/>"                                                  \
+    "<objective output='[^0-9]([0-9]+)' goal='minimise'/>"                                         \
+    "<objective json='/a' goal='maximise'/><limit measure='echo 2' at_most='3'/>"
+
+static const char all_commands[] =
+    "<space name='s'><parameter name='n' type='integer' values='1 2'/>" COMMANDS "</space>";
+
 static int space_reads(void *user) {
     struct spex_error why = {""};
     struct spex_space_file *file = NULL;
-    (void)user;
-    int err = spex_space_parse("made", all_kinds, &file, &why);
+    int err = spex_space_parse("made", user, &file, &why);
     if (err)
         return file ? -EINVAL : checked(err, why.text);
     char *identity = spex_space_identity(file);
@@ -49,8 +57,12 @@ static int space_reads(void *user) {
 
 static void spaces(void **state) {
     (void)state;
-    assert_int_equal(space_reads(NULL), 0);
-    assert_true(without_each_allocation(space_reads, NULL) > 40);
+    const char *const all[] = {all_kinds, all_commands};
+    for (size_t a = 0; a < 2; a++) {
+        void *text = (void *)(uintptr_t)all[a];
+        assert_int_equal(space_reads(text), 0);
+        assert_true(without_each_allocation(space_reads, text) > 20);
+    }
 }
 
 /* To the file and back. */
@@ -168,14 +180,20 @@ static int study_reads(void *user) {
     return checked(err, why.text);
 }
 
+static char last_failure[256];
+
 struct exploration {
     struct spex_explore_options options;
-    bool fresh; /* each time into a store of its own */
+    bool fresh;     /* each time into a store of its own */
+    bool unfailing; /* no trial fails but for want of memory */
     uint64_t trials, expected;
 };
 
+/* `user` is the number of trials; a reason of a failed one is told. */
 static void note_trials(void *user, const struct spex_progress *progress) {
     *(uint64_t *)user = progress->trials;
+    snprintf(last_failure, sizeof(last_failure), "%s",
+             progress->last_failure ? progress->last_failure : "");
 }
 
 /* What was begun is cleared away, and a whole exploration has all of its trials. */
@@ -189,6 +207,8 @@ static int exploration_goes(void *user) {
     scarce_left += scarce_left > 0; /* scandir() of expect_nothing_left() */
     expect_nothing_left();
     assert_true(err || exploration->trials == exploration->expected);
+    if (exploration->unfailing && *last_failure && !strstr(last_failure, "memory"))
+        fail_msg("%s", last_failure);
     return checked(err, why);
 }
 
@@ -211,6 +231,21 @@ static void explorations(void **state) {
     exploration.options.user = &exploration.trials;
     exploration.fresh = true;
     exploration.expected = 1;
+    assert_int_equal(exploration_goes(&exploration), 0);
+    assert_true(without_each_allocation(exploration_goes, &exploration) > 50);
+}
+
+/* Nothing else is said of the command than that there is no memory. */
+static void commands(void **state) {
+    static char *argv[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c",
+                           (char *)(uintptr_t) "echo '{\"a\":' {n}}", NULL};
+    struct exploration exploration = exploration_of("grid", "end", all_commands);
+    (void)state;
+    exploration.options.argv = argv;
+    exploration.options.user = &exploration.trials;
+    exploration.fresh = true;
+    exploration.expected = 2;
+    exploration.unfailing = true;
     assert_int_equal(exploration_goes(&exploration), 0);
     assert_true(without_each_allocation(exploration_goes, &exploration) > 50);
 }
@@ -249,6 +284,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(configurations),
         cmocka_unit_test(stores),
         cmocka_unit_test(explorations),
+        cmocka_unit_test(commands),
         cmocka_unit_test(resumed_explorations),
         cmocka_unit_test(repeated_explorations),
     };

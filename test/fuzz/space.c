@@ -146,6 +146,11 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
         "<objective probe='query:tpt' metric='throughput' goal='maximise'/>\n"
         "<run trials_per_config='2' records_per_thread='20' threads='threads' warmup='0.1' "
         "startup='5' duration='10' seed='1'/>\n<heatmap x='cache' y='threads'/>\n</space>\n",
+        "<space name='s'><parameter name='a' type='integer' values='1 2'/>"
+        "<objective command='wall' goal='minimise'/>"
+        "<objective output='ops/s: *([0-9.]+)' goal='maximise'/>"
+        "<objective json='/results/0' goal='maximise'/><objective measure='./score {a}' "
+        "goal='minimise'/><limit command='memory' at_most='2MiB'/></space>",
         "<space name='s'><parameter name='a' type='integer' values='-1 0 5'/>"
         "<objective probe='7:snapshot' metric='p99' goal='minimise'/></space>",
         "<space name='s'><parameter name='a' type='integer' min='1' max='9223372036854775807' "

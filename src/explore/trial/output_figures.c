@@ -36,7 +36,8 @@ struct spex_output_figures {
     char line[SPEX_OUTPUT_LINE_BYTES + 1];
     char *document;
     size_t document_length, document_room;
-    bool document_lost; /* there was more than is kept, or no memory for it */
+    bool document_long; /* there was more than is kept */
+    bool no_memory;     /* for the document */
 };
 
 static int expression_open(struct spex_output_figures *figures, size_t c,
@@ -112,22 +113,24 @@ static void lines_add(struct spex_output_figures *figures, const char *text, siz
             figures->line[figures->line_length++] = text[i];
 }
 
+/* Makes room for twice as much. */
+static void document_grow(struct spex_output_figures *figures, size_t wanted) {
+    char *more = realloc(figures->document, 2 * wanted);
+    if (more) {
+        figures->document = more;
+        figures->document_room = 2 * wanted;
+    }
+    figures->no_memory |= !more;
+}
+
 /* What has become too long is dropped as a whole: a part of a document is none. */
 static void document_add(struct spex_output_figures *figures, const char *text, size_t length) {
     size_t wanted = figures->document_length + length;
-    if (!figures->document_lost && wanted > figures->document_room &&
-        wanted <= SPEX_OUTPUT_JSON_BYTES) {
-        char *more = realloc(figures->document, 2 * wanted);
-        if (more) {
-            figures->document = more;
-            figures->document_room = 2 * wanted;
-        }
-    }
-    if (figures->document_lost || wanted > SPEX_OUTPUT_JSON_BYTES ||
-        wanted > figures->document_room) {
-        figures->document_lost = true;
+    figures->document_long |= wanted > SPEX_OUTPUT_JSON_BYTES;
+    if (!figures->document_long && wanted > figures->document_room)
+        document_grow(figures, wanted);
+    if (figures->document_long || figures->no_memory)
         return;
-    }
     memcpy(figures->document + figures->document_length, text, length);
     figures->document_length = wanted;
 }
@@ -159,7 +162,9 @@ int spex_output_figures_end(struct spex_output_figures *figures, struct spex_mea
     struct spex_json_figure document = {.root = NULL};
     int err = 0;
     line_end(figures);
-    if (figures->json && figures->document_lost)
+    if (figures->no_memory)
+        return spex_fail(error, -ENOMEM, "out of memory");
+    if (figures->json && figures->document_long)
         err = spex_fail(error, -ENODATA, "JSON of at most %d MiB was expected as its output",
                         SPEX_OUTPUT_JSON_BYTES >> 20);
     else if (figures->json)
