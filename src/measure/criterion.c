@@ -47,6 +47,11 @@ enum spex_criterion_source spex_criterion_source(const struct spex_criterion *cr
     return (enum spex_criterion_source)source;
 }
 
+bool spex_criterion_is_memory(const struct spex_criterion *criterion) {
+    return spex_criterion_source(criterion) == SPEX_FROM_COMMAND &&
+           spex_resource_named(criterion->metric) == SPEX_RESOURCE_MEMORY;
+}
+
 /* The type is what follows the colon; a sampling rate may follow it behind "@". */
 const char *spex_criterion_unit(const struct spex_criterion *criterion) {
     const char *type = strchr(criterion->probe, ':');

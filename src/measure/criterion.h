@@ -31,6 +31,9 @@ extern const char *const spex_criterion_source_names[SPEX_CRITERION_SOURCES];
 
 enum spex_criterion_source spex_criterion_source(const struct spex_criterion *criterion);
 
+/* Returns whether it is about the memory of a command. */
+bool spex_criterion_is_memory(const struct spex_criterion *criterion);
+
 /* Returns whether a trial of the space is one run of a command, whatever probes that has. */
 static inline bool spex_space_of_command(const struct spex_space *space) {
     return space->criterion_count && spex_criterion_source(space->criteria) != SPEX_FROM_PROBE;

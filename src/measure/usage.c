@@ -52,6 +52,11 @@ double spex_usage_resource(const struct spex_usage *usage, double seconds,
     }
 }
 
+double spex_usage_memory_floor(void) {
+    struct rusage own;
+    return getrusage(RUSAGE_SELF, &own) == 0 ? (double)own.ru_maxrss * 1024 : 0;
+}
+
 /* Notes in *found, by bit, which of the four lines there were. */
 static void usage_take_io_line(const char *line, struct spex_usage *usage, unsigned *found) {
     const struct {

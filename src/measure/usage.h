@@ -67,6 +67,10 @@ enum spex_resource spex_resource_named(const char *name);
 double spex_usage_resource(const struct spex_usage *usage, double seconds,
                            enum spex_resource resource);
 
+/* Bytes below which the memory of a child cannot be told: the kernel counts what this process had
+ * when it started the child. */
+double spex_usage_memory_floor(void);
+
 /* Waits for a child to end and fills in its usage. */
 void spex_usage_reap(pid_t pid, struct spex_usage *usage);
 

@@ -189,6 +189,12 @@ class WithoutXml(Exploration):
         with open(self.dir + "/naps.xml", encoding="utf-8") as kept:
             self.assertEqual(kept.readline(), '<space name="sleep">\n')
 
+    def test_memory_below_that_of_spex_is_told(self):
+        result = self.set_space("--set", "n=1|2", "--minimise", "memory", "--", "sh", "-c", ": {n}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stderr, r"differ by \S+ % in peak memory, but less memory than the \S+ MiB of spex "
+                                        r"itself cannot be told\n")
+
     def test_a_time_bounds_it(self):
         result = self.set_space("--set", "n=1..1000", "--for", "1s", "--policy", "grid", "--", "sh", "-c",
                                 "sleep 0.05; : {n}")

@@ -61,13 +61,19 @@ static bool one_more(double seconds, double limit) {
 }
 
 static void tell(const struct spex_space *space, const struct seen *seen, char *text, size_t size) {
-    char took[48], differ[48], name[128];
+    char took[48], differ[48], name[128], floor[48];
+    double least = spex_usage_memory_floor();
     double middle = fabs(seen->before + seen->last) / 2;
     double apart = fabs(seen->before - seen->last);
     spex_criterion_name(space->criteria, name, sizeof(name));
-    snprintf(text, size, "a run takes %s; two of the first configuration differ by %s in %s",
-             spex_quantity_text(seen->seconds, NAN, "s", took, sizeof(took)),
-             spex_percent_text(middle > 0 ? apart / middle : 0, 2, differ, sizeof(differ)), name);
+    int used = snprintf(
+        text, size, "a run takes %s; two of the first configuration differ by %s in %s",
+        spex_quantity_text(seen->seconds, NAN, "s", took, sizeof(took)),
+        spex_percent_text(middle > 0 ? apart / middle : 0, 2, differ, sizeof(differ)), name);
+    if (spex_criterion_is_memory(space->criteria) && seen->last <= least && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used,
+                 ", but less memory than the %s of spex itself cannot be told",
+                 spex_quantity_text(least, NAN, "B", floor, sizeof(floor)));
 }
 
 int spex_first_runs(const struct spex_space_file *file, char *const *argv, int stop_fd,

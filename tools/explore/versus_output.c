@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "measure/criterion.h"
 #include "profile/columns.h"
@@ -90,13 +89,9 @@ static void tell_more(const struct spex_versus *versus, char *text, size_t size)
                  spex_percent_text(half * sqrt(count / all), 2, then, sizeof(then)));
 }
 
-/* Runs of a program cannot be told to have less memory than this process had when it started them
- * (measure/usage.h). */
+/* Whether as little memory as this cannot be told. */
 static bool at_floor(const struct spex_versus *versus, double median) {
-    struct rusage own;
-    return strcmp(versus->criterion->probe, spex_criterion_source_names[SPEX_FROM_COMMAND]) == 0 &&
-           spex_resource_named(versus->criterion->metric) == SPEX_RESOURCE_MEMORY &&
-           getrusage(RUSAGE_SELF, &own) == 0 && median <= (double)own.ru_maxrss * 1024;
+    return spex_criterion_is_memory(versus->criterion) && median <= spex_usage_memory_floor();
 }
 
 static void tell_ratio(const struct spex_versus *versus, char *text, size_t size) {
