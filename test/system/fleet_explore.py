@@ -161,6 +161,20 @@ class Run(Trials):
         self.end(agent)
         self.assertGreater(sum(self.counted().values()), 4)
 
+    def test_a_command_without_probes(self):
+        text = ('<space name="test"><parameter name="n" type="integer" min="1" max="6"/>'
+                '<objective output="n=([0-9]+)" goal="maximise"/><objective command="wall" goal="minimise"/></space>')
+        command = ["sh", "-c", "echo n={n}"]
+        self.write(text)
+        agent = self.agent("a", program=command)
+        result = self.fleet_command(text)
+        explorer = self.start(*result[:result.index("--") + 1], *command, env=self.environment)
+        self.ends(explorer)
+        trials = self.report()["trials"]
+        self.assertEqual({(trial["config"]["n"], trial["measured"][0]["value"], trial["status"]) for trial in trials},
+                         {(n, n, "ok") for n in range(1, 7)})
+        self.end(agent)
+
     def test_a_trial_that_fails(self):
         text = space(behaviours("steady", "exit"), run='records_per_thread="500" warmup="0" trials_per_config="1"')
         self.write(text)

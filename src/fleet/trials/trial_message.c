@@ -9,6 +9,7 @@
 
 #include "fleet/message/parts.h"
 #include "fleet/trials/trial_parts.h"
+#include "measure/criterion.h"
 #include "site/selection/selection.h"
 #include "text/printable.h"
 #include "text/text_hash.h"
@@ -77,13 +78,17 @@ char *spex_trial_task_write(const struct spex_trial_task *task, const struct spe
         "duration", task->plan.duration_seconds));
 }
 
-/* What goes into the environment of the program: a selection, and nothing else. */
-static int probes_read(const json_t *json, char **probes, struct spex_error *error) {
+/* What goes into the environment of the program: a selection, and nothing else; nothing where a
+ * command is measured without probes. */
+static int probes_read(const json_t *json, const struct spex_space *space, char **probes,
+                       struct spex_error *error) {
     const char *text = json_string_value(json_object_get(json, "probes"));
     struct spex_selection selection = {.items = NULL};
-    if (!text || !*text || strlen(text) >= SPEX_TRIAL_PROBES_BYTES || !spex_is_printable(text))
+    bool none = spex_space_of_command(space);
+    if (!text || (*text == '\0') != none || strlen(text) >= SPEX_TRIAL_PROBES_BYTES ||
+        !spex_is_printable(text))
         return spex_fail(error, -EINVAL, "probes: a selection of probes was expected");
-    int err = spex_selection_parse(text, &selection, error);
+    int err = none ? 0 : spex_selection_parse(text, &selection, error);
     spex_selection_free(&selection);
     if (err)
         return err;
@@ -112,7 +117,7 @@ int spex_trial_task_read(const char *text, size_t size, const struct spex_space 
         err = spex_fail(error, -ENOMEM, "out of memory");
     err = err ? err : spex_trial_levels_read(json, space, task->plan.levels, error);
     err = err ? err : duration_read(json, space, &task->plan.duration_seconds, error);
-    err = err ? err : probes_read(json, &probes, error);
+    err = err ? err : probes_read(json, space, &probes, error);
     task->plan.probes = probes;
     json_decref(json);
     if (err)
