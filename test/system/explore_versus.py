@@ -126,6 +126,8 @@ class Versus(Exploration):
             (["true", "true", "--store", "x.db"], 2,
              "--minimise, --maximise, --for, --duet and --json alone were expected with two commands"),
             (["true", "true", "--", "true"], 2, 'one space was expected before "-- PROGRAM"'),
+            (["space.xml", "./program"], 2,
+             'a program goes after "--": SPACE.xml --store FILE.db -- PROGRAM was expected'),
             (["--duet", "--set", "n=1..2", "--", "true", "{n}"], 2,
              "--duet and --json were expected with two commands alone"),
         )

@@ -132,6 +132,9 @@ static const char *explore_wrong(const struct request *request) {
 static const char *versus_wrong(const struct request *request,
                                 const struct spex_operands *operands) {
     const struct spex_explore_options *options = &request->options;
+    const char *end = strrchr(operands->list[0], '.');
+    if (end && strcmp(end, ".xml") == 0)
+        return "a program goes after \"--\": SPACE.xml --store FILE.db -- PROGRAM was expected";
     if (*operands->program)
         return "one space was expected before \"-- PROGRAM\"";
     if (options->store || options->policy || options->jobs || options->share_cpus ||
