@@ -189,6 +189,16 @@ class WithoutXml(Exploration):
         with open(self.dir + "/naps.xml", encoding="utf-8") as kept:
             self.assertEqual(kept.readline(), '<space name="sleep">\n')
 
+    def test_threads_are_known_by_their_name(self):
+        command = ["--set", "threads=1..4", "--minimise", "output=([0-9]+)", "--policy", "grid", "--", "sh", "-c",
+                   "echo $((100 / {threads}))"]
+        for _ in range(2):
+            result = self.set_space(*command)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        text = self.spex("report", self.store).stdout
+        self.assertIn("\nbest measured output ([0-9]+) by threads\n", text)
+        self.assertRegex(text, r"(?m)^more threads still help at threads=4, the most tried$")
+
     def test_memory_below_that_of_spex_is_told(self):
         result = self.set_space("--set", "n=1|2", "--minimise", "memory", "--", "sh", "-c", ": {n}")
         self.assertEqual(result.returncode, 0, result.stderr)

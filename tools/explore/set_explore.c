@@ -37,13 +37,15 @@ static int make_paths(struct spex_set_explore *set) {
     return 0;
 }
 
-/* How many trials the kept space has, of an exploration that goes on. */
-static int read_kept(const char *path, uint64_t *trials, char **xml, struct spex_error *error) {
+/* Reads the kept space of an exploration that goes on; sets how many trials it has. */
+static int read_kept(const char *path, struct spex_set_space *space, char **xml,
+                     struct spex_error *error) {
     struct spex_space_file *file;
     int err = spex_space_read(path, &file, error);
     if (err)
         return err;
-    *trials = file->space.rules.trials_max;
+    space->trials = file->space.rules.trials_max;
+    space->threads = spex_set_space_threads(&file->space);
     *xml = strdup(file->xml);
     spex_space_free(file);
     return *xml ? 0 : spex_fail(error, -ENOMEM, "out of memory");
@@ -53,7 +55,7 @@ static int read_kept(const char *path, uint64_t *trials, char **xml, struct spex
 static int go_on(struct spex_set_explore *set, struct spex_set_space *space,
                  struct spex_error *error) {
     char *kept = NULL, *now = NULL;
-    int err = read_kept(set->space_path, &space->trials, &kept, error);
+    int err = read_kept(set->space_path, space, &kept, error);
     err = err ? err : spex_set_space_write(space, &now, error);
     if (!err && strcmp(kept, now) != 0)
         err = spex_fail(error, -EEXIST,
@@ -94,6 +96,7 @@ static int begin(struct spex_set_explore *set, struct spex_set_space *space,
     free(xml);
     xml = NULL;
     space->trials = trials;
+    space->threads = !err && spex_set_space_threads(&file->space);
     err = err ? err : spex_set_space_write(space, &xml, error);
     err = err ? err : spex_whole_file_write(set->space_path, xml, strlen(xml), error);
     if (!err)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explore/space/space_parameter.h"
 #include "explore/space/template.h"
 #include "measure/criterion.h"
 #include "text/html.h"
@@ -186,6 +187,8 @@ static void write_run(const struct spex_set_space *set, FILE *out) {
     fputs("  <run", out);
     if (command)
         attribute(out, "duration", "%d", SPEX_SET_DURATION);
+    if (set->threads)
+        attribute(out, "threads", "threads");
     if (set->trials)
         attribute(out, "trials", "%llu", (unsigned long long)set->trials);
     fputs("/>\n", out);
@@ -232,6 +235,13 @@ int spex_set_space_read(const struct spex_set_space *set, const char *xml,
         return fail_option(set->goals->names[option], set->goals->texts[option], err, &reason,
                            error);
     return spex_fail(error, err, "the space of these options: %s", reason.text);
+}
+
+/* Of a program with probes it would ask for records of each thread. */
+bool spex_set_space_threads(const struct spex_space *space) {
+    size_t p = spex_space_parameter(space, "threads");
+    return p < space->parameter_count && spex_space_of_command(space) &&
+           space->parameters[p].kind == SPEX_INTEGER && space->parameters[p].values[0].integer >= 1;
 }
 
 /* Adds the parameters that a template names. */

@@ -4,6 +4,7 @@
 #ifndef SPEX_TOOLS_EXPLORE_SET_SPACE_H
 #define SPEX_TOOLS_EXPLORE_SET_SPACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "explore/space/space.h"
@@ -18,7 +19,11 @@ struct spex_set_space {
     /* --set, and --minimise and --maximise in their order; without any of these wall time counts. */
     const struct spex_option_texts *sets, *goals;
     uint64_t trials; /* 0: the policy chooses */
+    bool threads;    /* the parameter "threads" is what reports look at as such */
 };
+
+/* Whether a space that was read can have that. */
+bool spex_set_space_threads(const struct spex_space *space);
 
 /* Writes the XML; *xml is to be freed. 0; -EINVAL for a wrong option, which `error` names; or
  * -ENOMEM. */
