@@ -17,10 +17,10 @@
 #include "base/clock.h"
 #include "explore/abandoned.h"
 #include "explore/explorer.h"
-#include "explore/trial_directory.h"
 #include "explore/trial/agent_filled.h"
 #include "explore/trial/leftovers.h"
 #include "explore/trial/load.h"
+#include "explore/trial_directory.h"
 
 /* Loads a policy from a shared object. */
 static int explorer_load_policy(struct spex_explorer *explorer, const char *path,
