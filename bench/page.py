@@ -267,7 +267,8 @@ def print_footprint(footprint):
 def print_waiting(waiting):
     print("\n## What waiting for commands costs (`bench/waiting`)\n")
     print("Per cent that loops of a program of one thread take longer than where spex is not started, with every probe")
-    print(f"off: median of {waiting['rounds']} rounds. Polled: the program calls `spex_poll`; else a thread waits.\n")
+    print(f"off: median of {waiting['rounds']} rounds. Dormant: as most programs are; polled: the program calls `spex_poll`;")
+    print("thread: `SPEX_WAITS=1`.\n")
     print("| waits | loop | per cent | 95 % interval |")
     print("| --- | --- | ---: | ---: |")
     for result in waiting["results"]:

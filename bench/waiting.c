@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <spex/probe.h>
 #include <spex/spex.h>
 
 #include "bench.h"
@@ -24,7 +25,7 @@
 enum { ROUNDS_MAX = 10000, REPETITIONS = 5 };
 
 /* How the program waits. */
-static const char *const ways[] = {"not started", "polled", "thread"};
+static const char *const ways[] = {"not started", "dormant", "polled", "thread"};
 
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
@@ -82,6 +83,7 @@ static double cpu_seconds(void) {
 static double shortest(void (*run)(void)) {
     double least = HUGE_VAL;
     for (int r = 0; r < REPETITIONS; r++) {
+        SPEX_LAT_SCOPE("repetition");
         double begin = cpu_seconds();
         run();
         double took = cpu_seconds() - begin;
@@ -93,7 +95,8 @@ static double shortest(void (*run)(void)) {
 /* The process that a round starts: prints the time of each loop. */
 static int child(const char *way) {
     const struct spex_options options = {.size = sizeof(options),
-                                         .polls = strcmp(way, "polled") == 0};
+                                         .polls = strcmp(way, "polled") == 0,
+                                         .waits = strcmp(way, "thread") == 0};
     if (strcmp(way, "not started") != 0 && spex_start(&options) != 0)
         return 1;
     usleep(10000);

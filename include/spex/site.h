@@ -118,6 +118,10 @@ struct spex_probe_name {
 #define SPEX_CONTROL_GENERATION_SHIFT 25
 #define SPEX_CONTROL_GENERATIONS      127u /* 1 to so many */
 
+/* What a command writes to the sites of a dormant program, whose next execution of one calls the
+ * library: the control word of a polled site, of a generation that no polled site has. */
+#define SPEX_CONTROL_CALLED (SPEX_CONTROL_GENERATIONS << SPEX_CONTROL_GENERATION_SHIFT)
+
 SPEX_EXTERN_C_BEGIN
 
 /* This thread's counts, by site index: the executions since the last record in the low 24 bits, the

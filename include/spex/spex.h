@@ -126,6 +126,9 @@ struct spex_options {
     double samples;
     /* true: no thread waits for commands; the program calls spex_poll. */
     bool polls;
+    /* As SPEX_WAITS: true: a thread waits for commands from the start, also in a program of one
+     * thread. */
+    bool waits;
 };
 
 /* What is going on. Always: produced = consumed + lost + pending; each of the four is exact while
@@ -194,8 +197,7 @@ SPEX_API int spex_set(const char *probes);
 SPEX_API int spex_set_for(const char *probes, double seconds);
 
 /* For a program with an event loop that has set the option `polls`. Starts the thread that answers
- * commands where one has called; does nothing else, and does not wait. So a program of one thread
- * stays one until somebody calls, and libc spares it locks. To be called when spex_poll_descriptor
+ * commands where one has called; does nothing else, and does not wait. To be called when spex_poll_descriptor
  * is readable, or else at least once a second: commands wait for it.
  *
  * Returns 0; 1 when the thread runs, so that this need not be called any more; -EPERM where spex is

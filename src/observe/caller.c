@@ -14,6 +14,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "observe/client_connect.h"
+#include "observe/control_client.h"
+#include "observe/stand_in.h"
 #include "text/printable.h"
 #include "text/waits.h"
 #include "wire/handover.h"
@@ -38,10 +41,19 @@ static void caller_read_command(struct spex_caller *caller) {
 
 /* SO_PEERCRED has the process as this PID namespace sees it: 0 for a process of a namespace
  * that is not below ours. */
-void spex_caller_open(struct spex_caller *caller, int socket) {
+static struct ucred peer_of(int socket) {
+    const struct spex_stand_in *stand_in = spex_stand_in_of(socket);
     struct ucred peer = {.uid = (uid_t)-1};
     socklen_t size = sizeof(peer);
-    getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+    if (!stand_in)
+        getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+    else
+        peer = (struct ucred){.pid = stand_in->program.process, .uid = stand_in->owner};
+    return peer;
+}
+
+void spex_caller_open(struct spex_caller *caller, int socket) {
+    struct ucred peer = peer_of(socket);
     *caller = (struct spex_caller){.process = peer.pid,
                                    .owner = peer.uid,
                                    .socket = socket,
@@ -58,14 +70,13 @@ void spex_caller_open(struct spex_caller *caller, int socket) {
 
 /* Keeps the caller with its last report; only the socket is gone. */
 static void caller_close_socket(struct spex_caller *caller) {
-    close(caller->socket);
+    spex_client_close(caller->socket);
     caller->socket = -1;
     caller->closed_ns = spex_clock_ns(CLOCK_MONOTONIC);
 }
 
 void spex_caller_free(struct spex_caller *caller) {
-    if (caller->socket >= 0)
-        close(caller->socket);
+    spex_client_close(caller->socket);
     if (caller->pidfd >= 0)
         close(caller->pidfd);
     if (caller->rings >= 0)
@@ -85,7 +96,9 @@ void spex_caller_ask(struct spex_caller *caller, enum spex_control_kind kind, ui
         .number = number,
         .interval_ms = interval_ms,
     };
-    if (caller->socket >= 0)
+    if (spex_stand_in_of(caller->socket))
+        spex_stand_in_ask(caller->socket, kind, number, interval_ms);
+    else if (caller->socket >= 0)
         send(caller->socket, &request, sizeof(request), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -111,11 +124,20 @@ static void rings_keep(struct spex_caller *caller, int file) {
         close(other);
 }
 
+/* Takes what a stand-in says. As caller_take_frame. */
+static int caller_take_answer(struct spex_caller *caller, bool *more) {
+    int taken = spex_client_stand_in_take(caller->socket, &caller->reader, &caller->error);
+    *more = taken > 0;
+    return taken < 0 ? -1 : taken;
+}
+
 /* Receives one frame. Returns as spex_caller_take; *more becomes false when no frame is
  * waiting. The buffer is static because a frame has 64 KiB. */
 static int caller_take_frame(struct spex_caller *caller, bool *more) {
     static char frame[SPEX_CONTROL_FRAME_BYTES];
     int file;
+    if (spex_stand_in_of(caller->socket))
+        return caller_take_answer(caller, more);
     ssize_t length = spex_handover_receive(caller->socket, frame, sizeof(frame), &file);
     rings_keep(caller, file);
     if (length < 0 && errno == EAGAIN)

@@ -14,14 +14,25 @@
 #include "observe/profile_reader.h"
 
 /* Connects to the control socket of a process, which may be in another PID or mount namespace,
- * within `timeout_ms`; with 0 at once, and the socket is a non-blocking one. The socket, or -ESRCH:
+ * within `timeout_ms`; with 0 at once, and the socket is a non-blocking one. A program that is dormant
+ * (wire/dormant.h) has a stand-in until something is asked of it that changes what is on. The
+ * socket, or -ESRCH:
  * no such process; -ENOENT: it has no socket; -EACCES: it belongs to another user; -ETIMEDOUT: it
  * does not accept the connection; or another negative errno value. */
 int spex_client_connect(pid_t process, int timeout_ms, struct spex_error *error);
 
+/* Closes what spex_client_connect has returned; does nothing where that is an error. */
+void spex_client_close(int fd);
+
 /* The directory, as an O_PATH descriptor, in which a process of the user has its socket, or an
  * error of spex_client_connect. */
 int spex_client_directory(pid_t process, int timeout_ms, struct spex_error *error);
+
+/* How long a program that is dormant is waited for, where it can be left to do what it was asked. */
+#define SPEX_CLIENT_IDLE_MS 1000
+
+/* Whether the process is dormant: it has been called, or not, and has executed no probe since. */
+bool spex_client_is_dormant(pid_t process);
 
 /* The usual time limits, for connecting and for one answer. */
 #define SPEX_CLIENT_CONNECT_MS 1000
@@ -73,7 +84,8 @@ int spex_client_receive(int socket, struct spex_profile_reader *reader, int time
                         struct spex_error *error);
 
 /* Connects, sends a request, receives the answer and closes. 0, or a negative errno value,
- * which may be the status of the answer. */
+ * which may be the status of the answer; -EINPROGRESS: the program is dormant, and does what was
+ * asked once it executes a probe. */
 int spex_client_ask(pid_t process, enum spex_control_kind kind, const char *text,
                     struct spex_profile_reader *reader, struct spex_error *error);
 

@@ -10,11 +10,22 @@
 #include "observe/control_client.h"
 #include "wire/stream_format.h"
 
+/* A program that is dormant answers when it executes a probe. */
+static bool is_dormant(int socket) {
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+           spex_client_is_dormant(peer.pid);
+}
+
 /* Whether the next frame, which stays in the socket, is of a stream. 1, 0, or an error of
  * waiting. A call that does not wait is not interrupted. */
 static int next_is_stream(int socket, struct spex_error *error) {
     uint32_t magic = 0;
-    int err = spex_client_wait(socket, spex_deadline_in(SPEX_CLIENT_ANSWER_MS / 1e3));
+    int err;
+    do
+        err = spex_client_wait(socket, spex_deadline_in(SPEX_CLIENT_ANSWER_MS / 1e3));
+    while (err == -ETIMEDOUT && is_dormant(socket));
     if (err == -ECANCELED)
         return spex_fail(error, err, "ended by a signal before the program has answered");
     if (err)

@@ -34,14 +34,14 @@ void spex_worker_feed_open(struct spex_worker_feed *feed, const struct spex_work
 
 static void worker_lose(struct spex_worker *worker) {
     if (worker->socket >= 0)
-        close(worker->socket);
+        spex_client_close(worker->socket);
     worker->socket = -1;
     worker->lost_ns = now_ns();
 }
 
 static void worker_free(struct spex_worker *worker) {
     if (worker->socket >= 0)
-        close(worker->socket);
+        spex_client_close(worker->socket);
     spex_profile_reader_free(&worker->reader);
     spex_profile_free(&worker->now);
 }
@@ -61,7 +61,7 @@ static void worker_connect(struct spex_worker_feed *feed, struct spex_worker *wo
     spex_profile_reader_restart(&worker->reader);
     if (worker->socket >= 0 && spex_client_send(worker->socket, SPEX_CONTROL_SUBSCRIBE,
                                                 feed->interval_ms, NULL, &error) != 0) {
-        close(worker->socket);
+        spex_client_close(worker->socket);
         worker->socket = -1;
     }
     if (worker->socket >= 0)

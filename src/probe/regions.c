@@ -32,7 +32,8 @@ static bool overruns_new;
 /* BEGIN of a pass. Returns how many executions are left to the next record. */
 uint32_t spex_region_enter(struct spex_site *region, uint32_t control) {
     struct spex_thread *thread = spex_thread_attach();
-    return thread ? spex_sampler_enter(thread, region->index, control & ~SPEX_CONTROL_PERIOD_MASK,
+    bool counts = thread && control != SPEX_CONTROL_CALLED;
+    return counts ? spex_sampler_enter(thread, region->index, control & ~SPEX_CONTROL_PERIOD_MASK,
                                        spex_load_relaxed(&region->subsample))
                   : SPEX_REGION_UNCOUNTED;
 }
@@ -44,7 +45,8 @@ static uint32_t region_sampled(const struct spex_site *site, const struct spex_t
                                uint32_t region) {
     uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in control_word.c) */
     uint32_t weight = spex_countdown_of(thread, region)->weight;
-    return control ? (control & SPEX_CONTROL_GENERATION_MASK) | SPEX_SAMPLE_NOTE | weight : 0;
+    bool on = control && control != SPEX_CONTROL_CALLED;
+    return on ? (control & SPEX_CONTROL_GENERATION_MASK) | SPEX_SAMPLE_NOTE | weight : 0;
 }
 
 /* An execution of the slow copy at which the countdown ends. A pass without the countdown, or whose
@@ -52,11 +54,12 @@ static uint32_t region_sampled(const struct spex_site *site, const struct spex_t
 struct spex_region_turn spex_region_sample(struct spex_site *region, struct spex_site *site,
                                            uint32_t control, uint32_t left) {
     uint32_t now = spex_load_acquire(&region->control); /* P1 (P2 in control_word.c) */
-    struct spex_thread *thread = now ? spex_thread_attach() : NULL;
+    bool on = now && now != SPEX_CONTROL_CALLED;
+    struct spex_thread *thread = on ? spex_thread_attach() : NULL;
     uint32_t generation = now & ~SPEX_CONTROL_PERIOD_MASK;
     struct spex_region_turn turn = {0, 0};
     if (!thread) {
-        spex_threads_note_unrecorded(now != 0);
+        spex_threads_note_unrecorded(on);
         return turn;
     }
     if (left && now == control)
@@ -87,7 +90,7 @@ static void overrun_note(struct spex_site *region, uint64_t sum, uint32_t missed
 
 void spex_region_leave(struct spex_site *region, uint32_t control, uint32_t left, uint64_t sum) {
     struct spex_thread *thread = left ? spex_thread_current() : NULL;
-    if (!left)
+    if (!left && control != SPEX_CONTROL_CALLED)
         spex_threads_note_unrecorded(sum);
     uint32_t generation = control & ~SPEX_CONTROL_PERIOD_MASK;
     uint32_t missed = thread ? spex_sampler_leave(thread, region->index, generation, left, sum) : 0;

@@ -15,8 +15,10 @@
 #include "probe/sampler.h"
 
 #include <spex/atomic.h>
+#include <spex/kernel.h>
 #include <spex/probe.h>
 
+#include "probe/contexts.h"
 #include "probe/gap.h"
 #include "probe/nesting.h"
 #include "probe/threads.h"
@@ -279,11 +281,31 @@ static uint32_t sample_armed(struct spex_thread *thread, const struct spex_site 
     return (control & ~SPEX_CONTROL_PERIOD_MASK) | SPEX_SAMPLE_NOTE | sampled;
 }
 
+/* BEGIN of a kernel has entered a context for it before it calls the library: a kernel that is not on
+ * is none around others. END goes back to the same context. */
+static void context_leave(const struct spex_site *site) {
+    struct spex_context_node node;
+    if (spex_site_type_(site) == SPEX_KERNEL && spex_context_node(spex_context, &node) &&
+        node.kernel == spex_load_relaxed(&site->probe_id))
+        spex_context = node.parent;
+}
+
+/* What a site has got that was called; 0: nothing yet. */
+static uint32_t control_after_call(const struct spex_site *site) {
+    uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in control_word.c) */
+    if (control && control != SPEX_CONTROL_CALLED)
+        return control;
+    context_leave(site);
+    return 0;
+}
+
 /* The cases that spex_sample_ (spex/detail/recording.h) does not decide inline. */
 uint32_t spex_sample(struct spex_site *site) {
     uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in control_word.c) */
     struct spex_thread *thread = control ? spex_thread_attach() : NULL;
-    if (!thread) {
+    if (SPEX_UNLIKELY(control == SPEX_CONTROL_CALLED))
+        control = control_after_call(site);
+    if (!thread || !control) {
         if (control & SPEX_CONTROL_PERIOD_MASK)
             spex_threads_count_stateless(site->index, 1);
         return 0;

@@ -84,6 +84,9 @@ struct spex_profile_process {
     double lease_first_seconds;
 };
 
+/* The types of a profile: the probe types, PERFCNTR once for each counter. */
+#define SPEX_PROFILE_TYPES (SPEX_PROBE_TYPES + SPEX_PERFCNTRS - 1)
+
 struct spex_profile_type {
     uint32_t probe_type;
     uint32_t pcid;     /* of PERFCNTR */

@@ -165,7 +165,7 @@ static int budget_set(const char *text, const struct spex_control_requests *requ
 static void request_dump(struct spex_connection *connection) {
     int err = spex_dump(connection->text);
     request_answer(connection, err,
-                   err == -ENOENT ? "nobody records this program: spex record --flight was expected"
+                   err == -ENOENT  ? SPEX_CONTROL_UNRECORDED
                    : err == -EBUSY ? "the program has just asked for another dump"
                                    : "");
 }

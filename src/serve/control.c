@@ -203,6 +203,10 @@ static void *control_run(void *arg) {
     spex_lock_take(&control_lock);
     c->cpu_ns = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     c->earned_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    if (c->door.dormant) {
+        spex_sites_answer_calls();
+        spex_listening_socket_wake(&c->door);
+    }
     serve_all(c, &waiting);
     while (!c->stopping) {
         spex_control_wait_prepare(&waiting, c, spex_clock_ns(CLOCK_MONOTONIC));
@@ -248,11 +252,12 @@ static void control_make(const struct spex_control_requests *requests) {
 /* The socket is opened by the caller's thread, so that the caller gets the error. A thread that
  * runs already, for a command that was called, serves the socket, too. */
 static int start_locked(const struct spex_control_requests *requests, const char *chosen,
-                        bool polled, struct spex_error *error) {
+                        bool polled, bool dormant, struct spex_error *error) {
     control_make(requests);
     free(control->chosen);
     control->chosen = chosen ? strdup(chosen) : NULL;
-    int err = spex_listening_socket_open(&control->door, control->chosen, error);
+    int err = dormant ? spex_listening_socket_open_dormant(&control->door, control->chosen, error)
+                      : spex_listening_socket_open(&control->door, control->chosen, error);
     if (err)
         return err;
     control->has_door = control->wants_door = true;
@@ -269,7 +274,23 @@ static int start_locked(const struct spex_control_requests *requests, const char
 int spex_control_start(const struct spex_control_requests *requests, const char *chosen,
                        bool polled, struct spex_error *error) {
     spex_lock_take(&control_lock);
-    int err = start_locked(requests, chosen, polled, error);
+    int err = start_locked(requests, chosen, polled, false, error);
+    spex_lock_give(&control_lock);
+    return err;
+}
+
+int spex_control_start_dormant(const struct spex_control_requests *requests, const char *chosen,
+                               struct spex_error *error) {
+    spex_lock_take(&control_lock);
+    int err = start_locked(requests, chosen, true, true, error);
+    spex_lock_give(&control_lock);
+    return err;
+}
+
+int spex_control_wake(void) {
+    if (!spex_lock_try(&control_lock))
+        return -EBUSY;
+    int err = control && control->has_door && !control->running ? thread_start(control) : 0;
     spex_lock_give(&control_lock);
     return err;
 }

@@ -51,6 +51,16 @@ struct spex_control_requests {
 int spex_control_start(const struct spex_control_requests *requests, const char *chosen,
                        bool polled, struct spex_error *error);
 
+/* As spex_control_start for a dormant program (wire/dormant.h): without a thread, and the socket's
+ * file says so. */
+int spex_control_start_dormant(const struct spex_control_requests *requests, const char *chosen,
+                               struct spex_error *error);
+
+/* Starts the thread where there is none, and has the socket's file say so. 0, also where there is no
+ * socket; -EBUSY: another thread starts or stops spex; or another negative errno value. Does not
+ * wait. */
+int spex_control_wake(void);
+
 /* Starts the thread where somebody has called. Does not wait. 1: it runs; 0; or a negative errno
  * value. */
 int spex_control_poll(void);

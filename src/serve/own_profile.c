@@ -64,6 +64,10 @@ const char *spex_profile_own_name(void) {
     return command;
 }
 
+uint64_t spex_profile_loaded_ns(void) {
+    return loaded_ns;
+}
+
 /* Copies a path; of a long one the end, which says more than the beginning. */
 static void copy_path(char *to, size_t size, const char *from) {
     size_t length = from ? strlen(from) : 0;

@@ -10,10 +10,7 @@ const char *spex_profile_own_name(void);
 
 void spex_profile_process_now(struct spex_profile_process *process);
 
-#define SPEX_PROFILE_TYPES (SPEX_PROBE_TYPES + SPEX_PERFCNTRS - 1)
-
-/* The type with number `n`, below SPEX_PROFILE_TYPES: the probe types, PERFCNTR once for each
- * counter. */
+/* The type with number `n`, below SPEX_PROFILE_TYPES. */
 void spex_profile_type_now(unsigned n, struct spex_profile_type *type);
 
 void spex_profile_site_now(uint32_t index, struct spex_profile_site *site);
@@ -27,5 +24,8 @@ void spex_profile_probe_now(uint32_t index, struct spex_profile_row *row);
  * frees it. 0 or -ENOMEM. */
 int spex_profile_now(struct spex_profile *profile);
 void spex_profile_now_free(struct spex_profile *profile);
+
+/* When the library was loaded, CLOCK_MONOTONIC in ns. */
+uint64_t spex_profile_loaded_ns(void);
 
 #endif

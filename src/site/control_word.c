@@ -53,7 +53,8 @@ static double site_cost(const struct spex_site_info *info, uint32_t control) {
  * the count of changes for the occupancy sampler. It does not wait until threads see the new word:
  * a thread that sees it late samples by the old word a little longer, which does no harm. */
 static void site_set_control(struct spex_site_info *info, uint32_t control) {
-    uint32_t before = spex_load_relaxed(&info->site->control);
+    uint32_t word = spex_load_relaxed(&info->site->control);
+    uint32_t before = word == SPEX_CONTROL_CALLED ? 0 : word;
     uint64_t now = spex_ticks();
     if (!spex_site_is_region(info)) {
         struct spex_site_info *first = spex_registry_info(info->probe);

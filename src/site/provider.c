@@ -85,6 +85,22 @@ bool spex_is_of_program(const void *address) {
     return dl_iterate_phdr(object_compare, &search) == 1 && search.program;
 }
 
+/* Addresses of which an object is to contain both. */
+struct pair {
+    uintptr_t one, other;
+};
+
+static int object_has_pair(struct dl_phdr_info *info, size_t size, void *user) {
+    const struct pair *pair = user;
+    (void)size;
+    return object_contains(info, pair->one) && object_contains(info, pair->other);
+}
+
+bool spex_is_of_one_object(const void *one, const void *other) {
+    struct pair pair = {(uintptr_t)one, (uintptr_t)other};
+    return dl_iterate_phdr(object_has_pair, &pair) != 0;
+}
+
 const char *spex_probe_called(const char *provider, const char *name, int32_t id, char *text,
                               size_t size) {
     char number[12];

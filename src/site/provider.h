@@ -23,6 +23,9 @@ void spex_object_path(const void *address, char *path);
  * the loader's lock. */
 bool spex_is_of_program(const void *address);
 
+/* Whether one object of this process contains both addresses. Takes the loader's lock. */
+bool spex_is_of_one_object(const void *one, const void *other);
+
 /* Room for "provider/name" with the longest of both (of a stream, 127 bytes each). */
 enum { SPEX_PROBE_TEXT_BYTES = 2 * 128 };
 

@@ -24,10 +24,12 @@
 #include "ring/probe_type.h"
 #include "site/control_word.h"
 #include "site/probe_identity.h"
+#include "site/provider.h"
 #include "site/refused.h"
 #include "site/registry_state.h"
 #include "site/sampling_rate.h"
 #include "site/site_text.h"
+#include "text/at_start.h"
 
 uint32_t spex_sites_count(void) {
     return spex_load_acquire(&spex_registry.count); /* S1 (S2): the infos below it */
@@ -94,9 +96,19 @@ static bool nothing_is_selected(void) {
     return !spex_registry.selection.count && !spex_registry.needed.count;
 }
 
+/* With the lock. */
+static void calls_answer(void) {
+    for (uint32_t i = 0; spex_registry.may_be_called && i < spex_registry.count; i++) {
+        struct spex_site_info *info = spex_registry_info(i);
+        if (info->site && spex_load_relaxed(&info->site->control) == SPEX_CONTROL_CALLED)
+            spex_control_clear(info);
+    }
+}
+
 void spex_registry_apply_selection(void) {
     uint64_t last_ns, end_ns = spex_selection_leases(&spex_registry.selection, &last_ns);
     spex_store_relaxed(&spex_registry.lease_end_ns, end_ns);
+    calls_answer();
     note_selection();
     bool nothing = nothing_is_selected();
     if (nothing && !spex_registry.any_selected)
@@ -390,7 +402,8 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
                                       .sites_end = sites_end,
                                       .names = names,
                                       .names_end = names_end,
-                                      .provider = spex_provider_keep(&origin)};
+                                      .provider = spex_provider_keep(&origin),
+                                      .early = !spex_registry.libraries_there};
         spex_names_check(names, names_end, (*link)->provider);
         sites_register(*link);
         bool spans = false;
@@ -417,6 +430,9 @@ __attribute__((used)) void spex_module_register(struct spex_site *sites,
         spex_names_tell();
     if (fresh && arrival)
         arrival->registered();
+    void (*come)(void) = spex_load_relaxed(&spex_registry.come);
+    if (fresh && come)
+        come();
     spex_uninterrupted_end(&before);
 }
 
@@ -509,6 +525,35 @@ void spex_sites_prepare_types(bool (*prepare_type)(uint32_t type, unsigned detai
 /* Relaxed: it is set before the program begins, or loads a library. */
 void spex_sites_on_arrival(const struct spex_sites_arrival *arrival) {
     spex_store_relaxed(&spex_registry.arrival, arrival);
+}
+
+/* Libraries are constructed before the program is. */
+__attribute__((constructor(SPEX_CONSTRUCTOR_FIRST))) static void note_libraries(void) {
+    spex_registry.libraries_there = true;
+}
+
+int spex_sites_stay(struct spex_sites_range *ranges, int room) {
+    int count = 0;
+    for (const struct spex_module *module = spex_registry.modules; module; module = module->next) {
+        bool stays = module->early || spex_is_of_program(module->sites);
+        if (count == room || module->refused || !stays)
+            return -1;
+        ranges[count++] = (struct spex_sites_range){module->sites, module->sites_end};
+    }
+    return count;
+}
+
+void spex_sites_await_calls(void (*come)(void)) {
+    spex_lock_take(&spex_registry.lock);
+    spex_registry.may_be_called |= come != NULL;
+    spex_store_relaxed(&spex_registry.come, come);
+    spex_lock_give(&spex_registry.lock);
+}
+
+void spex_sites_answer_calls(void) {
+    spex_lock_take(&spex_registry.lock);
+    calls_answer();
+    spex_lock_give(&spex_registry.lock);
 }
 
 void spex_sites_bound_records(bool bounded) {

@@ -91,6 +91,23 @@ struct spex_sites_arrival {
 };
 void spex_sites_on_arrival(const struct spex_sites_arrival *arrival);
 
+/* The sites of an object. */
+struct spex_sites_range {
+    const struct spex_site *begin, *end;
+};
+
+/* Lists the objects with sites where none of them is ever unloaded, which the program is not nor
+ * libraries that were loaded with it, and no site was refused. Their number; -1: not so, or there are
+ * more than `room`. Takes the loader's lock; while nobody loads an object. */
+int spex_sites_stay(struct spex_sites_range *ranges, int room);
+
+/* From now on a command may write SPEX_CONTROL_CALLED to the sites, and `come` is called where more
+ * sites come, by the thread that loads them; NULL: by none. */
+void spex_sites_await_calls(void (*come)(void));
+
+/* Switches off the sites that a command has called. */
+void spex_sites_answer_calls(void);
+
 /* Sets whether the thread's budget must allow each record. Periodic sampling then counts down in
  * the library, too. To be called before any site is on. */
 void spex_sites_bound_records(bool bounded);

@@ -24,6 +24,8 @@ struct spex_module {
     bool regions;
     /* At least one of the sites was refused. */
     bool refused;
+    /* Registered before the program was, so a library that the loader never unloads. */
+    bool early;
 };
 
 enum { SPEX_REFUSED_NAMED = 3, SPEX_REFUSED_NAME_BYTES = 2 * SPEX_NAME_BYTES + 16 };
@@ -89,6 +91,11 @@ struct spex_registry {
     uint32_t regions_unloaded;
     /* Some site may be selected. */
     bool any_selected;
+    /* The constructors of the libraries that are loaded with this one have been called. */
+    bool libraries_there;
+    /* See spex_sites_await_calls. */
+    bool may_be_called;
+    void (*come)(void);
     /* The tables come last, so that a program with few sites touches few pages. */
     struct spex_site_info *infos[SPEX_SITE_BLOCKS];
     struct spex_site_info first[SPEX_SITE_BLOCK];

@@ -32,6 +32,7 @@
 #include "site/registry.h"
 #include "site/selection/selection.h"
 #include "spans/open_spans.h"
+#include "start/dormant.h"
 #include "start/life_state.h"
 #include "text/at_start.h"
 
@@ -181,6 +182,7 @@ static void child_reset(void) {
     bool follows = spex_life.started && spex_life.settings.follow, table = spex_life.output != NULL;
     bool started = spex_life.started;
     struct spex_selection selection;
+    spex_dormant_end();
     spex_counter_fallbacks_forget();
     spex_sinks_fork_child();
     follows |= started && spex_streams_followed();
@@ -212,6 +214,7 @@ static void child_reset(void) {
 
 /* A child that found its parent's state half changed stays without spex: its probes go off. */
 static void child_give_up(void) {
+    spex_dormant_end();
     spex_service_threads_fork_child();
     spex_sites_fork_child();
     spex_life.started = spex_life.followed = false;

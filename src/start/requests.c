@@ -24,6 +24,7 @@
 #include "site/registry.h"
 #include "site/selection/selection.h"
 #include "site/selection_check.h"
+#include "start/dormant.h"
 #include "start/life.h"
 #include "start/life_state.h"
 #include "text/message.h"
@@ -237,7 +238,9 @@ static void door_open(void) {
     struct spex_error error;
     if (spex_life.settings.closed)
         return;
-    int err = spex_control_start(&spex_life_requests, spex_life.settings.control,
+    int err;
+    if (!spex_dormant_begin(&spex_life_requests, &err, &error))
+        err = spex_control_start(&spex_life_requests, spex_life.settings.control,
                                  spex_life.settings.polls, &error);
     if (err && !spex_life.followed && (spex_life.settings.control || spex_life.settings.probes))
         spex_message("no control socket: %s", error.text);

@@ -52,6 +52,7 @@ static const struct number {
     {SPEX_VARIABLE_RING_CPUS, offsetof(struct spex_settings, ring_cpus), 0, 65535},
     {SPEX_VARIABLE_CALIBRATE, offsetof(struct spex_settings, calibrate), 0, 1},
     {SPEX_VARIABLE_VERBOSE, offsetof(struct spex_settings, verbose), 0, 1},
+    {SPEX_VARIABLE_WAITS, offsetof(struct spex_settings, waits), 0, 1},
 };
 
 /* Reads a number from the environment; *value stays where the variable is not set. Signs and
@@ -235,6 +236,7 @@ int spex_settings_read(const struct spex_options *options, struct spex_settings 
         .ring_cpus = options->ring_cpus,
         .calibrate = !options->no_calibration,
         .polls = options->polls,
+        .waits = options->waits,
     };
     if (!settings->ring_records)
         settings->ring_records = keeps_records(settings->out) ? RING_RECORDS_KEPT : RING_RECORDS;

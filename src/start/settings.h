@@ -37,6 +37,7 @@ struct spex_settings {
     bool closed;
     /* The program calls spex_poll instead of having a thread wait for commands. */
     bool polls;
+    unsigned waits; /* 0 or 1: a thread waits for commands from the start */
     /* Directory of the control socket. NULL: the first one that can be used. */
     const char *control;
     /* The child of a fork collects as its parent does. */

@@ -32,6 +32,7 @@
 #include "site/registry.h"
 #include "site/selection/selection.h"
 #include "spans/open_spans.h"
+#include "start/dormant.h"
 #include "start/life.h"
 #include "start/life_state.h"
 #include "text/message.h"
@@ -47,6 +48,7 @@ static void stop_locked(bool at_exit, struct spex_shared_object *unused) {
     spex_sites_need((struct spex_selection){0});
     spex_sites_select((struct spex_selection){0});
     bool collected = spex_collectors_running() != 0;
+    spex_dormant_end();
     spex_kernel_sampler_stop();
     if (collected) {
         spex_collectors_stop();

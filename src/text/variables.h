@@ -23,6 +23,7 @@ enum spex_variable {
     SPEX_VARIABLE_CALIBRATE,
     SPEX_VARIABLE_COUNTERS,
     SPEX_VARIABLE_CONTROL,
+    SPEX_VARIABLE_WAITS,
     SPEX_VARIABLE_FORKS,
     /* Set by commands that start a program and wait for its connection. */
     SPEX_VARIABLE_OUT_SOCKET,

@@ -105,6 +105,9 @@ struct spex_control_request {
 #define SPEX_CONTROL_FINAL     1u
 #define SPEX_CONTROL_UNMATCHED 2u
 
+/* The text of an answer to DUMP where nobody records. */
+#define SPEX_CONTROL_UNRECORDED "nobody records this program: spex record --flight was expected"
+
 struct spex_control_frame {
     uint32_t magic;
     uint16_t version;

@@ -65,8 +65,8 @@ struct spex_descriptor spex_control_directory_open(const char *path) {
 
 /* Binds, also where a process with the same number has left a file. The socket's mode is set
  * before, so that the file never has a wider one. */
-static int bind_hidden(int fd, int directory, const char *path, const char *hidden) {
-    int err = fchmod(fd, 0600) != 0 ? -errno : spex_control_bind_at(fd, directory, path, hidden);
+static int bind_hidden(int fd, int directory, const char *path, const char *hidden, mode_t mode) {
+    int err = fchmod(fd, mode) != 0 ? -errno : spex_control_bind_at(fd, directory, path, hidden);
     if (err != -EADDRINUSE)
         return err;
     unlinkat(directory, hidden, 0);
@@ -75,13 +75,13 @@ static int bind_hidden(int fd, int directory, const char *path, const char *hidd
 
 /* Binds and listens. The umask may have removed bits of the file's mode. Fails, too, where the file
  * has not come into this directory. */
-static int listen_hidden(int fd, int directory, const char *path, const char *hidden,
+static int listen_hidden(int fd, int directory, const char *path, const char *hidden, mode_t mode,
                          struct stat *file) {
-    int err = bind_hidden(fd, directory, path, hidden);
+    int err = bind_hidden(fd, directory, path, hidden, mode);
     if (err)
         return err;
     if (fstatat(directory, hidden, file, AT_SYMLINK_NOFOLLOW) != 0 ||
-        ((file->st_mode & 0777) != 0600 && fchmodat(directory, hidden, 0600, 0) != 0) ||
+        ((file->st_mode & 0777) != mode && fchmodat(directory, hidden, mode, 0) != 0) ||
         listen(fd, WAITING_MAX) != 0)
         return -errno;
     return 0;
@@ -110,7 +110,7 @@ static bool is_listened_at_here(int directory, const char *name) {
 
 /* The socket has a hidden name until it listens, since other processes remove a socket that does
  * not listen. */
-static int listen_at(int directory, const char *path, const char *name,
+static int listen_at(int directory, const char *path, const char *name, mode_t mode,
                      struct spex_descriptor *listening, struct stat *file) {
     char hidden[SPEX_CONTROL_NAME_BYTES];
     spex_control_hidden_name(name, hidden);
@@ -119,7 +119,7 @@ static int listen_at(int directory, const char *path, const char *name,
         return call_error();
     *listening = spex_descriptor_of(fd);
     int err = spex_descriptor_is_ours(listening)
-                  ? listen_hidden(listening->number, directory, path, hidden, file)
+                  ? listen_hidden(listening->number, directory, path, hidden, mode, file)
                   : -EBADF;
     if (!err && renameat(directory, hidden, directory, name) != 0)
         err = -errno;
@@ -128,6 +128,10 @@ static int listen_at(int directory, const char *path, const char *name,
     unlinkat(directory, hidden, 0);
     spex_descriptor_close(listening);
     return err == -EPERM ? -EACCES : err;
+}
+
+static mode_t mode_of(const struct spex_listening_socket *door) {
+    return door->dormant ? 0700 : 0600;
 }
 
 /* Removes old sockets first, as the directory is open anyway. Device and inode are of the file
@@ -140,7 +144,8 @@ int spex_listening_socket_open_at(struct spex_listening_socket *door) {
     struct stat file = {0};
     int err = is_listened_at_here(directory.number, door->name)
                   ? -EADDRINUSE
-                  : listen_at(directory.number, door->path, door->name, &door->socket, &file);
+                  : listen_at(directory.number, door->path, door->name, mode_of(door),
+                              &door->socket, &file);
     spex_descriptor_close(&directory);
     if (err)
         return err;
@@ -163,8 +168,8 @@ static const char *reason_of(int err) {
 
 /* Tries the directories in order, unless another copy of spex has its socket in one: commands reach
  * one socket of a process. */
-int spex_listening_socket_open(struct spex_listening_socket *door, const char *chosen,
-                               struct spex_error *error) {
+static int open_chosen(struct spex_listening_socket *door, const char *chosen,
+                       struct spex_error *error) {
     const char *runtime = chosen ? NULL : spex_listening_socket_runtime_directory();
     char reasons[sizeof(error->text)] = "the directory's name is too long";
     size_t length = 0;
@@ -186,11 +191,33 @@ int spex_listening_socket_open(struct spex_listening_socket *door, const char *c
     return spex_fail(error, err, "%s%s", reasons, refused ? SPEX_CONTROL_ANOTHER : "");
 }
 
+int spex_listening_socket_open(struct spex_listening_socket *door, const char *chosen,
+                               struct spex_error *error) {
+    door->dormant = false;
+    return open_chosen(door, chosen, error);
+}
+
+int spex_listening_socket_open_dormant(struct spex_listening_socket *door, const char *chosen,
+                                       struct spex_error *error) {
+    door->dormant = true;
+    return open_chosen(door, chosen, error);
+}
+
 /* Reads the state of the socket's file by its path: the process may have changed its root since. */
 static int file_of(const struct spex_listening_socket *door, struct stat *file) {
     char path[SPEX_CONTROL_PATH_BYTES + SPEX_CONTROL_NAME_BYTES];
     snprintf(path, sizeof(path), "%s/%s", door->path, door->name);
     return lstat(path, file) == 0 ? 0 : -errno;
+}
+
+/* Where the path leads elsewhere by now, the bit stays: a command looks at the program, too. */
+void spex_listening_socket_wake(struct spex_listening_socket *door) {
+    struct stat file;
+    char path[SPEX_CONTROL_PATH_BYTES + SPEX_CONTROL_NAME_BYTES];
+    door->dormant = false;
+    snprintf(path, sizeof(path), "%s/%s", door->path, door->name);
+    if (file_of(door, &file) == 0 && file.st_dev == door->device && file.st_ino == door->inode)
+        fchmodat(AT_FDCWD, path, mode_of(door), 0);
 }
 
 /* Errors other than a missing file (a directory that may no longer be searched) do not mean that

@@ -21,6 +21,8 @@ struct spex_listening_socket {
     ino_t inode;
     char name[SPEX_CONTROL_NAME_BYTES];
     char path[SPEX_CONTROL_PATH_BYTES]; /* of its directory */
+    /* Nobody waits at it, and its file has the execute bit (dormant.h). */
+    bool dormant;
 };
 
 /* XDG_RUNTIME_DIR; NULL when it does not belong to this user, as after a change of user that keeps
@@ -37,9 +39,17 @@ struct spex_descriptor spex_control_directory_open(const char *path);
 int spex_listening_socket_open(struct spex_listening_socket *door, const char *chosen,
                                struct spex_error *error);
 
-/* Opens the socket in the directory `path` under the name `name`, which the caller has set. 0 or a
+/* The same for a program that is dormant. */
+int spex_listening_socket_open_dormant(struct spex_listening_socket *door, const char *chosen,
+                                       struct spex_error *error);
+
+/* Opens the socket in the directory `path` under the name `name`, which the caller has set, as
+ * `dormant`. 0 or a
  * negative errno value; -EPERM: the directory is not this user's alone. */
 int spex_listening_socket_open_at(struct spex_listening_socket *door);
+
+/* Somebody waits at it from now on: takes the bit from its file. */
+void spex_listening_socket_wake(struct spex_listening_socket *door);
 
 /* Whether the descriptor is still the socket's and its file is still there. Cleaners of old files,
  * or the program's chroot, may have removed it. */

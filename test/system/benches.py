@@ -126,7 +126,7 @@ class Benches(unittest.TestCase):
     def test_waiting(self):
         result = json.loads(output(WAITING, "--json", "--rounds", "1"))
         self.assertEqual({(case["waits"], case["loop"]) for case in result["results"]},
-                         {(way, loop) for way in ("polled", "thread") for loop in ("malloc", "putc", "no libc")})
+                         {(way, loop) for way in ("dormant", "polled", "thread") for loop in ("malloc", "putc", "no libc")})
         self.refuse(WAITING, "--rounds", "0")
 
     def test_cold(self):

@@ -433,7 +433,7 @@ class Within(Recorded):
 class Running(Recorded):
     def attach(self, mode, *options):
         """A program that waits for a line of its input, or works, and its recorder, which has switched its probes on."""
-        self.environment["SPEX_CONTROL"] = self.path("control")
+        self.environment.update(SPEX_CONTROL=self.path("control"), SPEX_WAITS="1")
         program = subprocess.Popen([RUNS, *mode], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                    env=self.environment)
         self.addCleanup(program.communicate)

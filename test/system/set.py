@@ -67,10 +67,10 @@ class Set(Programs):
         self.assertLessEqual(wakes, 10 + 10 * seconds)
 
     def called(self, name):
-        """A program of this name, with an environment that has nothing but the place of sockets."""
+        """A program of this name, with an environment that has nothing but the place of sockets; not a dormant one."""
         if not os.path.exists(self.path(name)):
             os.symlink(self.live, self.path(name))
-        return self.start(program=self.path(name), environment={"SPEX_CONTROL": self.control})
+        return self.start(program=self.path(name), environment={"SPEX_CONTROL": self.control, "SPEX_WAITS": "1"})
 
     def test_programs_of_a_name(self):
         name = "live-%d" % os.getpid()
@@ -338,7 +338,7 @@ class List(Programs):
         self.assertRegex(table, rf"(?m)^{second.pid} +live +query@100,state +4 +2 +\d+\.\d$")
 
     def test_a_stopped_program(self):
-        process = self.start()
+        process = self.start(environment=self.environment(SPEX_WAITS="1"))
         process.send_signal(signal.SIGSTOP)
         try:
             self.assertEqual(self.programs()[process.pid],

@@ -34,8 +34,8 @@ class Shop(Programs):
     def open(self, *options):
         """Another program may take the port meanwhile."""
         # A variable that spex does not know would be told on standard error.
-        environment = {name: value for name, value in self.environment().items()
-                       if name == "SPEX_CONTROL" or not name.startswith("SPEX_")}
+        environment = {name: value for name, value in self.environment(SPEX_WAITS="1").items()
+                       if name in ("SPEX_CONTROL", "SPEX_WAITS") or not name.startswith("SPEX_")}
         while True:
             self.port = free_port()
             shop = subprocess.Popen([SHOP, "--database", self.database, "--port", str(self.port), *options],

@@ -19,16 +19,23 @@ void spex_hosted_free(struct spex_hosted *hosted) {
     spex_hosted_response_free(&hosted->response);
 }
 
+/* Whether spex was stopped in the program. What a lease holds is collected, also after another client
+ * has switched it off. */
+static bool has_begun_anew(const struct spex_hosted *hosted, const struct spex_profile *profile) {
+    double seconds = profile->process.seconds;
+    return seconds < hosted->seconds || (hosted->lease.state == SPEX_HELD_ENDED && !(seconds > 0));
+}
+
 /* Another program in the same process has other probes, and a stop of spex ends leases: what was
  * held is asked for anew. */
 static void follow(struct spex_hosted *hosted, const struct spex_profile *profile) {
     bool same = hosted->loaded_ns == profile->process.loaded_ns;
     if (!same)
         spex_hosted_probes_free(&hosted->probes);
-    if (!same || profile->process.seconds < hosted->seconds)
+    if (!same || has_begun_anew(hosted, profile)) {
         spex_hosted_response_free(&hosted->response);
-    if (!same || profile->process.seconds < hosted->seconds)
         spex_held_lease_set(&hosted->lease, NULL);
+    }
     hosted->ended = hosted->lease.state == SPEX_HELD_ENDED &&
                     (hosted->ended || profile->process.seconds > hosted->seconds);
     hosted->loaded_ns = profile->process.loaded_ns;

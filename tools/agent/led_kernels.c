@@ -87,7 +87,7 @@ static bool connect_stream(struct spex_led_kernels *kernels, pid_t process) {
     int err = fd < 0 ? fd : spex_client_send(fd, SPEX_CONTROL_STREAM, 0, "kernel", &error);
     err = err ? err : spex_receiver_of(fd, &kernels->receiver, &error);
     if (err && fd >= 0)
-        close(fd);
+        spex_client_close(fd);
     return !err;
 }
 

@@ -117,7 +117,7 @@ static int attached_stream_open(struct spex_attached *attached, struct spex_erro
                                 error);
     int err = fd < 0 ? fd : spex_receiver_of(fd, &attached->receiver, error);
     if (fd >= 0 && err)
-        close(fd);
+        spex_client_close(fd);
     if (!err)
         err = spex_receiver_take(attached->receiver, error);
     if (err >= 0)

@@ -60,7 +60,7 @@ int spex_held_lease_set(struct spex_held_lease *lease, const char *probes) {
     lease->probes = copy;
     /* An answer that is on its way is to what was to be held before. */
     if (lease->asked)
-        close(lease->socket);
+        spex_client_close(lease->socket);
     lease->socket = lease->asked ? -1 : lease->socket;
     lease->asked = false;
     lease->due_ns = 0;
@@ -95,7 +95,7 @@ int spex_held_lease_take(struct spex_held_lease *lease, const char *probes,
 
 static void lose(struct spex_held_lease *lease) {
     if (lease->socket >= 0)
-        close(lease->socket);
+        spex_client_close(lease->socket);
     lease->socket = -1;
     lease->asked = false;
     if (lease->state == SPEX_HELD && now_ns() >= lease->held_ns)
@@ -194,7 +194,7 @@ int spex_held_lease_close(struct spex_held_lease *lease, struct spex_deadline un
     /* Also where the answer to a request has not come: it may have been carried out. */
     bool held = lease->state == SPEX_HELD || lease->asked || now_ns() < lease->held_ns;
     if (lease->socket >= 0)
-        close(lease->socket);
+        spex_client_close(lease->socket);
     int err = held ? spex_client_renew(lease->process, lease->holder, 0, until, error) : 0;
     free(lease->probes);
     spex_profile_reader_free(&lease->reader);

@@ -69,7 +69,7 @@ static int program_ask_status(pid_t process, int timeout_ms, struct spex_profile
         return fd;
     int err = spex_client_send(fd, SPEX_CONTROL_STATUS, 0, NULL, &error);
     err = err ? err : spex_client_receive(fd, reader, timeout_ms, &error);
-    close(fd);
+    spex_client_close(fd);
     return err > 0 ? 0 : err;
 }
 

@@ -235,6 +235,15 @@ static int complain_of_answer(int err, const struct spex_profile_reader *reader,
                          reader->text[0] ? reader->text : error->text);
 }
 
+/* The program does it later, of which the user is told once. Returns 0. */
+static int note_later(const struct spex_error *error, struct spex_profile_reader *reader) {
+    if (error)
+        spex_complain(0, "%s", error->text);
+    reader->status = 0;
+    reader->text[0] = '\0';
+    return 0;
+}
+
 /* A lease brings its budget along. */
 static int set_budget(pid_t process, const struct change *change,
                       struct spex_profile_reader *reader, struct spex_deadline until) {
@@ -244,6 +253,8 @@ static int set_budget(pid_t process, const struct change *change,
         return SPEX_EXIT_OK;
     snprintf(share, sizeof(share), "%.15g", change->budget);
     int err = spex_client_ask_until(process, SPEX_CONTROL_BUDGET, share, reader, until, &error);
+    if (err == -EINPROGRESS)
+        err = note_later(change->text ? NULL : &error, reader);
     if (err)
         return complain_of_answer(err, reader, &error);
     if (change->text)
@@ -274,6 +285,8 @@ static int set_probes(pid_t process, const struct change *change,
                                                     .budgeted = budgeted};
     int err = spex_client_select(process, &selection, reader, until, &error);
     free(text);
+    if (err == -EINPROGRESS)
+        err = note_later(&error, reader);
     return err ? complain_of_answer(err, reader, &error)
                : print_selected(process, change, reader, until);
 }

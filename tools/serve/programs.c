@@ -195,7 +195,7 @@ static void process_follow(struct spex_programs *programs, pid_t pid, uint64_t n
         return;
     struct spex_program_process *process = calloc(1, sizeof(*process));
     if (!process) {
-        close(socket);
+        spex_client_close(socket);
         return;
     }
     spex_caller_open(&process->caller, socket);

@@ -40,7 +40,7 @@ static bool found_in_vain(const struct spex_top_feed *feed) {
 /* The connection is lost; the program may come back. One that accepts connections and closes them
  * has not been found meanwhile. */
 static void feed_lose(struct spex_top_feed *feed) {
-    close(feed->socket);
+    spex_client_close(feed->socket);
     feed->socket = -1;
     feed->state = SPEX_TOP_SEARCHES;
     if (!found_in_vain(feed))
@@ -62,7 +62,7 @@ static int feed_connect(struct spex_top_feed *feed) {
     spex_profile_reader_restart(&feed->reader);
     int err = spex_client_send(fd, SPEX_CONTROL_SUBSCRIBE, feed->interval_ms, NULL, &feed->error);
     if (err) {
-        close(fd);
+        spex_client_close(fd);
         return err;
     }
     feed->socket = fd;
@@ -79,7 +79,7 @@ int spex_top_feed_open(struct spex_top_feed *feed, pid_t process, uint32_t inter
 
 void spex_top_feed_close(struct spex_top_feed *feed) {
     if (feed->socket >= 0)
-        close(feed->socket);
+        spex_client_close(feed->socket);
     if (feed->process_fd >= 0)
         close(feed->process_fd);
     spex_profile_reader_free(&feed->reader);

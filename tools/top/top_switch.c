@@ -20,7 +20,7 @@ void spex_top_switch_open(struct spex_top_switch *by, pid_t process) {
 
 static void switch_disconnect(struct spex_top_switch *by) {
     if (by->socket >= 0)
-        close(by->socket);
+        spex_client_close(by->socket);
     by->socket = -1;
     by->unanswered = 0;
 }

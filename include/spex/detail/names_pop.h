@@ -278,6 +278,7 @@
 #pragma pop_macro("user")
 #pragma pop_macro("value")
 #pragma pop_macro("values")
+#pragma pop_macro("waits")
 #pragma pop_macro("wanted")
 #pragma pop_macro("warmup_seconds")
 #pragma pop_macro("weight")

@@ -552,6 +552,8 @@
 #undef value
 #pragma push_macro("values")
 #undef values
+#pragma push_macro("waits")
+#undef waits
 #pragma push_macro("wanted")
 #undef wanted
 #pragma push_macro("warmup_seconds")

@@ -14,7 +14,7 @@
 #include <gelf.h>
 
 /* Linkers make about a dozen segments. */
-enum { SEGMENTS_MAX = 1024 };
+enum { SEGMENTS_MAX = 1024, SECTION_NAMES_BYTES_MAX = 1 << 24 };
 
 /* The kind is asked of the path before opening. O_NONBLOCK keeps the opening from waiting if the
  * path leads to a pipe by then. */
@@ -165,6 +165,33 @@ size_t spex_elf_file_at(const struct spex_elf_file *file, uint64_t address, void
         ssize_t got =
             pread(file->fd, bytes, left < room ? left : room, (off_t)(segment->p_offset + into));
         return got < 0 ? 0 : (size_t)got;
+    }
+    return 0;
+}
+
+/* The size is checked because libelf reads all of it. */
+int spex_elf_file_section_names(const struct spex_elf_file *file, size_t *index,
+                                struct spex_error *error) {
+    GElf_Shdr header;
+    if (elf_getshdrstrndx(file->elf, index) != 0 ||
+        !gelf_getshdr(elf_getscn(file->elf, *index), &header) || header.sh_type != SHT_STRTAB ||
+        (header.sh_flags & SHF_COMPRESSED) || header.sh_size > SECTION_NAMES_BYTES_MAX)
+        return spex_fail(error, -EINVAL, "%s is malformed: its sections have no names", file->name);
+    return 0;
+}
+
+uint64_t spex_elf_file_section_address(const struct spex_elf_file *file, const char *wanted) {
+    struct spex_error error;
+    size_t names;
+    if (spex_elf_file_section_names(file, &names, &error) != 0)
+        return 0;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC))
+            continue;
+        const char *name = elf_strptr(file->elf, names, header.sh_name);
+        if (name && strcmp(name, wanted) == 0)
+            return header.sh_addr;
     }
     return 0;
 }

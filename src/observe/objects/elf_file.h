@@ -43,4 +43,12 @@ void spex_elf_file_close(struct spex_elf_file *file);
 size_t spex_elf_file_at(const struct spex_elf_file *file, uint64_t address, void *bytes,
                         size_t room);
 
+/* Finds the section with the names of sections. 0 or -EINVAL. */
+int spex_elf_file_section_names(const struct spex_elf_file *file, size_t *index,
+                                struct spex_error *error);
+
+/* The address of the first allocated section of this name, as the object is linked; 0: there is
+ * none. */
+uint64_t spex_elf_file_section_address(const struct spex_elf_file *file, const char *wanted);
+
 #endif

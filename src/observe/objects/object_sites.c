@@ -25,8 +25,7 @@ enum {
     /* The name of a source file, with its terminator. */
     FILE_NAME_BYTES = 4096,
     /* The names of all files and parameters of an object. */
-    FILE_NAMES_BYTES_MAX = 1 << 24,
-    SECTION_NAMES_BYTES_MAX = 1 << 24
+    FILE_NAMES_BYTES_MAX = 1 << 24
 };
 
 _Static_assert(sizeof(struct spex_site) == 32 && sizeof(struct spex_probe_name) == 64,
@@ -73,25 +72,12 @@ static int read_section(struct reading *reading, Elf_Scn *section, const GElf_Sh
     return take(reading, header, data->d_buf, data->d_size / entry_bytes);
 }
 
-/* Finds the section with the names of sections. Its size is checked because libelf reads all of
- * it. */
-static int find_section_names(const struct reading *reading, size_t *index) {
-    Elf *elf = reading->file->elf;
-    GElf_Shdr header;
-    if (elf_getshdrstrndx(elf, index) != 0 || !gelf_getshdr(elf_getscn(elf, *index), &header) ||
-        header.sh_type != SHT_STRTAB || (header.sh_flags & SHF_COMPRESSED) ||
-        header.sh_size > SECTION_NAMES_BYTES_MAX)
-        return spex_fail(reading->error, -EINVAL, "%s is malformed: its sections have no names",
-                         reading->file->name);
-    return 0;
-}
-
 /* Gives every allocated section called `wanted` to `take`; an object may have several. */
 static int read_sections(struct reading *reading, const char *wanted, size_t entry_bytes,
                          size_t most, section_reader take) {
     Elf *elf = reading->file->elf;
     size_t names;
-    int err = find_section_names(reading, &names);
+    int err = spex_elf_file_section_names(reading->file, &names, reading->error);
     if (err)
         return err;
     for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
