@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <spex/atomic.h>
+#include <spex/detail/compiled.h>
 
 #include "base/clock.h"
 #include "base/service_thread.h"
@@ -42,6 +43,11 @@ struct frame_due {
     uint64_t begin;
     uint64_t ticks;
 };
+
+/* As in probes.c: programs refer to it weakly. */
+__attribute__((used)) static uint32_t (*const weakly_referred)(
+    struct spex_site *site, union spex_compiled *state,
+    const uint64_t *parameters) = spex_compiled_begin;
 
 static struct {
     pthread_t thread;

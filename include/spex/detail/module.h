@@ -21,8 +21,6 @@
 #include <spex/site.h>
 #include <spex/ticks.h>
 
-#if !defined(SPEX_DISABLE) && !defined(SPEX_BUILDING)
-
 /* One function of the group, with the address of it in the array of functions that the loader
  * calls. `text` is the section of the code, `array` init_array or fini_array. */
 #define SPEX_ASM_MODULE_FUNCTION_(name, body, text, array)                                         \
@@ -43,21 +41,24 @@
     ".zero " bytes "\n"                                                                            \
     ".popsection\n"
 
-/* The references are weak, so that an object can be linked without libspex, and with a linker that
- * drops the empty entries (--gc-sections). */
-__asm__(".ifndef spex_module_enter_\n"
-        ".weak spex_module_register, spex_module_unregister\n"
-        ".weak __start_spex_sites, __stop_spex_sites, __start_spex_names, __stop_spex_names\n"
-        ".hidden __start_spex_sites, __stop_spex_sites, __start_spex_names, __stop_spex_names\n"
-        /* clang-format off */
-        SPEX_ASM_EMPTY_ENTRY_("spex_sites", "aw", "8", "32")
-        SPEX_ASM_EMPTY_ENTRY_("spex_names", "a", "2", "64")
-        SPEX_ASM_MODULE_FUNCTION_("spex_module_enter_", SPEX_ASM_MODULE_ENTER_,
-                                  ".text.startup", "init_array")
-        SPEX_ASM_MODULE_FUNCTION_("spex_module_leave_", SPEX_ASM_MODULE_LEAVE_,
-                                  ".text.exit", "fini_array")
-        /* clang-format on */
-        ".endif\n");
+/* The whole of it. The references are weak, so that an object can be linked without libspex, and with
+ * a linker that drops the empty entries (--gc-sections). */
+/* clang-format off */
+#define SPEX_ASM_MODULE_                                                                           \
+    ".ifndef spex_module_enter_\n"                                                                 \
+    ".weak spex_module_register, spex_module_unregister\n"                                         \
+    ".weak __start_spex_sites, __stop_spex_sites, __start_spex_names, __stop_spex_names\n"         \
+    ".hidden __start_spex_sites, __stop_spex_sites, __start_spex_names, __stop_spex_names\n"       \
+    SPEX_ASM_EMPTY_ENTRY_("spex_sites", "aw", "8", "32")                                           \
+    SPEX_ASM_EMPTY_ENTRY_("spex_names", "a", "2", "64")                                            \
+    SPEX_ASM_MODULE_FUNCTION_("spex_module_enter_", SPEX_ASM_MODULE_ENTER_,                        \
+                              ".text.startup", "init_array")                                       \
+    SPEX_ASM_MODULE_FUNCTION_("spex_module_leave_", SPEX_ASM_MODULE_LEAVE_,                        \
+                              ".text.exit", "fini_array")                                          \
+    ".endif\n"
+/* clang-format on */
 
+#if !defined(SPEX_DISABLE) && !defined(SPEX_BUILDING)
+__asm__(SPEX_ASM_MODULE_);
 #endif
 #endif
