@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* A call that may throw, and has nobody who catches, becomes an invoke of a landing pad that ends the
+ * probe and goes on: what a variable with a destructor would do. In C there are such calls only where
+ * it is compiled with -fexceptions. */
+#include "compiler/place.h"
+
+#include <llvm/Analysis/EHPersonalities.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/Local.h>
+
+using namespace llvm;
+
+namespace spex {
+
+static bool has_intrinsic_of_coroutines(const Function &function) {
+    for (const Instruction &at : instructions(function))
+        if (auto *call = dyn_cast<IntrinsicInst>(&at))
+            if (Intrinsic::getName(call->getIntrinsicID()).startswith("llvm.coro."))
+                return true;
+    return false;
+}
+
+static bool is_coroutine(const Function &function) {
+    StringRef name = function.getName();
+    return function.hasFnAttribute("coroutine.presplit") || name.endswith(".resume") ||
+           name.endswith(".destroy") || name.endswith(".cleanup") ||
+           has_intrinsic_of_coroutines(function);
+}
+
+static bool is_resolver(const Function &function) {
+    for (const GlobalIFunc &ifunc : function.getParent()->ifuncs())
+        if (ifunc.getResolver()->stripPointerCasts() == &function)
+            return true;
+    return false;
+}
+
+const char *refusal_inside(const Function &function) {
+    if (function.hasAvailableExternallyLinkage())
+        return "its code is in another object";
+    if (function.hasFnAttribute(Attribute::Naked))
+        return "it is naked";
+    if (function.callsFunctionThatReturnsTwice())
+        return "it calls setjmp or vfork";
+    if (is_coroutine(function))
+        return "it is a coroutine";
+    if (function.hasPersonalityFn() &&
+        isFuncletEHPersonality(classifyEHPersonality(function.getPersonalityFn())))
+        return "its exceptions are not those of Linux";
+    if (function.hasFnAttribute(Attribute::NoProfile))
+        return "it has the attribute no_profile_instrument_function";
+    if (is_resolver(function))
+        return "it is executed before the program is linked (ifunc)";
+    return nullptr;
+}
+
+const char *refusal_around(const Function &function) {
+    for (const BasicBlock &block : function)
+        if (isa<ReturnInst>(block.getTerminator()) || isa<ResumeInst>(block.getTerminator()))
+            return nullptr;
+    return "it does not return";
+}
+
+const char *refusal_of_loop(const Loop &loop) {
+    SmallVector<BasicBlock *, 4> exits;
+    loop.getUniqueExitBlocks(exits);
+    if (!loop.isLoopSimplifyForm())
+        return "it is entered or left by a computed goto";
+    if (exits.empty())
+        return "it does not end";
+    for (const BasicBlock *exit : exits)
+        if (exit->getFirstInsertionPt() == exit->end())
+            return "it is left in a way in which nothing can stand";
+    return nullptr;
+}
+
+/* An alloca that is not in the first block, or stands behind what is no alloca, would become a dynamic
+ * one. */
+static Instruction *behind_allocas(Function &function) {
+    BasicBlock &entry = function.getEntryBlock();
+    Instruction *first = &*entry.getFirstInsertionPt();
+    while (isa<AllocaInst>(first) && cast<AllocaInst>(first)->isStaticAlloca())
+        first = first->getNextNode();
+    std::vector<AllocaInst *> later;
+    for (auto at = first->getIterator(); at != entry.end(); ++at)
+        if (auto *alloca = dyn_cast<AllocaInst>(&*at))
+            if (alloca->isStaticAlloca())
+                later.push_back(alloca);
+    for (AllocaInst *alloca : later)
+        alloca->moveBefore(first);
+    return first;
+}
+
+static bool may_leave(const Instruction &at) {
+    auto *call = dyn_cast<CallInst>(&at);
+    return call && !call->doesNotThrow() && !call->isMustTailCall() && !call->isInlineAsm() &&
+           !isa<IntrinsicInst>(call);
+}
+
+Placer::Placer(Function &function, Shape shape, ScalarEvolution &evolution)
+    : function(function), shape(shape), evolution(evolution) {
+    behind_allocas(function);
+}
+
+void Placer::around_loop(Loop &loop, const Probe &probe, const std::vector<Parameter> &parameters) {
+    SmallVector<BasicBlock *, 4> exits;
+    loop.getUniqueExitBlocks(exits);
+    if (!loop_frame.state)
+        loop_frame = frame_make(function);
+    Left left = {{}, {}};
+    for (BasicBlock *block : loop.blocks())
+        for (Instruction &at : *block)
+            if (may_leave(at))
+                left.calls.push_back(cast<CallInst>(&at));
+    left.placed = probe_begin(probe, loop_frame, loop.getLoopPreheader()->getTerminator(), shape);
+    for (BasicBlock *exit : exits)
+        probe_end(left.placed, &*exit->getFirstInsertionPt(), shape);
+    parameters_tell(parameters, left.placed, shape, evolution);
+    loops.push_back(left);
+}
+
+void Placer::around_function(const Probe &probe, const std::vector<Parameter> &parameters) {
+    Frame frame = frame_make(function);
+    whole = probe_begin(probe, frame, behind_allocas(function), shape);
+    parameters_tell(parameters, whole, shape, evolution);
+    is_around = true;
+}
+
+static void personality_set(Function &function) {
+    if (function.hasPersonalityFn())
+        return;
+    Module &module = *function.getParent();
+    EHPersonality kind = getDefaultEHPersonality(Triple(module.getTargetTriple()));
+    auto *type = FunctionType::get(Type::getInt32Ty(module.getContext()), true);
+    function.setPersonalityFn(
+        cast<Constant>(module.getOrInsertFunction(getEHPersonalityName(kind), type).getCallee()));
+}
+
+/* The block to which exceptions lead, and from which they go on. */
+static Instruction *pad_make(Function &function) {
+    LLVMContext &context = function.getContext();
+    auto *block = BasicBlock::Create(context, "spex_unwind", &function);
+    IRBuilder<> builder(block);
+    if (DISubprogram *program = function.getSubprogram())
+        builder.SetCurrentDebugLocation(
+            DILocation::get(context, program->getScopeLine(), 0, program));
+    auto *type = StructType::get(builder.getInt8PtrTy(), builder.getInt32Ty());
+    LandingPadInst *pad = builder.CreateLandingPad(type, 0);
+    pad->setCleanup(true);
+    return builder.CreateResume(pad);
+}
+
+/* Nothing is known of the shape from here on. */
+void Placer::unwind(const Left &left) {
+    if (left.calls.empty() || function.doesNotThrow())
+        return;
+    personality_set(function);
+    Instruction *resume = pad_make(function);
+    BasicBlock *pad = resume->getParent();
+    for (CallInst *call : left.calls)
+        changeToInvokeAndSplitBasicBlock(call, pad);
+    probe_end(left.placed, resume, {nullptr, nullptr});
+}
+
+void Placer::finish() {
+    for (const Left &left : loops)
+        unwind(left);
+    if (!is_around)
+        return;
+    Left left = {whole, {}};
+    for (Instruction &at : instructions(function))
+        if (may_leave(at))
+            left.calls.push_back(cast<CallInst>(&at));
+    std::vector<Instruction *> ends;
+    for (BasicBlock &block : function) {
+        Instruction *end = block.getTerminator();
+        if (CallInst *tail = block.getTerminatingMustTailCall())
+            end = tail;
+        if (isa<ReturnInst>(block.getTerminator()) || isa<ResumeInst>(end))
+            ends.push_back(end);
+    }
+    for (Instruction *end : ends)
+        probe_end(whole, end, {nullptr, nullptr});
+    unwind(left);
+}
+
+} // namespace spex

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Puts probes around functions and loops: BEGIN where they are entered, END wherever they are left, by
+ * a return, a jump or an exception. */
+#ifndef SPEX_COMPILER_PLACE_H
+#define SPEX_COMPILER_PLACE_H
+
+#include <vector>
+
+#include "compiler/parameters.h"
+
+namespace spex {
+
+/* Why no probe can stand in a function, or around it, or around a loop; null: it can. */
+const char *refusal_inside(const llvm::Function &function);
+const char *refusal_around(const llvm::Function &function);
+const char *refusal_of_loop(const llvm::Loop &loop);
+
+/* The probes of one function. Those of loops are placed first, and then the function's; `finish` does
+ * what is left for exceptions. */
+class Placer {
+  public:
+    Placer(llvm::Function &function, Shape shape, llvm::ScalarEvolution &evolution);
+
+    void around_loop(llvm::Loop &loop, const Probe &probe,
+                     const std::vector<Parameter> &parameters);
+    void around_function(const Probe &probe, const std::vector<Parameter> &parameters);
+    void finish();
+
+  private:
+    struct Left {
+        Placed placed;
+        std::vector<llvm::CallInst *> calls;
+    };
+
+    llvm::Function &function;
+    Shape shape;
+    llvm::ScalarEvolution &evolution;
+    /* Loops of a function are executed one after the other, so that they share their variables. */
+    Frame loop_frame = {};
+    /* Loops, and the calls in them by which an exception may leave them. */
+    std::vector<Left> loops;
+    bool is_around = false;
+    Placed whole = {};
+
+    void unwind(const Left &left);
+};
+
+} // namespace spex
+
+#endif

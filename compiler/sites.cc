@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* A site is a variable of the module, in the section of the sites and in the section group of its
+ * function, so that copies of the code share it. Nothing in the module writes it: it is marked as
+ * initialised from elsewhere, else the load would become the constant 0. */
+#include "compiler/sites.h"
+
+#include <cstddef>
+
+#include <spex/detail/compiled.h>
+#include <spex/detail/module.h>
+#include <spex/site.h>
+
+#include <llvm/ADT/Triple.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+using namespace llvm;
+
+namespace spex {
+
+#if defined(__x86_64__)
+static const Triple::ArchType own_arch = Triple::x86_64;
+static const char module_code[] = SPEX_ASM_COMPILED_ SPEX_ASM_MODULE_;
+/* As spex/detail/compiled.h says of these. */
+static const char begin_name[] = "spex_compiled_begin_", end_name[] = "spex_compiled_end_";
+static const CallingConv::ID convention = CallingConv::PreserveMost;
+static const GlobalValue::LinkageTypes linkage = GlobalValue::ExternalLinkage;
+static const GlobalValue::VisibilityTypes visibility = GlobalValue::HiddenVisibility;
+#else
+static const Triple::ArchType own_arch = Triple::aarch64;
+static const char module_code[] = SPEX_ASM_MODULE_;
+static const char begin_name[] = "spex_compiled_begin", end_name[] = "spex_compiled_end";
+static const CallingConv::ID convention = CallingConv::C;
+static const GlobalValue::LinkageTypes linkage = GlobalValue::ExternalWeakLinkage;
+static const GlobalValue::VisibilityTypes visibility = GlobalValue::DefaultVisibility;
+#endif
+
+bool sites_possible(const Module &module, std::string &why) {
+    Triple triple(module.getTargetTriple());
+    if (triple.getArch() == own_arch && triple.isOSLinux() && triple.isOSBinFormatELF())
+        return true;
+    why = "this plugin makes probes for " + Triple::getArchTypeName(own_arch).str() +
+          " on Linux, and not for " + module.getTargetTriple();
+    return false;
+}
+
+/* The object's constructor and what the sites call, once in a module. Macros of the source may have left
+ * the constructor, which is in the assembly a second time then, and left out there. */
+static void module_prepare(Module &module) {
+    if (module.getModuleInlineAsm().find(module_code) == std::string::npos)
+        module.appendModuleInlineAsm(module_code);
+}
+
+static std::string quoted(const std::string &name) {
+    std::string literal = "\"";
+    for (char c : name) {
+        if (c == '"' || c == '\\')
+            literal += '\\';
+        literal += c;
+    }
+    return literal + '"';
+}
+
+/* The text behind the file's name is that of the macro's arguments: `1, n, m`. */
+static std::string text_of(const Probe &probe) {
+    std::string values;
+    for (const auto &parameter : probe.parameters)
+        values += ", " + parameter.first;
+    if (probe.kind == Kind::kernel)
+        values = "1" + values;
+    return probe.file + '\0' + values + '\0' + quoted(probe.name);
+}
+
+static uint32_t type_of(Kind kind) {
+    return kind == Kind::kernel ? SPEX_KERNEL : kind == Kind::lat ? SPEX_LAT : SPEX_CNT;
+}
+
+static uint32_t kinds_of(const Probe &probe) {
+    uint32_t kinds = 0;
+    for (size_t p = 0; p < probe.parameters.size(); p++)
+        kinds |= (probe.parameters[p].second ? SPEX_KIND_SIGNED : SPEX_KIND_UNSIGNED) << 2 * p;
+    return kinds;
+}
+
+static GlobalVariable *variable_make(Function &function, Type *type, bool constant,
+                                     const char *name) {
+    auto *variable = new GlobalVariable(*function.getParent(), type, constant,
+                                        GlobalValue::PrivateLinkage, nullptr, name);
+    variable->setComdat(function.getComdat());
+    return variable;
+}
+
+static GlobalVariable *site_make(Function &function, const Probe &probe) {
+    LLVMContext &context = function.getContext();
+    auto *i8 = Type::getInt8Ty(context), *i16 = Type::getInt16Ty(context);
+    auto *i32 = Type::getInt32Ty(context), *i64 = Type::getInt64Ty(context);
+    auto *type = StructType::get(context, {i32, i32, i32, i32, i16, i8, i8, i16, i8, i8, i64});
+    static_assert(sizeof(struct spex_site) == 32 && offsetof(struct spex_site, line) == 12 &&
+                      offsetof(struct spex_site, probe_id) == 16 &&
+                      offsetof(struct spex_site, type_number) == 18 &&
+                      offsetof(struct spex_site, region) == 20 &&
+                      offsetof(struct spex_site, file_offset) == 24,
+                  "the members of the type above");
+    auto *text_value = ConstantDataArray::getString(context, text_of(probe), true);
+    auto *text = variable_make(function, text_value->getType(), true, "spex_text");
+    text->setInitializer(text_value);
+    auto *site = variable_make(function, type, false, "spex_site");
+    auto *offset_place = ConstantExpr::getGetElementPtr(
+        type, site, ArrayRef<Constant *>{ConstantInt::get(i32, 0), ConstantInt::get(i32, 10)});
+    auto *offset = ConstantExpr::getSub(ConstantExpr::getPtrToInt(text, i64),
+                                        ConstantExpr::getPtrToInt(offset_place, i64));
+    site->setInitializer(ConstantStruct::get(
+        type,
+        {ConstantInt::get(i32, 0), ConstantInt::get(i32, kinds_of(probe)), ConstantInt::get(i32, 1),
+         ConstantInt::get(i32, probe.line), ConstantInt::get(i16, 0),
+         ConstantInt::get(i8, SPEX_TYPE_NUMBER_(type_of(probe.kind)) | SPEX_SITE_NAMED),
+         ConstantInt::get(i8, probe.parameters.size()), ConstantInt::get(i16, 0),
+         ConstantInt::get(i8, 0), ConstantInt::get(i8, 0), offset}));
+    site->setSection("spex_sites");
+    site->setAlignment(Align(8));
+    site->setExternallyInitialized(true);
+    return site;
+}
+
+/* A function of the library. It touches the site, the state and what belongs to the library alone,
+ * nothing that the program knows of. */
+static FunctionCallee library(Module &module, const char *name, FunctionType *type) {
+    FunctionCallee callee = module.getOrInsertFunction(name, type);
+    auto *function = dyn_cast<Function>(callee.getCallee());
+    if (function && function->isDeclaration()) {
+        function->setLinkage(linkage);
+        function->setVisibility(visibility);
+        function->setCallingConv(convention);
+        function->setDoesNotThrow();
+        function->addFnAttr(Attribute::Cold);
+        function->addFnAttr(Attribute::WillReturn);
+        function->addFnAttr(Attribute::InaccessibleMemOrArgMemOnly);
+    }
+    return callee;
+}
+
+/* The words of `state` that stand before what is the library's. */
+static const unsigned state_offset = 1;
+
+static ArrayType *words(LLVMContext &context, size_t bytes) {
+    return ArrayType::get(Type::getInt64Ty(context), (bytes + 7) / 8);
+}
+
+Frame frame_make(Function &function) {
+    LLVMContext &context = function.getContext();
+    Instruction *first = &*function.getEntryBlock().getFirstInsertionPt();
+    IRBuilder<> builder(first);
+    Frame frame;
+    frame.state = builder.CreateAlloca(
+        words(context, state_offset * sizeof(uint64_t) + sizeof(union spex_compiled)), nullptr,
+        "spex_state");
+    frame.parameters = builder.CreateAlloca(
+        words(context, SPEX_KERNEL_PARAMETERS * sizeof(uint64_t)), nullptr, "spex_parameters");
+    return frame;
+}
+
+/* A call needs a place in the source, where its function has one. */
+static DebugLoc location(Instruction *before) {
+    if (before->getDebugLoc())
+        return before->getDebugLoc();
+    DISubprogram *program = before->getFunction()->getSubprogram();
+    return program ? DebugLoc(
+                         DILocation::get(before->getContext(), program->getScopeLine(), 0, program))
+                   : DebugLoc();
+}
+
+static Value *as_pointer(IRBuilder<> &builder, Value *value, Type *element) {
+    return builder.CreatePointerCast(value, PointerType::getUnqual(element));
+}
+
+/* Whether END is to be called. In memory, as a register is dearer: it would be kept from BEGIN to
+ * END. */
+static Value *on_word(IRBuilder<> &builder, const Frame &frame) {
+    return as_pointer(builder, frame.state, builder.getInt32Ty());
+}
+
+static Value *state_address(IRBuilder<> &builder, const Frame &frame) {
+    return builder.CreateConstInBoundsGEP2_32(frame.state->getAllocatedType(), frame.state, 0,
+                                              state_offset);
+}
+
+/* The arguments of both functions of the library. */
+static std::vector<Value *> arguments(IRBuilder<> &builder, const Placed &placed) {
+    Type *i64 = builder.getInt64Ty(), *i8 = builder.getInt8Ty();
+    return {as_pointer(builder, placed.site, i8),
+            as_pointer(builder, state_address(builder, placed.frame), i8),
+            as_pointer(builder, placed.frame.parameters, i64)};
+}
+
+static CallInst *call_library(IRBuilder<> &builder, const char *name, Type *result,
+                              const Placed &placed) {
+    std::vector<Value *> values = arguments(builder, placed);
+    std::vector<Type *> types;
+    types.reserve(values.size());
+    for (Value *value : values)
+        types.push_back(value->getType());
+    Module &module = *placed.site->getParent();
+    auto *type = FunctionType::get(result, types, false);
+    CallInst *call = builder.CreateCall(library(module, name, type), values);
+    call->setDoesNotThrow();
+    call->setCallingConv(convention);
+    return call;
+}
+
+static void no_sanitizer(Instruction *instruction) {
+    LLVMContext &context = instruction->getContext();
+    instruction->setMetadata(context.getMDKindID("nosanitize"), MDNode::get(context, {}));
+}
+
+/* Splits the block and returns the end of a new one that is executed seldom, where `condition`. */
+static Instruction *if_seldom(Value *condition, Instruction *before, Shape shape) {
+    MDNode *weights = MDBuilder(before->getContext()).createBranchWeights(1, 1 << 20);
+    return SplitBlockAndInsertIfThen(condition, before, false, weights, shape.tree, shape.loops);
+}
+
+Placed probe_begin(const Probe &probe, Frame frame, Instruction *before, Shape shape) {
+    Function &function = *before->getFunction();
+    Placed placed = {site_make(function, probe), frame};
+    DebugLoc where = location(before);
+    module_prepare(*function.getParent());
+    IRBuilder<> builder(before);
+    builder.SetCurrentDebugLocation(where);
+    no_sanitizer(builder.CreateStore(builder.getInt32(0), on_word(builder, frame)));
+    LoadInst *control = builder.CreateAlignedLoad(
+        builder.getInt32Ty(), as_pointer(builder, placed.site, builder.getInt32Ty()), Align(8),
+        "spex_control");
+    control->setAtomic(AtomicOrdering::Monotonic);
+    no_sanitizer(control);
+    Value *on = builder.CreateICmpNE(control, builder.getInt32(0));
+    Instruction *end = if_seldom(on, before, shape);
+    builder.SetInsertPoint(end);
+    builder.SetCurrentDebugLocation(where);
+    placed.call = call_library(builder, begin_name, builder.getInt32Ty(), placed);
+    no_sanitizer(builder.CreateStore(placed.call, on_word(builder, frame)));
+    return placed;
+}
+
+Instruction *if_on(const Placed &placed, Instruction *before, Shape shape) {
+    IRBuilder<> builder(before);
+    builder.SetCurrentDebugLocation(location(before));
+    LoadInst *word = builder.CreateLoad(builder.getInt32Ty(), on_word(builder, placed.frame));
+    no_sanitizer(word);
+    Value *on = builder.CreateICmpNE(word, builder.getInt32(0));
+    return if_seldom(on, before, shape);
+}
+
+void probe_end(const Placed &placed, Instruction *before, Shape shape) {
+    DebugLoc where = location(before);
+    IRBuilder<> builder(if_on(placed, before, shape));
+    builder.SetCurrentDebugLocation(where);
+    call_library(builder, end_name, builder.getVoidTy(), placed);
+}
+
+void parameter_store(const Placed &placed, size_t number, Value *value, bool is_signed,
+                     Instruction *before) {
+    IRBuilder<> builder(before);
+    builder.SetCurrentDebugLocation(location(before));
+    Type *i64 = builder.getInt64Ty();
+    Value *word = builder.CreateIntCast(value, i64, is_signed);
+    Value *place = builder.CreateConstInBoundsGEP2_32(placed.frame.parameters->getAllocatedType(),
+                                                      placed.frame.parameters, 0, number);
+    no_sanitizer(builder.CreateStore(word, place));
+}
+
+} // namespace spex

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Sites of probes in a module, as the macros of <spex/probe.h> leave them (spex/site.h), and the code
+ * that looks at a site and calls the library. */
+#ifndef SPEX_COMPILER_SITES_H
+#define SPEX_COMPILER_SITES_H
+
+#include <string>
+#include <vector>
+
+#include "compiler/list.h"
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+
+namespace llvm {
+class LoopInfo;
+}
+
+namespace spex {
+
+/* What the site of a probe says. */
+struct Probe {
+    Kind kind;
+    std::string name;
+    std::string file;
+    unsigned line;
+    /* Names of parameters, and whether they are signed. */
+    std::vector<std::pair<std::string, bool>> parameters;
+};
+
+/* The variables of a probe on the stack, and of one that has been placed. */
+struct Frame {
+    llvm::AllocaInst *state;
+    llvm::AllocaInst *parameters;
+};
+
+struct Placed {
+    llvm::GlobalVariable *site;
+    Frame frame;
+    /* Where values of parameters that are known at BEGIN are stored: in front of the call. */
+    llvm::Instruction *call = nullptr;
+};
+
+/* Code is inserted with these up to date. */
+struct Shape {
+    llvm::DominatorTree *tree;
+    llvm::LoopInfo *loops;
+};
+
+/* Whether probes can be put into the module; otherwise `why`. */
+bool sites_possible(const llvm::Module &module, std::string &why);
+
+/* Room for a probe's variables, at the begin of the function. */
+Frame frame_make(llvm::Function &function);
+
+/* BEGIN in front of an instruction, END likewise. */
+Placed probe_begin(const Probe &probe, Frame frame, llvm::Instruction *before, Shape shape);
+void probe_end(const Placed &placed, llvm::Instruction *before, Shape shape);
+
+/* The end of a new block in front of an instruction, which is executed where END is to be called. */
+llvm::Instruction *if_on(const Placed &placed, llvm::Instruction *before, Shape shape);
+
+/* Stores a parameter's value in front of an instruction. */
+void parameter_store(const Placed &placed, size_t number, llvm::Value *value, bool is_signed,
+                     llvm::Instruction *before);
+
+} // namespace spex
+
+#endif

@@ -1,0 +1,374 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs whose functions and loops the compiler makes probes of: they do what they do without, their probes are listed
+and counted as those of macros, and the parameters of kernels are what their time depends on.
+
+usage: compiler.py SOURCE_ROOT COMPILERS SPEX
+
+COMPILERS is the folder of spex-cc and spex-c++; "-" where they were not built.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+ROOT, COMPILERS, SPEX = sys.argv[1:4]
+HERE = os.path.join(ROOT, "test", "compiler")
+sys.path.insert(0, os.path.join(ROOT, "test"))
+from folder import InFolder  # pylint: disable=wrong-import-position
+import tables  # pylint: disable=wrong-import-position
+
+EVERYTHING = "function * least=0\nloop * least=0\n"
+LINKER = "-fuse-ld=lld"
+
+# Of known.c: the parameters of each function.
+KNOWN = {
+    "sum_array": ["n"], "dot": ["count"], "copy_bytes": ["bytes"], "fill": ["t->rows"], "bubble": ["n"], "pairs": ["t->rows"],
+    "multiply": ["n"], "find_all": ["n"], "sort_rows": ["n"], "heap_sort": ["n"], "bits": ["count"],
+    "matrix_vector": ["columns", "rows"], "reverse": ["length"], "prefix_sums": ["n"], "histogram": ["n"], "triangle": ["n"],
+    "range_sum": ["trips.164"], "cells": ["t->rows", "t->shape.columns"], "first_negative": ["max(n)"], "upper": ["length"],
+    "in_main_table": ["d->main->rows"], "through_a_call": ["t->rows"], "gcd": ["a", "b"], "merge": ["n"], "lower_bound": ["n"], "sift": ["end", "root"],
+    "by_variable": ["variable_rows"], "nothing": [], "compare": [],
+}
+MAY_BE_INLINED = {"lower_bound", "sift", "compare"}
+# What known_main calls them with, for a size.
+VALUES = {
+    "sum_array": lambda n: [n], "dot": lambda n: [(n // 32) ** 2], "copy_bytes": lambda n: [n], "fill": lambda n: [0, n],
+    "bubble": lambda n: [n // 16], "pairs": lambda n: [n // 8], "multiply": lambda n: [n // 32], "find_all": lambda n: [n],
+    "heap_sort": lambda n: [n], "bits": lambda n: [n // 2], "reverse": lambda n: [n], "prefix_sums": lambda n: [n],
+    "histogram": lambda n: [n], "triangle": lambda n: [n // 8], "range_sum": lambda n: [n], "first_negative": lambda n: [n],
+    "upper": lambda n: [n], "in_main_table": lambda n: [n], "through_a_call": lambda n: [n], "by_variable": lambda n: [n],
+}
+
+# Functions whose time depends on none of their arguments; `%(c)d` is another number in each.
+NOTHING = [
+    "int f(int a, int b) { return a * %(c)d + b; }",
+    "int f(const int *a, int n) { int s = 0; for (int i = 0; i < %(c)d; i++) s += a[i] * n; return s; }",
+    "int f(const int *a, int n) { int s = n; for (int i = 0; i < %(c)d; i++) for (int j = 0; j < 9; j++) s ^= a[i] << j; return s; }",
+    "int f(int n) { return n > %(c)d ? n - %(c)d : -n; }",
+    "int f(int n) { switch (n) { case 1: return %(c)d; case 5: return 3; case 9: return n << 3; default: return n / 3; } }",
+    "struct s { int rows, cells[256]; }; int f(const struct s *p) { int s = p->rows; for (int i = 0; i < %(c)d; i++) s += p->cells[i] * p->rows; return s; }",
+    "void *memcpy(void *, const void *, unsigned long); void f(char *to, const char *from, int n) { memcpy(to, from, %(c)d); to[0] = (char)n; }",
+    "double f(const double *a, double x) { double s = 0; for (int i = %(c)d; i > 0; i--) s = s * x + a[i]; return s; }",
+    "static int g(int n) { int s = n; for (int i = 0; i < %(c)d; i++) s = s * 31 + i; return s; } int f(int n, int m) { return g(n) + g(m); }",
+    "unsigned f(unsigned n, int unused) { int i = 0; do n = n >> 1 ^ (n & 1 ? 0xedb88320u : 0); while (++i < %(c)d); return n + (unsigned)unused; }",
+]
+
+
+class Compiled(InFolder):
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+    def wrapper(self, source):
+        return os.path.join(COMPILERS, "spex-c++" if source.endswith(".cc") else "spex-cc")
+
+    def clang(self, source):
+        with open(self.wrapper(source), encoding="utf-8") as file:
+            return re.search(r"^clang='(.*?)'", file.read(), re.M)[1].split()
+
+    def build(self, sources, flags=(), rules=EVERYTHING, wrapper=True):
+        """The program, and what the compiler said."""
+        rules = self.write("list", rules)
+        compiler = [self.wrapper(sources[0]), "--spex-list=" + rules] if wrapper else self.clang(sources[0])
+        program = self.path("program" if wrapper else "plain")
+        result = self.succeeds(*compiler, *flags, *sources, "-pthread", "-o", program)
+        return program, result.stderr
+
+    def counts(self, program, *arguments):
+        """The counts of its probes in a run with all of them on, and what it printed."""
+        result = self.succeeds(SPEX, "run", "-o", self.path("table"), "--", program, *arguments)
+        with open(self.path("table"), encoding="utf-8") as file:
+            found = tables.rows(file.read())
+        return {name: int(row["count"]) for (name, _), row in found.items()}, result.stdout
+
+    def probes(self, program):
+        """Those that `spex probes` lists."""
+        return json.loads(self.succeeds(SPEX, "probes", "--json", program).stdout)["sites"]
+
+    def parameters(self, program):
+        return {probe["name"]: re.findall("[^, ]+", probe.get("parameters", "")) for probe in self.probes(program)}
+
+
+class Lists(Compiled):
+    def refused(self, rules, *said):
+        source = self.write("source.c", "int main(void) { return 0; }\n")
+        path = self.write("list", rules)
+        result = subprocess.run([self.wrapper(source), "--spex-list=" + path, "-c", source, "-o", self.path("o")], text=True,
+                                capture_output=True, check=False)
+        self.assertNotEqual(result.returncode, 0, rules)
+        lines = [line for line in result.stderr.splitlines() if "spex" in line]
+        self.assertEqual(len(lines), 1, result.stderr)
+        for text in said:
+            self.assertIn(text, lines[0])
+
+    def test_wrong_lines(self):
+        self.refused("functions *\n", "list:1: \"functions\"", "\"function\" or \"loop\" was expected")
+        self.refused("# comment\n\nfunction\n", "list:3:", "a glob over the names of functions")
+        self.refused("function * lot\n", "list:1: \"lot\"", "kernel, lat, cnt, off, file=GLOB or least=NUMBER")
+        self.refused("function * least=\n", "list:1: \"least=\"")
+        self.refused("function * least=-1\n", "list:1: \"least=-1\"")
+        self.refused("function * least=99999999999\n", "list:1:")
+        self.refused("function * file=\n", "list:1: \"file=\"")
+        self.refused("function a b\n", "list:1: \"b\"", "one glob a line")
+        self.refused("loop \x1b[2J \x1b[31m\n", "list:1: \"?[31m\"")
+
+    def test_no_list(self):
+        source = self.write("source.c", "int main(void) { return 0; }\n")
+        for arguments, said in (([], "--spex-list=FILE, or SPEXCC_LIST, was expected"),
+                                (["--spex-list=" + self.path("none")], "none: no such file")):
+            result = subprocess.run([self.wrapper(source), *arguments, source, "-o", self.path("o")], text=True,
+                                    capture_output=True, check=False, env=dict(os.environ, SPEXCC_LIST=""))
+            self.assertEqual(result.returncode, 2)
+            self.assertRegex(result.stderr, r"^spex-cc: .*%s.*\n$" % re.escape(said))
+
+    def test_the_last_line_decides(self):
+        names = {probe["name"]: probe["type"] for probe in self.probes(self.build(
+            [os.path.join(HERE, "known.c"), os.path.join(HERE, "known_main.c")], ["-O2"],
+            "function * least=0\nfunction *_* off   # a comment\nfunction merge lat\nfunction f* cnt least=0 file=known.c\n"
+            "function all least=0\nfunction main off file=test/compiler/*\n")[0])}
+        self.assertEqual(names["merge"], "lat")
+        self.assertEqual((names["fill"], names["find_all"], names["first_negative"]), ("cnt", "cnt", "cnt"))
+        self.assertEqual((names["dot"], names["all"]), ("kernel", "kernel"))
+        self.assertFalse({"sum_array", "main", "of_text"} & set(names), names)
+
+    def test_least_size(self):
+        source = self.write("source.c", "int small(int a) { return a + 1; }\n"
+                            "int large(int *a, int n) { int s = 0; for (int i = 0; i < n; i++) s += a[i] % 7; return s; }\n"
+                            "int main(int c, char **v) { return v[0][0] == 0 && small(c) + large(&c, 1) > 3; }\n")
+        flags = ["-O2", "-fno-inline"]
+        self.assertEqual(set(self.parameters(self.build([source], flags, "function *\n")[0])), {"large"})
+        self.assertEqual(set(self.parameters(self.build([source], flags, "function * least=1\n")[0])), {"small", "large", "main"})
+        # What is named is meant, and stays a function.
+        self.assertEqual(set(self.parameters(self.build([source], ["-O2"], "function small\n")[0])), {"small"})
+
+
+class Programs(Compiled):
+    WAYS = {"-O0": ["-O0"], "-O1": ["-O1"], "-O2": ["-O2"], "-O3": ["-O3"], "-Os": ["-Os"], "-g": ["-O2", "-g"],
+            "asan": ["-O1", "-fsanitize=address,undefined"], "exceptions": ["-O2", "-fexceptions"],
+            "sections": ["-O2", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"],
+            "lto": ["-O2", "-flto", LINKER], "thin lto": ["-O2", "-flto=thin", LINKER, "-DNO_IFUNC"],
+            "no pic": ["-O2", "-fno-pic", "-no-pie"], "static": ["-O2", "-static"], "intel": ["-O2", "-masm=intel"]}
+
+    def in_ways(self, check, *ways):
+        for way in ways:
+            flags = self.WAYS[way]
+            if LINKER not in flags or shutil.which("ld.lld"):
+                with self.subTest(way=way):
+                    check(flags)
+
+    def same(self, sources, flags, *arguments):
+        """Builds with and without; the program's output is the same, off and on. Returns the counts."""
+        plain, _ = self.build(sources, flags, wrapper=False)
+        program, _ = self.build(sources, flags)
+        wanted = self.succeeds(plain, *arguments).stdout
+        self.assertEqual(self.succeeds(program, *arguments).stdout, wanted)
+        counts, printed = self.counts(program, *arguments)
+        self.assertEqual(printed, wanted)
+        return counts
+
+    def test_c(self):
+        def check(flags):
+            counts = self.same([os.path.join(HERE, "leaves.c")], [*flags, "-Wall", "-Wextra", "-Werror"], "30")
+            # Of each round; those that longjmp has left have no END, those that call setjmp no probe.
+            self.assertEqual({counts[name] for name in ("interpret", "varied", "with_assembly", "by_value", "switches")}, {30})
+            self.assertEqual((counts["odd"], counts["even"]), (2205, 2175))
+            self.assertEqual(counts["jumps_far"], 0)
+            self.assertNotIn("calls_setjmp", counts)
+            self.assertNotIn("choose_way", counts)
+        self.in_ways(check, *self.WAYS)
+
+    def test_cxx(self):
+        def check(flags):
+            counts = self.same([os.path.join(HERE, "leaves.cc")], [*flags, "-std=c++17", "-Wall", "-Wextra", "-Werror"], "30")
+            self.assertEqual({counts[name] for name in ("with_destructors", "catches", "throws_again", "never_throws", "jumps")},
+                             {30})
+            # Left by exceptions, too; called by throws_again.
+            self.assertEqual((counts["left_by_exception"], counts["throws_above"]), (60, 3665))
+            self.assertEqual(counts["Grid.area"], 121)
+            loop, = (name for name in counts if name.startswith("left_by_exc") and "loop" in name)
+            self.assertEqual(counts[loop], 60)
+        self.in_ways(check, "-O0", "-O1", "-O2", "-g", "asan", "sections", "lto")
+
+    def test_exceptions_leave_the_context(self):
+        """After an exception the thread is where it was: no kernel's path goes through one that was left."""
+        program, _ = self.build([os.path.join(HERE, "leaves.cc")], ["-O2", "-std=c++17"], "function * least=0\n")
+        plan = self.write("plan.xml", '<space name="test"><parameter name="rounds" type="integer" values="30"/>'
+                          '<run trials_per_config="1"/></space>')
+        paths = [line.split()[0] for line in
+                 self.succeeds(SPEX, "train", self.path("models"), "--runs", plan, "--", program, "{rounds}").stdout.splitlines()]
+        self.assertIn("main/catches/throws_above", paths)
+        self.assertIn("main/never_throws/throws_again/left_by_exception/throws_above", paths)
+        self.assertEqual([path for path in paths if re.search("left_by_exception/.*(jumps|catches)|with_destructors/.*never", path)],
+                         [])
+
+    def test_known(self):
+        sources = [os.path.join(HERE, "known.c"), os.path.join(HERE, "known_main.c")]
+
+        def check(flags):
+            counts = self.same(sources, [*flags, "-Wall", "-Wextra", "-Werror"], "1600")
+            self.assertEqual({counts[name] for name in set(KNOWN) - {"fill", "sum_array", "merge"} - MAY_BE_INLINED}, {2})
+            self.assertEqual(counts["fill"], 4)
+        self.in_ways(check, "-O0", "-O2", "-O3", "thin lto")
+
+    def test_a_library_without_spex(self):
+        """A library whose program has no spex: it works, and is inert."""
+        rules = self.write("list", EVERYTHING)
+        library = self.path("libknown.so")
+        self.succeeds(self.wrapper(".c"), "--spex-list=" + rules, "-O2", "-shared", "-fPIC", os.path.join(HERE, "known.c"), "-o", library)
+        self.assertNotIn("spex_start", self.succeeds("nm", "-D", library).stdout)
+        main = os.path.join(HERE, "known_main.c")
+        self.succeeds(*self.clang(main), "-O2", main, library, "-Wl,-rpath," + self.folder, "-o", self.path("user"))
+        plain, _ = self.build([os.path.join(HERE, "known.c"), main], ["-O2"], wrapper=False)
+        self.assertEqual(self.succeeds(self.path("user"), "800").stdout, self.succeeds(plain, "800").stdout)
+        counts = self.succeeds(SPEX, "run", "--preload", "-e", "bubble", "--", self.path("user"), "800").stderr
+        self.assertEqual(int(tables.rows(counts)["bubble", "kernel"]["count"]), 2)
+
+    def test_beside_macros(self):
+        source = self.write("source.c", "#include <spex/probe.h>\n#include <stdio.h>\n"
+                            "int work(int n) { SPEX_LAT_SCOPE(\"by hand\"); int s = 0; for (int i = 0; i < n; i++) s += i % 3;"
+                            " return s; }\nint main(void) { printf(\"%d\\n\", work(9)); return 0; }\n")
+        program, _ = self.build([source], ["-O2", "-fno-inline", "-I", os.path.join(ROOT, "include")])
+        counts, _ = self.counts(program)
+        self.assertEqual((counts["by hand"], counts["work"], counts["main"]), (1, 1, 1))
+
+
+class Parameters(Compiled):
+    SOURCES = [os.path.join(HERE, "known.c"), os.path.join(HERE, "known_main.c")]
+    RULES = "function * least=0 file=known.c\n"
+
+    def test_are_what_the_time_depends_on(self):
+        for flags in (["-O2"], ["-O3"], ["-Os"], ["-O2", "-g"], ["-O2", "-fsanitize=address"]):
+            with self.subTest(flags=flags):
+                found = self.parameters(self.build(self.SOURCES, flags, self.RULES)[0])
+                self.assertLessEqual(set(KNOWN) - MAY_BE_INLINED, set(found))
+                self.assertEqual({name: sorted(names) for name, names in found.items()}, {name: KNOWN.get(name) for name in found})
+
+    def test_have_names_without_debug_information(self):
+        found = self.parameters(self.build(self.SOURCES, ["-O2", "-g0"], self.RULES)[0])
+        self.assertEqual((found["sum_array"], found["fill"], found["nothing"]), (["n"], ["t+16"], []))
+
+    def test_have_their_values(self):
+        # Few records, of which none is lost on a busy machine.
+        program, _ = self.build(self.SOURCES, ["-O2"], self.RULES + "function compare off\n")
+        plan = self.write("plan.xml", '<space name="test"><parameter name="size" type="integer" values="640 1600"/>'
+                          '<run trials_per_config="1"/></space>')
+        said = self.succeeds(SPEX, "train", self.path("models"), "--runs", plan, "--", program, "{size}",
+                             env=dict(os.environ, SPEX_RING_RECORDS="65536")).stderr
+        self.assertIn(", 0 lost", said)
+        with open(self.path("models"), encoding="utf-8") as file:
+            kernels = re.split(r"^kernel ", file.read(), flags=re.M)[1:]
+        found = {}
+        for kernel in kernels:
+            found[kernel.split("\n")[0]] = re.findall(r"^parameter (\S+) (\S+) (.*)$", kernel, re.M)
+        for name, values in VALUES.items():
+            given = [value for size in (320, 640, 800, 1600) for value in values(size)]
+            self.assertEqual(found[name], [(str(min(given)), str(max(given)), KNOWN[name][0])], name)
+        columns = [3 + size % 5 for size in (320, 640, 800, 1600)]
+        self.assertIn((str(min(columns)), str(max(columns)), "t->shape.columns"), found["cells"])
+        # Recursion has those of each call.
+        self.assertEqual(found["merge"], [("1", "1600", "n")])
+
+    def test_none_of_what_depends_on_nothing(self):
+        text = ""
+        for number in range(100):
+            body = NOTHING[number % len(NOTHING)] % {"c": 20 + number}
+            text += re.sub(r"\b(f|g|s)\b(?= *[({])|(?<=struct )s\b", lambda match: "%s_%d" % (match[0], number), body) + "\n"
+        source = self.write("nothing.c", text)
+        self.succeeds(self.wrapper(source), "--spex-list=" + self.write("list", "function f_* least=0\nloop f_* least=0\n"), "-O2",
+                      "-fno-inline", "-shared", "-fPIC", source, "-o", self.path("nothing.so"))
+        found = self.parameters(self.path("nothing.so"))
+        self.assertEqual(len([name for name in found if "loop" not in name]), 100)
+        self.assertEqual({name: names for name, names in found.items() if names}, {})
+
+
+class Loops(Compiled):
+    def test_are_probes(self):
+        program, _ = self.build([os.path.join(HERE, "known.c"), os.path.join(HERE, "known_main.c")], ["-O2"],
+                                "loop * least=0 file=known.c\n")
+        found = self.parameters(program)
+        with open(os.path.join(HERE, "known.c"), encoding="utf-8") as file:
+            line = {text: number for number, text in enumerate(file.read().splitlines(), 1)}
+        for name, text, names in (
+                ("sum_array", "        sum += a[i];", ["n"]), ("fill", "        t->cells[i] = value ^ (int)i;", ["t->rows"]),
+                ("multiply", "        for (int j = 0; j < n; j++) {", ["n"]), ("first_negative", "        if (a[i] < 0)", ["max(n)"]),
+                ("range_sum", "        sum += (*begin ^ sum) & 0xffff;", ["trips.164"])):
+            self.assertEqual(found["%s.loop%d" % (name, line[text] - 1)], names)
+        counts, _ = self.counts(program, "640")
+        self.assertEqual(counts["bubble.loop%d" % (line["        for (int j = 0; j + 1 < n; j++)"] - 1)], 2)
+
+    def vectorised(self, flags, wrapper):
+        source = os.path.join(HERE, "known.c")
+        compiler = [self.wrapper(source), "--spex-list=" + self.write("list", EVERYTHING)] if wrapper else [*self.clang(source), "-g"]
+        said = self.succeeds(*compiler, "-Rpass=loop-vectorize", *flags, "-c", source, "-o", self.path("o")).stderr
+        return sorted(set(re.findall(r"known\.c:(\d+):\d+: remark: (vectorized loop[^[]*)", said)))
+
+    def test_stay_vectorised(self):
+        for flags in (["-O2"], ["-O3", "-mavx2"]):
+            plain = self.vectorised(flags, False)
+            self.assertGreater(len(plain), 5)
+            self.assertEqual(self.vectorised(flags, True), plain)
+
+    def test_lines_stay(self):
+        """What debug information says of lines is there with probes as without."""
+        source = os.path.join(HERE, "known.c")
+        lines = []
+        for compiler in (self.clang(source), [self.wrapper(source), "--spex-list=" + self.write("list", EVERYTHING)]):
+            self.succeeds(*compiler, "-O1", "-g", "-c", source, "-o", self.path("o"))
+            text = self.succeeds("objdump", "--dwarf=decodedline", self.path("o")).stdout
+            lines.append({int(number) for number in re.findall(r"known\.c +(\d+) ", text)})
+        self.assertGreater(len(lines[0]), 50)
+        self.assertEqual(lines[0] - lines[1], set())
+        self.succeeds(self.wrapper(source), "--spex-list=" + self.path("list"), "-O1", "-c", source, "-o", self.path("o"))
+        self.assertNotIn(".debug_info", self.succeeds("readelf", "-SW", self.path("o")).stdout)
+
+
+class Wrapper(Compiled):
+    def made_by(self, name):
+        return "clang" if "clang" in self.succeeds("readelf", "-p", ".comment", self.path(name)).stdout else "gcc"
+
+    def test_the_rest_is_gcc(self):
+        rules = self.write("list", "function * file=known.c least=0\nloop * off file=other/*\n")
+        compiler = [self.wrapper(".c"), "--spex-list=" + rules, "--spex-rest=gcc", "-O2", "-flto"]
+        self.succeeds(*compiler, "-c", os.path.join(HERE, "known.c"), "-o", self.path("known.o"))
+        self.succeeds(*compiler[:-1], "-c", os.path.join(HERE, "known_main.c"), "-o", self.path("main.o"))
+        self.assertEqual((self.made_by("known.o"), self.made_by("main.o")), ("clang", "gcc"))
+        self.succeeds(*compiler[:-1], self.path("known.o"), self.path("main.o"), "-o", self.path("program"))
+        counts, printed = self.counts(self.path("program"), "640")
+        plain, _ = self.build([os.path.join(HERE, "known.c"), os.path.join(HERE, "known_main.c")], ["-O2"], wrapper=False)
+        self.assertEqual(printed, self.succeeds(plain, "640").stdout)
+        self.assertEqual(counts["bubble"], 2)
+        self.assertNotIn("main", counts)
+
+    def test_what_compiles_nothing_needs_no_list(self):
+        environment = dict(os.environ, SPEXCC_LIST="")
+        self.assertIn("clang", self.succeeds(self.wrapper(".c"), "--version", env=environment).stdout)
+        source = self.write("source.c", "A B\n")
+        self.assertIn("A B", self.succeeds(self.wrapper(".c"), "-E", source, env=environment).stdout)
+
+    def test_another_architecture_is_refused(self):
+        source = self.write("source.c", "int f(int a) { return a; }\n")
+        rules = self.write("list", EVERYTHING)
+        other = "aarch64-linux-gnu" if os.uname().machine == "x86_64" else "x86_64-linux-gnu"
+        result = subprocess.run([self.wrapper(".c"), "--spex-list=" + rules, "--target=" + other, "-c", source, "-o", self.path("o")],
+                                text=True, capture_output=True, check=False)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("this plugin makes probes for", result.stderr)
+
+    def test_programs_that_start_spex_are_linked(self):
+        source = self.write("source.c", "#include <spex/spex.h>\n#include <stdio.h>\nint main(void) { int err = spex_start(NULL);"
+                            " printf(\"%d\\n\", err); return spex_stop(); }\n")
+        program, _ = self.build([source], ["-I", os.path.join(ROOT, "include")], "function main\n")
+        self.assertEqual(self.succeeds(program).stdout, "0\n")
+
+
+if __name__ == "__main__":
+    if COMPILERS == "-":
+        print("SKIP: spex-cc was not built: clang and llvm-dev were not there, or sanitizers are on")
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
