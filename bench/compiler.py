@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Measures what spex-cc makes of programs: of how many outermost loops the trip count is known where they begin, what probes that
+are off cost in CPU time, text and build time, and of how many kernels of known complexity it finds the parameter, and spex train
+the class.
+
+FOLDER has the unpacked sources of those of zlib, zstd, lz4, bzip2 and lua that are to be measured ("apt-get source …"), and gets
+what is built. All functions and outermost loops of the default size have probes.
+
+usage: compiler.py [--json] [--rounds N] BUILD FOLDER
+"""
+
+import argparse
+import glob
+import json
+import math
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ALL, EACH = "function *\nloop *\n", "loop * least=0\n"
+# name: folder of the sources, sources, flags, arguments of the program
+PROGRAMS = {
+    "zlib": ("zlib-*", ["adler32.c", "crc32.c", "deflate.c", "inf*.c", "trees.c", "zutil.c", "compress.c", "uncompr.c", "gz*.c",
+                        "test/minigzip.c"], ["-O2", "-I.", "-DHAVE_UNISTD_H"], ["-9", "-c", "INPUT"]),
+    "zstd": ("zstd-*", ["lib/common/*.c", "lib/compress/*.c", "lib/decompress/*.c", "programs/*.c"],
+             ["-O3", "-Ilib", "-Ilib/common", "-DZSTD_DISABLE_ASM", "-DXXH_NAMESPACE=ZSTD_", "-DZSTD_NODICT", "-DZSTD_NOBENCH",
+              "-DZSTD_NOTRACE"], ["-9", "-q", "-c", "--single-thread", "INPUT"]),
+    "lz4": ("lz4-*", ["lib/*.c", "programs/*.c"], ["-O3", "-Ilib", "-DXXH_NAMESPACE=LZ4_"], ["-9", "-q", "-c", "INPUT"]),
+    "bzip2": ("bzip2-*", ["blocksort.c", "huffman.c", "crctable.c", "randtable.c", "compress.c", "decompress.c", "bzlib.c", "bzip2.c"],
+              ["-O2", "-D_FILE_OFFSET_BITS=64"], ["-k", "-c", "INPUT"]),
+    "lua": ("lua-*", ["src/l*.c"], ["-O2", "-DLUA_USE_POSIX"], ["SCRIPT"]),
+}
+LEFT_OUT = {"luac.c", "zdict.c", "benchzstd.c", "benchfn.c", "dibio.c"}
+SCRIPT = """local t = {} for i = 1, 200000 do t[i] = (i * 7919) % 100003 end table.sort(t)
+local s = {} for i = 1, 60000 do s[#s + 1] = tostring(t[i]) .. string.rep("x", i % 7) end
+local n = 0 for w in table.concat(s, ","):gmatch("%d+x+") do n = n + #w end
+local function fib(n) return n < 2 and n or fib(n - 1) + fib(n - 2) end
+print(n, fib(27))
+"""
+# Of test/compiler/known.c, from a size to the class of its model, and the parameters.
+CLASSES = {
+    "sum_array": ("linear", "n"), "dot": ("linear", "count"), "fill": ("linear", "t->rows"), "bubble": ("polynomial", "n"),
+    "pairs": ("polynomial", "t->rows"), "multiply": ("polynomial", "n"), "find_all": ("log", "n"), "sort_rows": ("polynomial", "n"),
+    "heap_sort": ("polynomial", "n"), "bits": ("linear", "count"), "matrix_vector": ("polynomial", "columns, rows"),
+    "reverse": ("linear", "length"), "prefix_sums": ("linear", "n"), "histogram": ("linear", "n"), "triangle": ("polynomial", "n"),
+    "range_sum": ("linear", "trips.164"), "first_negative": ("linear", "max(n)"), "upper": ("linear", "length"),
+    "in_main_table": ("linear", "d->main->rows"), "by_variable": ("linear", "variable_rows"),
+}
+KNOWN = {"constant": "a constant count", "its count is known": "known where it begins", "a bound": "a bound is known",
+         "what its count depends": "what it depends on is known", "nothing": "nothing is known", "no probe": "no probe"}
+
+
+class Bench:
+    def __init__(self, options):
+        self.options, self.folder = options, os.path.abspath(options.folder)
+        self.wrapper = os.path.join(os.path.abspath(options.build), "compiler", "spex-cc")
+        self.spex = os.path.join(os.path.abspath(options.build), "tools", "spex")
+        with open(self.wrapper, encoding="utf-8") as file:
+            self.clang = re.search(r"^clang='(.*?)'", file.read(), re.M)[1].split()
+        self.written("script.lua", SCRIPT)
+        text = ""
+        for path in sorted(glob.glob(os.path.join(self.folder, "*", "**", "*.[ch]"), recursive=True)):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                text += file.read() if len(text) < 1 << 23 else ""
+        self.input = self.written("input", text)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def written(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+    def sources(self, name):
+        folder, patterns, flags, _ = PROGRAMS[name]
+        folder = next(iter(sorted(glob.glob(self.path(folder)))), None)
+        files = [file for pattern in patterns for file in sorted(glob.glob(os.path.join(folder or "", pattern)))
+                 if os.path.basename(file) not in LEFT_OUT]
+        return folder, [os.path.relpath(file, folder) for file in files], flags
+
+    def compile(self, name, compiler, out):
+        """Seconds of CPU time, and the objects."""
+        folder, sources, flags = self.sources(name)
+        before, objects = os.times(), []
+        for source in sources:
+            objects.append(self.path("%s-%s-%s.o" % (name, out, source.replace("/", "-"))))
+            subprocess.run([*compiler, *flags, "-w", "-c", source, "-o", objects[-1]], cwd=folder, check=True)
+        after = os.times()
+        return sum(after[2:4]) - sum(before[2:4]), objects
+
+    def loops(self, name):
+        folder, sources, flags = self.sources(name)
+        rules, said = self.written("each.list", EACH), ""
+        for source in sources:
+            said += subprocess.run([self.wrapper, "--spex-list=" + rules, *flags, "-w", "-Rpass=spex", "-Rpass-missed=spex", "-c", source,
+                                    "-o", "/dev/null"], cwd=folder, check=True, text=True, stderr=subprocess.PIPE).stderr
+        remarks = re.findall(r"remark: (?:loop \S+: (.*);|(no probe around the loop).*)", said)
+        return {text: sum(any(part.startswith(key) or key in part[:24] for part in remark if part) for remark in remarks)
+                for key, text in KNOWN.items()}
+
+    def seconds(self, program, arguments):
+        arguments = [{"INPUT": self.input, "SCRIPT": self.path("script.lua")}.get(argument, argument) for argument in arguments]
+        child = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            sys.exit("%s: exit status %d" % (program, child.returncode))
+        return usage.ru_utime + usage.ru_stime
+
+    def text(self, program):
+        return int(subprocess.run(["size", program], check=True, text=True, stdout=subprocess.PIPE).stdout.split("\n")[1].split()[0])
+
+    def cost(self, name):
+        """Without libspex: no thread of it runs, all sites are off."""
+        rules, programs, builds = self.written("all.list", ALL), {}, {}
+        for out, compiler in (("plain", self.clang), ("off", [self.wrapper, "--spex-list=" + rules])):
+            builds[out], objects = self.compile(name, compiler, out)
+            programs[out] = self.path(name + "-" + out)
+            subprocess.run([*self.clang, *objects, "-lm", "-pthread", "-o", programs[out]], check=True)
+        logs = []
+        for at in range(self.options.rounds):
+            times = {}
+            for out in sorted(programs, reverse=at % 2):
+                times[out] = self.seconds(programs[out], PROGRAMS[name][3])
+            logs.append(math.log(times["off"] / times["plain"]))
+        return {"logs": logs, "text": self.text(programs["off"]) / self.text(programs["plain"]), "build": builds["off"] / builds["plain"]}
+
+    def classes(self):
+        rules = self.written("known.list", "function * least=0 file=known.c\nfunction compare off\nfunction merge off\n")
+        program, models, tests = self.path("known"), self.path("models"), os.path.join(HERE, "..", "test", "compiler")
+        subprocess.run([self.wrapper, "--spex-list=" + rules, "-O2", os.path.join(tests, "known.c"), os.path.join(tests, "known_main.c"),
+                        "-o", program], check=True)
+        plan = self.written("plan.xml", '<space name="known"><parameter name="size" type="integer" values="1000 1400 2000 2800 4000 5600 '
+                            '8000 11200 16000"/><run trials_per_config="3"/></space>')
+        said = subprocess.run([self.spex, "train", models, "--runs", plan, "--", program, "{size}"], check=True, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+        classes = {line.split()[0]: line.split()[2] for line in said.splitlines()[1:]}
+        sites = json.loads(subprocess.run([self.spex, "probes", "--json", program], check=True, text=True,
+                                          stdout=subprocess.PIPE).stdout)["sites"]
+        parameters = {site["name"]: ", ".join(sorted(site.get("parameters", "").split(", "))) for site in sites}
+        return {name: {"class": classes.get(name), "parameters": parameters.get(name),
+                       "class_is_right": classes.get(name) == wanted[0], "parameters_are_right": parameters.get(name) == wanted[1]}
+                for name, wanted in CLASSES.items()}
+
+
+def interval(logs):
+    """The geometric mean and its 95 % interval, by the bootstrap."""
+    draw = random.Random(1)
+    means = sorted(statistics.fmean(draw.choices(logs, k=len(logs))) for _ in range(2000))
+    return [math.exp(value) for value in (statistics.fmean(logs), means[49], means[1949])]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("build")
+    parser.add_argument("folder")
+    options = parser.parse_args()
+    bench, report, logs, began = Bench(options), {"programs": {}}, [], time.time()
+    for name in PROGRAMS:
+        if not bench.sources(name)[1]:
+            continue
+        loops, cost = bench.loops(name), bench.cost(name)
+        logs.append(cost["logs"])
+        report["programs"][name] = {"loops": loops, "off": interval(cost["logs"]), "text": cost["text"], "build": cost["build"]}
+    if not logs:
+        sys.exit("%s: sources of %s were expected" % (options.folder, ", ".join(PROGRAMS)))
+    report["off"] = interval([statistics.fmean(at) for at in zip(*logs)])
+    report["known"] = bench.classes()
+    report["seconds"] = time.time() - began
+    if options.json:
+        print(json.dumps(report, indent=2))
+        return
+    for name, found in report["programs"].items():
+        total = sum(found["loops"].values())
+        print("%-6s %4d outermost loops: %s" % (name, total, ", ".join("%s %.0f %%" % (text, 100 * count / max(total, 1))
+                                                                     for text, count in found["loops"].items())))
+        print("       off: CPU time × %.4f (95 %%: %.4f to %.4f), text × %.2f, build × %.2f" % (*found["off"], found["text"], found["build"]))
+    print("off, all: CPU time × %.4f (95 %%: %.4f to %.4f)" % tuple(report["off"]))
+    known = report["known"].values()
+    print("known kernels: %d of %d with parameters and class right, %d with parameters" % (
+        sum(one["class_is_right"] and one["parameters_are_right"] for one in known), len(known),
+        sum(one["parameters_are_right"] for one in known)))
+
+
+if __name__ == "__main__":
+    main()
