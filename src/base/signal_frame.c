@@ -18,6 +18,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/loaded_object.h"
+
 /* Deepest stack that is looked at. */
 enum { DEEPEST = 8 << 20 };
 
@@ -61,16 +63,6 @@ struct wanted {
     bool function_found, full;
 };
 
-static bool object_has(const struct dl_phdr_info *info, uintptr_t address) {
-    for (unsigned s = 0; s < info->dlpi_phnum; s++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[s];
-        if (segment->p_type == PT_LOAD &&
-            address - info->dlpi_addr - segment->p_vaddr < segment->p_memsz)
-            return true;
-    }
-    return false;
-}
-
 /* Only what can be read: code may be mapped for execution alone. */
 static void ranges_add(const ElfW(Phdr) * segments, unsigned count, uintptr_t base,
                        struct wanted *wanted) {
@@ -87,7 +79,7 @@ static void ranges_add(const ElfW(Phdr) * segments, unsigned count, uintptr_t ba
 static int object_look(struct dl_phdr_info *info, size_t size, void *user) {
     struct wanted *wanted = user;
     (void)size;
-    bool program = wanted->program, function = object_has(info, wanted->function);
+    bool program = wanted->program, function = spex_object_contains(info, wanted->function);
     wanted->program = false;
     wanted->function_found |= function && !program;
     if (program || function)

@@ -324,6 +324,7 @@ static int connect_once(struct attempt *attempt) {
     int fd = connect_to(attempt);
     if (attempt->directory >= 0)
         close(attempt->directory);
+    attempt->directory = -1;
     return fd;
 }
 

@@ -104,20 +104,15 @@ int spex_dormant_open(pid_t process, struct spex_dormant_program *program,
     return 0;
 }
 
-/* The filters of system calls that the process has now; UINT32_MAX: it is not known. */
+/* The filters of system calls that the process has now. */
 static uint32_t filters_of(pid_t process) {
-    static const char mode[] = "\nSeccomp:\t", filters[] = "\nSeccomp_filters:\t";
     char status[4096];
     int fd = proc_open(process, "status", O_RDONLY);
     ssize_t bytes = fd < 0 ? 0 : read(fd, status, sizeof(status) - 1);
     if (fd >= 0)
         close(fd);
     status[bytes > 0 ? bytes : 0] = '\0';
-    const char *line = strstr(status, filters);
-    if (line)
-        return (uint32_t)strtoul(line + strlen(filters), NULL, 10);
-    line = strstr(status, mode);
-    return line && strtoul(line + strlen(mode), NULL, 10) == 0 ? 0 : UINT32_MAX;
+    return spex_dormant_filters(status);
 }
 
 /* Whether the site is to be called: a region's, or that of a probe, but for the END of a SPAN, which

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/loaded_object.h"
+
 /* Returns the length of the name without ".so" and what follows it, as in "libz.so.1.2.13", and
  * without what /proc appends to the path of a file that is gone. */
 static size_t name_length(const char *name) {
@@ -41,20 +43,10 @@ struct search {
     char *path;   /* of PATH_MAX bytes; empty: not found, or the program; NULL: not wanted */
 };
 
-static bool object_contains(const struct dl_phdr_info *info, uintptr_t address) {
-    for (unsigned s = 0; s < info->dlpi_phnum; s++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[s];
-        if (segment->p_type == PT_LOAD &&
-            address - info->dlpi_addr - segment->p_vaddr < segment->p_memsz)
-            return true;
-    }
-    return false;
-}
-
 static int object_compare(struct dl_phdr_info *info, size_t size, void *user) {
     struct search *search = user;
     (void)size;
-    if (!object_contains(info, search->address)) {
+    if (!spex_object_contains(info, search->address)) {
         search->program = false;
         return 0;
     }
@@ -93,7 +85,7 @@ struct pair {
 static int object_has_pair(struct dl_phdr_info *info, size_t size, void *user) {
     const struct pair *pair = user;
     (void)size;
-    return object_contains(info, pair->one) && object_contains(info, pair->other);
+    return spex_object_contains(info, pair->one) && spex_object_contains(info, pair->other);
 }
 
 bool spex_is_of_one_object(const void *one, const void *other) {

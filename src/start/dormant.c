@@ -131,10 +131,10 @@ static bool proc_read(const char *path, char *text, size_t size) {
     return bytes > 0;
 }
 
-/* Returns the number behind `name` in /proc/self/status; `otherwise` where there is no such line. */
-static uint64_t status_number(const char *status, const char *name, int base, uint64_t otherwise) {
+/* Returns the number behind `name` in /proc/self/status; 0 where there is no such line. */
+static uint64_t status_number(const char *status, const char *name, int base) {
     const char *line = strstr(status, name);
-    return line ? strtoull(line + strlen(name), NULL, base) : otherwise;
+    return line ? strtoull(line + strlen(name), NULL, base) : 0;
 }
 
 /* Whether commands of the same user may write to this program's memory. 0: ptrace is restricted to
@@ -144,7 +144,7 @@ static bool may_be_written(const char *status) {
     unsigned long restricted = 0;
     if (proc_read("/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text)))
         restricted = strtoul(text, NULL, 10);
-    bool capable = status_number(status, "\nCapEff:\t", 16, 0) >> CAP_SYS_PTRACE & 1;
+    bool capable = status_number(status, "\nCapEff:\t", 16) >> CAP_SYS_PTRACE & 1;
     return prctl(PR_GET_DUMPABLE) == 1 && (restricted == 0 || (restricted <= 2 && capable));
 }
 
@@ -160,18 +160,14 @@ static bool writes_reach(void) {
     return bytes == sizeof(none);
 }
 
-/* What /proc tells of this process. A system without the line of filters has none where there is no
- * mode either. */
+/* What /proc tells of this process. */
 static bool suits_of_status(void) {
     char status[4096];
     if (!proc_read("/proc/self/status", status, sizeof(status)))
         return false;
-    uint64_t mode = status_number(status, "\nSeccomp:\t", 10, 0);
-    uint64_t filters = status_number(status, "\nSeccomp_filters:\t", 10, mode ? UINT64_MAX : 0);
-    bool suits = status_number(status, "\nThreads:\t", 10, 0) == 1 && filters < UINT32_MAX &&
-                 may_be_written(status);
-    dormant.filters = (uint32_t)filters;
-    return suits;
+    dormant.filters = spex_dormant_filters(status);
+    return status_number(status, "\nThreads:\t", 10) == 1 &&
+           dormant.filters != SPEX_DORMANT_FILTERS_UNKNOWN && may_be_written(status);
 }
 
 /* Nothing is to be collected, and a command can call. */

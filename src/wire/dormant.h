@@ -60,4 +60,9 @@ struct spex_dormant {
     } objects[SPEX_DORMANT_OBJECTS];
 };
 
+/* How many filters of system calls a process has, by its /proc/PID/status: both ends compare these
+ * numbers. SPEX_DORMANT_FILTERS_UNKNOWN: it does not tell. */
+#define SPEX_DORMANT_FILTERS_UNKNOWN UINT32_MAX
+uint32_t spex_dormant_filters(const char *status);
+
 #endif
