@@ -82,8 +82,9 @@ static bool is_idle(uint64_t now_ns) {
     return called_ns && now_ns > called_ns + IDLE_NS;
 }
 
-/* In an ordinary place. */
-static void wake_here(void) {
+/* In an ordinary place. A function of its own: what it has on the stack would leave room in the frame
+ * of its caller, in which the frame of a handler that has returned would stay and be found. */
+__attribute__((noinline)) static void wake_here(void) {
     struct spex_uninterrupted before;
     spex_uninterrupted_begin(&before);
     uint64_t now_ns = spex_clock_ns(CLOCK_MONOTONIC);
