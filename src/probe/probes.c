@@ -9,6 +9,7 @@
 #include "probe/recording.h"
 #include "probe/threads.h"
 #include "probe/type_setup.h"
+#include "site/registry.h"
 
 /* Programs refer to these functions weakly. A weak reference does not make a linker take an object
  * out of a static library; these strong ones do. */
@@ -70,7 +71,7 @@ void spex_span_begin(struct spex_site *site, uint32_t weight, uint64_t key) {
 
 /* The acquire makes the rings and the table visible, as that of spex_sample does at BEGIN. */
 void spex_span_end(struct spex_site *site, uint64_t key) {
-    if (spex_load_acquire(&site->control)) /* P1 (P2 in control_word.c) */
+    if (spex_site_control_acquire(site))
         spex_record_span_end(&spex_rings, &spex_open_spans, site, key);
 }
 

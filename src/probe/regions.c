@@ -31,7 +31,7 @@ static bool overruns_new;
 
 /* BEGIN of a pass. Returns how many executions are left to the next record. */
 uint32_t spex_region_enter(struct spex_site *region, uint32_t control) {
-    struct spex_thread *thread = spex_thread_attach();
+    struct spex_thread *thread = spex_site_control_acquire(region) ? spex_thread_attach() : NULL;
     bool counts = thread && control != SPEX_CONTROL_CALLED;
     return counts ? spex_sampler_enter(thread, region->index, control & ~SPEX_CONTROL_PERIOD_MASK,
                                        spex_load_relaxed(&region->subsample))
@@ -43,23 +43,21 @@ uint32_t spex_region_enter(struct spex_site *region, uint32_t control) {
  * off. */
 static uint32_t region_sampled(const struct spex_site *site, const struct spex_thread *thread,
                                uint32_t region) {
-    uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in control_word.c) */
+    uint32_t control = spex_site_control_acquire(site);
     uint32_t weight = spex_countdown_of(thread, region)->weight;
-    bool on = control && control != SPEX_CONTROL_CALLED;
-    return on ? (control & SPEX_CONTROL_GENERATION_MASK) | SPEX_SAMPLE_NOTE | weight : 0;
+    return control ? (control & SPEX_CONTROL_GENERATION_MASK) | SPEX_SAMPLE_NOTE | weight : 0;
 }
 
 /* An execution of the slow copy at which the countdown ends. A pass without the countdown, or whose
  * region has got another period since, decides about each execution by itself. */
 struct spex_region_turn spex_region_sample(struct spex_site *region, struct spex_site *site,
                                            uint32_t control, uint32_t left) {
-    uint32_t now = spex_load_acquire(&region->control); /* P1 (P2 in control_word.c) */
-    bool on = now && now != SPEX_CONTROL_CALLED;
-    struct spex_thread *thread = on ? spex_thread_attach() : NULL;
+    uint32_t now = spex_site_control_acquire(region);
+    struct spex_thread *thread = now ? spex_thread_attach() : NULL;
     uint32_t generation = now & ~SPEX_CONTROL_PERIOD_MASK;
     struct spex_region_turn turn = {0, 0};
     if (!thread) {
-        spex_threads_note_unrecorded(on);
+        spex_threads_note_unrecorded(now != 0);
         return turn;
     }
     if (left && now == control)

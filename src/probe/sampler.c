@@ -290,24 +290,15 @@ static void context_leave(const struct spex_site *site) {
         spex_context = node.parent;
 }
 
-/* What a site has got that was called; 0: nothing yet. */
-static uint32_t control_after_call(const struct spex_site *site) {
-    uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in control_word.c) */
-    if (control && control != SPEX_CONTROL_CALLED)
-        return control;
-    context_leave(site);
-    return 0;
-}
-
 /* The cases that spex_sample_ (spex/detail/recording.h) does not decide inline. */
 uint32_t spex_sample(struct spex_site *site) {
-    uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in control_word.c) */
+    uint32_t control = spex_site_control_acquire(site);
     struct spex_thread *thread = control ? spex_thread_attach() : NULL;
-    if (SPEX_UNLIKELY(control == SPEX_CONTROL_CALLED))
-        control = control_after_call(site);
-    if (!thread || !control) {
+    if (!thread) {
         if (control & SPEX_CONTROL_PERIOD_MASK)
             spex_threads_count_stateless(site->index, 1);
+        if (!control)
+            context_leave(site);
         return 0;
     }
     uint32_t gap = spex_countdown_of(thread, site->index)->gap, sampled;

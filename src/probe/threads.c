@@ -81,9 +81,6 @@ static __thread unsigned thread_ends;
 /* Called at a thread's end; NULL: nothing. */
 static void (*thread_end_hook)(void);
 
-/* Called where a thread finds no state; NULL: nothing. */
-static void (*thread_call_hook)(void);
-
 #define HEAD_INDEX(head)       ((uint32_t)(head))
 #define HEAD_NEXT(head, index) ((((head) >> 32) + 1) << 32 | (index))
 
@@ -281,11 +278,6 @@ void spex_threads_end_hook(void (*hook)(void)) {
     spex_store_relaxed(&thread_end_hook, hook);
 }
 
-/* Relaxed: who executes a site that is called may still find none, and the next one finds it. */
-void spex_threads_call_hook(void (*hook)(void)) {
-    spex_store_relaxed(&thread_call_hook, hook);
-}
-
 /* Gives the state of a thread back. The thread's other destructors may still make records: it then
  * gets a state again, which the next round of destructors gives back (ENDS_MAX). */
 static void thread_end(void *state) {
@@ -392,12 +384,6 @@ uint64_t spex_threads_stateless(uint32_t site) {
 __attribute__((noinline)) static struct spex_thread *state_attach(void) {
     uint64_t begin = spex_ticks();
     struct spex_thread *thread = thread_ends < ENDS_MAX ? state_take() : NULL;
-    if (!thread) {
-        void (*hook)(void) = spex_load_relaxed(&thread_call_hook);
-        if (hook)
-            hook();
-        thread = hook ? state_take() : NULL;
-    }
     if (!thread)
         return NULL;
     spex_store_relaxed(&thread->thread_id, thread_id_here());

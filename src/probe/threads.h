@@ -175,10 +175,6 @@ uint64_t spex_threads_stateless(uint32_t site);
  * signal handler. */
 void spex_threads_end_hook(void (*hook)(void));
 
-/* Sets the function that a thread calls which executes a site that is on, and finds no state: in a
- * program that has none, since a command has called it. Any thread. */
-void spex_threads_call_hook(void (*hook)(void));
-
 /* To be called when the library is unloaded or the process ends: threads that end later do not call
  * the library. */
 void spex_threads_exit(void);

@@ -75,9 +75,18 @@ static void site_set_control(struct spex_site_info *info, uint32_t control) {
      * visible to a thread that sees the site on. */
     /* clang-format off */
     spex_store_release(&info->site->control,
-                       control /* P2 (P1 in x86_64.h, P1 in aarch64.h, P1 in region.h,
-                                      P1 in sampler.c, P1 in regions.c, P1 in probes.c) */);
+                       control /* P2 (P1, P1 in registry.h, P1 in x86_64.h, P1 in aarch64.h,
+                                      P1 in region.h) */);
     /* clang-format on */
+}
+
+/* The word of a call makes nothing visible: it is loaded again once the call was answered. */
+uint32_t spex_site_answer_call(const struct spex_site *site) {
+    void (*answer)(void) = spex_load_relaxed(&spex_registry.answer);
+    if (answer)
+        answer();
+    uint32_t control = spex_load_acquire(&site->control); /* P1 (P2) */
+    return control == SPEX_CONTROL_CALLED ? 0 : control;
 }
 
 /* Notes whether the controller keeps the site off. */

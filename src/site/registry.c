@@ -543,9 +543,11 @@ int spex_sites_stay(struct spex_sites_range *ranges, int room) {
     return count;
 }
 
-void spex_sites_await_calls(void (*come)(void)) {
+/* Relaxed: who executes a called site may still find no answer; the next one finds it. */
+void spex_sites_await_calls(void (*answer)(void), void (*come)(void)) {
     spex_lock_take(&spex_registry.lock);
-    spex_registry.may_be_called |= come != NULL;
+    spex_registry.may_be_called |= answer != NULL;
+    spex_store_relaxed(&spex_registry.answer, answer);
     spex_store_relaxed(&spex_registry.come, come);
     spex_lock_give(&spex_registry.lock);
 }

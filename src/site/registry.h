@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <spex/atomic.h>
+
 #include "ring/record_layout.h"
 #include "site/probe_state.h"
 #include "site/selection/selection.h"
@@ -101,9 +103,21 @@ struct spex_sites_range {
  * more than `room`. Takes the loader's lock; while nobody loads an object. */
 int spex_sites_stay(struct spex_sites_range *ranges, int room);
 
-/* From now on a command may write SPEX_CONTROL_CALLED to the sites, and `come` is called where more
- * sites come, by the thread that loads them; NULL: by none. */
-void spex_sites_await_calls(void (*come)(void));
+/* From now on a command may write SPEX_CONTROL_CALLED to the sites. Threads that execute such a site
+ * run `answer`, also in signal handlers. `come` is called where more sites come, by the thread that
+ * loads them. NULL: nothing is called. */
+void spex_sites_await_calls(void (*answer)(void), void (*come)(void));
+
+/* Answers a call of the site, and returns what it has got by that; 0: nothing yet. */
+uint32_t spex_site_answer_call(const struct spex_site *site);
+
+/* Returns the site's control word to a thread that is going to use what it makes visible: the site's
+ * sampling, the rings, the threads' states. A call of the site is answered first; 0: the site is off,
+ * or nothing has come of the call yet. Any thread, signal handlers. */
+static inline uint32_t spex_site_control_acquire(const struct spex_site *site) {
+    uint32_t control = spex_load_acquire(&site->control); /* P1 (P2 in control_word.c) */
+    return SPEX_LIKELY(control != SPEX_CONTROL_CALLED) ? control : spex_site_answer_call(site);
+}
 
 /* Switches off the sites that a command has called. */
 void spex_sites_answer_calls(void);

@@ -95,6 +95,7 @@ struct spex_registry {
     bool libraries_there;
     /* See spex_sites_await_calls. */
     bool may_be_called;
+    void (*answer)(void);
     void (*come)(void);
     /* The tables come last, so that a program with few sites touches few pages. */
     struct spex_site_info *infos[SPEX_SITE_BLOCKS];

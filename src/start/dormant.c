@@ -28,7 +28,6 @@
 #include "base/service_thread.h"
 #include "base/signal_frame.h"
 #include "base/uninterrupted.h"
-#include "probe/threads.h"
 #include "serve/own_profile.h"
 #include "site/provider.h"
 #include "site/registry.h"
@@ -208,8 +207,7 @@ bool spex_dormant_begin(const struct spex_control_requests *requests, int *err,
     dormant.sites = spex_sites_of_probes();
     snprintf(dormant.command, sizeof(dormant.command), "%s", spex_profile_own_name());
     dormant.loaded_ns = spex_profile_loaded_ns();
-    spex_threads_call_hook(answer_call);
-    spex_sites_await_calls(spex_dormant_wake);
+    spex_sites_await_calls(answer_call, spex_dormant_wake);
     spex_store_relaxed(&dormant.state, SPEX_DORMANT_NOW);
     *err = spex_control_start_dormant(requests, spex_life.settings.control, error);
     if (*err)
@@ -227,6 +225,5 @@ void spex_dormant_wake(void) {
 
 void spex_dormant_end(void) {
     spex_store_relaxed(&dormant.state, SPEX_DORMANT_NEVER);
-    spex_threads_call_hook(NULL);
-    spex_sites_await_calls(NULL);
+    spex_sites_await_calls(NULL, NULL);
 }
