@@ -82,10 +82,10 @@ class Compiled(InFolder):
 
     def counts(self, program, *arguments):
         """The counts of its probes in a run with all of them on, and what it printed."""
-        result = self.succeeds(SPEX, "run", "-o", self.path("table"), "--", program, *arguments)
-        with open(self.path("table"), encoding="utf-8") as file:
-            found = tables.rows(file.read())
-        return {name: int(row["count"]) for (name, _), row in found.items()}, result.stdout
+        result = self.succeeds(SPEX, "run", "--json", "-o", self.path("figures"), "--", program, *arguments)
+        with open(self.path("figures"), encoding="utf-8") as file:
+            probes = json.load(file)["processes"][0]["probes"]
+        return {probe["name"]: probe["count"] for probe in probes}, result.stdout
 
     def probes(self, program):
         """Those that `spex probes` lists."""
