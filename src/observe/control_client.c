@@ -116,6 +116,8 @@ int spex_client_stand_in_take(int fd, struct spex_profile_reader *reader,
     struct spex_stand_in *stand_in = spex_stand_in_of(fd);
     if (spex_dormant_look(&stand_in->program))
         return spex_stand_in_answer(fd, reader, error);
+    if (stand_in->program.told.state == SPEX_DORMANT_STOPPED)
+        return spex_stand_in_end(fd, reader, error);
     const struct spex_client_request asked = {
         .kind = stand_in->kind, .number = stand_in->number, .interval_ms = stand_in->interval_ms};
     int err = spex_client_wake(fd, error);

@@ -104,15 +104,28 @@ int spex_dormant_open(pid_t process, struct spex_dormant_program *program,
     return 0;
 }
 
-/* The filters of system calls that the process has now. */
-static uint32_t filters_of(pid_t process) {
-    char status[4096];
+enum { STATUS_BYTES = 4096 };
+
+/* Its /proc/PID/status; an empty text: it cannot be read. */
+static void status_read(pid_t process, char status[STATUS_BYTES]) {
     int fd = proc_open(process, "status", O_RDONLY);
-    ssize_t bytes = fd < 0 ? 0 : read(fd, status, sizeof(status) - 1);
+    ssize_t bytes = fd < 0 ? 0 : read(fd, status, STATUS_BYTES - 1);
     if (fd >= 0)
         close(fd);
     status[bytes > 0 ? bytes : 0] = '\0';
+}
+
+/* The filters of system calls that the process has now. */
+static uint32_t filters_of(pid_t process) {
+    char status[STATUS_BYTES];
+    status_read(process, status);
     return spex_dormant_filters(status);
+}
+
+bool spex_dormant_is_halted(const struct spex_dormant_program *program) {
+    char status[STATUS_BYTES];
+    status_read(program->process, status);
+    return strstr(status, "\nState:\tT") || strstr(status, "\nState:\tt");
 }
 
 /* Whether the site is to be called: a region's, or that of a probe, but for the END of a SPAN, which

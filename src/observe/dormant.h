@@ -31,6 +31,9 @@ bool spex_dormant_lives(const struct spex_dormant_program *program);
 /* Looks again. True: it is dormant still. */
 bool spex_dormant_look(struct spex_dormant_program *program);
 
+/* Whether a signal or a debugger has stopped it. */
+bool spex_dormant_is_halted(const struct spex_dormant_program *program);
+
 /* Calls it, unless it has been called: it wakes up when it executes one of its probes next. Only one
  * command at a time may. 0; -EPERM: it has restricted its system calls since it started; or another
  * negative errno value. */

@@ -88,14 +88,21 @@ bool spex_stand_in_answers(enum spex_control_kind kind) {
     return is_look(kind) || kind == SPEX_CONTROL_DUMP || kind == SPEX_CONTROL_RENEW;
 }
 
-/* How often a stand-in looks whether a program wakes up that has been called, in ms. */
-enum { LOOK_MS = 10 };
+/* How often a stand-in looks at its program, in ms: at least each second, so that its end is noticed,
+ * and soon where it has been called or is halted. */
+enum { LOOK_SELDOM_MS = 1000, LOOK_OFTEN_MS = 10 };
 
-/* Has the timer run at once, and then each so many milliseconds; 0: once. */
-static int tick(int fd, uint32_t each_ms) {
-    const struct itimerspec due = {
-        .it_value.tv_nsec = 1,
-        .it_interval = {.tv_sec = each_ms / 1000, .tv_nsec = (long)(each_ms % 1000) * 1000000}};
+/* Times of looks in which answers can be as regular as they are wanted. */
+static uint32_t look_ms(const struct spex_stand_in *stand_in) {
+    uint32_t interval = stand_in->interval_ms ? stand_in->interval_ms : LOOK_SELDOM_MS;
+    uint32_t looks = (interval + LOOK_SELDOM_MS - 1) / LOOK_SELDOM_MS;
+    return (interval + looks - 1) / looks;
+}
+
+static int look_each(int fd, uint32_t ms, bool now) {
+    struct timespec each = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    const struct itimerspec due = {.it_value = now ? (struct timespec){.tv_nsec = 1} : each,
+                                   .it_interval = each};
     return timerfd_settime(fd, 0, &due, NULL) == 0 ? 0 : -errno;
 }
 
@@ -105,16 +112,15 @@ int spex_stand_in_ask(int fd, enum spex_control_kind kind, uint32_t number, uint
     stand_in->kind = kind;
     stand_in->number = number;
     stand_in->interval_ms = kind == SPEX_CONTROL_SUBSCRIBE ? interval_ms : 0;
-    stand_in->due_ns = 0;
+    stand_in->due_ns = spex_clock_ns(CLOCK_MONOTONIC);
     stand_in->hurries = false;
-    return tick(fd, stand_in->interval_ms);
+    return look_each(fd, look_ms(stand_in), true);
 }
 
-/* Somebody has called the program: who subscribes is to hear of it soon. */
 static void hurry(int fd) {
     struct spex_stand_in *stand_in = spex_stand_in_of(fd);
-    if (stand_in->interval_ms > LOOK_MS && !stand_in->hurries)
-        stand_in->hurries = tick(fd, LOOK_MS) == 0;
+    if (!stand_in->hurries)
+        stand_in->hurries = look_each(fd, LOOK_OFTEN_MS, false) == 0;
 }
 
 void spex_stand_in_called(pid_t process) {
@@ -201,6 +207,7 @@ struct answering {
     const struct spex_stand_in *stand_in;
     struct spex_profile_reader *reader;
     struct spex_error *error;
+    uint32_t flags; /* of the last frame */
     char frame[SPEX_CONTROL_FRAME_BYTES];
 };
 
@@ -210,6 +217,7 @@ static int frame_give(struct answering *answering, enum spex_control_kind kind, 
                                       .number = answering->stand_in->number,
                                       .entry_bytes = (uint32_t)entry_bytes,
                                       .count = (uint32_t)count,
+                                      .flags = kind == SPEX_CONTROL_DONE ? answering->flags : 0,
                                       .status = is_look(answering->stand_in->kind) ? 0 : -ENOENT};
     if (count)
         memcpy(answering->frame + sizeof(head), entries, entry_bytes * count);
@@ -260,15 +268,9 @@ static int profile_give(struct answering *answering) {
     return err ? err : sites_give(answering);
 }
 
-int spex_stand_in_answer(int fd, struct spex_profile_reader *reader, struct spex_error *error) {
-    struct spex_stand_in *stand_in = spex_stand_in_of(fd);
-    uint64_t ticks;
-    uint64_t now_ns = spex_clock_ns(CLOCK_MONOTONIC);
-    if (read(fd, &ticks, sizeof(ticks)) != sizeof(ticks) || now_ns < stand_in->due_ns)
-        return 0;
-    if (stand_in->program.told.called_ns)
-        hurry(fd);
-    stand_in->due_ns = stand_in->hurries ? now_ns + stand_in->interval_ms * UINT64_C(1000000) : 0;
+/* Gives an answer to what was asked last; the last one of all where it is `final`. */
+static int answer(struct spex_stand_in *stand_in, bool final, struct spex_profile_reader *reader,
+                  struct spex_error *error) {
     struct answering *answering = malloc(sizeof(*answering));
     int err = answering ? 0 : -ENOMEM;
     if (!err && is_look(stand_in->kind) && stand_in->kind != SPEX_CONTROL_STATUS)
@@ -280,6 +282,7 @@ int spex_stand_in_answer(int fd, struct spex_profile_reader *reader, struct spex
     answering->stand_in = stand_in;
     answering->reader = reader;
     answering->error = error;
+    answering->flags = final ? SPEX_CONTROL_FINAL : 0;
     bool profiles = is_look(stand_in->kind) &&
                     (stand_in->kind != SPEX_CONTROL_SUBSCRIBE || stand_in->interval_ms);
     const char *text = stand_in->kind == SPEX_CONTROL_DUMP ? SPEX_CONTROL_UNRECORDED : "";
@@ -287,4 +290,41 @@ int spex_stand_in_answer(int fd, struct spex_profile_reader *reader, struct spex
     err = err ? err : frame_give(answering, SPEX_CONTROL_DONE, text, 1, strlen(text));
     free(answering);
     return err;
+}
+
+static bool tick_take(int fd) {
+    uint64_t ticks;
+    return read(fd, &ticks, sizeof(ticks)) == sizeof(ticks);
+}
+
+/* An answer that comes late makes the next ones no later. */
+static void due_next(struct spex_stand_in *stand_in, uint64_t now_ns) {
+    uint64_t interval_ns = stand_in->interval_ms * UINT64_C(1000000);
+    stand_in->due_ns =
+        interval_ns ? now_ns + interval_ns - (now_ns - stand_in->due_ns) % interval_ns : UINT64_MAX;
+}
+
+int spex_stand_in_answer(int fd, struct spex_profile_reader *reader, struct spex_error *error) {
+    struct spex_stand_in *stand_in = spex_stand_in_of(fd);
+    uint64_t now_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    if (!tick_take(fd))
+        return 0;
+    bool halted = now_ns >= stand_in->due_ns && spex_dormant_is_halted(&stand_in->program);
+    if (halted || stand_in->program.told.called_ns)
+        hurry(fd);
+    if (halted || now_ns < stand_in->due_ns)
+        return 0;
+    due_next(stand_in, now_ns);
+    return answer(stand_in, false, reader, error);
+}
+
+int spex_stand_in_end(int fd, struct spex_profile_reader *reader, struct spex_error *error) {
+    struct spex_stand_in *stand_in = spex_stand_in_of(fd);
+    if (!tick_take(fd))
+        return 0;
+    if (stand_in->over)
+        return spex_fail(error, -ECONNRESET, "the program has gone");
+    stand_in->over = true;
+    look_each(fd, LOOK_OFTEN_MS, true);
+    return answer(stand_in, true, reader, error);
 }

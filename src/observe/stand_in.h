@@ -22,13 +22,15 @@ struct spex_stand_in {
     /* The last request. */
     enum spex_control_kind kind;
     uint32_t number, interval_ms;
-    /* It looks more often than it answers: next then, CLOCK_MONOTONIC. */
-    bool hurries;
+    /* When the next answer is due, CLOCK_MONOTONIC. It looks at the program more often. */
     uint64_t due_ns;
+    bool hurries;
     /* The frames of an answer: made with the first one. */
     struct spex_profile_site *sites;
     uint32_t site_count;
     bool sites_known;
+    /* It has told that the program has stopped spex, and is over. */
+    bool over;
 };
 
 /* Makes a stand-in, which takes over `program` and `directory`. Its descriptor, or a negative errno
@@ -50,8 +52,12 @@ int spex_stand_in_ask(int fd, enum spex_control_kind kind, uint32_t number, uint
 /* The process has been called: its stand-ins look more often whether it wakes up. */
 void spex_stand_in_called(pid_t process);
 
-/* Gives the reader the answer that is due. 1; 0: none is; or an error of
- * spex_profile_reader_take. */
+/* Gives the reader the answer that is due. 1; 0: none is, as while the program is halted; or an error
+ * of spex_profile_reader_take. */
 int spex_stand_in_answer(int fd, struct spex_profile_reader *reader, struct spex_error *error);
+
+/* The program has stopped spex: gives the reader a last report. The same; -ECONNRESET: it has had
+ * one. */
+int spex_stand_in_end(int fd, struct spex_profile_reader *reader, struct spex_error *error);
 
 #endif

@@ -224,6 +224,8 @@ void spex_dormant_wake(void) {
 }
 
 void spex_dormant_end(void) {
-    spex_store_relaxed(&dormant.state, SPEX_DORMANT_NEVER);
+    uint32_t state = SPEX_DORMANT_NOW;
+    if (!spex_cas_relaxed(&dormant.state, &state, SPEX_DORMANT_STOPPED))
+        spex_store_relaxed(&dormant.state, SPEX_DORMANT_NEVER);
     spex_sites_await_calls(NULL, NULL);
 }

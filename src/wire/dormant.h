@@ -31,7 +31,8 @@ enum { SPEX_DORMANT_OBJECTS = 32 };
 enum spex_dormant_state {
     SPEX_DORMANT_NEVER, /* a thread waits, or nobody does */
     SPEX_DORMANT_NOW,
-    SPEX_DORMANT_WAKES, /* one of its threads is starting the thread */
+    SPEX_DORMANT_WAKES,   /* one of its threads is starting the thread */
+    SPEX_DORMANT_STOPPED, /* the program has stopped spex while it was dormant */
 };
 
 struct spex_dormant {

@@ -323,7 +323,7 @@ class Batch(Programs):
         if subprocess.run([*ALONE, "true"], check=False, capture_output=True).returncode != 0:
             self.skipTest("no PID and mount namespaces, and others may run programs with spex")
         script = """
-            start() { mkfifo $1.in; $LIVE <$1.in >$1 & exec 3>$1.in; until grep -q ready $1; do sleep 0.02; done; }
+            start() { mkfifo $1.in; : >$1; $LIVE <$1.in >$1 & exec 3>$1.in; until grep -q ready $1; do sleep 0.02; done; }
             $SPEX top -b -n 1; echo none: $?
             start one
             $SPEX top -b -d 0.05 -n 1 >table; echo one: $?

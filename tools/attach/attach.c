@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Attaches to a running program by its control socket. Three requests go over connections of
- * their own: a profile, for the selection to restore; the stream, which is opened before the
+ * their own: a profile, for the kernels that it has; the stream, which is opened before the
  * selection changes, so that no record of the new kernels is missed; and the addition to the
  * selection. */
 #define _GNU_SOURCE
@@ -87,27 +87,28 @@ static struct spex_added_list select_known_kernels(const struct spex_profile *pr
     return list;
 }
 
-/* -ENOENT when the program has none of the kernels. An empty list means that all of them are on
- * already. */
-static int selection_add_models(struct spex_attached *attached, const struct spex_models *models,
-                                const char *sampling, const struct spex_profile *before,
-                                struct spex_error *error) {
+/* -ENOENT when the program has none of the kernels that the models know. Free the text of the list. */
+static int models_choose(const struct spex_attached *attached, const struct spex_models *models,
+                         const char *sampling, const struct spex_profile *before,
+                         struct spex_added_list *list, struct spex_error *error) {
     unsigned known;
-    struct spex_added_list list = select_known_kernels(before, models, sampling, &known);
-    int err = list.err;
-    if (err)
-        spex_error_set(error, "out of memory");
-    else if (known == 0)
-        err = spex_fail(error, -ENOENT,
-                        "process %d (%s) has none of the kernels that the models are of",
-                        (int)attached->process, before->process.command);
-    else if (list.count > NAMED_MAX)
-        err = spex_added_selection_make(&attached->added, attached->process,
-                                        *sampling ? "+*:kernel@poll" : "+*:kernel", error);
-    else if (list.count > 0)
-        err = spex_added_selection_make(&attached->added, attached->process, list.text, error);
-    free(list.text);
-    return err;
+    *list = select_known_kernels(before, models, sampling, &known);
+    if (list->err)
+        return spex_fail(error, list->err, "out of memory");
+    return known ? 0
+                 : spex_fail(error, -ENOENT,
+                             "process %d (%s) has none of the kernels that the models are of",
+                             (int)attached->process, attached->command);
+}
+
+/* An empty list means that all of them are on already. */
+static int models_add(struct spex_attached *attached, const struct spex_added_list *list,
+                      const char *sampling, struct spex_error *error) {
+    const char *all = *sampling ? "+*:kernel@poll" : "+*:kernel";
+    if (list->count == 0)
+        return 0;
+    return spex_added_selection_make(&attached->added, attached->process,
+                                     list->count > NAMED_MAX ? all : list->text, error);
 }
 
 /* The receiver owns the socket unless it fails. The first frames are taken at once: losses that
@@ -125,21 +126,26 @@ static int attached_stream_open(struct spex_attached *attached, struct spex_erro
     return err < 0 ? err : 0;
 }
 
-/* The caller calls spex_detach after a failure as well, which undoes what was done before it. */
+/* What the program lacks is found out before it is asked for anything: one that executes none of its
+ * probes may not answer. The caller calls spex_detach after a failure as well, which undoes what was
+ * done before it. */
 int spex_attach(struct spex_attached *attached, pid_t process, const char *probes,
                 const struct spex_models *models, const char *sampling, struct spex_error *error) {
     struct spex_profile_reader reader = {0};
+    struct spex_added_list list = {.text = NULL};
     *attached = (struct spex_attached){.process = process, .begin = spex_instant_now()};
     attached->process_fd = (int)syscall(SYS_pidfd_open, process, 0);
     int err = spex_client_ask(process, SPEX_CONTROL_PROFILE, NULL, &reader, error);
-    const struct spex_profile *profile = &reader.profile;
-    if (!err) {
-        memcpy(attached->command, profile->process.command, sizeof(attached->command));
+    if (!err)
+        memcpy(attached->command, reader.profile.process.command, sizeof(attached->command));
+    if (!err && !probes)
+        err = models_choose(attached, models, sampling, &reader.profile, &list, error);
+    if (!err)
         err = attached_stream_open(attached, error);
-    }
     if (!err)
         err = probes ? spex_added_selection_make_of(&attached->added, process, probes, error)
-                     : selection_add_models(attached, models, sampling, profile, error);
+                     : models_add(attached, &list, sampling, error);
+    free(list.text);
     attached->ticks_per_second = spex_tick_rate_since(attached->begin);
     spex_profile_reader_free(&reader);
     return err;
