@@ -139,7 +139,7 @@ class Hostile(Programs):
                                       for why in ("cannot be reached any more", "does not answer")])
 
     def test_top_says_that_a_stopped_program_does_not_answer(self):
-        process = self.start(environment=self.environment(SPEX_WAITS="1"))
+        process = self.start()
         process.send_signal(signal.SIGSTOP)
         self.addCleanup(process.send_signal, signal.SIGCONT)
         result = self.run_spex("top", "-b", process.pid)

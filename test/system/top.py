@@ -221,6 +221,7 @@ class Live(Programs):
         terminal = self.open()
         terminal.wait_for(QUERY)
         self.program.send_signal(signal.SIGSTOP)
+        self.addCleanup(self.program.send_signal, signal.SIGCONT)
         terminal.wait_for("the program does not answer")
         self.program.send_signal(signal.SIGCONT)
         terminal.wait_for("the program answers again")
