@@ -24,7 +24,7 @@
 #include "base/descriptor.h"
 #include "base/lock.h"
 #include "collect/dump_request.h"
-#include "collect/told.h"
+#include "collect/sent.h"
 #include "probe/threads.h"
 #include "ring/record_layout.h"
 #include "ring/rings.h"
@@ -77,8 +77,8 @@ struct stream {
     int64_t patience_ns;
     uint64_t granted_ns;
     /* What has been sent. */
-    struct spex_told told;
-    struct spex_told_threads told_threads;
+    struct spex_sent sent;
+    struct spex_sent_threads sent_threads;
     /* Contexts of the next frame. */
     struct spex_stream_context contexts[CONTEXTS_MAX];
 };
@@ -227,13 +227,13 @@ static enum sent sites_send(struct stream *stream) {
     struct spex_stream_site sites[BATCH];
     for (;;) {
         struct spex_stream_header header = {.kind = SPEX_STREAM_SITES};
-        uint32_t first = stream->told.sites;
-        header.count = spex_told_sites(&stream->told, sites, BATCH);
+        uint32_t first = stream->sent.sites;
+        header.count = spex_sent_sites(&stream->sent, sites, BATCH);
         if (!header.count)
             return SENT;
         enum sent sent = frame_send(stream, &header, sites, sizeof(sites[0]));
         if (sent != SENT) {
-            stream->told.sites = first;
+            stream->sent.sites = first;
             return sent;
         }
     }
@@ -246,7 +246,7 @@ static enum sent contexts_flush(struct stream *stream, struct spex_stream_header
         return SENT;
     enum sent sent = frame_send(stream, header, stream->contexts, sizeof(stream->contexts[0]));
     if (sent != SENT)
-        spex_told_take_back(&stream->told, stream->contexts, header->count);
+        spex_sent_take_back(&stream->sent, stream->contexts, header->count);
     header->count = 0;
     return sent;
 }
@@ -261,7 +261,7 @@ static enum sent contexts_send(struct stream *stream, const struct spex_record *
     for (size_t r = 0; sent == SENT && r < count && records[0].probe_type == SPEX_KERNEL; r++) {
         uint64_t number = records[r].fields[1];
         while (sent == SENT &&
-               (header.count = spex_told_contexts(&stream->told, number, stream->contexts,
+               (header.count = spex_sent_contexts(&stream->sent, number, stream->contexts,
                                                   header.count, CONTEXTS_MAX)) == CONTEXTS_MAX) {
             number = stream->contexts[CONTEXTS_MAX - 1].parent;
             sent = contexts_flush(stream, &header, 0);
@@ -278,11 +278,11 @@ static enum sent threads_send(struct stream *stream, const struct spex_batch *ba
     struct spex_stream_thread threads[BATCH];
     for (size_t record = 0; record < batch->count;) {
         struct spex_stream_header header = {.kind = SPEX_STREAM_THREADS};
-        header.count = spex_told_threads(&stream->told_threads, batch, &record, threads, BATCH);
+        header.count = spex_sent_threads(&stream->sent_threads, batch, &record, threads, BATCH);
         enum sent sent =
             header.count ? frame_send(stream, &header, threads, sizeof(threads[0])) : SENT;
         if (sent != SENT) {
-            spex_told_take_back_threads(&stream->told_threads, threads, header.count);
+            spex_sent_take_back_threads(&stream->sent_threads, threads, header.count);
             return sent;
         }
     }
@@ -526,8 +526,8 @@ SPEX_COLD int spex_stream_attach(const struct spex_stream_asked *asked, unsigned
     stream->types = asked->types;
     dumps_set(stream, asked->dumps);
     stream->dropped = 0;
-    memset(&stream->told, 0, sizeof(stream->told));
-    memset(&stream->told_threads, 0, sizeof(stream->told_threads));
+    memset(&stream->sent, 0, sizeof(stream->sent));
+    memset(&stream->sent_threads, 0, sizeof(stream->sent_threads));
     stream->patience_ns = ATTACHED_WAIT_US * INT64_C(1000);
     stream->granted_ns = spex_clock_ns(CLOCK_MONOTONIC);
     /* Sites that do not fit now are sent before the first records. */
@@ -550,7 +550,7 @@ static struct spex_descriptor handed_within_limit(const struct spex_descriptor *
     return fresh;
 }
 
-/* A command that has gone is told by EPIPE. */
+/* EPIPE: the command has gone. */
 SPEX_COLD static void stream_follow(struct spex_stream_asked *asked, unsigned collectors) {
     struct spex_descriptor fresh = handed_within_limit(&asked->children);
     int err = fresh.number;

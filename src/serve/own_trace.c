@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/grown.h"
 #include "base/lock.h"
-#include "collect/told.h"
+#include "collect/sent.h"
 #include "probe/threads.h"
 #include "ring/rings.h"
 #include "serve/own_profile.h"
@@ -24,7 +24,7 @@
 /* How often the journal gets a profile. */
 #define PROFILE_NS UINT64_C(1000000000)
 
-/* Contexts that are told at once, and sites. */
+/* Contexts that are written at once, and sites. */
 enum { CONTEXTS_MAX = 256, SITES_MAX = 16 };
 
 struct own_trace {
@@ -32,7 +32,7 @@ struct own_trace {
     struct spex_lock lock;
     struct spex_trace *trace;
     struct spex_trace_disk disk;
-    struct spex_told told;
+    struct spex_sent sent;
     unsigned collectors;
     uint64_t watermarks[SPEX_MAX_COLLECTORS];
     /* Losses of the process before the trace. */
@@ -97,21 +97,21 @@ static void error_tell(struct own_trace *own) {
 static void sites_tell(struct own_trace *own) {
     struct spex_stream_site sites[SITES_MAX];
     uint32_t count;
-    while ((count = spex_told_sites(&own->told, sites, SITES_MAX)) > 0)
+    while ((count = spex_sent_sites(&own->sent, sites, SITES_MAX)) > 0)
         spex_trace_sites(own->trace, sites, count);
 }
 
-/* The contexts of records of kernels, before them. A path that does not fit is told in parts. */
+/* The contexts of records of kernels, before them. A path that does not fit is written in parts. */
 static void contexts_tell(struct own_trace *own, const struct spex_record *records, size_t count) {
     struct spex_stream_context contexts[CONTEXTS_MAX];
     for (size_t r = 0; r < count && records[r].probe_type == SPEX_KERNEL; r++) {
         uint64_t number = records[r].fields[1];
-        for (uint32_t told = CONTEXTS_MAX; told == CONTEXTS_MAX;
-             number = contexts[told - 1].parent) {
-            told = spex_told_contexts(&own->told, number, contexts, 0, CONTEXTS_MAX);
-            if (!told)
+        for (uint32_t written = CONTEXTS_MAX; written == CONTEXTS_MAX;
+             number = contexts[written - 1].parent) {
+            written = spex_sent_contexts(&own->sent, number, contexts, 0, CONTEXTS_MAX);
+            if (!written)
                 break;
-            spex_trace_contexts(own->trace, contexts, told);
+            spex_trace_contexts(own->trace, contexts, written);
         }
     }
 }

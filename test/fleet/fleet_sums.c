@@ -150,7 +150,7 @@ static struct mail write_mail(const struct process *process, unsigned host, unsi
 
 /* Returns what spex_fleet_sums_take does. */
 static int deliver(struct spex_fleet_sums *sums, const struct mail *mail, double now) {
-    struct spex_fleet_told_by by;
+    struct spex_fleet_reports_by by;
     struct spex_profile profile;
     struct spex_error error = {""};
     assert_int_equal(spex_fleet_profile_read(mail->data, mail->size, &by, &profile, &error), 0);
@@ -441,7 +441,7 @@ static void intervals_are_those_of_all_records(void **unused) {
     }
     /* All were on for 10 s, and executed 8,000. */
     double low, high;
-    assert_true(spex_told_rate(&sum.between, &low, &high));
+    assert_true(spex_reported_rate(&sum.between, &low, &high));
     close_to(low, 800, 1e-9);
     close_to(high, 800, 1e-9);
     assert_int_equal(sum.instances, 5);
@@ -455,7 +455,7 @@ static void clocks_may_differ(void **unused) {
     static struct process process;
     struct spex_fleet_sums sums;
     struct spex_fleet_sum sum;
-    struct spex_fleet_told_by by = {.process = 1};
+    struct spex_fleet_reports_by by = {.process = 1};
     struct made made;
     (void)unused;
     spex_fleet_sums_init(&sums);
@@ -515,7 +515,7 @@ static void malformed_messages_are_refused(void **unused) {
     struct mail mail = write_mail(&process, 0, 0, 7, false);
     char *copy = malloc(mail.size);
     for (size_t b = 0; b < mail.size; b++) {
-        struct spex_fleet_told_by by;
+        struct spex_fleet_reports_by by;
         struct spex_profile profile;
         struct spex_error error = {""};
         assert_int_equal(spex_fleet_profile_read(mail.data, b, &by, &profile, &error), -22);

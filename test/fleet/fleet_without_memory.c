@@ -155,7 +155,7 @@ static struct spex_values values;
 
 static int take_profile(void *user, const char *data, size_t size) {
     struct spex_fleet_sums *sums = user;
-    struct spex_fleet_told_by by;
+    struct spex_fleet_reports_by by;
     struct spex_profile profile;
     struct spex_error error = {""};
     int err = spex_fleet_profile_read(data, size, &by, &profile, &error);
@@ -186,7 +186,7 @@ static int profiles_are_summed(void *user) {
     (void)user;
     spex_fleet_sums_init(&sums);
     for (unsigned p = 1; p <= 3 && !err; p++) {
-        writer.by = (struct spex_fleet_told_by){.process = 7, .loaded_ns = p, .boot = "b"};
+        writer.by = (struct spex_fleet_reports_by){.process = 7, .loaded_ns = p, .boot = "b"};
         profile.process.loaded_ns = profile.process.began_ns = p;
         err = spex_fleet_profile_write(&writer, &profile);
     }

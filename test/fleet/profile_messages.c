@@ -92,7 +92,7 @@ static int end(void **state) {
     return 0;
 }
 
-static int read_it(const char *data, size_t size, struct spex_fleet_told_by *by,
+static int read_it(const char *data, size_t size, struct spex_fleet_reports_by *by,
                    struct spex_profile *read, char text[256]) {
     struct spex_error error = {""};
     int err = spex_fleet_profile_read(data, size, by, read, &error);
@@ -101,8 +101,8 @@ static int read_it(const char *data, size_t size, struct spex_fleet_told_by *by,
     return err;
 }
 
-static void expect_told_by(const struct spex_fleet_told_by *by,
-                           const struct spex_fleet_told_by *expected) {
+static void expect_told_by(const struct spex_fleet_reports_by *by,
+                           const struct spex_fleet_reports_by *expected) {
     assert_int_equal(by->agent, expected->agent);
     assert_int_equal(by->process, expected->process);
     assert_int_equal(by->loaded_ns, expected->loaded_ns);
@@ -115,7 +115,7 @@ static void expect_told_by(const struct spex_fleet_told_by *by,
 static void expect_rows(const unsigned *expected, size_t count) {
     size_t at = 0;
     for (size_t m = 0; m < message_count; m++) {
-        struct spex_fleet_told_by by;
+        struct spex_fleet_reports_by by;
         struct spex_profile read;
         char text[256];
         assert_in_range(messages[m].size, 1, SPEX_FLEET_PROFILE_BYTES);
@@ -217,7 +217,7 @@ static void the_largest_probes(void **unused) {
 }
 
 static void who_is_gone_says_so_alone(void **unused) {
-    struct spex_fleet_told_by by;
+    struct spex_fleet_reports_by by;
     struct spex_profile read;
     char text[256];
     (void)unused;
@@ -235,7 +235,7 @@ static void who_is_gone_says_so_alone(void **unused) {
 
 /* What the message becomes with some bytes of its head changed. */
 static void expect_head(size_t at, const void *bytes, size_t count, const char *reason) {
-    struct spex_fleet_told_by by;
+    struct spex_fleet_reports_by by;
     struct spex_profile read;
     char text[256], *copy = malloc(messages[0].size);
     memcpy(copy, messages[0].data, messages[0].size);
@@ -282,7 +282,7 @@ static void clocks_have_bounds(void **unused) {
 }
 
 static void sizes_have_bounds(void **unused) {
-    struct spex_fleet_told_by by;
+    struct spex_fleet_reports_by by;
     struct spex_profile read;
     char text[256], *long_one = calloc(1, SPEX_FLEET_PROFILE_BYTES + 1);
     (void)unused;

@@ -15,7 +15,7 @@ static void check_row(const struct spex_fleet_sum *sum) {
     const struct spex_profile_row *row = &sum->profile.rows[0];
     double low = 0, high = 0;
     FUZZ_CHECK(spex_is_printable(row->probe.name) && spex_is_printable(row->probe.provider));
-    if (spex_told_rate(&sum->between, &low, &high))
+    if (spex_reported_rate(&sum->between, &low, &high))
         FUZZ_CHECK(!isnan(low) && !isnan(high));
     for (unsigned s = 0; s < row->probe.series; s++) {
         struct spex_figures figures;
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t length;
     spex_fleet_sums_init(&sums);
     for (double now = 0; packet_next(&data, &size, &packet, &length); now++) {
-        struct spex_fleet_told_by by;
+        struct spex_fleet_reports_by by;
         struct spex_profile profile;
         struct spex_error error = {""};
         int err = spex_fleet_profile_read((const char *)packet, length, &by, &profile, &error);

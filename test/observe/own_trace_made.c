@@ -14,7 +14,7 @@
 
 #include "../unit/messages.h"
 #include "base/clock.h"
-#include "collect/told.h"
+#include "collect/sent.h"
 #include "probe/threads.h"
 #include "ring/rings.h"
 #include "serve/own_trace.h"
@@ -201,11 +201,11 @@ uint64_t __wrap_spex_clock_ns(clockid_t clock) {
 enum { CHAIN = 9, REST = 10, AT_ONCE = 256, WHOLE = 300 };
 static bool was_told[16];
 
-uint32_t __wrap_spex_told_contexts(struct spex_told *of, uint64_t number,
+uint32_t __wrap_spex_sent_contexts(struct spex_sent *of, uint64_t number,
                                    struct spex_stream_context *contexts, uint32_t count,
                                    uint32_t most);
 
-uint32_t __wrap_spex_told_contexts(struct spex_told *of, uint64_t number,
+uint32_t __wrap_spex_sent_contexts(struct spex_sent *of, uint64_t number,
                                    struct spex_stream_context *contexts, uint32_t count,
                                    uint32_t most) {
     assert_non_null(of);

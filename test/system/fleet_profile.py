@@ -124,7 +124,7 @@ class Profile(Fleet):
         self.assertRegex(one.stdout, r"(?m)^query +lat +1 ")
         wrong = self.run_spex("fleet", "status", "--instance", "a/1", *self.where(), "--fleet", "shop")
         self.assertEqual((wrong.returncode, wrong.stdout), (1, ""))
-        self.assertIn("no such instance has told", wrong.stderr)
+        self.assertIn("no such instance has reported", wrong.stderr)
 
     def history(self, *options):
         result = self.run_spex("fleet", "history", self.path("fleet.db"), "--json", *options)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "collect/told.h"
+#include "collect/sent.h"
 #include "probe/contexts.h"
 #include "ring/record_layout.h"
 #include "ring/record_unpack.h"
@@ -214,7 +214,7 @@ static void rings_have_accounts_of_their_own(void **state) {
 /* ---- what readers are told ---- */
 
 static void sites_are_told_once(void **state) {
-    struct spex_told told = {.sites = 0};
+    struct spex_sent told = {.sites = 0};
     struct spex_stream_site sites[SITES];
     char name[SPEX_STREAM_TEXT_BYTES + 9], file[SPEX_STREAM_TEXT_BYTES];
     (void)state;
@@ -225,7 +225,7 @@ static void sites_are_told_once(void **state) {
     file[sizeof(file) - 1] = '\0';
     infos[2].name = name;
     infos[2].file = file;
-    assert_int_equal(spex_told_sites(&told, sites, 2), 2);
+    assert_int_equal(spex_sent_sites(&told, sites, 2), 2);
     assert_int_equal(told.sites, 3);
     assert_int_equal(sites[0].index, 0);
     assert_int_equal(sites[0].line, 10);
@@ -245,41 +245,41 @@ static void sites_are_told_once(void **state) {
     assert_int_equal(strlen(sites[1].name), SPEX_STREAM_TEXT_BYTES - 1);
     assert_string_equal(sites[1].name, name + strlen(name) - (SPEX_STREAM_TEXT_BYTES - 1));
     assert_string_equal(sites[1].file, file);
-    assert_int_equal(spex_told_sites(&told, sites, SITES), 2);
+    assert_int_equal(spex_sent_sites(&told, sites, SITES), 2);
     assert_int_equal(sites[0].index, 3);
     assert_string_equal(sites[0].parameters, "n, m");
     assert_int_equal(sites[1].index, 4);
     assert_string_equal(sites[1].name, "");
-    assert_int_equal(spex_told_sites(&told, sites, SITES), 0);
+    assert_int_equal(spex_sent_sites(&told, sites, SITES), 0);
 }
 
 static void contexts_are_told_once(void **state) {
-    struct spex_told told = {.sites = 0};
+    struct spex_sent told = {.sites = 0};
     struct spex_stream_context contexts[200];
     (void)state;
-    assert_int_equal(spex_told_contexts(&told, 1, contexts, 0, 200), 0);
-    assert_int_equal(spex_told_contexts(&told, 66, contexts, 0, 200), 65);
+    assert_int_equal(spex_sent_contexts(&told, 1, contexts, 0, 200), 0);
+    assert_int_equal(spex_sent_contexts(&told, 66, contexts, 0, 200), 65);
     for (uint32_t c = 0; c < 65; c++) {
         assert_int_equal(contexts[c].number, 66 - c);
         assert_int_equal(contexts[c].parent, 65 - c);
         assert_int_equal(contexts[c].kernel, 71 - c);
     }
-    assert_int_equal(spex_told_contexts(&told, 66, contexts, 0, 200), 0);
+    assert_int_equal(spex_sent_contexts(&told, 66, contexts, 0, 200), 0);
     /* Behind others, up to one that has been told. */
-    assert_int_equal(spex_told_contexts(&told, 69, contexts, 10, 200), 13);
+    assert_int_equal(spex_sent_contexts(&told, 69, contexts, 10, 200), 13);
     assert_int_equal(contexts[9].number, 57);
     assert_int_equal(contexts[10].number, 69);
     assert_int_equal(contexts[12].number, 67);
-    assert_int_equal(spex_told_contexts(&told, 80, contexts, 5, 7), 7);
+    assert_int_equal(spex_sent_contexts(&told, 80, contexts, 5, 7), 7);
     assert_int_equal(contexts[6].number, 79);
-    assert_int_equal(spex_told_contexts(&told, 78, contexts, 7, 7), 7);
+    assert_int_equal(spex_sent_contexts(&told, 78, contexts, 7, 7), 7);
     /* What could not be told is told again. */
-    spex_told_take_back(&told, contexts + 5, 1);
-    assert_int_equal(spex_told_contexts(&told, 80, contexts, 0, 200), 1);
+    spex_sent_take_back(&told, contexts + 5, 1);
+    assert_int_equal(spex_sent_contexts(&told, 80, contexts, 0, 200), 1);
     assert_int_equal(contexts[0].number, 80);
-    spex_told_take_back(&told, contexts, 0);
-    assert_int_equal(spex_told_contexts(&told, 80, contexts, 0, 200), 0);
-    assert_int_equal(spex_told_contexts(&told, 201, contexts, 0, 200), 0);
+    spex_sent_take_back(&told, contexts, 0);
+    assert_int_equal(spex_sent_contexts(&told, 80, contexts, 0, 200), 0);
+    assert_int_equal(spex_sent_contexts(&told, 201, contexts, 0, 200), 0);
 }
 
 int main(void) {

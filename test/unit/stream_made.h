@@ -20,8 +20,8 @@
 #include "../check.h"
 #include "base/clock.h"
 #include "collect/dump_request.h"
+#include "collect/sent.h"
 #include "collect/stream.h"
-#include "collect/told.h"
 #include "probe/threads.h"
 #include "ring/rings.h"
 #include "text/message.h"
@@ -112,7 +112,7 @@ struct spex_descriptor spex_command_handed(const struct spex_descriptor *handove
     return made_descriptor(world.handed[world.asked++]);
 }
 
-uint32_t spex_told_sites(struct spex_told *told, struct spex_stream_site *sites, uint32_t most) {
+uint32_t spex_sent_sites(struct spex_sent *told, struct spex_stream_site *sites, uint32_t most) {
     uint32_t count = 0;
     for (; count < most && told->sites < world.sites; count++)
         sites[count] = (struct spex_stream_site){.index = told->sites++};
@@ -120,7 +120,7 @@ uint32_t spex_told_sites(struct spex_told *told, struct spex_stream_site *sites,
 }
 
 /* So many contexts before a context are its ancestors. */
-uint32_t spex_told_contexts(struct spex_told *told, uint64_t number,
+uint32_t spex_sent_contexts(struct spex_sent *told, uint64_t number,
                             struct spex_stream_context *contexts, uint32_t count, uint32_t most) {
     for (uint32_t p = 0; p < world.path && number > p; p++, count++) {
         uint32_t context = (uint32_t)number - p;
@@ -133,14 +133,14 @@ uint32_t spex_told_contexts(struct spex_told *told, uint64_t number,
     return count;
 }
 
-void spex_told_take_back(struct spex_told *told, const struct spex_stream_context *contexts,
+void spex_sent_take_back(struct spex_sent *told, const struct spex_stream_context *contexts,
                          uint32_t count) {
     for (uint32_t c = 0; c < count; c++)
         told->contexts[contexts[c].number / 64] &= ~(UINT64_C(1) << contexts[c].number % 64);
 }
 
 /* World.threads of the first records, one each. */
-uint32_t spex_told_threads(struct spex_told_threads *told, const struct spex_batch *batch,
+uint32_t spex_sent_threads(struct spex_sent_threads *told, const struct spex_batch *batch,
                            size_t *record, struct spex_stream_thread *threads, uint32_t most) {
     uint32_t count = 0;
     assert_int_equal(batch->record_words, WORDS);
@@ -154,7 +154,7 @@ uint32_t spex_told_threads(struct spex_told_threads *told, const struct spex_bat
     return count;
 }
 
-void spex_told_take_back_threads(struct spex_told_threads *told,
+void spex_sent_take_back_threads(struct spex_sent_threads *told,
                                  const struct spex_stream_thread *threads, uint32_t count) {
     for (uint32_t t = 0; t < count; t++)
         told->ids[threads[t].number] = 0;

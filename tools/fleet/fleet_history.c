@@ -11,8 +11,8 @@
 #include "tools/common/options.h"
 #include "tools/fleet/fleet.h"
 #include "tools/fleet/fleet_ask.h"
+#include "tools/fleet/fleet_reports.h"
 #include "tools/fleet/fleet_store.h"
-#include "tools/fleet/fleet_told.h"
 
 struct history {
     const char *path, *from_text, *to_text;
@@ -51,12 +51,12 @@ static int check(struct history *history) {
 }
 
 /* All probes, of which an answer to a request has a part. NULL: no memory. */
-static json_t *history_json(const struct spex_fleet_told *told) {
-    json_t *all = spex_fleet_told_answer(told, "0"), *next = json_object_get(all, "next");
+static json_t *history_json(const struct spex_fleet_reports *reports) {
+    json_t *all = spex_fleet_reports_answer(reports, "0"), *next = json_object_get(all, "next");
     while (json_is_integer(next)) {
         char from[24];
         snprintf(from, sizeof(from), "%lld", (long long)json_integer_value(next));
-        json_t *part = spex_fleet_told_answer(told, from);
+        json_t *part = spex_fleet_reports_answer(reports, from);
         json_array_extend(json_object_get(all, "probes"), json_object_get(part, "probes"));
         json_object_set(all, "next", part ? json_object_get(part, "next") : json_null());
         next = json_object_get(all, "next");
@@ -67,8 +67,8 @@ static json_t *history_json(const struct spex_fleet_told *told) {
     return all;
 }
 
-static int print(const struct history *history, const struct spex_fleet_told *told) {
-    json_t *json = history_json(told);
+static int print(const struct history *history, const struct spex_fleet_reports *reports) {
+    json_t *json = history_json(reports);
     if (!json)
         return spex_complain(SPEX_EXIT_FAILED, "out of memory");
     if (history->json) {
@@ -82,15 +82,16 @@ static int print(const struct history *history, const struct spex_fleet_told *to
 
 static int run(const struct history *history) {
     struct spex_fleet_store *store = NULL;
-    struct spex_fleet_told told = {.refused = 0};
+    struct spex_fleet_reports reports = {.refused = 0};
     struct spex_error error = {""};
-    spex_fleet_sums_init(&told.sums);
+    spex_fleet_sums_init(&reports.sums);
     int err = spex_fleet_store_open(history->path, NULL, &store, &error);
-    err = err ? err : spex_fleet_store_read(store, history->from, history->to, &told.sums, &error);
+    err =
+        err ? err : spex_fleet_store_read(store, history->from, history->to, &reports.sums, &error);
     int status = err ? spex_complain(SPEX_EXIT_FAILED, "fleet history: %s", error.text)
-                     : print(history, &told);
+                     : print(history, &reports);
     spex_fleet_store_close(store);
-    spex_fleet_sums_free(&told.sums);
+    spex_fleet_sums_free(&reports.sums);
     return status;
 }
 

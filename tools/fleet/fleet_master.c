@@ -27,8 +27,8 @@
 #include "tools/common/stop_signals.h"
 #include "tools/fleet/fleet.h"
 #include "tools/fleet/fleet_hook.h"
+#include "tools/fleet/fleet_reports.h"
 #include "tools/fleet/fleet_sampled.h"
-#include "tools/fleet/fleet_told.h"
 
 /* How long requests are waited for in one turn of the loop. */
 enum { TICK_MS = 50 };
@@ -52,7 +52,7 @@ struct master {
     struct spex_link *link;
     struct spex_link_inbox *reports, *asks, *masters;
     struct spex_lead lead;
-    struct spex_fleet_told profiles;
+    struct spex_fleet_reports profiles;
     struct spex_fleet_sampled sampled;
     struct spex_fleet_hook hook;
     char bucket[SPEX_LINK_NAME_BYTES], id[24], host[SPEX_FLEET_NAME_BYTES];
@@ -118,15 +118,15 @@ static void take_reports(struct master *master) {
 /* What programs have measured: their profiles, and samples of their kernels. 0 or -ENOMEM. */
 static int take_profiles(struct master *master) {
     struct spex_error error;
-    int err = spex_fleet_told_take(&master->profiles, &master->lead, now_of(master), &error);
+    int err = spex_fleet_reports_take(&master->profiles, &master->lead, now_of(master), &error);
     if (error.text[0])
         complain(master, &error);
     err = err ? err
               : spex_fleet_sampled_take(&master->sampled, &master->lead, now_of(master), &error);
     if (error.text[0])
         complain(master, &error);
-    if (!err && spex_fleet_told_write(&master->profiles, &master->sampled.kernels, now_of(master),
-                                      &error) != 0)
+    if (!err && spex_fleet_reports_write(&master->profiles, &master->sampled.kernels,
+                                         now_of(master), &error) != 0)
         complain(master, &error);
     return err;
 }
@@ -161,7 +161,7 @@ static json_t *answer_json(struct master *master, const struct spex_link_message
     else if (strcmp(message->subject, "why") == 0)
         json = spex_lead_why(&master->lead, message->data);
     else if (strcmp(message->subject, "profile") == 0)
-        json = spex_fleet_told_answer(&master->profiles, message->data);
+        json = spex_fleet_reports_answer(&master->profiles, message->data);
     else if (strcmp(message->subject, "models") == 0)
         json = spex_fleet_sampled_answer(&master->sampled, message->data);
     else
@@ -381,24 +381,25 @@ static int run_linked(struct master *master, int stop_fd) {
     int err = listen_to(master, "report", REPORTS_MOST, &master->reports);
     err = err ? err : listen_to(master, "ask", ASKS_MOST, &master->asks);
     err = err ? err : listen_to(master, "master", ASKS_MOST, &master->masters);
-    err = err ? err : spex_fleet_told_open(&master->profiles, master->link, master->policy->name);
+    err =
+        err ? err : spex_fleet_reports_open(&master->profiles, master->link, master->policy->name);
     err = err ? err : spex_fleet_sampled_open(&master->sampled, master->link, master->policy->name);
     int status =
         err ? spex_complain(SPEX_EXIT_FAILED, "fleet master: cannot listen: %s", strerror(-err))
             : SPEX_EXIT_OK;
     if (!err && master->store &&
-        spex_fleet_told_keep(&master->profiles, &master->sampled.kernels, master->store,
-                             master->policy->name, master->every, &error) != 0)
+        spex_fleet_reports_keep(&master->profiles, &master->sampled.kernels, master->store,
+                                master->policy->name, master->every, &error) != 0)
         status = spex_complain(SPEX_EXIT_FAILED, "fleet master: --store %s", error.text);
     status = status ? status : run(master, stop_fd);
     /* What has come since the last snapshot. */
     master->profiles.due = 0;
-    if (spex_fleet_told_write(&master->profiles, &master->sampled.kernels, 0, &error) != 0)
+    if (spex_fleet_reports_write(&master->profiles, &master->sampled.kernels, 0, &error) != 0)
         status = spex_complain(SPEX_EXIT_FAILED, "fleet master: --store %s", error.text);
     spex_link_inbox_free(master->reports);
     spex_link_inbox_free(master->asks);
     spex_link_inbox_free(master->masters);
-    spex_fleet_told_close(&master->profiles);
+    spex_fleet_reports_close(&master->profiles);
     spex_fleet_sampled_close(&master->sampled);
     spex_link_close(master->link);
     return status;

@@ -299,7 +299,7 @@ int spex_fleet_store_write(struct spex_fleet_store *store, double time,
 /* A column with a profile, of which nothing is trusted. NULL is an empty one. */
 static int read_profile(sqlite3_stmt *statement, int column, struct spex_profile *profile,
                         struct spex_error *error) {
-    struct spex_fleet_told_by by;
+    struct spex_fleet_reports_by by;
     *profile = (struct spex_profile){.rows = NULL};
     if (sqlite3_column_type(statement, column) == SQLITE_NULL)
         return 0;
@@ -312,7 +312,7 @@ static int read_profile(sqlite3_stmt *statement, int column, struct spex_profile
 static int take_line(sqlite3_stmt *statement, struct spex_fleet_sums *sums,
                      struct spex_error *error) {
     struct spex_profile now, before = {.rows = NULL}, between = {.rows = NULL};
-    struct spex_fleet_told_by by = {.process = (int32_t)sums->count + 1};
+    struct spex_fleet_reports_by by = {.process = (int32_t)sums->count + 1};
     int err = read_profile(statement, 0, &now, error);
     err = err ? err : read_profile(statement, 1, &before, error);
     if (!err && spex_profile_since(&now, &before, &between) != 0)

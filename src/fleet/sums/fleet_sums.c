@@ -17,10 +17,10 @@ void spex_fleet_sums_init(struct spex_fleet_sums *sums) {
     *sums = (struct spex_fleet_sums){.bytes_most = SPEX_FLEET_SUMS_BYTES};
 }
 
-static void rows_free(struct spex_fleet_sums *sums, struct spex_fleet_told_instance *instance) {
+static void rows_free(struct spex_fleet_sums *sums, struct spex_fleet_reports_instance *instance) {
     for (size_t r = 0; r < instance->count; r++) {
-        sums->bytes -= spex_told_row_bytes(&instance->rows[r]);
-        spex_told_row_free(&instance->rows[r]);
+        sums->bytes -= spex_reported_row_bytes(&instance->rows[r]);
+        spex_reported_row_free(&instance->rows[r]);
     }
     free(instance->rows);
     instance->rows = NULL;
@@ -45,7 +45,7 @@ static uint64_t hash(uint64_t sum, const void *data, size_t size) {
     return sum;
 }
 
-static uint64_t id_of(const char *host, const struct spex_fleet_told_by *by, uint64_t began_ns) {
+static uint64_t id_of(const char *host, const struct spex_fleet_reports_by *by, uint64_t began_ns) {
     uint64_t sum = hash(UINT64_C(0xcbf29ce484222325), host, strlen(host) + 1);
     sum = hash(sum, by->boot, strlen(by->boot) + 1);
     sum = hash(sum, &by->process, sizeof(by->process));
@@ -89,7 +89,7 @@ static int number_of(struct spex_fleet_sums *sums, const struct spex_profile_pro
 }
 
 /* Where the row of the probe is, or is to be. */
-static size_t row_at(const struct spex_fleet_told_instance *instance, size_t number) {
+static size_t row_at(const struct spex_fleet_reports_instance *instance, size_t number) {
     size_t low = 0, high = instance->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -101,29 +101,29 @@ static size_t row_at(const struct spex_fleet_told_instance *instance, size_t num
     return low;
 }
 
-static const struct spex_told_row *row_of(const struct spex_fleet_told_instance *instance,
-                                          size_t number) {
+static const struct spex_reported_row *row_of(const struct spex_fleet_reports_instance *instance,
+                                              size_t number) {
     size_t at = row_at(instance, number);
     return at < instance->count && instance->rows[at].number == number ? &instance->rows[at] : NULL;
 }
 
 /* The row stands in place of the former one of its probe. */
-static int row_set(struct spex_fleet_sums *sums, struct spex_fleet_told_instance *instance,
-                   const struct spex_told_row *row) {
+static int row_set(struct spex_fleet_sums *sums, struct spex_fleet_reports_instance *instance,
+                   const struct spex_reported_row *row) {
     size_t at = row_at(instance, row->number);
     if (at == instance->count || instance->rows[at].number != row->number) {
-        struct spex_told_row *grown =
+        struct spex_reported_row *grown =
             realloc(instance->rows, (instance->count + 1) * sizeof(*grown));
         if (!grown)
             return -ENOMEM;
         instance->rows = grown;
         memmove(&grown[at + 1], &grown[at], (instance->count++ - at) * sizeof(*grown));
     } else {
-        sums->bytes -= spex_told_row_bytes(&instance->rows[at]);
-        spex_told_row_free(&instance->rows[at]);
+        sums->bytes -= spex_reported_row_bytes(&instance->rows[at]);
+        spex_reported_row_free(&instance->rows[at]);
     }
     instance->rows[at] = *row;
-    sums->bytes += spex_told_row_bytes(row);
+    sums->bytes += spex_reported_row_bytes(row);
     return 0;
 }
 
@@ -134,44 +134,44 @@ static void profile_row_free(struct spex_profile_row *row) {
     }
 }
 
-/* Adds what one has told of a probe to those that are over. */
-static int join_row(struct spex_fleet_sums *sums, const struct spex_told_row *more) {
-    const struct spex_told_row *before = row_of(&sums->gone, more->number);
+/* Adds the report of one on a probe to those that are over. */
+static int join_row(struct spex_fleet_sums *sums, const struct spex_reported_row *more) {
+    const struct spex_reported_row *before = row_of(&sums->gone, more->number);
     struct spex_profile_row row = {.values = {NULL}};
-    struct spex_told_row joined;
-    int err = before ? spex_told_row_add(&row, before) : 0;
-    err = err ? err : spex_told_row_add(&row, more);
+    struct spex_reported_row joined;
+    int err = before ? spex_reported_row_add(&row, before) : 0;
+    err = err ? err : spex_reported_row_add(&row, more);
     /* Nothing is on there any more. */
     row.probe.period = row.probe.sites = row.probe.sites_on = 0;
-    err = err ? err : spex_told_row_of(&joined, more->number, &row, 1);
+    err = err ? err : spex_reported_row_of(&joined, more->number, &row, 1);
     profile_row_free(&row);
     if (err)
         return err;
     joined.between = more->between;
     joined.instances = more->instances + (before ? before->instances : 0);
     if (before)
-        spex_told_between_add(&joined.between, &before->between);
+        spex_reported_between_add(&joined.between, &before->between);
     err = row_set(sums, &sums->gone, &joined);
     if (err)
-        spex_told_row_free(&joined);
+        spex_reported_row_free(&joined);
     return err;
 }
 
-/* What it has told is added to the others that are over, and it is empty. */
-static int join(struct spex_fleet_sums *sums, struct spex_fleet_told_instance *instance) {
+/* Its report is added to the others that are over, and it is empty. */
+static int join(struct spex_fleet_sums *sums, struct spex_fleet_reports_instance *instance) {
     int err = 0;
     while (instance->count && !err) {
-        struct spex_told_row *last = &instance->rows[instance->count - 1];
+        struct spex_reported_row *last = &instance->rows[instance->count - 1];
         err = join_row(sums, last);
         if (err)
             break;
-        sums->bytes -= spex_told_row_bytes(last);
-        spex_told_row_free(last);
+        sums->bytes -= spex_reported_row_bytes(last);
+        spex_reported_row_free(last);
         instance->count--;
     }
     if (err)
         return err;
-    spex_told_types_add(&sums->gone.types, &instance->types);
+    spex_reported_types_add(&sums->gone.types, &instance->types);
     sums->gone.threads += instance->threads;
     sums->gone.seconds = fmax(sums->gone.seconds, instance->seconds);
     sums->gone_count++;
@@ -180,7 +180,7 @@ static int join(struct spex_fleet_sums *sums, struct spex_fleet_told_instance *i
 
 /* The instance number `i` is over: another one takes its place. */
 static int bury(struct spex_fleet_sums *sums, size_t i) {
-    struct spex_fleet_told_instance *instance = &sums->instances[i];
+    struct spex_fleet_reports_instance *instance = &sums->instances[i];
     int err = note_over(sums, instance->id);
     err = err ? err : join(sums, instance);
     if (err)
@@ -192,8 +192,8 @@ static int bury(struct spex_fleet_sums *sums, size_t i) {
 }
 
 /* Whether the process has become another program, or has begun another collection, since. */
-static bool is_former(const struct spex_fleet_told_instance *other,
-                      const struct spex_fleet_told_by *by, uint64_t began_ns) {
+static bool is_former(const struct spex_fleet_reports_instance *other,
+                      const struct spex_fleet_reports_by *by, uint64_t began_ns) {
     return by->loaded_ns != other->by.loaded_ns ? by->loaded_ns < other->by.loaded_ns
                                                 : began_ns < other->began_ns;
 }
@@ -201,10 +201,10 @@ static bool is_former(const struct spex_fleet_told_instance *other,
 /* A new instance comes: those of the host are over whose process or machine has become another
  * one. 0, -ENOMEM, or SPEX_FLEET_OVER: it is a former one itself. */
 static int bury_former(struct spex_fleet_sums *sums, const char *host,
-                       const struct spex_fleet_told_by *by, uint64_t began_ns) {
+                       const struct spex_fleet_reports_by *by, uint64_t began_ns) {
     int err = 0;
     for (size_t i = sums->count; i-- > 0 && !err;) {
-        const struct spex_fleet_told_instance *other = &sums->instances[i];
+        const struct spex_fleet_reports_instance *other = &sums->instances[i];
         if (strcmp(other->host, host) != 0)
             continue;
         bool rebooted = strcmp(other->by.boot, by->boot) != 0;
@@ -238,7 +238,7 @@ static bool has_room(struct spex_fleet_sums *sums, double now) {
     return true;
 }
 
-static struct spex_fleet_told_instance *instance_of(struct spex_fleet_sums *sums, uint64_t id) {
+static struct spex_fleet_reports_instance *instance_of(struct spex_fleet_sums *sums, uint64_t id) {
     for (size_t i = 0; i < sums->count; i++)
         if (sums->instances[i].id == id)
             return &sums->instances[i];
@@ -246,18 +246,19 @@ static struct spex_fleet_told_instance *instance_of(struct spex_fleet_sums *sums
 }
 
 /* NULL: no memory. */
-static struct spex_fleet_told_instance *instance_add(struct spex_fleet_sums *sums, const char *host,
-                                                     const struct spex_fleet_told_by *by,
-                                                     uint64_t began_ns) {
-    struct spex_fleet_told_instance *grown = sums->instances;
+static struct spex_fleet_reports_instance *instance_add(struct spex_fleet_sums *sums,
+                                                        const char *host,
+                                                        const struct spex_fleet_reports_by *by,
+                                                        uint64_t began_ns) {
+    struct spex_fleet_reports_instance *grown = sums->instances;
     /* A power of two: the array is full. */
     if (!(sums->count & (sums->count - 1)))
         grown = realloc(sums->instances, (sums->count ? 2 * sums->count : 1) * sizeof(*grown));
     if (!grown)
         return NULL;
     sums->instances = grown;
-    struct spex_fleet_told_instance *instance = &grown[sums->count++];
-    *instance = (struct spex_fleet_told_instance){
+    struct spex_fleet_reports_instance *instance = &grown[sums->count++];
+    *instance = (struct spex_fleet_reports_instance){
         .id = id_of(host, by, began_ns), .by = *by, .began_ns = began_ns};
     snprintf(instance->host, sizeof(instance->host), "%s", host);
     sums->bytes += sizeof(*instance);
@@ -269,20 +270,20 @@ static double factor_of(const struct spex_fleet_sums *sums, double ticks_per_sec
     return fabs(factor - 1) > SAME_CLOCK ? factor : 1;
 }
 
-static int take_row(struct spex_fleet_sums *sums, struct spex_fleet_told_instance *instance,
+static int take_row(struct spex_fleet_sums *sums, struct spex_fleet_reports_instance *instance,
                     const struct spex_profile_row *from, size_t number, double factor) {
-    struct spex_told_row row;
-    int err = spex_told_row_of(&row, number, from, factor);
+    struct spex_reported_row row;
+    int err = spex_reported_row_of(&row, number, from, factor);
     if (err)
         return err;
     err = row_set(sums, instance, &row);
     if (err)
-        spex_told_row_free(&row);
+        spex_reported_row_free(&row);
     return err;
 }
 
 /* Mostly the probes come in the order of their numbers. */
-static int take_rows(struct spex_fleet_sums *sums, struct spex_fleet_told_instance *instance,
+static int take_rows(struct spex_fleet_sums *sums, struct spex_fleet_reports_instance *instance,
                      const struct spex_profile *profile) {
     double factor = factor_of(sums, profile->process.ticks_per_second);
     size_t likely = 0;
@@ -298,20 +299,20 @@ static int take_rows(struct spex_fleet_sums *sums, struct spex_fleet_told_instan
         likely = (size_t)number + 1;
         err = take_row(sums, instance, &profile->rows[r], (size_t)number, factor);
     }
-    spex_told_types_of(&instance->types, profile, factor);
+    spex_reported_types_of(&instance->types, profile, factor);
     return err;
 }
 
 /* Earlier releases do not tell when a collection began: the time that has passed tells it, where it
  * has become less. */
-static int begin_anew(struct spex_fleet_sums *sums, struct spex_fleet_told_instance *instance) {
+static int begin_anew(struct spex_fleet_sums *sums, struct spex_fleet_reports_instance *instance) {
     int err = join(sums, instance);
     if (!err)
         instance->types.count = 0;
     return err;
 }
 
-static int take_profile(struct spex_fleet_sums *sums, struct spex_fleet_told_instance *instance,
+static int take_profile(struct spex_fleet_sums *sums, struct spex_fleet_reports_instance *instance,
                         const struct spex_profile *profile, double now) {
     const struct spex_profile_process *process = &profile->process;
     bool less = process->seconds < instance->seconds;
@@ -329,10 +330,10 @@ static int take_profile(struct spex_fleet_sums *sums, struct spex_fleet_told_ins
 
 /* Nothing more comes of the process. */
 static int take_gone(struct spex_fleet_sums *sums, const char *host,
-                     const struct spex_fleet_told_by *by) {
+                     const struct spex_fleet_reports_by *by) {
     int err = 0;
     for (size_t i = sums->count; i-- > 0 && !err;) {
-        const struct spex_fleet_told_instance *other = &sums->instances[i];
+        const struct spex_fleet_reports_instance *other = &sums->instances[i];
         if (other->by.process == by->process && strcmp(other->host, host) == 0 &&
             strcmp(other->by.boot, by->boot) == 0 && other->by.loaded_ns == by->loaded_ns)
             err = bury(sums, i);
@@ -340,10 +341,11 @@ static int take_gone(struct spex_fleet_sums *sums, const char *host,
     return err;
 }
 
-static int take(struct spex_fleet_sums *sums, const char *host, const struct spex_fleet_told_by *by,
-                const struct spex_profile *profile, double now) {
+static int take(struct spex_fleet_sums *sums, const char *host,
+                const struct spex_fleet_reports_by *by, const struct spex_profile *profile,
+                double now) {
     uint64_t began_ns = profile->process.began_ns, id = id_of(host, by, began_ns);
-    struct spex_fleet_told_instance *instance = instance_of(sums, id);
+    struct spex_fleet_reports_instance *instance = instance_of(sums, id);
     if (profile->process.ticks_per_second <= 0)
         return SPEX_FLEET_STALE;
     if (!instance && is_over(sums, id))
@@ -365,7 +367,7 @@ static int take(struct spex_fleet_sums *sums, const char *host, const struct spe
 }
 
 int spex_fleet_sums_take(struct spex_fleet_sums *sums, const char *host,
-                         const struct spex_fleet_told_by *by, const struct spex_profile *profile,
+                         const struct spex_fleet_reports_by *by, const struct spex_profile *profile,
                          double now) {
     int taken = by->gone ? take_gone(sums, host, by) : take(sums, host, by, profile, now);
     sums->messages++;
@@ -374,32 +376,32 @@ int spex_fleet_sums_take(struct spex_fleet_sums *sums, const char *host,
     return taken;
 }
 
-const struct spex_fleet_told_instance *spex_fleet_sums_find(const struct spex_fleet_sums *sums,
-                                                            const char *host, int32_t process) {
+const struct spex_fleet_reports_instance *spex_fleet_sums_find(const struct spex_fleet_sums *sums,
+                                                               const char *host, int32_t process) {
     for (size_t i = 0; i < sums->count; i++)
         if (sums->instances[i].by.process == process && strcmp(sums->instances[i].host, host) == 0)
             return &sums->instances[i];
     return NULL;
 }
 
-static int add_told(struct spex_fleet_sum *sum, struct spex_told_types *types, size_t probe,
-                    const struct spex_fleet_told_instance *instance) {
+static int add_told(struct spex_fleet_sum *sum, struct spex_reported_types *types, size_t probe,
+                    const struct spex_fleet_reports_instance *instance) {
     struct spex_profile_process *process = &sum->profile.process;
-    const struct spex_told_row *row = row_of(instance, probe);
+    const struct spex_reported_row *row = row_of(instance, probe);
     if (!row)
         return 0;
     process->threads += instance->threads;
     process->seconds = fmax(process->seconds, instance->seconds);
-    spex_told_types_add(types, &instance->types);
-    spex_told_between_add(&sum->between, &row->between);
+    spex_reported_types_add(types, &instance->types);
+    spex_reported_between_add(&sum->between, &row->between);
     sum->instances += row->instances;
-    return spex_told_row_add(&sum->profile.rows[0], row);
+    return spex_reported_row_add(&sum->profile.rows[0], row);
 }
 
 int spex_fleet_sums_of(const struct spex_fleet_sums *sums, size_t probe,
-                       const struct spex_fleet_told_instance *instance,
+                       const struct spex_fleet_reports_instance *instance,
                        struct spex_fleet_sum *sum) {
-    struct spex_told_types types = {.count = 0};
+    struct spex_reported_types types = {.count = 0};
     *sum = (struct spex_fleet_sum){
         .profile = {.process = {.ticks_per_second = sums->ticks_per_second}, .row_count = 1}};
     sum->profile.rows = calloc(1, sizeof(*sum->profile.rows));
@@ -410,7 +412,7 @@ int spex_fleet_sums_of(const struct spex_fleet_sums *sums, size_t probe,
         err = add_told(sum, &types, probe, &sums->instances[i]);
     if (instance && !err)
         err = add_told(sum, &types, probe, instance);
-    err = err ? err : spex_told_types_profile(&types, &sum->profile);
+    err = err ? err : spex_reported_types_profile(&types, &sum->profile);
     if (err)
         spex_profile_free(&sum->profile);
     return err;

@@ -16,7 +16,7 @@
 
 #include "fleet/message/message.h"
 #include "fleet/sums/profile_message.h"
-#include "fleet/sums/told_row.h"
+#include "fleet/sums/reported_row.h"
 #include "text/error.h"
 
 /* Most bytes, instances that are kept apart, and names of those that are over. */
@@ -39,18 +39,18 @@ enum spex_fleet_refused {
     SPEX_FLEET_NO_ROOM
 };
 
-struct spex_fleet_told_instance {
+struct spex_fleet_reports_instance {
     uint64_t id;
     char host[SPEX_FLEET_NAME_BYTES];
-    struct spex_fleet_told_by by;
+    struct spex_fleet_reports_by by;
     uint64_t began_ns;
     /* Of its last message: when that came, and seconds since its collection began. */
     double heard, seconds;
     uint32_t threads;
     char program[SPEX_PROFILE_NAME_BYTES];
-    struct spex_told_types types;
+    struct spex_reported_types types;
     /* By the probes' numbers. */
-    struct spex_told_row *rows;
+    struct spex_reported_row *rows;
     size_t count;
 };
 
@@ -60,10 +60,10 @@ struct spex_fleet_sums {
     /* All probes that were told, by their numbers: what names them alone. */
     struct spex_profile_probe *probes;
     size_t probe_count;
-    struct spex_fleet_told_instance *instances;
+    struct spex_fleet_reports_instance *instances;
     size_t count;
     /* Those that are over, together; how many; and the last ones' ids. */
-    struct spex_fleet_told_instance gone;
+    struct spex_fleet_reports_instance gone;
     uint64_t gone_count;
     uint64_t *over;
     size_t over_next;
@@ -77,27 +77,28 @@ void spex_fleet_sums_free(struct spex_fleet_sums *sums);
 
 /* Takes what an agent has told. An enum spex_fleet_refused, or -ENOMEM. */
 int spex_fleet_sums_take(struct spex_fleet_sums *sums, const char *host,
-                         const struct spex_fleet_told_by *by, const struct spex_profile *profile,
+                         const struct spex_fleet_reports_by *by, const struct spex_profile *profile,
                          double now);
 
 /* Joins those that were silent for long with those that are over. 0 or -ENOMEM. */
 int spex_fleet_sums_age(struct spex_fleet_sums *sums, double now);
 
 /* The last one of the process; NULL: there is none. */
-const struct spex_fleet_told_instance *spex_fleet_sums_find(const struct spex_fleet_sums *sums,
-                                                            const char *host, int32_t process);
+const struct spex_fleet_reports_instance *spex_fleet_sums_find(const struct spex_fleet_sums *sums,
+                                                               const char *host, int32_t process);
 
 /* What one instance, or with NULL the whole fleet, has told of a probe. */
 struct spex_fleet_sum {
     /* With one row and the costs of the clocks. */
     struct spex_profile profile;
-    struct spex_told_between between;
+    struct spex_reported_between between;
     /* How many have told of it; 0: none, and the rest is empty. */
     size_t instances;
 };
 
 /* 0 or -ENOMEM. Free the sum by spex_profile_free. */
 int spex_fleet_sums_of(const struct spex_fleet_sums *sums, size_t probe,
-                       const struct spex_fleet_told_instance *instance, struct spex_fleet_sum *sum);
+                       const struct spex_fleet_reports_instance *instance,
+                       struct spex_fleet_sum *sum);
 
 #endif

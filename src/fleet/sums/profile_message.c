@@ -87,7 +87,7 @@ static int add_row(struct message *message, const struct spex_profile_row *row) 
 }
 
 /* The head, and what all messages of a profile begin with. */
-static int begin(struct message *message, const struct spex_fleet_told_by *by,
+static int begin(struct message *message, const struct spex_fleet_reports_by *by,
                  const struct spex_profile *profile) {
     struct head head = {.magic = MAGIC,
                         .version = VERSION,
@@ -149,7 +149,7 @@ int spex_fleet_profile_write(struct spex_fleet_profile_writer *writer,
     return err;
 }
 
-static int read_head(const char *data, size_t size, struct spex_fleet_told_by *by,
+static int read_head(const char *data, size_t size, struct spex_fleet_reports_by *by,
                      struct spex_error *error) {
     struct head head;
     if (size < sizeof(head) || size > SPEX_FLEET_PROFILE_BYTES)
@@ -158,10 +158,10 @@ static int read_head(const char *data, size_t size, struct spex_fleet_told_by *b
     memcpy(&head, data, sizeof(head));
     if (head.magic != MAGIC || head.version != VERSION)
         return spex_fail(error, -EINVAL, "a profile of version %d was expected", VERSION);
-    *by = (struct spex_fleet_told_by){.agent = head.agent,
-                                      .process = head.process,
-                                      .loaded_ns = head.loaded_ns,
-                                      .gone = head.flags & GONE};
+    *by = (struct spex_fleet_reports_by){.agent = head.agent,
+                                         .process = head.process,
+                                         .loaded_ns = head.loaded_ns,
+                                         .gone = head.flags & GONE};
     memcpy(by->boot, head.boot, sizeof(by->boot) - 1);
     if (head.process > 0 && spex_is_printable(by->boot))
         return 0;
@@ -209,7 +209,7 @@ static int read_frames(struct spex_profile_reader *reader, const char *data, siz
     return 0;
 }
 
-int spex_fleet_profile_read(const char *data, size_t size, struct spex_fleet_told_by *by,
+int spex_fleet_profile_read(const char *data, size_t size, struct spex_fleet_reports_by *by,
                             struct spex_profile *profile, struct spex_error *error) {
     struct spex_profile_reader reader = {.complete = false};
     *profile = (struct spex_profile){.rows = NULL};

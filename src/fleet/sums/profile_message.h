@@ -21,7 +21,7 @@ enum { SPEX_FLEET_PROFILE_PART = 128 << 10, SPEX_FLEET_PROFILE_BYTES = 1 << 20 }
 enum { SPEX_FLEET_BOOT_BYTES = 40 };
 
 /* What names an instance on its host. */
-struct spex_fleet_told_by {
+struct spex_fleet_reports_by {
     /* The agent's own number. */
     uint32_t agent;
     int32_t process;
@@ -33,7 +33,7 @@ struct spex_fleet_told_by {
 };
 
 struct spex_fleet_profile_writer {
-    struct spex_fleet_told_by by;
+    struct spex_fleet_reports_by by;
     /* Whether the probe is to be told. */
     bool (*wanted)(void *user, const struct spex_profile_probe *probe);
     /* Takes a message. 0 or a negative errno value. */
@@ -50,7 +50,7 @@ int spex_fleet_profile_write(struct spex_fleet_profile_writer *writer,
 
 /* Reads a message, of which nothing is trusted. The profile, to be freed by spex_profile_free, is
  * empty where there is none. 0; -EINVAL or -ENOMEM with the reason. */
-int spex_fleet_profile_read(const char *data, size_t size, struct spex_fleet_told_by *by,
+int spex_fleet_profile_read(const char *data, size_t size, struct spex_fleet_reports_by *by,
                             struct spex_profile *profile, struct spex_error *error);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fleet/sums/told_row.h"
+#include "fleet/sums/reported_row.h"
 
 #include <errno.h>
 #include <math.h>
@@ -18,47 +18,47 @@ static void scale_probe(struct spex_profile_probe *probe, double factor) {
     probe->slowest.ticks = (uint64_t)fmin((double)probe->slowest.ticks * factor, 0x1p63);
 }
 
-/* The time in which the executions are told, as in spex_profile_rate. */
-static struct spex_told_between between_of(const struct spex_profile_probe *probe) {
+/* The time in which the executions are counted, as in spex_profile_rate. */
+static struct spex_reported_between between_of(const struct spex_profile_probe *probe) {
     double held = probe->held_count > 0 ? probe->held_seconds : 0;
     double e = spex_profile_executions(probe), s = spex_profile_counted_seconds(probe) + held;
-    return s > 0 ? (struct spex_told_between){1, e, s, e * e, e * s, s * s}
-                 : (struct spex_told_between){0};
+    return s > 0 ? (struct spex_reported_between){1, e, s, e * e, e * s, s * s}
+                 : (struct spex_reported_between){0};
 }
 
-int spex_told_row_of(struct spex_told_row *told, size_t number, const struct spex_profile_row *row,
-                     double factor) {
+int spex_reported_row_of(struct spex_reported_row *reported, size_t number,
+                         const struct spex_profile_row *row, double factor) {
     bool failed = false;
-    *told = (struct spex_told_row){.number = number, .instances = 1, .probe = row->probe};
+    *reported = (struct spex_reported_row){.number = number, .instances = 1, .probe = row->probe};
     if (!spex_probe_type_ticks(row->probe.probe_type))
         factor = 1;
     if (factor != 1)
-        scale_probe(&told->probe, factor);
-    told->between = between_of(&told->probe);
+        scale_probe(&reported->probe, factor);
+    reported->between = between_of(&reported->probe);
     for (unsigned s = 0; s < row->probe.series; s++) {
-        told->values[s] = spex_sparse_values_of(row->values[s], factor);
+        reported->values[s] = spex_sparse_values_of(row->values[s], factor);
         if (row->losses[s])
-            told->losses[s] = spex_sparse_values_of(row->losses[s], factor);
-        failed |= !told->values[s] || (row->losses[s] && !told->losses[s]);
+            reported->losses[s] = spex_sparse_values_of(row->losses[s], factor);
+        failed |= !reported->values[s] || (row->losses[s] && !reported->losses[s]);
     }
     if (failed)
-        spex_told_row_free(told);
+        spex_reported_row_free(reported);
     return failed ? -ENOMEM : 0;
 }
 
-void spex_told_row_free(struct spex_told_row *told) {
+void spex_reported_row_free(struct spex_reported_row *reported) {
     for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++) {
-        free(told->values[s]);
-        free(told->losses[s]);
-        told->values[s] = told->losses[s] = NULL;
+        free(reported->values[s]);
+        free(reported->losses[s]);
+        reported->values[s] = reported->losses[s] = NULL;
     }
 }
 
-size_t spex_told_row_bytes(const struct spex_told_row *told) {
-    size_t bytes = sizeof(*told);
+size_t spex_reported_row_bytes(const struct spex_reported_row *reported) {
+    size_t bytes = sizeof(*reported);
     for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++)
-        bytes +=
-            spex_sparse_values_bytes(told->values[s]) + spex_sparse_values_bytes(told->losses[s]);
+        bytes += spex_sparse_values_bytes(reported->values[s]) +
+                 spex_sparse_values_bytes(reported->losses[s]);
     return bytes;
 }
 
@@ -75,7 +75,8 @@ static struct spex_values *values_at(const struct spex_values **place) {
 
 /* The spread of losses is that of all values: of one that has none, of its values. Before the
  * values are added. */
-static int losses_add(struct spex_profile_row *sum, const struct spex_told_row *more, unsigned s) {
+static int losses_add(struct spex_profile_row *sum, const struct spex_reported_row *more,
+                      unsigned s) {
     bool had = sum->losses[s] != NULL;
     if (!had && !more->losses[s])
         return 0;
@@ -91,7 +92,7 @@ static int losses_add(struct spex_profile_row *sum, const struct spex_told_row *
     return 0;
 }
 
-int spex_told_row_add(struct spex_profile_row *sum, const struct spex_told_row *more) {
+int spex_reported_row_add(struct spex_profile_row *sum, const struct spex_reported_row *more) {
     bool first = !sum->probe.probe_type;
     if (first)
         sum->probe = (struct spex_profile_probe){.probe_type = more->probe.probe_type,
@@ -114,7 +115,8 @@ int spex_told_row_add(struct spex_profile_row *sum, const struct spex_told_row *
     return 0;
 }
 
-void spex_told_between_add(struct spex_told_between *sum, const struct spex_told_between *more) {
+void spex_reported_between_add(struct spex_reported_between *sum,
+                               const struct spex_reported_between *more) {
     sum->count += more->count;
     sum->e += more->e;
     sum->s += more->s;
@@ -125,7 +127,7 @@ void spex_told_between_add(struct spex_told_between *sum, const struct spex_told
 
 /* A ratio of two sums over units that are instances (Cochran, Sampling Techniques, 3rd ed.,
  * 6.4). */
-bool spex_told_rate(const struct spex_told_between *between, double *low, double *high) {
+bool spex_reported_rate(const struct spex_reported_between *between, double *low, double *high) {
     double n = between->count, rate = between->e / between->s;
     if (n < 2)
         return false;
@@ -137,27 +139,27 @@ bool spex_told_rate(const struct spex_told_between *between, double *low, double
     return true;
 }
 
-static struct spex_told_type *type_in(struct spex_told_types *types, uint32_t probe_type,
-                                      uint32_t pcid) {
+static struct spex_reported_type *type_in(struct spex_reported_types *types, uint32_t probe_type,
+                                          uint32_t pcid) {
     for (size_t t = 0; t < types->count; t++)
         if (types->items[t].probe_type == probe_type && types->items[t].pcid == pcid)
             return &types->items[t];
-    if (types->count == SPEX_TOLD_TYPES)
+    if (types->count == SPEX_REPORTED_TYPES)
         return NULL;
-    struct spex_told_type *type = &types->items[types->count++];
-    *type = (struct spex_told_type){.probe_type = probe_type, .pcid = pcid};
+    struct spex_reported_type *type = &types->items[types->count++];
+    *type = (struct spex_reported_type){.probe_type = probe_type, .pcid = pcid};
     return type;
 }
 
-void spex_told_types_of(struct spex_told_types *told, const struct spex_profile *profile,
-                        double factor) {
-    told->count = 0;
+void spex_reported_types_of(struct spex_reported_types *reported,
+                            const struct spex_profile *profile, double factor) {
+    reported->count = 0;
     for (size_t t = 0; t < profile->type_count; t++) {
         const struct spex_profile_type *from = &profile->types[t];
         double by = spex_probe_type_ticks(from->probe_type) ? factor : 1;
         double empty = from->empty * by, error = from->empty_error * by;
-        struct spex_told_type *type =
-            from->measured ? type_in(told, from->probe_type, from->pcid) : NULL;
+        struct spex_reported_type *type =
+            from->measured ? type_in(reported, from->probe_type, from->pcid) : NULL;
         if (type && type->count <= 0) {
             type->count = 1;
             type->empty = empty;
@@ -167,10 +169,11 @@ void spex_told_types_of(struct spex_told_types *told, const struct spex_profile 
     }
 }
 
-void spex_told_types_add(struct spex_told_types *sum, const struct spex_told_types *more) {
+void spex_reported_types_add(struct spex_reported_types *sum,
+                             const struct spex_reported_types *more) {
     for (size_t m = 0; m < more->count; m++) {
-        const struct spex_told_type *from = &more->items[m];
-        struct spex_told_type *type = type_in(sum, from->probe_type, from->pcid);
+        const struct spex_reported_type *from = &more->items[m];
+        struct spex_reported_type *type = type_in(sum, from->probe_type, from->pcid);
         if (!type)
             continue;
         type->count += from->count;
@@ -180,12 +183,13 @@ void spex_told_types_add(struct spex_told_types *sum, const struct spex_told_typ
     }
 }
 
-int spex_told_types_profile(const struct spex_told_types *told, struct spex_profile *profile) {
-    profile->types = calloc(told->count + 1, sizeof(*profile->types));
+int spex_reported_types_profile(const struct spex_reported_types *reported,
+                                struct spex_profile *profile) {
+    profile->types = calloc(reported->count + 1, sizeof(*profile->types));
     if (!profile->types)
         return -ENOMEM;
-    for (size_t t = 0; t < told->count; t++) {
-        const struct spex_told_type *from = &told->items[t];
+    for (size_t t = 0; t < reported->count; t++) {
+        const struct spex_reported_type *from = &reported->items[t];
         double mean = from->empty / from->count;
         double differ = fmax(from->squares / from->count - mean * mean, 0);
         profile->types[profile->type_count++] =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/fleet/fleet_told.h"
+#include "tools/fleet/fleet_reports.h"
 
 #include <errno.h>
 #include <math.h>
@@ -22,42 +22,43 @@ enum { MESSAGES_MOST = 65536 };
 /* Probes of one answer: each has up to 4 KB. */
 enum { PROBES_MOST = 200 };
 
-int spex_fleet_told_open(struct spex_fleet_told *told, struct spex_link *link, const char *fleet) {
+int spex_fleet_reports_open(struct spex_fleet_reports *reports, struct spex_link *link,
+                            const char *fleet) {
     char prefix[SPEX_LINK_NAME_BYTES];
-    spex_fleet_sums_init(&told->sums);
+    spex_fleet_sums_init(&reports->sums);
     snprintf(prefix, sizeof(prefix), "spex.%s.profile", fleet);
-    return spex_link_listen(link, prefix, MESSAGES_MOST, &told->inbox);
+    return spex_link_listen(link, prefix, MESSAGES_MOST, &reports->inbox);
 }
 
-void spex_fleet_told_close(struct spex_fleet_told *told) {
-    spex_link_inbox_free(told->inbox);
-    spex_fleet_store_close(told->store);
-    spex_fleet_sums_free(&told->sums);
+void spex_fleet_reports_close(struct spex_fleet_reports *reports) {
+    spex_link_inbox_free(reports->inbox);
+    spex_fleet_store_close(reports->store);
+    spex_fleet_sums_free(&reports->sums);
 }
 
-/* With the first snapshot all others are compared: all instances have told something then. */
-int spex_fleet_told_keep(struct spex_fleet_told *told, struct spex_fleet_kernels *kernels,
-                         const char *path, const char *fleet, double every,
-                         struct spex_error *error) {
-    told->every = every;
-    told->due = fmin(FIRST_SECONDS, every);
-    int err = spex_fleet_store_open(path, fleet, &told->store, error);
-    return err ? err : spex_fleet_store_read_kernels(told->store, fleet, kernels, error);
+/* With the first snapshot all others are compared: all instances have reported then. */
+int spex_fleet_reports_keep(struct spex_fleet_reports *reports, struct spex_fleet_kernels *kernels,
+                            const char *path, const char *fleet, double every,
+                            struct spex_error *error) {
+    reports->every = every;
+    reports->due = fmin(FIRST_SECONDS, every);
+    int err = spex_fleet_store_open(path, fleet, &reports->store, error);
+    return err ? err : spex_fleet_store_read_kernels(reports->store, fleet, kernels, error);
 }
 
-int spex_fleet_told_write(struct spex_fleet_told *told, struct spex_fleet_kernels *kernels,
-                          double now, struct spex_error *error) {
-    if (!told->store || now < told->due)
+int spex_fleet_reports_write(struct spex_fleet_reports *reports, struct spex_fleet_kernels *kernels,
+                             double now, struct spex_error *error) {
+    if (!reports->store || now < reports->due)
         return 0;
-    told->due = now + told->every;
+    reports->due = now + reports->every;
     double time = spex_clock_seconds(CLOCK_REALTIME);
-    return spex_fleet_store_write(told->store, time, &told->sums, kernels, error);
+    return spex_fleet_store_write(reports->store, time, &reports->sums, kernels, error);
 }
 
 /* 0, -EINVAL with the reason, or -ENOMEM. */
-static int take_one(struct spex_fleet_told *told, const struct spex_lead *lead,
+static int take_one(struct spex_fleet_reports *reports, const struct spex_lead *lead,
                     const struct spex_link_message *message, double now, struct spex_error *error) {
-    struct spex_fleet_told_by by;
+    struct spex_fleet_reports_by by;
     struct spex_profile profile = {.rows = NULL};
     int err = spex_link_is_name(message->subject)
                   ? spex_fleet_profile_read(message->data, message->size, &by, &profile, error)
@@ -65,29 +66,29 @@ static int take_one(struct spex_fleet_told *told, const struct spex_lead *lead,
     if (!err && spex_lead_is_others(lead, message->subject, by.agent))
         err = spex_fail(error, -EINVAL, "another agent reports for it");
     if (!err)
-        err = spex_fleet_sums_take(&told->sums, message->subject, &by, &profile, now);
+        err = spex_fleet_sums_take(&reports->sums, message->subject, &by, &profile, now);
     spex_profile_free(&profile);
     return err < 0 ? err : 0;
 }
 
-int spex_fleet_told_take(struct spex_fleet_told *told, const struct spex_lead *lead, double now,
-                         struct spex_error *error) {
+int spex_fleet_reports_take(struct spex_fleet_reports *reports, const struct spex_lead *lead,
+                            double now, struct spex_error *error) {
     struct spex_link_message message;
     uint64_t until_ns = spex_clock_ns(CLOCK_MONOTONIC) + TAKE_NS;
     int err = 0;
     error->text[0] = '\0';
     while (err != -ENOMEM && spex_clock_ns(CLOCK_MONOTONIC) < until_ns &&
-           spex_link_take(told->inbox, 0, &message)) {
+           spex_link_take(reports->inbox, 0, &message)) {
         struct spex_error why = {""};
-        err = take_one(told, lead, &message, now, &why);
+        err = take_one(reports, lead, &message, now, &why);
         if (err && err != -ENOMEM) {
-            told->refused++;
+            reports->refused++;
             spex_error_set(error, "a profile of host %s was refused: %s", message.subject,
                            why.text);
         }
         spex_link_message_free(&message);
     }
-    return err == -ENOMEM ? err : spex_fleet_sums_age(&told->sums, now);
+    return err == -ENOMEM ? err : spex_fleet_sums_age(&reports->sums, now);
 }
 
 static json_t *number_or_null(double number, bool known) {
@@ -97,18 +98,18 @@ static json_t *number_or_null(double number, bool known) {
 /* "rate" is that of an instance while the probe is on there, as the mean over them. */
 static json_t *probe_json(const struct spex_fleet_sum *sum) {
     double low = 0, high = 0;
-    bool told = spex_told_rate(&sum->between, &low, &high);
+    bool known = spex_reported_rate(&sum->between, &low, &high);
     json_t *json = spex_profile_row_json(&sum->profile, &sum->profile.rows[0]);
     int err =
         !json || json_object_set_new(json, "instances", json_integer((json_int_t)sum->instances));
-    err = err || json_object_set_new(json, "rate_low", number_or_null(low, told));
-    err = err || json_object_set_new(json, "rate_high", number_or_null(high, told));
+    err = err || json_object_set_new(json, "rate_low", number_or_null(low, known));
+    err = err || json_object_set_new(json, "rate_high", number_or_null(high, known));
     return spex_json_unless(err, json);
 }
 
 /* Adds the probe, if there is anything of it. 0, or another number without memory. */
 static int add_probe(json_t *probes, const struct spex_fleet_sums *sums, size_t probe,
-                     const struct spex_fleet_told_instance *instance) {
+                     const struct spex_fleet_reports_instance *instance) {
     struct spex_fleet_sum sum;
     if (spex_fleet_sums_of(sums, probe, instance, &sum) != 0)
         return -ENOMEM;
@@ -121,34 +122,34 @@ static json_t *count_json(uint64_t count) {
     return json_integer((json_int_t)count);
 }
 
-static json_t *told_json(const struct spex_fleet_told *told) {
-    const struct spex_fleet_sums *sums = &told->sums;
+static json_t *reports_json(const struct spex_fleet_reports *reports) {
+    const struct spex_fleet_sums *sums = &reports->sums;
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "messages",
-                     count_json(sums->messages), "refused", count_json(told->refused), "stale",
+                     count_json(sums->messages), "refused", count_json(reports->refused), "stale",
                      count_json(sums->refused[SPEX_FLEET_STALE]), "returned",
                      count_json(sums->refused[SPEX_FLEET_OVER]), "no_room",
                      count_json(sums->refused[SPEX_FLEET_NO_ROOM]), "dropped",
-                     count_json(told->inbox ? spex_link_dropped(told->inbox) : 0),
+                     count_json(reports->inbox ? spex_link_dropped(reports->inbox) : 0),
                      "probes_left_out", count_json(sums->probes_left_out), "instances",
                      count_json(sums->count), "gone", count_json(sums->gone_count), "bytes",
                      count_json(sums->bytes));
 }
 
-static json_t *answer_json(const struct spex_fleet_told *told, size_t from,
-                           const struct spex_fleet_told_instance *instance) {
-    size_t count = told->sums.probe_count, to = from;
+static json_t *answer_json(const struct spex_fleet_reports *reports, size_t from,
+                           const struct spex_fleet_reports_instance *instance) {
+    size_t count = reports->sums.probe_count, to = from;
     json_t *probes = json_array();
     int err = !probes;
     for (; to < count && !err && json_array_size(probes) < PROBES_MOST; to++)
-        err = add_probe(probes, &told->sums, to, instance);
+        err = add_probe(probes, &reports->sums, to, instance);
     return spex_json_unless(err, json_pack("{s:o, s:o, s:o}", "probes", probes, "next",
                                            to < count ? count_json(to) : json_null(), "told",
-                                           told_json(told)));
+                                           reports_json(reports)));
 }
 
 /* NULL: there is none of that name, "HOST/PROCESS". */
-static const struct spex_fleet_told_instance *instance_of(const struct spex_fleet_sums *sums,
-                                                          const char *name) {
+static const struct spex_fleet_reports_instance *instance_of(const struct spex_fleet_sums *sums,
+                                                             const char *name) {
     char host[SPEX_FLEET_NAME_BYTES];
     const char *slash = strchr(name, '/');
     if (!slash || slash - name >= (int)sizeof(host))
@@ -157,14 +158,14 @@ static const struct spex_fleet_told_instance *instance_of(const struct spex_flee
     return spex_fleet_sums_find(sums, host, (int32_t)strtol(slash + 1, NULL, 10));
 }
 
-json_t *spex_fleet_told_answer(const struct spex_fleet_told *told, const char *request) {
+json_t *spex_fleet_reports_answer(const struct spex_fleet_reports *reports, const char *request) {
     char *rest;
     size_t from = strtoul(request, &rest, 10);
-    const struct spex_fleet_told_instance *instance =
-        *rest == ' ' ? instance_of(&told->sums, rest + 1) : NULL;
+    const struct spex_fleet_reports_instance *instance =
+        *rest == ' ' ? instance_of(&reports->sums, rest + 1) : NULL;
     if (*rest == ' ' && !instance)
         return json_pack("{s:s}", "error",
-                         "no such instance has told what it measures; spex fleet status lists "
+                         "no such instance has reported; spex fleet status lists "
                          "instances");
-    return answer_json(told, from, instance);
+    return answer_json(reports, from, instance);
 }

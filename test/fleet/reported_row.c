@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an instance has told of a probe: by which times it is compared with others, what another
+/* The report of an instance on a probe: by which times it is compared with others, what another
  * clock makes of it, and what says nothing. */
 #include "../check.h"
 #include "../values_take.h"
@@ -36,16 +36,16 @@ static void what_was_held_counts_where_some_was(void **unused) {
     (void)unused;
     for (int held = 0; held < 2; held++) {
         const struct spex_profile_row row = row_of(held);
-        struct spex_told_row told;
-        assert_int_equal(spex_told_row_of(&told, 5, &row, 1), 0);
-        const struct spex_told_between *between = &told.between;
-        assert_int_equal(told.number, 5);
-        assert_int_equal(told.instances, 1);
+        struct spex_reported_row reported;
+        assert_int_equal(spex_reported_row_of(&reported, 5, &row, 1), 0);
+        const struct spex_reported_between *between = &reported.between;
+        assert_int_equal(reported.number, 5);
+        assert_int_equal(reported.instances, 1);
         assert_true(between->count == 1 && between->s == (held ? 13 : 10));
         assert_true(between->ss == between->s * between->s);
         assert_true(between->es == between->e * between->s);
         assert_true(between->ee == between->e * between->e);
-        spex_told_row_free(&told);
+        spex_reported_row_free(&reported);
     }
 }
 
@@ -55,73 +55,74 @@ static void what_was_on_for_a_time_is_compared(void **unused) {
     (void)unused;
     for (size_t s = 0; s < COUNT_OF(seconds); s++) {
         struct spex_profile_row row = row_of(0);
-        struct spex_told_row told;
+        struct spex_reported_row reported;
         row.probe.on_seconds = seconds[s];
-        assert_int_equal(spex_told_row_of(&told, 5, &row, 1), 0);
-        const struct spex_told_between *between = &told.between;
+        assert_int_equal(spex_reported_row_of(&reported, 5, &row, 1), 0);
+        const struct spex_reported_between *between = &reported.between;
         assert_true(between->count == (s ? 1 : 0) && between->e == (s ? 8 : 0));
         assert_true(between->s == seconds[s] && between->ss == seconds[s] * seconds[s]);
         assert_true(between->es == between->e * between->s);
         assert_true(between->ee == between->e * between->e);
-        spex_told_row_free(&told);
+        spex_reported_row_free(&reported);
     }
 }
 
 /* Times are multiplied, products of two times twice; counts and values without ticks stay. */
 static void another_clock_changes_times_alone(void **unused) {
     struct spex_profile_row row = row_of(0);
-    struct spex_told_row told;
+    struct spex_reported_row reported;
     (void)unused;
-    assert_int_equal(spex_told_row_of(&told, 0, &row, 2), 0);
-    assert_true(told.probe.nested.x == 4 && told.probe.nested.y == 6);
-    assert_true(told.probe.nested.xx == 16 && told.probe.nested.xy == 24 &&
-                told.probe.nested.yy == 36);
-    assert_int_equal(told.probe.slowest.ticks, 6000);
-    assert_true(told.probe.count == 8 && told.values[0]->mean == 4000);
-    assert_int_equal(told.values[0]->min, 2000);
-    assert_int_equal(told.values[0]->max, 6000);
-    spex_told_row_free(&told);
+    assert_int_equal(spex_reported_row_of(&reported, 0, &row, 2), 0);
+    assert_true(reported.probe.nested.x == 4 && reported.probe.nested.y == 6);
+    assert_true(reported.probe.nested.xx == 16 && reported.probe.nested.xy == 24 &&
+                reported.probe.nested.yy == 36);
+    assert_int_equal(reported.probe.slowest.ticks, 6000);
+    assert_true(reported.probe.count == 8 && reported.values[0]->mean == 4000);
+    assert_int_equal(reported.values[0]->min, 2000);
+    assert_int_equal(reported.values[0]->max, 6000);
+    spex_reported_row_free(&reported);
     row.probe.slowest.ticks = UINT64_MAX;
-    assert_int_equal(spex_told_row_of(&told, 0, &row, 4), 0);
-    assert_int_equal(told.probe.slowest.ticks, UINT64_C(1) << 63);
-    spex_told_row_free(&told);
+    assert_int_equal(spex_reported_row_of(&reported, 0, &row, 4), 0);
+    assert_int_equal(reported.probe.slowest.ticks, UINT64_C(1) << 63);
+    spex_reported_row_free(&reported);
     row.probe.probe_type = SPEX_SNAPSHOT;
-    assert_int_equal(spex_told_row_of(&told, 0, &row, 2), 0);
-    assert_true(told.values[0]->mean == 2000 && told.probe.nested.x == 2);
-    spex_told_row_free(&told);
+    assert_int_equal(spex_reported_row_of(&reported, 0, &row, 2), 0);
+    assert_true(reported.values[0]->mean == 2000 && reported.probe.nested.x == 2);
+    spex_reported_row_free(&reported);
 }
 
-static void each_series_is_told(void **unused) {
+static void each_series_is_reported(void **unused) {
     struct spex_profile_row row = row_of(0);
-    struct spex_told_row told;
+    struct spex_reported_row reported;
     (void)unused;
     row.probe.series = 3;
     row.values[1] = row.values[2] = &values;
     row.losses[2] = &values;
-    assert_int_equal(spex_told_row_of(&told, 0, &row, 1), 0);
+    assert_int_equal(spex_reported_row_of(&reported, 0, &row, 1), 0);
     for (unsigned s = 0; s < 3; s++)
-        assert_true(told.values[s]->mean == 2000);
-    assert_true(!told.losses[0] && !told.losses[1] && told.losses[2]->mean == 2000);
-    spex_told_row_free(&told);
+        assert_true(reported.values[s]->mean == 2000);
+    assert_true(!reported.losses[0] && !reported.losses[1] && reported.losses[2]->mean == 2000);
+    spex_reported_row_free(&reported);
 }
 
 /* Ratios of sums: 3 instances of 100, 110 and 90 executions a second. */
 static void rates_have_the_interval_of_a_ratio(void **unused) {
     const double rates[] = {100, 110, 90};
-    struct spex_told_between sum = {0};
+    struct spex_reported_between sum = {0};
     double low, high;
     (void)unused;
     for (size_t r = 0; r < COUNT_OF(rates); r++) {
         const double e = 10 * rates[r], s = 10;
-        spex_told_between_add(&sum, &(struct spex_told_between){1, e, s, e * e, e * s, s * s});
-        assert_int_equal(spex_told_rate(&sum, &low, &high), r > 0);
+        spex_reported_between_add(&sum,
+                                  &(struct spex_reported_between){1, e, s, e * e, e * s, s * s});
+        assert_int_equal(spex_reported_rate(&sum, &low, &high), r > 0);
     }
     /* The standard deviation is 10, so that of the mean is 10 / sqrt(3); t of 2 degrees. */
     assert_true(fabs((low + high) / 2 - 100) < 1e-9);
     assert_true(fabs((high - low) / 2 - 4.303 * 10 / sqrt(3)) < 0.01);
     /* Rates are not below 0. */
-    sum = (struct spex_told_between){2, 10, 2, 100, 10, 2};
-    assert_true(spex_told_rate(&sum, &low, &high));
+    sum = (struct spex_reported_between){2, 10, 2, 100, 10, 2};
+    assert_true(spex_reported_rate(&sum, &low, &high));
     assert_true(low == 0 && high > 5);
 }
 
@@ -164,11 +165,11 @@ static void losses_are_beside_all_values(void **unused) {
             struct spex_profile_row row = {.probe = {.probe_type = SPEX_LAT, .series = 1},
                                            .values = {&all[i]},
                                            .losses = {has ? &lost[i] : NULL}};
-            struct spex_told_row told;
-            assert_int_equal(spex_told_row_of(&told, 0, &row, 1), 0);
-            assert_int_equal(told.losses[0] != NULL, has);
-            assert_int_equal(spex_told_row_add(&sum, &told), 0);
-            spex_told_row_free(&told);
+            struct spex_reported_row reported;
+            assert_int_equal(spex_reported_row_of(&reported, 0, &row, 1), 0);
+            assert_int_equal(reported.losses[0] != NULL, has);
+            assert_int_equal(spex_reported_row_add(&sum, &reported), 0);
+            spex_reported_row_free(&reported);
             weight += all[i].weight;
             lost_weight += has ? lost[i].weight : 0;
             sums.weights += ended.weights;
@@ -196,7 +197,7 @@ static void losses_are_beside_all_values(void **unused) {
 /* Means of what instances tell of each type, with an error of their own and of what they differ by.
  * Of what is measured, and once of each; times in the fleet's ticks. */
 static void types_are_means_over_instances(void **unused) {
-    static struct spex_told_types told[2], sum;
+    static struct spex_reported_types reported[2], sum;
     struct spex_profile_type types[] = {
         {.probe_type = SPEX_LAT, .measured = 1, .empty = 10, .empty_error = 3},
         {.probe_type = SPEX_CNT, .measured = 0, .empty = 99},
@@ -206,16 +207,16 @@ static void types_are_means_over_instances(void **unused) {
     const struct spex_profile profile = {.types = types, .type_count = COUNT_OF(types)};
     struct spex_profile made = {.type_count = 0};
     (void)unused;
-    spex_told_types_of(&told[0], &profile, 1);
+    spex_reported_types_of(&reported[0], &profile, 1);
     types[0].empty = 14;
     types[0].empty_error = 4;
     types[1].measured = 1;
-    spex_told_types_of(&told[1], &profile, 2); /* LAT: 28 ± 8 */
-    assert_int_equal(told[0].count, 3);
-    assert_int_equal(told[1].count, 4);
+    spex_reported_types_of(&reported[1], &profile, 2); /* LAT: 28 ± 8 */
+    assert_int_equal(reported[0].count, 3);
+    assert_int_equal(reported[1].count, 4);
     for (int n = 0; n < 2; n++)
-        spex_told_types_add(&sum, &told[n]);
-    assert_int_equal(spex_told_types_profile(&sum, &made), 0);
+        spex_reported_types_add(&sum, &reported[n]);
+    assert_int_equal(spex_reported_types_profile(&sum, &made), 0);
     static const struct {
         uint32_t type, pcid;
         double empty, error;
@@ -237,26 +238,26 @@ static void types_are_means_over_instances(void **unused) {
 
 /* No more than there is room for. */
 static void types_are_bounded(void **unused) {
-    static struct spex_told_types told, sum;
-    struct spex_profile_type types[SPEX_TOLD_TYPES + 3];
+    static struct spex_reported_types reported, sum;
+    struct spex_profile_type types[SPEX_REPORTED_TYPES + 3];
     const struct spex_profile profile = {.types = types, .type_count = COUNT_OF(types)};
     struct spex_profile made = {.type_count = 0};
     (void)unused;
     for (uint32_t t = 0; t < COUNT_OF(types); t++)
         types[t] = (struct spex_profile_type){
             .probe_type = SPEX_PERFCNTR, .pcid = t, .measured = 1, .empty = t};
-    spex_told_types_of(&told, &profile, 1);
-    assert_int_equal(told.count, SPEX_TOLD_TYPES);
+    spex_reported_types_of(&reported, &profile, 1);
+    assert_int_equal(reported.count, SPEX_REPORTED_TYPES);
     for (int n = 0; n < 2; n++) /* the second time with others */
-        for (size_t t = 0; t < told.count; t++) {
-            told.items[t].pcid += 2 * (uint32_t)n;
-            if (t + 1 == told.count)
-                spex_told_types_add(&sum, &told);
+        for (size_t t = 0; t < reported.count; t++) {
+            reported.items[t].pcid += 2 * (uint32_t)n;
+            if (t + 1 == reported.count)
+                spex_reported_types_add(&sum, &reported);
         }
-    assert_int_equal(sum.count, SPEX_TOLD_TYPES);
-    assert_int_equal(spex_told_types_profile(&sum, &made), 0);
-    assert_int_equal(made.type_count, SPEX_TOLD_TYPES);
-    for (uint32_t t = 0; t < SPEX_TOLD_TYPES; t++)
+    assert_int_equal(sum.count, SPEX_REPORTED_TYPES);
+    assert_int_equal(spex_reported_types_profile(&sum, &made), 0);
+    assert_int_equal(made.type_count, SPEX_REPORTED_TYPES);
+    for (uint32_t t = 0; t < SPEX_REPORTED_TYPES; t++)
         assert_int_equal(made.types[t].pcid, t);
     free(made.types);
 }
@@ -265,7 +266,7 @@ static void without_a_clock_nothing_is_taken(void **unused) {
     struct spex_profile_row row = row_of(0);
     struct spex_profile profile = {.rows = &row, .row_count = 1};
     struct spex_fleet_sums sums;
-    struct spex_fleet_told_by by = {.process = 1, .boot = "b"};
+    struct spex_fleet_reports_by by = {.process = 1, .boot = "b"};
     (void)unused;
     spex_fleet_sums_init(&sums);
     assert_int_equal(spex_fleet_sums_take(&sums, "h", &by, &profile, 0), SPEX_FLEET_STALE);
@@ -323,8 +324,8 @@ static void processes_are_told_apart(void **unused) {
     spex_fleet_sums_init(&sums);
     profile.process.ticks_per_second = 1e9;
     for (size_t s = 0; s < COUNT_OF(steps); s++) {
-        struct spex_fleet_told_by by = {.process = steps[s].process,
-                                        .loaded_ns = steps[s].loaded_ns};
+        struct spex_fleet_reports_by by = {.process = steps[s].process,
+                                           .loaded_ns = steps[s].loaded_ns};
         snprintf(by.boot, sizeof(by.boot), "%s", steps[s].boot);
         profile.process.began_ns = steps[s].began_ns;
         int taken = spex_fleet_sums_take(&sums, steps[s].host, &by, &profile, 0);
@@ -339,7 +340,7 @@ int main(void) {
         cmocka_unit_test(what_was_held_counts_where_some_was),
         cmocka_unit_test(what_was_on_for_a_time_is_compared),
         cmocka_unit_test(another_clock_changes_times_alone),
-        cmocka_unit_test(each_series_is_told),
+        cmocka_unit_test(each_series_is_reported),
         cmocka_unit_test(rates_have_the_interval_of_a_ratio),
         cmocka_unit_test(losses_are_beside_all_values),
         cmocka_unit_test(types_are_means_over_instances),

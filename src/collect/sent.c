@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/told.h"
+#include "collect/sent.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,10 +14,10 @@ static void copy_text(char *to, const char *from) {
     snprintf(to, SPEX_STREAM_TEXT_BYTES, "%s", from ? from + skip : "");
 }
 
-uint32_t spex_told_sites(struct spex_told *told, struct spex_stream_site *sites, uint32_t most) {
+uint32_t spex_sent_sites(struct spex_sent *sent, struct spex_stream_site *sites, uint32_t most) {
     uint32_t all = spex_sites_count(), count = 0;
-    while (count < most && told->sites < all) {
-        uint32_t index = told->sites++;
+    while (count < most && sent->sites < all) {
+        uint32_t index = sent->sites++;
         const struct spex_site_info *info = spex_site_info(index);
         if (spex_site_is_region(info))
             continue;
@@ -38,12 +38,12 @@ uint32_t spex_told_sites(struct spex_told *told, struct spex_stream_site *sites,
     return count;
 }
 
-uint32_t spex_told_contexts(struct spex_told *told, uint64_t number,
+uint32_t spex_sent_contexts(struct spex_sent *sent, uint64_t number,
                             struct spex_stream_context *contexts, uint32_t count, uint32_t most) {
     struct spex_context_node node;
     while (count < most && spex_context_node(number, &node) &&
-           !(told->contexts[number / 64] >> number % 64 & 1)) {
-        told->contexts[number / 64] |= UINT64_C(1) << number % 64;
+           !(sent->contexts[number / 64] >> number % 64 & 1)) {
+        sent->contexts[number / 64] |= UINT64_C(1) << number % 64;
         contexts[count++] = (struct spex_stream_context){
             .number = (uint32_t)number, .parent = node.parent, .kernel = node.kernel};
         number = node.parent;
@@ -51,30 +51,30 @@ uint32_t spex_told_contexts(struct spex_told *told, uint64_t number,
     return count;
 }
 
-void spex_told_take_back(struct spex_told *told, const struct spex_stream_context *contexts,
+void spex_sent_take_back(struct spex_sent *sent, const struct spex_stream_context *contexts,
                          uint32_t count) {
     for (uint32_t c = 0; c < count; c++) {
         uint32_t number = contexts[c].number;
-        told->contexts[number / 64] &= ~(UINT64_C(1) << number % 64);
+        sent->contexts[number / 64] &= ~(UINT64_C(1) << number % 64);
     }
 }
 
-uint32_t spex_told_threads(struct spex_told_threads *told, const struct spex_batch *batch,
+uint32_t spex_sent_threads(struct spex_sent_threads *sent, const struct spex_batch *batch,
                            size_t *record, struct spex_stream_thread *threads, uint32_t most) {
     uint32_t count = 0;
     for (size_t *r = record; *r < batch->count && count < most; ++*r) {
         uint32_t number = spex_packed_thread(batch->words[*r * batch->record_words + 1]);
         uint32_t thread_id = batch->records[*r].thread_id;
-        if (told->ids[number] == thread_id)
+        if (sent->ids[number] == thread_id)
             continue;
-        told->ids[number] = thread_id;
+        sent->ids[number] = thread_id;
         threads[count++] = (struct spex_stream_thread){number, thread_id};
     }
     return count;
 }
 
-void spex_told_take_back_threads(struct spex_told_threads *told,
+void spex_sent_take_back_threads(struct spex_sent_threads *sent,
                                  const struct spex_stream_thread *threads, uint32_t count) {
     for (uint32_t t = 0; t < count; t++)
-        told->ids[threads[t].number] = 0;
+        sent->ids[threads[t].number] = 0;
 }
