@@ -160,7 +160,7 @@ class WithoutXml(Exploration):
                    "--", "sh", "-c", """echo n={n}; echo 'x="<{x}' {y} {z}"""]
         result = self.set_space(*command)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertRegex(result.stderr, r"^spex: a run takes [\d.]+ m?s; two of the first configuration differ by 0 % "
+        self.assertRegex(result.stderr, r"^spex: a run takes [\d.]+ [mµ]?s; two of the first configuration differ by 0 % "
                                         r"in output n=\(\[0-9\]\+\)\nspex: 96 configurations; the space is in "
                                         r"explore-sh\.xml, trials go to explore-sh\.db\n")
         report = self.report()
