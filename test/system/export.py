@@ -264,6 +264,42 @@ class Exports(Traces):
         self.assertEqual(frames[narrow["caller"]]["name"], "<script>alert(1)</script>")
         self.assertIn("2000 calling contexts are narrower than 0.1 pixels", "".join(picture.itertext()))
 
+    def classes(self, picture):
+        """What the frames are coloured by, but for that of all kernels."""
+        return {frame.find(SVG + "title").text.split("\n")[0]: frame.get("class")
+                for frame in picture.find(SVG + "svg[@class='frames']")[1:]}
+
+    def test_a_flamegraph_in_comparison(self):
+        before, now = self.make("calls", 20000)[0], self.make("changed", 20001)[0]
+        picture, _ = self.flamegraph(now, "--before", before)
+        self.assertEqual(self.classes(picture), {"main": "u0", "sort": "m3", "parse": "f3", "hash": "u0", "move": "m3"})
+        titles = "\n".join(title.text for title in picture.iter(SVG + "title"))
+        self.assertRegex(titles, r"hash\n.*\n.*\nitself, a second: \S+ ms, before \S+ ms \(may be chance\)\n"
+                                 r"executions, a second: \d+, before \d+")
+        self.assertRegex(titles, r"move\n.*\n.*\nitself, a second: \S+ ms, before 0 ns\n")
+        self.assertTrue([text for text in picture.iter(SVG + "text")
+                         if (text.text or "").startswith("1 calling contexts of before are not executed any more")])
+        # The other way round what is red is blue.
+        turned = self.classes(self.flamegraph(before, "--before", now)[0])
+        self.assertEqual(turned, {"main": "u0", "sort": "f3", "parse": "m3", "hash": "u0", "copy": "m3"})
+
+    def test_a_comparison_with_a_part_of_the_same_trace(self):
+        trace = self.make("calls", 20000)[0]
+        picture, _ = self.flamegraph(trace, "--from", "0.4", "--before", "..0.4")
+        self.assertEqual(set(self.classes(picture).values()), {"u0"})
+        self.refused("export: --before is for --format flamegraph", "export", trace, "--format", "folded", "--before", trace)
+        self.refused(".*none: ", "export", trace, "--format", "flamegraph", "--before", self.path("none"), status=1)
+        self.refused('.*"x"', "export", trace, "--format", "flamegraph", "--before", "x..")
+        self.refused("stacks are made of kernels' records", "export", trace, "--format", "flamegraph", "--before",
+                     self.make("spans", 100)[0], status=1)
+
+    def test_comparisons_of_equals_have_no_colours(self):
+        """But for chance: in one picture of 20."""
+        traces = [self.make("calls", 4000 + n)[0] for n in range(21)]
+        coloured = sum(set(self.classes(self.flamegraph(now, "--before", before)[0]).values()) != {"u0"}
+                       for before, now in zip(traces, traces[1:]))
+        self.assertLessEqual(coloured, 3)
+
     def test_a_flamegraph_needs_nothing_else(self):
         text = self.export(self.trace, "flamegraph").decode()
         self.assertEqual(set(re.findall(r"\w+://[^'\" ]*", text)), {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml"})

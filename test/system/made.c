@@ -15,6 +15,10 @@
  *              and for random times, and recorded at random by periods that change. COUNT is also
  *              the seed
  *     slower   the same, with 0.8 as many executions a second, each of 1.5 times the time
+ *     calls    kernels "sort", "parse", "hash" and "copy" within "main", COUNT executions in turn, each
+ *              for a random time, half of them recorded. COUNT is also the seed
+ *     changed  the same with other numbers of contexts; "sort" takes 1.5 times the time, "parse" is
+ *              executed half as often, and "move" is in the place of "copy"
  *
  * There are about COUNT records; of samples, fewer. */
 #include <math.h>
@@ -252,6 +256,40 @@ static void sampled_make(struct made *made, uint64_t begin, uint64_t count, bool
     flush(made);
 }
 
+enum { CALLED = 300, CALLS = 5 };
+
+/* Callers have lower numbers than those within them. */
+static void calls_know(struct made *made, bool changed) {
+    const char *const names[CALLS] = {"main", "sort", "parse", "hash", changed ? "move" : "copy"};
+    for (unsigned n = 0; n < CALLS; n++) {
+        unsigned place = changed && n ? CALLS - n : n;
+        struct spex_stream_context context = {CALLED + place, n ? CALLED : SPEX_CONTEXT_ROOT,
+                                              CALLED + n};
+        struct spex_stream_site site = {
+            .index = CALLED + n, .probe_id = (uint16_t)(CALLED + n), .probe_type = SPEX_KERNEL};
+        snprintf(site.name, sizeof(site.name), "%s", names[n]);
+        spex_trace_sites(made->trace, &site, 1);
+        spex_trace_contexts(made->trace, &context, 1);
+    }
+}
+
+static void calls_make(struct made *made, uint64_t begin, uint64_t count, bool changed) {
+    uint64_t state = count;
+    calls_know(made, changed);
+    for (uint64_t execution = 0; execution < count; execution++) {
+        unsigned n = 1 + (unsigned)(execution % (CALLS - 1));
+        double time = -log(draw(&state)) * (changed && n == 1 ? TIME * 1.5 : TIME);
+        bool executed = !changed || n != 2 || execution / (CALLS - 1) % 2;
+        if (!executed || draw(&state) < 0.5)
+            continue;
+        struct spex_record *record = add(made, OUTER, 0, begin + (execution + 1) * GAP, 2);
+        record->probe_id = (uint16_t)(CALLED + n);
+        VALUES(record, (uint64_t)time, CALLED + (changed ? CALLS - n : n));
+    }
+    flush(made);
+    spex_trace_pass(made->trace, begin + count * GAP);
+}
+
 int main(int argc, char **argv) {
     static struct made made;
     struct spex_trace_disk disk = {0};
@@ -275,6 +313,8 @@ int main(int argc, char **argv) {
         names_make(&made, begin, count);
     else if (strcmp(argv[2], "sampled") == 0 || strcmp(argv[2], "slower") == 0)
         sampled_make(&made, begin, count, strcmp(argv[2], "slower") == 0);
+    else if (strcmp(argv[2], "calls") == 0 || strcmp(argv[2], "changed") == 0)
+        calls_make(&made, begin, count, strcmp(argv[2], "changed") == 0);
     else
         spans_make(&made, begin, count);
     spex_trace_lost(made.trace, 17);

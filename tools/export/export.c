@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -23,7 +24,7 @@
 
 static const char export_usage[] =
     "usage: spex export TRACE --format FORMAT [-o FILE] [--from TIME] [--to TIME] [-e PROBES]\n"
-    "                   [--by time|executions]\n"
+    "                   [--by time|executions] [--before TRACE|FROM..TO]\n"
     "\n"
     "Writes a trace of `spex record`, of one process or of several in a folder, in the format of\n"
     "another tool.\n"
@@ -39,7 +40,10 @@ static const char export_usage[] =
     "  --from TIME      the part of the trace: seconds from its beginning, or a time such as\n"
     "  --to TIME        2026-11-23T07:39:30 or 07:39:30.5Z\n"
     "  -e PROBES        which probes: man spex_probes\n"
-    "  --by WHAT        of folded and flamegraph: time, which is the default, or executions\n";
+    "  --by WHAT        of folded and flamegraph: time, which is the default, or executions\n"
+    "  --before WHAT    of flamegraph: colours what takes longer or less than in this other "
+    "trace,\n"
+    "                   or than in this part of the same one: FROM..TO\n";
 
 static const struct spex_syntax export_syntax = {
     "export", export_usage, "one trace was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
@@ -55,7 +59,7 @@ enum { EVENTS_AT_ONCE = 1 << 14 };
 struct request {
     const char *trace;
     const struct spex_exporter *exporter;
-    const char *format, *out, *from, *to, *probes, *by;
+    const char *format, *out, *from, *to, *probes, *by, *before;
     /* Records that were exported. */
     uint64_t records;
     /* Readable after a signal that ends the command. */
@@ -64,13 +68,10 @@ struct request {
 
 static int export_parse(int argc, char **argv, struct request *request) {
     const struct spex_option known[] = {
-        {"format", .text = &request->format},
-        {.letter = 'o', .text = &request->out},
-        {"from", .text = &request->from},
-        {"to", .text = &request->to},
-        {.letter = 'e', .text = &request->probes},
-        {"by", .text = &request->by},
-        {.name = NULL},
+        {"format", .text = &request->format},      {.letter = 'o', .text = &request->out},
+        {"from", .text = &request->from},          {"to", .text = &request->to},
+        {.letter = 'e', .text = &request->probes}, {"by", .text = &request->by},
+        {"before", .text = &request->before},      {.name = NULL},
     };
     struct spex_operands operands;
     int status = spex_options_take(&export_syntax, known, argc, argv, &operands);
@@ -112,6 +113,8 @@ static int request_check(struct request *request) {
         return spex_complain(
             SPEX_EXIT_USAGE,
             "export: --by: time or executions was expected, with --format folded or flamegraph");
+    if (request->before && !request->exporter->before)
+        return spex_complain(SPEX_EXIT_USAGE, "export: --before is for --format flamegraph");
     if (stream && request->exporter->needs_path)
         return spex_complain(SPEX_EXIT_USAGE, "export: -o: a file was expected for the database");
     if (stream && request->exporter->binary && isatty(STDOUT_FILENO) == 1)
@@ -128,10 +131,15 @@ static int stopped_by(int signals) {
                                                                               : 0;
 }
 
-/* Gives all records to the exporter. The number of a signal that has ended it; 0 or a negative
- * errno value. After an error of the stream, which its end tells, 0. */
-static int events_export(struct request *request, const struct spex_export *export,
-                         struct spex_recording *trace, void *state, struct spex_error *error) {
+/* What an exporter does with a record. */
+typedef int take_event(void *state, const struct spex_recording_event *event,
+                       struct spex_error *error);
+
+/* Gives all records of a trace to the exporter. The number of a signal that has ended it; 0 or a
+ * negative errno value. After an error of the stream, which its end tells, 0. */
+static int events_give(struct request *request, const struct spex_export *export,
+                       struct spex_recording *trace, take_event *take, void *state,
+                       struct spex_error *error) {
     struct spex_recording_event event;
     struct spex_progress_bar bar;
     int got = 1, err = 0, stopped = 0;
@@ -140,8 +148,8 @@ static int events_export(struct request *request, const struct spex_export *expo
         for (unsigned e = 0; got == 1 && !err && e < EVENTS_AT_ONCE; e++) {
             got = spex_recording_next(trace, &event, error);
             if (got == 1)
-                err = request->exporter->event(state, &event, error);
-            request->records += got == 1;
+                err = take(state, &event, error);
+            request->records += got == 1 && take == request->exporter->event;
         }
         stopped = stopped_by(request->signals);
         spex_progress_bar_part(&bar, trace->bytes_given, trace->bytes);
@@ -152,12 +160,17 @@ static int events_export(struct request *request, const struct spex_export *expo
 
 /* Writes the export. What was exported before an error or a signal is completed. */
 static int export_write(struct request *request, const struct spex_export *export,
-                        struct spex_recording *trace) {
+                        struct spex_recording *trace, struct spex_recording *before) {
     struct spex_error error = {""}, end_error = {""};
     void *state = NULL;
     int err = request->exporter->begin(export, &state, &error);
+    if (!err && before) {
+        err = events_give(request, export, before, request->exporter->before, state, &error);
+        if (err > 0)
+            err = spex_fail(&error, -EINTR, "interrupted; nothing is written");
+    }
     if (!err)
-        err = events_export(request, export, trace, state, &error);
+        err = events_give(request, export, trace, request->exporter->event, state, &error);
     int end = err < 0 ? 0 : request->exporter->end(state, &end_error);
     request->exporter->free(state);
     if (err < 0 || end < 0)
@@ -169,11 +182,11 @@ static int export_write(struct request *request, const struct spex_export *expor
 
 /* Opens the stream of a format that writes one, and closes it behind the export. */
 static int export_to(struct request *request, struct spex_export *export,
-                     struct spex_recording *trace) {
+                     struct spex_recording *trace, struct spex_recording *before) {
     struct spex_output_file output = {0};
     if (request->exporter->needs_path) {
         export->path = request->out;
-        return export_write(request, export, trace);
+        return export_write(request, export, trace, before);
     }
     int err = spex_output_file_open(
         &output, request->out,
@@ -181,7 +194,7 @@ static int export_to(struct request *request, struct spex_export *export,
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "%s: %s", request->out, strerror(-err));
     export->out = output.file;
-    int status = export_write(request, export, trace);
+    int status = export_write(request, export, trace, before);
     if (status == SPEX_EXIT_FAILED)
         output.path = NULL;
     err = spex_output_file_close(&output);
@@ -233,23 +246,82 @@ static void tell_verdict(const struct request *request, size_t problems) {
     spex_verdict(result, look_text(request, next, sizeof(next)));
 }
 
-static int export_trace(struct request *request, struct spex_recording *trace) {
-    struct spex_labels labels;
-    struct spex_export export = {.trace = trace,
-                                 .labels = &labels,
-                                 .by_executions =
-                                     request->by && strcmp(request->by, "executions") == 0};
-    int status = spex_trace_part_limits("export", trace, request->from, request->to, &export.from,
-                                        &export.to);
+/* Limits a trace to a part, whose length is in *seconds. An exit status. */
+static int part_limit(struct spex_recording *trace, const char *from, const char *to,
+                      uint64_t *begin, uint64_t *end, double *seconds) {
+    int status = spex_trace_part_limits("export", trace, from, to, begin, end);
     if (status != SPEX_EXIT_OK)
         return status;
-    spex_recording_limit(trace, export.from, export.to);
-    if (spex_labels_make(&labels, trace) == 0)
-        status = export_to(request, &export, trace);
+    spex_recording_limit(trace, *begin, *end);
+    *seconds = (double)spex_recording_duration_ns(trace, *end - *begin) / 1e9;
+    return SPEX_EXIT_OK;
+}
+
+/* Exports the trace, in comparison with `before`, which may be NULL. */
+static int export_part(struct request *request, struct spex_export export,
+                       struct spex_recording *trace, struct spex_recording *before) {
+    struct spex_labels labels = {0}, before_labels = {0};
+    int status =
+        part_limit(trace, request->from, request->to, &export.from, &export.to, &export.seconds);
+    if (status != SPEX_EXIT_OK)
+        return status;
+    export.labels = &labels;
+    export.before = before;
+    export.before_labels = &before_labels;
+    if (spex_labels_make(&labels, trace) == 0 &&
+        (!before || spex_labels_make(&before_labels, before) == 0))
+        status = export_to(request, &export, trace, before);
     else
         status = spex_complain(SPEX_EXIT_FAILED, "out of memory");
     spex_labels_free(&labels);
-    int problems = spex_trace_part_problems(trace);
+    if (before_labels.trace)
+        spex_labels_free(&before_labels);
+    return status;
+}
+
+/* Splits "FROM..TO" in place, either of which may be empty. False: it is a trace. */
+static bool part_split(char *text, const char **from, const char **to) {
+    char *dots = access(text, F_OK) == 0 ? NULL : strstr(text, "..");
+    *from = *to = NULL;
+    if (!dots)
+        return false;
+    *dots = '\0';
+    *from = dots > text ? text : NULL;
+    *to = dots[2] ? dots + 2 : NULL;
+    return true;
+}
+
+/* Opens what the trace is compared with: another one, or a part of the same one. */
+static int before_open(struct request *request, struct spex_export *export,
+                       struct spex_recording **before) {
+    const char *from, *to;
+    uint64_t begin, end;
+    char *text = strdup(request->before);
+    if (!text)
+        return spex_complain(SPEX_EXIT_FAILED, "out of memory");
+    bool part = part_split(text, &from, &to);
+    int status = spex_trace_part_open("export", part ? request->trace : request->before,
+                                      request->probes, before);
+    if (status != SPEX_EXIT_OK)
+        *before = NULL;
+    else
+        status = part_limit(*before, from, to, &begin, &end, &export->before_seconds);
+    free(text);
+    return status;
+}
+
+static int export_trace(struct request *request, struct spex_recording *trace) {
+    struct spex_export export = {
+        .trace = trace, .by_executions = request->by && strcmp(request->by, "executions") == 0};
+    struct spex_recording *before = NULL;
+    int status = request->before ? before_open(request, &export, &before) : SPEX_EXIT_OK;
+    if (status == SPEX_EXIT_OK)
+        status = export_part(request, export, trace, before);
+    int problems = before ? spex_trace_part_problems(before) : SPEX_EXIT_OK;
+    if (before)
+        spex_recording_close(before);
+    if (spex_trace_part_problems(trace) != SPEX_EXIT_OK)
+        problems = SPEX_EXIT_FAILED;
     if (status == SPEX_EXIT_OK)
         tell_verdict(request, trace->problems.count);
     return status == SPEX_EXIT_OK ? problems : status;

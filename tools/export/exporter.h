@@ -23,6 +23,10 @@ struct spex_export {
     uint64_t from, to;
     /* Weights of stacks are executions, and no times. */
     bool by_executions;
+    /* What it is compared with; NULL: nothing. How many seconds that has, and what is exported. */
+    const struct spex_recording *before;
+    const struct spex_labels *before_labels;
+    double before_seconds, seconds;
 };
 
 /* All functions but `begin` get the state that `begin` made. Those that return an int return 0, or
@@ -41,6 +45,8 @@ struct spex_exporter {
     bool weighs;
     int (*begin)(const struct spex_export *of, void **state, struct spex_error *error);
     int (*event)(void *state, const struct spex_recording_event *event, struct spex_error *error);
+    /* The same for records of what it is compared with, which come first. NULL: it compares nothing. */
+    int (*before)(void *state, const struct spex_recording_event *event, struct spex_error *error);
     /* Completes what is written; also after an export that was broken off. */
     int (*end)(void *state, struct spex_error *error);
     void (*free)(void *state);

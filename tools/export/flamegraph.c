@@ -15,33 +15,24 @@
 #include "text/quantity.h"
 #include "text/text_hash.h"
 #include "tools/export/exporter.h"
+#include "tools/export/flame_frame.h"
+#include "tools/export/stack_changes.h"
 #include "tools/export/stacks.h"
 
 /* In files.S. */
 extern const char spex_export_flamegraph_style[], spex_export_flamegraph_script[];
 
-enum { TIME, EXECUTIONS, MEASURES };
-
-/* Pixels. Of the 1200 of the picture frames have what the margins leave; GLYPH is the widest that
- * letters of the frames' fonts are. */
-enum {
-    WIDTH = 1200,
-    MARGIN = 10,
-    FRAMES_WIDTH = WIDTH - 2 * MARGIN,
-    HEAD = 100,
-    ROW = 19,
-    NOTE = 18
-};
-#define GLYPH     7.5
+/* Pixels. */
+enum { MARGIN = 10, WIDTH = SPEX_FLAME_WIDTH + 2 * MARGIN, HEAD = 100, NOTE = 18 };
 #define NARROWEST 0.1
 
-/* Letters in front of "…" at least; frames' colours. */
-enum { LETTERS_LEAST = 3, COLOURS = 6, NAME_BYTES = 256 };
+/* Colours of kernels. */
+enum { COLOURS = 6, NAME_BYTES = 256 };
 
 /* A kernel's calling context, or a process. */
 struct node {
     /* With what is within it. */
-    double values[MEASURES];
+    double values[SPEX_FLAME_MEASURES];
     double weight;
     uint32_t number, parent;
     /* Calling contexts, itself among them. */
@@ -56,23 +47,18 @@ struct place {
     bool drawn;
 };
 
-struct frame {
-    const char *name, *class;
-    const double *values, *own;
-    double begin;
-    uint32_t caller, row;
-};
-
 struct flamegraph {
     const struct spex_export *of;
     struct spex_stacks stacks;
+    /* With another trace, of->before. */
+    struct spex_stack_changes changes;
     struct node nodes[SPEX_CONTEXTS_MAX + 1];
     struct place places[SPEX_CONTEXTS_MAX + 1];
     struct node *processes;
     struct place *process_places;
-    double total[MEASURES];
+    double total[SPEX_FLAME_MEASURES];
     /* What is drawn together. */
-    double narrow[MEASURES];
+    double narrow[SPEX_FLAME_MEASURES];
     uint64_t narrow_contexts;
     uint32_t frames, rows, notes;
     /* The frames as text: their rows are known at the end. */
@@ -91,8 +77,10 @@ static int flamegraph_begin(const struct spex_export *of, void **state, struct s
     graph->processes = calloc(count, sizeof(*graph->processes));
     graph->process_places = calloc(count, sizeof(*graph->process_places));
     graph->body = open_memstream(&graph->text, &graph->bytes);
-    if (spex_stacks_make(&graph->stacks, of->trace) != 0 || !graph->processes ||
-        !graph->process_places || !graph->body)
+    int err = spex_stacks_make(&graph->stacks, of->trace);
+    if (!err && of->before)
+        err = spex_stack_changes_make(&graph->changes, of->before, of->before_seconds);
+    if (err || !graph->processes || !graph->process_places || !graph->body)
         return spex_fail(error, -ENOMEM, "out of memory");
     return 0;
 }
@@ -105,13 +93,21 @@ static int flamegraph_event(void *state, const struct spex_recording_event *even
     return 0;
 }
 
-static void own_values(const struct spex_stack *stack, double values[MEASURES]) {
-    values[TIME] = spex_stack_own_ns(stack) / 1e9;
-    values[EXECUTIONS] = stack->executions;
+static int flamegraph_before(void *state, const struct spex_recording_event *event,
+                             struct spex_error *error) {
+    struct flamegraph *graph = state;
+    (void)error;
+    spex_stack_changes_add(&graph->changes, graph->of->before_labels, event);
+    return 0;
+}
+
+static void own_values(const struct spex_stack *stack, double values[SPEX_FLAME_MEASURES]) {
+    values[SPEX_FLAME_TIME] = spex_stack_own_ns(stack) / 1e9;
+    values[SPEX_FLAME_EXECUTIONS] = stack->executions;
 }
 
 static void node_add(struct node *to, const struct node *node) {
-    for (unsigned m = 0; m < MEASURES; m++)
+    for (unsigned m = 0; m < SPEX_FLAME_MEASURES; m++)
         to->values[m] += node->values[m];
     to->contexts += node->contexts;
 }
@@ -122,16 +118,16 @@ static void nodes_sum(struct flamegraph *graph, size_t p) {
     struct node *nodes = graph->nodes;
     memset(nodes, 0, sizeof(graph->nodes));
     for (uint32_t c = SPEX_CONTEXTS_MAX; contexts && c > SPEX_CONTEXT_ROOT; c--) {
-        double own[MEASURES];
+        double own[SPEX_FLAME_MEASURES];
         uint32_t parent = contexts[c].parent;
         nodes[c].number = c;
         nodes[c].kernel = (uint16_t)contexts[c].kernel;
         nodes[c].parent = parent && contexts[parent].parent ? parent : SPEX_CONTEXT_ROOT;
         own_values(&graph->stacks.of[p][c], own);
-        for (unsigned m = 0; m < MEASURES; m++)
+        for (unsigned m = 0; m < SPEX_FLAME_MEASURES; m++)
             nodes[c].values[m] += own[m];
         nodes[c].weight = nodes[c].values[graph->of->by_executions];
-        nodes[c].contexts += nodes[c].values[EXECUTIONS] > 0;
+        nodes[c].contexts += nodes[c].values[SPEX_FLAME_EXECUTIONS] > 0;
         node_add(&nodes[nodes[c].parent], &nodes[c]);
     }
 }
@@ -150,68 +146,16 @@ static double share_of(const struct flamegraph *graph, const double *values, uns
 }
 
 static bool is_narrow(const struct flamegraph *graph, const struct node *node) {
-    return share_of(graph, node->values, TIME) * FRAMES_WIDTH < NARROWEST &&
-           share_of(graph, node->values, EXECUTIONS) * FRAMES_WIDTH < NARROWEST;
-}
-
-static size_t columns_of(char byte) {
-    unsigned char first = (unsigned char)byte;
-    return (first & 0xc0) == 0x80 ? 0 : first >= 0xe1 ? 2 : 1;
-}
-
-/* A name, or its beginning and "…", or nothing: what fits into so many pixels. The script does the
- * same. */
-static void fitting_put(FILE *out, const char *name, double pixels) {
-    char begin[NAME_BYTES];
-    double room = floor((pixels - 8) / GLYPH);
-    size_t columns = 0, bytes = 0, used = 0;
-    for (const char *at = name; *at; at++)
-        columns += columns_of(*at);
-    if ((double)columns <= room) {
-        spex_html_text(out, name);
-        return;
-    }
-    if (room < LETTERS_LEAST + 1)
-        return;
-    for (; name[bytes] && bytes + 1 < sizeof(begin); bytes++) {
-        used += columns_of(name[bytes]);
-        if ((double)used > room - 1)
-            break;
-        begin[bytes] = name[bytes];
-    }
-    begin[bytes] = '\0';
-    spex_html_text(out, begin);
-    fputs("…", out);
-}
-
-/* "\nexecutions: 3.4 k (12 %), itself 1.2 k" */
-static void value_put(struct flamegraph *graph, const struct frame *frame, unsigned measure,
-                      const char *name, const char *unit) {
-    char text[64];
-    double share = share_of(graph, frame->values, measure);
-    fprintf(graph->body, "\n%s: %s", name,
-            spex_quantity_text(frame->values[measure], NAN, unit, text, sizeof(text)));
-    spex_html_format(graph->body, " (%s)", spex_percent_text(share, 3, text, sizeof(text)));
-    if (frame->own)
-        fprintf(graph->body, ", itself %s",
-                spex_quantity_text(frame->own[measure], NAN, unit, text, sizeof(text)));
+    return share_of(graph, node->values, SPEX_FLAME_TIME) * SPEX_FLAME_WIDTH < NARROWEST &&
+           share_of(graph, node->values, SPEX_FLAME_EXECUTIONS) * SPEX_FLAME_WIDTH < NARROWEST;
 }
 
 /* Returns the frame's number. */
-static uint32_t frame_put(struct flamegraph *graph, const struct frame *frame) {
-    FILE *out = graph->body;
-    double width = graph->frames ? share_of(graph, frame->values, graph->of->by_executions) : 1;
-    fprintf(out, "<svg class=\"%s\" x=\"%.7g%%\" y=\"%" PRIu32 "\" width=\"%.7g%%\" height=\"%d\"",
-            frame->class, 100 * frame->begin, frame->row * ROW, 100 * width, ROW);
-    fprintf(out, " data-v=\"%" PRId32 " %.9g %.9g\"><title>",
-            graph->frames ? (int32_t)frame->caller : -1, frame->values[TIME],
-            frame->values[EXECUTIONS]);
-    spex_html_text(out, frame->name);
-    value_put(graph, frame, TIME, "time", "s");
-    value_put(graph, frame, EXECUTIONS, "executions", "");
-    fprintf(out, "</title><rect width=\"100%%\" height=\"%d\"/><text x=\"4\" y=\"13\">", ROW - 1);
-    fitting_put(out, frame->name, width * FRAMES_WIDTH);
-    fputs("</text></svg>\n", out);
+static uint32_t frame_put(struct flamegraph *graph, struct spex_flame_frame *frame) {
+    for (unsigned m = 0; m < SPEX_FLAME_MEASURES; m++)
+        frame->shares[m] = share_of(graph, frame->values, m);
+    frame->width = graph->frames ? frame->shares[graph->of->by_executions] : 1;
+    spex_flame_frame_put(graph->body, frame);
     if (graph->rows <= frame->row)
         graph->rows = frame->row + 1;
     return graph->frames++;
@@ -223,37 +167,55 @@ static void narrow_put(struct flamegraph *graph, struct node *narrow, struct pla
     if (!narrow->contexts)
         return;
     snprintf(name, sizeof(name), "%" PRIu32 " narrow", narrow->contexts);
-    frame_put(graph, &(struct frame){.name = name,
-                                     .class = "n",
-                                     .values = narrow->values,
-                                     .begin = caller->next,
-                                     .caller = caller->frame,
-                                     .row = caller->row + 1});
-    graph->narrow[TIME] += narrow->values[TIME];
-    graph->narrow[EXECUTIONS] += narrow->values[EXECUTIONS];
+    frame_put(graph, &(struct spex_flame_frame){.name = name,
+                                                .class = "n",
+                                                .values = narrow->values,
+                                                .begin = caller->next,
+                                                .caller = (int32_t)caller->frame,
+                                                .row = caller->row + 1});
+    graph->narrow[SPEX_FLAME_TIME] += narrow->values[SPEX_FLAME_TIME];
+    graph->narrow[SPEX_FLAME_EXECUTIONS] += narrow->values[SPEX_FLAME_EXECUTIONS];
     graph->narrow_contexts += narrow->contexts;
     *narrow = (struct node){0};
 }
 
-/* A process has the class "p"; a kernel's colour is that of its name. */
+/* A kernel's colour is that of its change, or else of its name. Returns `class`. */
+static const char *class_of(const struct spex_stack_change *change, const char *name,
+                            char class[3]) {
+    int grade = change ? change->grade : 0;
+    uint64_t colour = spex_text_hash(SPEX_TEXT_HASH_BEGIN, name) % COLOURS;
+    class[0] = !change ? 'k' : grade > 0 ? 'm' : grade < 0 ? 'f' : 'u';
+    class[1] = (char)('0' + (change ? (uint64_t)abs(grade) : colour));
+    class[2] = '\0';
+    return class;
+}
+
+/* A process has the class "p". */
 static void node_put(struct flamegraph *graph, const struct node *node, size_t p,
                      struct place *caller, struct place *place) {
     const struct spex_recording *trace = graph->of->trace;
     bool kernel = p < trace->process_count;
-    char text[SPEX_STREAM_TEXT_BYTES], class[] = "k0";
-    double own[MEASURES];
-    struct frame frame = {.name = kernel ? spex_stack_kernel_text(&trace->processes[p],
-                                                                  node->kernel, text, sizeof(text))
-                                         : trace->processes[node->number].name,
-                          .class = kernel ? class : "p",
-                          .values = node->values,
-                          .own = kernel ? own : NULL,
-                          .begin = caller->next,
-                          .caller = caller->frame,
-                          .row = caller->row + 1};
-    if (kernel)
+    char text[SPEX_STREAM_TEXT_BYTES], class[3];
+    double own[SPEX_FLAME_MEASURES];
+    struct spex_stack_change change;
+    struct spex_flame_frame frame = {
+        .name = kernel
+                    ? spex_stack_kernel_text(&trace->processes[p], node->kernel, text, sizeof(text))
+                    : trace->processes[node->number].name,
+        .class = "p",
+        .values = node->values,
+        .own = kernel ? own : NULL,
+        .begin = caller->next,
+        .caller = (int32_t)caller->frame,
+        .row = caller->row + 1};
+    if (kernel) {
         own_values(&graph->stacks.of[p][node->number], own);
-    class[1] = (char)('0' + spex_text_hash(SPEX_TEXT_HASH_BEGIN, frame.name) % COLOURS);
+        if (graph->of->before) {
+            change = spex_stack_change_of(&graph->changes, p, node->number);
+            frame.change = &change;
+        }
+        frame.class = class_of(frame.change, frame.name, class);
+    }
     *place = (struct place){caller->next, frame_put(graph, &frame), frame.row, true};
     caller->next += share_of(graph, node->values, graph->of->by_executions);
 }
@@ -285,7 +247,7 @@ static void processes_sum(struct flamegraph *graph) {
         process->number = (uint32_t)p;
         process->parent = (uint32_t)count;
         process->weight = process->values[graph->of->by_executions];
-        for (unsigned m = 0; m < MEASURES; m++)
+        for (unsigned m = 0; m < SPEX_FLAME_MEASURES; m++)
             graph->total[m] += process->values[m];
     }
 }
@@ -293,10 +255,11 @@ static void processes_sum(struct flamegraph *graph) {
 static void frames_put(struct flamegraph *graph) {
     size_t count = graph->of->trace->process_count;
     processes_sum(graph);
-    struct place all = {
-        .drawn = true,
-        .frame = frame_put(
-            graph, &(struct frame){.name = "all kernels", .class = "a", .values = graph->total})};
+    struct place all = {.drawn = true,
+                        .frame = frame_put(graph, &(struct spex_flame_frame){.name = "all kernels",
+                                                                             .class = "a",
+                                                                             .values = graph->total,
+                                                                             .caller = -1})};
     graph->process_places[count] = all;
     if (count > 1)
         nodes_put(graph, graph->processes, count, count, graph->process_places);
@@ -316,7 +279,7 @@ static void title_put(struct flamegraph *graph) {
     else
         snprintf(name, sizeof(name), "%zu processes", trace->process_count);
     fputs("Kernels of ", graph->of->out);
-    fitting_put(graph->of->out, name, WIDTH / 4.0);
+    spex_flame_name_put(graph->of->out, name, WIDTH / 4.0);
 }
 
 static void summary_put(struct flamegraph *graph) {
@@ -327,8 +290,9 @@ static void summary_put(struct flamegraph *graph) {
         for (uint32_t c = 0; c <= SPEX_CONTEXTS_MAX; c++)
             records += graph->stacks.of[p][c].records;
     fprintf(of->out, "%s in %s executions (%" PRIu64 " records), from %s to %s of the trace",
-            spex_quantity_text(graph->total[TIME], NAN, "s", time, sizeof(time)),
-            spex_quantity_text(graph->total[EXECUTIONS], NAN, "", executions, sizeof(executions)),
+            spex_quantity_text(graph->total[SPEX_FLAME_TIME], NAN, "s", time, sizeof(time)),
+            spex_quantity_text(graph->total[SPEX_FLAME_EXECUTIONS], NAN, "", executions,
+                               sizeof(executions)),
             records,
             spex_quantity_text((double)spex_recording_ns(of->trace, of->from) / 1e9, NAN, "s", from,
                                sizeof(from)),
@@ -345,7 +309,7 @@ __attribute__((format(printf, 2, 3))) static void note_put(struct flamegraph *gr
     vsnprintf(text, sizeof(text), format, values);
     va_end(values);
     fprintf(graph->of->out, "<text class=\"quiet\" x=\"%d\" y=\"%" PRIu32 "\">", MARGIN,
-            HEAD + graph->rows * ROW + ++graph->notes * NOTE);
+            HEAD + graph->rows * SPEX_FLAME_ROW + ++graph->notes * NOTE);
     spex_html_text(graph->of->out, text);
     fputs("</text>\n", graph->of->out);
 }
@@ -360,9 +324,16 @@ static void notes_put(struct flamegraph *graph) {
                  "%" PRIu64 " calling contexts are narrower than %g pixels, and drawn together in "
                  "grey: %s of the time, %s of the executions",
                  graph->narrow_contexts, NARROWEST,
-                 spex_percent_text(share_of(graph, graph->narrow, TIME), 3, time, sizeof(time)),
-                 spex_percent_text(share_of(graph, graph->narrow, EXECUTIONS), 3, executions,
-                                   sizeof(executions)));
+                 spex_percent_text(share_of(graph, graph->narrow, SPEX_FLAME_TIME), 3, time,
+                                   sizeof(time)),
+                 spex_percent_text(share_of(graph, graph->narrow, SPEX_FLAME_EXECUTIONS), 3,
+                                   executions, sizeof(executions)));
+    if (graph->of->before && graph->changes.gone)
+        note_put(graph,
+                 "%" PRIu32 " calling contexts of before are not executed any more; they took %s a "
+                 "second themselves",
+                 graph->changes.gone,
+                 spex_quantity_text(graph->changes.gone_seconds, NAN, "s", time, sizeof(time)));
     if (graph->stacks.left_out)
         note_put(graph,
                  "%" PRIu64 " records of kernels are not in the picture: their context or time is "
@@ -380,7 +351,7 @@ static void picture_put(struct flamegraph *graph) {
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
             "width=\"%d\" "
             "height=\"%" PRIu32 "\" class=\"whole\" data-by=\"%d\">\n<title>",
-            WIDTH, HEAD + graph->rows * ROW + 4 * NOTE, graph->of->by_executions);
+            WIDTH, HEAD + graph->rows * SPEX_FLAME_ROW + 4 * NOTE, graph->of->by_executions);
     title_put(graph);
     fputs("</title>\n<style>\n", out);
     fputs(spex_export_flamegraph_style, out);
@@ -393,13 +364,15 @@ static void picture_put(struct flamegraph *graph) {
             ", by <tspan class=\"by\">%s</tspan></text>\n<text class=\"quiet\" x=\"%d\" y=\"54\">",
             by, MARGIN);
     summary_put(graph);
-    fprintf(out,
-            "</text>\n<text class=\"quiet told\" x=\"%d\" y=\"74\">Widths are <tspan "
-            "class=\"by\">%s</tspan>; below each kernel are those that it called, the dearest on "
-            "the left"
-            "</text>\n<svg class=\"frames\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%" PRIu32
-            "\">\n",
-            MARGIN, by, MARGIN, HEAD - ROW / 2, FRAMES_WIDTH, graph->rows * ROW);
+    fprintf(
+        out,
+        "</text>\n<text class=\"quiet told\" x=\"%d\" y=\"74\">Widths are <tspan "
+        "class=\"by\">%s</tspan>; below each kernel are those that it called, the dearest on "
+        "the left%s"
+        "</text>\n<svg class=\"frames\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%" PRIu32 "\">\n",
+        MARGIN, by,
+        graph->of->before ? ". Red: it takes longer itself, a second, than before; blue: less" : "",
+        MARGIN, HEAD - SPEX_FLAME_ROW / 2, SPEX_FLAME_WIDTH, graph->rows * SPEX_FLAME_ROW);
     fwrite(graph->text, 1, graph->bytes, out);
     fputs("</svg>\n", out);
     notes_put(graph);
@@ -412,6 +385,8 @@ static int flamegraph_end(void *state, struct spex_error *error) {
     SPEX_PLAIN_NUMBERS;
     struct flamegraph *graph = state;
     int err = spex_stacks_finish(&graph->stacks, error);
+    if (!err && graph->of->before)
+        err = spex_stack_changes_finish(&graph->changes, &graph->stacks, graph->of->seconds, error);
     if (err)
         return err;
     frames_put(graph);
@@ -428,6 +403,7 @@ static void flamegraph_free(void *state) {
     struct flamegraph *graph = state;
     if (!graph)
         return;
+    spex_stack_changes_free(&graph->changes);
     spex_stacks_free(&graph->stacks);
     if (graph->body)
         fclose(graph->body);
@@ -442,5 +418,6 @@ const struct spex_exporter spex_export_flamegraph = {.name = "flamegraph",
                                                      .weighs = true,
                                                      .begin = flamegraph_begin,
                                                      .event = flamegraph_event,
+                                                     .before = flamegraph_before,
                                                      .end = flamegraph_end,
                                                      .free = flamegraph_free};

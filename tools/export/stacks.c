@@ -37,8 +37,10 @@ void spex_stacks_add(struct spex_stacks *stacks, const struct spex_labels *label
         &stacks->of[spex_label_process(labels, event->process)][record->fields[1]];
     stack->records++;
     stack->executions += record->weight;
-    stack->ns +=
+    double ns =
         (double)record->weight * (double)record->fields[0] / stacks->trace->ticks_per_second * 1e9;
+    stack->ns += ns;
+    stack->squares += ns * ns;
 }
 
 int spex_stacks_finish(struct spex_stacks *stacks, struct spex_error *error) {
@@ -46,8 +48,11 @@ int spex_stacks_finish(struct spex_stacks *stacks, struct spex_error *error) {
     for (size_t p = 0; p < stacks->trace->process_count; p++) {
         const struct spex_stream_context *contexts = stacks->trace->processes[p].journal.contexts;
         for (uint32_t c = SPEX_CONTEXT_ROOT + 1; contexts && c <= SPEX_CONTEXTS_MAX; c++) {
-            if (contexts[c].parent)
-                stacks->of[p][contexts[c].parent].inner_ns += stacks->of[p][c].ns;
+            struct spex_stack *caller = &stacks->of[p][contexts[c].parent];
+            if (contexts[c].parent) {
+                caller->inner_ns += stacks->of[p][c].ns;
+                caller->inner_squares += stacks->of[p][c].squares;
+            }
             records += stacks->of[p][c].records;
         }
     }

@@ -12,6 +12,9 @@ struct spex_stack {
     double ns;
     /* Of `ns`, what kernels within it took. */
     double inner_ns;
+    /* The squares of what the records add to `ns`, and those of kernels within it: how far the sums may
+     * be off by chance, if executions are independent. */
+    double squares, inner_squares;
     uint64_t records;
 };
 
