@@ -71,7 +71,7 @@ static int connect_without_namespace(int fd, int directory, const char *name, in
 
 /* An attempt to connect to a process. */
 struct attempt {
-    const struct spex_process_place *place;
+    struct spex_process_place place;
     int timeout_ms;
     /* Connects also where the socket's file says that the program is dormant. */
     bool calls;
@@ -90,7 +90,7 @@ static bool says_dormant(int directory, const struct spex_process_place *place) 
 
 /* Connects to the socket of the process in the directory. The socket, or a negative errno value. */
 static int connect_there(const struct attempt *attempt, int directory) {
-    const struct spex_process_place *place = attempt->place;
+    const struct spex_process_place *place = &attempt->place;
     int timeout_ms = attempt->timeout_ms;
     if (!attempt->calls && says_dormant(directory, place))
         return DORMANT;
@@ -144,7 +144,7 @@ static bool is_tried(const struct spex_process_place *place, int user) {
  * would cost as much time. That another user's cannot be entered says nothing of a process of this
  * one. */
 static int connect_below(struct attempt *attempt, const char *root) {
-    const struct spex_process_place *place = attempt->place;
+    const struct spex_process_place *place = &attempt->place;
     char path[SPEX_CONTROL_PATH_BYTES], whole[SPEX_CONTROL_PATH_BYTES + 32];
     int err = -ENOENT;
     for (int u = 0; u < SPEX_PLACE_USERS; u++)
@@ -166,15 +166,15 @@ static int connect_below(struct attempt *attempt, const char *root) {
  * directory was chosen for it: it may be the one that was chosen for this command. */
 static int connect_chosen(struct attempt *attempt) {
     const char *chosen = getenv("SPEX_CONTROL");
-    return chosen && chosen[0] == '/' && !attempt->place->chosen ? connect_in(chosen, attempt)
-                                                                 : -ENOENT;
+    return chosen && chosen[0] == '/' && !attempt->place.chosen ? connect_in(chosen, attempt)
+                                                                : -ENOENT;
 }
 
 /* /proc/PID/root cannot be entered by other users. A process in our own mount namespace is
  * found without it. */
 static int connect_to(struct attempt *attempt) {
     char root[32];
-    snprintf(root, sizeof(root), "/proc/%d/root", (int)attempt->place->process);
+    snprintf(root, sizeof(root), "/proc/%d/root", (int)attempt->place.process);
     int fd = connect_below(attempt, root);
     if (is_found(fd) || fd == -ETIMEDOUT)
         return fd;
@@ -248,8 +248,8 @@ static int connect_or_stand_in(struct attempt *attempt, struct spex_error *error
     struct spex_dormant_program program;
     int fd = connect_to(attempt);
     if (fd != DORMANT && !may_be_dormant(attempt, fd))
-        return fd < 0 ? connect_explain(attempt->place, fd, error) : fd;
-    int dormant = spex_dormant_open(attempt->place->process, &program, error);
+        return fd < 0 ? connect_explain(&attempt->place, fd, error) : fd;
+    int dormant = spex_dormant_open(attempt->place.process, &program, error);
     if (dormant < 0 && fd == DORMANT)
         return dormant;
     if (dormant > 0) {
@@ -258,21 +258,19 @@ static int connect_or_stand_in(struct attempt *attempt, struct spex_error *error
         attempt->calls = true;
         fd = connect_there(attempt, attempt->directory);
     }
-    return fd < 0 ? connect_explain(attempt->place, fd, error) : fd;
+    return fd < 0 ? connect_explain(&attempt->place, fd, error) : fd;
 }
 
 /* The message names the process and its command, so that the user sees which program was meant. */
 static int process_connect(struct attempt *attempt, pid_t process, struct spex_error *error) {
-    struct spex_process_place place;
-    int err = spex_process_place(process, &place);
+    int err = spex_process_place(process, &attempt->place);
     if (err) {
         spex_error_set(error, err == -ESRCH ? "there is no process %d" : "process %d: %s",
                        (int)process, strerror(-err));
         return err;
     }
-    attempt->place = &place;
     int fd = connect_or_stand_in(attempt, error);
-    spex_process_place_free(&place);
+    spex_process_place_free(&attempt->place);
     return fd;
 }
 
@@ -341,13 +339,11 @@ static int connect_when_open(struct attempt *attempt) {
 /* Connects to the program behind the stand-in, and calls it if it is dormant still. The socket, or a
  * negative errno value. */
 static int connect_in_turn(struct spex_stand_in *stand_in, struct spex_error *error) {
-    struct spex_process_place place;
+    struct attempt attempt = {.timeout_ms = stand_in->timeout_ms, .calls = true, .directory = -1};
     pid_t process = stand_in->program.process;
-    int err = spex_process_place(process, &place);
+    int err = spex_process_place(process, &attempt.place);
     if (err)
         return spex_fail(error, err, "process %d has gone", (int)process);
-    struct attempt attempt = {
-        .place = &place, .timeout_ms = stand_in->timeout_ms, .calls = true, .directory = -1};
     int fd = connect_once(&attempt);
     bool dormant = (fd >= 0 || is_closed(fd)) && spex_dormant_look(&stand_in->program);
     if (dormant)
@@ -357,10 +353,10 @@ static int connect_in_turn(struct spex_stand_in *stand_in, struct spex_error *er
     if (!err && is_closed(fd))
         err = spex_fail(error, -ECONNRESET, "the program has gone");
     else if (!err && fd < 0)
-        err = connect_explain(&place, fd, error);
+        err = connect_explain(&attempt.place, fd, error);
     if (err && fd >= 0)
         close(fd);
-    spex_process_place_free(&place);
+    spex_process_place_free(&attempt.place);
     return err ? err : fd;
 }
 

@@ -100,9 +100,9 @@ static uint32_t look_ms(const struct spex_stand_in *stand_in) {
 }
 
 static int look_each(int fd, uint32_t ms, bool now) {
-    struct timespec each = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-    const struct itimerspec due = {.it_value = now ? (struct timespec){.tv_nsec = 1} : each,
-                                   .it_interval = each};
+    const struct timespec each = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    const struct timespec at_once = {.tv_nsec = 1};
+    const struct itimerspec due = {.it_value = now ? at_once : each, .it_interval = each};
     return timerfd_settime(fd, 0, &due, NULL) == 0 ? 0 : -errno;
 }
 
