@@ -69,6 +69,8 @@ static struct {
     unsigned batch;
     /* CPU time of collectors that have ended. */
     uint64_t former_cpu_ns;
+    /* See spex_collectors_rest. */
+    uint64_t rest_ns;
     /* Chores of the first collector. */
     const struct spex_chore *chores;
     size_t chore_count;
@@ -234,6 +236,10 @@ void spex_collectors_note_cpu(void) {
     note_cpu(&collectors.threads[0]);
 }
 
+void spex_collectors_rest(uint64_t ns) {
+    spex_store_relaxed(&collectors.rest_ns, ns);
+}
+
 static void note_cpu_now_and_then(struct collector *self, size_t taken, uint64_t sleep_ns) {
     self->taken += taken;
     if (++self->passes >= CPU_PASSES || self->taken >= CPU_RECORDS ||
@@ -259,7 +265,9 @@ static void *collector_run(void *arg) {
         note_cpu_now_and_then(self, last.taken, sleep_ns);
         if (last.backlog)
             continue;
-        sleep_ns = spex_sleep_next(sleep_ns, fullest, any, spex_sinks_prompt());
+        uint64_t rest_ns = spex_load_relaxed(&collectors.rest_ns);
+        sleep_ns = spex_sleep_next(sleep_ns, fullest, any,
+                                   spex_sleep_longest(spex_sinks_prompt(), rest_ns));
         fullest = 0;
         any = false;
         bool idle = is_idle(self, last.taken);
@@ -332,6 +340,7 @@ int spex_collectors_start(unsigned threads, unsigned batch) {
     if (err)
         return err;
     collectors.begun = false;
+    spex_collectors_rest(0);
     collectors.stopping = false;
     collectors.batch = batch;
     spex_store_relaxed(&collectors.count, threads);

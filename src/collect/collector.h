@@ -46,6 +46,10 @@ uint64_t spex_collectors_cpu_ns(void);
 /* Has the first collector note its own now; for its chores. */
 void spex_collectors_note_cpu(void);
 
+/* Asks for this pause between passes, while rings are far from full and nobody waits for records. It
+ * may be longer than the usual sleep; 0: the usual one. Any thread. */
+void spex_collectors_rest(uint64_t ns);
+
 /* Around a fork: waits, as long as there is patience, until no collector is in a pass, and keeps
  * them out until the fork is done. The child has no collectors. */
 void spex_collectors_fork_prepare(struct spex_patience *patience);

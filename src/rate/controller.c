@@ -238,6 +238,7 @@ static void controller_lift(void) {
         controller.rate.known[i].period = SPEX_RATE_FIRST;
     }
     spex_occupancy_sampler_set(0);
+    spex_collectors_rest(0);
     spex_rate_alarms_clear();
     controller.lifted = true;
 }
@@ -273,9 +274,10 @@ static int step(void) {
     spex_snapshot_read(snapshot, rate->known);
     snapshot->in.charged = controller.charged;
     controller.charged = 0;
-    /* Where there are hardly any records, a step costs all that passes have cost since the last one. */
-    bool alone = controller.passes == 1 && snapshot->in.records - rate->records < RECORDS_FEW;
-    double of_pass = alone ? snapshot->in.own - rate->own : 0;
+    /* Where there are hardly any records, a step costs at least what a pass has cost since the last
+     * one. */
+    bool few = controller.passes && snapshot->in.records - rate->records < RECORDS_FEW;
+    double of_pass = few ? (snapshot->in.own - rate->own) / controller.passes : 0;
     controller.passes = 0;
     int err = spex_rate_step(rate, &snapshot->in, &controller.out);
     for (size_t s = 0; s < snapshot->in.count; s++) {
@@ -285,6 +287,7 @@ static int step(void) {
     /* The length of a tick, and so all costs, are known in a few milliseconds. */
     if (snapshot->tick_rate <= 0)
         controller.out.due = rate->now + fmax(SPEX_RATE_FIRST_SECONDS, rate->step / UNKNOWN_SHARE);
+    spex_collectors_rest((uint64_t)(controller.out.rest * 1e9));
     spex_occupancy_sampler_set(fmin(controller.out.looks, SPEX_POLLING_HZ_MAX));
     spex_rate_alarms_set(&controller.alarms, rate, &snapshot->in, snapshot->tick_rate);
     spex_collectors_note_cpu();

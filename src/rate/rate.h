@@ -195,6 +195,8 @@ struct spex_rate {
 struct spex_rate_out {
     /* When the next step is due. */
     double due;
+    /* The pause between passes of collectors that find few records; 0: the usual one. */
+    double rest;
     /* Looks a second at what is polled; 0: nothing is. */
     double looks;
 };

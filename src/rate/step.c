@@ -86,6 +86,15 @@ static double due_at(const struct spex_rate *rate, const struct spex_rate_in *in
     return room->sliced ? fmin(due, rate->slices.until) : due;
 }
 
+/* A pass costs about what a step does, so passes are as rare. What is new is looked at as usual. */
+static double rest_between(const struct spex_rate *rate, const struct spex_rate_in *in,
+                           const struct spex_rate_room *room) {
+    for (size_t s = 0; s < in->count; s++)
+        if (spex_rate_is(rate, &in->subjects[s], SPEX_RATE_NEW))
+            return 0;
+    return spex_rate_between(rate, room, 0);
+}
+
 int spex_rate_step(struct spex_rate *rate, const struct spex_rate_in *in,
                    struct spex_rate_out *out) {
     spex_rate_account(rate, in);
@@ -100,6 +109,7 @@ int spex_rate_step(struct spex_rate *rate, const struct spex_rate_in *in,
     spex_rate_ask(rate, in, &room);
     int err = spex_rate_divide(rate, in, &room, out);
     out->due = due_at(rate, in, &room);
+    out->rest = rest_between(rate, in, &room);
     return err;
 }
 

@@ -184,7 +184,7 @@ static void sleeps_follow_fills_and_records(void **state) {
         any |= records_at(n) > 0;
         if (records_at(n) == 8)
             continue;
-        ns = spex_sleep_next(ns, fullest, any, prompt_at(n));
+        ns = spex_sleep_next(ns, fullest, any, spex_sleep_longest(prompt_at(n), 0));
         fullest = 0;
         any = false;
         if (!ns)

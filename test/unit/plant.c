@@ -236,7 +236,8 @@ static void collect(void) {
         slept = !backlog;
         if (backlog)
             continue;
-        sleep_ns = spex_sleep_next(sleep_ns, fullest, any, false);
+        sleep_ns =
+            spex_sleep_next(sleep_ns, fullest, any, spex_sleep_longest(false, plant.rest_ns));
         fullest = 0;
         any = false;
         if (sleep_ns > 0)

@@ -42,6 +42,10 @@ void spex_collectors_note_cpu(void) {
     plant.collector_noted = plant.collector;
 }
 
+void spex_collectors_rest(uint64_t rest_ns) {
+    plant.rest_ns = rest_ns;
+}
+
 void spex_threads_choose(struct spex_thread_set *set, uint32_t most, struct spex_random *random) {
     (void)most;
     (void)random;

@@ -34,6 +34,7 @@ struct plant {
     double used;    /* CPU seconds of the program */
     double probing; /* those that probes took */
     double collector, collector_noted;
+    uint64_t rest_ns;
     uint64_t random;
     /* In each note what was spent so far, and the period of each probe. */
     double *spent;

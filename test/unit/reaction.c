@@ -365,6 +365,39 @@ static void who_uses_less_pays_less(void **state) {
     assert_true(plant_worst(1, 20, 1) < PRESENT * 1.5);
 }
 
+/* Mostly asleep, until it has work. */
+enum { WORK_FROM = 15 };
+#define AWAKE 0.03
+
+static double awake(const void *context, double seconds) {
+    (void)context;
+    return seconds < WORK_FROM ? AWAKE : 1;
+}
+
+static double rate_of_work(const void *context, unsigned probe, double seconds) {
+    (void)context, (void)probe;
+    return seconds < WORK_FROM ? 3000 : 2e6;
+}
+
+/* Passes of a collector that find hardly a record are as rare as the program's few CPU seconds allow,
+ * and work that comes is noticed all the same. */
+static void who_hardly_runs_pays_hardly_anything(void **state) {
+    struct plant_options options = {.share = 0.02,
+                                    .cpus = 1,
+                                    .probes = 1,
+                                    .skip_ns = 1,
+                                    .record_ns = 24,
+                                    .pass_ns = 50e3,
+                                    .seconds = 20,
+                                    .rate = rate_of_work,
+                                    .runs = awake};
+    (void)state;
+    plant_run(&options);
+    assert_true(plant_mean(2, WORK_FROM) < AWAKE);
+    assert_true(plant_worst(WORK_FROM - 1, 20, 1) < 1.5);
+    assert_true(plant_mean(WORK_FROM + 1, 20) < 1.06);
+}
+
 /* Half of the time, in turns of so many seconds. */
 static bool in_turns(const void *scenario, unsigned probe, double seconds) {
     double turn = *(const double *)scenario;
@@ -411,6 +444,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(records_may_be_dearer),
         cmocka_unit_test(records_go_where_values_differ),
         cmocka_unit_test(who_uses_less_pays_less),
+        cmocka_unit_test(who_hardly_runs_pays_hardly_anything),
         cmocka_unit_test(a_selection_may_change_all_the_time),
     };
     static const size_t counts[] = {COUNT_OF(lows), COUNT_OF(shares), COUNT_OF(cpus)};
