@@ -24,18 +24,27 @@ static size_t draw(struct one_step *self, size_t below) {
     return (size_t)(self->random >> 33) % below;
 }
 
+/* Anywhere: in a list, one of it. */
+static void anywhere(struct one_step *self, size_t *levels) {
+    const struct spex_space *space = self->space;
+    size_t row = space->listed_count ? draw(self, space->listed_count) : 0;
+    for (size_t p = 0; p < space->parameter_count; p++)
+        levels[p] = space->listed_count ? space->listed[row * space->parameter_count + p]
+                                        : draw(self, space->parameters[p].count);
+}
+
 static int one_step_next(void *state, struct spex_plan *plan) {
     struct one_step *self = state;
     const struct spex_space *space = self->space;
     if (self->planned++ == (space->rules.trials_max ? space->rules.trials_max : 100))
         return 0;
     bool near = self->best < INFINITY && draw(self, 2);
-    do
-        for (size_t p = 0; p < space->parameter_count; p++)
-            plan->levels[p] = near && draw(self, space->parameter_count)
-                                  ? self->levels[p]
-                                  : draw(self, space->parameters[p].count);
-    while (!spex_space_settle(space, plan->levels));
+    do {
+        anywhere(self, plan->levels);
+        for (size_t p = 0; near && !space->listed_count && p < space->parameter_count; p++)
+            if (draw(self, space->parameter_count))
+                plan->levels[p] = self->levels[p];
+    } while (!spex_space_settle(space, plan->levels));
     return 1;
 }
 

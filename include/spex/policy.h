@@ -151,11 +151,19 @@ struct spex_space {
     bool (*settle)(const struct spex_space *space, size_t *levels);
     /* Returns whether a parameter applies, given the others. NULL: all apply. */
     bool (*applies)(const struct spex_space *space, const size_t *levels, size_t parameter);
+
+    /* Where the space is a list: its only configurations, parameter_count levels of each. All are
+     * allowed, settled and different. settle() refuses all others. */
+    uint64_t listed_count; /* 0: the space has all that settle() allows */
+    const size_t *listed;
 };
 
-/* The number of configurations, allowed or not. The explorer refuses a space of more than 2^40. */
+/* The number of configurations, those of a list or all combinations, allowed or not. The explorer
+ * refuses a space of more than 2^40. */
 SPEX_INLINE uint64_t spex_space_configurations(const struct spex_space *space) {
     uint64_t count = 1;
+    if (space->listed_count)
+        return space->listed_count;
     for (size_t p = 0; p < space->parameter_count; p++)
         count *= space->parameters[p].count;
     return count;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers configurations, the last parameter changing fastest, and permutes these numbers. */
+/* Numbers configurations, in a list by their place, else the last parameter changing fastest, and
+ * permutes these numbers. */
 #ifndef SPEX_POLICIES_EXPLORE_CONFIGURATIONS_H
 #define SPEX_POLICIES_EXPLORE_CONFIGURATIONS_H
+
+#include <string.h>
 
 #include <spex/policy.h>
 
@@ -13,13 +16,18 @@
 /* The levels of configuration `number`, 0 to the size of the space - 1. */
 SPEX_INLINE void spex_configuration_levels(const struct spex_space *space, uint64_t number,
                                            size_t *levels) {
+    if (space->listed_count) {
+        memcpy(levels, space->listed + number * space->parameter_count,
+               space->parameter_count * sizeof(*levels));
+        return;
+    }
     for (size_t p = space->parameter_count; p-- > 0;) {
         levels[p] = number % space->parameters[p].count;
         number /= space->parameters[p].count;
     }
 }
 
-/* The inverse of spex_configuration_levels. */
+/* The inverse of spex_configuration_levels, not in a list. */
 SPEX_INLINE uint64_t spex_configuration_number(const struct spex_space *space,
                                                const size_t *levels) {
     uint64_t number = 0;
@@ -34,7 +42,8 @@ SPEX_INLINE uint64_t spex_configuration_number(const struct spex_space *space,
 SPEX_INLINE bool spex_configuration_is_distinct(const struct spex_space *space, uint64_t number,
                                                 size_t *levels) {
     spex_configuration_levels(space, number, levels);
-    return spex_space_settle(space, levels) && spex_configuration_number(space, levels) == number;
+    return space->listed_count ||
+           (spex_space_settle(space, levels) && spex_configuration_number(space, levels) == number);
 }
 
 /* The number of distinct configurations; in a large space an estimate from a random sample, at
@@ -45,7 +54,7 @@ static inline uint64_t spex_configurations_distinct(const struct spex_space *spa
     uint64_t all = spex_space_configurations(space), distinct = 0;
     uint64_t looks = all <= SPEX_CONFIGURATIONS_COUNTED ? all : 4096;
     struct spex_draw draw = {space->rules.seed};
-    if (!space->settle)
+    if (!space->settle || space->listed_count)
         return all;
     for (uint64_t n = 0; n < looks; n++)
         distinct += spex_configuration_is_distinct(

@@ -4,7 +4,7 @@
  * Quasirandom Sequences, 2018), shifted by the seed and rounded to levels. The sequence needs no
  * tables, is as even for 3 points as for 3,000, and unlike Halton's is as even in the last
  * dimension as in the first. Points whose configuration is known are skipped. When most points are,
- * the remaining configurations come in a random order. */
+ * the remaining configurations come in a random order, as do those of a list. */
 #ifndef SPEX_POLICIES_EXPLORE_LATTICE_H
 #define SPEX_POLICIES_EXPLORE_LATTICE_H
 
@@ -50,7 +50,7 @@ static inline void spex_lattice_point(struct spex_lattice *lattice, size_t *leve
 /* Sets `levels` to an allowed configuration that is not in `results`; false when none is found. */
 static inline bool spex_lattice_next(struct spex_lattice *lattice,
                                      const struct spex_results *results, size_t *levels) {
-    for (int i = 0; i < SPEX_LATTICE_TRIES; i++) {
+    for (int i = 0; i < SPEX_LATTICE_TRIES && !lattice->space->listed_count; i++) {
         spex_lattice_point(lattice, levels);
         if (spex_space_settle(lattice->space, levels) &&
             spex_results_find(results, levels) == SPEX_RESULTS_NONE)

@@ -259,7 +259,7 @@ class BadInput(Exploration):
             ([], 2, "usage: spex COMMAND"),
             (["dance"], 2, 'unknown command "dance"'),
             (["explore", path, "--", SUBJECT], 2, "--store FILE.db was expected"),
-            (["explore", "--store", self.store, "--", SUBJECT], 2, "a space or --set NAME=VALUES was expected"),
+            (["explore", "--store", self.store, "--", SUBJECT], 2, "a space, --set NAME=VALUES or --pool FILE.csv was expected"),
             (["explore", path, "--store", self.store], 2, '"-- PROGRAM" was expected'),
             (["explore", path, "--store", self.store, "--"], 2, '"-- PROGRAM" was expected'),
             (["explore", path, "--store", self.store, "--what", "--", SUBJECT], 2, "--what"),

@@ -28,6 +28,7 @@
 static const char explore_usage[] =
     "usage: spex explore SPACE.xml --store FILE.db [--policy NAME] -- PROGRAM [ARGUMENT…]\n"
     "       spex explore --set NAME=VALUES… [--minimise WHAT] [--for TIME] -- PROGRAM [ARGUMENT…]\n"
+    "       spex explore --pool FILE.csv [--minimise WHAT] [--for TIME] -- PROGRAM [ARGUMENT…]\n"
     "       spex explore 'COMMAND A' 'COMMAND B' [--minimise WHAT] [--for TIME] [--duet] [--json]\n"
     "\n"
     "Runs PROGRAM once for each configuration that the policy asks for, and keeps every\n"
@@ -35,12 +36,14 @@ static const char explore_usage[] =
     "\n"
     "  --set NAME=VALUES   a parameter, {NAME} in an argument: threads=1..8, size=0..64:4 in\n"
     "                      steps, size=1..64*2 in powers, mode=fast|safe\n"
+    "  --pool FILE.csv     the only configurations there are: names of parameters, then a row\n"
+    "                      of values for each\n"
     "  --minimise WHAT     wall (the default), cpu, memory, faults or switches of PROGRAM;\n"
     "  --maximise WHAT     output=EXPRESSION, whose group is a number in its output;\n"
     "                      json=/POINTER into its output; measure=COMMAND, run after it, that\n"
     "                      prints a number; or 'METRIC of PROBE', as 'p99 of query:lat'\n"
     "  --for TIME          no trial begins after this time: 90s, 10min, 2h\n"
-    "  --store FILE.db     where the trials go; with --set explore-PROGRAM.db, and the space\n"
+    "  --store FILE.db     where the trials go; without a space explore-PROGRAM.db, and the space\n"
     "                      is kept beside it, explore-PROGRAM.xml\n"
     "  --policy NAME    which configurations to try: gaussian (the default; few runs, by a\n"
     "                   model of the results so far), climb, grid (all of them), halving,\n"
@@ -138,7 +141,7 @@ static const char *versus_wrong(const struct request *request,
     if (*operands->program)
         return "one space was expected before \"-- PROGRAM\"";
     if (options->store || options->policy || options->jobs || options->share_cpus ||
-        options->mixed || options->retry_failed || request->sets.count ||
+        options->mixed || options->retry_failed || request->sets.count || request->set.pool ||
         request->elsewhere.link.url || request->elsewhere.fleet)
         return "--minimise, --maximise, --for, --duet and --json alone were expected with two "
                "commands";
@@ -154,17 +157,18 @@ static const char *space_wrong(const struct request *request,
         return "--duet and --json were expected with two commands alone";
     if (!*operands->program)
         return "\"-- PROGRAM\" was expected";
-    if (operands->count && request->sets.count)
-        return "either a space or --set was expected";
+    bool options = request->sets.count || request->set.pool;
+    if ((operands->count && options) || (request->sets.count && request->set.pool))
+        return "either a space, --set or --pool was expected";
     if (operands->count && request->goals.count)
-        return "--minimise and --maximise were expected with --set alone: the space has its "
-               "objectives";
+        return "--minimise and --maximise were expected with --set or --pool alone: the space has "
+               "its objectives";
     if (operands->count && !request->options.store)
         return "--store FILE.db was expected";
-    if (!operands->count && !request->sets.count)
-        return "a space or --set NAME=VALUES was expected";
-    if (request->sets.count && request->elsewhere.link.url)
-        return "a space was expected with --nats, not --set";
+    if (!operands->count && !options)
+        return "a space, --set NAME=VALUES or --pool FILE.csv was expected";
+    if (options && request->elsewhere.link.url)
+        return "a space was expected with --nats, not --set or --pool";
     return NULL;
 }
 
@@ -174,6 +178,7 @@ static int explore_parse(int argc, char **argv, struct request *request) {
     unsigned long jobs = 0;
     const struct spex_option known[] = {
         {"set", .texts = &request->sets},
+        {"pool", .text = &request->set.pool},
         {"minimise", .texts = &request->goals},
         {"maximise", .texts = &request->goals},
         {"duet", .flag = &request->versus.duet},
@@ -289,6 +294,7 @@ static int make_space(struct request *request) {
         return SPEX_EXIT_OK;
     request->set = (struct spex_set_explore){.sets = &request->sets,
                                              .goals = &request->goals,
+                                             .pool = request->set.pool,
                                              .argv = options->argv,
                                              .store = options->store,
                                              .seconds = options->seconds,

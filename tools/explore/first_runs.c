@@ -39,7 +39,7 @@ static int run_once(const struct spex_single_runs *runs, char *const *argv, stru
     struct spex_trial trial;
     uint64_t begin_ns = spex_clock_ns(CLOCK_MONOTONIC);
     for (size_t p = 0; p < space->parameter_count; p++)
-        levels[p] = space->parameters[p].default_level;
+        levels[p] = space->listed_count ? space->listed[p] : space->parameters[p].default_level;
     int err = spex_single_run(runs, 0, argv, levels, NULL, &trial, error);
     if (err)
         return err;

@@ -15,6 +15,9 @@
 #include "tools/explore/first_runs.h"
 #include "tools/explore/set_space.h"
 
+/* As much as is read of a space. */
+#define KEPT_BYTES_MAX (1 << 20)
+
 static const char *name_of(const char *program) {
     const char *slash = strrchr(program, '/');
     return slash && slash[1] ? slash + 1 : program;
@@ -46,9 +49,9 @@ static int read_kept(const char *path, struct spex_set_space *space, char **xml,
         return err;
     space->trials = file->space.rules.trials_max;
     space->threads = spex_set_space_threads(&file->space);
-    *xml = strdup(file->xml);
     spex_space_free(file);
-    return *xml ? 0 : spex_fail(error, -ENOMEM, "out of memory");
+    size_t length; /* what was read has the pool's rows in it */
+    return spex_whole_file_read(path, SPEX_FILE_ANY, KEPT_BYTES_MAX, xml, &length, error);
 }
 
 /* Checks that the kept space is what the options make. */
@@ -109,11 +112,16 @@ static int begin(struct spex_set_explore *set, struct spex_set_space *space,
 int spex_set_explore_prepare(struct spex_set_explore *set) {
     struct spex_error error = {"out of memory"};
     int err = make_paths(set);
+    /* The kept space may lie in another folder. */
+    char *pool = set->pool ? realpath(set->pool, NULL) : NULL;
     struct spex_set_space space = {
-        .name = name_of(set->argv[0]), .sets = set->sets, .goals = set->goals};
+        .name = name_of(set->argv[0]), .sets = set->sets, .goals = set->goals, .pool = pool};
+    if (!err && set->pool && !pool)
+        err = spex_fail(&error, -errno, "cannot read %s: %s", set->pool, strerror(errno));
     if (!err)
         err = access(set->space_path, F_OK) == 0 ? go_on(set, &space, &error)
                                                  : begin(set, &space, &error);
+    free(pool);
     if (err == -EINTR)
         return spex_complain(SPEX_EXIT_INTERRUPTED, "interrupted; no trial has begun");
     if (err)

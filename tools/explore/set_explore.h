@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `spex explore --set …`: an exploration whose space is made of options. */
+/* `spex explore --set …` and `spex explore --pool …`: an exploration whose space is made of options. */
 #ifndef SPEX_TOOLS_EXPLORE_SET_EXPLORE_H
 #define SPEX_TOOLS_EXPLORE_SET_EXPLORE_H
 
@@ -7,6 +7,7 @@
 
 struct spex_set_explore {
     const struct spex_option_texts *sets, *goals;
+    const char *pool;
     char *const *argv;
     const char *store; /* NULL: explore-PROGRAM.db */
     double seconds;    /* --for; 0: none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Each option becomes an element in a line of its own: the number of the line in which the space is
- * wrong tells which option is. */
+/* Each option, and each column of a pool, becomes an element in a line of its own: the number of the
+ * line in which the space is wrong tells which option is. */
 #define _GNU_SOURCE
 #include "tools/explore/set_space.h"
 
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "explore/space/space_parameter.h"
+#include "explore/space/table.h"
 #include "explore/space/template.h"
 #include "measure/criterion.h"
 #include "text/html.h"
@@ -164,9 +165,21 @@ static int fail_option(const char *name, const char *text, int err, const struct
                           : spex_fail(error, err, "--%s %.120s: %s", name, text, reason->text);
 }
 
+static int write_columns(const char *pool, FILE *out, struct spex_error *error) {
+    struct spex_table table;
+    int err = spex_table_read(&table, pool, NULL, error);
+    for (size_t c = 0; !err && c < table.columns; c++)
+        err = spex_table_write_parameter(&table, c, out, error);
+    spex_table_free(&table);
+    return err;
+}
+
 static int write_options(const struct spex_set_space *set, FILE *out, struct spex_error *error) {
     const struct spex_option_texts *sets = set->sets, *goals = set->goals;
     struct spex_error reason;
+    int wrong = set->pool ? write_columns(set->pool, out, error) : 0;
+    if (wrong)
+        return wrong;
     for (unsigned s = 0; s < sets->count; s++) {
         int err = write_parameter(out, sets->texts[s], &reason);
         if (err)
@@ -180,10 +193,15 @@ static int write_options(const struct spex_set_space *set, FILE *out, struct spe
     return goals->count ? 0 : write_objective(out, "minimise", "wall", error);
 }
 
-/* A run for probes is as long as the rules say: what is looked for in it depends on that. */
-static void write_run(const struct spex_set_space *set, FILE *out) {
+/* The list of a pool, and the rules. A run for probes is as long as these say: what is looked for in it depends on that. */
+static void write_rest(const struct spex_set_space *set, FILE *out) {
     const struct spex_option_texts *goals = set->goals;
     bool command = !goals->count || source_of(goals->texts[0]) != SPEX_FROM_PROBE;
+    if (set->pool) {
+        fputs("  <configurations", out);
+        attribute(out, "file", "%s", set->pool);
+        fputs("/>\n", out);
+    }
     fputs("  <run", out);
     if (command)
         attribute(out, "duration", "%d", SPEX_SET_DURATION);
@@ -204,7 +222,7 @@ int spex_set_space_write(const struct spex_set_space *set, char **xml, struct sp
     attribute(out, "name", "%s", set->name);
     fputs(">\n", out);
     int err = write_options(set, out, error);
-    write_run(set, out);
+    write_rest(set, out);
     fputs("</space>\n", out);
     if (fclose(out) != 0 && !err)
         err = spex_fail(error, -ENOMEM, "out of memory");
@@ -215,19 +233,29 @@ int spex_set_space_write(const struct spex_set_space *set, char **xml, struct sp
     return err;
 }
 
-/* The reader says ":LINE: <ELEMENT>: REASON". */
+/* Whether the reason is of the pool's own file. */
+static bool is_of_pool(const struct spex_set_space *set, const struct spex_error *reason) {
+    return set->pool && strncmp(reason->text, set->pool, strlen(set->pool)) == 0;
+}
+
+/* The reader says ":LINE: <ELEMENT>: REASON", or "FILE:LINE: REASON" of a pool. A space of a pool has
+ * no option in the lines of its columns. */
 int spex_set_space_read(const struct spex_set_space *set, const char *xml,
                         struct spex_space_file **file, struct spex_error *error) {
     struct spex_error reason;
     int err = spex_space_parse("", xml, file, &reason);
     if (!err)
         return 0;
+    if (is_of_pool(set, &reason))
+        return spex_fail(error, err, "%s", reason.text);
     char *behind = reason.text;
     unsigned long line = *behind == ':' ? strtoul(behind + 1, &behind, 10) : 0;
     char *name_end = line ? strstr(behind, ">: ") : NULL;
     behind = name_end ? name_end + strlen(">: ") : reason.text;
     memmove(reason.text, behind, strlen(behind) + 1);
     unsigned long option = line - FIRST_LINE, sets = set->sets->count;
+    if (set->pool)
+        return spex_fail(error, err, "--pool %.120s: %s", set->pool, reason.text);
     if (name_end && option < sets)
         return fail_option(set->sets->names[option], set->sets->texts[option], err, &reason, error);
     option -= sets;
@@ -266,8 +294,9 @@ int spex_set_space_check(const struct spex_space_file *file, char *const *argv,
             err = note_named(space, space->criteria[c].metric, &named, error);
     for (size_t p = 0; p < space->parameter_count && !err && spex_space_of_command(space); p++)
         if (!(named >> p & 1))
-            err = spex_fail(error, -EINVAL,
-                            "--set %s: {%s} was expected in an argument of the program",
-                            space->parameters[p].name, space->parameters[p].name);
+            err =
+                spex_fail(error, -EINVAL, "%s %s: {%s} was expected in an argument of the program",
+                          space->listed_count ? "--pool: column" : "--set",
+                          space->parameters[p].name, space->parameters[p].name);
     return err;
 }

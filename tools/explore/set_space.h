@@ -18,8 +18,9 @@ struct spex_set_space {
     const char *name;
     /* --set, and --minimise and --maximise in their order; without any of these wall time counts. */
     const struct spex_option_texts *sets, *goals;
-    uint64_t trials; /* 0: the policy chooses */
-    bool threads;    /* the parameter "threads" is what reports look at as such */
+    const char *pool; /* the path of --pool in the place of --set; NULL: none */
+    uint64_t trials;  /* 0: the policy chooses */
+    bool threads;     /* the parameter "threads" is what reports look at as such */
 };
 
 /* Whether a space that was read can have that. */

@@ -144,6 +144,8 @@ static int analysis_prepare(struct analysis *analysis, const struct spex_space *
     size_t parameters = space->parameter_count;
     struct spex_draw draw = {1};
     *analysis = (struct analysis){.space = space};
+    if (space->listed_count) /* nothing between what is listed exists */
+        return -ENODATA;
     analysis->observations = calloc(count + 1, sizeof(*analysis->observations));
     analysis->solution = calloc(CONFIGS_MAX + 1, sizeof(double));
     analysis->point = calloc(parameters, sizeof(double));

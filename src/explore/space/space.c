@@ -13,6 +13,7 @@
 #include "explore/space/space_agent.h"
 #include "explore/space/space_condition.h"
 #include "explore/space/space_criterion.h"
+#include "explore/space/space_list.h"
 #include "explore/space/space_parameter.h"
 #include "explore/space/space_run.h"
 #include "text/plain_numbers.h"
@@ -64,12 +65,14 @@ static int resolve_heatmap(struct spex_xml *xml, const xmlNode *heatmap,
     return err;
 }
 
-/* The bound keeps numbers of configurations, and sums of them, within 64 bits. */
-static int check_size(struct spex_xml *xml, const xmlNode *root, const struct spex_space *space) {
+/* The bound keeps numbers of configurations, and sums of them, within 64 bits. A list is not of
+ * combinations. */
+static int check_size(struct spex_xml *xml, const xmlNode *root, const struct spex_space *space,
+                      bool listed) {
     uint64_t count = 1;
     if (space->parameter_count == 0)
         return spex_xml_fail(xml, root, "at least one <parameter> was expected inside");
-    for (size_t p = 0; p < space->parameter_count; p++)
+    for (size_t p = 0; !listed && p < space->parameter_count; p++)
         if (__builtin_mul_overflow(count, space->parameters[p].count, &count) ||
             count > SPEX_SPACE_CONFIGURATIONS_MAX)
             return spex_xml_fail(xml, root, "at most 2^40 configurations were expected");
@@ -100,6 +103,7 @@ static int check_allowed(struct spex_xml *xml, const xmlNode *root,
 struct elements {
     const xmlNode *run;
     const xmlNode *heatmap;
+    const xmlNode *list;
 };
 
 /* Notes an element of which there may be one. */
@@ -126,30 +130,40 @@ static int take_element(struct spex_xml *xml, const xmlNode *element, struct spe
         return spex_criterion_take(xml, element, name[0] == 'l', &file->space);
     if (strcmp(name, "heatmap") == 0)
         return take_only_element(xml, element, &seen->heatmap);
+    if (strcmp(name, "configurations") == 0)
+        return take_only_element(xml, element, &seen->list);
     if (strcmp(name, "constraint") == 0 || spex_agent_element(name))
         return 0;
     if (strcmp(name, "run") != 0)
-        return spex_xml_fail(xml, element,
-                             "<parameter>, <constraint>, <objective>, <limit>, <run>, <heatmap>, "
-                             "<environment>, <configuration>, <setup>, <teardown> or <load> was "
-                             "expected here");
+        return spex_xml_fail(
+            xml, element,
+            "<parameter>, <constraint>, <configurations>, <objective>, <limit>, "
+            "<run>, <heatmap>, <environment>, <configuration>, <setup>, <teardown> or <load> was "
+            "expected here");
     int err = take_only_element(xml, element, &seen->run);
     return err ? err : spex_run_take(xml, element, &file->space.rules);
 }
 
-/* Reads the constraints and installs the space's functions, which a space without conditions lacks:
+static int take_list(struct spex_xml *xml, const xmlNode *list, struct spex_space_file *file) {
+    size_t *order = NULL;
+    int err = spex_list_take(xml, list, &file->space, &order);
+    spex_conditions_list(file->conditions, order);
+    return err;
+}
+
+/* Reads the constraints and the list, and installs the space's functions, which a space without conditions lacks:
  * settling is free then. */
-static int take_constraints(struct spex_xml *xml, const xmlNode *root,
+static int take_constraints(struct spex_xml *xml, const xmlNode *root, const xmlNode *list,
                             struct spex_space_file *file) {
     int err = 0;
     for (const xmlNode *e = spex_xml_child(root); e && !err; e = spex_xml_next(e))
         if (strcmp(spex_xml_name(e), "constraint") == 0)
             err = spex_conditions_require(file->conditions, xml, e);
-    if (!err && spex_conditions_any(file->conditions)) {
+    if (!err && (list || spex_conditions_any(file->conditions))) {
         file->space.context = file->conditions;
         file->space.settle = spex_conditions_settle;
         file->space.applies = spex_conditions_apply;
-        err = check_allowed(xml, root, &file->space);
+        err = list ? take_list(xml, list, file) : check_allowed(xml, root, &file->space);
     }
     return err;
 }
@@ -159,7 +173,7 @@ static int take_constraints(struct spex_xml *xml, const xmlNode *root,
 static int take_space(struct spex_xml *xml, struct spex_space_file *file, bool judged) {
     static const char *const known[] = {"name", NULL};
     struct spex_space *space = &file->space;
-    struct elements seen = {NULL, NULL};
+    struct elements seen = {NULL, NULL, NULL};
     const xmlNode *root;
     const char *name = NULL;
     int err = spex_xml_root(xml, "space", &root);
@@ -169,10 +183,10 @@ static int take_space(struct spex_xml *xml, struct spex_space_file *file, bool j
         err = spex_fail(xml->error, -ENOMEM, "out of memory");
     for (const xmlNode *e = err ? NULL : spex_xml_child(root); e && !err; e = spex_xml_next(e))
         err = take_element(xml, e, file, &seen);
-    err = err ? err : check_size(xml, root, space);
+    err = err ? err : check_size(xml, root, space, seen.list);
     if (!err && judged && space->objective_count == 0)
         err = spex_xml_fail(xml, root, "an <objective> was expected inside");
-    err = err ? err : take_constraints(xml, root, file);
+    err = err ? err : take_constraints(xml, root, seen.list, file);
     err = err ? err : resolve_threads(xml, seen.run, space);
     err = err ? err : resolve_heatmap(xml, seen.heatmap, file);
     err = err ? err : spex_agent_take(xml, root, space, &file->agent);
@@ -249,6 +263,7 @@ void spex_space_free(struct spex_space_file *file) {
         spex_parameter_free(&file->space.parameters[p]);
     free_const(file->space.parameters);
     free_const(file->space.name);
+    free_const(file->space.listed);
     for (size_t c = 0; c < file->space.criterion_count; c++)
         spex_criterion_free(&file->space.criteria[c]);
     free_const(file->space.criteria);

@@ -13,6 +13,7 @@
 #include <libxml/xpath.h>
 #include <libxml/xpathInternals.h>
 
+#include "explore/space/space_list.h"
 #include "explore/space/space_parameter.h"
 
 /* Longer names are cut in messages. */
@@ -36,6 +37,7 @@ struct spex_conditions {
     struct condition constraints[SPEX_CONSTRAINTS_MAX];
     size_t constraint_count;
     size_t when_count;
+    size_t *order; /* of the space's list; NULL: there is none */
 };
 
 /* XPath's variable lookup: the value of a parameter in `levels`. The lock is held
@@ -92,6 +94,7 @@ void spex_conditions_free(struct spex_conditions *conditions) {
         condition_free(&conditions->when[p]);
     for (size_t c = 0; c < conditions->constraint_count; c++)
         condition_free(&conditions->constraints[c]);
+    free(conditions->order);
     xmlXPathFreeContext(conditions->context);
     pthread_mutex_destroy(&conditions->lock);
     free(conditions);
@@ -258,8 +261,12 @@ int spex_conditions_require(struct spex_conditions *conditions, struct spex_xml 
                           &conditions->constraints[conditions->constraint_count++]);
 }
 
+void spex_conditions_list(struct spex_conditions *conditions, size_t *order) {
+    conditions->order = order;
+}
+
 bool spex_conditions_any(const struct spex_conditions *conditions) {
-    return conditions->constraint_count || conditions->when_count;
+    return conditions->constraint_count || conditions->when_count || conditions->order;
 }
 
 /* Returns whether a parameter applies, when the levels before it are settled. A parameter whose
@@ -293,7 +300,7 @@ bool spex_conditions_settle(const struct spex_space *space, size_t *levels) {
     for (size_t c = 0; c < conditions->constraint_count; c++)
         if (condition_evaluate(conditions, &conditions->constraints[c], levels) != 1)
             return false;
-    return true;
+    return !conditions->order || spex_list_has(space, conditions->order, levels);
 }
 
 /* Settles a copy up to the parameter: whether it applies depends on those before it. */
@@ -312,4 +319,5 @@ void spex_conditions_print(const struct spex_conditions *conditions, FILE *out) 
                     conditions->when[p].text);
     for (size_t c = 0; c < conditions->constraint_count; c++)
         fprintf(out, "require %s\n", conditions->constraints[c].text);
+    spex_list_print(conditions->space, out);
 }

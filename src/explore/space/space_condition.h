@@ -27,6 +27,9 @@ int spex_conditions_when(struct spex_conditions *conditions, struct spex_xml *xm
 int spex_conditions_require(struct spex_conditions *conditions, struct spex_xml *xml,
                             const xmlNode *element);
 
+/* Allows what is in the space's list alone; `order` is the list's by levels, and is taken over. */
+void spex_conditions_list(struct spex_conditions *conditions, size_t *order);
+
 bool spex_conditions_any(const struct spex_conditions *conditions);
 
 /* Functions of struct spex_space, whose context is the conditions. Thread-safe. */

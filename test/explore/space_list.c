@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* <configurations>: what is read of a list, what is refused with its line. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "explore/space/table.h"
+#include "scratch.h"
+#include "spaces.h"
+
+#define SPACE(list)                                                                                \
+    "<space name='s'>\n"                                                                           \
+    "<parameter name='a' type='integer' values='1 2 4'/>\n"                                        \
+    "<parameter name='mode' type='categorical' values='fast slow'/>\n"                             \
+    "<parameter name='level' type='real' values='0.5 1.5' when=\"$mode = 'slow'\"/>\n"             \
+    "<constraint require='$a &lt; 4 or $level = 0.5'/>\n"                                          \
+    "<objective command='wall' goal='minimise'/>\n"                                                \
+    "<run trials='100'/>\n" list "</space>\n"
+
+#define LIST(rows) SPACE("<configurations>" rows "</configurations>")
+
+static void expect(const struct spex_space *space, uint64_t row, size_t a, size_t mode,
+                   size_t level) {
+    const size_t levels[] = {a, mode, level};
+    assert_memory_equal(space->listed + row * 3, levels, sizeof(levels));
+}
+
+/* Columns in any order, numbers as numbers, quotes, blanks, blank lines; CRLF is "&#13;" in XML. */
+static void lists_are_read(void **state) {
+    struct spex_space_file *file = space_of(LIST("mode , a,level\n"
+                                                 "fast,4,\n\n"
+                                                 " \"slow\" ,1.0, 1.5&#13;\n"
+                                                 "slow,2,0.50\n"));
+    const struct spex_space *space = &file->space;
+    size_t other[] = {0, 0, 0}, unsettled[] = {2, 0, 1};
+    (void)state;
+    assert_int_equal(space->listed_count, 3);
+    assert_int_equal(spex_space_configurations(space), 3);
+    expect(space, 0, 2, 0, 0);
+    expect(space, 1, 0, 1, 1);
+    expect(space, 2, 1, 1, 0);
+    assert_false(spex_space_settle(space, other));
+    assert_true(spex_space_settle(space, unsettled)); /* the level does not apply */
+    assert_int_equal(unsettled[2], 0);
+    spex_space_free(file);
+}
+
+struct bad {
+    const char *list, *expected;
+};
+
+static void lists_are_refused(void **state) {
+    static const struct bad bads[] = {
+        {"", "made:8: a line of names and one of values at least were expected"},
+        {"a,mode,level\n", "made:9: a line of names and one of values at least were expected"},
+        {"a,level\n1,0.5", "made:8: a column of parameter \"mode\" was expected"},
+        {"a,mode,level,b\n1,fast,0.5,1", "made:8: column 4 (b): the space has no such parameter"},
+        {"a,mode,level,a\n1,fast,0.5,1",
+         "made:8: column 4 (a): only one column of a parameter was expected"},
+        {"a,mode,level\n1,slow", "made:9: 3 values were expected, as there are names, not 2"},
+        {"a,mode,level\n1,slow,1.5,", "made:9: 3 values were expected, as there are names, not 4"},
+        {"a,mode,level\n\n3,slow,1.5",
+         "made:10: column 1 (a): one of the 3 values of parameter \"a\" was expected, not \"3\""},
+        {"a,mode,level\n1,slow,",
+         "made:9: column 3 (level): one of the 2 values of parameter \"level\" was expected"},
+        {"a,mode,level\n1,quick,0.5", "made:9: column 2 (mode): one of the 2 values"},
+        {"a,mode,level\nx,slow,0.5", "made:9: column 1 (a): one of the 3 values"},
+        {"a,mode,level\n1,\"slow,0.5\n", "made:9: a closing quote was expected"},
+        {"a,mode,level\n1,\"slow\"er,0.5\n", "made:9: a comma or the end of the line"},
+        {"a,mode,level\n4,slow,1.5", "made:9: a configuration that the constraints allow"},
+        {"a,mode,level\n1,fast,0.5\n2,fast,\n1,fast,1.5",
+         "made:11: another configuration than that of line 9 was expected"},
+        {"a,mode,level\n1,fast&#13;x,0.5", "made:9: UTF-8 without control characters"},
+        {"a,mode,level\n1,fast,0.5<a/>", "<a>: not expected inside <configurations>"},
+    };
+    (void)state;
+    for (size_t b = 0; b < COUNT_OF(bads); b++) {
+        char xml[1024];
+        struct spex_space_file *file;
+        struct spex_error why = {""};
+        snprintf(xml, sizeof(xml), "%s", SPACE("<configurations>"));
+        char *end = strstr(xml, "</space>");
+        snprintf(end, sizeof(xml) - (size_t)(end - xml), "%s</configurations></space>",
+                 bads[b].list);
+        assert_int_equal(spex_space_parse("made", xml, &file, &why), -EINVAL);
+        if (!strstr(why.text, bads[b].expected))
+            fail_msg("%zu: %s", b, why.text);
+    }
+}
+
+static void only_one_list_with_known_attributes(void **state) {
+    struct spex_space_file *file;
+    struct spex_error why;
+    (void)state;
+    assert_int_equal(spex_space_parse("made", SPACE("<configurations path='x'/>"), &file, &why),
+                     -EINVAL);
+    assert_non_null(strstr(why.text, "unknown attribute \"path\"; expected: file"));
+    assert_int_equal(spex_space_parse("made",
+                                      SPACE("<configurations>a,mode,level\n1,fast,\n"
+                                            "</configurations><configurations/>"),
+                                      &file, &why),
+                     -EINVAL);
+    assert_non_null(strstr(why.text, "only one was expected"));
+}
+
+/* The space's text says all, wherever the file is later; a path is relative to the space. */
+static void a_file_becomes_part_of_the_space(void **state) {
+    struct spex_error why = {""};
+    struct spex_space_file *file, *again;
+    scratch_text("pool.csv", "\xef\xbb\xbf"
+                             "a,mode,level\r\n2,slow,1.5\r\n1,\"fast\",\r\n");
+    scratch_text("space.xml", SPACE("<configurations file='pool.csv'/>"));
+    (void)state;
+    if (spex_space_read("space.xml", &file, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(spex_space_parse("elsewhere", file->xml, &again, &why), 0);
+    char *one = spex_space_identity(file), *other = spex_space_identity(again);
+    assert_string_equal(one, other);
+    assert_non_null(strstr(one, "\nconfiguration 2 slow 1.5\nconfiguration 1 fast 0.5\n"));
+    free(one);
+    free(other);
+    spex_space_free(file);
+    spex_space_free(again);
+}
+
+static void bad_files_are_named(void **state) {
+    static const char zero[] = "a,mode,level\n1,fast,\0\n";
+    struct spex_error why;
+    struct spex_table table;
+    (void)state;
+    scratch_write("zero.csv", zero, sizeof(zero) - 1);
+    assert_int_equal(spex_table_read(&table, "zero.csv", NULL, &why), -EINVAL);
+    assert_non_null(strstr(why.text, "zero.csv:2: a zero byte is not expected"));
+    spex_table_free(&table);
+    assert_int_equal(spex_table_read(&table, "/nowhere/pool.csv", NULL, &why), -ENOENT);
+    spex_table_free(&table);
+}
+
+static char *parameter_of(const char *csv) {
+    struct spex_table table;
+    struct spex_error why = {""};
+    char *text;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    assert_int_equal(spex_table_parse(&table, "made", 1, csv, &why), 0);
+    if (spex_table_write_parameter(&table, 0, out, &why))
+        fputs(why.text, out);
+    fclose(out);
+    spex_table_free(&table);
+    return text;
+}
+
+static void columns_become_parameters(void **state) {
+    static const struct {
+        const char *csv, *parameter;
+    } cases[] = {
+        {"n\n3\n1\n1\n2", "  <parameter name=\"n\" type=\"integer\" values=\"1 2 3\"/>\n"},
+        {"n\n100\n10\n1", "  <parameter name=\"n\" type=\"integer\" values=\"1 10 100\" "
+                          "scale=\"log\"/>\n"},
+        {"n\n0.5\n1\n0.50", "  <parameter name=\"n\" type=\"real\" values=\"0.5 1\"/>\n"},
+        {"n\nb&\n1\na", "  <parameter name=\"n\" type=\"categorical\" values=\"1 a b&amp;\"/>\n"},
+        {"n\n\"a b\"", "made:2: column 1 (n): a value without blanks was expected"},
+        {"n,m\n,1", "made:2: column 1 (n): a value without blanks was expected"},
+    };
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        char *found = parameter_of(cases[c].csv);
+        assert_string_equal(found, cases[c].parameter);
+        free(found);
+    }
+}
+
+/* A hundred thousand rows, of more combinations than a space may have. */
+static void large_lists_are_read(void **state) {
+    enum { ROWS = 100000 };
+    char *xml;
+    size_t length;
+    FILE *out = open_memstream(&xml, &length);
+    (void)state;
+    fputs("<space name='s'>", out);
+    for (unsigned p = 0; p < 3; p++)
+        fprintf(out, "<parameter name='p%u' type='integer' min='0' max='%d'/>", p, ROWS - 1);
+    fputs("<objective command='wall' goal='minimise'/><configurations>p0,p1,p2\n", out);
+    for (unsigned i = 0; i < ROWS; i++)
+        fprintf(out, "%u,%u,%u\n", i, ROWS - 1 - i, i);
+    fputs("</configurations></space>", out);
+    fclose(out);
+    struct spex_space_file *file = space_of(xml);
+    size_t levels[] = {77, ROWS - 1 - 77, 77}, other[] = {77, 77, 77};
+    assert_int_equal(file->space.listed_count, ROWS);
+    assert_true(spex_space_settle(&file->space, levels));
+    assert_false(spex_space_settle(&file->space, other));
+    spex_space_free(file);
+    free(xml);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_are_read),
+        cmocka_unit_test(lists_are_refused),
+        cmocka_unit_test(only_one_list_with_known_attributes),
+        cmocka_unit_test(a_file_becomes_part_of_the_space),
+        cmocka_unit_test(bad_files_are_named),
+        cmocka_unit_test(columns_become_parameters),
+        cmocka_unit_test(large_lists_are_read),
+    };
+    return cmocka_run_group_tests(tests, scratch_enter, scratch_leave);
+}
