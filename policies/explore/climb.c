@@ -183,11 +183,15 @@ static int climb_next(void *state, struct spex_plan *plan) {
     struct climb *climb = state;
     if (climb->search.results.planned >= climb->budget)
         return 0;
-    bool climbing = (double)climb->search.results.planned < CLIMBING * (double)climb->budget;
+    bool climbing = (double)climb->search.results.planned < CLIMBING * (double)climb->budget ||
+                    spex_race_is_exact(&climb->search.results);
     if (climbing && !climb->exhausted && climb->search.results.pending)
         return -EAGAIN;
-    bool planned = (climbing && climb_search(climb, plan->levels)) ||
-                   spex_search_repeat(&climb->search, climb->budget, plan->levels);
+    bool designed = climb->search.results.count > climb->search.space->parameter_count;
+    bool planned = spex_search_measure(&climb->search, climb->budget, designed, plan->levels) ||
+                   spex_search_confirm(&climb->search, climb->budget, plan->levels) ||
+                   (climbing && climb_search(climb, plan->levels)) ||
+                   spex_search_rest(&climb->search, climb->budget, plan->levels);
     return spex_results_answer(&climb->search.results, planned, plan->levels);
 }
 

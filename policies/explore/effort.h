@@ -26,8 +26,8 @@ SPEX_INLINE uint64_t spex_effort_repeats(const struct spex_space *space) {
 
 /* The number of runs, given the number of distinct configurations: rules.trials_max if it is set;
  * else SPEX_EFFORT_SHARE of all runs, at least 40 and at most 400 to 1000, by the number of
- * dimensions, since a model of so many dimensions does not profit from more. All runs in a space of
- * SPEX_EFFORT_SMALL configurations. */
+ * dimensions, since a model of so many dimensions does not profit from more. Also at least 40 and
+ * all runs in a space of SPEX_EFFORT_SMALL configurations. */
 static inline uint64_t spex_effort(const struct spex_space *space, uint64_t distinct) {
     double all = (double)distinct * (double)spex_effort_repeats(space);
     double most = 100 * (double)(spex_effort_dimensions(space) + 1),
@@ -36,7 +36,7 @@ static inline uint64_t spex_effort(const struct spex_space *space, uint64_t dist
         return space->rules.trials_max;
     most = fmin(fmax(most, 400), 1000);
     trials = fmax(fmin(trials, most), fmin(all, 40));
-    return distinct <= SPEX_EFFORT_SMALL ? (uint64_t)fmin(all, most) : (uint64_t)trials;
+    return distinct <= SPEX_EFFORT_SMALL ? (uint64_t)fmin(fmax(all, 40), most) : (uint64_t)trials;
 }
 
 #endif

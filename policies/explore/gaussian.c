@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Bayesian optimisation for noisy programs. First come configurations that fill the space evenly.
  * Then a Gaussian process, fitted to the losses so far, proposes those with the greatest expected
- * improvement, with regard to how little one noisy trial tells. The last runs repeat the best
- * configurations until the leader is told from the others. In a space of few configurations, all
- * are tried before the repeats.
+ * improvement, with regard to how little one noisy trial tells. Two early repeats tell how much
+ * trials vary. Where they do, the last runs repeat the best configurations, as long as that is
+ * expected to gain more than a proposal. In a space of few configurations, all are tried before the
+ * repeats.
  *
  * The process is fitted again when there are about 1/12 more results. In between, a proposal is
  * assumed to come out as the process expects (Ginsbourger, Le Riche and Carraro's "kriging
@@ -12,9 +13,13 @@
 #include "policies/explore/gaussian_process.h"
 #include "policies/explore/search.h"
 
-/* Shares of the budget after which proposals begin, and after which the best are repeated. */
+/* Shares of the budget after which proposals begin, and after which, where trials vary, the best are
+ * repeated while that is expected to gain more than proposals. */
 #define DESIGN 0.15
 #define SEARCH 0.56
+
+/* A search has few results, of which a smoother process makes more. */
+#define USUAL 1.5
 
 /* A configuration with so many failed and no successful runs is not tried again; a single failure
  * may be chance. */
@@ -22,8 +27,8 @@ enum { FAILED = 2 };
 
 /* Candidates are chosen in two steps. Screening computes only the expected loss, of the whole space
  * if it has at most WHOLE configurations, else of SCREENED random ones and the neighbours of the
- * NEIGHBOURS_OF best. For the CANDIDATES that are kept, variances are computed as well. */
-enum { WHOLE = 2048, SCREENED = 768, CANDIDATES = 224, NEIGHBOURS_OF = 6 };
+ * NEIGHBOURS_OF best, which in a list are the NEAREST. For the CANDIDATES that are kept, variances are computed as well. */
+enum { WHOLE = 2048, SCREENED = 768, CANDIDATES = 224, NEIGHBOURS_OF = 6, NEAREST = 192 };
 
 struct gaussian {
     struct spex_search search;
@@ -34,6 +39,7 @@ struct gaussian {
     uint64_t budget;   /* number of runs */
     uint64_t finished;
     uint64_t fitted;      /* `finished` when the lengths were last fitted */
+    bool untried;         /* propose what was not tried alone */
     uint64_t batch;       /* proposals left before the next fit */
     double centre, scale; /* the process sees (loss - centre) / scale */
     size_t *levels;       /* levels of each screened configuration */
@@ -83,6 +89,7 @@ static int gaussian_init(void *state, const struct spex_space *space) {
         gaussian_fini(gaussian);
         return -ENOMEM;
     }
+    gaussian->gp.usual = USUAL;
     gaussian->distinct = spex_configurations_distinct(space, gaussian->scratch);
     gaussian->budget = spex_effort(space, gaussian->distinct);
     return 0;
@@ -143,13 +150,6 @@ static size_t gaussian_ranked_count(const struct gaussian *gaussian) {
     return count;
 }
 
-/* Compresses losses far above the centre: beyond one scale by a logarithm. Differences among bad
- * configurations need not be modelled. *slope is the derivative. */
-static double gaussian_squeeze(double distance, double *slope) {
-    *slope = distance > 1 ? 1 / distance : 1;
-    return distance > 1 ? 1 + log(distance) : distance;
-}
-
 /* Appends a configuration to the observations of the process, with the variance of its mean. The
  * addend keeps the covariance matrix positive definite. */
 static void gaussian_observe(struct gaussian *gaussian, size_t config) {
@@ -158,11 +158,11 @@ static void gaussian_observe(struct gaussian *gaussian, size_t config) {
     size_t row = gp->count++;
     struct spex_race_entry entry = spex_race_entry(&gaussian->noise, &gaussian->search.loss,
                                                    &gaussian->search.results, config);
-    double slope, trials = entry.trials > 0 ? entry.trials : (double)known->failed;
+    double trials = entry.trials > 0 ? entry.trials : (double)known->failed;
     spex_gp_point(gp, spex_results_levels(&gaussian->search.results, config),
                   gp->points + row * gp->dimensions);
-    gp->losses[row] = gaussian_squeeze((entry.mean - gaussian->centre) / gaussian->scale, &slope);
-    double deviation = slope * sqrt(entry.variance / trials) / gaussian->scale;
+    gp->losses[row] = (entry.mean - gaussian->centre) / gaussian->scale;
+    double deviation = sqrt(entry.variance / trials) / gaussian->scale;
     gp->noise[row] = deviation * deviation + 1e-6;
 }
 
@@ -258,6 +258,41 @@ static void gaussian_screen_neighbours(struct gaussian *gaussian, size_t config,
     gaussian_screen_neighbour(gaussian, levels, 0, levels[0], space->parameter_count, count);
 }
 
+/* The number of parameters in which two configurations differ. */
+static size_t gaussian_differences(const struct spex_space *space, const size_t *a,
+                                   const size_t *b) {
+    size_t count = 0;
+    for (size_t p = 0; p < space->parameter_count; p++)
+        count += a[p] != b[p];
+    return count;
+}
+
+/* Screens those of a list that differ from a good one in the fewest parameters. A few changed
+ * values rarely make another one of the list. */
+static void gaussian_screen_nearest(struct gaussian *gaussian, size_t config, size_t *count) {
+    const struct spex_space *space = gaussian->search.space;
+    const size_t *levels = spex_results_levels(&gaussian->search.results, config);
+    uint64_t nearest[NEAREST];
+    size_t differences[NEAREST], kept = 0;
+    for (uint64_t n = 0; n < space->listed_count; n++) {
+        size_t differ =
+            gaussian_differences(space, levels, space->listed + n * space->parameter_count);
+        if (kept == NEAREST && differ >= differences[kept - 1])
+            continue;
+        size_t place = kept < NEAREST ? kept++ : kept - 1;
+        for (; place > 0 && differences[place - 1] > differ; place--) {
+            nearest[place] = nearest[place - 1];
+            differences[place] = differences[place - 1];
+        }
+        nearest[place] = n;
+        differences[place] = differ;
+    }
+    for (size_t i = 0; i < kept; i++) {
+        spex_configuration_levels(space, nearest[i], gaussian->scratch);
+        gaussian_screen(gaussian, count);
+    }
+}
+
 /* Fills `screened`; returns how many configurations it has. */
 static size_t gaussian_screen_all(struct gaussian *gaussian) {
     const struct spex_space *space = gaussian->search.space;
@@ -265,7 +300,10 @@ static size_t gaussian_screen_all(struct gaussian *gaussian) {
     size_t count = 0, ranked = gaussian_ranked_count(gaussian);
     bool every = all <= WHOLE;
     for (size_t i = 0; !every && i < NEIGHBOURS_OF && i < ranked; i++)
-        gaussian_screen_neighbours(gaussian, gaussian->order[i], &count);
+        if (space->listed_count)
+            gaussian_screen_nearest(gaussian, gaussian->order[i], &count);
+        else
+            gaussian_screen_neighbours(gaussian, gaussian->order[i], &count);
     for (uint64_t n = 0; n < (every ? all : SCREENED); n++) {
         uint64_t number = every ? n : spex_draw_below(&gaussian->search.draw, all);
         spex_configuration_levels(space, number, gaussian->scratch);
@@ -346,9 +384,19 @@ static double gaussian_improvement(const struct spex_gp_candidates *candidates, 
     return deviation * (z * spex_loss_normal(z) + density) * (1 - sqrt(noise / (noise + variance)));
 }
 
-/* The candidate with the greatest expected improvement that is not under way and has not failed;
- * candidates.count when there is none. */
-static size_t gaussian_best_candidate(const struct gaussian *gaussian) {
+/* Whether a candidate may be proposed: it is not under way and has not failed. */
+static bool gaussian_is_open(const struct gaussian *gaussian, size_t candidate) {
+    const struct spex_results *results = &gaussian->search.results;
+    size_t config = spex_results_find(results, gaussian_candidate_levels(gaussian, candidate));
+    if (config == SPEX_RESULTS_NONE)
+        return true;
+    const struct spex_results_config *known = &results->configs[config];
+    return !gaussian->untried && !known->pending && (known->failed < FAILED || known->trials);
+}
+
+/* The candidate with the greatest expected improvement, which is set; candidates.count when there is
+ * none. */
+static size_t gaussian_best_candidate(const struct gaussian *gaussian, double *improvement) {
     const struct spex_gp_candidates *candidates = &gaussian->candidates;
     double least = INFINITY, most = -1;
     double noise = gaussian->noise.variance / (gaussian->scale * gaussian->scale);
@@ -356,12 +404,7 @@ static size_t gaussian_best_candidate(const struct gaussian *gaussian) {
     for (size_t c = 0; c < candidates->count; c++)
         least = fmin(least, candidates->means[c]);
     for (size_t c = 0; c < candidates->count; c++) {
-        size_t known =
-            spex_results_find(&gaussian->search.results, gaussian_candidate_levels(gaussian, c));
-        if (known != SPEX_RESULTS_NONE &&
-            (gaussian->search.results.configs[known].pending ||
-             (gaussian->search.results.configs[known].failed >= FAILED &&
-              !gaussian->search.results.configs[known].trials)))
+        if (!gaussian_is_open(gaussian, c))
             continue;
         double gain = gaussian_improvement(candidates, c, least, noise);
         if (gain > most) {
@@ -369,6 +412,7 @@ static size_t gaussian_best_candidate(const struct gaussian *gaussian) {
             best = c;
         }
     }
+    *improvement = most;
     return best;
 }
 
@@ -388,11 +432,21 @@ static void gaussian_believe(struct gaussian *gaussian, size_t candidate) {
     spex_gp_candidates_take(&gaussian->candidates, gp, row);
 }
 
+/* The expected improvement of the next proposal, as a loss; 0: there is none. */
+static double gaussian_expects(struct gaussian *gaussian) {
+    double improvement;
+    if (!gaussian->gp.dimensions || !gaussian_refresh(gaussian) ||
+        gaussian_best_candidate(gaussian, &improvement) == gaussian->candidates.count)
+        return 0;
+    return improvement * gaussian->scale;
+}
+
 /* Sets `levels` to the next proposal; false when there is none. */
 static bool gaussian_propose(struct gaussian *gaussian, size_t *levels) {
+    double improvement;
     if (!gaussian->gp.dimensions || !gaussian_refresh(gaussian))
         return false;
-    size_t candidate = gaussian_best_candidate(gaussian);
+    size_t candidate = gaussian_best_candidate(gaussian, &improvement);
     if (candidate == gaussian->candidates.count)
         return false;
     gaussian->batch--;
@@ -402,16 +456,56 @@ static bool gaussian_propose(struct gaussian *gaussian, size_t *levels) {
     return true;
 }
 
+/* Proposes a configuration that was not tried, by the model if it has one. */
+static bool gaussian_propose_untried(struct gaussian *gaussian, size_t *levels) {
+    gaussian->untried = true;
+    bool proposed = gaussian_propose(gaussian, levels);
+    gaussian->untried = false;
+    return proposed || (!gaussian->error && spex_search_untried(&gaussian->search, levels));
+}
+
+/* Repeats the leader or its challenger, or proposes, whichever is expected to improve more on what
+ * is recommended. A leader of one trial may be an outlier. */
+static bool gaussian_weigh(struct gaussian *gaussian, size_t *levels) {
+    struct spex_search *search = &gaussian->search;
+    spex_loss_learn(&search->loss, &search->results);
+    struct spex_race race =
+        spex_race_run(&search->loss, &search->results, spex_race_trials_max(gaussian->budget));
+    if (race.leader == SPEX_RESULTS_NONE)
+        return false;
+    const struct spex_results_config *leader = &search->results.configs[race.leader];
+    bool outlier = leader->trials + leader->pending < 2;
+    size_t again = outlier ? race.leader : spex_race_next(&race, &search->loss, &search->results);
+    double gain = spex_race_gain(&race, &search->loss, &search->results, again);
+    if (!outlier && gaussian_expects(gaussian) > gain && gaussian_propose(gaussian, levels))
+        return true;
+    return !gaussian->error && (outlier || gain > 0) && spex_search_again(search, again, levels);
+}
+
+/* The last runs of a noisy search. With limits or several objectives, what one more trial is worth
+ * is not known: the race goes on until the leader is clear. So it does when all is tried. */
+static bool gaussian_finish(struct gaussian *gaussian, bool small, size_t *levels) {
+    bool planned = small || gaussian->search.space->criterion_count > 1
+                       ? spex_search_repeat(&gaussian->search, gaussian->budget, levels)
+                       : gaussian_weigh(gaussian, levels);
+    return planned || (!gaussian->error && gaussian_propose_untried(gaussian, levels));
+}
+
+/* An exact objective needs no repeats: all runs are for what was not tried. */
 static bool gaussian_choose(struct gaussian *gaussian, size_t *levels) {
-    uint64_t planned = gaussian->search.results.planned;
+    struct spex_search *search = &gaussian->search;
     bool small = gaussian->distinct <= SPEX_EFFORT_SMALL;
-    if (planned < gaussian_design_size(gaussian))
-        return spex_lattice_next(&gaussian->search.lattice, &gaussian->search.results, levels) ||
-               spex_search_repeat(&gaussian->search, gaussian->budget, levels);
-    if (!small && (double)planned < SEARCH * (double)gaussian->budget &&
+    bool designed = search->results.count >= gaussian_design_size(gaussian);
+    if (spex_search_measure(search, gaussian->budget, designed, levels) ||
+        spex_search_confirm(search, gaussian->budget, levels) ||
+        (!designed && spex_search_untried(search, levels)))
+        return true;
+    if (spex_race_is_exact(&search->results))
+        return gaussian_propose_untried(gaussian, levels);
+    if (!small && (double)search->results.planned < SEARCH * (double)gaussian->budget &&
         gaussian_propose(gaussian, levels))
         return true;
-    return !gaussian->error && spex_search_repeat(&gaussian->search, gaussian->budget, levels);
+    return !gaussian->error && gaussian_finish(gaussian, small, levels);
 }
 
 static int gaussian_next(void *state, struct spex_plan *plan) {

@@ -24,6 +24,7 @@ struct spex_gp {
     size_t dimensions;  /* parameters with more than one level */
     size_t *parameters; /* their indices in the space */
     double *scales;     /* 1 / length of each dimension */
+    double usual;       /* where the prior of lengths is, over the root of `dimensions` */
     double signal;      /* variance of the Matérn term */
     double own;         /* variance of the configurations' own term */
     double mean;
@@ -50,7 +51,7 @@ static inline void spex_gp_free(struct spex_gp *gp) {
 /* For at most `room` observations. 0 or -ENOMEM. */
 static inline int spex_gp_init(struct spex_gp *gp, const struct spex_space *space, size_t room) {
     size_t all = space->parameter_count;
-    *gp = (struct spex_gp){.space = space, .signal = 1, .own = 0.05, .room = room};
+    *gp = (struct spex_gp){.space = space, .signal = 1, .own = 0.05, .usual = 0.7, .room = room};
     gp->parameters = calloc(all, sizeof(size_t));
     gp->scales = calloc(all, sizeof(double));
     gp->points = calloc(room * all, sizeof(double));
@@ -168,11 +169,11 @@ static inline void spex_gp_factorise(struct spex_gp *gp) {
 }
 
 /* The logarithm of the marginal likelihood and of the parameters' prior, up to a constant. The
- * prior of lengths is lognormal around the square root of the number of dimensions (Hvarfner,
+ * prior of lengths is lognormal around `usual` roots of the number of dimensions (Hvarfner,
  * Hellsten and Nardi, Vanilla Bayesian Optimization Performs Great in High Dimensions, 2024).
  * Computes the factor. */
 static inline double spex_gp_likelihood(struct spex_gp *gp) {
-    double sum = 0, usual = log(0.7 * sqrt((double)gp->dimensions));
+    double sum = 0, usual = log(gp->usual * sqrt((double)gp->dimensions));
     spex_gp_factorise(gp);
     for (size_t i = 0; i < gp->count; i++)
         sum -= gp->white[i] * gp->white[i] / 2 + log(gp->factor[i * gp->room + i]);

@@ -156,11 +156,12 @@ static int halving_next(void *state, struct spex_plan *plan) {
     struct halving *halving = state;
     if (halving->spent + 1e-9 >= halving->budget)
         return 0;
-    int got = halving_round_next(halving, plan);
+    bool exact = spex_race_is_exact(&halving->search.results);
+    int got = exact && halving->round ? 0 : halving_round_next(halving, plan);
     if (got < 0)
         return got;
     bool planned =
-        got || spex_search_repeat(&halving->search, (uint64_t)halving->budget, plan->levels);
+        got || spex_search_rest(&halving->search, (uint64_t)halving->budget, plan->levels);
     if (planned)
         halving->spent += halving_run_cost(halving, plan->duration_seconds);
     return spex_results_answer(&halving->search.results, planned, plan->levels);

@@ -131,6 +131,14 @@ SPEX_INLINE void spex_noise_add(struct spex_noise_sums *sums, double trials, dou
     sums->all_freedom += freedom;
 }
 
+/* From so many repeated trials on that all gave the same as those before, a figure is exact: a count
+ * of instructions, or the size of what a compiler makes. */
+#define SPEX_NOISE_REPEATS 2
+
+SPEX_INLINE bool spex_noise_is_exact(const struct spex_noise_sums *sums) {
+    return sums->all_freedom >= SPEX_NOISE_REPEATS && !(sums->all_squares > 0);
+}
+
 /* The prior from the sums. The degrees of freedom are estimated from 8 configurations on; from
  * fewer they are set to 3. */
 static inline struct spex_noise spex_noise_of(const struct spex_noise_sums *sums) {

@@ -51,6 +51,20 @@ static inline struct spex_noise spex_race_noise(const struct spex_loss *loss,
     return spex_noise_of(&sums);
 }
 
+/* Whether all criteria are exact, so that no trial needs to be repeated. */
+static inline bool spex_race_is_exact(const struct spex_results *results) {
+    size_t criteria = results->space->criterion_count;
+    bool exact = true;
+    for (size_t k = 0; exact && k < criteria; k++) {
+        struct spex_noise_sums sums = {0};
+        for (size_t c = 0; c < results->count; c++)
+            spex_noise_add(&sums, (double)results->configs[c].trials,
+                           spex_results_values(results, c)[k].squares);
+        exact = spex_noise_is_exact(&sums);
+    }
+    return exact;
+}
+
 SPEX_INLINE struct spex_belief spex_race_belief(const struct spex_race *race,
                                                 const struct spex_race_entry *entry) {
     return spex_prior_belief(&race->prior, entry->mean, entry->variance, entry->trials,
@@ -144,13 +158,36 @@ static inline size_t spex_race_next(const struct spex_race *race, const struct s
     return a.variance / a.trials > b.variance / b.trials ? race->leader : race->challenger;
 }
 
+/* How much better, in losses, the recommended configuration is expected to be after one more trial
+ * of `config`, leader or challenger: by the chance that the trial changes which of them leads
+ * (knowledge gradient: Frazier, Powell and Dayanik, The Knowledge-Gradient Policy for Correlated
+ * Normal Beliefs, 2009). */
+static inline double spex_race_gain(const struct spex_race *race, const struct spex_loss *loss,
+                                    const struct spex_results *results, size_t config) {
+    if (race->leader == SPEX_RESULTS_NONE || race->challenger == SPEX_RESULTS_NONE)
+        return 0;
+    bool leads = config == race->leader;
+    size_t other = leads ? race->challenger : race->leader;
+    struct spex_race_entry entry = spex_race_entry(&race->noise, loss, results, config);
+    struct spex_race_entry against = spex_race_entry(&race->noise, loss, results, other);
+    struct spex_belief one = spex_race_belief(race, &entry);
+    struct spex_belief two = spex_race_belief(race, &against);
+    double known = one.deviation * one.deviation;
+    double moved = known / sqrt(known + entry.variance); /* deviation of the mean's change */
+    double z = -fabs(one.mean - two.mean) / fmax(moved, 1e-12);
+    return moved * (z * spex_loss_normal(z) + exp(-z * z / 2) / sqrt(2 * M_PI));
+}
+
 /* A leader has at least so many trials: fewer may agree by chance. */
 #define SPEX_RACE_TRIALS 5
 
-/* The configuration to repeat; SPEX_RESULTS_NONE when the best is clear, or no trial has succeeded.
+/* The configuration to repeat; SPEX_RESULTS_NONE when the best is clear, trials are exact, or none has
+ * succeeded.
  * With several objectives the best is never clear, since every call draws other weights. */
 static inline size_t spex_race_choose(struct spex_loss *loss, const struct spex_results *results,
                                       struct spex_draw *draw, uint64_t trials_max) {
+    if (spex_race_is_exact(results))
+        return SPEX_RESULTS_NONE;
     if (loss->objectives > 1)
         spex_loss_turn(loss, draw);
     spex_loss_learn(loss, results);
@@ -165,11 +202,15 @@ static inline size_t spex_race_choose(struct spex_loss *loss, const struct spex_
     return spex_race_next(&race, loss, results);
 }
 
-/* Sets `levels` to those of the configuration to repeat; false when there is none. A configuration
- * gets at most an eighth of the budget and 4 trials. */
+/* A configuration gets at most an eighth of the budget and 4 trials. */
+SPEX_INLINE uint64_t spex_race_trials_max(uint64_t budget) {
+    return 4 + budget / 8;
+}
+
+/* Sets `levels` to those of the configuration to repeat; false when there is none. */
 static inline bool spex_race_repeat(struct spex_loss *loss, const struct spex_results *results,
                                     struct spex_draw *draw, uint64_t budget, size_t *levels) {
-    size_t config = spex_race_choose(loss, results, draw, 4 + budget / 8);
+    size_t config = spex_race_choose(loss, results, draw, spex_race_trials_max(budget));
     if (config == SPEX_RESULTS_NONE)
         return false;
     memcpy(levels, spex_results_levels(results, config),

@@ -30,6 +30,65 @@ static inline bool spex_search_repeat(struct spex_search *search, uint64_t budge
     return spex_race_repeat(&search->loss, &search->results, &search->draw, budget, levels);
 }
 
+/* A configuration that was not tried; false when there is none. */
+static inline bool spex_search_untried(struct spex_search *search, size_t *levels) {
+    return spex_lattice_next(&search->lattice, &search->results, levels);
+}
+
+/* What a budget is used for that a policy's search has left: repeats that tell the best from the
+ * others, or, while none has succeeded or the best of those tried is clear, what was not tried. */
+static inline bool spex_search_rest(struct spex_search *search, uint64_t budget, size_t *levels) {
+    return spex_search_repeat(search, budget, levels) || spex_search_untried(search, levels);
+}
+
+/* The configuration with the least loss as measured; SPEX_RESULTS_NONE: none has a result. */
+static inline size_t spex_search_least(struct spex_search *search) {
+    const struct spex_results *results = &search->results;
+    size_t least = SPEX_RESULTS_NONE;
+    double loss = INFINITY;
+    spex_loss_learn(&search->loss, results);
+    for (size_t c = 0; c < results->count; c++)
+        if (results->configs[c].trials && spex_loss_of(&search->loss, results, c) < loss) {
+            loss = spex_loss_of(&search->loss, results, c);
+            least = c;
+        }
+    return least;
+}
+
+/* Sets `levels` to those of a configuration; false: it is SPEX_RESULTS_NONE. */
+static inline bool spex_search_again(const struct spex_search *search, size_t config,
+                                     size_t *levels) {
+    if (config == SPEX_RESULTS_NONE)
+        return false;
+    memcpy(levels, spex_results_levels(&search->results, config),
+           search->space->parameter_count * sizeof(*levels));
+    return true;
+}
+
+/* Plans the early repeats by which the noise is measured: one of the first result and, when
+ * `designed`, one of the best so far, as far as the budget is large enough for them. False: none is
+ * due. */
+static inline bool spex_search_measure(struct spex_search *search, uint64_t budget, bool designed,
+                                       size_t *levels) {
+    const struct spex_results *results = &search->results;
+    uint64_t repeats = results->planned - results->count;
+    if (repeats >= (designed ? SPEX_NOISE_REPEATS : 1) || budget < 4 * (repeats + 1))
+        return false;
+    return spex_search_again(search, spex_search_least(search), levels);
+}
+
+/* Plans a second trial of the best as measured, if it is due: the budget's last trial, and there was
+ * one only. What looks best after one trial may be luck, and may be the best. */
+static inline bool spex_search_confirm(struct spex_search *search, uint64_t budget,
+                                       size_t *levels) {
+    const struct spex_results *results = &search->results;
+    if (results->planned + 1 != budget || spex_race_is_exact(results))
+        return false;
+    size_t least = spex_search_least(search);
+    return least != SPEX_RESULTS_NONE && results->configs[least].trials == 1 &&
+           !results->configs[least].pending && spex_search_again(search, least, levels);
+}
+
 /* stop_run of a policy whose state begins with a struct spex_search. */
 static inline bool spex_search_stop_run(void *state, const struct spex_run *run) {
     const struct spex_search *search = state;

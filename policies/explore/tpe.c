@@ -15,12 +15,14 @@
 #define DESIGN 0.2
 #define SEARCH 0.7
 
-/* Candidates of a proposal; bounds of the configurations that the densities are made of. */
-enum { DRAWN = 32, GOOD_MAX = 25, OTHERS_MAX = 100 };
+/* Candidates of a proposal, drawn by the density of the good ones or, from a list, evenly; bounds of
+ * the configurations that the densities are made of. */
+enum { DRAWN = 32, DRAWN_LISTED = 512, GOOD_MAX = 25, OTHERS_MAX = 100 };
 
 struct tpe {
     struct spex_search search;
     uint64_t budget;
+    bool exact; /* as far as trials tell */
     size_t good[GOOD_MAX], good_count;
     size_t others[OTHERS_MAX], others_count;
     size_t *drawn; /* levels of a candidate */
@@ -149,15 +151,28 @@ static double tpe_log_ratio(const struct tpe *tpe, const size_t *levels) {
     return sum;
 }
 
-/* Whether a configuration is worth a run: it is not under way, has not failed, and has had fewer
- * trials than it may have. */
+/* Whether a configuration is worth a run: it was not tried; or, where trials vary, it is not under
+ * way, has not failed, and has had fewer trials than it may have. */
 static bool tpe_is_open(const struct tpe *tpe, const size_t *levels) {
     size_t config = spex_results_find(&tpe->search.results, levels);
-    if (config == SPEX_RESULTS_NONE)
-        return true;
+    if (config == SPEX_RESULTS_NONE || tpe->exact)
+        return config == SPEX_RESULTS_NONE;
     const struct spex_results_config *known = &tpe->search.results.configs[config];
     return !known->pending && !known->failed &&
            known->trials < spex_effort_repeats(tpe->search.space);
+}
+
+/* Draws a candidate. What the density of each parameter makes is rarely in a list. */
+static bool tpe_draw(struct tpe *tpe) {
+    const struct spex_space *space = tpe->search.space;
+    if (space->listed_count) {
+        spex_configuration_levels(space, spex_draw_below(&tpe->search.draw, space->listed_count),
+                                  tpe->drawn);
+        return true;
+    }
+    for (size_t p = 0; p < space->parameter_count; p++)
+        tpe->drawn[p] = tpe_draw_level(tpe, p);
+    return spex_space_settle(space, tpe->drawn);
 }
 
 /* Sets `levels` to the best of the drawn candidates, or, if none is open, to a new configuration.
@@ -167,10 +182,8 @@ static int tpe_propose(struct tpe *tpe, size_t *levels) {
     int err = tpe_split(tpe);
     if (err || !tpe->good_count)
         return err;
-    for (size_t i = 0; i < DRAWN; i++) {
-        for (size_t p = 0; p < tpe->search.space->parameter_count; p++)
-            tpe->drawn[p] = tpe_draw_level(tpe, p);
-        if (!spex_space_settle(tpe->search.space, tpe->drawn) || !tpe_is_open(tpe, tpe->drawn))
+    for (size_t i = 0; i < (tpe->search.space->listed_count ? DRAWN_LISTED : DRAWN); i++) {
+        if (!tpe_draw(tpe) || !tpe_is_open(tpe, tpe->drawn))
             continue;
         double found = tpe_log_ratio(tpe, tpe->drawn);
         if (found > most) {
@@ -185,11 +198,14 @@ static int tpe_propose(struct tpe *tpe, size_t *levels) {
 /* 1 with levels; 0: no more runs are wanted; or -ENOMEM. */
 static int tpe_choose(struct tpe *tpe, size_t *levels) {
     double planned = (double)tpe->search.results.planned, budget = (double)tpe->budget;
-    if (planned < DESIGN * budget &&
-        spex_lattice_next(&tpe->search.lattice, &tpe->search.results, levels))
+    bool designed = planned >= DESIGN * budget;
+    if (spex_search_measure(&tpe->search, tpe->budget, designed, levels) ||
+        spex_search_confirm(&tpe->search, tpe->budget, levels) ||
+        (!designed && spex_search_untried(&tpe->search, levels)))
         return 1;
-    int got = planned < SEARCH * budget ? tpe_propose(tpe, levels) : 0;
-    return got ? got : spex_search_repeat(&tpe->search, tpe->budget, levels);
+    tpe->exact = spex_race_is_exact(&tpe->search.results);
+    int got = planned < SEARCH * budget || tpe->exact ? tpe_propose(tpe, levels) : 0;
+    return got ? got : spex_search_rest(&tpe->search, tpe->budget, levels);
 }
 
 static int tpe_next(void *state, struct spex_plan *plan) {

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "measure/criterion.h"
 #include "measure/plan.h"
+#include "policies/explore/configurations.h"
 #include "text/quantity.h"
 
 /* Finds the best by the estimate that a report shows; without memory the last one stays. */
@@ -45,6 +46,10 @@ static void explorer_find_ties(struct spex_explorer *explorer) {
         spex_ranking_ties(&explorer->summary, &standing, &best, &tied) || best == SPEX_RANKING_NONE)
         return;
     progress->tied = tied;
+    progress->tried = explorer->summary.count;
+    progress->configurations =
+        spex_configurations_distinct(&explorer->space->space, explorer->levels);
+    progress->exact = standing.exact;
     progress->best_interval = explorer->best_interval;
     spex_range_text(standing.low, standing.high,
                     spex_criterion_unit(explorer->space->space.criteria), explorer->best_interval,

@@ -329,6 +329,37 @@ static void what_is_never_negative_is_told_so(void **state) {
     }
 }
 
+/* Two repeats that gave the same: what was measured once is known as well, and nothing is doubted, not
+ * even one that is far from all others. One that differs ends that. */
+static void what_is_exact_has_no_interval(void **state) {
+    struct spex_ranking_input inputs[8] = {{.trials = 0}};
+    struct spex_ranking rankings[8];
+    size_t best;
+    (void)state;
+    for (size_t c = 1; c < 8; c++)
+        inputs[c] = (struct spex_ranking_input){1, 1000 + 100 * (double)c, 0, NAN};
+    inputs[5].mean = 244.277;
+    inputs[1].trials = inputs[2].trials = 2;
+    assert_int_equal(spex_ranking_of(inputs, 8, false, rankings, &best), 0);
+    assert_int_equal(best, 5);
+    for (size_t c = 1; c < 8; c++) {
+        const struct spex_ranking *of = &rankings[c];
+        assert_true(of->exact && of->estimate == inputs[c].mean && of->low == of->estimate &&
+                    of->high == of->estimate && of->margin == 0);
+        assert_true(of->first == (c == 5) && of->tied == (c == 5));
+    }
+    inputs[6].mean = inputs[5].mean;
+    assert_int_equal(spex_ranking_of(inputs, 8, false, rankings, &best), 0);
+    assert_true(best == 5 && rankings[5].tied && rankings[6].tied && !rankings[1].tied);
+    assert_true(rankings[5].first == 0.5 && rankings[6].first == 0.5);
+    inputs[2].squares = 1;
+    assert_int_equal(spex_ranking_of(inputs, 8, false, rankings, &best), 0);
+    assert_true(!rankings[5].exact && rankings[5].low < rankings[5].high);
+    inputs[2] = (struct spex_ranking_input){1, 1200, 0, NAN}; /* one repeat may agree by chance */
+    assert_int_equal(spex_ranking_of(inputs, 8, false, rankings, &best), 0);
+    assert_false(rankings[5].exact);
+}
+
 static void little_and_strange(void **state) {
     struct spex_ranking_input inputs[3] = {{0}, {1, -5, 0, 0.5}, {0}};
     struct spex_ranking rankings[3];
@@ -373,6 +404,7 @@ int main(void) {
         cmocka_unit_test(what_runs_say_truly_counts),
         cmocka_unit_test(intervals_have_the_unit_of_their_values),
         cmocka_unit_test(what_is_never_negative_is_told_so),
+        cmocka_unit_test(what_is_exact_has_no_interval),
         cmocka_unit_test(little_and_strange),
         cmocka_unit_test(quantiles),
     };

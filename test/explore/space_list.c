@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* <configurations>: what is read of a list, what is refused with its line. */
+/* <configurations>: what is read of a list, what is refused with its line, and that all of it is
+ * explored and nothing else. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "explore/space/table.h"
+#include "policies/explore/builtin.h"
+#include "policies/explore/configurations.h"
 #include "scratch.h"
 #include "spaces.h"
 
@@ -135,6 +138,58 @@ static void bad_files_are_named(void **state) {
     spex_table_free(&table);
 }
 
+/* Each policy tries all of a list, and nothing else: a plan that is not in it ends the test. Costs
+ * are exact, so that none needs repeats to tell the best. */
+static void explore_all(const struct spex_policy_ops *policy, const struct spex_space *space) {
+    size_t levels[3], tried = 0;
+    bool seen[64] = {false};
+    struct spex_plan plan = {.size = sizeof(plan), .levels = levels, .duration_seconds = 1};
+    void *policy_state = calloc(1, policy->state_size(space));
+    assert_int_equal(policy->init(policy_state, space), 0);
+    for (unsigned trials = 0; policy->next(policy_state, &plan) == 1; trials++) {
+        uint64_t row = 0;
+        while (row < space->listed_count &&
+               memcmp(space->listed + row * 3, levels, sizeof(levels)) != 0)
+            row++;
+        if (row == space->listed_count || trials > 200)
+            fail_msg("%s: not in the list", policy->name);
+        tried += !seen[row];
+        seen[row] = true;
+        struct spex_measured measured = {(double)(1 + row * 7 % 64), NAN};
+        struct spex_result result = {
+            .size = sizeof(result), .levels = levels, .ok = true, .measured = &measured};
+        if (policy->run_finished)
+            policy->run_finished(policy_state, &result);
+    }
+    if (tried != space->listed_count)
+        fail_msg("%s: %zu of %zu", policy->name, tried, (size_t)space->listed_count);
+    if (policy->fini)
+        policy->fini(policy_state);
+    free(policy_state);
+}
+
+/* A diagonal of a cube: of 1000 combinations 40 exist. */
+static void policies_explore_all_of_a_list(void **state) {
+    char *xml;
+    size_t length;
+    FILE *out = open_memstream(&xml, &length);
+    (void)state;
+    fputs("<space name='s'><parameter name='a' type='integer' min='0' max='39'/>"
+          "<parameter name='b' type='integer' min='0' max='39'/>"
+          "<parameter name='c' type='categorical' values='x y z'/>"
+          "<objective command='wall' goal='minimise'/><run trials='100'/><configurations>a,b,c\n",
+          out);
+    for (unsigned i = 0; i < 40; i++)
+        fprintf(out, "%u,%u,%c\n", i, i * 7 % 40, 'x' + (int)i % 3);
+    fputs("</configurations></space>", out);
+    fclose(out);
+    struct spex_space_file *file = space_of(xml);
+    for (size_t p = 0; spex_builtin_policies[p]; p++)
+        explore_all(spex_builtin_policies[p], &file->space);
+    spex_space_free(file);
+    free(xml);
+}
+
 static char *parameter_of(const char *csv) {
     struct spex_table table;
     struct spex_error why = {""};
@@ -200,6 +255,7 @@ int main(void) {
         cmocka_unit_test(only_one_list_with_known_attributes),
         cmocka_unit_test(a_file_becomes_part_of_the_space),
         cmocka_unit_test(bad_files_are_named),
+        cmocka_unit_test(policies_explore_all_of_a_list),
         cmocka_unit_test(columns_become_parameters),
         cmocka_unit_test(large_lists_are_read),
     };

@@ -61,12 +61,100 @@ static void random_does_not(void **state) {
     assert_true(good_seeds("random", 1, false, 1) <= SEEDS / 2);
 }
 
+/* A valley of 900 configurations: what a policy of 50 trials does with it. */
+enum { SIDE = 30, TRIALS = 50 };
+
+struct valley {
+    struct spex_value values[SIDE];
+    struct spex_parameter parameters[2];
+    struct spex_criterion criterion;
+    struct spex_space space;
+    unsigned tried[SIDE][SIDE];
+    unsigned trials, configurations, most; /* most: trials of one */
+};
+
+static void explore_valley(struct valley *valley, const char *name, double noise, bool fails) {
+    const struct spex_policy_ops *policy = spex_builtin_policy(name);
+    size_t levels[2];
+    struct spex_plan plan = {.size = sizeof(plan), .levels = levels, .duration_seconds = 1};
+    uint64_t random = 1;
+    *valley = (struct valley){.trials = 0};
+    for (size_t v = 0; v < SIDE; v++)
+        valley->values[v] = (struct spex_value){.position = (double)v / (SIDE - 1)};
+    valley->criterion = (struct spex_criterion){"command", "wall", 0, SPEX_MINIMISE, 0};
+    valley->parameters[0] = (struct spex_parameter){
+        .name = "a", .unit = "", .kind = SPEX_INTEGER, .count = SIDE, .values = valley->values};
+    valley->parameters[1] = valley->parameters[0];
+    valley->space = (struct spex_space){.size = sizeof(valley->space),
+                                        .parameter_count = 2,
+                                        .parameters = valley->parameters,
+                                        .threads_parameter = 2,
+                                        .objective_count = 1,
+                                        .criterion_count = 1,
+                                        .criteria = &valley->criterion,
+                                        .rules = {.trials_max = TRIALS, .seed = 1}};
+    void *state = calloc(1, policy->state_size(&valley->space));
+    assert_int_equal(policy->init(state, &valley->space), 0);
+    while (policy->next(state, &plan) == 1) {
+        double a = (double)levels[0] - 21, b = (double)levels[1] - 8;
+        double chance = (double)(random_next(&random) >> 11) / 9007199254740992.0 - 0.5;
+        struct spex_measured measured = {(10 + a * a / 9 + b * b / 16) * (1 + noise * chance), NAN};
+        struct spex_result result = {
+            .size = sizeof(result), .levels = levels, .ok = !fails, .measured = &measured};
+        unsigned tried = ++valley->tried[levels[0]][levels[1]];
+        valley->configurations += tried == 1;
+        valley->most = tried > valley->most ? tried : valley->most;
+        valley->trials++;
+        policy->run_finished(state, &result);
+    }
+    policy->fini(state);
+    free(state);
+}
+
+static const char *const searching[] = {"gaussian", "climb", "tpe", "random"};
+
+/* Two trials find out; all others are for what was not tried. */
+static void what_is_exact_is_not_repeated(void **state) {
+    static struct valley valley;
+    (void)state;
+    for (size_t p = 0; p < COUNT_OF(searching); p++) {
+        explore_valley(&valley, searching[p], 0, false);
+        if (valley.trials != TRIALS || valley.configurations + 2 < TRIALS)
+            fail_msg("%s: %u of %u", searching[p], valley.configurations, valley.trials);
+    }
+    explore_valley(&valley, "gaussian", 0, false);
+    assert_true(valley.tried[21][8] > 0);
+}
+
+/* Of what varies by a few per cent the best are repeated, none more often than it may be. */
+static void what_varies_is_repeated_and_all_trials_are_used(void **state) {
+    static struct valley valley;
+    (void)state;
+    explore_valley(&valley, "gaussian", 0.1, false);
+    assert_int_equal(valley.trials, TRIALS);
+    assert_in_range(valley.configurations, TRIALS / 3, TRIALS - 5);
+    assert_in_range(valley.most, 2, 4 + TRIALS / 8 + 1);
+}
+
+static void it_goes_on_while_nothing_succeeds(void **state) {
+    static struct valley valley;
+    (void)state;
+    for (size_t p = 0; p < COUNT_OF(searching); p++) {
+        explore_valley(&valley, searching[p], 0, true);
+        if (valley.trials != TRIALS || valley.configurations != TRIALS)
+            fail_msg("%s: %u of %u", searching[p], valley.configurations, valley.trials);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_default_finds_the_best),
         cmocka_unit_test(several_at_a_time_and_failures_do_not_hurt_much),
         cmocka_unit_test(others_find_it_often),
         cmocka_unit_test(random_does_not),
+        cmocka_unit_test(what_is_exact_is_not_repeated),
+        cmocka_unit_test(what_varies_is_repeated_and_all_trials_are_used),
+        cmocka_unit_test(it_goes_on_while_nothing_succeeds),
     };
     return cmocka_run_group_tests_name("best", tests, NULL, NULL);
 }

@@ -253,7 +253,7 @@ static void a_climb_begins_with_a_neighbour(void **state) {
         struct landscape smooth;
         size_t distance = 0;
         landscape_make(&smooth, 1);
-        smooth.space.rules.trials_max = 2;
+        smooth.space.rules.trials_max = 3;
         smooth.space.rules.seed = seed;
         struct exploring exploring = {.policy = spex_builtin_policy("climb"), .landscape = &smooth};
         machine_start(&exploring.machine, seed);

@@ -38,6 +38,9 @@ class Pool(Exploration):
     def pool(self, *arguments):
         return self.spex_here("explore", *arguments)
 
+    def best(self):
+        return min(figure(*row) for row in ROWS)
+
     def test_a_recorded_table_is_explored(self):
         self.write(table(ROWS), "pool.csv")
         self.write(table(ROWS, True), "recorded.csv")
@@ -47,8 +50,18 @@ class Pool(Exploration):
         self.store = os.path.join(self.dir, "explore-sh.db")
         report = self.report()
         tried = {(t["config"]["threads"], t["config"]["level"], t["config"]["mode"]) for t in report["trials"]}
-        self.assertLessEqual(tried, set(ROWS))
+        self.assertEqual(tried, set(ROWS))
         self.assertTrue(all(t["status"] == "ok" for t in report["trials"]))
+        self.assertEqual(report["best"]["measured"][0]["value"], self.best())
+        # It is exact: the figure is the estimate, without an interval, and two trials found out.
+        self.assertEqual(report["noise"], {"exact": True, "repeats": 2.0})
+        self.assertEqual(len(report["trials"]), len(ROWS) + 2)
+        self.assertEqual(report["best"]["interval"], [self.best()] * 2)
+        self.assertEqual(report["measured_best"], report["best"])
+        self.assertIn("(exact), ", result.stderr)
+        self.assertIn(f"of the {len(ROWS)} tried no other is as good", result.stderr)
+        self.assertIn("noise      exact: 2 repeated trials gave the same figure as those before them\n",
+                      self.spex("report", self.store).stdout)
         # It goes on as any other, and is reported after the file has gone.
         again = self.pool("--pool", "pool.csv", "--minimise", "output=(.*)", "--", *LOOK_UP)
         self.assertEqual(again.returncode, 0, again.stderr)
@@ -72,6 +85,16 @@ class Pool(Exploration):
                                "echo", "{threads}")
         self.assertNotEqual(other.returncode, 0)
         self.assertIn("configuration 4 safe", other.stderr)
+
+    def test_it_goes_on_while_all_fail(self):
+        self.write("n\n" + "".join(f"{n}\n" for n in range(60)), "pool.csv")
+        self.write('<space name="s"><parameter name="n" type="integer" min="0" max="59"/>'
+                   '<objective output="([0-9]+)" goal="minimise"/><configurations file="pool.csv"/>'
+                   '<run trials="40"/></space>')
+        for policy in ("gaussian", "climb", "tpe", "halving", "random"):
+            store = f"{policy}.db"
+            result = self.spex_here("explore", "space.xml", "--store", store, "--policy", policy, "--", "false", "{n}")
+            self.assertIn("40 of 40 trials failed", result.stderr, policy)
 
     def test_what_is_wrong_is_told_in_one_line(self):
         command = ["--", "echo", "{n}"]

@@ -97,15 +97,25 @@ struct request {
     uint64_t begin_ns;
 };
 
-/* "best 812/s (95 %: 790 to 834/s), threads=4; 2 others may be as good". */
+/* "best 812/s (95 %: 790 to 834/s), threads=4; of the 40 tried 2 others may be as good; 1112 of 1152
+ * were not tried": what is known of those tried is not known of the space. */
 static void best_text(const struct spex_progress *last, char *text, size_t size) {
     unsigned long long others = last->tied > 1 ? (unsigned long long)last->tied - 1 : 0;
-    char as_good[64] = "no other is as good";
-    if (others)
-        snprintf(as_good, sizeof(as_good), "%llu other%s may be as good", others,
-                 others == 1 ? "" : "s");
-    snprintf(text, size, "best %s (95 %%: %s), %s; %s", last->best_figure, last->best_interval,
-             last->best, as_good);
+    unsigned long long tried = last->tried, all = last->configurations;
+    char as_good[96], rest[96] = "";
+    if (!others)
+        snprintf(as_good, sizeof(as_good), "of the %llu tried no other is as good", tried);
+    else
+        snprintf(as_good, sizeof(as_good), "of the %llu tried %llu other%s %s as good", tried,
+                 others, others == 1 ? "" : "s",
+                 !last->exact  ? "may be"
+                 : others == 1 ? "is"
+                               : "are");
+    if (all > tried)
+        snprintf(rest, sizeof(rest), "; %llu of %llu were not tried", all - tried, all);
+    snprintf(text, size, "best %s (%s%s), %s; %s%s", last->best_figure,
+             last->exact ? "exact" : "95 %: ", last->exact ? "" : last->best_interval, last->best,
+             as_good, rest);
 }
 
 /* Called by the exploration after each trial; `user` is the request. */

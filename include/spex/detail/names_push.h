@@ -98,6 +98,8 @@
 #undef commit
 #pragma push_macro("config")
 #undef config
+#pragma push_macro("configurations")
+#undef configurations
 #pragma push_macro("configure")
 #undef configure
 #pragma push_macro("consumed")
@@ -144,6 +146,8 @@
 #undef error
 #pragma push_macro("event")
 #undef event
+#pragma push_macro("exact")
+#undef exact
 #pragma push_macro("executed")
 #undef executed
 #pragma push_macro("executions")
@@ -244,6 +248,10 @@
 #undef levels
 #pragma push_macro("line")
 #undef line
+#pragma push_macro("listed")
+#undef listed
+#pragma push_macro("listed_count")
+#undef listed_count
 #pragma push_macro("logarithmic")
 #undef logarithmic
 #pragma push_macro("lost")
@@ -534,6 +542,8 @@
 #undef trials_max
 #pragma push_macro("trials_per_config")
 #undef trials_per_config
+#pragma push_macro("tried")
+#undef tried
 #pragma push_macro("turn")
 #undef turn
 #pragma push_macro("type")

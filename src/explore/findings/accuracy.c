@@ -33,6 +33,8 @@ void spex_accuracy_learn(struct spex_accuracy *accuracy, spex_sample_of *sample_
         accuracy->repeated = true;
     }
     accuracy->noise = spex_noise_of(&sums);
+    accuracy->exact = spex_noise_is_exact(&sums);
+    accuracy->repeats = sums.all_freedom;
 }
 
 /* The greater of what trials differ by and what the runs say of themselves; NaN where neither is
@@ -96,7 +98,7 @@ void spex_group_interval(const struct spex_accuracy *accuracy, const struct spex
                          size_t group, size_t criterion, double *low, double *high) {
     const struct spex_group *of = &summary->groups[group];
     double mean = of->criteria[criterion].mean;
-    double margin = spex_group_margin(accuracy, of, criterion);
+    double margin = accuracy->exact ? 0 : spex_group_margin(accuracy, of, criterion);
     bool positive = accuracy->ratios || *spex_criterion_unit(&summary->space->criteria[criterion]);
     *high = mean + margin;
     *low = !positive ? mean - margin : mean > 0 ? mean / (1 + margin / mean) : mean + 0 * margin;

@@ -27,8 +27,10 @@ typedef struct spex_sample spex_sample_of(const void *user, size_t index);
 
 /* How trials vary in one figure. */
 struct spex_accuracy {
-    bool ratios;   /* the variance is of logarithms: all values are positive */
-    bool repeated; /* some configuration has two trials, so the variance is known */
+    bool ratios;    /* the variance is of logarithms: all values are positive */
+    bool repeated;  /* some configuration has two trials, so the variance is known */
+    bool exact;     /* repeated trials gave the same */
+    double repeats; /* trials beyond the first of each configuration */
     struct spex_noise noise;
 };
 

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "policies/explore/configurations.h"
+
 /* Configurations that exceed a limit do not compete, unless all do. */
 static int findings_rank(struct spex_findings *findings, const struct spex_summary *summary) {
     struct spex_ranking_input *inputs = calloc(summary->count + 1, sizeof(*inputs));
@@ -42,6 +44,28 @@ static void findings_find_worst(struct spex_findings *findings,
             (findings->worst == SPEX_RANKING_NONE ||
              spex_findings_order(findings, summary->space, findings->worst, g) < 0))
             findings->worst = g;
+}
+
+/* The first of equals, but the recommended one before all. */
+static void findings_find_measured(struct spex_findings *findings,
+                                   const struct spex_summary *summary) {
+    bool most = summary->space->criteria[0].goal == SPEX_MAXIMISE;
+    findings->measured = findings->best;
+    for (size_t g = 0; findings->best != SPEX_RANKING_NONE && g < summary->count; g++) {
+        double mean = summary->groups[g].criteria[0].mean;
+        double least = summary->groups[findings->measured].criteria[0].mean;
+        if (findings->competes[g] && (most ? mean > least : mean < least))
+            findings->measured = g;
+    }
+}
+
+static int findings_count(struct spex_findings *findings, const struct spex_space *space) {
+    size_t *levels = calloc(space->parameter_count, sizeof(*levels));
+    if (!levels)
+        return -ENOMEM;
+    findings->configurations = spex_configurations_distinct(space, levels);
+    free(levels);
+    return 0;
 }
 
 struct by_estimate {
@@ -128,6 +152,10 @@ int spex_findings_init(struct spex_findings *findings, const struct spex_summary
     if (err)
         return err;
     findings_find_worst(findings, summary);
+    findings_find_measured(findings, summary);
+    err = findings_count(findings, summary->space);
+    if (err)
+        return err;
     findings_find_tied(findings, summary);
     findings_add_up(findings, trials);
     err = spex_failures(trials, &findings->failures, &findings->failure_count);

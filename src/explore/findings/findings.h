@@ -17,10 +17,12 @@ struct spex_findings {
     struct spex_ranking *standings; /* by the first objective; NaN if it does not compete */
     enum spex_pareto_place *places;
 
-    bool limits_kept; /* some configuration with a result keeps all limits */
-    size_t best;      /* group; SPEX_RANKING_NONE when no trial has a result */
-    size_t worst;     /* group with the worst estimate */
-    size_t *tied;     /* groups: by estimate, the best first */
+    bool limits_kept;        /* some configuration with a result keeps all limits */
+    size_t best;             /* group; SPEX_RANKING_NONE when no trial has a result */
+    size_t worst;            /* group with the worst estimate */
+    size_t measured;         /* group with the best mean as measured, which may be luck */
+    uint64_t configurations; /* that there are, tried or not; in a large space about */
+    size_t *tied;            /* groups: by estimate, the best first */
     size_t tied_count;
     size_t *front; /* groups on the Pareto front, by the first objective */
     size_t front_count;

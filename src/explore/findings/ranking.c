@@ -28,6 +28,7 @@ enum { DRAWS = 2000 };
 /* A configuration's losses, which are values by the field's scale; less is better. */
 struct contender {
     size_t index;
+    double value; /* as measured */
     double mean, squares;
     double trials;
     double floor; /* lower bound of `variance`: the runs' own errors */
@@ -43,6 +44,7 @@ struct field {
     size_t count;
     struct spex_scale scale;
     double sign; /* -1 when the objective is maximised */
+    bool exact;
     struct spex_noise noise;
     struct spex_prior prior;
 };
@@ -61,6 +63,7 @@ static void field_add(struct field *field, const struct spex_ranking_input *inpu
     double error = isfinite(input->error) ? input->error * slope : 0;
     field->contenders[field->count++] = (struct contender){
         .index = index,
+        .value = input->mean,
         .mean = field->sign * spex_scale_at(&field->scale, input->mean),
         .squares = input->squares * slope * slope,
         .trials = (double)input->trials,
@@ -100,6 +103,7 @@ static void field_learn_noise(struct field *field) {
     for (size_t c = 0; c < field->count; c++)
         spex_noise_add(&sums, field->contenders[c].trials, field->contenders[c].squares);
     field->noise = spex_noise_of(&sums);
+    field->exact = spex_noise_is_exact(&sums);
     double trust = field_trust_in_runs(field);
     for (size_t c = 0; c < field->count; c++) {
         struct contender *contender = &field->contenders[c];
@@ -179,6 +183,8 @@ static struct spex_belief whole_belief(const struct field *field,
  * the ends are put into order. */
 static void ranking_set_interval(const struct field *field, const struct contender *contender,
                                  double level, struct spex_ranking *standing) {
+    if (field->exact)
+        return;
     struct spex_belief belief = whole_belief(field, contender);
     double a = value_of(field, belief_quantile(&belief, level / 2));
     double b = value_of(field, belief_quantile(&belief, 1 - level / 2));
@@ -198,13 +204,20 @@ static void field_believe(struct field *field) {
 }
 
 /* What configurations are ranked by, as a loss: it penalises uncertainty. One that competes with
- * none needs no caution. */
+ * none needs no caution, as little as what is exact. */
 static double contender_score(const struct field *field, const struct contender *contender) {
+    if (field->exact)
+        return contender->mean;
     return field->count > 1 ? spex_belief_score(&contender->belief) : contender->belief.mean;
 }
 
 static struct spex_ranking contender_standing(const struct field *field,
                                               const struct contender *contender) {
+    if (field->exact)
+        return (struct spex_ranking){.estimate = contender->value,
+                                     .low = contender->value,
+                                     .high = contender->value,
+                                     .exact = true};
     double reach = NORMAL_95 * whole_belief(field, contender).deviation;
     double mean = contender->belief.mean;
     double width = fabs(value_of(field, mean + reach) - value_of(field, mean - reach));
@@ -261,6 +274,18 @@ static int compare_wins(const void *a, const void *b) {
     return one->index > other->index ? 1 : -1;
 }
 
+/* Those whose exact figure is the least share the wins. */
+static void field_share_wins(struct field *field, size_t chances) {
+    double least = INFINITY;
+    unsigned equal = 0;
+    for (size_t c = 0; c < chances; c++)
+        least = fmin(least, field->contenders[c].mean);
+    for (size_t c = 0; c < chances; c++)
+        equal += field->contenders[c].mean == least;
+    for (size_t c = 0; c < chances; c++)
+        field->contenders[c].wins = field->contenders[c].mean == least ? DRAWS / equal : 0;
+}
+
 /* Counts how often each configuration is the best of a draw of all true means. */
 static void field_draw_wins(struct field *field, size_t chances) {
     struct spex_draw draw = {field->count};
@@ -285,7 +310,7 @@ static void field_mark_tied(struct field *field, size_t chances, struct spex_ran
     for (size_t c = 0; c < chances; c++) {
         struct spex_ranking *standing = &standings[field->contenders[c].index];
         standing->first = (double)field->contenders[c].wins / DRAWS;
-        standing->tied = together < 0.95 * DRAWS;
+        standing->tied = together < 0.95 * DRAWS && standing->first > 0;
         together += field->contenders[c].wins;
     }
 }
@@ -330,7 +355,10 @@ static void field_set_standings(struct field *field, struct spex_ranking *standi
     size_t leader = field_leader(field);
     *best = field->contenders[leader].index;
     size_t chances = field_select(field, leader);
-    field_draw_wins(field, chances);
+    if (field->exact)
+        field_share_wins(field, chances);
+    else
+        field_draw_wins(field, chances);
     field_mark_tied(field, chances, standings);
     standings[*best].tied = true;
     field_widen_intervals(field, standings);

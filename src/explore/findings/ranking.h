@@ -34,8 +34,11 @@ struct spex_ranking {
      * configuration was chosen from several. */
     double low;
     double high;
-    double first; /* probability that it is the best */
-    bool tied;    /* in the smallest set that holds the best with a probability of 95 % */
+    double first; /* probability that it is the best of those that have trials */
+    bool tied;    /* in the smallest set that holds the best of them with a probability of 95 % */
+    /* Repeated trials gave the same values: the estimate is as measured, and so are both ends of the
+     * interval. */
+    bool exact;
 };
 
 #define SPEX_RANKING_NONE SIZE_MAX

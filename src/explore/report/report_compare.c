@@ -74,9 +74,8 @@ static void print_best(const struct spex_study *study, const char *title, FILE *
     const struct spex_group *group = &study->summary.groups[best];
     struct spex_figure_texts estimate = spex_report_figure(study, best, 0);
     spex_levels_text(&study->file->space, group->levels, text, sizeof(text));
-    fprintf(out, "%-10s %s (95 %%: %s)  measured %s  %s\n", title, estimate.value,
-            estimate.interval, spex_report_measured(study, group, 0, measured, sizeof(measured)),
-            text);
+    fprintf(out, "%-10s %s (%s)  measured %s  %s\n", title, estimate.value, estimate.certainty,
+            spex_report_measured(study, group, 0, measured, sizeof(measured)), text);
 }
 
 /* Prints the best configurations of both, and the change from one to the other. */

@@ -21,16 +21,22 @@ struct spex_figure_texts spex_report_figure(const struct spex_study *study, size
         margin = (high - low) / 2;
     }
     spex_quantity_text(value, margin, unit, texts.value, sizeof(texts.value));
-    if (isfinite(low) && isfinite(high))
+    bool exact = findings->accuracies[criterion].exact;
+    if (exact)
+        snprintf(texts.interval, sizeof(texts.interval), "exact");
+    else if (isfinite(low) && isfinite(high))
         spex_range_text(low, high, unit, texts.interval, sizeof(texts.interval));
     else
         snprintf(texts.interval, sizeof(texts.interval), "not known");
+    snprintf(texts.certainty, sizeof(texts.certainty), "%s%s",
+             exact ? "" : "95 %: ", texts.interval);
     return texts;
 }
 
 const char *spex_report_measured(const struct spex_study *study, const struct spex_group *group,
                                  size_t criterion, char *text, size_t size) {
-    double margin = spex_group_margin(&study->findings.accuracies[criterion], group, criterion);
+    const struct spex_accuracy *accuracy = &study->findings.accuracies[criterion];
+    double margin = accuracy->exact ? 0 : spex_group_margin(accuracy, group, criterion);
     return spex_quantity_text(group->criteria[criterion].mean, margin,
                               spex_criterion_unit(&study->file->space.criteria[criterion]), text,
                               size);

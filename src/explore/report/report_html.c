@@ -112,19 +112,23 @@ static void write_best(const struct spex_study *study, FILE *out) {
     fputs("<div class=\"best\"><p><b>", out);
     spex_html_text(out, estimate.value);
     fputs("</b><span class=\"faint\">", out);
-    spex_html_format(out, "95 %%: %s; measured %s in %" PRIu64 " trial%s", estimate.interval,
+    spex_html_format(out, "%s; measured %s in %" PRIu64 " trial%s", estimate.certainty,
                      spex_report_measured(study, best, 0, measured, sizeof(measured)), best->trials,
                      best->trials == 1 ? "" : "s");
     fputs("</span></p>\n<p><code>", out);
     spex_html_text(out, text);
     fputs("</code></p>\n<p class=\"faint\">", out);
+    const char *probability = findings->accuracies[0].exact ? "" : ", with a probability of 95 %";
+    uint64_t tried = study->summary.count;
     if (findings->tied_count < 2)
-        fputs("No other configuration is as good, with a probability of 95 %.", out);
+        spex_html_format(out, "Of the %" PRIu64 " tried no other is as good%s.", tried,
+                         probability);
     else
-        spex_html_format(out,
-                         "One of %zu configurations of which one is the best, with a probability "
-                         "of 95 %%.",
-                         findings->tied_count);
+        spex_html_format(out, "One of %zu of the %" PRIu64 " tried of which one is the best%s.",
+                         findings->tied_count, tried, probability);
+    if (findings->configurations > tried)
+        spex_html_format(out, " %" PRIu64 " of %" PRIu64 " configurations were not tried.",
+                         findings->configurations - tried, findings->configurations);
     if (!findings->limits_kept && space->criterion_count > space->objective_count)
         fputs(" No configuration keeps the limits: all are compared as if there were none.", out);
     fputs("</p></div>\n", out);
@@ -140,7 +144,7 @@ static void write_criteria(const struct spex_study *study, FILE *out) {
           "<th class=\"n\">best configuration</th><th class=\"n\">95 %</th></tr>\n",
           out);
     for (size_t c = 0; c < space->criterion_count; c++) {
-        struct spex_figure_texts figure = {"-", "-"};
+        struct spex_figure_texts figure = {"-", "-", ""};
         if (g != SPEX_RANKING_NONE)
             figure = spex_report_figure(study, g, c);
         spex_criterion_text(&space->criteria[c], text, sizeof(text));

@@ -239,6 +239,13 @@ static void set_findings(const struct spex_study *study, json_t *report) {
     const struct spex_findings *findings = &study->findings;
     json_object_set_new(report, "criteria", criteria_json(&study->file->space));
     json_object_set_new(report, "limits_kept", json_boolean(findings->limits_kept));
+    json_object_set_new(report, "noise",
+                        json_pack("{s:b, s:f}", "exact", (int)findings->accuracies[0].exact,
+                                  "repeats", findings->accuracies[0].repeats));
+    json_object_set_new(report, "tried", json_integer((json_int_t)study->summary.count));
+    json_object_set_new(report, "configurations",
+                        json_integer((json_int_t)findings->configurations));
+    json_object_set_new(report, "measured_best", group_json(study, findings->measured));
     json_object_set_new(report, "ties", groups_json(study, findings->tied, findings->tied_count));
     json_object_set_new(report, "pareto", front_json(study));
     json_object_set_new(report, "effects", effects_json(study));

@@ -5,10 +5,12 @@
 
 #include "explore/report/report.h"
 
-/* A configuration's figure for a criterion, and its 95 % interval, "not known" if there is none. */
+/* A configuration's figure for a criterion, and its 95 % interval: "not known" if there is none,
+ * "exact" if trials do not vary. */
 struct spex_figure_texts {
     char value[48];
     char interval[96];
+    char certainty[112]; /* the same in a sentence: "95 %: 790 to 834/s" */
 };
 
 /* Of the first criterion the estimate that configurations are ranked by, of others the mean that

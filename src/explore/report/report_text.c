@@ -106,6 +106,16 @@ static void print_short(const struct spex_study *study, FILE *out) {
         rules->records_per_thread);
 }
 
+/* Says that trials do not vary, where repeated ones gave the same. */
+static void print_noise(const struct spex_study *study, FILE *out) {
+    const struct spex_accuracy *accuracy = &study->findings.accuracies[0];
+    if (accuracy->exact)
+        fprintf(
+            out,
+            "noise      exact: %.0f repeated trials gave the same figure as those before them\n",
+            accuracy->repeats);
+}
+
 /* Prints what was explored, how many trials there are, and what limits their meaning. */
 static void print_header(const struct spex_study *study, FILE *out) {
     const struct spex_space *space = &study->file->space;
@@ -123,6 +133,7 @@ static void print_header(const struct spex_study *study, FILE *out) {
                 "warmup> can be longer\n",
                 findings->unsteady);
     print_short(study, out);
+    print_noise(study, out);
     spex_report_notes(&study->trials, out);
     if (!spex_space_of_command(space))
         fprintf(out, "records    %" PRIu64 " used, %" PRIu64 " lost\n", findings->records_used,
@@ -142,10 +153,9 @@ static void print_group(const struct spex_study *study, const char *title, size_
     struct spex_figure_texts estimate = spex_report_figure(study, g, 0);
     char text[512], measured[48];
     spex_levels_text(&study->file->space, group->levels, text, sizeof(text));
-    fprintf(out, "%-10s %s (95 %%: %s)  measured %s in %" PRIu64 " trial%s  %s\n", title,
-            estimate.value, estimate.interval,
-            spex_report_measured(study, group, 0, measured, sizeof(measured)), group->trials,
-            group->trials == 1 ? "" : "s", text);
+    fprintf(out, "%-10s %s (%s)  measured %s in %" PRIu64 " trial%s  %s\n", title, estimate.value,
+            estimate.certainty, spex_report_measured(study, group, 0, measured, sizeof(measured)),
+            group->trials, group->trials == 1 ? "" : "s", text);
 }
 
 /* Prints the best configuration's figures for all criteria but the first objective. */
@@ -155,7 +165,7 @@ static void print_other_criteria(const struct spex_study *study, size_t g, FILE 
     for (size_t c = 1; c < space->criterion_count; c++) {
         struct spex_figure_texts figure = spex_report_figure(study, g, c);
         spex_criterion_text(&space->criteria[c], text, sizeof(text));
-        fprintf(out, "           %s (95 %%: %s)  %s\n", figure.value, figure.interval, text);
+        fprintf(out, "           %s (%s)  %s\n", figure.value, figure.certainty, text);
     }
     if (!study->findings.limits_kept && space->criterion_count > space->objective_count)
         fputs("           no configuration keeps the limits: all are compared as if there were "
@@ -182,20 +192,57 @@ static void print_tied(const struct spex_study *study, FILE *out) {
                                            "configuration"};
     const struct spex_findings *findings = &study->findings;
     struct spex_columns columns;
+    size_t tried = study->summary.count;
     if (findings->tied_count < 2) {
-        fputs("tied       none: no other is as good, with a probability of 95 %\n", out);
+        fprintf(out, "tied       none: of the %zu tried no other is as good%s\n", tried,
+                findings->accuracies[0].exact ? "" : ", with a probability of 95 %");
         return;
     }
-    fprintf(out,
-            "tied       %zu configurations, of which one is the best with a probability of 95 %%, "
-            "by estimate:\n",
-            findings->tied_count);
+    fprintf(out, "tied       %zu of the %zu tried, %s:\n", findings->tied_count, tried,
+            findings->accuracies[0].exact
+                ? "which are equal"
+                : "of which one is the best of these with a probability of 95 %, by estimate");
     spex_columns_init(&columns, headings, 5, 1u << 4);
     for (size_t i = 0; i < findings->tied_count && i < TIED_MAX; i++)
         add_tied(study, findings->tied[i], &columns);
     spex_columns_print(&columns, out);
     if (findings->tied_count > TIED_MAX)
         fprintf(out, "and %zu more\n", findings->tied_count - TIED_MAX);
+}
+
+/* What is said of those tried is not said of the others. */
+static void print_untried(const struct spex_study *study, FILE *out) {
+    uint64_t all = study->findings.configurations, tried = study->summary.count;
+    char share[32];
+    if (all > tried)
+        fprintf(out,
+                "untried    %" PRIu64 " of %" PRIu64 " configurations, %s: one of these may be "
+                "better\n",
+                all - tried, all,
+                spex_percent_text((double)(all - tried) / (double)all, 2, share, sizeof(share)));
+}
+
+/* Why the best as measured is not recommended. */
+static void print_measured(const struct spex_study *study, FILE *out) {
+    const struct spex_findings *findings = &study->findings;
+    const struct spex_group *best = &study->summary.groups[findings->best];
+    const struct spex_group *measured = &study->summary.groups[findings->measured];
+    char of_measured[64];
+    if (findings->measured == findings->best)
+        return;
+    print_group(study, "measured", findings->measured, out);
+    snprintf(of_measured, sizeof(of_measured), "%" PRIu64 " trial%s", measured->trials,
+             measured->trials == 1 ? "" : "s");
+    if (measured->trials < best->trials)
+        fprintf(out,
+                "           is the best as measured, and not recommended, because %s may be luck "
+                "where the best\n           had %" PRIu64 "\n",
+                of_measured, best->trials);
+    else
+        fprintf(out,
+                "           is the best as measured, and not recommended, because %s that differ "
+                "so much from\n           others, or from each other, may be luck\n",
+                of_measured);
 }
 
 static void add_front(const struct spex_study *study, size_t g, struct spex_columns *columns) {
@@ -378,8 +425,10 @@ void spex_report_text(const struct spex_study *study, FILE *out) {
     }
     print_group(study, "best", findings->best, out);
     print_other_criteria(study, findings->best, out);
+    print_measured(study, out);
     print_group(study, "worst", findings->worst, out);
     print_tied(study, out);
+    print_untried(study, out);
     spex_report_threads(study, out);
     print_front(study, out);
     print_effects(study, out);
