@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/* Explores spaces of which every configuration was measured once, and tells how good what is
+ * recommended is.
+ *
+ *     recorded [--json] [--rounds SEEDS] [--policies NAME,…] [--trials N] [--noise PERCENT]
+ *              [--maximise] TABLE.csv…
+ *
+ * The last column of a table is the objective, the others are parameters. As in a space with
+ * <configurations>, there is nothing but the rows. `uniform` draws rows at random and recommends the
+ * best as measured. A trial is the figure of its row, or one with normal noise. A seed is good when
+ * what is recommended is truly within 5 % of the best row; the interval is Wilson's of 95 %. */
+#define _GNU_SOURCE
+#include <err.h>
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "explore/findings/ranking.h"
+#include "explore/space/space.h"
+#include "explore/space/table.h"
+#include "policies/explore/builtin.h"
+#include "policies/explore/configurations.h"
+#include "policies/explore/results.h"
+#include "text/number.h"
+
+enum { SEEDS_DEFAULT = 20, SEEDS_MAX = 100000, POLICIES_MAX = 16 };
+
+struct options {
+    size_t seeds;
+    unsigned long trials; /* 0: as the policy wants */
+    double noise;         /* standard deviation as a share */
+    bool json, maximise;
+    const char *policies[POLICIES_MAX + 1];
+};
+
+struct recording {
+    char *name;
+    struct spex_space_file *file;
+    double *figures; /* of each row, as a loss above 0 */
+    double least;
+    size_t rows;
+};
+
+struct seen {
+    double good, loss, rank, trials, configurations;
+};
+
+/* Names of columns become names of parameters: "$<Performance" is "Performance". */
+static void print_name(const char *name, FILE *out) {
+    for (; *name; name++)
+        if (strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *name))
+            fputc(*name, out);
+}
+
+static double figure_of(const struct spex_table *table, size_t row) {
+    double figure;
+    if (!spex_number_real(spex_table_cell(table, row, table->columns - 1), &figure) || figure <= 0)
+        errx(1, "%s:%zu: a figure above 0 was expected in the last column", table->path,
+             table->lines[row + 1]);
+    return figure;
+}
+
+/* Whether a row before has the same parameters. */
+static bool is_repeated(const struct spex_table *table, size_t row) {
+    for (size_t before = 0; before < row; before++) {
+        size_t c = 0;
+        while (c + 1 < table->columns &&
+               strcmp(spex_table_cell(table, before, c), spex_table_cell(table, row, c)) == 0)
+            c++;
+        if (c + 1 == table->columns)
+            return true;
+    }
+    return false;
+}
+
+/* The space of the table in XML, as `spex explore --pool` makes it. */
+static char *space_of(struct spex_table *table, struct recording *recording,
+                      const struct options *options) {
+    char *text;
+    size_t length;
+    struct spex_error error;
+    FILE *out = open_memstream(&text, &length);
+    for (size_t c = 0; c < table->columns; c++) {
+        char *name;
+        size_t size;
+        FILE *to = open_memstream(&name, &size);
+        print_name(spex_table_name(table, c), to);
+        fclose(to);
+        table->cells[c] = name;
+    }
+    fprintf(out, "<space name=\"recorded\">\n");
+    for (size_t c = 0; c + 1 < table->columns; c++)
+        if (spex_table_write_parameter(table, c, out, &error))
+            errx(1, "%s", error.text);
+    fprintf(out, "<objective measure=\"true\" goal=\"minimise\"/><run trials=\"%lu\"/>\n",
+            options->trials ? options->trials : 1);
+    fprintf(out, "<configurations>");
+    for (size_t c = 0; c + 1 < table->columns; c++)
+        fprintf(out, "%s%s", c ? "," : "", table->cells[c]);
+    for (size_t row = 0; row < table->rows; row++) {
+        if (is_repeated(table, row))
+            continue;
+        double figure = figure_of(table, row);
+        recording->figures[recording->rows++] = options->maximise ? 1 / figure : figure;
+        for (size_t c = 0; c + 1 < table->columns; c++)
+            fprintf(out, "%s%s", c ? "," : "\n", spex_table_cell(table, row, c));
+    }
+    fprintf(out, "\n</configurations></space>\n");
+    fclose(out);
+    return text;
+}
+
+static void read_recording(struct recording *recording, const char *path,
+                           const struct options *options) {
+    struct spex_table table;
+    struct spex_error error;
+    const char *base = strrchr(path, '/');
+    *recording = (struct recording){.name = strdup(base ? base + 1 : path), .least = INFINITY};
+    if (spex_table_read(&table, path, NULL, &error))
+        errx(1, "%s", error.text);
+    recording->figures = calloc(table.rows, sizeof(double));
+    char *xml = space_of(&table, recording, options);
+    if (spex_space_parse(path, xml, &recording->file, &error))
+        errx(1, "%s", error.text);
+    if (!options->trials)
+        recording->file->space.rules.trials_max = 0;
+    for (size_t row = 0; row < recording->rows; row++)
+        recording->least = fmin(recording->least, recording->figures[row]);
+    free(xml);
+    for (size_t c = 0; c < table.columns; c++)
+        free((void *)(uintptr_t)table.cells[c]);
+    spex_table_free(&table);
+}
+
+static size_t row_of(const struct recording *recording, const size_t *levels) {
+    const struct spex_space *space = &recording->file->space;
+    for (size_t row = 0; row < recording->rows; row++)
+        if (memcmp(space->listed + row * space->parameter_count, levels,
+                   space->parameter_count * sizeof(*levels)) == 0)
+            return row;
+    errx(1, "%s: a configuration that is not listed", recording->name);
+}
+
+static double noisy(double figure, double noise, struct spex_draw *draw) {
+    double radius = sqrt(-2 * log(1 - spex_draw_share(draw)));
+    double normal = radius * cos(2 * M_PI * spex_draw_share(draw));
+    return figure * exp(noise * normal);
+}
+
+/* Adds what the exploration recommends. */
+static void judge(const struct recording *recording, size_t row, const struct spex_results *results,
+                  struct seen *seen) {
+    double figure = recording->figures[row], rank = 0;
+    for (size_t other = 0; other < recording->rows; other++)
+        rank += recording->figures[other] < figure;
+    seen->good = figure <= 1.05 * recording->least;
+    seen->loss = figure / recording->least - 1;
+    seen->rank = rank;
+    seen->trials = (double)results->planned;
+    seen->configurations = (double)results->count;
+}
+
+static size_t recommended(const struct recording *recording, const struct spex_results *results) {
+    struct spex_ranking_input *inputs = calloc(results->count + 1, sizeof(*inputs));
+    struct spex_ranking *standings = calloc(results->count + 1, sizeof(*standings));
+    size_t best;
+    for (size_t c = 0; c < results->count; c++) {
+        const struct spex_results_values *values = spex_results_values(results, c);
+        inputs[c] = (struct spex_ranking_input){results->configs[c].trials, values->mean,
+                                                values->squares, values->error};
+    }
+    if (spex_ranking_of(inputs, results->count, false, standings, &best))
+        errx(1, "out of memory");
+    free(inputs);
+    free(standings);
+    return row_of(recording, spex_results_levels(results, best));
+}
+
+static void run_trial(const struct recording *recording, const struct options *options,
+                      const struct spex_policy_ops *policy, void *state, size_t *levels,
+                      struct spex_results *results, struct spex_draw *noise) {
+    double figure = recording->figures[row_of(recording, levels)];
+    struct spex_measured measured = {noisy(figure, options->noise, noise), NAN};
+    struct spex_result result = {
+        .size = sizeof(result), .levels = levels, .ok = true, .measured = &measured};
+#ifndef __clang_analyzer__ /* takes what it does not know of the hash table for garbage */
+    if (spex_results_plan(results, levels))
+        errx(1, "out of memory");
+    spex_results_finish(results, &result);
+#endif
+    if (policy && policy->run_finished)
+        policy->run_finished(state, &result);
+}
+
+static void explore(const struct recording *recording, const struct options *options,
+                    const struct spex_policy_ops *policy, uint64_t seed, struct seen *seen) {
+    struct spex_space space = recording->file->space;
+    struct spex_results results = {.space = &space};
+    struct spex_draw noise = {spex_draw_mix(seed)};
+    size_t *levels = calloc(space.parameter_count, sizeof(*levels));
+    space.rules.seed = seed;
+    void *state = calloc(1, policy->state_size(&space));
+    if (policy->init(state, &space))
+        errx(1, "%s does not begin", policy->name);
+    struct spex_plan plan = {.size = sizeof(plan), .levels = levels, .probes = ""};
+    while (policy->next(state, &plan) == 1)
+        run_trial(recording, options, policy, state, levels, &results, &noise);
+    judge(recording, recommended(recording, &results), &results, seen);
+    policy->fini(state);
+    spex_results_free(&results);
+    free(state);
+    free(levels);
+}
+
+static void draw_uniformly(const struct recording *recording, const struct options *options,
+                           uint64_t trials, uint64_t seed, struct seen *seen) {
+    struct spex_space space = recording->file->space;
+    struct spex_results results = {.space = &space};
+    struct spex_draw noise = {spex_draw_mix(seed)};
+    struct spex_order order = spex_order_of(recording->rows, seed);
+    size_t *levels = calloc(space.parameter_count, sizeof(*levels)), best = 0;
+    for (uint64_t i = 0; i < trials && i < recording->rows; i++) {
+        spex_configuration_levels(&space, spex_order_at(&order, i), levels);
+        run_trial(recording, options, NULL, NULL, levels, &results, &noise);
+    }
+    for (size_t c = 1; c < results.count; c++)
+        if (spex_results_values(&results, c)->mean < spex_results_values(&results, best)->mean)
+            best = c;
+    judge(recording, row_of(recording, spex_results_levels(&results, best)), &results, seen);
+    spex_results_free(&results);
+    free(levels);
+}
+
+static int compare_doubles(const void *a, const void *b) {
+    double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+/* The middle of what the seeds have at this offset. */
+static double middle(const struct seen *seen, size_t seeds, size_t offset) {
+    double *sorted = calloc(seeds, sizeof(*sorted));
+    for (size_t s = 0; s < seeds; s++)
+        memcpy(&sorted[s], (const char *)&seen[s] + offset, sizeof(double));
+    qsort(sorted, seeds, sizeof(*sorted), compare_doubles);
+    double found = (sorted[(seeds - 1) / 2] + sorted[seeds / 2]) / 2;
+    free(sorted);
+    return found;
+}
+
+static double mean(const struct seen *seen, size_t seeds, size_t offset) {
+    double sum = 0;
+    for (size_t s = 0; s < seeds; s++) {
+        double value;
+        memcpy(&value, (const char *)&seen[s] + offset, sizeof(value));
+        sum += value / (double)seeds;
+    }
+    return sum;
+}
+
+/* Wilson's score interval of a share. */
+static double wilson(double share, double count, double sign) {
+    double z = 1.96, n = count, centre = share + z * z / (2 * n);
+    double reach = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n));
+    return (centre + sign * reach) / (1 + z * z / n);
+}
+
+static void print_seen(const struct recording *recording, const char *policy,
+                       const struct seen *seen, const struct options *options, bool *first) {
+#define MEAN(member)   mean(seen, options->seeds, offsetof(struct seen, member))
+#define MIDDLE(member) middle(seen, options->seeds, offsetof(struct seen, member))
+    double good = MEAN(good), n = (double)options->seeds;
+    const char *form =
+        options->json
+            ? "%s  {\"space\": \"%s\", \"rows\": %zu, \"policy\": \"%s\", \"good\": %.4f, "
+              "\"low\": %.4f, \"high\": %.4f, \"loss\": %.5f, \"rank\": %.1f, \"trials\": %.1f, "
+              "\"configurations\": %.1f}"
+            : "%s%-24.24s %6zu %-11s good %5.1f %% (%.3f to %.3f)  loss %.4f  rank %5.1f  %6.1f "
+              "trials of %6.1f\n";
+    printf(form, options->json && !*first ? ",\n" : "", recording->name, recording->rows, policy,
+           options->json ? good : 100 * good, wilson(good, n, -1), wilson(good, n, 1), MIDDLE(loss),
+           MIDDLE(rank), MEAN(trials), MEAN(configurations));
+    fflush(stdout);
+    *first = false;
+}
+
+static void measure(const struct recording *recording, const struct options *options, bool *first) {
+    struct seen *seen = calloc(options->seeds, sizeof(*seen));
+    uint64_t trials = options->trials;
+    for (size_t p = 0; options->policies[p]; p++) {
+        const struct spex_policy_ops *policy = spex_builtin_policy(options->policies[p]);
+        bool uniform = strcmp(options->policies[p], "uniform") == 0;
+        if (!policy && !uniform)
+            errx(1, "%s: a policy or \"uniform\" was expected", options->policies[p]);
+        for (uint64_t seed = 1; seed <= options->seeds; seed++)
+            if (uniform)
+                draw_uniformly(recording, options, trials, seed, &seen[seed - 1]);
+            else
+                explore(recording, options, policy, seed, &seen[seed - 1]);
+        if (!uniform && !trials) /* what comes after it has as many */
+            trials = (uint64_t)mean(seen, options->seeds, offsetof(struct seen, trials));
+        print_seen(recording, options->policies[p], seen, options, first);
+    }
+    free(seen);
+}
+
+static void take_policies(char *list, struct options *options) {
+    size_t count = 0;
+    for (char *name; (name = strsep(&list, ","));) {
+        if (count == POLICIES_MAX)
+            errx(1, "at most %d policies were expected", POLICIES_MAX);
+        options->policies[count++] = name;
+    }
+    options->policies[count] = NULL;
+}
+
+static unsigned long number(const char *text, unsigned long most) {
+    char *end;
+    errno = 0;
+    unsigned long value = strtoul(text, &end, 10);
+    if (*end || end == text || errno || !value || value > most)
+        errx(1, "\"%s\": a number from 1 to %lu was expected", text, most);
+    return value;
+}
+
+static void take_options(int argc, char **argv, struct options *options) {
+    static const struct option known[] = {
+        {"json", no_argument, NULL, 'j'},
+        {"maximise", no_argument, NULL, 'm'},
+        {"rounds", required_argument, NULL, 'r'},
+        {"policies", required_argument, NULL, 'p'},
+        {"trials", required_argument, NULL, 't'},
+        {"noise", required_argument, NULL, 'n'},
+        {NULL, 0, NULL, 0},
+    };
+    *options = (struct options){.seeds = SEEDS_DEFAULT,
+                                .policies = {SPEX_BUILTIN_DEFAULT, "uniform", NULL}};
+    for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;)
+        switch (option) {
+        case 'j':
+            options->json = true;
+            break;
+        case 'm':
+            options->maximise = true;
+            break;
+        case 'r':
+            options->seeds = number(optarg, SEEDS_MAX);
+            break;
+        case 't':
+            options->trials = number(optarg, 1000000);
+            break;
+        case 'n':
+            options->noise = (double)number(optarg, 100) / 100;
+            break;
+        case 'p':
+            take_policies(optarg, options);
+            break;
+        default:
+            exit(1);
+        }
+    if (optind == argc)
+        errx(1, "a table was expected");
+}
+
+int main(int argc, char **argv) {
+    struct options options;
+    bool first = true;
+    take_options(argc, argv, &options);
+    if (options.json)
+        printf("{\"bench\": \"recorded\", \"seeds\": %zu, \"results\": [\n", options.seeds);
+    for (int t = optind; t < argc; t++) {
+        struct recording recording;
+        read_recording(&recording, argv[t], &options);
+        measure(&recording, &options, &first);
+        spex_space_free(recording.file);
+        free(recording.figures);
+        free(recording.name);
+    }
+    if (options.json)
+        puts("\n ]}");
+    return 0;
+}
