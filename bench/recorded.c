@@ -191,6 +191,8 @@ static void run_trial(const struct recording *recording, const struct options *o
     if (spex_results_plan(results, levels))
         errx(1, "out of memory");
     spex_results_finish(results, &result);
+#else
+    (void)results;
 #endif
     if (policy && policy->run_finished)
         policy->run_finished(state, &result);

@@ -59,13 +59,19 @@ static void findings_find_measured(struct spex_findings *findings,
     }
 }
 
-static int findings_count(struct spex_findings *findings, const struct spex_space *space) {
+/* What is known of the space beyond those tried. */
+static int findings_look_beyond(struct spex_findings *findings,
+                                const struct spex_summary *summary) {
+    const struct spex_space *space = summary->space;
     size_t *levels = calloc(space->parameter_count, sizeof(*levels));
     if (!levels)
         return -ENOMEM;
     findings->configurations = spex_configurations_distinct(space, levels);
     free(levels);
-    return 0;
+    if (findings->best == SPEX_RANKING_NONE || findings->configurations <= summary->count)
+        return 0;
+    return spex_untried_find(summary, &findings->accuracies[0],
+                             findings->standings[findings->best].estimate, &findings->untried);
 }
 
 struct by_estimate {
@@ -153,7 +159,7 @@ int spex_findings_init(struct spex_findings *findings, const struct spex_summary
         return err;
     findings_find_worst(findings, summary);
     findings_find_measured(findings, summary);
-    err = findings_count(findings, summary->space);
+    err = findings_look_beyond(findings, summary);
     if (err)
         return err;
     findings_find_tied(findings, summary);
@@ -173,6 +179,7 @@ void spex_findings_free(struct spex_findings *findings) {
     free(findings->accuracies);
     free(findings->failures);
     free(findings->convergence);
+    spex_untried_free(&findings->untried);
     spex_effects_free(&findings->effects);
     *findings = (struct spex_findings){.competes = NULL};
 }

@@ -9,6 +9,7 @@
 #include "explore/findings/failures.h"
 #include "explore/findings/pareto.h"
 #include "explore/findings/ranking.h"
+#include "explore/findings/untried.h"
 #include "measure/summary.h"
 
 struct spex_findings {
@@ -22,7 +23,8 @@ struct spex_findings {
     size_t worst;            /* group with the worst estimate */
     size_t measured;         /* group with the best mean as measured, which may be luck */
     uint64_t configurations; /* that there are, tried or not; in a large space about */
-    size_t *tied;            /* groups: by estimate, the best first */
+    struct spex_untried untried;
+    size_t *tied; /* groups: by estimate, the best first */
     size_t tied_count;
     size_t *front; /* groups on the Pareto front, by the first objective */
     size_t front_count;

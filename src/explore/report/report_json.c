@@ -235,6 +235,18 @@ static json_t *knee_json(const struct spex_study *study) {
     return knee < threads->count ? json_integer(threads->values[knee].integer) : json_null();
 }
 
+/* Null: there is none, or no model. */
+static json_t *untried_json(const struct spex_study *study) {
+    const struct spex_untried *untried = &study->findings.untried;
+    if (!untried->levels)
+        return json_null();
+    return json_pack("{s:o, s:o, s:[o, o], s:o}", "config",
+                     spex_json_config(&study->file->space, untried->levels), "expected",
+                     spex_json_number(untried->expected), "interval",
+                     spex_json_number(untried->low), spex_json_number(untried->high), "chance",
+                     spex_json_number(untried->chance));
+}
+
 static void set_findings(const struct spex_study *study, json_t *report) {
     const struct spex_findings *findings = &study->findings;
     json_object_set_new(report, "criteria", criteria_json(&study->file->space));
@@ -245,6 +257,7 @@ static void set_findings(const struct spex_study *study, json_t *report) {
     json_object_set_new(report, "tried", json_integer((json_int_t)study->summary.count));
     json_object_set_new(report, "configurations",
                         json_integer((json_int_t)findings->configurations));
+    json_object_set_new(report, "untried", untried_json(study));
     json_object_set_new(report, "measured_best", group_json(study, findings->measured));
     json_object_set_new(report, "ties", groups_json(study, findings->tied, findings->tied_count));
     json_object_set_new(report, "pareto", front_json(study));

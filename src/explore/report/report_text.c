@@ -210,6 +210,25 @@ static void print_tied(const struct spex_study *study, FILE *out) {
         fprintf(out, "and %zu more\n", findings->tied_count - TIED_MAX);
 }
 
+/* What a model of those tried expects of the others. */
+static void print_expected(const struct spex_study *study, FILE *out) {
+    const struct spex_space *space = &study->file->space;
+    const struct spex_untried *untried = &study->findings.untried;
+    const char *unit = spex_criterion_unit(space->criteria);
+    char text[512], value[48], range[96], chance[32];
+    if (!untried->levels)
+        return;
+    spex_levels_text(space, untried->levels, text, sizeof(text));
+    fprintf(out,
+            "           a model of those tried expects most of %s:\n           %s (95 %%: %s), "
+            "better than the best with a probability of %s\n",
+            text,
+            spex_quantity_text(untried->expected, (untried->high - untried->low) / 2, unit, value,
+                               sizeof(value)),
+            spex_range_text(untried->low, untried->high, unit, range, sizeof(range)),
+            spex_percent_text(untried->chance, 2, chance, sizeof(chance)));
+}
+
 /* What is said of those tried is not said of the others. */
 static void print_untried(const struct spex_study *study, FILE *out) {
     uint64_t all = study->findings.configurations, tried = study->summary.count;
@@ -429,6 +448,7 @@ void spex_report_text(const struct spex_study *study, FILE *out) {
     print_group(study, "worst", findings->worst, out);
     print_tied(study, out);
     print_untried(study, out);
+    print_expected(study, out);
     spex_report_threads(study, out);
     print_front(study, out);
     print_effects(study, out);
