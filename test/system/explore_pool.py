@@ -86,6 +86,45 @@ class Pool(Exploration):
         self.assertNotEqual(other.returncode, 0)
         self.assertIn("configuration 4 safe", other.stderr)
 
+    def test_what_is_unstable_is_named_and_not_recommended(self):
+        # The third trial of each is the same number of parts of a hundred above its mean as the first is below; of
+        # n = 5 that is 40, and its mean is the least by little.
+        self.write("n\n" + "".join(f"{n}\n" for n in range(12)), "pool.csv")
+        self.write('<space name="s"><parameter name="n" type="integer" min="0" max="11"/>'
+                   '<objective output="([0-9]+)" goal="minimise"/><configurations file="pool.csv"/>'
+                   '<run trials_per_config="3"/></space>')
+        script = """echo >> runs-{n}
+trial=$(wc -l < runs-{n})
+case {n} in 5) mean=9900 wide=40;; *) mean=$((10000 + {n} * 20)) wide=1;; esac
+echo $((mean + (trial - 2) * wide * mean / 100))"""
+        result = self.spex_here("explore", "space.xml", "--store", self.store, "--policy", "grid", "--", "sh", "-c", script)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        text = self.spex("report", self.store).stdout
+        self.assertIn("unstable   1 of the 12 tried: their trials differ by more than 30 % of the mean\n", text)
+        self.assertRegex(text, r"(?m)^best .* n=0$")
+        self.assertRegex(text, r"(?m)^measured .* measured 9900 in 3 trials  n=5\n"
+                               r" +is the best as measured, and not recommended, because 3 trials that differ")
+        report = self.report()
+        self.assertEqual(report["measured_best"]["config"]["n"], 5)
+        self.assertEqual(report["noise"]["exact"], False)
+
+    def test_what_is_not_tried_is_told(self):
+        self.write("n,m\n" + "".join(f"{n},{m}\n" for n in range(12) for m in range(12)), "pool.csv")
+        result = self.pool("--pool", "pool.csv", "--minimise", "output=(.*)", "--policy", "tpe", "--store", self.store,
+                           "--", "sh", "-c", "echo $((100 + ({n} - 4) * ({n} - 4) + ({m} - 7) * ({m} - 7)))")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = self.report()
+        rest = 144 - report["tried"]
+        self.assertEqual(report["configurations"], 144)
+        self.assertIn(f"; {rest} of 144 were not tried; ", result.stderr)
+        text = self.spex("report", self.store).stdout
+        self.assertIn(f"untried    {rest} of 144 configurations, ", text)
+        self.assertIn("a model of those tried expects most of ", text)
+        tried = [trial["config"] for trial in report["trials"]]
+        self.assertNotIn(report["untried"]["config"], tried)
+        low, high = report["untried"]["interval"]
+        self.assertTrue(low <= report["untried"]["expected"] <= high and 0 < report["untried"]["chance"] < 1)
+
     def test_it_goes_on_while_all_fail(self):
         self.write("n\n" + "".join(f"{n}\n" for n in range(60)), "pool.csv")
         self.write('<space name="s"><parameter name="n" type="integer" min="0" max="59"/>'

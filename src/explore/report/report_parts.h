@@ -22,6 +22,9 @@ struct spex_figure_texts spex_report_figure(const struct spex_study *study, size
 const char *spex_report_measured(const struct spex_study *study, const struct spex_group *group,
                                  size_t criterion, char *text, size_t size);
 
+/* Prints the best, and what is known of those tried and of the others. */
+void spex_report_standing(const struct spex_study *study, FILE *out);
+
 /* Prints the best by number of threads, and from which number on more threads do not help. */
 void spex_report_threads(const struct spex_study *study, FILE *out);
 
