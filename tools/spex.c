@@ -22,6 +22,7 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"agent", "switch on what the policy of a fleet wants on this host", spex_command_agent},
+    {"attach", "count and time functions of any running program", spex_command_attach},
     {"bench", "run benchmarks, and compare two programs", spex_command_bench},
     {"dump", "write what the flight recorder of a program has", spex_command_dump},
     {"explain", "tell what changes from one configuration to another", spex_command_explain},

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Any file as an ELF object: refused with one line, or its sites can be shown. The check that comes
+/* Any file as an ELF object: refused with one line, or its sites and functions can be shown. The check that comes
  * before the loader is asked gets it too; the loader does not. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "attach/object_functions.h"
 #include "memory_file.h"
 #include "observe/objects/elf_file.h"
 #include "observe/objects/loader_check.h"
@@ -28,6 +29,27 @@ static void check_sites(const struct spex_object_sites *sites) {
     FUZZ_CHECK(all <= SPEX_OBJECT_SITES_MAX);
 }
 
+/* Each function can be placed, whatever its symbol says. */
+static void check_functions(int fd) {
+    struct spex_object_functions functions;
+    struct spex_error why = {""};
+    int err = spex_object_functions_read(fd, "it", &functions, &why);
+    if (err) {
+        FUZZ_CHECK(err == -ENOEXEC || err == -ENOTSUP || err == -EINVAL);
+        FUZZ_CHECK(*why.text && !strchr(why.text, '\n'));
+        return;
+    }
+    for (size_t f = 0; f < functions.count && f < 64; f++) {
+        struct spex_placement placement;
+        const struct spex_object_function *function = &functions.items[f];
+        FUZZ_CHECK(spex_is_printable(function->name));
+        FUZZ_CHECK(function->address - functions.code.address < functions.code.size);
+        FUZZ_CHECK(spex_object_functions_place(&functions, f, &placement) == 0);
+        FUZZ_CHECK(placement.entry.address - functions.code.address < functions.code.size);
+    }
+    spex_object_functions_free(&functions);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct spex_object_sites sites;
     struct spex_elf_file file;
@@ -40,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     else
         check_sites(&sites);
     spex_object_sites_free(&sites);
+    check_functions(fd);
     err = spex_elf_file_open(fd, "it", &file, &why);
     if (!err) {
         err = spex_loader_check(&file, &why);

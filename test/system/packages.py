@@ -45,7 +45,7 @@ class Packages(unittest.TestCase):
     def test_each_option_is_built_without(self):
         script = text_of("scripts/lacking")
         parts = re.search(r"^parts='(.*)'$", script, re.M)[1].split()
-        self.assertEqual({"command", "compiler", "zstd", *parts}, set(features()))
+        self.assertEqual({"command", "compiler", "zstd", "zydis", *parts}, set(features()))
 
     def test_scripts_install_sets_that_there_are(self):
         used = 0

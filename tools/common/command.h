@@ -4,6 +4,7 @@
 #define SPEX_TOOLS_COMMON_COMMAND_H
 
 int spex_command_agent(int argc, char **argv);
+int spex_command_attach(int argc, char **argv);
 int spex_command_bench(int argc, char **argv);
 int spex_command_dump(int argc, char **argv);
 int spex_command_explain(int argc, char **argv);

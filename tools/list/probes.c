@@ -19,6 +19,7 @@
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
 #include "tools/common/process_argument.h"
+#include "tools/functions/function_list.h"
 #include "tools/list/live_list.h"
 #include "tools/list/probe_list.h"
 #include "tools/list/program_list.h"
@@ -26,16 +27,20 @@
 static const char probes_usage[] =
     "usage: spex probes PROGRAM [--json]\n"
     "       spex probes PID [--json]\n"
+    "       spex probes PID --functions [GLOB] [--json]\n"
     "\n"
     "The probes of a program and of the libraries it links, without running it; or those of a\n"
     "process and of the libraries it has loaded, with what they do at present. PROGRAM is a path;\n"
     "without a \"/\" it is looked for in PATH, as a shell does it, and then in this directory. A\n"
     "number is a process.\n"
     "\n"
-    "  --json  the same as one JSON object\n";
+    "  --functions  the functions of a process that `spex attach` can look at, all or those whose\n"
+    "               names match GLOB: what a hit of each costs, at which instruction, and why\n"
+    "               there\n"
+    "  --json       the same as JSON\n";
 
 static const struct spex_syntax probes_syntax = {
-    "probes", probes_usage, "one program or process was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
+    "probes", probes_usage, "one program or process was expected", 1, 2, SPEX_OPTIONS_ANYWHERE};
 
 static int complain_error(int status, const struct spex_error *error) {
     return spex_complain(status, "%s", error->text);
@@ -184,11 +189,18 @@ static int show_probes(const char *what, bool json) {
 }
 
 int spex_command_probes(int argc, char **argv) {
-    bool json = false;
-    const struct spex_option known[] = {{"json", .flag = &json}, {.name = NULL}};
+    bool json = false, functions = false;
+    const struct spex_option known[] = {
+        {"json", .flag = &json}, {"functions", .flag = &functions}, {.name = NULL}};
     struct spex_operands operands;
     int status = spex_options_take(&probes_syntax, known, argc, argv, &operands);
     if (status)
         return status;
+    if (functions)
+        return spex_function_list(operands.list[0], operands.count > 1 ? operands.list[1] : "*",
+                                  json);
+    if (operands.count > 1)
+        return spex_complain(SPEX_EXIT_USAGE, "probes: one program or process was expected, not %d",
+                             operands.count);
     return show_probes(operands.list[0], json);
 }

@@ -25,7 +25,7 @@ struct identity {
 
 /* A line of /proc/PID/maps. */
 struct mapping {
-    unsigned long start, end;
+    unsigned long start, end, offset;
     bool executable;
     struct identity identity;
     /* The path, within the line. */
@@ -59,9 +59,10 @@ static bool parse_mapping(char *line, struct mapping *mapping) {
     char rights[5] = "";
     int path = 0;
     line[strcspn(line, "\n")] = '\0';
-    if (sscanf(line, "%lx-%lx %4s %*x %x:%x %lu %n", /* NOLINT(cert-err34-c): the kernel's */
-               &mapping->start, &mapping->end, rights, &mapping->identity.device_major,
-               &mapping->identity.device_minor, &mapping->identity.inode, &path) != 6 ||
+    if (sscanf(line, "%lx-%lx %4s %lx %x:%x %lu %n", /* NOLINT(cert-err34-c): the kernel's */
+               &mapping->start, &mapping->end, rights, &mapping->offset,
+               &mapping->identity.device_major, &mapping->identity.device_minor,
+               &mapping->identity.inode, &path) != 7 ||
         path == 0)
         return false;
     mapping->executable = strchr(rights, 'x') != NULL;
@@ -201,4 +202,25 @@ int spex_mapped_objects_visit(pid_t pid, spex_mapped_object_seen seen, void *use
         return spex_fail(error, -ENOENT,
                          "process %d has no memory: it has ended, or is the kernel's", (int)pid);
     return 0;
+}
+
+int spex_mapped_object_address(pid_t pid, int fd, uint64_t offset, uint64_t *address) {
+    char name[64], *line = NULL;
+    struct identity identity;
+    size_t room = 0;
+    bool found = false;
+    snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
+    FILE *maps = file_identify(fd, &identity) ? fopen(name, "re") : NULL;
+    while (maps && !found && getline(&line, &room, maps) > 0) {
+        struct mapping mapping;
+        found = parse_mapping(line, &mapping) && mapping.executable &&
+                identity_equal(&mapping.identity, &identity) &&
+                offset - mapping.offset < mapping.end - mapping.start;
+        if (found)
+            *address = mapping.start + (offset - mapping.offset);
+    }
+    free(line);
+    if (maps)
+        fclose(maps);
+    return found ? 0 : -ENOENT;
 }

@@ -5,6 +5,7 @@
 #ifndef SPEX_OBSERVE_OBJECTS_MAPPED_OBJECTS_H
 #define SPEX_OBSERVE_OBJECTS_MAPPED_OBJECTS_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "text/error.h"
@@ -17,5 +18,9 @@ typedef void (*spex_mapped_object_seen)(void *user, const char *path, int fd, co
  * mapped; or another negative errno value. */
 int spex_mapped_objects_visit(pid_t pid, spex_mapped_object_seen seen, void *user,
                               struct spex_error *error);
+
+/* The address at which the process has mapped, as code, the byte at `offset` of the file behind `fd`. 0 or
+ * -ENOENT. */
+int spex_mapped_object_address(pid_t pid, int fd, uint64_t offset, uint64_t *address);
 
 #endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* The state of an attachment. Times are seconds; CPU time is that of all the program's threads. */
+#ifndef SPEX_ATTACH_ATTACHED_H
+#define SPEX_ATTACH_ATTACHED_H
+
+#include "attach/attachment.h"
+#include "attach/pairing.h"
+#include "base/random.h"
+#include "rate/slices.h"
+#include "stats/tracer.h"
+
+enum spex_attached_state {
+    /* Not switched on yet. */
+    SPEX_ATTACHED_WAITS,
+    SPEX_ATTACHED_ON,
+    SPEX_ATTACHED_SLICED,
+    /* Nothing of it is on any more, or ever was. */
+    SPEX_ATTACHED_REFUSED
+};
+
+/* A figure with each cost of a hit: the least, what is likely, and the most. */
+enum { SPEX_COST_LEAST, SPEX_COST_LIKELY, SPEX_COST_MOST, SPEX_COST_GUESSES };
+
+/* A moment, by the clock, and by the CPU time that the program has used until then. The kernel tells of
+ * another process's CPU time once a tick only: in between it is what the program uses on average. */
+struct spex_attached_time {
+    double wall, cpu;
+};
+
+struct spex_attached {
+    enum spex_attached_state state;
+    bool on;
+    /* The user was told that it is not on all the time. */
+    bool said;
+    /* The number of its first site; the sites of its ends follow. */
+    size_t site;
+    unsigned sites;
+    /* Seconds an execution. */
+    double cost[SPEX_COST_GUESSES];
+    /* When it was last switched on or off, and its executions then. */
+    struct spex_attached_time since;
+    uint64_t count_since;
+    /* So far: executions, and CPU time on and off; and the same by the clock. */
+    struct spex_slices_reading sum;
+    double on_seconds, held_seconds;
+    struct spex_slices slices;
+    struct spex_speedup speedup;
+    /* Executions, and what they cost, for each second of the program's CPU time, by the last look; at least
+     * so many, where they cost most of that time. And their part of the time while it is on. */
+    double rate, share, taken;
+    bool at_least;
+    /* When it was last looked at while it was on, and its executions then. */
+    struct spex_attached_time looked;
+    uint64_t count_looked;
+    /* When the next slice is due, and how long it is. */
+    double due, length;
+    /* Records of it that were lost. */
+    uint64_t lost;
+};
+
+struct spex_attachment {
+    struct spex_attachment_options options;
+    const struct spex_program *program;
+    const struct spex_function_choices *choices;
+    struct spex_process_functions functions;
+    struct spex_attached *of;
+    size_t count;
+    struct spex_hit_costs costs;
+    struct spex_sites *sites;
+    size_t site_count;
+    /* For each site the number of its function. */
+    uint32_t *site_functions;
+    struct spex_pairing *pairing;
+    struct spex_tracer *tracer;
+    struct spex_profile_row *rows;
+    struct spex_profile_type types[2];
+    struct spex_random random;
+    /* When it began, and its own CPU time then. */
+    struct spex_attached_time begin;
+    double own_begin;
+    /* When the program's CPU time was last asked for, and how many CPUs it has used before. */
+    struct spex_attached_time asked;
+    double cpus;
+    /* What hits have cost that were not counted, of sites that linger. */
+    double lingered;
+    /* What may still be spent; and what the program had used, and probes had cost, when that was
+     * reckoned. */
+    double tokens, cpu_reckoned, spent_reckoned;
+    bool settled;
+    /* When the last function was switched on for the first time. */
+    double started;
+    /* When the files were last looked at, and what they were. */
+    double looked;
+    uint64_t files;
+    /* When there was the last look at the functions that are on all the time. */
+    double looked_on;
+    uint64_t produced, lost;
+};
+
+double spex_attached_now(void);
+
+/* The time now. */
+struct spex_attached_time spex_attached_time(const struct spex_attachment *attachment);
+
+/* Asks for the program's CPU time, if the last time is so long ago that a tick does not matter, or in
+ * any case. Not while a slice goes on. */
+void spex_attached_ask(struct spex_attachment *attachment, bool now);
+
+/* What hits that were counted have cost, by a guess. */
+double spex_attached_spent(const struct spex_attachment *attachment, unsigned guess);
+
+/* What it has cost since the begin: the program, and this process. */
+double spex_attached_spent_all(const struct spex_attachment *attachment);
+
+/* This process's CPU time since then. */
+double spex_attached_own(const struct spex_attachment *attachment);
+
+uint64_t spex_attached_executions(const struct spex_attachment *attachment,
+                                  const struct spex_attached *one);
+
+/* Switches a function on or off; or on for a slice. 0 or a negative errno value. */
+int spex_attached_switch_on(struct spex_attachment *attachment, size_t f, struct spex_error *error);
+void spex_attached_switch_off(struct spex_attachment *attachment, size_t f);
+int spex_attached_take_slice(struct spex_attachment *attachment, size_t f,
+                             struct spex_error *error);
+
+/* Sets the rate by what was counted since the last look, or since the function was switched on. */
+void spex_attached_look(struct spex_attached *one, const struct spex_attached_time *now,
+                        uint64_t count);
+
+/* Takes into account that a function was on until then, with its executions, or off. */
+void spex_attached_note_off(struct spex_attachment *attachment, size_t f,
+                            const struct spex_attached_time *time, uint64_t count);
+void spex_attached_note_held(struct spex_attached *one, const struct spex_attached_time *until);
+
+/* Pairs the records that there are, and takes their times in. */
+void spex_attached_take_records(struct spex_attachment *attachment);
+
+/* Decides which functions are on all the time, and which in slices. */
+void spex_attached_settle(struct spex_attachment *attachment);
+
+/* Takes a function that costs too much out of those that are on all the time. */
+void spex_attached_slice(struct spex_attachment *attachment, size_t f);
+
+/* Slices that are due; and the seconds until the next one is. */
+void spex_attached_pass_slices(struct spex_attachment *attachment);
+double spex_attached_next_slice(const struct spex_attachment *attachment);
+
+#endif

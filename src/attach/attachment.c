@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/attached.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+/* Executions of all functions that may be open at a time; how long a function is watched before it is
+ * said to fit; and how often there is a look at records and rates, and at the program's files. */
+enum { OPEN_MOST = 1 << 16, PASS_MS = 50, PASS_MS_WITHOUT_BUDGET = 10 };
+static const double watch_seconds = 0.01, look_seconds = 1;
+
+double spex_function_cost_ns(const struct spex_process_function *function,
+                             const struct spex_hit_costs *costs) {
+    const struct spex_placement *placement = &function->placement;
+    bool timed = function->timed && !placement->endless;
+    double dearest = 0;
+    for (unsigned e = 0; timed && e < placement->end_count; e++)
+        dearest =
+            fmax(dearest, spex_hit_cost_ns(&costs->of[placement->ends[e].hit][SPEX_SITE_ENDS]));
+    return dearest + spex_hit_cost_ns(&costs->of[spex_process_function_entry(function)->hit]
+                                                [timed ? SPEX_SITE_BEGINS : SPEX_SITE_COUNTS]);
+}
+
+/* The least and the most are in proportion to those of the beginning. */
+static void set_cost(const struct spex_attachment *attachment, size_t f) {
+    const struct spex_process_function *function = &attachment->functions.items[f];
+    struct spex_attached *one = &attachment->of[f];
+    enum spex_site_task task = one->sites > 1 ? SPEX_SITE_BEGINS : SPEX_SITE_COUNTS;
+    const struct spex_hit_cost *cost =
+        &attachment->costs.of[spex_process_function_entry(function)->hit][task];
+    double likely = spex_function_cost_ns(function, &attachment->costs) / 1e9;
+    double middle = spex_hit_cost_ns(cost);
+    one->cost[SPEX_COST_LIKELY] = likely;
+    one->cost[SPEX_COST_LEAST] = middle > 0 ? likely * cost->least / middle : likely;
+    one->cost[SPEX_COST_MOST] = middle > 0 ? likely * cost->most / middle : likely;
+}
+
+static void refuse(struct spex_attachment *attachment, size_t f, const char *why) {
+    struct spex_process_function *function = &attachment->functions.items[f];
+    attachment->of[f].state = SPEX_ATTACHED_REFUSED;
+    if (!*function->refused)
+        snprintf(function->refused, sizeof(function->refused), "%.*s",
+                 (int)sizeof(function->refused) - 1, why);
+}
+
+/* Gives a new function its sites. */
+static void add_function(struct spex_attachment *attachment, size_t f) {
+    struct spex_process_function *function = &attachment->functions.items[f];
+    struct spex_attached *one = &attachment->of[f];
+    *one = (struct spex_attached){.site = attachment->site_count, .speedup = {1, 1, 1}};
+    if (function->timed && function->placement.endless && !*function->refused)
+        snprintf(function->refused, sizeof(function->refused), "it cannot be timed: %s",
+                 function->placement.endless);
+    if (*function->refused) {
+        one->state = SPEX_ATTACHED_REFUSED;
+        return;
+    }
+    one->sites = 1 + (function->timed ? function->placement.end_count : 0);
+    if (attachment->site_count + one->sites > SPEX_SITES_MAX) {
+        one->sites = 0;
+        refuse(attachment, f, "there are too many breakpoints");
+        return;
+    }
+    for (unsigned s = 0; s < one->sites; s++)
+        attachment->site_functions[attachment->site_count++] = (uint32_t)f;
+    set_cost(attachment, f);
+}
+
+/* Functions of files that were mapped since. */
+static int find(struct spex_attachment *attachment, struct spex_error *error) {
+    attachment->files = spex_program_files(attachment->program);
+    attachment->looked = spex_attached_now();
+    int err = spex_process_functions_find(&attachment->functions, attachment->choices,
+                                          attachment->program, attachment->options.search, error);
+    if (err)
+        return err;
+    for (; attachment->count < attachment->functions.count; attachment->count++)
+        add_function(attachment, attachment->count);
+    return 0;
+}
+
+/* Two descriptors for each site. */
+static void allow_descriptors(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static int open_sites(struct spex_attachment *attachment, struct spex_error *error) {
+    const struct spex_kind_of_site *kind = attachment->options.kind;
+    pid_t thread = spex_program_thread(attachment->program);
+    allow_descriptors();
+    if (!thread)
+        return spex_fail(error, -ESRCH, "process %d has ended", (int)attachment->program->process);
+    int err = spex_hit_costs_measure(kind, &attachment->costs, error);
+    return err ? err : kind->open(&attachment->sites, SPEX_SITES_MAX, thread, error);
+}
+
+/* The CPU time was asked for before the costs were measured, which has taken long enough to know how many
+ * CPUs the program uses. */
+static void begin(struct spex_attachment *attachment) {
+    spex_attached_ask(attachment, true);
+    attachment->begin = spex_attached_time(attachment);
+    attachment->own_begin = spex_clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+    attachment->cpu_reckoned = attachment->begin.cpu;
+    spex_random_seed(&attachment->random, spex_clock_ns(CLOCK_MONOTONIC), 0);
+}
+
+static int fill(struct spex_attachment *attachment, struct spex_error *error) {
+    attachment->of = calloc(SPEX_FUNCTIONS_MAX, sizeof(*attachment->of));
+    attachment->rows = calloc(SPEX_FUNCTIONS_MAX, sizeof(*attachment->rows));
+    attachment->site_functions = calloc(SPEX_SITES_MAX, sizeof(*attachment->site_functions));
+    if (!attachment->of || !attachment->rows || !attachment->site_functions ||
+        spex_pairing_create(&attachment->pairing, SPEX_FUNCTIONS_MAX, OPEN_MOST) != 0 ||
+        spex_tracer_create(&attachment->tracer) != 0)
+        return spex_fail(error, -ENOMEM, "out of memory");
+    spex_attached_ask(attachment, true);
+    int err = open_sites(attachment, error);
+    err = err ? err : find(attachment, error);
+    if (!err)
+        begin(attachment);
+    return err;
+}
+
+int spex_attachment_open(struct spex_attachment **opened,
+                         const struct spex_attachment_options *options,
+                         const struct spex_program *program,
+                         const struct spex_function_choices *choices, struct spex_error *error) {
+    struct spex_attachment *attachment = calloc(1, sizeof(*attachment));
+    *opened = NULL;
+    if (!attachment)
+        return spex_fail(error, -ENOMEM, "out of memory");
+    attachment->options = *options;
+    attachment->program = program;
+    attachment->choices = choices;
+    int err = fill(attachment, error);
+    if (err)
+        spex_attachment_close(attachment);
+    else
+        *opened = attachment;
+    return err;
+}
+
+void spex_attachment_close(struct spex_attachment *attachment) {
+    if (!attachment)
+        return;
+    attachment->options.kind->close(attachment->sites);
+    spex_tracer_destroy(attachment->tracer);
+    spex_pairing_destroy(attachment->pairing);
+    spex_process_functions_free(&attachment->functions);
+    free(attachment->site_functions);
+    free(attachment->rows);
+    free(attachment->of);
+    free(attachment);
+}
+
+const struct spex_process_functions *spex_attachment_functions(
+    const struct spex_attachment *attachment) {
+    return &attachment->functions;
+}
+
+const struct spex_hit_costs *spex_attachment_costs(const struct spex_attachment *attachment) {
+    return &attachment->costs;
+}
+
+bool spex_attachment_is_settled(const struct spex_attachment *attachment) {
+    return attachment->settled;
+}
+
+/* Whether so much was spent on a function since it was switched on that it cannot fit. */
+static bool is_too_dear(struct spex_attachment *attachment, size_t f) {
+    const struct spex_attached *one = &attachment->of[f];
+    struct spex_attached_time now = spex_attached_time(attachment);
+    double spent = one->cost[SPEX_COST_LIKELY] *
+                   (double)(spex_attached_executions(attachment, one) - one->count_since);
+    double budget = attachment->options.budget;
+    return budget < 1 && spent > budget * (now.cpu - one->since.cpu + 10 * watch_seconds);
+}
+
+/* Switches on the next function that waits, and watches those that were switched on before it. */
+static void start_next(struct spex_attachment *attachment) {
+    struct spex_error error;
+    size_t f = 0;
+    while (f < attachment->count && attachment->of[f].state != SPEX_ATTACHED_WAITS)
+        f++;
+    if (f < attachment->count) {
+        attachment->of[f].state = SPEX_ATTACHED_ON;
+        if (spex_attached_switch_on(attachment, f, &error) != 0)
+            refuse(attachment, f, error.text);
+        attachment->started = spex_attached_now();
+    }
+    for (size_t one = 0; one < attachment->count; one++)
+        if (attachment->of[one].state == SPEX_ATTACHED_ON && is_too_dear(attachment, one))
+            spex_attached_slice(attachment, one);
+    if (f == attachment->count && spex_attached_now() - attachment->started >= watch_seconds)
+        spex_attached_settle(attachment);
+}
+
+/* New libraries are looked for when what is mapped has changed. */
+static void look_for_files(struct spex_attachment *attachment) {
+    struct spex_error error;
+    if (spex_attached_now() - attachment->looked < look_seconds)
+        return;
+    attachment->looked = spex_attached_now();
+    if (spex_program_files(attachment->program) == attachment->files)
+        return;
+    size_t before = attachment->count;
+    if (find(attachment, &error) == 0 && attachment->count > before)
+        attachment->settled = false;
+}
+
+int spex_attachment_pass(struct spex_attachment *attachment) {
+    spex_attached_take_records(attachment);
+    if (!attachment->settled) {
+        start_next(attachment);
+        return attachment->settled ? 0 : 1;
+    }
+    spex_attached_pass_slices(attachment);
+    look_for_files(attachment);
+    int most = attachment->options.budget < 1 ? PASS_MS : PASS_MS_WITHOUT_BUDGET;
+    double next = spex_attached_next_slice(attachment) * 1e3;
+    return next < 1 ? 1 : next > most ? most : (int)next;
+}

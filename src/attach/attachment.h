@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions of a running program that are counted and timed within a budget. Those that fit are on all
+ * the time, and their counts are exact. Others are on in slices at times that chance chooses. */
+#ifndef SPEX_ATTACH_ATTACHMENT_H
+#define SPEX_ATTACH_ATTACHMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "attach/calibrate.h"
+#include "attach/process_functions.h"
+#include "profile/profile.h"
+
+struct spex_attachment;
+
+struct spex_attachment_options {
+    const struct spex_kind_of_site *kind;
+    /* The share of the program's CPU time that may be spent; 1: all that it takes. */
+    double budget;
+    /* For how long it is meant to last. */
+    double seconds;
+    const struct spex_function_search *search;
+    /* Lines for the user, such as what a function would cost. */
+    void (*say)(const char *line);
+};
+
+/* Finds the functions, and measures what hits cost. `program` and `choices` stay the caller's. 0 or a
+ * negative errno value. Functions that cannot be looked at are no error. */
+int spex_attachment_open(struct spex_attachment **opened,
+                         const struct spex_attachment_options *options,
+                         const struct spex_program *program,
+                         const struct spex_function_choices *choices, struct spex_error *error);
+/* Switches everything off. */
+void spex_attachment_close(struct spex_attachment *attachment);
+
+const struct spex_process_functions *spex_attachment_functions(
+    const struct spex_attachment *attachment);
+
+const struct spex_hit_costs *spex_attachment_costs(const struct spex_attachment *attachment);
+
+/* Whether each function is on, in slices or refused, as it stays unless rates change. */
+bool spex_attachment_is_settled(const struct spex_attachment *attachment);
+
+/* Does what is due. Returns the milliseconds until it is to be called again. */
+int spex_attachment_pass(struct spex_attachment *attachment);
+
+/* Fills in what there is to tell. Nothing is counted after that. The profile has pointers into the
+ * attachment. 0 or -ENOMEM. */
+int spex_attachment_end(struct spex_attachment *attachment, struct spex_profile *profile);
+
+/* Lines about functions whose times are not all there, or that were refused. */
+void spex_attachment_tell(const struct spex_attachment *attachment, void (*say)(const char *line));
+
+/* What an execution of a function costs, in nanoseconds: its beginning, and its end if it is timed. */
+double spex_function_cost_ns(const struct spex_process_function *function,
+                             const struct spex_hit_costs *costs);
+
+#endif

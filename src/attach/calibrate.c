@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* Each cost is the median of some rounds. With a warm cache the function is called on end, by the thread's
+ * CPU time, so that other processes do not count. With a cold one memory is read before each call, more
+ * than the caches next to a CPU hold. What the same takes without the site is taken off. All sites are on
+ * at a time, each in a function of its own, as switching them off waits. */
+#define _GNU_SOURCE
+#include "attach/calibrate.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attach/test_functions.h"
+#include "base/clock.h"
+#include "base/loaded_object.h"
+
+enum { ROUNDS = 25, CALLS = 40, COLD_BYTES = 1 << 20, LINE = 64 };
+
+/* Sites: one for each kind of hit and task, and one for each kind's end. */
+enum { ENDS = SPEX_HITS * SPEX_SITE_TASKS, SITES = ENDS + SPEX_HITS };
+
+struct measuring {
+    const struct spex_kind_of_site *kind;
+    struct spex_sites *sites;
+    /* The file of the functions, which is this program. */
+    int fd;
+    volatile uint8_t *memory;
+    struct spex_hit_costs *costs;
+    struct spex_error *error;
+};
+
+static double cpu_ns(void) {
+    return (double)spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static int by_value(const void *a, const void *b) {
+    const double *one = a, *other = b;
+    return (*one > *other) - (*one < *other);
+}
+
+static double median(double *values) {
+    qsort(values, ROUNDS, sizeof(*values), by_value);
+    return values[ROUNDS / 2];
+}
+
+/* What a call takes on end. */
+static double warm_ns(void (*call)(void)) {
+    double rounds[ROUNDS];
+    for (int r = 0; r < ROUNDS; r++) {
+        double begin = cpu_ns();
+        for (int c = 0; c < CALLS; c++)
+            call();
+        rounds[r] = (cpu_ns() - begin) / CALLS;
+    }
+    return median(rounds);
+}
+
+static double cold_ns(const struct measuring *measuring, void (*call)(void)) {
+    double rounds[ROUNDS];
+    for (int r = 0; r < ROUNDS; r++) {
+        for (size_t at = 0; at < COLD_BYTES; at += LINE)
+            measuring->memory[at]++;
+        uint64_t begin = spex_clock_ns(CLOCK_MONOTONIC);
+        call();
+        rounds[r] = (double)(spex_clock_ns(CLOCK_MONOTONIC) - begin);
+    }
+    return median(rounds);
+}
+
+/* The place of an address of this program in its file. */
+struct place {
+    uintptr_t address;
+    uint64_t offset;
+};
+
+static int find_offset(struct dl_phdr_info *info, size_t size, void *user) {
+    struct place *place = user;
+    (void)size;
+    if (!spex_object_contains(info, place->address))
+        return 0;
+    for (unsigned s = 0; s < info->dlpi_phnum; s++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[s];
+        uintptr_t into = place->address - info->dlpi_addr - segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && into < segment->p_memsz)
+            place->offset = segment->p_offset + into;
+    }
+    return 1;
+}
+
+static int switch_on(const struct measuring *measuring, size_t number, uintptr_t address,
+                     enum spex_hit hit, enum spex_site_task task) {
+    struct place place = {.address = address};
+    dl_iterate_phdr(find_offset, &place);
+    const struct spex_instruction_site site = {measuring->fd, place.offset, hit, task};
+    return measuring->kind->switch_on(measuring->sites, number, &site, 1, measuring->error);
+}
+
+static void drop_records(const struct measuring *measuring) {
+    struct spex_site_record records[64];
+    size_t got;
+    do
+        got = measuring->kind->records(measuring->sites, records, 64);
+    while (got);
+}
+
+static int measure_task(const struct measuring *measuring, enum spex_hit hit,
+                        enum spex_site_task task) {
+    struct spex_test_function function = spex_test_function_of(hit, task);
+    struct spex_hit_cost *cost = &measuring->costs->of[hit][task];
+    double warm = warm_ns(function.call), cold = cold_ns(measuring, function.call);
+    int err =
+        switch_on(measuring, hit * SPEX_SITE_TASKS + task, (uintptr_t)function.call, hit, task);
+    if (err)
+        return err;
+    cost->least = warm_ns(function.call) - warm;
+    cost->most = cold_ns(measuring, function.call) - cold;
+    if (cost->most < cost->least)
+        cost->most = cost->least;
+    drop_records(measuring);
+    return 0;
+}
+
+/* The time of one call, by its two records. */
+static double timed_ns(const struct measuring *measuring, void (*call)(void)) {
+    struct spex_site_record records[2];
+    call();
+    size_t got = measuring->kind->records(measuring->sites, records, 2);
+    return got == 2 ? (double)(records[1].ns - records[0].ns) : 0;
+}
+
+/* Its beginning is on. */
+static int measure_empty(const struct measuring *measuring, enum spex_hit hit) {
+    struct spex_test_function function = spex_test_function_of(hit, SPEX_SITE_BEGINS);
+    double rounds[ROUNDS];
+    int err =
+        switch_on(measuring, ENDS + hit, (uintptr_t)function.end, SPEX_HIT_STEPPED, SPEX_SITE_ENDS);
+    for (int r = 0; !err && r < ROUNDS; r++)
+        rounds[r] = timed_ns(measuring, function.call);
+    if (!err)
+        measuring->costs->empty[hit] = median(rounds);
+    return err;
+}
+
+/* Switching on and off, but for the first time, for which the kernel waits. */
+static int measure_switching(const struct measuring *measuring) {
+    const struct spex_test_function function =
+        spex_test_function_of(SPEX_HIT_STEPPED, SPEX_SITE_COUNTS);
+    double begin = cpu_ns();
+    int err = switch_on(measuring, 0, (uintptr_t)function.call, SPEX_HIT_STEPPED, SPEX_SITE_COUNTS);
+    measuring->kind->switch_off(measuring->sites, 0, NULL, NULL);
+    measuring->costs->switching = cpu_ns() - begin;
+    return err;
+}
+
+/* A processor without a function for a kind of hit has no such hits. */
+static int measure_all(const struct measuring *measuring) {
+    int err = measure_switching(measuring);
+    for (int h = 0; !err && h < SPEX_HITS; h++) {
+        if (!spex_test_function_of((enum spex_hit)h, SPEX_SITE_COUNTS).call)
+            continue;
+        for (int t = 0; !err && t < SPEX_SITE_TASKS; t++)
+            err = measure_task(measuring, (enum spex_hit)h, (enum spex_site_task)t);
+        if (!err)
+            err = measure_empty(measuring, (enum spex_hit)h);
+    }
+    return err;
+}
+
+int spex_hit_costs_measure(const struct spex_kind_of_site *kind, struct spex_hit_costs *costs,
+                           struct spex_error *error) {
+    struct measuring measuring = {.kind = kind, .costs = costs, .error = error};
+    memset(costs, 0, sizeof(*costs));
+    int err = kind->open(&measuring.sites, SITES, getpid(), error);
+    if (err)
+        return err;
+    measuring.memory = calloc(COLD_BYTES, 1);
+    measuring.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    if (!measuring.memory || measuring.fd < 0)
+        err = spex_fail(error, -ENOMEM, "the cost of a hit cannot be measured: %s",
+                        measuring.memory ? "/proc/self/exe cannot be read" : "out of memory");
+    else
+        err = measure_all(&measuring);
+    kind->close(measuring.sites);
+    free((void *)measuring.memory);
+    if (measuring.fd >= 0)
+        close(measuring.fd);
+    return err;
+}

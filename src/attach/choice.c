@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "attach/choice.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX "func:"
+
+#define EXPECTED                                                                                   \
+    "expected func:NAME, func:OBJECT:NAME or func:OBJECT+0xADDRESS, with :cnt or :lat behind it"
+
+static int fail_syntax(const char *text, const char *why, struct spex_error *error) {
+    return spex_fail(error, -EINVAL, "\"%s\": %s; %s", text, why, EXPECTED);
+}
+
+/* Takes ":cnt" or ":lat" off the end. */
+static void take_type(char *text, bool *timed) {
+    char *colon = strrchr(text, ':');
+    *timed = colon && strcmp(colon, ":lat") == 0;
+    if (*timed || (colon && strcmp(colon, ":cnt") == 0))
+        *colon = '\0';
+}
+
+/* "OBJECT+0xADDRESS". */
+static bool take_address(const char *text, struct spex_function_choice *choice) {
+    const char *plus = strstr(text, "+0x");
+    char *end;
+    if (!plus || plus == text || !plus[3])
+        return false;
+    errno = 0;
+    choice->address = strtoull(plus + 3, &end, 16);
+    if (errno || *end || strspn(plus + 3, "0123456789abcdefABCDEF") != strlen(plus + 3))
+        return false;
+    choice->object = strndup(text, (size_t)(plus - text));
+    return true;
+}
+
+/* "NAME" or "OBJECT:NAME". */
+static int take_name(const char *text, const char *all, struct spex_function_choice *choice,
+                     struct spex_error *error) {
+    const char *colon = strchr(text, ':');
+    if (strstr(text, "+0x"))
+        return fail_syntax(all, "its address is malformed", error);
+    if (colon && strchr(colon + 1, ':'))
+        return fail_syntax(all,
+                           "it has too many colons (C++ functions are named as nm prints "
+                           "them, without -C)",
+                           error);
+    choice->object = colon ? strndup(text, (size_t)(colon - text)) : strdup("");
+    choice->name = strdup(colon ? colon + 1 : text);
+    if (choice->name && !*choice->name)
+        return fail_syntax(all, "it has no name", error);
+    return choice->object && choice->name ? 0 : spex_fail(error, -ENOMEM, "out of memory");
+}
+
+static int take_choice(char *text, struct spex_function_choice *choice, struct spex_error *error) {
+    if (strncmp(text, PREFIX, strlen(PREFIX)) != 0)
+        return fail_syntax(text, "it does not begin with " PREFIX, error);
+    take_type(text + strlen(PREFIX), &choice->timed);
+    choice->text = strdup(text);
+    if (!choice->text)
+        return spex_fail(error, -ENOMEM, "out of memory");
+    const char *what = text + strlen(PREFIX);
+    if (take_address(what, choice))
+        return choice->object ? 0 : spex_fail(error, -ENOMEM, "out of memory");
+    return take_name(what, choice->text, choice, error);
+}
+
+/* The item counts from its begin, so that what it has so far is freed. */
+static int add_one(struct spex_function_choices *choices, char *text, struct spex_error *error) {
+    struct spex_function_choice *grown =
+        realloc(choices->items, (choices->count + 1) * sizeof(*grown));
+    if (!grown)
+        return spex_fail(error, -ENOMEM, "out of memory");
+    choices->items = grown;
+    grown[choices->count] = (struct spex_function_choice){.text = NULL};
+    return take_choice(text, &grown[choices->count++], error);
+}
+
+int spex_function_choices_add(struct spex_function_choices *choices, const char *text,
+                              struct spex_error *error) {
+    char *copy = strdup(text), *rest = copy, *one;
+    int err = copy ? 0 : spex_fail(error, -ENOMEM, "out of memory");
+    while (!err && (one = strsep(&rest, ",")))
+        err = add_one(choices, one, error);
+    free(copy);
+    return err;
+}
+
+void spex_function_choices_free(struct spex_function_choices *choices) {
+    for (size_t c = 0; c < choices->count; c++) {
+        free(choices->items[c].text);
+        free(choices->items[c].object);
+        free(choices->items[c].name);
+    }
+    free(choices->items);
+    *choices = (struct spex_function_choices){.items = NULL};
+}
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool spex_function_choice_has_object(const struct spex_function_choice *choice, const char *path) {
+    return !*choice->object || fnmatch(choice->object, path, 0) == 0 ||
+           fnmatch(choice->object, last_part(path), 0) == 0;
+}
+
+bool spex_function_choice_has_name(const struct spex_function_choice *choice, const char *name) {
+    return choice->name && fnmatch(choice->name, name, 0) == 0;
+}

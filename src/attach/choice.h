@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Which functions are wanted, as users write it: func:NAME, func:OBJECT:NAME, func:OBJECT+0xADDRESS, each
+ * with :cnt or :lat behind it; several are separated by commas. NAME and OBJECT may be globs. */
+#ifndef SPEX_ATTACH_CHOICE_H
+#define SPEX_ATTACH_CHOICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "text/error.h"
+
+struct spex_function_choice {
+    /* As it was written, without :cnt or :lat. */
+    char *text;
+    /* "": any. Of a path, or of its last part. */
+    char *object;
+    /* NULL: by the address. */
+    char *name;
+    uint64_t address;
+    /* Times, too. */
+    bool timed;
+};
+
+struct spex_function_choices {
+    struct spex_function_choice *items;
+    size_t count;
+};
+
+/* Adds what `text` chooses. 0; -EINVAL: it is malformed; -ENOMEM. To be freed in any case. */
+int spex_function_choices_add(struct spex_function_choices *choices, const char *text,
+                              struct spex_error *error);
+void spex_function_choices_free(struct spex_function_choices *choices);
+
+bool spex_function_choice_has_object(const struct spex_function_choice *choice, const char *path);
+bool spex_function_choice_has_name(const struct spex_function_choice *choice, const char *name);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* A kind of site: one way to have the executions of an instruction of another program counted, or
+ * recorded. What is above knows the kind by these functions alone. */
+#ifndef SPEX_ATTACH_KIND_H
+#define SPEX_ATTACH_KIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "attach/hit.h"
+#include "text/error.h"
+
+/* What a site does when it is executed, besides counting. */
+enum spex_site_task {
+    SPEX_SITE_COUNTS,
+    /* Leaves a record, with the time when what follows begins, or when it was reached. */
+    SPEX_SITE_BEGINS,
+    SPEX_SITE_ENDS,
+    SPEX_SITE_TASKS
+};
+
+struct spex_site_record {
+    uint64_t stack_pointer;
+    /* CLOCK_MONOTONIC. */
+    uint64_t ns;
+    /* The site's number. */
+    uint64_t site;
+};
+
+/* Sites of a process at most. */
+enum { SPEX_SITES_MAX = 4096 };
+
+/* An instruction: its place in a file, which `fd` holds open. */
+struct spex_instruction_site {
+    int fd;
+    uint64_t offset;
+    enum spex_hit hit;
+    enum spex_site_task task;
+};
+
+struct spex_sites;
+
+struct spex_kind_of_site {
+    const char *name;
+    /* Room for `count` sites in the process that this thread belongs to, which is alive. 0 or a negative
+     * errno value. Closing, or the end of this process for whatever reason, switches off all that is
+     * on. */
+    int (*open)(struct spex_sites **sites, size_t count, pid_t thread, struct spex_error *error);
+    void (*close)(struct spex_sites *sites);
+    /* Switches on sites of one file, numbered from `first` on. They count in all of the process's threads,
+     * also those that begin later, and nowhere else. It may wait for some hundredths of a second, and the
+     * sites are on from the end of that. 0 or a negative errno value; then all are off. */
+    int (*switch_on)(struct spex_sites *sites, size_t first,
+                     const struct spex_instruction_site *list, unsigned count,
+                     struct spex_error *error);
+    /* Switches off the sites that were switched on with this one. It may wait, with the sites off, or for
+     * as long as they linger; `soon` is called before that. Any thread. */
+    void (*switch_off)(struct spex_sites *sites, size_t first, void (*soon)(void *user),
+                       void *user);
+    /* Seconds for which a site costs as much as before after it was switched off. */
+    double (*linger)(struct spex_sites *sites);
+    /* Executions while it was on, and records of them that were lost. */
+    uint64_t (*executions)(const struct spex_sites *sites, size_t number);
+    uint64_t (*lost)(const struct spex_sites *sites, size_t number);
+    /* Takes up to `room` of the oldest records, in the order in which they were made. */
+    size_t (*records)(struct spex_sites *sites, struct spex_site_record *records, size_t room);
+};
+
+/* By breakpoints of the kernel. */
+extern const struct spex_kind_of_site spex_uprobes;
+
+#endif

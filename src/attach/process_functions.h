@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* The functions of a running process that a choice names, in its program and its libraries, with the
+ * places for breakpoints in each, or the reason why there is none. */
+#ifndef SPEX_ATTACH_PROCESS_FUNCTIONS_H
+#define SPEX_ATTACH_PROCESS_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "attach/choice.h"
+#include "attach/placement.h"
+#include "attach/program.h"
+
+/* Of a process at most. */
+enum { SPEX_FUNCTIONS_MAX = 1000 };
+
+struct spex_process_function {
+    /* Printable; the object is the last part of its file's path. */
+    char *name, *object;
+    /* As the object is linked. */
+    uint64_t address;
+    /* The file, which stays open; and the place in it of an address of the object, if added to that. */
+    int fd;
+    uint64_t to_offset;
+    bool timed;
+    /* Other functions at the same address. */
+    unsigned aliases;
+    struct spex_placement placement;
+    /* Why it is not looked at; "": it can be. */
+    char refused[160];
+};
+
+/* Where its executions are counted, or begin. */
+static inline const struct spex_place *spex_process_function_entry(
+    const struct spex_process_function *function) {
+    return function->timed ? &function->placement.begin : &function->placement.entry;
+}
+
+struct spex_process_functions {
+    struct spex_process_function *items;
+    size_t count;
+    /* Files that were read, in which more is found never. */
+    struct spex_seen_file *files;
+    size_t file_count;
+    /* Functions that a choice names and that there is no room for. */
+    size_t left_out;
+    /* For each choice how many functions it names. */
+    size_t *matches;
+};
+
+/* What is told while functions are looked for. */
+struct spex_function_search {
+    void *user;
+    /* Why a file cannot be read. */
+    void (*unreadable)(void *user, const char *why);
+    /* The name of each function there is. */
+    void (*name)(void *user, const char *name);
+};
+
+/* Adds functions of files that the process has mapped since the last call. 0 or a negative errno value.
+ * To be freed in any case. */
+int spex_process_functions_find(struct spex_process_functions *functions,
+                                const struct spex_function_choices *choices,
+                                const struct spex_program *program,
+                                const struct spex_function_search *search,
+                                struct spex_error *error);
+void spex_process_functions_free(struct spex_process_functions *functions);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* A running process that is looked at: whether it is still the same program, the CPU time of its
+ * threads, and its memory. */
+#ifndef SPEX_ATTACH_PROGRAM_H
+#define SPEX_ATTACH_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "text/error.h"
+
+struct spex_program {
+    pid_t process;
+    /* Readable when the process has ended. */
+    int pidfd;
+    /* Its memory, as long as it runs this program. */
+    int memory;
+    /* An address with something. */
+    uint64_t mapped;
+    clockid_t clock;
+    /* The name of its command. Printable. */
+    char command[64];
+};
+
+enum spex_program_state {
+    SPEX_PROGRAM_RUNS,
+    SPEX_PROGRAM_ENDED,
+    /* It has executed another program. */
+    SPEX_PROGRAM_REPLACED
+};
+
+/* 0 or a negative errno value: there is no such process, it has no memory (it has ended and nobody has
+ * waited for it, or it is a thread of the kernel), or it may not be looked at. */
+int spex_program_open(pid_t process, struct spex_program *program, struct spex_error *error);
+void spex_program_close(struct spex_program *program);
+
+enum spex_program_state spex_program_state(const struct spex_program *program);
+
+/* CPU time of all its threads, those that have ended included, in nanoseconds; 0: it has ended. */
+uint64_t spex_program_cpu_ns(const struct spex_program *program);
+
+/* A thread of it that has not ended; 0: there is none. */
+pid_t spex_program_thread(const struct spex_program *program);
+
+/* How many there are; 0: it has ended. */
+size_t spex_program_threads(const struct spex_program *program);
+
+/* Whether another process, such as a debugger, traces it. */
+bool spex_program_is_traced(const struct spex_program *program);
+
+/* Reads its memory. Returns how many bytes it got. */
+size_t spex_program_read(const struct spex_program *program, uint64_t address, void *bytes,
+                         size_t count);
+
+/* A number that changes when files with code are mapped or unmapped; 0: it cannot be told. */
+uint64_t spex_program_files(const struct spex_program *program);
+
+/* The processes whose command has this name: how many there are. The first `room` are stored. */
+size_t spex_programs_called(const char *name, pid_t *processes, size_t room);
+
+#endif

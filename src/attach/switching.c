@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions are switched on and off, with accounts of the time for which they were. */
+#include "attach/attached.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+double spex_attached_now(void) {
+    return spex_clock_seconds(CLOCK_MONOTONIC);
+}
+
+uint64_t spex_attached_executions(const struct spex_attachment *attachment,
+                                  const struct spex_attached *one) {
+    return attachment->options.kind->executions(attachment->sites, one->site);
+}
+
+double spex_attached_spent(const struct spex_attachment *attachment, unsigned guess) {
+    double spent = 0;
+    for (size_t f = 0; f < attachment->count; f++)
+        if (attachment->of[f].sites)
+            spent += attachment->of[f].cost[guess] *
+                     (double)spex_attached_executions(attachment, &attachment->of[f]);
+    return spent;
+}
+
+double spex_attached_own(const struct spex_attachment *attachment) {
+    return spex_clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - attachment->own_begin;
+}
+
+double spex_attached_spent_all(const struct spex_attachment *attachment) {
+    return spex_attached_spent(attachment, SPEX_COST_LIKELY) + attachment->lingered +
+           spex_attached_own(attachment);
+}
+
+struct spex_attached_time spex_attached_time(const struct spex_attachment *attachment) {
+    double wall = spex_attached_now();
+    double since = wall - attachment->asked.wall;
+    return (struct spex_attached_time){wall, attachment->asked.cpu + attachment->cpus * since};
+}
+
+/* So long that a few milliseconds more or less change little; and where there is no choice. */
+static const double ask_seconds = 0.2, ask_seconds_least = 0.05;
+
+/* The CPU time of a program that has ended stays as it was. */
+void spex_attached_ask(struct spex_attachment *attachment, bool now) {
+    double wall = spex_attached_now(), since = wall - attachment->asked.wall;
+    if (!now && since < ask_seconds)
+        return;
+    double cpu = (double)spex_program_cpu_ns(attachment->program) / 1e9;
+    double used = cpu - attachment->asked.cpu;
+    if (since >= ask_seconds_least && cpu > 0 && attachment->asked.wall > 0)
+        attachment->cpus = fmax(used, 0) / since;
+    attachment->asked = (struct spex_attached_time){wall, fmax(cpu, attachment->asked.cpu)};
+}
+
+/* Sites that linger cost the program while they are switched off, without being counted. */
+static double lingering_cost(const struct spex_attachment *attachment,
+                             const struct spex_attached *one, double executions, double since) {
+    double wall = since - one->since.wall;
+    double lingers = attachment->options.kind->linger(attachment->sites);
+    return wall > 0 ? executions / wall * one->cost[SPEX_COST_LIKELY] * lingers : 0;
+}
+
+static int switch_sites_on(struct spex_attachment *attachment, size_t f, struct spex_error *error) {
+    const struct spex_process_function *function = &attachment->functions.items[f];
+    const struct spex_attached *one = &attachment->of[f];
+    struct spex_instruction_site list[1 + SPEX_ENDS_MAX];
+    for (unsigned s = 0; s < one->sites; s++) {
+        const struct spex_place *place =
+            s ? &function->placement.ends[s - 1] : spex_process_function_entry(function);
+        list[s] = (struct spex_instruction_site){.fd = function->fd,
+                                                 .offset = place->address + function->to_offset,
+                                                 .hit = place->hit,
+                                                 .task = s                ? SPEX_SITE_ENDS
+                                                         : one->sites > 1 ? SPEX_SITE_BEGINS
+                                                                          : SPEX_SITE_COUNTS};
+    }
+    return attachment->options.kind->switch_on(attachment->sites, one->site, list, one->sites,
+                                               error);
+}
+
+void spex_attached_note_held(struct spex_attached *one, const struct spex_attached_time *until) {
+    one->held_seconds += until->wall - one->since.wall;
+    one->sum.held += fmax(until->cpu - one->since.cpu, 0);
+    spex_slices_note(&one->slices, &one->sum, &one->speedup);
+    one->since = *until;
+}
+
+/* A thread that switches a function on and off, since it waits for a while when that is done; and what it
+ * tells before. `started` and `ended`: when the sites were on, and executions then. */
+struct switcher {
+    struct spex_attachment *attachment;
+    size_t function;
+    /* Off at once; or on, and off after so long. */
+    bool slice;
+    double length;
+    pthread_mutex_t lock;
+    pthread_cond_t told;
+    bool done;
+    int err;
+    struct spex_error *error;
+    struct spex_attached_time started, ended;
+    uint64_t count_started, count_ended;
+};
+
+static void sleep_for(double seconds) {
+    struct timespec time = {.tv_sec = (time_t)seconds};
+    time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
+    nanosleep(&time, NULL);
+}
+
+static void read_both(const struct switcher *switcher, struct spex_attached_time *time,
+                      uint64_t *count) {
+    const struct spex_attachment *attachment = switcher->attachment;
+    *count = spex_attached_executions(attachment, &attachment->of[switcher->function]);
+    *time = spex_attached_time(attachment);
+}
+
+/* From here on the switcher, and the attachment, are the main thread's again. */
+static void tell(void *user) {
+    struct switcher *switcher = user;
+    read_both(switcher, &switcher->ended, &switcher->count_ended);
+    pthread_mutex_lock(&switcher->lock);
+    switcher->done = true;
+    pthread_cond_signal(&switcher->told);
+    pthread_mutex_unlock(&switcher->lock);
+}
+
+static void *switch_beside(void *user) {
+    struct switcher *switcher = user;
+    struct spex_attachment *attachment = switcher->attachment;
+    size_t site = attachment->of[switcher->function].site;
+    if (switcher->slice) {
+        switcher->err = switch_sites_on(attachment, switcher->function, switcher->error);
+        read_both(switcher, &switcher->started, &switcher->count_started);
+        if (!switcher->err)
+            sleep_for(switcher->length);
+    }
+    attachment->options.kind->switch_off(attachment->sites, site, tell, switcher);
+    return NULL;
+}
+
+/* Without a thread this one waits. */
+static void run_switcher(struct switcher *switcher) {
+    pthread_t thread;
+    pthread_mutex_init(&switcher->lock, NULL);
+    pthread_cond_init(&switcher->told, NULL);
+    if (pthread_create(&thread, NULL, switch_beside, switcher) != 0) {
+        switch_beside(switcher);
+        return;
+    }
+    pthread_detach(thread);
+    pthread_mutex_lock(&switcher->lock);
+    while (!switcher->done)
+        pthread_cond_wait(&switcher->told, &switcher->lock);
+    pthread_mutex_unlock(&switcher->lock);
+}
+
+static void note_on(struct spex_attached *one, const struct spex_attached_time *time,
+                    uint64_t count) {
+    one->since = *time;
+    one->count_since = count;
+    one->on = true;
+}
+
+int spex_attached_switch_on(struct spex_attachment *attachment, size_t f,
+                            struct spex_error *error) {
+    struct spex_attached *one = &attachment->of[f];
+    uint64_t count = spex_attached_executions(attachment, one);
+    int err = switch_sites_on(attachment, f, error);
+    if (err)
+        return err;
+    struct spex_attached_time now = spex_attached_time(attachment);
+    note_on(one, &now, count);
+    return 0;
+}
+
+/* How much of the time of the slices was the program's, by a guess of the cost. */
+static double left_of(const struct spex_attached *one, unsigned guess) {
+    return 1 - one->sum.count * one->cost[guess] / one->sum.on;
+}
+
+/* Less is not told apart from nothing. */
+static const double left_least = 0.01;
+
+/* Whether nearly all the time all its threads run, or all CPUs do: what probes take, the program lacks.
+ * Otherwise it may only wait less. */
+static bool is_busy(const struct spex_attachment *attachment) {
+    double threads = (double)spex_program_threads(attachment->program);
+    double most = fmin(threads, (double)sysconf(_SC_NPROCESSORS_ONLN));
+    return attachment->cpus >= 0.9 * most;
+}
+
+/* By how much more often it would have been executed than it was while it was on. */
+static struct spex_speedup speedup_of(const struct spex_attachment *attachment,
+                                      const struct spex_attached *one) {
+    if (one->sum.on <= 0)
+        return (struct spex_speedup){1, 1, 1};
+    double left[SPEX_COST_GUESSES];
+    for (unsigned g = 0; g < SPEX_COST_GUESSES; g++)
+        left[g] = fmax(left_of(one, g), left_least);
+    /* Without an upper bound nothing is told but what was counted. */
+    bool bounded = left_of(one, SPEX_COST_MOST) > left_least;
+    return (struct spex_speedup){is_busy(attachment) ? 1 / left[SPEX_COST_LEAST] : 1,
+                                 1 / left[SPEX_COST_LIKELY],
+                                 bounded ? 1 / left[SPEX_COST_MOST] : INFINITY};
+}
+
+void spex_attached_note_off(struct spex_attachment *attachment, size_t f,
+                            const struct spex_attached_time *time, uint64_t count) {
+    struct spex_attached *one = &attachment->of[f];
+    double executions = (double)(count - one->count_since);
+    attachment->lingered += lingering_cost(attachment, one, executions, time->wall);
+    one->sum.count += executions;
+    one->sum.on += fmax(time->cpu - one->since.cpu, 0);
+    one->speedup = speedup_of(attachment, one);
+    one->on_seconds += time->wall - one->since.wall;
+    one->since = *time;
+    one->count_since = count;
+    one->on = false;
+}
+
+void spex_attached_switch_off(struct spex_attachment *attachment, size_t f) {
+    struct switcher switcher = {.attachment = attachment, .function = f};
+    run_switcher(&switcher);
+    spex_attached_note_off(attachment, f, &switcher.ended, switcher.count_ended);
+}
+
+/* Where less than such a part of the CPU time is left to the program, what it would do without the probe
+ * depends on the guess of the cost too much: it is at least what was seen. */
+static const double certain_least = 0.5;
+
+void spex_attached_look(struct spex_attached *one, const struct spex_attached_time *now,
+                        uint64_t count) {
+    bool again = one->looked.wall > one->since.wall;
+    double since = again ? one->looked.cpu : one->since.cpu, gross = now->cpu - since;
+    double executions = (double)(count - (again ? one->count_looked : one->count_since));
+    double cost = executions * one->cost[SPEX_COST_LIKELY];
+    one->looked = *now;
+    one->count_looked = count;
+    one->at_least = cost > certain_least * gross;
+    one->taken = gross > 0 ? fmin(cost / gross, 1) : 0;
+    one->rate = gross > 0 ? executions / (one->at_least ? gross : gross - cost) : 0;
+    one->share = one->rate * one->cost[SPEX_COST_LIKELY];
+}
+
+int spex_attached_take_slice(struct spex_attachment *attachment, size_t f,
+                             struct spex_error *error) {
+    struct spex_attached *one = &attachment->of[f];
+    struct switcher switcher = {.attachment = attachment,
+                                .function = f,
+                                .slice = true,
+                                .length = one->length,
+                                .error = error};
+    run_switcher(&switcher);
+    if (switcher.err)
+        return switcher.err;
+    spex_attached_note_held(one, &switcher.started);
+    note_on(one, &switcher.started, switcher.count_started);
+    spex_attached_look(one, &switcher.ended, switcher.count_ended);
+    spex_attached_note_off(attachment, f, &switcher.ended, switcher.count_ended);
+    return 0;
+}

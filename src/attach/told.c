@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* What an attachment has found, as the profile of a process with a probe for each function. */
+#include "attach/attached.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+/* A tick is a nanosecond. */
+#define TICKS 1e9
+
+/* Estimates of what was executed while the function was off. */
+static void fill_held(const struct spex_attached *one, struct spex_profile_probe *probe) {
+    probe->held_seconds = one->held_seconds;
+    if (one->held_seconds <= 0)
+        return;
+    struct spex_held_executions held = spex_slices_estimate(&one->slices, &one->sum, &one->speedup);
+    probe->held_count = held.margin >= 0 ? held.count : 0;
+    probe->uncounted = held.margin >= 0 ? held.margin : INFINITY;
+}
+
+static void fill_values(struct spex_attachment *attachment, size_t f,
+                        struct spex_profile_row *row) {
+    struct spex_metrics metrics = {0};
+    size_t at = spex_tracer_find(attachment->tracer, (uint16_t)f, SPEX_LAT);
+    if (at >= spex_tracer_probes(attachment->tracer))
+        return;
+    spex_tracer_metrics(attachment->tracer, at, &metrics);
+    row->probe.series = (uint16_t)metrics.series;
+    row->probe.records = metrics.records;
+    row->probe.weight = metrics.weight;
+    row->probe.weight_squares = metrics.weight_squares;
+    for (unsigned s = 0; s < metrics.series; s++)
+        row->values[s] = spex_tracer_values(attachment->tracer, at, s);
+}
+
+static void fill_row(struct spex_attachment *attachment, size_t f, struct spex_profile_row *row) {
+    const struct spex_process_function *function = &attachment->functions.items[f];
+    const struct spex_attached *one = &attachment->of[f];
+    *row = (struct spex_profile_row){.probe = {.probe_type = one->sites > 1 ? SPEX_LAT : SPEX_CNT,
+                                               .probe_id = (uint16_t)f,
+                                               .declared = SPEX_PROFILE_NO_ID,
+                                               .sites = one->sites,
+                                               .period_last = 1,
+                                               .on_seconds = one->on_seconds,
+                                               .count = one->sum.count,
+                                               .lost = (double)one->lost}};
+    snprintf(row->probe.name, sizeof(row->probe.name), "%s", function->name);
+    snprintf(row->probe.provider, sizeof(row->probe.provider), "%s", function->object);
+    fill_held(one, &row->probe);
+    fill_values(attachment, f, row);
+}
+
+/* Costs are by function, those of a type the mean of its executions. */
+static void fill_type(struct spex_attachment *attachment, unsigned place, uint32_t type) {
+    double executions = 0, spent = 0;
+    for (size_t f = 0; f < attachment->count; f++) {
+        const struct spex_attached *one = &attachment->of[f];
+        double count = one->sites ? (double)spex_attached_executions(attachment, one) : 0;
+        if (type == (one->sites > 1 ? SPEX_LAT : SPEX_CNT)) {
+            executions += count;
+            spent += count * one->cost[SPEX_COST_LIKELY];
+        }
+    }
+    double ticks = executions > 0 ? spent / executions * TICKS : 0;
+    attachment->types[place] = (struct spex_profile_type){.probe_type = type,
+                                                          .used = executions > 0,
+                                                          .measured = executions > 0,
+                                                          .skip = ticks,
+                                                          .record = ticks};
+}
+
+static void fill_process(struct spex_attachment *attachment, struct spex_profile_process *process) {
+    struct spex_attached_time now = spex_attached_time(attachment);
+    double spent = spex_attached_spent(attachment, SPEX_COST_LIKELY);
+    double program = now.cpu - attachment->begin.cpu;
+    *process = (struct spex_profile_process){.process_id = (uint32_t)attachment->program->process,
+                                             .ticks_per_second = TICKS,
+                                             .seconds = now.wall - attachment->begin.wall,
+                                             .program_seconds = program,
+                                             .collector_seconds = spex_attached_own(attachment),
+                                             .produced = attachment->produced + attachment->lost,
+                                             .consumed = attachment->produced,
+                                             .lost = attachment->lost};
+    snprintf(process->command, sizeof(process->command), "%s", attachment->program->command);
+    if (attachment->options.budget >= 1)
+        return;
+    process->budget = attachment->options.budget;
+    process->budget_seconds = fmax(program - spent, 0);
+    process->budget_spent = spex_attached_spent_all(attachment);
+}
+
+/* What is on stays so until all is closed. */
+static void end_function(struct spex_attachment *attachment, size_t f) {
+    struct spex_attached *one = &attachment->of[f];
+    if (!one->sites)
+        return;
+    uint64_t count = spex_attached_executions(attachment, one);
+    struct spex_attached_time now = spex_attached_time(attachment);
+    if (one->on)
+        spex_attached_note_off(attachment, f, &now, count);
+    else if (one->on_seconds > 0)
+        spex_attached_note_held(one, &now);
+}
+
+int spex_attachment_end(struct spex_attachment *attachment, struct spex_profile *profile) {
+    size_t rows = 0;
+    spex_attached_ask(attachment, true);
+    for (size_t f = 0; f < attachment->count; f++)
+        end_function(attachment, f);
+    spex_attached_take_records(attachment);
+    for (size_t f = 0; f < attachment->count; f++)
+        if (attachment->of[f].sites && attachment->of[f].on_seconds > 0)
+            fill_row(attachment, f, &attachment->rows[rows++]);
+    fill_type(attachment, 0, SPEX_CNT);
+    fill_type(attachment, 1, SPEX_LAT);
+    *profile = (struct spex_profile){
+        .types = attachment->types, .type_count = 2, .rows = attachment->rows, .row_count = rows};
+    fill_process(attachment, &profile->process);
+    return 0;
+}
+
+static void tell_unpaired(const struct spex_attachment *attachment, size_t f,
+                          void (*say)(const char *line)) {
+    const struct spex_unpaired unpaired = spex_pairing_unpaired(attachment->pairing, f);
+    const char *name = attachment->functions.items[f].name;
+    char line[512];
+    uint64_t without = unpaired.open + unpaired.abandoned;
+    if (without) {
+        snprintf(line, sizeof(line),
+                 "%s: %" PRIu64
+                 " without a time: they were still executed, or were left by longjmp, "
+                 "an exception or the end of their thread",
+                 name, without);
+        say(line);
+    }
+    if (unpaired.refused) {
+        snprintf(line, sizeof(line), "%s: %" PRIu64 " without a time, for want of room", name,
+                 unpaired.refused);
+        say(line);
+    }
+}
+
+void spex_attachment_tell(const struct spex_attachment *attachment, void (*say)(const char *line)) {
+    for (size_t f = 0; f < attachment->count; f++) {
+        const struct spex_process_function *function = &attachment->functions.items[f];
+        char line[512];
+        if (*function->refused) {
+            snprintf(line, sizeof(line), "%s of %s: %s", function->name, function->object,
+                     function->refused);
+            say(line);
+        }
+        if (attachment->of[f].sites > 1)
+            tell_unpaired(attachment, f, say);
+    }
+}

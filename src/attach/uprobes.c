@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/* Breakpoints of the kernel, with a program of the kernel that counts (kernel_program.h). Each is held by
+ * a descriptor: when it is closed, or when this process ends in whatever way, the kernel removes it.
+ *
+ * From Linux 6.12 on a descriptor attaches the program to the instruction in one process. Before, or for a
+ * process whose first thread has ended, it is an event of perf_event_open, of a thread of the process,
+ * with the program on it. Both run the program for hits in all threads with the process's memory.
+ * Closing an event waits, for a tenth of a second, until nothing can run the program any more, and removes
+ * the breakpoint after that.
+ *
+ * perf's own counting is not used. An event counts in one thread. Its attribute `inherit` has the kernel
+ * make events of new threads within the thread that makes them: it reads the path of the file from that
+ * process's memory, and asks for that process's rights. Where that fails, pthread_create and fork of the
+ * program fail. */
+#define _GNU_SOURCE
+#include "attach/kind.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "attach/kernel_program.h"
+#include "base/clock.h"
+
+#define DEVICE "/sys/bus/event_source/devices/uprobe/type"
+
+/* The kernel's own errno for what it cannot do; and sites of one group. */
+enum { NOT_SUPPORTED = 524, GROUP_MOST = 128 };
+
+struct spex_sites {
+    struct spex_kernel_memory memory;
+    int program;
+    /* The type of events; whether there are links to instructions in their place. */
+    uint32_t type;
+    bool links;
+    pid_t thread;
+    /* How long the last closing of an event has taken, in seconds. */
+    double lingers;
+    size_t count;
+    /* Threads that wait until something is closed. */
+    pthread_mutex_t lock;
+    pthread_cond_t closed;
+    unsigned closing;
+    /* What holds each site, -1: it is off, or it is held with the site before it; and its event. */
+    struct held {
+        int link, event;
+    } held[];
+};
+
+static int fail_rights(int err, const char *what, struct spex_error *error) {
+    if (err == -EPERM || err == -EACCES)
+        return spex_fail(error, err,
+                         "%s is not allowed: the capabilities PERFMON and BPF are needed, and "
+                         "SYS_PTRACE for other users' programs: run it as root",
+                         what);
+    return spex_fail(error, err, "%s fails: %s", what, strerror(-err));
+}
+
+/* The number by which the kernel knows this kind of events. */
+static int read_type(uint32_t *type, struct spex_error *error) {
+    FILE *file = fopen(DEVICE, "re");
+    unsigned number = 0;
+    bool read = file && fscanf(file, "%u", &number) == 1; /* NOLINT(cert-err34-c): the kernel's */
+    if (file)
+        fclose(file);
+    if (!read)
+        return spex_fail(error, -ENOTSUP,
+                         "this kernel has no uprobes (CONFIG_UPROBE_EVENTS): there is no " DEVICE);
+    *type = number;
+    return 0;
+}
+
+/* Kernels that have links, but are older, count in one thread with them. The first thread of a process
+ * has the process's number; a descriptor of a process is refused for others. */
+static bool has_links(pid_t thread) {
+    struct utsname name;
+    unsigned major, minor;
+    if (uname(&name) != 0 ||
+        sscanf(name.release, "%u.%u", &major, &minor) != 2 || /* NOLINT(cert-err34-c) */
+        major < 6 || (major == 6 && minor < 12))
+        return false;
+    int process = (int)syscall(SYS_pidfd_open, thread, 0);
+    if (process >= 0)
+        close(process);
+    return process >= 0;
+}
+
+static void close_held(const struct held *held) {
+    if (held->link >= 0)
+        close(held->link);
+    if (held->event >= 0)
+        close(held->event);
+}
+
+/* Those that were switched on with the first one, which are none of another group: these have links. */
+static unsigned take_group(struct spex_sites *sites, size_t first, struct held *taken) {
+    unsigned count = 0;
+    for (size_t s = first; s < sites->count && count < GROUP_MOST; s++) {
+        if (sites->held[s].link < 0 || (s > first && sites->held[s].event < 0))
+            break;
+        taken[count++] = sites->held[s];
+        sites->held[s] = (struct held){-1, -1};
+    }
+    return count;
+}
+
+static void switch_off(struct spex_sites *sites, size_t first, void (*soon)(void *user),
+                       void *user) {
+    struct held taken[GROUP_MOST];
+    pthread_mutex_lock(&sites->lock);
+    unsigned count = take_group(sites, first, taken);
+    sites->closing++;
+    pthread_mutex_unlock(&sites->lock);
+    if (soon)
+        soon(user);
+    double begin = spex_clock_seconds(CLOCK_MONOTONIC);
+    for (unsigned s = 0; s < count; s++)
+        close_held(&taken[s]);
+    pthread_mutex_lock(&sites->lock);
+    sites->lingers = sites->links ? 0 : spex_clock_seconds(CLOCK_MONOTONIC) - begin;
+    sites->closing--;
+    pthread_cond_broadcast(&sites->closed);
+    pthread_mutex_unlock(&sites->lock);
+}
+
+static void *close_some(void *held) {
+    close_held(held);
+    return NULL;
+}
+
+/* Each takes a while, in which others can be closed. */
+static void close_all(struct spex_sites *sites) {
+    enum { AT_A_TIME = 64 };
+    pthread_t threads[AT_A_TIME];
+    for (size_t s = 0; s < sites->count;) {
+        size_t started = 0;
+        for (; s < sites->count && started < AT_A_TIME; s++)
+            if (sites->held[s].link >= 0) {
+                if (pthread_create(&threads[started], NULL, close_some, &sites->held[s]) == 0)
+                    started++;
+                else
+                    close_held(&sites->held[s]);
+            }
+        for (size_t t = 0; t < started; t++)
+            pthread_join(threads[t], NULL);
+    }
+}
+
+static void uprobes_close(struct spex_sites *sites) {
+    if (!sites)
+        return;
+    close_all(sites);
+    pthread_mutex_lock(&sites->lock);
+    while (sites->closing)
+        pthread_cond_wait(&sites->closed, &sites->lock);
+    pthread_mutex_unlock(&sites->lock);
+    if (sites->program >= 0)
+        close(sites->program);
+    spex_kernel_memory_close(&sites->memory);
+    free(sites);
+}
+
+static int load(struct spex_sites *sites, struct spex_error *error) {
+    const char *step = "";
+    int err = spex_kernel_memory_open(&sites->memory, &step);
+    if (err)
+        return fail_rights(err, step, error);
+    sites->program =
+        spex_kernel_program_load(&sites->memory, sites->links ? SPEX_KERNEL_LINK_UPROBES : 0);
+    return sites->program < 0 ? fail_rights(sites->program, "a program of the kernel (BPF)", error)
+                              : 0;
+}
+
+static int uprobes_open(struct spex_sites **opened, size_t count, pid_t thread,
+                        struct spex_error *error) {
+    uint32_t type = 0;
+    *opened = NULL;
+    int err = read_type(&type, error);
+    if (err)
+        return err;
+    struct spex_sites *sites = calloc(1, sizeof(*sites) + count * sizeof(sites->held[0]));
+    if (!sites)
+        return spex_fail(error, -ENOMEM, "out of memory");
+    sites->program = -1;
+    sites->type = type;
+    sites->links = has_links(thread);
+    sites->thread = thread;
+    sites->count = count;
+    pthread_mutex_init(&sites->lock, NULL);
+    pthread_cond_init(&sites->closed, NULL);
+    memset(sites->held, -1, count * sizeof(sites->held[0]));
+    err = load(sites, error);
+    if (err)
+        uprobes_close(sites);
+    else
+        *opened = sites;
+    return err;
+}
+
+/* An event of an instruction of a file, wherever the process has mapped it, with the program on it. It is
+ * disabled: nothing is for perf to count. */
+static int open_event(const struct spex_sites *sites, const char *path, uint64_t offset,
+                      uint64_t cookie, struct held *held) {
+    struct perf_event_attr attributes;
+    memset(&attributes, 0, sizeof(attributes));
+    attributes.type = sites->type;
+    attributes.size = sizeof(attributes);
+    attributes.disabled = 1;
+    attributes.uprobe_path = (uintptr_t)path;
+    attributes.probe_offset = offset;
+    held->event =
+        (int)syscall(SYS_perf_event_open, &attributes, sites->thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (held->event < 0)
+        return -errno;
+    held->link = spex_kernel_link_event(sites->program, held->event, cookie);
+    if (held->link >= 0)
+        return 0;
+    close(held->event);
+    held->event = -1;
+    return held->link;
+}
+
+static int fail_on(int err, struct spex_error *error) {
+    if (err == -NOT_SUPPORTED || err == -EINVAL || err == -EOPNOTSUPP)
+        return spex_fail(error, -ENOTSUP, "the kernel has no breakpoint for this instruction");
+    if (err == -ESRCH)
+        return spex_fail(error, err, "the program has ended");
+    if (err == -EMFILE || err == -ENFILE)
+        return spex_fail(error, err, "there are too many open files: ulimit -n");
+    return fail_rights(err, "a uprobe", error);
+}
+
+/* An event for each site. */
+static int hold_by_events(struct spex_sites *sites, size_t first,
+                          const struct spex_kernel_places *places) {
+    for (unsigned s = 0; s < places->count; s++) {
+        struct held *held = &sites->held[first + s];
+        int err = open_event(sites, places->path, places->offsets[s], places->cookies[s], held);
+        if (err) {
+            *held = (struct held){-1, -1};
+            switch_off(sites, first, NULL, NULL);
+            return err;
+        }
+    }
+    return 0;
+}
+
+static int switch_on(struct spex_sites *sites, size_t first,
+                     const struct spex_instruction_site *list, unsigned count,
+                     struct spex_error *error) {
+    uint64_t offsets[GROUP_MOST], cookies[GROUP_MOST];
+    char path[64];
+    if (count > GROUP_MOST || first + count > sites->count)
+        return spex_fail(error, -E2BIG, "too many sites");
+    for (unsigned s = 0; s < count; s++) {
+        offsets[s] = list[s].offset;
+        cookies[s] = spex_kernel_cookie(first + s, list[s].task);
+    }
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", list[0].fd);
+    const struct spex_kernel_places places = {path, offsets, cookies, count};
+    int err = 0;
+    if (sites->links)
+        err = sites->held[first].link =
+            spex_kernel_link_uprobes(sites->program, &places, sites->thread);
+    else
+        err = hold_by_events(sites, first, &places);
+    if (err >= 0)
+        return 0;
+    sites->held[first].link = -1;
+    return fail_on(err, error);
+}
+
+static double linger(struct spex_sites *sites) {
+    pthread_mutex_lock(&sites->lock);
+    double lingers = sites->lingers;
+    pthread_mutex_unlock(&sites->lock);
+    return lingers;
+}
+
+static uint64_t executions(const struct spex_sites *sites, size_t number) {
+    return __atomic_load_n(&sites->memory.counts[number].executions, __ATOMIC_RELAXED);
+}
+
+static uint64_t lost(const struct spex_sites *sites, size_t number) {
+    return __atomic_load_n(&sites->memory.counts[number].lost, __ATOMIC_RELAXED);
+}
+
+static size_t take_records(struct spex_sites *sites, struct spex_site_record *records,
+                           size_t room) {
+    return spex_kernel_memory_take(&sites->memory, records, room);
+}
+
+const struct spex_kind_of_site spex_uprobes = {.name = "uprobe",
+                                               .open = uprobes_open,
+                                               .close = uprobes_close,
+                                               .switch_on = switch_on,
+                                               .switch_off = switch_off,
+                                               .linger = linger,
+                                               .executions = executions,
+                                               .lost = lost,
+                                               .records = take_records};

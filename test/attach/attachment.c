@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/* Budgets and estimates of an attachment, with sites that are made here, of a program whose rates are known,
+ * by a clock that moves on when somebody sleeps. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../check.h"
+#include "attach/attachment.h"
+#include "profile/confidence.h"
+
+/* What a hit costs; what switching on takes by the clock; and for how long it is looked at. */
+enum { COST_NS = 700, SWITCH_NS = 12000000, STEP_NS = 20000, RUN_S = 30 };
+
+int busy_function(int value);
+int calm_function(int value);
+
+__attribute__((noinline, used)) int busy_function(int value) {
+    __asm__ volatile("push %%rax; pop %%rax" : "+r"(value)::"rax");
+    return value + 1;
+}
+
+__attribute__((noinline, used)) int calm_function(int value) {
+    __asm__ volatile("push %%rax; pop %%rax" : "+r"(value)::"rax");
+    return value + 2;
+}
+
+/* The program: it runs all the time, and does `rate` executions a second of what is left of it. */
+static struct {
+    uint64_t now_ns;
+    double rates[2], swing, phase;
+    /* Executions, also those without a probe; and hits of each site that is on. */
+    double executed[2], hits[2];
+    bool on[2];
+} made;
+
+static double rate_now(unsigned site) {
+    double seconds = (double)made.now_ns / 1e9;
+    return made.rates[site] * (1 + made.swing * sin(2.1 * seconds + made.phase));
+}
+
+/* Probes take time in which nothing else is done. */
+static void pass(uint64_t ns) {
+    for (uint64_t step; ns > 0; ns -= step) {
+        step = ns < STEP_NS ? ns : STEP_NS;
+        double load = 0;
+        for (unsigned s = 0; s < 2; s++)
+            load += made.on[s] ? rate_now(s) * COST_NS / 1e9 : 0;
+        for (unsigned s = 0; s < 2; s++) {
+            double executions = rate_now(s) * (double)step / 1e9 / (1 + load);
+            made.executed[s] += executions;
+            made.hits[s] += made.on[s] ? executions : 0;
+        }
+        made.now_ns += step;
+    }
+}
+
+uint64_t __wrap_spex_clock_ns(clockid_t clock);
+double __wrap_spex_clock_seconds(clockid_t clock);
+int __wrap_spex_clock_read(clockid_t clock, uint64_t *ns);
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
+int __wrap_spex_hit_costs_measure(const struct spex_kind_of_site *kind,
+                                  struct spex_hit_costs *costs, struct spex_error *error);
+
+/* This process takes nothing: that is tested with the real one. */
+uint64_t __wrap_spex_clock_ns(clockid_t clock) {
+    return clock == CLOCK_MONOTONIC ? made.now_ns : 0;
+}
+
+double __wrap_spex_clock_seconds(clockid_t clock) {
+    return (double)__wrap_spex_clock_ns(clock) / 1e9;
+}
+
+/* The program's CPU time, a tick of 4 ms behind. */
+int __wrap_spex_clock_read(clockid_t clock, uint64_t *ns) {
+    (void)clock;
+    *ns = made.now_ns / 4000000 * 4000000 + 1;
+    return 0;
+}
+
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left) {
+    (void)left;
+    pass((uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec);
+    return 0;
+}
+
+/* The guess is off by a tenth at most. */
+int __wrap_spex_hit_costs_measure(const struct spex_kind_of_site *kind,
+                                  struct spex_hit_costs *costs, struct spex_error *error) {
+    (void)kind;
+    (void)error;
+    memset(costs, 0, sizeof(*costs));
+    for (int h = 0; h < SPEX_HITS; h++)
+        for (int t = 0; t < SPEX_SITE_TASKS; t++)
+            costs->of[h][t] = (struct spex_hit_cost){0.9 * COST_NS, 1.1 * COST_NS};
+    costs->switching = 200000;
+    pass(200000000);
+    return 0;
+}
+
+static int open_made(struct spex_sites **sites, size_t count, pid_t thread,
+                     struct spex_error *error) {
+    (void)count;
+    (void)thread;
+    (void)error;
+    *sites = (struct spex_sites *)&made;
+    return 0;
+}
+
+static void close_made(struct spex_sites *sites) {
+    (void)sites;
+}
+
+static int switch_on_made(struct spex_sites *sites, size_t first,
+                          const struct spex_instruction_site *list, unsigned count,
+                          struct spex_error *error) {
+    (void)sites;
+    (void)list;
+    (void)error;
+    assert_int_equal(count, 1);
+    pass(SWITCH_NS);
+    made.on[first] = true;
+    return 0;
+}
+
+static void switch_off_made(struct spex_sites *sites, size_t first, void (*soon)(void *user),
+                            void *user) {
+    (void)sites;
+    made.on[first] = false;
+    soon(user);
+}
+
+static double linger_made(struct spex_sites *sites) {
+    (void)sites;
+    return 0;
+}
+
+static uint64_t executions_made(const struct spex_sites *sites, size_t number) {
+    (void)sites;
+    return (uint64_t)made.hits[number];
+}
+
+static uint64_t lost_made(const struct spex_sites *sites, size_t number) {
+    (void)sites;
+    (void)number;
+    return 0;
+}
+
+static size_t records_made(struct spex_sites *sites, struct spex_site_record *records,
+                           size_t room) {
+    (void)sites;
+    (void)records;
+    (void)room;
+    return 0;
+}
+
+static const struct spex_kind_of_site made_kind = {"made",          open_made,       close_made,
+                                                   switch_on_made,  switch_off_made, linger_made,
+                                                   executions_made, lost_made,       records_made};
+
+static char said[4096];
+
+static void say(const char *line) {
+    snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s\n", line);
+}
+
+static void unreadable(void *user, const char *why) {
+    (void)user;
+    (void)why;
+}
+
+static void name_seen(void *user, const char *name) {
+    (void)user;
+    (void)name;
+}
+
+static const struct spex_function_search search = {NULL, unreadable, name_seen};
+
+/* What one run has told of the two functions, and how often they were executed since it began. */
+struct run {
+    struct spex_profile_probe probes[2];
+    double executed[2], spent, budget_seconds;
+};
+
+static const struct spex_profile_probe *probe_called(const struct spex_profile *profile,
+                                                     const char *name) {
+    for (size_t r = 0; r < profile->row_count; r++)
+        if (strcmp(profile->rows[r].probe.name, name) == 0)
+            return &profile->rows[r].probe;
+    return NULL;
+}
+
+static struct run run_with(double budget) {
+    struct spex_function_choices choices = {NULL, 0};
+    struct spex_attachment *attachment;
+    struct spex_attachment_options options = {&made_kind, budget, RUN_S, &search, say};
+    struct spex_program program;
+    struct spex_profile profile;
+    struct spex_error error;
+    struct run run;
+    said[0] = '\0';
+    assert_int_equal(
+        spex_function_choices_add(&choices, "func:busy_function,func:calm_function", &error), 0);
+    assert_int_equal(spex_program_open(getpid(), &program, &error), 0);
+    assert_int_equal(spex_attachment_open(&attachment, &options, &program, &choices, &error), 0);
+    memset(made.executed, 0, sizeof(made.executed));
+    for (uint64_t end = made.now_ns + RUN_S * UINT64_C(1000000000); made.now_ns < end;)
+        pass((uint64_t)spex_attachment_pass(attachment) * 1000000);
+    assert_true(spex_attachment_is_settled(attachment));
+    assert_int_equal(spex_attachment_end(attachment, &profile), 0);
+    run.probes[0] = *probe_called(&profile, "busy_function");
+    run.probes[1] = *probe_called(&profile, "calm_function");
+    memcpy(run.executed, made.executed, sizeof(run.executed));
+    run.spent = (made.hits[0] + made.hits[1]) * COST_NS / 1e9;
+    run.budget_seconds = profile.process.budget_seconds;
+    spex_attachment_close(attachment);
+    spex_program_close(&program);
+    spex_function_choices_free(&choices);
+    return run;
+}
+
+static void make(double busy, double calm, double swing, double phase) {
+    memset(&made, 0, sizeof(made));
+    made.now_ns = 1000000000;
+    made.rates[0] = busy;
+    made.rates[1] = calm;
+    made.swing = swing;
+    made.phase = phase;
+}
+
+/* Sites are given out in the order of addresses. */
+static void expect_order(void **state) {
+    (void)state;
+    assert_true((uintptr_t)busy_function < (uintptr_t)calm_function);
+}
+
+static void what_fits_is_on_all_the_time(void **state) {
+    (void)state;
+    make(15000, 3000, 0.3, 0);
+    struct run run = run_with(0.02);
+    assert_string_equal(said, "");
+    for (int f = 0; f < 2; f++) {
+        assert_true(run.probes[f].held_seconds <= 0);
+        assert_true(fabs(run.probes[f].count - floor(made.hits[f])) < 1);
+        assert_true(spex_count_margin(&run.probes[f]) <= 0);
+    }
+}
+
+static void without_a_budget_all_is_on(void **state) {
+    (void)state;
+    make(1e6, 3000, 0.3, 0);
+    struct run run = run_with(1);
+    assert_true(run.probes[0].held_seconds <= 0 && run.probes[1].held_seconds <= 0);
+}
+
+/* The intervals of 95 % have the truth, and the budget is kept, at all rates. */
+static void slices_tell_the_rest(void **state) {
+    unsigned within = 0, told = 0, runs = 0;
+    (void)state;
+    for (int r = 0; r < 60; r++) {
+        make(100000 * pow(10, r % 3 * 0.5), 3000, 0.5, r);
+        struct run run = run_with(0.02);
+        double count = spex_profile_executions(&run.probes[0]);
+        double margin = spex_count_margin(&run.probes[0]);
+        assert_non_null(strstr(said, "busy_function: "));
+        assert_null(strstr(said, "calm_function: "));
+        assert_true(run.probes[1].held_seconds <= 0);
+        assert_true(run.spent <= 0.02 * RUN_S * 1.1);
+        runs++;
+        told += spex_count_known(&run.probes[0]);
+        within += fabs(count - run.executed[0]) <= margin;
+    }
+    assert_int_equal(told, runs);
+    assert_true(within >= 0.95 * runs);
+}
+
+/* A function that becomes busy is taken out of those that are on all the time. */
+static void rates_that_change(void **state) {
+    (void)state;
+    make(20000, 3000, 1, 0);
+    made.rates[0] = 12000;
+    struct run run = run_with(0.005);
+    assert_true(run.probes[0].held_seconds > 0);
+    assert_true(run.spent <= 0.005 * RUN_S * 1.2);
+}
+
+/* A slice of it costs more than is granted for ten of them. */
+static void what_is_too_much_for_slices(void **state) {
+    (void)state;
+    make(1e6, 10, 0, 0);
+    struct run run = run_with(0.00001);
+    assert_non_null(strstr(said, "too much for slices"));
+    assert_true(run.probes[0].held_seconds > 0.9 * RUN_S);
+    assert_false(spex_count_known(&run.probes[0]));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(expect_order),
+        cmocka_unit_test(what_fits_is_on_all_the_time),
+        cmocka_unit_test(without_a_budget_all_is_on),
+        cmocka_unit_test(slices_tell_the_rest),
+        cmocka_unit_test(rates_that_change),
+        cmocka_unit_test(what_is_too_much_for_slices),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

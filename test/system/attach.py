@@ -1,0 +1,348 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`spex attach` counts and times functions of programs that know nothing of spex, and leaves nothing behind.
+
+usage: attach.py SPEX ATTACHED
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SPEX = ATTACHED = None
+
+LIBRARY = """
+void loaded(void);
+unsigned long calls;
+__attribute__((visibility("default"))) void loaded(void) { calls++; }
+"""
+
+THROWING = """
+static void __attribute__((noinline)) inner(unsigned n) { if (n % 3 == 0) throw n; }
+extern "C" __attribute__((noinline, visibility("default"))) void may_throw(unsigned n) { inner(n); asm volatile(""); }
+extern "C" __attribute__((visibility("default"))) unsigned thrown(unsigned n) {
+    unsigned ended = 0;
+    for (unsigned i = 0; i < n; i++) {
+        try {
+            may_throw(i);
+            ended++;
+        } catch (unsigned) {
+            ended++;
+        }
+    }
+    return ended;
+}
+"""
+
+
+def can_attach():
+    """None, or why this machine has no uprobes for this user."""
+    with Program() as program:
+        result = subprocess.run([SPEX, "attach", program.pid, "-e", "func:plain", "--for", "0.01"], capture_output=True, text=True,
+                                check=False, timeout=120)
+    return None if result.returncode == 0 else result.stderr.strip()
+
+
+class Program:
+    """The program, which does what it is told, and tells how often its functions were called."""
+
+    def __init__(self, *argv):
+        self.process = subprocess.Popen(argv or [ATTACHED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.pid = str(self.process.pid)
+        assert self.process.stdout.readline() == "ready\n"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def tell(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+
+    def do(self, command):
+        """(called, deep, escaped, handled)"""
+        self.tell(command)
+        return tuple(map(int, self.process.stdout.readline().split()))
+
+    def end(self):
+        self.tell("end")
+        self.process.wait()
+
+
+class Attached:
+    """A `spex attach` that looks at its functions already."""
+
+    def __init__(self, program, functions, *options, budget="100%"):
+        self.process = subprocess.Popen([SPEX, "attach", program.pid, "-e", functions, "--json", "-b", budget, *options],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.said = ""
+        while "looking at" not in self.said:
+            line = self.process.stderr.readline()
+            assert line, self.said
+            self.said += line
+
+    def wait(self):
+        out, more = self.process.communicate(timeout=120)
+        self.said += more
+        assert self.process.returncode == 0, self.said
+        self.found = json.loads(out)
+        return self.found
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        return self.wait()
+
+
+def probe(found, name):
+    probes = [one for one in found["probes"] if one["name"] == name]
+    assert len(probes) == 1, found
+    return probes[0]
+
+
+def text_of(pid):
+    """{file: whether its code in memory is that in the file} of a process."""
+    same = {}
+    with open("/proc/%s/maps" % pid, encoding="utf-8") as maps, open("/proc/%s/mem" % pid, "rb") as memory:
+        for line in maps:
+            found = re.match(r"([0-9a-f]+)-([0-9a-f]+) r-xp ([0-9a-f]+) \S+ [1-9]\d* +(/.*)", line)
+            if not found:
+                continue
+            start, end, offset = (int(found.group(g), 16) for g in (1, 2, 3))
+            memory.seek(start)
+            with open(found.group(4), "rb") as file:
+                file.seek(offset)
+                expected = file.read(end - start)
+            same[found.group(4)] = memory.read(end - start)[:len(expected)] == expected
+    return same
+
+
+class AttachTest(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.dir)
+        self.program = self.enterContext(Program()) if hasattr(self, "enterContext") else Program()
+        self.addCleanup(self.program.__exit__)
+
+    def library(self, source, compiler, suffix):
+        path = os.path.join(self.dir, "lib%s.so" % suffix)
+        file = os.path.join(self.dir, suffix + (".cc" if compiler == "g++" else ".c"))
+        with open(file, "w", encoding="utf-8") as out:
+            out.write(source)
+        subprocess.run([compiler, "-O1", "-shared", "-fPIC", file, "-o", path], check=True)
+        return path
+
+    def refused(self, *arguments, status=1):
+        result = subprocess.run([SPEX, *arguments], capture_output=True, text=True, check=False, timeout=120)
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        return result.stderr
+
+    def test_counts_are_exact(self):
+        attached = Attached(self.program, "func:plain,func:handler")
+        self.program.do("plain 1000")
+        self.program.do("threads 8000")
+        called, _, _, handled = self.program.do("signals 100")
+        found = attached.stop()
+        self.assertEqual((probe(found, "plain")["count"], probe(found, "handler")["count"]), (called, handled))
+        self.assertEqual((called, handled), (9000, 100))
+        self.assertEqual(probe(found, "plain")["count_margin"], 0)
+
+    def test_counts_are_those_since(self):
+        self.program.do("plain 500")
+        attached = Attached(self.program, "func:plain")
+        self.program.do("plain 200")
+        self.assertEqual(probe(attached.stop(), "plain")["count"], 200)
+        self.program.do("plain 100")
+        self.assertEqual(self.program.do("plain 0")[0], 800)
+
+    def test_times_of_recursion(self):
+        attached = Attached(self.program, "func:recursive:lat")
+        self.program.do("recursive 9")
+        one = probe(attached.stop(), "recursive")
+        self.assertEqual((one["count"], one["records"], one["type"]), (10, 10, "lat"))
+        values = one["values"][0]
+        # Each level takes 0.1 ms at least, and contains those below it.
+        self.assertGreaterEqual(values["min"], 1e-4)
+        self.assertGreaterEqual(values["max"], 1e-3)
+        self.assertGreaterEqual(values["total"], 55e-4)
+
+    def test_tail_calls_end_a_function(self):
+        attached = Attached(self.program, "func:ends_elsewhere:lat")
+        called = self.program.do("tail 300")[0]
+        one = probe(attached.stop(), "ends_elsewhere")
+        self.assertEqual((one["count"], one["records"]), (called, called))
+
+    def test_functions_of_one_instruction_are_counted(self):
+        """An add with a lock, which can have no breakpoint, and a return."""
+        said = self.refused("attach", self.program.pid, "-e", "func:plain:lat")
+        self.assertIn("it cannot be timed", said)
+
+    def test_functions_left_by_longjmp(self):
+        attached = Attached(self.program, "func:escapes:lat")
+        escaped = self.program.do("escapes 100")[2]
+        one = probe(attached.stop(), "escapes")
+        self.assertEqual((one["count"], one["records"], escaped), (100, 50, 100))
+
+    def test_functions_left_by_exceptions(self):
+        library = self.library(THROWING, "g++", "throwing")
+        self.program.do("throw 3 " + library)
+        attached = Attached(self.program, "func:may_throw:lat")
+        self.program.do("throw 300 " + library)
+        one = probe(attached.stop(), "may_throw")
+        self.assertEqual((one["count"], one["records"]), (300, 200))
+
+    def test_children_do_not_count(self):
+        attached = Attached(self.program, "func:plain")
+        called = self.program.do("fork 4000")[0]
+        self.assertEqual(probe(attached.stop(), "plain")["count"], called)
+
+    def test_threads_can_be_made_by_any_user(self):
+        if os.geteuid() != 0 or not shutil.which("setpriv"):
+            self.skipTest("this user cannot be another one")
+        program = os.path.join(self.dir, "attached")
+        shutil.copy(ATTACHED, program)
+        os.chmod(self.dir, 0o755)
+        with Program("setpriv", "--reuid=65534", "--clear-groups", program) as other:
+            attached = Attached(other, "func:plain")
+            called = other.do("threads 8000")[0]
+            self.assertEqual(other.do("fork 100")[0], called + 100)
+            self.assertEqual(probe(attached.stop(), "plain")["count"], called + 100)
+
+    def test_libraries_that_are_loaded_later(self):
+        library = self.library(LIBRARY, "gcc", "later")
+        attached = Attached(self.program, "func:plain,func:loaded")
+        self.assertIn("func:loaded names no function", attached.said)
+        self.program.do("load 3000 " + library)
+        found = attached.stop()
+        self.assertGreater(probe(found, "loaded")["count"], 0)
+        self.assertLessEqual(probe(found, "loaded")["count"], 3000)
+
+    def test_ends_with_the_program(self):
+        attached = Attached(self.program, "func:plain")
+        self.program.do("plain 7")
+        self.program.end()
+        found = attached.wait()
+        self.assertEqual((probe(found, "plain")["count"], found["state"]), (7, "ended"))
+
+    def test_ends_when_another_program_is_executed(self):
+        attached = Attached(self.program, "func:plain")
+        self.program.do("plain 7")
+        self.program.tell("exec")
+        found = attached.wait()
+        self.assertEqual((probe(found, "plain")["count"], found["state"]), (7, "replaced"))
+
+    def test_a_stopped_program(self):
+        os.kill(int(self.program.pid), signal.SIGSTOP)
+        attached = Attached(self.program, "func:plain")
+        os.kill(int(self.program.pid), signal.SIGCONT)
+        self.program.do("plain 11")
+        self.assertEqual(probe(attached.stop(), "plain")["count"], 11)
+
+    def test_nothing_is_left_behind(self):
+        for end in (signal.SIGINT, signal.SIGKILL):
+            attached = Attached(self.program, "func:plain:lat,func:recursive,func:handler")
+            self.program.do("plain 100")
+            self.assertFalse(text_of(self.program.pid)[os.path.realpath(ATTACHED)])
+            attached.process.send_signal(end)
+            attached.process.communicate()
+            self.program.do("threads 800")
+            self.assertEqual(set(text_of(self.program.pid).values()), {True})
+
+    def test_a_budget_is_told_before(self):
+        """In slices, or not at all: the count is never said to be exact."""
+        attached = Attached(self.program, "func:plain", budget="0.01%")
+        self.program.tell("plain 20000000")
+        self.assertTrue(self.program.process.stdout.readline())
+        found = attached.stop()
+        one = probe(found, "plain")
+        self.assertRegex(attached.said, r"plain: (at least )?[\d.]+ ?[kM]?/s × [\d.]+ [nµ]s = .* of a CPU: ")
+        self.assertGreater(one["off"], 0)
+        self.assertTrue(one["count_at_least"] or one["count_margin"] > 0)
+        self.assertLess(one["counted"], 20000000)
+
+    def test_addresses_and_objects(self):
+        symbols = subprocess.run(["nm", ATTACHED], capture_output=True, text=True, check=True).stdout
+        address = re.search(r"([0-9a-f]+) T plain\n", symbols).group(1).lstrip("0")
+        name = os.path.basename(ATTACHED)
+        for functions in ("func:%s:pla?n" % name, "func:%s+0x%s" % (name, address), "func:%s:plain:cnt" % ATTACHED):
+            attached = Attached(self.program, functions)
+            self.program.do("plain 5")
+            self.assertEqual(probe(attached.stop(), "plain")["count"], 5)
+
+    def test_an_address_within_an_instruction_is_refused(self):
+        symbols = subprocess.run(["nm", ATTACHED], capture_output=True, text=True, check=True).stdout
+        address = int(re.search(r"([0-9a-f]+) T recursive\n", symbols).group(1), 16)
+        refused = [self.refused("attach", self.program.pid, "-e", "func:attached+0x%x" % (address + at), "--for", "0.01")
+                   for at in (1, 2, 3) if self.within(address + at)]
+        self.assertTrue(refused)
+        for said in refused:
+            self.assertIn("no symbol tells that an instruction begins there", said)
+
+    @staticmethod
+    def within(address):
+        """Whether no instruction begins there, as objdump has it."""
+        code = subprocess.run(["objdump", "-d", "--disassemble=recursive", ATTACHED], capture_output=True, text=True, check=True)
+        return not re.search(r"^ *%x:" % address, code.stdout, re.M)
+
+    def test_functions_are_listed(self):
+        listed = subprocess.run([SPEX, "probes", self.program.pid, "--functions", "plain", "--json"], capture_output=True, text=True,
+                                check=True)
+        one, = json.loads(listed.stdout)
+        self.assertEqual((one["name"], one["site"], one["refused"]), ("plain", "uprobe", None))
+        self.assertGreater(one["cost_ns"], 0)
+        table = subprocess.run([SPEX, "probes", self.program.pid, "--functions", "func:attached:*"], capture_output=True, text=True,
+                               check=True, env={**os.environ, "COLUMNS": "80"}).stdout
+        self.assertRegex(table, r"^function +object +site +at +a hit\n|^function ")
+        self.assertLessEqual(max(map(len, table.splitlines())), 80)
+
+    def test_what_is_refused(self):
+        pid = self.program.pid
+        for arguments, status, expected in [
+                (["attach", pid], 2, "functions were expected"),
+                (["attach", pid, "-e", "plain"], 2, "does not begin with func:"),
+                (["attach", pid, "-e", "func:"], 2, "it has no name"),
+                (["attach", pid, "-e", "func:a:b:c"], 2, "too many colons"),
+                (["attach", pid, "-e", "func:x+0xz"], 2, "its address is malformed"),
+                (["attach", pid, "-e", "func:plain", "-b", "0"], 2, "a percentage"),
+                (["attach", pid, "-e", "func:plain", "--for", "ever"], 2, "a time was expected"),
+                (["attach", pid, "-e", "func:plian"], 1, "did you mean plain?"),
+                (["attach", pid, "-e", "func:none-such*"], 1, "names no function"),
+                (["attach", "no-such-name", "-e", "func:x"], 1, "no process is called no-such-name"),
+                (["attach", "2147483647", "-e", "func:x"], 1, "there is no process 2147483647"),
+                (["probes", pid, "plain"], 2, "one program or process was expected"),
+                (["probes", pid, "--functions", "none-such"], 1, "names no function")]:
+            said = self.refused(*arguments, status=status)
+            self.assertIn(expected, said)
+
+    def test_zombies_and_kernel_threads(self):
+        child = subprocess.Popen(["true"])
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        self.assertIn("has no memory", self.refused("attach", str(child.pid), "-e", "func:x"))
+        child.wait()
+        if os.path.exists("/proc/2/comm") and not os.path.exists("/proc/2/exe"):
+            self.assertIn("has no memory", self.refused("attach", "2", "-e", "func:x"))
+
+    def test_without_rights(self):
+        if os.geteuid() != 0 or not shutil.which("setpriv"):
+            self.skipTest("this user cannot be another one")
+        result = subprocess.run(["setpriv", "--bounding-set=-all", "--inh-caps=-all", SPEX, "attach", self.program.pid, "-e",
+                                 "func:plain"], capture_output=True, text=True, check=False)
+        self.assertEqual((result.returncode, len(result.stderr.splitlines())), (1, 1), result.stderr)
+        self.assertRegex(result.stderr, "the capabilit.* (PERFMON|SYS_PTRACE)")
+
+
+if __name__ == "__main__":
+    SPEX, ATTACHED = map(os.path.realpath, sys.argv[1:3])
+    why = can_attach()
+    if why:
+        print("SKIP: functions of programs cannot be looked at here: " + why)
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
