@@ -54,6 +54,8 @@ struct spex_attached {
     uint64_t count_looked;
     /* When the next slice is due, and how long it is. */
     double due, length;
+    /* Those that begin later are not looked at: its slice is over, and has its ends on only. 0: none is. */
+    uint64_t over_ns;
     /* Records of it that were lost. */
     uint64_t lost;
 };
@@ -86,6 +88,8 @@ struct spex_attachment {
     /* What may still be spent; and what the program had used, and probes had cost, when that was
      * reckoned. */
     double tokens, cpu_reckoned, spent_reckoned;
+    /* What a pass without slices takes of this process's CPU time. */
+    double pass_cost;
     bool settled;
     /* When the last function was switched on for the first time. */
     double started;

@@ -97,10 +97,8 @@ static void allow_descriptors(void) {
 
 static int open_sites(struct spex_attachment *attachment, struct spex_error *error) {
     const struct spex_kind_of_site *kind = attachment->options.kind;
-    pid_t thread = spex_program_thread(attachment->program);
+    pid_t thread = attachment->program->thread;
     allow_descriptors();
-    if (!thread)
-        return spex_fail(error, -ESRCH, "process %d has ended", (int)attachment->program->process);
     int err = spex_hit_costs_measure(kind, &attachment->costs, error);
     return err ? err : kind->open(&attachment->sites, SPEX_SITES_MAX, thread, error);
 }
@@ -218,15 +216,28 @@ static void look_for_files(struct spex_attachment *attachment) {
         attachment->settled = false;
 }
 
-int spex_attachment_pass(struct spex_attachment *attachment) {
+/* Passes take a tenth of what may be spent, but there is one a second. */
+static double pass_seconds(const struct spex_attachment *attachment) {
+    double budget = attachment->options.budget, granted = budget * attachment->cpus / 10;
+    double least = (budget < 1 ? PASS_MS : PASS_MS_WITHOUT_BUDGET) / 1e3;
+    double bearable = granted > 0 ? attachment->pass_cost / granted : look_seconds;
+    return fmin(fmax(bearable, least), look_seconds);
+}
+
+/* The sequence of passes when everything is decided. */
+static double pass_settled(struct spex_attachment *attachment) {
+    double begin = spex_clock_seconds(CLOCK_THREAD_CPUTIME_ID);
     spex_attached_take_records(attachment);
-    if (!attachment->settled) {
-        start_next(attachment);
-        return attachment->settled ? 0 : 1;
-    }
-    spex_attached_pass_slices(attachment);
     look_for_files(attachment);
-    int most = attachment->options.budget < 1 ? PASS_MS : PASS_MS_WITHOUT_BUDGET;
-    double next = spex_attached_next_slice(attachment) * 1e3;
-    return next < 1 ? 1 : next > most ? most : (int)next;
+    attachment->pass_cost = spex_clock_seconds(CLOCK_THREAD_CPUTIME_ID) - begin;
+    spex_attached_pass_slices(attachment);
+    return fmin(spex_attached_next_slice(attachment), pass_seconds(attachment));
+}
+
+int spex_attachment_pass(struct spex_attachment *attachment) {
+    if (attachment->settled)
+        return (int)fmax(pass_settled(attachment) * 1e3, 1);
+    spex_attached_take_records(attachment);
+    start_next(attachment);
+    return attachment->settled ? 0 : 1;
 }

@@ -4,6 +4,8 @@
 #ifndef SPEX_ATTACH_CALIBRATE_H
 #define SPEX_ATTACH_CALIBRATE_H
 
+#include <math.h>
+
 #include "attach/kind.h"
 
 struct spex_hit_cost {
@@ -19,9 +21,10 @@ struct spex_hit_costs {
     double switching;
 };
 
-/* What is taken for the cost of a hit: programs are between the two. */
+/* What is taken for the cost of a hit: programs are between the two, and this is as many times the one as
+ * the other is of it. */
 static inline double spex_hit_cost_ns(const struct spex_hit_cost *cost) {
-    return (cost->least + cost->most) / 2;
+    return sqrt(cost->least * cost->most);
 }
 
 /* Takes some tenths of a second. 0 or a negative errno value: this user may use no uprobes, or this kernel

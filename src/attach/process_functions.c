@@ -207,7 +207,7 @@ static int take_object(struct finding *finding) {
         finding->search->unreadable(finding->search->user, error.text);
         return 0;
     }
-    finding->mapped = spex_mapped_object_address(finding->program->process, finding->fd,
+    finding->mapped = spex_mapped_object_address(finding->program->thread, finding->fd,
                                                  finding->object.offset, &address) == 0;
     finding->to_address = finding->mapped ? address - finding->object.code.address : 0;
     for (size_t f = 0; f < finding->object.count; f++)
@@ -286,7 +286,7 @@ int spex_process_functions_find(struct spex_process_functions *functions,
         functions->matches = calloc(choices->count + 1, sizeof(*functions->matches));
     if (!functions->matches)
         return out_of_memory(&finding);
-    int err = spex_mapped_objects_visit(program->process, take_file, &finding, error);
+    int err = spex_mapped_objects_visit(program->thread, take_file, &finding, error);
     return finding.err ? finding.err : err;
 }
 

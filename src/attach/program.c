@@ -51,9 +51,34 @@ static int fail_memory(pid_t process, int err, struct spex_error *error) {
 static bool find_mapped(struct spex_program *program) {
     char text[64];
     unsigned long start;
-    bool found = read_text(program->process, "maps", text, sizeof(text)) &&
+    bool found = read_text(program->thread, "maps", text, sizeof(text)) &&
                  sscanf(text, "%lx-", &start) == 1; /* NOLINT(cert-err34-c): the kernel's */
     program->mapped = found ? start : 0;
+    return found;
+}
+
+/* Neither a zombie nor dead. The state follows the name, which may have any characters. */
+static bool is_alive(pid_t thread) {
+    char text[512];
+    if (!read_text(thread, "stat", text, sizeof(text)))
+        return false;
+    const char *behind = strrchr(text, ')');
+    return behind && behind[1] == ' ' && !strchr("ZXx", behind[2]);
+}
+
+/* A thread that has not ended; 0: there is none. */
+static pid_t find_thread(pid_t process) {
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)process);
+    DIR *threads = opendir(path);
+    const struct dirent *entry;
+    pid_t found = 0;
+    while (threads && !found && (entry = readdir(threads))) {
+        pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
+        found = thread > 0 && is_alive(thread) ? thread : 0;
+    }
+    if (threads)
+        closedir(threads);
     return found;
 }
 
@@ -73,9 +98,14 @@ int spex_program_open(pid_t process, struct spex_program *program, struct spex_e
     if (program->pidfd < 0)
         return spex_fail(error, -errno, "process %d cannot be watched: %s", (int)process,
                          strerror(errno));
+    program->thread = find_thread(process);
+    if (!program->thread) {
+        spex_program_close(program);
+        return fail_memory(process, ENOENT, error);
+    }
     read_command(process, program->command, sizeof(program->command));
     spex_make_printable(program->command);
-    snprintf(path, sizeof(path), "/proc/%d/mem", (int)process);
+    snprintf(path, sizeof(path), "/proc/%d/mem", (int)program->thread);
     program->memory = open(path, O_RDONLY | O_CLOEXEC);
     int err = program->memory < 0 ? errno : 0;
     if (err || !find_mapped(program) || clock_getcpuclockid(process, &program->clock) != 0) {
@@ -114,35 +144,6 @@ uint64_t spex_program_cpu_ns(const struct spex_program *program) {
     return spex_clock_read(program->clock, &ns) == 0 ? ns : 0;
 }
 
-/* Neither a zombie nor dead. The state follows the name, which may have any characters. */
-static bool is_alive(pid_t process, const char *thread) {
-    char name[64], text[512];
-    snprintf(name, sizeof(name), "task/%.16s/stat", thread);
-    if (!read_text(process, name, text, sizeof(text)))
-        return false;
-    const char *behind = strrchr(text, ')');
-    return behind && behind[1] == ' ' && !strchr("ZXx", behind[2]);
-}
-
-static DIR *open_threads(pid_t process) {
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)process);
-    return opendir(path);
-}
-
-/* The first one may end before others. */
-pid_t spex_program_thread(const struct spex_program *program) {
-    DIR *threads = open_threads(program->process);
-    const struct dirent *entry;
-    pid_t found = 0;
-    while (threads && !found && (entry = readdir(threads)))
-        if (entry->d_name[0] != '.' && is_alive(program->process, entry->d_name))
-            found = (pid_t)strtol(entry->d_name, NULL, 10);
-    if (threads)
-        closedir(threads);
-    return found;
-}
-
 /* A folder has a link for itself, one in the folder above, and one of each folder in it. */
 size_t spex_program_threads(const struct spex_program *program) {
     char path[64];
@@ -164,7 +165,7 @@ uint64_t spex_program_files(const struct spex_program *program) {
     char path[64], *line = NULL;
     size_t room = 0;
     uint64_t sum = UINT64_C(0xcbf29ce484222325);
-    snprintf(path, sizeof(path), "/proc/%d/maps", (int)program->process);
+    snprintf(path, sizeof(path), "/proc/%d/maps", (int)program->thread);
     FILE *maps = fopen(path, "re");
     if (!maps)
         return 0;

@@ -14,6 +14,9 @@
 
 struct spex_program {
     pid_t process;
+    /* One that had not ended when it was opened: the first one may have, and with it what the kernel tells
+     * of the process by its number. */
+    pid_t thread;
     /* Readable when the process has ended. */
     int pidfd;
     /* Its memory, as long as it runs this program. */
@@ -41,9 +44,6 @@ enum spex_program_state spex_program_state(const struct spex_program *program);
 
 /* CPU time of all its threads, those that have ended included, in nanoseconds; 0: it has ended. */
 uint64_t spex_program_cpu_ns(const struct spex_program *program);
-
-/* A thread of it that has not ended; 0: there is none. */
-pid_t spex_program_thread(const struct spex_program *program);
 
 /* How many there are; 0: it has ended. */
 size_t spex_program_threads(const struct spex_program *program);

@@ -23,6 +23,9 @@ static void take_record(struct spex_attachment *attachment, const struct spex_si
     const struct spex_place *entry = &attachment->functions.items[f].placement.begin;
     uint64_t into = record->site - attachment->of[f].site, took;
     attachment->produced++;
+    uint64_t over_ns = attachment->of[f].over_ns;
+    if (into == 0 && over_ns && record->ns > over_ns)
+        return;
     if (into == 0) {
         spex_pairing_begin(attachment->pairing, f, record->stack_pointer + (uint64_t)entry->sunk,
                            record->ns);

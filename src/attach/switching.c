@@ -123,11 +123,37 @@ static void read_both(const struct switcher *switcher, struct spex_attached_time
 /* From here on the switcher, and the attachment, are the main thread's again. */
 static void tell(void *user) {
     struct switcher *switcher = user;
-    read_both(switcher, &switcher->ended, &switcher->count_ended);
+    if (!switcher->slice || switcher->err)
+        read_both(switcher, &switcher->ended, &switcher->count_ended);
     pthread_mutex_lock(&switcher->lock);
     switcher->done = true;
     pthread_cond_signal(&switcher->told);
     pthread_mutex_unlock(&switcher->lock);
+}
+
+/* How long executions that have begun in a slice are waited for, and looked at meanwhile: if all were cut
+ * off at its end, those that are left would be the short ones. */
+static const double wait_seconds = 0.1, wait_step_seconds = 0.0005;
+
+static void wait_for_ends(struct spex_attachment *attachment, size_t f) {
+    struct spex_attached *one = &attachment->of[f];
+    double end = spex_attached_now() + wait_seconds;
+    one->over_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    spex_attached_take_records(attachment);
+    while (spex_pairing_unpaired(attachment->pairing, f).open && spex_attached_now() < end) {
+        sleep_for(wait_step_seconds);
+        spex_attached_take_records(attachment);
+    }
+}
+
+/* The main thread waits meanwhile. */
+static void pass_slice(struct switcher *switcher) {
+    struct spex_attachment *attachment = switcher->attachment;
+    read_both(switcher, &switcher->started, &switcher->count_started);
+    sleep_for(switcher->length);
+    read_both(switcher, &switcher->ended, &switcher->count_ended);
+    if (attachment->of[switcher->function].sites > 1)
+        wait_for_ends(attachment, switcher->function);
 }
 
 static void *switch_beside(void *user) {
@@ -136,9 +162,8 @@ static void *switch_beside(void *user) {
     size_t site = attachment->of[switcher->function].site;
     if (switcher->slice) {
         switcher->err = switch_sites_on(attachment, switcher->function, switcher->error);
-        read_both(switcher, &switcher->started, &switcher->count_started);
         if (!switcher->err)
-            sleep_for(switcher->length);
+            pass_slice(switcher);
     }
     attachment->options.kind->switch_off(attachment->sites, site, tell, switcher);
     return NULL;

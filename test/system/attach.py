@@ -41,6 +41,44 @@ extern "C" __attribute__((visibility("default"))) unsigned thrown(unsigned n) {
 """
 
 
+SMALL = """
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+void counted(void);
+__attribute__((noinline)) void counted(void) { __asm__ volatile("nop; nop; nop; nop"); }
+static void *work(void *argument) {
+    unsigned long count = 0;
+    (void)argument;
+    puts("ready");
+    fflush(stdout);
+    while (scanf("%lu", &count) == 1) {
+        for (unsigned long c = 0; c < count; c++)
+            counted();
+        printf("%lu\\n", count);
+        fflush(stdout);
+    }
+    _exit(0);
+}
+int main(void) {
+#ifdef PATCHED
+    char *page = (char *)((uintptr_t)counted & ~(uintptr_t)4095);
+    if (mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+        return 1;
+    *(volatile char *)(uintptr_t)counted = *(volatile char *)(uintptr_t)counted == '\\x90' ? '\\xf8' : '\\x90';
+#endif
+#if HEADLESS
+    pthread_t other;
+    pthread_create(&other, NULL, work, NULL);
+    pthread_exit(NULL);
+#endif
+    work(NULL);
+}
+"""
+
+
 def can_attach():
     """None, or why this machine has no uprobes for this user."""
     with Program() as program:
@@ -267,6 +305,65 @@ class AttachTest(unittest.TestCase):
         self.assertGreater(one["off"], 0)
         self.assertTrue(one["count_at_least"] or one["count_margin"] > 0)
         self.assertLess(one["counted"], 20000000)
+
+    def test_slices_do_not_prefer_what_is_short(self):
+        """Executions take 20 ms and more, and slices 10 ms at most."""
+        self.program.tell("sleeps 200")
+        attached = Attached(self.program, "func:sleeps:lat", budget="0.2%")
+        self.assertTrue(self.program.process.stdout.readline())
+        one = probe(attached.stop(), "sleeps")
+        self.assertIn("in slices", attached.said)
+        self.assertGreater(one["records"], 0)
+        self.assertGreaterEqual(one["values"][0]["min"], 0.02)
+
+    def compiled(self, name, *options, compiler="gcc"):
+        """A program with a function that it calls as often as its input says; its path."""
+        source = os.path.join(self.dir, name + ".c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(SMALL)
+        subprocess.run([compiler, "-O1", source, "-o", os.path.join(self.dir, name), *options], check=True)
+        return os.path.join(self.dir, name)
+
+    def expect_counted(self, path):
+        with Program(path) as other:
+            attached = Attached(other, "func:counted")
+            other.tell("300")
+            self.assertEqual(other.process.stdout.readline(), "300\n")
+            self.assertEqual(probe(attached.stop(), "counted")["count"], 300)
+
+    def test_programs_however_linked(self):
+        self.expect_counted(self.compiled("fixed", "-no-pie", "-fno-pie"))
+        self.expect_counted(self.compiled("static", "-static"))
+        self.expect_counted(self.compiled("static_pie", "-static-pie"))
+        self.expect_counted(self.compiled("exported", "-rdynamic", "-s"))
+        if shutil.which("musl-gcc"):
+            self.expect_counted(self.compiled("musl", compiler="musl-gcc"))
+
+    def test_a_program_without_symbols(self):
+        with Program(self.compiled("stripped", "-s")) as other:
+            self.assertIn("names no function", self.refused("attach", other.pid, "-e", "func:counted"))
+
+    def test_a_program_whose_file_was_replaced(self):
+        path = self.compiled("gone")
+        with Program(path) as other:
+            os.unlink(path)
+            shutil.copy(ATTACHED, path)
+            # By its mapping, if this user may open that.
+            result = subprocess.run([SPEX, "attach", other.pid, "-e", "func:gone:counted", "--for", "0.01"], capture_output=True,
+                                    text=True, check=False)
+            if result.returncode:
+                self.assertIn("was replaced since it was loaded", result.stderr)
+
+    def test_code_that_was_patched(self):
+        with Program(self.compiled("patched", "-no-pie", "-fno-pie", "-DPATCHED")) as other:
+            self.assertIn("its code in memory is not the file's", self.refused("attach", other.pid, "-e", "func:counted"))
+
+    def test_a_program_whose_first_thread_has_ended(self):
+        with Program(self.compiled("headless", "-pthread", "-DHEADLESS=1")) as other:
+            attached = Attached(other, "func:counted")
+            other.tell("300")
+            self.assertEqual(other.process.stdout.readline(), "300\n")
+            self.assertEqual(probe(attached.stop(), "counted")["count"], 300)
 
     def test_addresses_and_objects(self):
         symbols = subprocess.run(["nm", ATTACHED], capture_output=True, text=True, check=True).stdout

@@ -51,6 +51,12 @@ SEEN void escapes(int far) {
     plain();
 }
 
+SEEN void sleeps(void);
+SEEN void sleeps(void) {
+    usleep(20000);
+    plain();
+}
+
 SEEN void handler(int signal);
 SEEN void handler(int signal) {
     (void)signal;
@@ -61,6 +67,23 @@ static void *run_plain(void *count) {
     for (uintptr_t c = 0; c < (uintptr_t)count; c++)
         plain();
     return NULL;
+}
+
+static void *run_sleeps(void *count) {
+    for (uintptr_t c = 0; c < (uintptr_t)count; c++)
+        sleeps();
+    return NULL;
+}
+
+/* Some threads that sleep, and this one, which computes until they have ended. */
+static void sleep_in_threads(unsigned long count) {
+    pthread_t threads[4];
+    for (int t = 0; t < 4; t++)
+        if (pthread_create(&threads[t], NULL, run_sleeps, (void *)(uintptr_t)count) != 0)
+            abort();
+    for (int t = 0; t < 4; t++)
+        while (pthread_tryjoin_np(threads[t], NULL) == EBUSY)
+            continue;
 }
 
 static void call_in_threads(unsigned long count) {
@@ -131,6 +154,8 @@ int main(void) {
             run_plain((void *)(uintptr_t)count);
         else if (strcmp(command, "threads") == 0)
             call_in_threads(count);
+        else if (strcmp(command, "sleeps") == 0)
+            sleep_in_threads(count);
         else if (strcmp(command, "recursive") == 0)
             recursive((unsigned)count);
         else if (strcmp(command, "tail") == 0)
