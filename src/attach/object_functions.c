@@ -248,6 +248,13 @@ static bool jumps_into(const struct spex_object_functions *functions, uint64_t a
     return false;
 }
 
+/* Whether another function begins there, which the first one goes on as. */
+static bool begins_another(const struct spex_object_functions *functions, uint64_t from,
+                           uint64_t to) {
+    size_t next = spex_object_functions_at(functions, from + 1);
+    return functions->items && next < functions->count && functions->items[next].address <= to;
+}
+
 /* By near jumps from anywhere, and short ones from the neighbours. Where instructions begin is known
  * of functions before, and at the end of this one. */
 static bool reached(void *user, uint64_t from, uint64_t to) {
@@ -259,6 +266,7 @@ static bool reached(void *user, uint64_t from, uint64_t to) {
     uint64_t begin = before ? before->address : of->address;
     uint64_t far = last - to > SHORT_REACH ? to + SHORT_REACH : last;
     return spex_near_jumps_reach(&functions->jumps, from, to) ||
+           begins_another(functions, from, to) ||
            jumps_into(functions, begin, of->address, from, to) ||
            (of->end < far && jumps_into(functions, of->end, far, from, to));
 }

@@ -40,11 +40,14 @@ static void set_endless(struct scan *scan, const char *why) {
 
 static void add_end(struct scan *scan, uint64_t address, const uint8_t *code, size_t bytes) {
     struct spex_placement *placement = scan->placement;
+    enum spex_hit hit = spex_hit_of(code, bytes);
     if (placement->end_count == SPEX_ENDS_MAX)
         set_endless(scan, "it has more ends than there is room for");
+    else if (hit == SPEX_HIT_NONE)
+        set_endless(scan, "the kernel has no breakpoint for an end of it");
     else
         placement->ends[placement->end_count++] =
-            (struct spex_place){.address = address, .hit = spex_hit_of(code, bytes)};
+            (struct spex_place){.address = address, .hit = hit};
 }
 
 /* A jump within the function, or to a part of it that is not known yet. False: it leaves the

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attach/decode.h"
 #include "attach/object_functions.h"
 #include "observe/objects/mapped_objects.h"
 #include "text/printable.h"
@@ -80,8 +81,11 @@ static void refuse(struct spex_process_function *function, const char *why) {
  * another tool's like this one, or a debugger's. */
 static bool is_unchanged(const struct finding *finding, uint64_t address) {
     uint8_t there[16];
+    struct spex_instruction instruction;
     size_t most, got;
     const uint8_t *expected = spex_object_functions_bytes(&finding->object, address, &most);
+    if (spex_decode(expected, most, address, &instruction))
+        most = instruction.bytes;
     most = most < sizeof(there) ? most : sizeof(there);
     got = spex_program_read(finding->program, address + finding->to_address, there, most);
     if (got != most)

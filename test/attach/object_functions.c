@@ -24,7 +24,7 @@ __attribute__((noinline, used)) int known_function(int value) {
 
 int known_alias(int value) __attribute__((alias("known_function")));
 
-static int (*resolve(void))(int) {
+__attribute__((used)) static int (*resolve(void))(int) {
     return known_function;
 }
 
@@ -97,6 +97,52 @@ static void each_function_has_a_place_or_a_reason(void **state) {
     close(fd);
 }
 
+#ifdef __x86_64__
+/* A function that begins behind the first instruction of another one; and one that a short jump of its
+ * neighbour leads into. */
+__asm__(".text\n"
+        ".type first_entry, %function\n"
+        "first_entry: endbr64\n"
+        ".type second_entry, %function\n"
+        "second_entry: nop\n"
+        "ret\n"
+        ".size second_entry, . - second_entry\n"
+        ".size first_entry, . - first_entry\n"
+        ".type jumped_into, %function\n"
+        "jumped_into: endbr64\n"
+        "1: nop\n"
+        "ret\n"
+        ".size jumped_into, . - jumped_into\n"
+        ".type jumper, %function\n"
+        "jumper: jmp 1b\n"
+        ".size jumper, . - jumper\n");
+
+static void entries_between_are_seen(void **state) {
+    static const char *const names[] = {"first_entry", "jumped_into"};
+    struct spex_object_functions functions;
+    struct spex_error error;
+    (void)state;
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(spex_object_functions_read(fd, "it", &functions, &error), 0);
+    for (size_t n = 0; n < COUNT_OF(names) && spex_can_decode(); n++) {
+        const struct spex_object_function *function = called(&functions, names[n]);
+        struct spex_placement placement;
+        assert_non_null(function);
+        assert_int_equal(spex_object_functions_place(
+                             &functions, (size_t)(function - functions.items), &placement),
+                         0);
+        assert_int_equal(placement.entry.address, function->address);
+        assert_string_equal(placement.why, "other code may jump behind it");
+    }
+    spex_object_functions_free(&functions);
+    close(fd);
+}
+#else
+static void entries_between_are_seen(void **state) {
+    (void)state;
+}
+#endif
+
 static void near_jumps_are_found(void **state) {
     /* jmp to 0x1010; je to 0x1001; and a jump that leaves the text. */
     static const uint8_t bytes[32] = {0xe9, 0x0b, 0,    0,    0, 0x0f, 0x84, 0xf6,
@@ -155,6 +201,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_of_this_program),
         cmocka_unit_test(each_function_has_a_place_or_a_reason),
+        cmocka_unit_test(entries_between_are_seen),
         cmocka_unit_test(near_jumps_are_found),
         cmocka_unit_test(choices_are_read),
         cmocka_unit_test(malformed_choices),

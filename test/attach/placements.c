@@ -172,6 +172,9 @@ static void ends_that_cannot_be_told(void **state) {
     /* push %rax; jmp to where nothing is known. */
     placement = PLACE("\x50\xe9\0\x50\0\0", .reached = 0);
     assert_string_equal(placement.endless, "it jumps to where no function is known to begin");
+    /* push %rax; cs ret: with a prefix that the kernel refuses. */
+    placement = PLACE("\x50\x2e\xc3", .reached = 0);
+    assert_string_equal(placement.endless, "the kernel has no breakpoint for an end of it");
     /* nop; ud2 */
     placement = PLACE("\x90\x0f\x0b", .reached = 0);
     assert_string_equal(placement.endless, "it never returns");

@@ -21,8 +21,14 @@ static uint64_t called;
 static volatile uint64_t deep, escaped, handled;
 static jmp_buf place;
 
+SEEN void locked(void);
+SEEN void locked(void) {
+    __atomic_fetch_add(&called, 1, __ATOMIC_RELAXED);
+}
+
 SEEN void plain(void);
 SEEN void plain(void) {
+    __asm__ volatile("nop");
     __atomic_fetch_add(&called, 1, __ATOMIC_RELAXED);
 }
 
@@ -77,11 +83,11 @@ static void *run_sleeps(void *count) {
 
 /* Some threads that sleep, and this one, which computes until they have ended. */
 static void sleep_in_threads(unsigned long count) {
-    pthread_t threads[4];
-    for (int t = 0; t < 4; t++)
+    pthread_t threads[16];
+    for (int t = 0; t < 16; t++)
         if (pthread_create(&threads[t], NULL, run_sleeps, (void *)(uintptr_t)count) != 0)
             abort();
-    for (int t = 0; t < 4; t++)
+    for (int t = 0; t < 16; t++)
         while (pthread_tryjoin_np(threads[t], NULL) == EBUSY)
             continue;
 }
@@ -147,11 +153,14 @@ int main(void) {
     while (fgets(line, sizeof(line), stdin)) {
         unsigned long count = 0;
         what[0] = '\0';
-        if (sscanf(line, "%31s %lu %199s", command, &count, what) <
-            1) /* NOLINT(cert-err34-c): a test's */
+        /* NOLINTNEXTLINE(cert-err34-c): a test's */
+        if (sscanf(line, "%31s %lu %199s", command, &count, what) < 1)
             abort();
         if (strcmp(command, "plain") == 0)
             run_plain((void *)(uintptr_t)count);
+        else if (strcmp(command, "locked") == 0)
+            for (unsigned long c = 0; c < count; c++)
+                locked();
         else if (strcmp(command, "threads") == 0)
             call_in_threads(count);
         else if (strcmp(command, "sleeps") == 0)
