@@ -143,8 +143,9 @@ void spex_attached_take_records(struct spex_attachment *attachment);
 /* Decides which functions are on all the time, and which in slices. */
 void spex_attached_settle(struct spex_attachment *attachment);
 
-/* Takes a function that costs too much out of those that are on all the time. */
-void spex_attached_slice(struct spex_attachment *attachment, size_t f);
+/* Takes functions out of those that are on all the time, the costliest first, until the rest fits, by what
+ * was spent on each since it was switched on. For the start: not all are watched for long yet. */
+void spex_attached_trim(struct spex_attachment *attachment);
 
 /* Slices that are due; and the seconds until the next one is. */
 void spex_attached_pass_slices(struct spex_attachment *attachment);

@@ -14,7 +14,7 @@
 /* Executions of all functions that may be open at a time; how long a function is watched before it is
  * said to fit; and how often there is a look at records and rates, and at the program's files. */
 enum { OPEN_MOST = 1 << 16, PASS_MS = 50, PASS_MS_WITHOUT_BUDGET = 10 };
-static const double watch_seconds = 0.01, look_seconds = 1;
+static const double watch_seconds = 0.01, look_seconds = 1, pass_seconds_most = 0.2;
 
 double spex_function_cost_ns(const struct spex_process_function *function,
                              const struct spex_hit_costs *costs) {
@@ -174,16 +174,6 @@ bool spex_attachment_is_settled(const struct spex_attachment *attachment) {
     return attachment->settled;
 }
 
-/* Whether so much was spent on a function since it was switched on that it cannot fit. */
-static bool is_too_dear(struct spex_attachment *attachment, size_t f) {
-    const struct spex_attached *one = &attachment->of[f];
-    struct spex_attached_time now = spex_attached_time(attachment);
-    double spent = one->cost[SPEX_COST_LIKELY] *
-                   (double)(spex_attached_executions(attachment, one) - one->count_since);
-    double budget = attachment->options.budget;
-    return budget < 1 && spent > budget * (now.cpu - one->since.cpu + 10 * watch_seconds);
-}
-
 /* Switches on the next function that waits, and watches those that were switched on before it. */
 static void start_next(struct spex_attachment *attachment) {
     struct spex_error error;
@@ -196,9 +186,7 @@ static void start_next(struct spex_attachment *attachment) {
             refuse(attachment, f, error.text);
         attachment->started = spex_attached_now();
     }
-    for (size_t one = 0; one < attachment->count; one++)
-        if (attachment->of[one].state == SPEX_ATTACHED_ON && is_too_dear(attachment, one))
-            spex_attached_slice(attachment, one);
+    spex_attached_trim(attachment);
     if (f == attachment->count && spex_attached_now() - attachment->started >= watch_seconds)
         spex_attached_settle(attachment);
 }
@@ -216,12 +204,13 @@ static void look_for_files(struct spex_attachment *attachment) {
         attachment->settled = false;
 }
 
-/* Passes take a tenth of what may be spent, but there is one a second. */
+/* Passes take a tenth of what may be spent, but there are some a second: a function that was called seldom
+ * may be called more. */
 static double pass_seconds(const struct spex_attachment *attachment) {
     double budget = attachment->options.budget, granted = budget * attachment->cpus / 10;
     double least = (budget < 1 ? PASS_MS : PASS_MS_WITHOUT_BUDGET) / 1e3;
-    double bearable = granted > 0 ? attachment->pass_cost / granted : look_seconds;
-    return fmin(fmax(bearable, least), look_seconds);
+    double bearable = granted > 0 ? attachment->pass_cost / granted : least;
+    return fmin(fmax(bearable, least), pass_seconds_most);
 }
 
 /* The sequence of passes when everything is decided. */

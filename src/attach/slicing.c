@@ -89,7 +89,7 @@ static bool is_hopeless(struct spex_attachment *attachment, const struct spex_at
     return slice_cost(attachment, one, cpus) * SPEX_HOLD_OFFS_LEAST > granted;
 }
 
-void spex_attached_slice(struct spex_attachment *attachment, size_t f) {
+static void begin_slices(struct spex_attachment *attachment, size_t f) {
     struct spex_attached *one = &attachment->of[f];
     look(attachment, f);
     spex_attached_switch_off(attachment, f);
@@ -106,6 +106,36 @@ static size_t costliest(const struct spex_attachment *attachment) {
             (found == attachment->count || attachment->of[f].share > attachment->of[found].share))
             found = f;
     return found;
+}
+
+/* For so long a function is watched at least before what it has cost is a rate. */
+static const double watch_seconds = 0.01;
+
+/* What was spent on a function since it was switched on, for each second of CPU time since then. */
+static double spent_since_on(const struct spex_attachment *attachment,
+                             const struct spex_attached *one) {
+    struct spex_attached_time now = spex_attached_time(attachment);
+    uint64_t count = spex_attached_executions(attachment, one) - one->count_since;
+    double cpu = fmax(now.cpu - one->since.cpu, watch_seconds * attachment->cpus);
+    return cpu > 0 ? one->cost[SPEX_COST_LIKELY] * (double)count / cpu : 0;
+}
+
+void spex_attached_trim(struct spex_attachment *attachment) {
+    double sum, most;
+    do {
+        size_t dear = attachment->count;
+        sum = most = 0;
+        for (size_t f = 0; f < attachment->count; f++) {
+            const struct spex_attached *one = &attachment->of[f];
+            double spent = one->state == SPEX_ATTACHED_ON ? spent_since_on(attachment, one) : 0;
+            sum += spent;
+            dear = spent > most ? f : dear;
+            most = fmax(most, spent);
+        }
+        if (sum <= attachment->options.budget || attachment->options.budget >= 1)
+            return;
+        begin_slices(attachment, dear);
+    } while (sum - most > attachment->options.budget);
 }
 
 static double share_on(const struct spex_attachment *attachment) {
@@ -146,7 +176,7 @@ void spex_attached_settle(struct spex_attachment *attachment) {
     double budget = attachment->options.budget;
     look_at_all(attachment);
     while (budget < 1 && share_on(attachment) > (any_sliced(attachment) ? budget / 2 : budget))
-        spex_attached_slice(attachment, costliest(attachment));
+        begin_slices(attachment, costliest(attachment));
     say_sliced(attachment);
     attachment->settled = true;
 }
@@ -206,7 +236,7 @@ static void slice_costliest(struct spex_attachment *attachment) {
     size_t dear = costliest(attachment);
     if (dear == attachment->count)
         return;
-    spex_attached_slice(attachment, dear);
+    begin_slices(attachment, dear);
     attachment->of[dear].said = true;
     say_cost(attachment, dear, "it has become more: in slices from now on");
     attachment->tokens = 0;

@@ -18,8 +18,8 @@ static const struct {
     const char *name;
     bool by_name, probes_follow;
 } of_programs[] = {
-    {"attach", false, false}, {"dump", false, false}, {"probes", false, false},
-    {"serve", true, false},   {"set", true, true},    {"top", true, false},
+    {"dump", false, false}, {"probes", false, false}, {"serve", true, false},
+    {"set", true, true},    {"top", true, false},
 };
 
 /* Milliseconds: somebody waits at the keyboard. */
