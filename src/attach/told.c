@@ -18,8 +18,10 @@ static void fill_held(const struct spex_attached *one, struct spex_profile_probe
     if (one->held_seconds <= 0)
         return;
     struct spex_held_executions held = spex_slices_estimate(&one->slices, &one->sum, &one->speedup);
-    probe->held_count = held.margin >= 0 ? held.count : 0;
-    probe->uncounted = held.margin >= 0 ? held.margin : INFINITY;
+    /* Nothing is told beyond what was counted where that may be all. */
+    bool told = held.margin >= 0 && held.margin <= held.count;
+    probe->held_count = told ? held.count : 0;
+    probe->uncounted = told ? held.margin : INFINITY;
 }
 
 static void fill_values(struct spex_attachment *attachment, size_t f,

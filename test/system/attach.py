@@ -325,7 +325,10 @@ class AttachTest(unittest.TestCase):
         one = probe(found, "plain")
         self.assertRegex(attached.said, r"plain: (at least )?[\d.]+ ?[kM]?/s × [\d.]+ [nµ]s = .* of a CPU: ")
         self.assertGreater(one["off"], 0)
-        self.assertTrue(one["count_at_least"] or one["count_margin"] > 0)
+        if one["count_at_least"]:
+            self.assertEqual((one["count"], one["count_margin"]), (one["counted"], None))
+        else:
+            self.assertGreater(one["count_margin"], 0)
         self.assertLess(one["counted"], 20000000)
 
     def test_slices_do_not_prefer_what_is_short(self):
