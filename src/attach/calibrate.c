@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Each cost is the median of some rounds. With a warm cache the function is called on end, by the thread's
- * CPU time, so that other processes do not count. With a cold one memory is read before each call, more
- * than the caches next to a CPU hold. What the same takes without the site is taken off. All sites are on
- * at a time, each in a function of its own, as switching them off waits. */
+ * CPU time, so that other processes do not count. With a cold one memory is read before each call, twice
+ * what the first cache of a CPU holds: where hits are so many that their cost matters, a program uses that
+ * between two of them for something else, but not all of the next. What the same takes without the site is
+ * taken off. All sites are on at a time, each in a function of its own, as switching them off waits. */
 #define _GNU_SOURCE
 #include "attach/calibrate.h"
 
@@ -16,7 +17,7 @@
 #include "base/clock.h"
 #include "base/loaded_object.h"
 
-enum { ROUNDS = 25, CALLS = 40, COLD_BYTES = 1 << 20, LINE = 64 };
+enum { ROUNDS = 25, CALLS = 40, LINE = 64, CACHE_BYTES = 1 << 15 };
 
 /* Sites: one for each kind of hit and task, and one for each kind's end. */
 enum { ENDS = SPEX_HITS * SPEX_SITE_TASKS, SITES = ENDS + SPEX_HITS };
@@ -27,6 +28,7 @@ struct measuring {
     /* The file of the functions, which is this program. */
     int fd;
     volatile uint8_t *memory;
+    size_t memory_bytes;
     struct spex_hit_costs *costs;
     struct spex_error *error;
 };
@@ -60,7 +62,7 @@ static double warm_ns(void (*call)(void)) {
 static double cold_ns(const struct measuring *measuring, void (*call)(void)) {
     double rounds[ROUNDS];
     for (int r = 0; r < ROUNDS; r++) {
-        for (size_t at = 0; at < COLD_BYTES; at += LINE)
+        for (size_t at = 0; at < measuring->memory_bytes; at += LINE)
             measuring->memory[at]++;
         uint64_t begin = spex_clock_ns(CLOCK_MONOTONIC);
         call();
@@ -175,7 +177,9 @@ int spex_hit_costs_measure(const struct spex_kind_of_site *kind, struct spex_hit
     int err = kind->open(&measuring.sites, SITES, getpid(), error);
     if (err)
         return err;
-    measuring.memory = calloc(COLD_BYTES, 1);
+    long cache = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+    measuring.memory_bytes = 2 * (size_t)(cache > 0 ? cache : CACHE_BYTES);
+    measuring.memory = calloc(measuring.memory_bytes, 1);
     measuring.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     if (!measuring.memory || measuring.fd < 0)
         err = spex_fail(error, -ENOMEM, "the cost of a hit cannot be measured: %s",

@@ -45,14 +45,16 @@ struct spex_attached_time spex_attached_time(const struct spex_attachment *attac
 /* So long that a few milliseconds more or less change little; and where there is no choice. */
 static const double ask_seconds = 0.2, ask_seconds_least = 0.05;
 
-/* The CPU time of a program that has ended stays as it was. */
+/* The CPU time of a program that has ended goes on for the moment until that is noticed. */
 void spex_attached_ask(struct spex_attachment *attachment, bool now) {
     double wall = spex_attached_now(), since = wall - attachment->asked.wall;
     if (!now && since < ask_seconds)
         return;
     double cpu = (double)spex_program_cpu_ns(attachment->program) / 1e9;
+    if (cpu <= 0)
+        return;
     double used = cpu - attachment->asked.cpu;
-    if (since >= ask_seconds_least && cpu > 0 && attachment->asked.wall > 0)
+    if (since >= ask_seconds_least && attachment->asked.wall > 0)
         attachment->cpus = fmax(used, 0) / since;
     attachment->asked = (struct spex_attached_time){wall, fmax(cpu, attachment->asked.cpu)};
 }
