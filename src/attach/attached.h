@@ -43,6 +43,9 @@ struct spex_attached {
     /* So far: executions, and CPU time on and off; and the same by the clock. */
     struct spex_slices_reading sum;
     double on_seconds, held_seconds;
+    /* Executions a second of CPU time, of so many slices, and their squares. Their mean is not that of all time on: slices
+     * are longer where the last one had few executions. */
+    double rates, rated, rate_squares;
     struct spex_slices slices;
     struct spex_speedup speedup;
     /* Executions, and what they cost, for each second of the program's CPU time, by the last look; at least
@@ -54,7 +57,8 @@ struct spex_attached {
     uint64_t count_looked;
     /* When the next slice is due, and how long it is. */
     double due, length;
-    /* Those that begin later are not looked at: its slice is over, and has its ends on only. 0: none is. */
+    /* Executions that begin later are not looked at, as its slice is over, though it may be on for a while.
+     * 0: it is not. */
     uint64_t over_ns;
     /* Records of it that were lost. */
     uint64_t lost;

@@ -201,7 +201,6 @@ static void take_slice(struct spex_attachment *attachment, size_t f) {
     }
     spex_attached_take_records(attachment);
     spex_pairing_forget_function(attachment->pairing, f);
-    one->over_ns = 0;
     plan_slice(attachment, f);
 }
 

@@ -135,15 +135,17 @@ static void tell(void *user) {
 
 /* How long executions that have begun in a slice are waited for, and looked at meanwhile: if all were cut
  * off at its end, those that are left would be the short ones. */
-static const double wait_seconds = 0.1, wait_step_seconds = 0.0005;
+static const double wait_seconds = 0.1, wait_step_seconds = 0.001;
 
 static void wait_for_ends(struct spex_attachment *attachment, size_t f) {
     struct spex_attached *one = &attachment->of[f];
     double end = spex_attached_now() + wait_seconds;
     one->over_ns = spex_clock_ns(CLOCK_MONOTONIC);
     spex_attached_take_records(attachment);
-    while (spex_pairing_unpaired(attachment->pairing, f).open && spex_attached_now() < end) {
-        sleep_for(wait_step_seconds);
+    for (double step = wait_step_seconds;
+         spex_pairing_unpaired(attachment->pairing, f).open && spex_attached_now() < end;
+         step *= 2) {
+        sleep_for(fmin(step, fmax(end - spex_attached_now(), wait_step_seconds)));
         spex_attached_take_records(attachment);
     }
 }
@@ -158,11 +160,19 @@ static void pass_slice(struct switcher *switcher) {
         wait_for_ends(attachment, switcher->function);
 }
 
+/* Records from after the last slice are of no use: their ends may be missing. */
+static void forget_before(struct spex_attachment *attachment, size_t f) {
+    spex_attached_take_records(attachment);
+    spex_pairing_forget_function(attachment->pairing, f);
+    attachment->of[f].over_ns = 0;
+}
+
 static void *switch_beside(void *user) {
     struct switcher *switcher = user;
     struct spex_attachment *attachment = switcher->attachment;
     size_t site = attachment->of[switcher->function].site;
     if (switcher->slice) {
+        forget_before(attachment, switcher->function);
         switcher->err = switch_sites_on(attachment, switcher->function, switcher->error);
         if (!switcher->err)
             pass_slice(switcher);
@@ -208,7 +218,7 @@ int spex_attached_switch_on(struct spex_attachment *attachment, size_t f,
 
 /* How much of the time of the slices was the program's, by a guess of the cost. */
 static double left_of(const struct spex_attached *one, unsigned guess) {
-    return 1 - one->sum.count * one->cost[guess] / one->sum.on;
+    return 1 - one->rates / one->rated * one->cost[guess];
 }
 
 /* Less is not told apart from nothing. */
@@ -222,19 +232,28 @@ static bool is_busy(const struct spex_attachment *attachment) {
     return attachment->cpus >= 0.9 * most;
 }
 
+/* By how much more that is where rates differ: what is faster is slowed down by more. To the second order,
+ * of a rate r with a cost c: of r / (1 - c r). */
+static double more_by_spread(const struct spex_attached *one, double left) {
+    double mean = one->rates / one->rated;
+    double variance = fmax(one->rate_squares / one->rated - mean * mean, 0);
+    return mean > 0 ? one->cost[SPEX_COST_LIKELY] * variance / (mean * pow(left, 3)) : 0;
+}
+
 /* By how much more often it would have been executed than it was while it was on. */
 static struct spex_speedup speedup_of(const struct spex_attachment *attachment,
                                       const struct spex_attached *one) {
-    if (one->sum.on <= 0)
+    if (one->rated <= 0)
         return (struct spex_speedup){1, 1, 1};
     double left[SPEX_COST_GUESSES];
     for (unsigned g = 0; g < SPEX_COST_GUESSES; g++)
         left[g] = fmax(left_of(one, g), left_least);
     /* Without an upper bound nothing is told but what was counted. */
     bool bounded = left_of(one, SPEX_COST_MOST) > left_least;
-    return (struct spex_speedup){is_busy(attachment) ? 1 / left[SPEX_COST_LEAST] : 1,
-                                 1 / left[SPEX_COST_LIKELY],
-                                 bounded ? 1 / left[SPEX_COST_MOST] : INFINITY};
+    return (struct spex_speedup){
+        is_busy(attachment) ? 1 / left[SPEX_COST_LEAST] : 1, 1 / left[SPEX_COST_LIKELY],
+        bounded ? 1 / left[SPEX_COST_MOST] + more_by_spread(one, left[SPEX_COST_LIKELY])
+                : INFINITY};
 }
 
 void spex_attached_note_off(struct spex_attachment *attachment, size_t f,
@@ -244,11 +263,19 @@ void spex_attached_note_off(struct spex_attachment *attachment, size_t f,
     attachment->lingered += lingering_cost(attachment, one, executions, time->wall);
     one->sum.count += executions;
     one->sum.on += fmax(time->cpu - one->since.cpu, 0);
+    if (time->cpu > one->since.cpu) {
+        double rate = executions / (time->cpu - one->since.cpu);
+        one->rates += rate;
+        one->rate_squares += rate * rate;
+        one->rated++;
+    }
     one->speedup = speedup_of(attachment, one);
     one->on_seconds += time->wall - one->since.wall;
     one->since = *time;
     one->count_since = count;
     one->on = false;
+    if (!one->over_ns)
+        one->over_ns = (uint64_t)(time->wall * 1e9);
 }
 
 void spex_attached_switch_off(struct spex_attachment *attachment, size_t f) {

@@ -331,17 +331,6 @@ class AttachTest(unittest.TestCase):
             self.assertGreater(one["count_margin"], 0)
         self.assertLess(one["counted"], 20000000)
 
-    def test_slices_do_not_prefer_what_is_short(self):
-        """Executions take 20 ms and more, and slices 10 ms at most."""
-        self.needs_decoder()
-        self.program.tell("sleeps 100")
-        attached = Attached(self.program, "func:sleeps:lat", budget="1%")
-        self.assertTrue(self.program.process.stdout.readline())
-        one = probe(attached.stop(), "sleeps")
-        self.assertIn("in slices", attached.said)
-        self.assertGreater(one["records"], 0)
-        self.assertGreaterEqual(one["values"][0]["min"], 0.02)
-
     def compiled(self, name, *options, compiler="gcc"):
         """A program with a function that it calls as often as its input says; its path."""
         source = os.path.join(self.dir, name + ".c")
@@ -364,6 +353,28 @@ class AttachTest(unittest.TestCase):
         self.expect_counted(self.compiled("exported", "-rdynamic", "-s"))
         if shutil.which("musl-gcc"):
             self.expect_counted(self.compiled("musl", compiler="musl-gcc"))
+
+    def test_two_commands_at_a_time(self):
+        both = [Attached(self.program, "func:plain,func:handler") for _ in range(2)]
+        called = self.program.do("plain 70")[0]
+        self.assertEqual([probe(one.stop(), "plain")["count"] for one in both], [called, called])
+
+    def test_a_program_in_a_container(self):
+        """Of its mounts nothing is seen here, and it has another number there."""
+        alone = ["unshare", "--mount", "--pid", "--fork", "--propagation", "private"]
+        if os.geteuid() != 0 or subprocess.run([*alone, "true"], check=False, capture_output=True).returncode:
+            self.skipTest("no container can be made")
+        path = self.compiled("inside", "-static")
+        root = os.path.join(self.dir, "root")
+        os.mkdir(root)
+        script = "mount -t tmpfs none %s && cp %s %s/inside && exec chroot %s /inside" % (root, path, root, root)
+        with Program(*alone, "--kill-child", "sh", "-c", script) as other:
+            with open("/proc/%s/task/%s/children" % (other.pid, other.pid), encoding="utf-8") as children:
+                other.pid = children.read().split()[0]
+            attached = Attached(other, "func:counted")
+            other.tell("300")
+            self.assertEqual(other.process.stdout.readline(), "300\n")
+            self.assertEqual(probe(attached.stop(), "counted")["count"], 300)
 
     def test_a_program_without_symbols(self):
         with Program(self.compiled("stripped", "-s")) as other:

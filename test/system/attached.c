@@ -57,12 +57,6 @@ SEEN void escapes(int far) {
     plain();
 }
 
-SEEN void sleeps(void);
-SEEN void sleeps(void) {
-    usleep(20000);
-    plain();
-}
-
 SEEN void handler(int signal);
 SEEN void handler(int signal) {
     (void)signal;
@@ -73,23 +67,6 @@ static void *run_plain(void *count) {
     for (uintptr_t c = 0; c < (uintptr_t)count; c++)
         plain();
     return NULL;
-}
-
-static void *run_sleeps(void *count) {
-    for (uintptr_t c = 0; c < (uintptr_t)count; c++)
-        sleeps();
-    return NULL;
-}
-
-/* Some threads that sleep, and this one, which computes until they have ended. */
-static void sleep_in_threads(unsigned long count) {
-    pthread_t threads[16];
-    for (int t = 0; t < 16; t++)
-        if (pthread_create(&threads[t], NULL, run_sleeps, (void *)(uintptr_t)count) != 0)
-            abort();
-    for (int t = 0; t < 16; t++)
-        while (pthread_tryjoin_np(threads[t], NULL) == EBUSY)
-            continue;
 }
 
 static void call_in_threads(unsigned long count) {
@@ -163,8 +140,6 @@ int main(void) {
                 locked();
         else if (strcmp(command, "threads") == 0)
             call_in_threads(count);
-        else if (strcmp(command, "sleeps") == 0)
-            sleep_in_threads(count);
         else if (strcmp(command, "recursive") == 0)
             recursive((unsigned)count);
         else if (strcmp(command, "tail") == 0)
