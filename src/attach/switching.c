@@ -142,11 +142,11 @@ static void wait_for_ends(struct spex_attachment *attachment, size_t f) {
     double end = spex_attached_now() + wait_seconds;
     one->over_ns = spex_clock_ns(CLOCK_MONOTONIC);
     spex_attached_take_records(attachment);
-    for (double step = wait_step_seconds;
-         spex_pairing_unpaired(attachment->pairing, f).open && spex_attached_now() < end;
-         step *= 2) {
+    double step = wait_step_seconds;
+    while (spex_pairing_unpaired(attachment->pairing, f).open && spex_attached_now() < end) {
         sleep_for(fmin(step, fmax(end - spex_attached_now(), wait_step_seconds)));
         spex_attached_take_records(attachment);
+        step *= 2;
     }
 }
 
