@@ -11,6 +11,7 @@
  * believer", 2010), so that runs at the same time do not propose the same region. */
 #include "policies/explore/effort.h"
 #include "policies/explore/gaussian_process.h"
+#include "policies/explore/screening.h"
 #include "policies/explore/search.h"
 
 /* Shares of the budget after which proposals begin, and after which, where trials vary, the best are
@@ -26,9 +27,9 @@
 enum { FAILED = 2 };
 
 /* Candidates are chosen in two steps. Screening computes only the expected loss, of the whole space
- * if it has at most WHOLE configurations, else of SCREENED random ones and the neighbours of the
- * NEIGHBOURS_OF best, which in a list are the NEAREST. For the CANDIDATES that are kept, variances are computed as well. */
-enum { WHOLE = 2048, SCREENED = 768, CANDIDATES = 224, NEIGHBOURS_OF = 6, NEAREST = 192 };
+ * if it has at most SPEX_SCREENED configurations, else of RANDOM ones and what is like the
+ * NEIGHBOURS_OF best. For the CANDIDATES that are kept, variances are computed as well. */
+enum { RANDOM = 768, CANDIDATES = 224, NEIGHBOURS_OF = 6 };
 
 struct gaussian {
     struct spex_search search;
@@ -42,16 +43,14 @@ struct gaussian {
     bool untried;         /* propose what was not tried alone */
     uint64_t batch;       /* proposals left before the next fit */
     double centre, scale; /* the process sees (loss - centre) / scale */
-    size_t *levels;       /* levels of each screened configuration */
-    size_t *screened;     /* levels of each */
-    double *expected;     /* scratch: expected loss of each screened configuration */
-    size_t *order;        /* configurations by loss, then SPEX_RESULTS_NONE */
-    double *losses;       /* loss of each configuration */
-    double *solution;     /* scratch, for spex_gp_solve */
-    size_t room;          /* configurations that `order` and `losses` have room for */
-    size_t *scratch;      /* levels of one configuration */
-
-    int error; /* -ENOMEM from a function that returns no error */
+    struct spex_screening screening;
+    size_t *levels;   /* levels of each candidate */
+    double *expected; /* scratch: expected loss of each screened configuration */
+    size_t *order;    /* configurations by loss, then SPEX_RESULTS_NONE */
+    double *losses;   /* loss of each configuration */
+    double *solution; /* scratch, for spex_gp_solve */
+    size_t room;      /* configurations that `order` and `losses` have room for */
+    int error;        /* -ENOMEM from a function that returns no error */
 };
 
 static size_t gaussian_state_size(const struct spex_space *space) {
@@ -64,33 +63,30 @@ static void gaussian_fini(void *state) {
     spex_results_free(&gaussian->search.results);
     spex_gp_free(&gaussian->gp);
     spex_gp_candidates_free(&gaussian->candidates);
-    free(gaussian->screened);
+    spex_screening_free(&gaussian->screening);
     free(gaussian->expected);
     free(gaussian->levels);
     free(gaussian->order);
     free(gaussian->losses);
     free(gaussian->solution);
-    free(gaussian->scratch);
 }
 
 static int gaussian_init(void *state, const struct spex_space *space) {
     struct gaussian *gaussian = state;
     *gaussian = (struct gaussian){.budget = 0};
     spex_search_init(&gaussian->search, space);
-    gaussian->scratch = calloc(space->parameter_count, sizeof(size_t));
-    gaussian->screened = calloc(WHOLE * space->parameter_count, sizeof(size_t));
-    gaussian->expected = calloc(WHOLE, sizeof(double));
+    gaussian->expected = calloc(SPEX_SCREENED, sizeof(double));
     gaussian->levels = calloc(CANDIDATES * space->parameter_count, sizeof(size_t));
     gaussian->solution = calloc(SPEX_GP_OBSERVATIONS, sizeof(double));
-    if (!gaussian->scratch || !gaussian->screened || !gaussian->expected || !gaussian->levels ||
-        !gaussian->solution ||
+    if (spex_screening_init(&gaussian->screening, space, &gaussian->search.draw) ||
+        !gaussian->expected || !gaussian->levels || !gaussian->solution ||
         spex_gp_init(&gaussian->gp, space, SPEX_GP_OBSERVATIONS + SPEX_GP_OBSERVATIONS / 4) ||
         spex_gp_candidates_init(&gaussian->candidates, &gaussian->gp, CANDIDATES)) {
         gaussian_fini(gaussian);
         return -ENOMEM;
     }
     gaussian->gp.usual = USUAL;
-    gaussian->distinct = spex_configurations_distinct(space, gaussian->scratch);
+    gaussian->distinct = spex_configurations_distinct(space, gaussian->screening.scratch);
     gaussian->budget = spex_effort(space, gaussian->distinct);
     return 0;
 }
@@ -207,109 +203,24 @@ static size_t *gaussian_candidate_levels(const struct gaussian *gaussian, size_t
     return gaussian->levels + candidate * gaussian->search.space->parameter_count;
 }
 
-static size_t *gaussian_screened_levels(const struct gaussian *gaussian, size_t place) {
-    return gaussian->screened + place * gaussian->search.space->parameter_count;
-}
-
-/* Adds the configuration in `scratch` to the screened ones, if it is allowed. */
-static void gaussian_screen(struct gaussian *gaussian, size_t *count) {
-    if (*count < WHOLE && spex_space_settle(gaussian->search.space, gaussian->scratch))
-        memcpy(gaussian_screened_levels(gaussian, (*count)++), gaussian->scratch,
-               gaussian->search.space->parameter_count * sizeof(size_t));
-}
-
-/* Screens a good configuration with this level of `parameter` and, if `other` is a parameter, a
- * random level of that one. */
-static void gaussian_screen_neighbour(struct gaussian *gaussian, const size_t *levels,
-                                      size_t parameter, size_t level, size_t other, size_t *count) {
+/* Screens all configurations, or some. */
+static void gaussian_screen_all(struct gaussian *gaussian) {
     const struct spex_space *space = gaussian->search.space;
-    memcpy(gaussian->scratch, levels, space->parameter_count * sizeof(size_t));
-    gaussian->scratch[parameter] = level;
-    if (other < space->parameter_count)
-        gaussian->scratch[other] =
-            spex_draw_below(&gaussian->search.draw, space->parameters[other].count);
-    gaussian_screen(gaussian, count);
-}
-
-/* Screens configurations that differ from a good one in one or two parameters: for each parameter a
- * random level together with another parameter; for an ordered one the adjacent levels, for a
- * category a random level; and the good one itself. */
-static void gaussian_screen_neighbours(struct gaussian *gaussian, size_t config, size_t *count) {
-    const struct spex_space *space = gaussian->search.space;
-    const size_t *levels = spex_results_levels(&gaussian->search.results, config);
-    for (size_t d = 0; d < gaussian->gp.dimensions; d++) {
-        size_t p = gaussian->gp.parameters[d], last = space->parameters[p].count - 1;
-        size_t any = spex_draw_below(&gaussian->search.draw, last + 1);
-        size_t other =
-            gaussian->gp
-                .parameters[spex_draw_below(&gaussian->search.draw, gaussian->gp.dimensions)];
-        gaussian_screen_neighbour(gaussian, levels, p, any, other, count);
-        if (!spex_parameter_ordered(&space->parameters[p])) {
-            gaussian_screen_neighbour(gaussian, levels, p, any, space->parameter_count, count);
-            continue;
-        }
-        if (levels[p] > 0)
-            gaussian_screen_neighbour(gaussian, levels, p, levels[p] - 1, space->parameter_count,
-                                      count);
-        if (levels[p] < last)
-            gaussian_screen_neighbour(gaussian, levels, p, levels[p] + 1, space->parameter_count,
-                                      count);
-    }
-    gaussian_screen_neighbour(gaussian, levels, 0, levels[0], space->parameter_count, count);
-}
-
-/* The number of parameters in which two configurations differ. */
-static size_t gaussian_differences(const struct spex_space *space, const size_t *a,
-                                   const size_t *b) {
-    size_t count = 0;
-    for (size_t p = 0; p < space->parameter_count; p++)
-        count += a[p] != b[p];
-    return count;
-}
-
-/* Screens those of a list that differ from a good one in the fewest parameters. A few changed
- * values rarely make another one of the list. */
-static void gaussian_screen_nearest(struct gaussian *gaussian, size_t config, size_t *count) {
-    const struct spex_space *space = gaussian->search.space;
-    const size_t *levels = spex_results_levels(&gaussian->search.results, config);
-    uint64_t nearest[NEAREST];
-    size_t differences[NEAREST], kept = 0;
-    for (uint64_t n = 0; n < space->listed_count; n++) {
-        size_t differ =
-            gaussian_differences(space, levels, space->listed + n * space->parameter_count);
-        if (kept == NEAREST && differ >= differences[kept - 1])
-            continue;
-        size_t place = kept < NEAREST ? kept++ : kept - 1;
-        for (; place > 0 && differences[place - 1] > differ; place--) {
-            nearest[place] = nearest[place - 1];
-            differences[place] = differences[place - 1];
-        }
-        nearest[place] = n;
-        differences[place] = differ;
-    }
-    for (size_t i = 0; i < kept; i++) {
-        spex_configuration_levels(space, nearest[i], gaussian->scratch);
-        gaussian_screen(gaussian, count);
-    }
-}
-
-/* Fills `screened`; returns how many configurations it has. */
-static size_t gaussian_screen_all(struct gaussian *gaussian) {
-    const struct spex_space *space = gaussian->search.space;
+    struct spex_screening *screening = &gaussian->screening;
     uint64_t all = spex_space_configurations(space);
-    size_t count = 0, ranked = gaussian_ranked_count(gaussian);
-    bool every = all <= WHOLE;
-    for (size_t i = 0; !every && i < NEIGHBOURS_OF && i < ranked; i++)
+    size_t ranked = gaussian_ranked_count(gaussian);
+    bool every = all <= SPEX_SCREENED;
+    screening->count = 0;
+    for (size_t i = 0; !every && i < NEIGHBOURS_OF && i < ranked; i++) {
+        const size_t *levels = spex_results_levels(&gaussian->search.results, gaussian->order[i]);
         if (space->listed_count)
-            gaussian_screen_nearest(gaussian, gaussian->order[i], &count);
+            spex_screening_nearest(screening, levels);
         else
-            gaussian_screen_neighbours(gaussian, gaussian->order[i], &count);
-    for (uint64_t n = 0; n < (every ? all : SCREENED); n++) {
-        uint64_t number = every ? n : spex_draw_below(&gaussian->search.draw, all);
-        spex_configuration_levels(space, number, gaussian->scratch);
-        gaussian_screen(gaussian, &count);
+            spex_screening_neighbours(screening, levels, gaussian->gp.parameters,
+                                      gaussian->gp.dimensions);
     }
-    return count;
+    for (uint64_t n = 0; n < (every ? all : RANDOM); n++)
+        spex_screening_number(screening, every ? n : spex_draw_below(&gaussian->search.draw, all));
 }
 
 /* Sets places[] to the screened configurations of least expected loss, ascending, at most `most`.
@@ -331,13 +242,14 @@ static size_t gaussian_best_expected(const struct gaussian *gaussian, size_t cou
 
 /* Makes the screened configurations of least expected loss the candidates, and a quarter of them
  * random others, so that uncertain regions are proposed as well. */
-static void gaussian_choose_candidates(struct gaussian *gaussian, size_t count) {
+static void gaussian_choose_candidates(struct gaussian *gaussian) {
+    size_t count = gaussian->screening.count;
     struct spex_gp_candidates *candidates = &gaussian->candidates;
     struct spex_gp *gp = &gaussian->gp;
     size_t places[CANDIDATES] = {0};
     spex_gp_solve(gp, gaussian->solution);
     for (size_t i = 0; i < count; i++) {
-        spex_gp_point(gp, gaussian_screened_levels(gaussian, i), candidates->points);
+        spex_gp_point(gp, spex_screened(&gaussian->screening, i), candidates->points);
         gaussian->expected[i] = spex_gp_expected(gp, gaussian->solution, candidates->points);
     }
     size_t kept = gaussian_best_expected(gaussian, count, places,
@@ -346,7 +258,7 @@ static void gaussian_choose_candidates(struct gaussian *gaussian, size_t count) 
         places[kept++] = spex_draw_below(&gaussian->search.draw, count);
     for (size_t i = 0; i < kept; i++) {
         memcpy(gaussian_candidate_levels(gaussian, i),
-               gaussian_screened_levels(gaussian, places[i]),
+               spex_screened(&gaussian->screening, places[i]),
                gaussian->search.space->parameter_count * sizeof(size_t));
         spex_gp_point(gp, gaussian_candidate_levels(gaussian, i),
                       candidates->points + i * gp->dimensions);
@@ -365,7 +277,8 @@ static bool gaussian_refresh(struct gaussian *gaussian) {
         return false;
     gaussian->noise = spex_race_noise(&gaussian->search.loss, &gaussian->search.results);
     gaussian_fit(gaussian);
-    gaussian_choose_candidates(gaussian, gaussian_screen_all(gaussian));
+    gaussian_screen_all(gaussian);
+    gaussian_choose_candidates(gaussian);
     spex_gp_candidates_predict(&gaussian->candidates, &gaussian->gp);
     gaussian->batch = 1 + gaussian->finished / (gaussian->search.loss.objectives > 1 ? 32 : 12);
     if (gaussian->batch > SPEX_GP_OBSERVATIONS / 4)
