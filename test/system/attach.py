@@ -474,6 +474,25 @@ class AttachTest(unittest.TestCase):
         self.assertRegex(result.stderr, "the capabilit.* (PERFMON|SYS_PTRACE)")
 
 
+class Bench(unittest.TestCase):
+    BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench", "attach.py")
+
+    def bench(self, *arguments):
+        return subprocess.run([self.BENCH, *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    def test_what_is_told_and_what_it_costs(self):
+        result = json.loads(self.bench("--json", "--rounds", "1", SPEX))
+        self.assertTrue(result["results"] or result["missing"])
+        for row in result["results"]:
+            self.assertGreaterEqual(row["count"], 100000)
+            self.assertGreater(row["told_ns"], 0)
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(result, file)
+            file.flush()
+            page = self.bench("--page", file.name)
+        self.assertIn("%d of %d are told within 30 %%" % (result["right"], len(result["results"])), page)
+
+
 if __name__ == "__main__":
     SPEX, ATTACHED = map(os.path.realpath, sys.argv[1:3])
     why = can_attach()
