@@ -240,6 +240,13 @@ void spex_collectors_rest(uint64_t ns) {
     spex_store_relaxed(&collectors.rest_ns, ns);
 }
 
+bool spex_collectors_hurry(void) {
+    bool rest = spex_load_relaxed(&collectors.rest_ns) > SPEX_SLEEP_LONGEST_NS;
+    if (rest)
+        spex_doorbell_alarm();
+    return rest;
+}
+
 static void note_cpu_now_and_then(struct collector *self, size_t taken, uint64_t sleep_ns) {
     self->taken += taken;
     if (++self->passes >= CPU_PASSES || self->taken >= CPU_RECORDS ||

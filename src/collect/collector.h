@@ -50,6 +50,10 @@ void spex_collectors_note_cpu(void);
  * may be longer than the usual sleep; 0: the usual one. Any thread. */
 void spex_collectors_rest(uint64_t ns);
 
+/* Somebody is about to look at figures: where collectors rest for longer than usual, they make a pass
+ * now. Whether they do. Any thread. */
+bool spex_collectors_hurry(void);
+
 /* Around a fork: waits, as long as there is patience, until no collector is in a pass, and keeps
  * them out until the fork is done. The child has no collectors. */
 void spex_collectors_fork_prepare(struct spex_patience *patience);

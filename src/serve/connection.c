@@ -16,6 +16,7 @@
 #include <spex/spex.h>
 
 #include "base/clock.h"
+#include "collect/collector.h"
 #include "collect/metrics.h"
 #include "kernels/sampling_plan.h"
 #include "rate/controller.h"
@@ -78,6 +79,7 @@ static void request_subscribe(struct spex_connection *connection) {
     connection->interval_ms = interval;
     connection->report_number = connection->request.number;
     connection->due_ns = spex_clock_ns(CLOCK_MONOTONIC);
+    connection->fetches = false;
     connection->early_ns = 0;
     if (!interval)
         spex_reply_done(&connection->reply, connection->request.number, 0);
@@ -380,6 +382,16 @@ static uint64_t report_distance(struct spex_connection *connection) {
     return early && early < interval ? early : interval;
 }
 
+/* How long collectors that rest have for a pass before a report. */
+#define FETCH_NS 2000000u
+
+/* Whether collectors take in the records first that they have left in the rings, so that the report's
+ * times are of the same moment as its counts. */
+static bool records_come_first(struct spex_connection *connection) {
+    connection->fetches = !connection->fetches && spex_collectors_hurry();
+    return connection->fetches;
+}
+
 /* A report is left out while the answer before it is still under way, so a slow reader gets fewer
  * and memory stays bounded. Due times keep to the interval; when one has been missed, the next
  * counts from now. */
@@ -387,10 +399,16 @@ void spex_connection_report(struct spex_connection *connection, uint64_t now_ns,
     if (!connection->reports || spex_connection_busy(connection) ||
         (!final && now_ns < connection->due_ns))
         return;
+    uint64_t fetching_ns = connection->fetches ? FETCH_NS : 0;
+    if (!final && records_come_first(connection)) {
+        connection->due_ns += FETCH_NS;
+        return;
+    }
     uint64_t distance = report_distance(connection);
-    connection->due_ns += distance;
+    connection->due_ns += distance - fetching_ns;
     if (connection->due_ns < now_ns)
         connection->due_ns = now_ns + distance;
+    connection->fetches = false;
     spex_reply_profile(&connection->reply, connection->report_number, final);
 }
 

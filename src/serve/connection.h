@@ -23,6 +23,7 @@ struct spex_connection {
     uint32_t interval_ms;   /* of the subscription */
     uint32_t report_number; /* number of the subscription's request */
     uint64_t due_ns;        /* time of its next report */
+    bool fetches;           /* collectors take in records for it; due_ns is later by that */
     uint64_t early_ns;  /* to the report after that, while less than the interval; 0: it is not */
     uint64_t active_ns; /* time of the last packet read or written */
     struct spex_reply reply;

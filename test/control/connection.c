@@ -5,6 +5,7 @@
 
 #include "../open_descriptors.h"
 
+#include "collect/collector.h"
 #include "requesting.h"
 #include "serve/clients.h"
 #include "serve/connection.h"
@@ -368,6 +369,27 @@ static void reports(void **state) {
     assert_false(spex_connection_busy(&connection));
 }
 
+/* Where collectors rest, a report waits for what they take in; the ones after it come no later by that. */
+static void collectors_that_rest_come_before_a_report(void **state) {
+    (void)state;
+    assert_int_equal(request(SPEX_CONTROL_SUBSCRIBE, 21, 50, ""), SPEX_CONNECTION_STAYS);
+    uint64_t due = connection.due_ns;
+    spex_collectors_rest(UINT64_C(1000000000));
+    for (unsigned n = 0; n < 3; n++, due += 50 * MS) {
+        spex_connection_report(&connection, due, false);
+        assert_false(spex_connection_busy(&connection));
+        assert_true(connection.due_ns > due && connection.due_ns < due + 50 * MS);
+        spex_connection_report(&connection, connection.due_ns, false);
+        assert_int_equal(answer(21), 0);
+        assert_int_equal(connection.due_ns, due + 50 * MS);
+    }
+    spex_connection_report(&connection, due, false);
+    spex_connection_report(&connection, due + 1, true); /* the last one waits for nothing */
+    assert_int_equal(answer(21), 0);
+    spex_collectors_rest(0);
+    assert_int_equal(answer_to(SPEX_CONTROL_SUBSCRIBE, 22, 0, ""), 0);
+}
+
 /* Distances of the first reports of a program that has called double, up to the interval. */
 static void early_reports(void **state) {
     static const unsigned distances[] = {10, 20, 40, 80, 100, 100};
@@ -572,6 +594,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(streams_of_children, begin, end),
         cmocka_unit_test_setup_teardown(a_request_waits, begin, end),
         cmocka_unit_test_setup_teardown(reports, begin, end),
+        cmocka_unit_test_setup_teardown(collectors_that_rest_come_before_a_report, begin, end),
         cmocka_unit_test_setup_teardown(early_reports, begin, end),
         cmocka_unit_test_setup_teardown(what_is_no_request, begin, end),
         cmocka_unit_test_setup_teardown(requests_of_each_length, begin, end),

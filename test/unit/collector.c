@@ -169,13 +169,13 @@ static void fill_next(void) {
 
 /* Fills and records of all passes since the last sleep count. A whole batch is followed by another
  * pass at once. */
-static void sleeps_follow_fills_and_records(void **state) {
-    uint64_t ns = SPEX_SLEEP_SHORTEST_NS;
+static void check_sleeps(uint64_t rest_ns) {
+    uint64_t ns = SPEX_SLEEP_SHORTEST_NS, longest = 0;
     double fullest = 0;
     bool any = false;
     size_t rest = 0;
-    (void)state;
     begin(1, 8);
+    spex_collectors_rest(rest_ns);
     world.at_pass = fill_next;
     world.pending[3] = records_at(0);
     collector_run(&collectors.threads[0]);
@@ -184,7 +184,7 @@ static void sleeps_follow_fills_and_records(void **state) {
         any |= records_at(n) > 0;
         if (records_at(n) == 8)
             continue;
-        ns = spex_sleep_next(ns, fullest, any, spex_sleep_longest(prompt_at(n), 0));
+        ns = spex_sleep_next(ns, fullest, any, spex_sleep_longest(prompt_at(n), rest_ns));
         fullest = 0;
         any = false;
         if (!ns)
@@ -192,8 +192,33 @@ static void sleeps_follow_fills_and_records(void **state) {
         assert_true(rest < world.rest_count);
         assert_int_equal(world.rests[rest].ns, ns);
         assert_false(world.rests[rest++].idle);
+        longest = ns > longest ? ns : longest;
     }
     assert_int_equal(rest, world.rest_count);
+    assert_true(longest <= (rest_ns > SPEX_SLEEP_IDLE_NS ? rest_ns : SPEX_SLEEP_IDLE_NS));
+}
+
+static void sleeps_follow_fills_and_records(void **state) {
+    (void)state;
+    check_sleeps(0);
+}
+
+static void sleeps_are_as_long_as_a_budget_asks(void **state) {
+    (void)state;
+    check_sleeps(UINT64_C(1000000000));
+}
+
+/* Only where they rest for longer than usual. */
+static void who_rests_can_be_hurried(void **state) {
+    (void)state;
+    begin(1, 8);
+    spex_collectors_rest(SPEX_SLEEP_LONGEST_NS);
+    assert_false(spex_collectors_hurry());
+    assert_int_equal(world.alarms, 0);
+    spex_collectors_rest(2 * SPEX_SLEEP_LONGEST_NS);
+    assert_true(spex_collectors_hurry());
+    assert_int_equal(world.alarms, 1);
+    spex_collectors_rest(0);
 }
 
 /* The next chore that is due is waited for; while no site is on, those alone that are timed. */
@@ -278,7 +303,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(rings_are_spread_over_collectors),     TEST(chores_follow_the_passes_of_the_first),
         TEST(watermarks_are_before_what_is_left),   TEST(batches_have_a_limit),
-        TEST(sleeps_follow_fills_and_records),      TEST(chores_are_waited_for),
+        TEST(sleeps_follow_fills_and_records),      TEST(who_rests_can_be_hurried),
+        TEST(sleeps_are_as_long_as_a_budget_asks),  TEST(chores_are_waited_for),
         TEST(nothing_is_read_before_the_beginning),
     };
     return cmocka_run_group_tests_name("collector", tests, NULL, NULL);

@@ -62,6 +62,7 @@ static struct {
     void (*at_rest)(void), (*at_pass)(void);
     size_t passes;
     unsigned rung;
+    unsigned alarms;
     /* CPU time of the calling thread, and when it was noted. */
     uint64_t cpu_ns;
     unsigned notes;
@@ -162,6 +163,10 @@ void spex_doorbell_ring(void) {
 
 int32_t spex_doorbell_rings(void) {
     return 41;
+}
+
+void spex_doorbell_alarm(void) {
+    world.alarms++;
 }
 
 void spex_doorbell_rest(uint64_t ns, bool idle, int32_t *seen) {
