@@ -44,7 +44,7 @@ INHERITED = {
 }
 # These start nothing, or are tried elsewhere: masters, agents and their explorations in the tests of fleets, watching in
 # that of what `spex serve` shows.
-OTHERS = {"agent", "dump", "explain", "export", "fit", "fleet", "list", "models", "plan", "set", "stats", "top", "watch"}
+OTHERS = {"agent", "attach", "dump", "explain", "export", "fit", "fleet", "list", "models", "plan", "set", "stats", "top", "watch"}
 
 
 class Inherited(Programs):
