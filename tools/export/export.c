@@ -279,27 +279,15 @@ static int export_part(struct request *request, struct spex_export export,
     return status;
 }
 
-/* Splits "FROM..TO" in place, either of which may be empty. False: it is a trace. */
-static bool part_split(char *text, const char **from, const char **to) {
-    char *dots = access(text, F_OK) == 0 ? NULL : strstr(text, "..");
-    *from = *to = NULL;
-    if (!dots)
-        return false;
-    *dots = '\0';
-    *from = dots > text ? text : NULL;
-    *to = dots[2] ? dots + 2 : NULL;
-    return true;
-}
-
 /* Opens what the trace is compared with: another one, or a part of the same one. */
 static int before_open(struct request *request, struct spex_export *export,
                        struct spex_recording **before) {
-    const char *from, *to;
+    const char *from = NULL, *to = NULL;
     uint64_t begin, end;
     char *text = strdup(request->before);
     if (!text)
         return spex_complain(SPEX_EXIT_FAILED, "out of memory");
-    bool part = part_split(text, &from, &to);
+    bool part = access(text, F_OK) != 0 && spex_trace_part_split(text, &from, &to);
     int status = spex_trace_part_open("export", part ? request->trace : request->before,
                                       request->probes, before);
     if (status != SPEX_EXIT_OK)

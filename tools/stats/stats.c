@@ -217,15 +217,15 @@ static int part_show(const struct request *request, struct spex_recording *trace
     return status;
 }
 
-/* Splits "FROM..TO", either of which may be empty. */
-static int against_split(const char *text, char **from, char **to) {
-    const char *dots = strstr(text, "..");
-    if (!dots)
-        return spex_complain(SPEX_EXIT_USAGE, "stats: --against: FROM..TO was expected, not \"%s\"",
-                             text);
-    *from = dots > text ? strndup(text, (size_t)(dots - text)) : NULL;
-    *to = dots[2] ? strdup(dots + 2) : NULL;
-    return (dots > text && !*from) || (dots[2] && !*to) ? out_of_memory() : SPEX_EXIT_OK;
+/* The part of --against, in a copy of its text, which is to be freed. */
+static int against_split(const char *text, char **copy, const char **from, const char **to) {
+    *copy = strdup(text);
+    if (!*copy)
+        return out_of_memory();
+    return spex_trace_part_split(*copy, from, to)
+               ? SPEX_EXIT_OK
+               : spex_complain(SPEX_EXIT_USAGE,
+                               "stats: --against: FROM..TO was expected, not \"%s\"", text);
 }
 
 static int comparison_show(const struct request *request, const struct spex_stats_side *a,
@@ -239,8 +239,10 @@ static int comparison_show(const struct request *request, const struct spex_stat
 static int parts_compare(const struct request *request, struct spex_recording *first,
                          struct spex_recording *second) {
     struct spex_stats_side a = {0}, b = {0};
-    char *from = NULL, *to = NULL;
-    int status = request->against ? against_split(request->against, &from, &to) : SPEX_EXIT_OK;
+    char *text = NULL;
+    const char *from = NULL, *to = NULL;
+    int status =
+        request->against ? against_split(request->against, &text, &from, &to) : SPEX_EXIT_OK;
     if (status == SPEX_EXIT_OK)
         status = side_open(&a, first, request->from, request->to, true);
     if (status == SPEX_EXIT_OK)
@@ -250,8 +252,7 @@ static int parts_compare(const struct request *request, struct spex_recording *f
         status = comparison_show(request, &a, &b);
     side_close(&a);
     side_close(&b);
-    free(from);
-    free(to);
+    free(text);
     return status;
 }
 

@@ -107,6 +107,17 @@ int spex_trace_part_limits(const char *command, const struct spex_recording *tra
     return SPEX_EXIT_OK;
 }
 
+bool spex_trace_part_split(char *text, const char **from, const char **to) {
+    char *dots = strstr(text, "..");
+    *from = *to = NULL;
+    if (!dots)
+        return false;
+    *dots = '\0';
+    *from = dots > text ? text : NULL;
+    *to = dots[2] ? dots + 2 : NULL;
+    return true;
+}
+
 int spex_trace_part_problems(const struct spex_recording *trace) {
     size_t count = trace->problems.count;
     for (size_t p = 0; p < count && p < SPEX_RECORDING_PROBLEMS_KEPT; p++)

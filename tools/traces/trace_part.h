@@ -25,6 +25,9 @@ int spex_trace_part_open(const char *command, const char *path, const char *prob
 int spex_trace_part_limits(const char *command, const struct spex_recording *trace,
                            const char *from, const char *to, uint64_t *begin, uint64_t *end);
 
+/* Splits "FROM..TO" in place; each is NULL where it is empty. False: there are no dots. */
+bool spex_trace_part_split(char *text, const char **from, const char **to);
+
 /* Tells on standard error what of the trace could not be read. SPEX_EXIT_OK; SPEX_EXIT_FAILED:
  * there is something. */
 int spex_trace_part_problems(const struct spex_recording *trace);
