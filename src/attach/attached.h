@@ -27,7 +27,7 @@ struct spex_attached_time {
     double wall, cpu;
 };
 
-struct spex_attached {
+struct spex_attached_function {
     enum spex_attached_state state;
     bool on;
     /* The user was told that it is not on all the time. */
@@ -43,8 +43,8 @@ struct spex_attached {
     /* So far: executions, and CPU time on and off; and the same by the clock. */
     struct spex_slices_reading sum;
     double on_seconds, held_seconds;
-    /* Executions a second of CPU time, of so many slices, and their squares. Their mean is not that of all time on: slices
-     * are longer where the last one had few executions. */
+    /* Executions a second of CPU time, of so many slices, and their squares. Their mean is not that of
+     * all time on: slices are longer where the last one had few executions. */
     double rates, rated, rate_squares;
     struct spex_slices slices;
     struct spex_speedup speedup;
@@ -69,7 +69,7 @@ struct spex_attachment {
     const struct spex_program *program;
     const struct spex_function_choices *choices;
     struct spex_process_functions functions;
-    struct spex_attached *of;
+    struct spex_attached_function *of;
     size_t count;
     struct spex_hit_costs costs;
     struct spex_sites *sites;
@@ -124,7 +124,7 @@ double spex_attached_spent_all(const struct spex_attachment *attachment);
 double spex_attached_own(const struct spex_attachment *attachment);
 
 uint64_t spex_attached_executions(const struct spex_attachment *attachment,
-                                  const struct spex_attached *one);
+                                  const struct spex_attached_function *one);
 
 /* Switches a function on or off; or on for a slice. 0 or a negative errno value. */
 int spex_attached_switch_on(struct spex_attachment *attachment, size_t f, struct spex_error *error);
@@ -133,13 +133,14 @@ int spex_attached_take_slice(struct spex_attachment *attachment, size_t f,
                              struct spex_error *error);
 
 /* Sets the rate by what was counted since the last look, or since the function was switched on. */
-void spex_attached_look(struct spex_attached *one, const struct spex_attached_time *now,
+void spex_attached_look(struct spex_attached_function *one, const struct spex_attached_time *now,
                         uint64_t count);
 
 /* Takes into account that a function was on until then, with its executions, or off. */
 void spex_attached_note_off(struct spex_attachment *attachment, size_t f,
                             const struct spex_attached_time *time, uint64_t count);
-void spex_attached_note_held(struct spex_attached *one, const struct spex_attached_time *until);
+void spex_attached_note_held(struct spex_attached_function *one,
+                             const struct spex_attached_time *until);
 
 /* Pairs the records that there are, and takes their times in. */
 void spex_attached_take_records(struct spex_attachment *attachment);

@@ -31,7 +31,7 @@ double spex_function_cost_ns(const struct spex_process_function *function,
 /* The least and the most are in proportion to those of the beginning. */
 static void set_cost(const struct spex_attachment *attachment, size_t f) {
     const struct spex_process_function *function = &attachment->functions.items[f];
-    struct spex_attached *one = &attachment->of[f];
+    struct spex_attached_function *one = &attachment->of[f];
     enum spex_site_task task = one->sites > 1 ? SPEX_SITE_BEGINS : SPEX_SITE_COUNTS;
     const struct spex_hit_cost *cost =
         &attachment->costs.of[spex_process_function_entry(function)->hit][task];
@@ -53,8 +53,8 @@ static void refuse(struct spex_attachment *attachment, size_t f, const char *why
 /* Gives a new function its sites. */
 static void add_function(struct spex_attachment *attachment, size_t f) {
     struct spex_process_function *function = &attachment->functions.items[f];
-    struct spex_attached *one = &attachment->of[f];
-    *one = (struct spex_attached){.site = attachment->site_count, .speedup = {1, 1, 1}};
+    struct spex_attached_function *one = &attachment->of[f];
+    *one = (struct spex_attached_function){.site = attachment->site_count, .speedup = {1, 1, 1}};
     if (function->timed && function->placement.endless && !*function->refused)
         snprintf(function->refused, sizeof(function->refused), "it cannot be timed: %s",
                  function->placement.endless);

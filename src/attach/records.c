@@ -6,7 +6,7 @@
 static void look_for_losses(struct spex_attachment *attachment) {
     uint64_t lost = 0;
     for (size_t f = 0; f < attachment->count; f++) {
-        struct spex_attached *one = &attachment->of[f];
+        struct spex_attached_function *one = &attachment->of[f];
         uint64_t of_one = 0;
         for (unsigned s = 0; s < one->sites; s++)
             of_one += attachment->options.kind->lost(attachment->sites, one->site + s);

@@ -20,7 +20,7 @@ enum { TEXT = 48, DIGITS = 3 };
 
 /* What is said of a function that is not on all the time. */
 static void say_cost(struct spex_attachment *attachment, size_t f, const char *what) {
-    const struct spex_attached *one = &attachment->of[f];
+    const struct spex_attached_function *one = &attachment->of[f];
     char rate[TEXT], cost[TEXT], share[TEXT], line[512];
     double cpus = attachment->cpus, per_second = one->rate * cpus;
     double seconds = one->rate > 0 ? one->share / one->rate : 0;
@@ -35,7 +35,7 @@ static void say_cost(struct spex_attachment *attachment, size_t f, const char *w
 
 /* Looks at a function that is on, unless that was done just now. */
 static void look(struct spex_attachment *attachment, size_t f) {
-    struct spex_attached *one = &attachment->of[f];
+    struct spex_attached_function *one = &attachment->of[f];
     struct spex_attached_time now = spex_attached_time(attachment);
     if (now.wall - fmax(one->looked.wall, one->since.wall) >= slice_least)
         spex_attached_look(one, &now, spex_attached_executions(attachment, one));
@@ -61,8 +61,8 @@ static double share_for_slices(const struct spex_attachment *attachment) {
 }
 
 /* What a slice costs of CPU time. */
-static double slice_cost(const struct spex_attachment *attachment, const struct spex_attached *one,
-                         double cpus) {
+static double slice_cost(const struct spex_attachment *attachment,
+                         const struct spex_attached_function *one, double cpus) {
     return one->taken * cpus * one->length + attachment->costs.switching / 1e9 * one->sites;
 }
 
@@ -72,7 +72,7 @@ static double unit(struct spex_random *random) {
 
 /* As long as switching costs, so that neither is most of it. The next one is at a random time. */
 static void plan_slice(struct spex_attachment *attachment, size_t f) {
-    struct spex_attached *one = &attachment->of[f];
+    struct spex_attached_function *one = &attachment->of[f];
     double cpus = attachment->cpus, a_second = one->taken * cpus;
     double switching = attachment->costs.switching / 1e9 * one->sites;
     one->length = a_second > 0 ? switching / a_second : slice_most;
@@ -83,14 +83,15 @@ static void plan_slice(struct spex_attachment *attachment, size_t f) {
 }
 
 /* Whether so few slices can be had that they would tell nothing. */
-static bool is_hopeless(struct spex_attachment *attachment, const struct spex_attached *one) {
+static bool is_hopeless(struct spex_attachment *attachment,
+                        const struct spex_attached_function *one) {
     double seconds = fmin(attachment->options.seconds, patience), cpus = attachment->cpus;
     double granted = share_for_slices(attachment) * cpus * seconds;
     return slice_cost(attachment, one, cpus) * SPEX_HOLD_OFFS_LEAST > granted;
 }
 
 static void begin_slices(struct spex_attachment *attachment, size_t f) {
-    struct spex_attached *one = &attachment->of[f];
+    struct spex_attached_function *one = &attachment->of[f];
     look(attachment, f);
     spex_attached_switch_off(attachment, f);
     spex_attached_take_records(attachment);
@@ -113,7 +114,7 @@ static const double watch_seconds = 0.01;
 
 /* What was spent on a function since it was switched on, for each second of CPU time since then. */
 static double spent_since_on(const struct spex_attachment *attachment,
-                             const struct spex_attached *one) {
+                             const struct spex_attached_function *one) {
     struct spex_attached_time now = spex_attached_time(attachment);
     uint64_t count = spex_attached_executions(attachment, one) - one->count_since;
     double cpu = fmax(now.cpu - one->since.cpu, watch_seconds * attachment->cpus);
@@ -126,7 +127,7 @@ void spex_attached_trim(struct spex_attachment *attachment) {
         size_t dear = attachment->count;
         sum = most = 0;
         for (size_t f = 0; f < attachment->count; f++) {
-            const struct spex_attached *one = &attachment->of[f];
+            const struct spex_attached_function *one = &attachment->of[f];
             double spent = one->state == SPEX_ATTACHED_ON ? spent_since_on(attachment, one) : 0;
             sum += spent;
             dear = spent > most ? f : dear;
@@ -157,7 +158,7 @@ static void say_sliced(struct spex_attachment *attachment) {
     char budget[TEXT], line[96];
     spex_percent_text(attachment->options.budget, 3, budget, sizeof(budget));
     for (size_t f = 0; f < attachment->count; f++) {
-        struct spex_attached *one = &attachment->of[f];
+        struct spex_attached_function *one = &attachment->of[f];
         if (one->state != SPEX_ATTACHED_SLICED || one->said)
             continue;
         one->said = true;
@@ -183,7 +184,7 @@ void spex_attached_settle(struct spex_attachment *attachment) {
 
 /* What records of a slice stand for: all executions in the time since the last one. */
 static void begin_unit(struct spex_attachment *attachment, size_t f) {
-    const struct spex_attached *one = &attachment->of[f];
+    const struct spex_attached_function *one = &attachment->of[f];
     size_t at = spex_tracer_find(attachment->tracer, (uint16_t)f, SPEX_LAT);
     double all = one->sum.on + one->sum.held;
     if (one->sites > 1 && at < spex_tracer_probes(attachment->tracer) && one->sum.on > 0)
@@ -191,7 +192,7 @@ static void begin_unit(struct spex_attachment *attachment, size_t f) {
 }
 
 static void take_slice(struct spex_attachment *attachment, size_t f) {
-    struct spex_attached *one = &attachment->of[f];
+    struct spex_attached_function *one = &attachment->of[f];
     struct spex_error error;
     begin_unit(attachment, f);
     if (spex_attached_take_slice(attachment, f, &error) != 0) {

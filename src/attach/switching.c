@@ -14,7 +14,7 @@ double spex_attached_now(void) {
 }
 
 uint64_t spex_attached_executions(const struct spex_attachment *attachment,
-                                  const struct spex_attached *one) {
+                                  const struct spex_attached_function *one) {
     return attachment->options.kind->executions(attachment->sites, one->site);
 }
 
@@ -61,7 +61,8 @@ void spex_attached_ask(struct spex_attachment *attachment, bool now) {
 
 /* Sites that linger cost the program while they are switched off, without being counted. */
 static double lingering_cost(const struct spex_attachment *attachment,
-                             const struct spex_attached *one, double executions, double since) {
+                             const struct spex_attached_function *one, double executions,
+                             double since) {
     double wall = since - one->since.wall;
     double lingers = attachment->options.kind->linger(attachment->sites);
     return wall > 0 ? executions / wall * one->cost[SPEX_COST_LIKELY] * lingers : 0;
@@ -69,7 +70,7 @@ static double lingering_cost(const struct spex_attachment *attachment,
 
 static int switch_sites_on(struct spex_attachment *attachment, size_t f, struct spex_error *error) {
     const struct spex_process_function *function = &attachment->functions.items[f];
-    const struct spex_attached *one = &attachment->of[f];
+    const struct spex_attached_function *one = &attachment->of[f];
     struct spex_instruction_site list[1 + SPEX_ENDS_MAX];
     for (unsigned s = 0; s < one->sites; s++) {
         const struct spex_place *place =
@@ -85,7 +86,8 @@ static int switch_sites_on(struct spex_attachment *attachment, size_t f, struct 
                                                error);
 }
 
-void spex_attached_note_held(struct spex_attached *one, const struct spex_attached_time *until) {
+void spex_attached_note_held(struct spex_attached_function *one,
+                             const struct spex_attached_time *until) {
     one->held_seconds += until->wall - one->since.wall;
     one->sum.held += fmax(until->cpu - one->since.cpu, 0);
     spex_slices_note(&one->slices, &one->sum, &one->speedup);
@@ -138,7 +140,7 @@ static void tell(void *user) {
 static const double wait_seconds = 0.1, wait_step_seconds = 0.001;
 
 static void wait_for_ends(struct spex_attachment *attachment, size_t f) {
-    struct spex_attached *one = &attachment->of[f];
+    struct spex_attached_function *one = &attachment->of[f];
     double end = spex_attached_now() + wait_seconds;
     one->over_ns = spex_clock_ns(CLOCK_MONOTONIC);
     spex_attached_take_records(attachment);
@@ -197,7 +199,7 @@ static void run_switcher(struct switcher *switcher) {
     pthread_mutex_unlock(&switcher->lock);
 }
 
-static void note_on(struct spex_attached *one, const struct spex_attached_time *time,
+static void note_on(struct spex_attached_function *one, const struct spex_attached_time *time,
                     uint64_t count) {
     one->since = *time;
     one->count_since = count;
@@ -206,7 +208,7 @@ static void note_on(struct spex_attached *one, const struct spex_attached_time *
 
 int spex_attached_switch_on(struct spex_attachment *attachment, size_t f,
                             struct spex_error *error) {
-    struct spex_attached *one = &attachment->of[f];
+    struct spex_attached_function *one = &attachment->of[f];
     uint64_t count = spex_attached_executions(attachment, one);
     int err = switch_sites_on(attachment, f, error);
     if (err)
@@ -217,7 +219,7 @@ int spex_attached_switch_on(struct spex_attachment *attachment, size_t f,
 }
 
 /* How much of the time of the slices was the program's, by a guess of the cost. */
-static double left_of(const struct spex_attached *one, unsigned guess) {
+static double left_of(const struct spex_attached_function *one, unsigned guess) {
     return 1 - one->rates / one->rated * one->cost[guess];
 }
 
@@ -234,7 +236,7 @@ static bool is_busy(const struct spex_attachment *attachment) {
 
 /* By how much more that is where rates differ: what is faster is slowed down by more. To the second order,
  * of a rate r with a cost c: of r / (1 - c r). */
-static double more_by_spread(const struct spex_attached *one, double left) {
+static double more_by_spread(const struct spex_attached_function *one, double left) {
     double mean = one->rates / one->rated;
     double variance = fmax(one->rate_squares / one->rated - mean * mean, 0);
     return mean > 0 ? one->cost[SPEX_COST_LIKELY] * variance / (mean * pow(left, 3)) : 0;
@@ -242,7 +244,7 @@ static double more_by_spread(const struct spex_attached *one, double left) {
 
 /* By how much more often it would have been executed than it was while it was on. */
 static struct spex_speedup speedup_of(const struct spex_attachment *attachment,
-                                      const struct spex_attached *one) {
+                                      const struct spex_attached_function *one) {
     if (one->rated <= 0)
         return (struct spex_speedup){1, 1, 1};
     double left[SPEX_COST_GUESSES];
@@ -258,7 +260,7 @@ static struct spex_speedup speedup_of(const struct spex_attachment *attachment,
 
 void spex_attached_note_off(struct spex_attachment *attachment, size_t f,
                             const struct spex_attached_time *time, uint64_t count) {
-    struct spex_attached *one = &attachment->of[f];
+    struct spex_attached_function *one = &attachment->of[f];
     double executions = (double)(count - one->count_since);
     attachment->lingered += lingering_cost(attachment, one, executions, time->wall);
     one->sum.count += executions;
@@ -288,7 +290,7 @@ void spex_attached_switch_off(struct spex_attachment *attachment, size_t f) {
  * depends on the guess of the cost too much: it is at least what was seen. */
 static const double certain_least = 0.5;
 
-void spex_attached_look(struct spex_attached *one, const struct spex_attached_time *now,
+void spex_attached_look(struct spex_attached_function *one, const struct spex_attached_time *now,
                         uint64_t count) {
     bool again = one->looked.wall > one->since.wall;
     double since = again ? one->looked.cpu : one->since.cpu, gross = now->cpu - since;
@@ -304,7 +306,7 @@ void spex_attached_look(struct spex_attached *one, const struct spex_attached_ti
 
 int spex_attached_take_slice(struct spex_attachment *attachment, size_t f,
                              struct spex_error *error) {
-    struct spex_attached *one = &attachment->of[f];
+    struct spex_attached_function *one = &attachment->of[f];
     struct switcher switcher = {.attachment = attachment,
                                 .function = f,
                                 .slice = true,

@@ -13,7 +13,7 @@
 #define TICKS 1e9
 
 /* Estimates of what was executed while the function was off. */
-static void fill_held(const struct spex_attached *one, struct spex_profile_probe *probe) {
+static void fill_held(const struct spex_attached_function *one, struct spex_profile_probe *probe) {
     probe->held_seconds = one->held_seconds;
     if (one->held_seconds <= 0)
         return;
@@ -41,7 +41,7 @@ static void fill_values(struct spex_attachment *attachment, size_t f,
 
 static void fill_row(struct spex_attachment *attachment, size_t f, struct spex_profile_row *row) {
     const struct spex_process_function *function = &attachment->functions.items[f];
-    const struct spex_attached *one = &attachment->of[f];
+    const struct spex_attached_function *one = &attachment->of[f];
     *row = (struct spex_profile_row){.probe = {.probe_type = one->sites > 1 ? SPEX_LAT : SPEX_CNT,
                                                .probe_id = (uint16_t)f,
                                                .declared = SPEX_PROFILE_NO_ID,
@@ -60,7 +60,7 @@ static void fill_row(struct spex_attachment *attachment, size_t f, struct spex_p
 static void fill_type(struct spex_attachment *attachment, unsigned place, uint32_t type) {
     double executions = 0, spent = 0;
     for (size_t f = 0; f < attachment->count; f++) {
-        const struct spex_attached *one = &attachment->of[f];
+        const struct spex_attached_function *one = &attachment->of[f];
         double count = one->sites ? (double)spex_attached_executions(attachment, one) : 0;
         if (type == (one->sites > 1 ? SPEX_LAT : SPEX_CNT)) {
             executions += count;
@@ -97,7 +97,7 @@ static void fill_process(struct spex_attachment *attachment, struct spex_profile
 
 /* What is on stays so until all is closed. */
 static void end_function(struct spex_attachment *attachment, size_t f) {
-    struct spex_attached *one = &attachment->of[f];
+    struct spex_attached_function *one = &attachment->of[f];
     if (!one->sites)
         return;
     uint64_t count = spex_attached_executions(attachment, one);
