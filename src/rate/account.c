@@ -28,6 +28,9 @@
  * and records may cost as much more as they cost. */
 #define GUESS 1.0
 
+/* The standard deviation of what may be anything in a range, by the range. */
+#define UNIFORM 0.28867513459481287 /* 1 / sqrt(12) */
+
 /* Of a true value 99 % are below what was found and so many standard errors: it is asked again and
  * again. */
 #define ONE_SIDED_99 2.33
@@ -59,19 +62,6 @@ double spex_rate_record(const struct spex_rate_known *known, const struct spex_r
     return drawn ? of->cost.drawn : of->cost.record;
 }
 
-/* A finding is weighed against what was calibrated; and less than that is not believed, since an
- * execution that seems cheap for a while would be paid for by the budget. */
-static struct spex_rate_finding found_in_slices(const struct spex_rate *rate) {
-    struct spex_rate_finding found = spex_rate_contrast_finding(&rate->slices.found);
-    if (!isfinite(found.error))
-        return found;
-    double weight = 1 / (found.error * found.error), guess = 1 / (GUESS * GUESS);
-    found.factor = (guess + weight * found.factor) / (guess + weight);
-    found.error = 1 / sqrt(guess + weight);
-    found.factor = fmax(found.factor, 1);
-    return found;
-}
-
 /* By what was found: more than so many times what was calibrated for sure, less, or not known. What was
  * known `before` stays while the finding itself does not contradict it. */
 static int exceeds(struct spex_rate_finding found, int before) {
@@ -84,7 +74,7 @@ static int exceeds(struct spex_rate_finding found, int before) {
 }
 
 int spex_rate_waits(const struct spex_rate *rate) {
-    return exceeds(found_in_slices(rate), 0) > 0
+    return exceeds(spex_rate_contrast_finding(&rate->slices.found), 0) > 0
                ? 1
                : exceeds(spex_rate_contrast_finding(&rate->asking.calls), rate->waits);
 }
@@ -104,31 +94,52 @@ static double rate_of_thread(const struct spex_rate *rate, const struct spex_rat
     return known->rate / fmax(rate->cpus, 1);
 }
 
-/* Where the program waits for memory an execution costs as many times more as calls do, if slices have
- * not told: both are instructions that its reads wait for. */
+/* The bound for the rate of each thread; without the part for what waits for memory, if the program does
+ * not. */
+static double bound_of(const struct spex_rate *rate, const struct spex_rate_known *known,
+                       const struct spex_rate_subject *of) {
+    struct spex_rate_caches caches = rate->caches;
+    if (spex_rate_waits(rate) < 0)
+        caches.window = 0;
+    return spex_rate_bound(&caches, of->cost.skip, rate_of_thread(rate, known));
+}
+
+/* What an execution costs, and the standard error of that; INFINITY: nothing was found. A finding is
+ * weighed against what was calibrated; where the program waits for memory it may be anything up to the
+ * bound. Slices tell what those that are on in them cost together: little about one that is a small part
+ * of them, as others may cost more or less. So this is the mean, and the variance, of a normal variable
+ * of which a weighted sum with another one was observed. */
+static struct spex_rate_finding execution(const struct spex_rate *rate,
+                                          const struct spex_rate_known *known,
+                                          const struct spex_rate_subject *of) {
+    double mean = spex_rate_likely(&rate->caches, of->cost.skip, rate_of_thread(rate, known));
+    double deviation = GUESS * mean;
+    if (spex_rate_waits(rate) > 0) {
+        double range = fmax(bound_of(rate, known, of) - mean, 0);
+        deviation = fmax(range * UNIFORM, deviation);
+        mean += range / 2;
+    }
+    double share = known->share, others = 1 - share, variance = deviation * deviation;
+    double found = known->found.factor * of->cost.skip, error = known->found.error * of->cost.skip;
+    if (!(share > 0) || !isfinite(error))
+        return (struct spex_rate_finding){mean, INFINITY};
+    double observed = (share * share + others * others) * variance + error * error;
+    double gain = share * variance / observed;
+    return (struct spex_rate_finding){fmax(mean + gain * (found - mean), of->cost.skip),
+                                      sqrt(variance * (1 - gain * share))};
+}
+
 double spex_rate_skip(const struct spex_rate *rate, const struct spex_rate_known *known,
                       const struct spex_rate_subject *of) {
-    struct spex_rate_finding found = found_in_slices(rate);
-    bool waits = spex_rate_waits(rate) > 0;
-    if ((known->sliced || waits) && isfinite(found.error))
-        return of->cost.skip * found.factor;
-    double rate_of = rate_of_thread(rate, known);
-    double likely = spex_rate_likely(&rate->caches, of->cost.skip, rate_of);
-    double calls = spex_rate_contrast_finding(&rate->asking.calls).factor * of->cost.skip;
-    return waits ? fmax(fmin(calls, spex_rate_bound(&rate->caches, of->cost.skip, rate_of)), likely)
-                 : likely;
+    if (known->sliced || spex_rate_waits(rate) > 0)
+        return execution(rate, known, of).factor;
+    return spex_rate_likely(&rate->caches, of->cost.skip, rate_of_thread(rate, known));
 }
 
 double spex_rate_skip_most(const struct spex_rate *rate, const struct spex_rate_known *known,
                            const struct spex_rate_subject *of) {
-    struct spex_rate_finding found = found_in_slices(rate);
-    struct spex_rate_caches caches = rate->caches;
-    if (spex_rate_waits(rate) < 0)
-        caches.window = 0;
-    double bound = spex_rate_bound(&caches, of->cost.skip, rate_of_thread(rate, known));
-    if (known->sliced && isfinite(found.error))
-        bound = fmin(bound, of->cost.skip * (found.factor + SPEX_RATE_ONE_SIDED_95 * found.error));
-    return bound;
+    struct spex_rate_finding cost = execution(rate, known, of);
+    return fmin(bound_of(rate, known, of), cost.factor + SPEX_RATE_ONE_SIDED_95 * cost.error);
 }
 
 void spex_rate_measure(struct spex_rate_known *known) {
@@ -159,6 +170,7 @@ static double observe(struct spex_rate *rate, const struct spex_rate_subject *no
             known->period == SPEX_SITE_CALLED ? executions * now->cost.call : recorded;
     }
     if (known->state == SPEX_RATE_SLICED) {
+        known->slice_cost += executions * now->cost.skip + recorded;
         rate->slices.cost += executions * now->cost.skip + recorded;
         rate->asking.beside += cost;
     }

@@ -85,23 +85,38 @@ static double cost_of(const struct spex_rate_known *known, const struct spex_rat
     return known->likely;
 }
 
-void spex_rate_fit(struct spex_rate *rate, const struct spex_rate_in *in,
-                   struct spex_rate_room *room) {
-    size_t count = order_make(rate, in);
+/* Chooses those that are counted, as long as counting takes no more than `most`. Returns how many are
+ * not. */
+static unsigned choose(struct spex_rate *rate, const struct spex_rate_in *in,
+                       struct spex_rate_room *room, size_t count, double most) {
     double trusted = spex_rate_waits(rate) > 0 ? INFINITY : 0;
+    room->counted = room->counted_most = 0;
+    room->on = 0;
     for (size_t o = 0; o < count; o++) {
         struct spex_rate_known *known = &rate->known[rate->order[o]];
         double times = known->state == SPEX_RATE_SLICED ? HYSTERESIS : 1;
         double cost = cost_of(known, room, &trusted);
-        if (in->overspends || room->counted + cost * times <= room->counting) {
-            room->counted += cost;
-            room->counted_most += known->most;
-            room->on++;
-            spex_rate_event(known, SPEX_RATE_FITS, rate->now);
-        } else {
-            room->sliced++;
-            if (spex_rate_event(known, SPEX_RATE_DEAR, rate->now))
-                sliced_begin(rate, known);
-        }
+        known->fits = in->overspends || room->counted + cost * times <= most;
+        if (!known->fits)
+            continue;
+        room->counted += cost;
+        room->counted_most += known->most;
+        room->on++;
+    }
+    return (unsigned)count - room->on;
+}
+
+void spex_rate_fit(struct spex_rate *rate, const struct spex_rate_in *in,
+                   struct spex_rate_room *room) {
+    size_t count = order_make(rate, in);
+    room->sliced = choose(rate, in, room, count, room->counting);
+    if (room->sliced)
+        room->sliced = choose(rate, in, room, count, room->counting - room->slicing);
+    for (size_t o = 0; o < count; o++) {
+        struct spex_rate_known *known = &rate->known[rate->order[o]];
+        bool changes =
+            spex_rate_event(known, known->fits ? SPEX_RATE_FITS : SPEX_RATE_DEAR, rate->now);
+        if (changes && !known->fits)
+            sliced_begin(rate, known);
     }
 }

@@ -23,6 +23,7 @@ struct spex_rate_room {
     double repaid;     /* what is paid back of what the start has cost */
     double counting;   /* room for counting, and what it takes, likely and at most */
     double counted, counted_most;
+    double slicing;     /* what slices have at least, if anything is in slices */
     double sliced_part; /* for each subject in slices */
     unsigned sliced, on;
     /* What a record costs of a collector. */

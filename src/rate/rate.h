@@ -109,6 +109,8 @@ struct spex_rate_known {
     double likely, most;
     /* By calibration alone. */
     double hot;
+    /* The budget pays for counting it. */
+    bool fits;
     /* It is or has been in slices: what they tell holds for it. */
     bool sliced;
     /* In slices: the part of them in which it is on, what is owed to it of the next one, when it
@@ -116,6 +118,10 @@ struct spex_rate_known {
      * then. Its period in the last slice. */
     double part, owed, off_since, off, slice_on;
     uint32_t slice_period;
+    /* What it has cost by calibration in the slice so far; its mean share of what slices cost; and what
+     * these told while it was in them. */
+    double slice_cost, share;
+    struct spex_rate_finding found;
     /* Polled: until when, and for how long the last time. */
     double polled_until, polled_for;
     /* It makes no records now, or calls, to tell what that costs. */
@@ -138,6 +144,7 @@ struct spex_rate_slices {
     /* When it began: CPU time and work of the program, and what its probes had cost by calibration. */
     double running, units, cost;
     uint32_t threads, witness;
+    unsigned ended;
     /* What executions cost in slices, by how much longer the program takes in them. */
     struct spex_rate_contrast found;
 };

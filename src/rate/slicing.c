@@ -17,10 +17,6 @@
  * more in slices. */
 #define RECORDS_WORTH 0.2
 
-/* Where counting and collectors leave less than this part of the budget, slices have it all the
- * same: something is to be known. */
-#define SLICES_LEAST 0.25
-
 /* Records in slices cost at most such a part of what executions do, and are no more than a ring holds. */
 #define RECORDS_SHARE 0.5
 #define RECORDS_MOST  1000.0
@@ -75,6 +71,7 @@ static void all_begin(struct spex_rate *rate, const struct spex_rate_in *in,
         struct spex_rate_known *known = spex_rate_known(rate, of);
         if (!spex_rate_is(rate, of, SPEX_RATE_SLICED))
             continue;
+        known->slice_cost = 0;
         known->owed += known->part;
         if (known->owed < 1)
             continue;
@@ -100,6 +97,18 @@ static double all_end(struct spex_rate *rate, const struct spex_rate_in *in) {
     return lasted;
 }
 
+/* A slice ends: which part of its cost, by calibration, each subject was. */
+static void shares_add(struct spex_rate *rate, const struct spex_rate_in *in) {
+    double weight = 1.0 / fmin(++rate->slices.ended, SPEX_RATE_FIGURES);
+    for (size_t s = 0; s < in->count; s++) {
+        struct spex_rate_known *known = spex_rate_known(rate, &in->subjects[s]);
+        if (known->state != SPEX_RATE_SLICED)
+            continue;
+        known->share += (known->slice_cost / rate->slices.cost - known->share) * weight;
+        known->found = spex_rate_contrast_finding(&rate->slices.found);
+    }
+}
+
 /* The witness tells how much work the program has done in the slice or the pause. */
 static void part_end(struct spex_rate *rate, const struct spex_rate_in *in) {
     struct spex_rate_slices *slices = &rate->slices;
@@ -109,6 +118,8 @@ static void part_end(struct spex_rate *rate, const struct spex_rate_in *in) {
     if (slices->witness == rate->witness && slices->threads == in->threads && units >= UNITS_LEAST)
         part = (struct spex_rate_part){in->running - slices->running, units, slices->cost};
     spex_rate_contrast_add(&slices->found, slices->on, part);
+    if (slices->on && slices->cost > 0)
+        shares_add(rate, in);
 }
 
 static void part_begin(struct spex_rate *rate, const struct spex_rate_in *in) {
@@ -170,7 +181,7 @@ void spex_rate_slice(struct spex_rate *rate, const struct spex_rate_in *in,
     if (!room->sliced)
         return;
     double left = room->counting - room->counted - room->collecting - room->repaid;
-    double may_cost = fmax(left, SLICES_LEAST * room->budget);
+    double may_cost = fmax(left, room->slicing);
     may_cost *= room->sliced / (room->sliced + (room->on ? RECORDS_WORTH : 0));
     room->sliced_part = may_cost / room->sliced;
     if (!slices->on)

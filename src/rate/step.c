@@ -18,6 +18,10 @@
 /* What counting may take of the budget: the rest is for slices, records and steps. */
 #define COUNTED_MOST 0.9
 
+/* Where not all can be counted, slices have this part of the budget at least: something is to be known of
+ * each. */
+#define SLICES_LEAST 0.25
+
 /* Of what counting and collectors leave, such a part pays back what the start has cost. */
 #define REPAID (2 / 3.0)
 
@@ -65,6 +69,7 @@ static struct spex_rate_room room_make(const struct spex_rate *rate,
                                   .record = collecting.record};
     room.collecting = fmin(collecting.second, room.budget);
     room.counting = COUNTED_MOST * room.budget;
+    room.slicing = SLICES_LEAST * room.budget;
     return room;
 }
 

@@ -61,7 +61,8 @@ static double part_recorded(unsigned probe) {
 
 /* What an execution without a record takes. */
 static double skip_ns(unsigned probe) {
-    return plant.options.skip_ns + (is_called(probe) ? call_more_ns() : 0);
+    double alone = plant.options.skips_ns ? plant.options.skips_ns[probe] : plant.options.skip_ns;
+    return alone + (is_called(probe) ? call_more_ns() : 0);
 }
 
 static double record_ns(unsigned probe) {

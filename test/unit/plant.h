@@ -46,6 +46,8 @@ struct plant_options {
     /* Whether the probe is selected; NULL: always. */
     bool (*selected)(const void *scenario, unsigned probe, double seconds);
     const void *scenario;
+    /* What an execution of each probe takes without a record; NULL: skip_ns. */
+    const double *skips_ns;
     /* The relative variance of each probe's values; NULL: it is not known. */
     const double *spreads;
     uint32_t threads; /* that execute all of it in equal parts; 0: 1 */
