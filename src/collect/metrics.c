@@ -33,8 +33,9 @@ static struct {
     struct spex_tracer *tracer; /* NULL: there are no metrics */
     bool ended;
     struct spex_instant start, end;
-    /* Ticks a second, once the metrics have ended. */
+    /* Ticks a second; 0: not known yet. When that was read, in ticks. */
     double tick_rate;
+    uint64_t tick_rate_read;
     /* From here on: counts when the metrics were opened, to be subtracted. CPU time of the process
      * and of spex's own threads. */
     uint64_t cpu_ns;
@@ -130,6 +131,7 @@ int spex_metrics_open(struct spex_sink **sink) {
         .records = metrics_take_records, .finish = metrics_finish, .abandon = metrics_abandon};
     metrics.ended = false;
     metrics.tick_rate = 0;
+    metrics.tick_rate_read = 0;
     metrics.start = spex_instant_now();
     metrics.cpu_ns = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     metrics.own_cpu_ns = spex_service_cpu_ns();
@@ -184,14 +186,26 @@ static struct spex_ring_counts counts_of(unsigned type_ring) {
     };
 }
 
+/* A rate over a time that is this part longer is no better. */
+#define RATE_LONGER (1 / 8.0)
+
 /* After the end the rate stays as measured then, over the whole time. Before, a rate that has been
- * known stays so: this reading of the clocks may be worse than the last. */
+ * known stays so: this reading of the clocks may be worse than the last. Relaxed: whoever does not see
+ * what another thread has read reads the clocks itself. */
 double spex_metrics_tick_rate(void) {
-    double last, now = metrics.ended ? 0 : spex_tick_rate(metrics.start, spex_instant_now());
-    if (now > 0)
-        __atomic_store(&metrics.tick_rate, &now, __ATOMIC_RELAXED);
+    double last;
     __atomic_load(&metrics.tick_rate, &last, __ATOMIC_RELAXED);
-    return last;
+    uint64_t read = spex_load_relaxed(&metrics.tick_rate_read);
+    uint64_t before = spex_grown(metrics.start.ticks, read), now = spex_grown(read, spex_ticks());
+    if (metrics.ended || (last > 0 && (double)now < RATE_LONGER * (double)before))
+        return last;
+    struct spex_instant instant = spex_instant_now();
+    double rate = spex_tick_rate(metrics.start, instant);
+    if (rate <= 0)
+        return last;
+    __atomic_store(&metrics.tick_rate, &rate, __ATOMIC_RELAXED);
+    spex_store_relaxed(&metrics.tick_rate_read, instant.ticks);
+    return rate;
 }
 
 struct spex_metrics_totals spex_metrics_totals(unsigned type_ring) {
@@ -381,6 +395,14 @@ static void fill_in_slowest(struct spex_profile_probe *probe, size_t at) {
                                                    .process_id = (uint32_t)getpid()};
 }
 
+/* Fills in the values of its series. */
+static void fill_in_series(struct spex_profile_row *row, size_t at) {
+    for (unsigned s = 0; s < row->probe.series; s++) {
+        row->values[s] = spex_tracer_values(metrics.tracer, at, s);
+        row->losses[s] = spex_tracer_losses(metrics.tracer, at, s);
+    }
+}
+
 /* Fills in the figures that come from records; returns the number of executions in regions. */
 static double fill_in_records(struct spex_profile_row *row) {
     struct spex_profile_probe *probe = &row->probe;
@@ -396,11 +418,20 @@ static double fill_in_records(struct spex_profile_row *row) {
     probe->records = found.records;
     memcpy(probe->marked, found.marked, sizeof(probe->marked));
     fill_in_slowest(probe, at);
-    for (unsigned s = 0; s < found.series; s++) {
-        row->values[s] = spex_tracer_values(metrics.tracer, at, s);
-        row->losses[s] = spex_tracer_losses(metrics.tracer, at, s);
-    }
+    fill_in_series(row, at);
     return found.region_count;
+}
+
+void spex_metrics_series(uint32_t first, struct spex_profile_row *row) {
+    const struct spex_site_info *info = spex_site_info(first);
+    struct spex_metrics found;
+    size_t at;
+    row->probe.series = 0;
+    if (!find_traced(info->probe_id, info->probe_type, &at))
+        return;
+    spex_tracer_metrics(metrics.tracer, at, &found);
+    row->probe.series = (uint16_t)found.series;
+    fill_in_series(row, at);
 }
 
 void spex_metrics_probe(uint32_t first, struct spex_profile_row *row) {

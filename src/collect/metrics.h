@@ -38,6 +38,9 @@ void spex_metrics_type(struct spex_profile_type *type);
  * already. */
 void spex_metrics_probe(uint32_t first, struct spex_profile_row *row);
 
+/* The same of the number of its series and the pointers to their values alone. */
+void spex_metrics_series(uint32_t first, struct spex_profile_row *row);
+
 /* Records of the probe whose first site is `first` are of a new slice of the time from now on:
  * spex_tracer_slice. Of a probe that has no records yet nothing is noted. */
 void spex_metrics_slice(uint32_t first, double scale);

@@ -20,6 +20,7 @@
 #include "text/printable.h"
 #include "text/waits.h"
 #include "wire/handover.h"
+#include "wire/profile_frames.h"
 
 /* Frames that one call of spex_caller_take receives, so that a process that sends without end
  * does not keep the others waiting. */
@@ -124,21 +125,30 @@ static void rings_keep(struct spex_caller *caller, int file) {
         close(other);
 }
 
-/* Takes what a stand-in says. As caller_take_frame. */
+/* Takes what a stand-in says. As caller_take_packet. */
 static int caller_take_answer(struct spex_caller *caller, bool *more) {
     int taken = spex_client_stand_in_take(caller->socket, &caller->reader, &caller->error);
     *more = taken > 0;
     return taken < 0 ? -1 : taken;
 }
 
-/* Receives one frame. Returns as spex_caller_take; *more becomes false when no frame is
- * waiting. The buffer is static because a frame has 64 KiB. */
-static int caller_take_frame(struct spex_caller *caller, bool *more) {
-    static char frame[SPEX_CONTROL_FRAME_BYTES];
+/* Hands on the frames of a packet that is sound. */
+static void frames_hand(const struct spex_caller *caller, const char *packet, size_t bytes) {
+    struct spex_control_frame head;
+    for (size_t at = 0; at < bytes; at += (size_t)spex_frame_bytes(&head)) {
+        memcpy(&head, packet + at, sizeof(head));
+        caller->frame(caller->user, packet + at, (size_t)spex_frame_bytes(&head));
+    }
+}
+
+/* Receives one packet. Returns as spex_caller_take; *more becomes false when no packet is
+ * waiting. The buffer is static because a packet has 64 KiB. */
+static int caller_take_packet(struct spex_caller *caller, bool *more) {
+    static char packet[SPEX_CONTROL_FRAME_BYTES];
     int file;
     if (spex_stand_in_of(caller->socket))
         return caller_take_answer(caller, more);
-    ssize_t length = spex_handover_receive(caller->socket, frame, sizeof(frame), &file);
+    ssize_t length = spex_handover_receive(caller->socket, packet, sizeof(packet), &file);
     rings_keep(caller, file);
     if (length < 0 && errno == EAGAIN)
         *more = false;
@@ -148,13 +158,13 @@ static int caller_take_frame(struct spex_caller *caller, bool *more) {
         return 0;
     if (length <= 0)
         return -1;
-    if ((size_t)length > sizeof(frame)) {
+    if ((size_t)length > sizeof(packet)) {
         spex_error_set(&caller->error, "its report is malformed");
         return -1;
     }
-    int taken = spex_profile_reader_take(&caller->reader, frame, (size_t)length, &caller->error);
+    int taken = spex_profile_reader_take(&caller->reader, packet, (size_t)length, &caller->error);
     if (taken >= 0 && caller->frame)
-        caller->frame(caller->user, frame, (size_t)length);
+        frames_hand(caller, packet, (size_t)length);
     return taken < 0 ? -1 : taken;
 }
 
@@ -164,7 +174,7 @@ int spex_caller_take(struct spex_caller *caller) {
     int taken = caller->socket >= 0 ? 0 : -1;
     bool more = true;
     for (int frames = 0; taken == 0 && more && frames < FRAMES_MAX; frames++)
-        taken = caller_take_frame(caller, &more);
+        taken = caller_take_packet(caller, &more);
     if (taken > 0)
         caller_note_report(caller);
     if (taken < 0 && caller->socket >= 0)

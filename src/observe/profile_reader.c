@@ -362,6 +362,7 @@ static int take_done(struct spex_profile_reader *reader, const char *text,
     spex_make_printable(reader->text);
     reader->status = head->status;
     reader->number = head->number;
+    reader->next_ms = head->next_ms;
     reader->unmatched = head->flags & SPEX_CONTROL_UNMATCHED;
     bool has_profile = reader->of_process ? reader->begun : reader->incoming.types != NULL;
     reader->begun = false;
@@ -414,8 +415,10 @@ static int take_entries(struct spex_profile_reader *reader, const char *entries,
     }
 }
 
-int spex_profile_reader_take(struct spex_profile_reader *reader, const char *frame, size_t bytes,
-                             struct spex_error *error) {
+/* Takes the frame that the packet begins with. Returns as take_entries, with a message, and sets
+ * *length. */
+static int take_frame(struct spex_profile_reader *reader, const char *frame, size_t bytes,
+                      size_t *length, struct spex_error *error) {
     struct spex_control_frame head;
     if (bytes < sizeof(head))
         return fail_malformed(error);
@@ -429,8 +432,10 @@ int spex_profile_reader_take(struct spex_profile_reader *reader, const char *fra
             "the program's spex speaks version %u of the control protocol, this one %d",
             head.version, SPEX_CONTROL_VERSION);
     }
-    if (!frame_is_well_formed(&head, bytes))
+    uint64_t told = spex_frame_bytes(&head);
+    if (told > bytes || !frame_is_well_formed(&head, told))
         return fail_malformed(error);
+    *length = (size_t)told;
     int err = take_entries(reader, frame + sizeof(head), &head);
     if (err == -ENOMEM)
         return spex_fail(error, -ENOMEM, "out of memory");
@@ -438,4 +443,16 @@ int spex_profile_reader_take(struct spex_profile_reader *reader, const char *fra
         return spex_fail(error, -EDQUOT,
                          "what it tells takes more memory than is left for its user's programs");
     return err < 0 ? fail_malformed(error) : err;
+}
+
+int spex_profile_reader_take(struct spex_profile_reader *reader, const char *packet, size_t bytes,
+                             struct spex_error *error) {
+    size_t length = 0;
+    int err = 0;
+    do {
+        err = take_frame(reader, packet, bytes, &length, error);
+        packet += length;
+        bytes -= length;
+    } while (!err && bytes > 0);
+    return err == 1 && bytes > 0 ? fail_malformed(error) : err;
 }

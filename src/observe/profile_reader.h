@@ -40,6 +40,8 @@ struct spex_profile_reader {
     bool final;
     /* The last answer: what was selected matches no probe that is there. */
     bool unmatched;
+    /* The next report comes so many milliseconds after the last one at least; 0: as asked for. */
+    uint32_t next_ms;
     /* The status of the last answer, the number of its request, and its text. */
     int32_t status;
     uint32_t number;
@@ -51,10 +53,10 @@ void spex_profile_reader_free(struct spex_profile_reader *reader);
 /* Forgets an answer of which frames have come: the next frame is of another connection. */
 void spex_profile_reader_restart(struct spex_profile_reader *reader);
 
-/* Takes one frame. 1: an answer is complete. 0: more frames of it come. -EPROTO,
+/* Takes a packet of frames. 1: an answer is complete. 0: more frames of it come. -EPROTO,
  * -EPROTONOSUPPORT, -ENOMEM, or -EDQUOT where it takes more memory than its user may have, with the
  * reason. Texts of the program are made printable. */
-int spex_profile_reader_take(struct spex_profile_reader *reader, const char *frame, size_t bytes,
+int spex_profile_reader_take(struct spex_profile_reader *reader, const char *packet, size_t bytes,
                              struct spex_error *error);
 
 /* Frees what a profile points to, and makes it empty. */

@@ -186,7 +186,8 @@ int spex_worker_feed_look(struct spex_worker_feed *feed, struct spex_error *erro
 }
 
 bool spex_worker_is_silent(const struct spex_worker_feed *feed, const struct spex_worker *worker) {
-    uint64_t interval_ns = worker->has_now ? (uint64_t)feed->interval_ms * 1000000 : 0;
+    uint32_t asked = feed->interval_ms, told = worker->reader.next_ms;
+    uint64_t interval_ns = worker->has_now ? (uint64_t)(told > asked ? told : asked) * 1000000 : 0;
     return now_ns() > worker->heard_ns + interval_ns + LATE_NS;
 }
 

@@ -45,6 +45,9 @@
 /* Of the budget, steps that new selections ask for may take such a share. */
 #define SELECTING_SHARE 0.25
 
+/* And so much reports to commands. */
+#define REPORTS_SHARE 0.25
+
 /* For the most sites that a process can have, as libraries may be loaded at any time. A mapping of
  * its own, of which a process has the pages that are written. */
 struct tables {
@@ -226,6 +229,14 @@ void spex_controller_charge(uint64_t ns) {
     spex_metrics_unlock();
 }
 
+double spex_controller_reports(void) {
+    spex_metrics_lock();
+    double share = controller.snapshot.in.share;
+    double most = works() ? REPORTS_SHARE * spex_rate_budget(&controller.rate, share) : INFINITY;
+    spex_metrics_unlock();
+    return most;
+}
+
 /* Nothing is controlled any more: each probe is as selected. What is known of its executions while
  * it was held off stays, as its count needs that. */
 static void controller_lift(void) {
@@ -375,13 +386,13 @@ struct spex_controller_view spex_controller_look(uint32_t first) {
         return (struct spex_controller_view){.why = NULL};
     uint32_t by = spex_groups_by(first);
     const struct spex_rate_known *known = &controller.rate.known[by];
-    struct spex_rate_finding slices = spex_rate_contrast_finding(&controller.rate.slices.found);
-    bool told = known->state == SPEX_RATE_SLICED && isfinite(slices.error);
+    bool told = known->state == SPEX_RATE_SLICED && known->share > 0 &&
+                isfinite(known->found.error) && known->hot > 0;
     return (struct spex_controller_view){
         .frequency = by == first ? known->rate : 0,
         .frequency_held = by == first ? known->rate_uncounted : 0,
         .period = known->period,
-        .factor = told ? slices.factor : 0,
+        .factor = told ? known->likely / known->hot : 0,
         .why = known->why,
     };
 }

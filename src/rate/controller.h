@@ -44,6 +44,10 @@ void spex_controller_renew(const struct spex_lease *lease);
  * one. Takes the metrics' lock. */
 void spex_controller_charge(uint64_t ns);
 
+/* CPU time a second that reports to commands may take of the budget; INFINITY: there is none. Takes the
+ * metrics' lock. */
+double spex_controller_reports(void);
+
 /* Accounts, and decides if a decision is due. The first collector alone, after each pass. Takes the
  * metrics' lock. */
 void spex_controller_pass(void);

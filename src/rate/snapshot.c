@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/grown.h"
+#include "base/service_thread.h"
 #include "collect/collector.h"
 #include "collect/metrics.h"
 #include "kernels/sampling_budget.h"
@@ -172,7 +173,8 @@ void spex_snapshot_read_clocks(struct spex_snapshot *snapshot) {
     struct spex_rate_in *in = &snapshot->in;
     uint64_t collectors = spex_collectors_cpu_ns();
     in->now = (double)spex_clock_ns(CLOCK_MONOTONIC) / 1e9;
-    in->used = (double)spex_grown(collectors, spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID)) / 1e9;
+    uint64_t all = spex_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    in->used = (double)spex_grown(spex_service_cpu_ns(), all) / 1e9;
     in->own = (double)(collectors + spex_sampling_budget_spent_ns()) / 1e9;
     read_running(snapshot);
     snapshot->tick_rate = spex_metrics_tick_rate();

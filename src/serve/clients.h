@@ -63,7 +63,7 @@ struct spex_control {
 /* What connections need beside their state. */
 struct spex_control_room {
     char texts[SPEX_CONTROL_CONNECTIONS][SPEX_CONTROL_TEXT_BYTES + 1];
-    char buffer[SPEX_CONTROL_FRAME_BYTES];
+    char buffer[SPEX_CONNECTION_BUFFER_BYTES];
 };
 
 /* Returns whether connections are accepted now. */

@@ -16,16 +16,18 @@
 #include <spex/spex.h>
 
 #include "base/clock.h"
+#include "base/grown.h"
 #include "collect/collector.h"
 #include "collect/metrics.h"
 #include "kernels/sampling_plan.h"
 #include "rate/controller.h"
 #include "ring/probe_type.h"
+#include "serve/report.h"
 #include "text/number.h"
 #include "wire/handover.h"
 
 /* Most frames at once, so that one client cannot keep the others waiting. */
-enum { FRAMES_AT_ONCE = 16 };
+enum { FRAMES_AT_ONCE = 64 };
 
 /* Takes over the socket. The client's silence counts from now. */
 void spex_connection_open(struct spex_connection *connection, struct spex_descriptor socket,
@@ -375,50 +377,17 @@ enum spex_connection_end spex_connection_read(struct spex_connection *connection
     return SPEX_CONNECTION_STAYS;
 }
 
-/* The time from this report to the next one. */
-static uint64_t report_distance(struct spex_connection *connection) {
-    uint64_t interval = (uint64_t)connection->interval_ms * 1000000, early = connection->early_ns;
-    connection->early_ns = early < interval ? 2 * early : 0;
-    return early && early < interval ? early : interval;
-}
-
-/* How long collectors that rest have for a pass before a report. */
-#define FETCH_NS 2000000u
-
-/* Whether collectors take in the records first that they have left in the rings, so that the report's
- * times are of the same moment as its counts. */
-static bool records_come_first(struct spex_connection *connection) {
-    connection->fetches = !connection->fetches && spex_collectors_hurry();
-    return connection->fetches;
-}
-
-/* A report is left out while the answer before it is still under way, so a slow reader gets fewer
- * and memory stays bounded. Due times keep to the interval; when one has been missed, the next
- * counts from now. */
-void spex_connection_report(struct spex_connection *connection, uint64_t now_ns, bool final) {
-    if (!connection->reports || spex_connection_busy(connection) ||
-        (!final && now_ns < connection->due_ns))
-        return;
-    uint64_t fetching_ns = connection->fetches ? FETCH_NS : 0;
-    if (!final && records_come_first(connection)) {
-        connection->due_ns += FETCH_NS;
-        return;
-    }
-    uint64_t distance = report_distance(connection);
-    connection->due_ns += distance - fetching_ns;
-    if (connection->due_ns < now_ns)
-        connection->due_ns = now_ns + distance;
-    connection->fetches = false;
-    spex_reply_profile(&connection->reply, connection->report_number, final);
-}
-
 /* The command that this process has called gets the rings with the first frame of each profile, to
  * read them when the process has died. */
-static ssize_t frame_send(const struct spex_connection *connection, char *frame, size_t bytes) {
+static ssize_t frames_send(const struct spex_connection *connection, char *packet, size_t bytes) {
     union spex_passed_descriptor passed;
-    struct iovec part = {frame, bytes};
+    struct iovec part = {packet, bytes};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     struct spex_descriptor rings = SPEX_NO_DESCRIPTOR;
+    if (!spex_descriptor_is_ours(&connection->socket)) {
+        errno = EBADF;
+        return -1;
+    }
     if (connection->ours && connection->reply.next == SPEX_CONTROL_PROCESS) {
         spex_metrics_lock();
         rings = spex_metrics_rings();
@@ -429,22 +398,57 @@ static ssize_t frame_send(const struct spex_connection *connection, char *frame,
     return sendmsg(connection->socket.number, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* A frame is made again at the next attempt if the socket did not take it: `after` replaces the
- * reply only once the frame is sent. */
-enum spex_connection_end spex_connection_write(struct spex_connection *connection,
-                                               char buffer[SPEX_CONTROL_FRAME_BYTES]) {
-    struct spex_reply after;
-    for (int frames = 0; connection->reply.next && frames < FRAMES_AT_ONCE; frames++) {
-        if (!spex_descriptor_is_ours(&connection->socket))
-            return SPEX_CONNECTION_GONE;
-        size_t bytes = spex_reply_frame(&connection->reply, &after, buffer);
-        ssize_t sent = frame_send(connection, buffer, bytes);
-        if (sent < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == EINTR))
-            return SPEX_CONNECTION_WAITS;
-        if (sent < 0)
-            return SPEX_CONNECTION_GONE;
-        connection->active_ns = spex_clock_ns(CLOCK_MONOTONIC);
-        connection->reply = after;
-    }
+/* Sends the packet of frames in the buffer. */
+static enum spex_connection_end packet_send(struct spex_connection *connection, char *packet,
+                                            size_t bytes) {
+    ssize_t sent = frames_send(connection, packet, bytes);
+    if (sent < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == EINTR))
+        return SPEX_CONNECTION_WAITS;
+    if (sent < 0)
+        return SPEX_CONNECTION_GONE;
+    connection->active_ns = spex_clock_ns(CLOCK_MONOTONIC);
     return SPEX_CONNECTION_STAYS;
+}
+
+/* Frames are sent together as far as a packet holds them. They are made again at the next attempt if the
+ * socket did not take it: `after` replaces the reply only once they are sent. */
+static enum spex_connection_end frames_write(struct spex_connection *connection,
+                                             char buffer[SPEX_CONNECTION_BUFFER_BYTES]) {
+    enum spex_connection_end end = SPEX_CONNECTION_STAYS;
+    struct spex_reply after = connection->reply, next;
+    size_t packed = 0;
+    for (int frames = 0; after.next && frames < FRAMES_AT_ONCE; frames++) {
+        size_t bytes = spex_reply_frame(&after, &next, buffer + packed);
+        if (packed + bytes > SPEX_CONTROL_FRAME_BYTES) {
+            end = packet_send(connection, buffer, packed);
+            if (end != SPEX_CONNECTION_STAYS)
+                return end;
+            connection->reply = after;
+            memmove(buffer, buffer + packed, bytes);
+            packed = 0;
+        }
+        packed += bytes;
+        after = next;
+    }
+    if (packed > 0)
+        end = packet_send(connection, buffer, packed);
+    if (end == SPEX_CONNECTION_STAYS)
+        connection->reply = after;
+    return end;
+}
+
+/* What an answer takes is part of the budget. */
+enum spex_connection_end spex_connection_write(struct spex_connection *connection,
+                                               char buffer[SPEX_CONNECTION_BUFFER_BYTES]) {
+    if (!connection->reply.next)
+        return SPEX_CONNECTION_STAYS;
+    uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    connection->reply.next_ms = spex_report_rest_ms(connection);
+    enum spex_connection_end end = frames_write(connection, buffer);
+    uint64_t cost = spex_grown(begin, spex_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+    spex_controller_charge(cost);
+    connection->cost_ns += cost;
+    if (!connection->reply.next)
+        spex_report_end(connection);
+    return end;
 }

@@ -25,6 +25,7 @@ struct spex_connection {
     uint64_t due_ns;        /* time of its next report */
     bool fetches;           /* collectors take in records for it; due_ns is later by that */
     uint64_t early_ns;  /* to the report after that, while less than the interval; 0: it is not */
+    uint64_t cost_ns;   /* CPU time that the answer under way has taken */
     uint64_t active_ns; /* time of the last packet read or written */
     struct spex_reply reply;
     struct spex_control_request request;
@@ -69,11 +70,11 @@ enum spex_connection_end spex_connection_read(struct spex_connection *connection
 void spex_connection_retry(struct spex_connection *connection,
                            const struct spex_control_requests *requests);
 
-/* Begins the next report if it is due, or the last one. */
-void spex_connection_report(struct spex_connection *connection, uint64_t now_ns, bool final);
+/* A packet of frames, and the first frame that it does not hold. */
+#define SPEX_CONNECTION_BUFFER_BYTES (2 * SPEX_CONTROL_FRAME_BYTES)
 
-/* Writes as many frames of the answer as the socket takes now. */
+/* Writes frames of the answer, as many as the socket takes now and a round allows. */
 enum spex_connection_end spex_connection_write(struct spex_connection *connection,
-                                               char buffer[SPEX_CONTROL_FRAME_BYTES]);
+                                               char buffer[SPEX_CONNECTION_BUFFER_BYTES]);
 
 #endif

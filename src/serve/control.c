@@ -23,6 +23,7 @@
 #include "serve/clients.h"
 #include "serve/control_wait.h"
 #include "serve/own_profile.h"
+#include "serve/report.h"
 #include "site/registry.h"
 #include "text/at_start.h"
 #include "text/waits.h"
@@ -94,7 +95,7 @@ static void connection_serve(struct spex_control *c, struct spex_connection *con
         return;
     }
     spex_connection_retry(connection, c->requests);
-    spex_connection_report(connection, now, false);
+    spex_report_begin(connection, now, false);
     if (!spex_connection_busy(connection) && events)
         end = spex_connection_read(connection, c->requests, c->room->buffer);
     if (end != SPEX_CONNECTION_GONE && connection->reply.next)
@@ -163,7 +164,7 @@ static bool reports_send_last(struct spex_control *c, struct pollfd fds[SPEX_CON
         connection->waits = false;
         spex_call_again(connection, c->called, &c->handover);
         if (!connection->reply.next && connection->reports) {
-            spex_connection_report(connection, 0, true);
+            spex_report_begin(connection, 0, true);
             connection->reports = false;
         }
         if (spex_connection_write(connection, c->room->buffer) == SPEX_CONNECTION_GONE &&
@@ -339,7 +340,7 @@ static void tell_locked(struct spex_control *c) {
         if (!spex_connection_there(connection) || !connection->ours || connection->reply.next)
             continue;
         connection->due_ns = now;
-        spex_connection_report(connection, now, false);
+        spex_report_begin(connection, now, false);
         spex_connection_write(connection, c->room->buffer);
     }
 }

@@ -40,6 +40,7 @@ static size_t finish_frame(char *frame, const struct spex_reply *reply, uint16_t
     if (kind == SPEX_CONTROL_DONE) {
         head.status = reply->status;
         head.flags = reply->flags;
+        head.next_ms = reply->next_ms;
     }
     return spex_frame_finish(frame, &head);
 }
@@ -121,7 +122,7 @@ static size_t values_frame(struct spex_reply *after, char *frame) {
     size_t bytes = 0;
     unsigned series;
     spex_metrics_lock();
-    spex_profile_probe_now(after->position, &row);
+    spex_metrics_series(after->position, &row);
     if (after->part < 2u * row.probe.series) {
         const struct spex_values *values = part_of(&row, after->part, &series);
         if (values) {
@@ -145,7 +146,7 @@ static size_t spread_frame(struct spex_reply *after, char *frame) {
     struct spex_profile_row row;
     size_t bytes = 0;
     spex_metrics_lock();
-    spex_profile_probe_now(after->position, &row);
+    spex_metrics_series(after->position, &row);
     if (after->part < 2u * row.probe.series) {
         unsigned series;
         const struct spex_values *values = part_of(&row, after->part, &series);

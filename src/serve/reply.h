@@ -19,6 +19,7 @@ struct spex_reply {
     uint32_t part;     /* of the probe at `position`, the next: of each series its values, losses */
     uint32_t scale;    /* of the values that were sent last */
     int32_t status;
+    uint32_t next_ms; /* of DONE */
     char text[SPEX_CONTROL_ANSWER_BYTES];
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Format of the control socket: a Unix-domain SOCK_SEQPACKET socket, one request or frame a packet,
- * in host byte order (both ends are on one machine, though maybe of different releases).
+/* Format of the control socket: a Unix-domain SOCK_SEQPACKET socket, in host byte order (both ends are
+ * on one machine, though maybe of different releases). A packet holds one request, or frames of an
+ * answer, as many as there is room for.
  *
  *   command ──► SELECT text          ──► DONE status, text
  *           ──► MODELS text          ──► the same
@@ -117,7 +118,7 @@ struct spex_control_frame {
     uint32_t count;       /* entries, bytes of text, or buckets */
     int32_t status;       /* DONE: a negative errno value; after SELECT, how many sites are on */
     uint32_t flags;       /* DONE: SPEX_CONTROL_FINAL, SPEX_CONTROL_UNMATCHED */
-    uint32_t reserved;
+    uint32_t next_ms;     /* DONE of a report: the next one comes so much later at least */
 };
 
 /* Added to the number of a series: these are its `losses` (profile.h), and follow its values. A

@@ -20,12 +20,15 @@ size_t spex_frame_finish(char *frame, struct spex_control_frame *head) {
     return (size_t)spex_frame_bytes(head);
 }
 
+/* The buckets behind the last one that is not empty, most of them, are not read. */
 static size_t write_buckets(const struct spex_histogram *histogram, char *at) {
+    uint64_t left = histogram->total;
     size_t count = 0;
-    for (unsigned b = spex_histogram_next(histogram, 0); b < SPEX_HISTOGRAM_BUCKETS;
-         b = spex_histogram_next(histogram, b + 1)) {
+    for (unsigned b = 0; left && (b = spex_histogram_next(histogram, b)) < SPEX_HISTOGRAM_BUCKETS;
+         b++) {
         struct spex_control_bucket bucket = {b, histogram->weights[b]};
         memcpy(at + count++ * sizeof(bucket), &bucket, sizeof(bucket));
+        left -= bucket.weight;
     }
     return count;
 }

@@ -9,6 +9,7 @@
 #include "requesting.h"
 #include "serve/clients.h"
 #include "serve/connection.h"
+#include "serve/report.h"
 
 enum { DAY_MS = 86400000 };
 #define MS UINT64_C(1000000)
@@ -69,7 +70,7 @@ static const struct spex_control_requests requests = {
     .select = select_asked, .budget = budget_asked, .stream = stream_asked, .models = models_asked};
 
 static struct spex_connection connection;
-static char connection_text[SPEX_CONTROL_TEXT_BYTES + 1], buffer[SPEX_CONTROL_FRAME_BYTES];
+static char connection_text[SPEX_CONTROL_TEXT_BYTES + 1], buffer[SPEX_CONNECTION_BUFFER_BYTES];
 static int client;
 
 static int begin(void **state) {
@@ -346,26 +347,26 @@ static void reports(void **state) {
     assert_true(connection.reports);
     assert_false(spex_connection_busy(&connection));
     uint64_t due = connection.due_ns;
-    spex_connection_report(&connection, due - 1, false);
+    spex_report_begin(&connection, due - 1, false);
     assert_false(spex_connection_busy(&connection));
-    spex_connection_report(&connection, due, false);
+    spex_report_begin(&connection, due, false);
     assert_true(spex_connection_busy(&connection));
     assert_int_equal(connection.due_ns, due + 50 * MS);
-    spex_connection_report(&connection, due + 60 * MS, false); /* the one before is under way */
+    spex_report_begin(&connection, due + 60 * MS, false); /* the one before is under way */
     assert_int_equal(connection.due_ns, due + 50 * MS);
     assert_int_equal(answer(21), 0);
-    spex_connection_report(&connection, due + 70 * MS, false);
+    spex_report_begin(&connection, due + 70 * MS, false);
     assert_int_equal(connection.due_ns, due + 100 * MS);
     assert_int_equal(answer(21), 0);
-    spex_connection_report(&connection, due + 170 * MS, false);
+    spex_report_begin(&connection, due + 170 * MS, false);
     assert_int_equal(connection.due_ns, due + 220 * MS);
     assert_int_equal(answer(21), 0);
-    spex_connection_report(&connection, due + 171 * MS, true); /* the last one is always due */
+    spex_report_begin(&connection, due + 171 * MS, true); /* the last one is always due */
     assert_int_equal(connection.reply.flags, SPEX_CONTROL_FINAL);
     assert_int_equal(answer(21), 0);
     assert_int_equal(answer_to(SPEX_CONTROL_SUBSCRIBE, 22, 0, ""), 0);
     assert_false(connection.reports);
-    spex_connection_report(&connection, due + 1000 * MS, true);
+    spex_report_begin(&connection, due + 1000 * MS, true);
     assert_false(spex_connection_busy(&connection));
 }
 
@@ -376,15 +377,15 @@ static void collectors_that_rest_come_before_a_report(void **state) {
     uint64_t due = connection.due_ns;
     spex_collectors_rest(UINT64_C(1000000000));
     for (unsigned n = 0; n < 3; n++, due += 50 * MS) {
-        spex_connection_report(&connection, due, false);
+        spex_report_begin(&connection, due, false);
         assert_false(spex_connection_busy(&connection));
         assert_true(connection.due_ns > due && connection.due_ns < due + 50 * MS);
-        spex_connection_report(&connection, connection.due_ns, false);
+        spex_report_begin(&connection, connection.due_ns, false);
         assert_int_equal(answer(21), 0);
         assert_int_equal(connection.due_ns, due + 50 * MS);
     }
-    spex_connection_report(&connection, due, false);
-    spex_connection_report(&connection, due + 1, true); /* the last one waits for nothing */
+    spex_report_begin(&connection, due, false);
+    spex_report_begin(&connection, due + 1, true); /* the last one waits for nothing */
     assert_int_equal(answer(21), 0);
     spex_collectors_rest(0);
     assert_int_equal(answer_to(SPEX_CONTROL_SUBSCRIBE, 22, 0, ""), 0);
@@ -400,7 +401,7 @@ static void early_reports(void **state) {
     connection.early_ns = 10 * MS;
     for (size_t d = 0; d < COUNT_OF(distances); d++) {
         uint64_t due = connection.due_ns;
-        spex_connection_report(&connection, due, false);
+        spex_report_begin(&connection, due, false);
         connection.reply.next = 0;
         assert_int_equal(connection.due_ns, due + distances[d] * MS);
     }

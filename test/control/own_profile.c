@@ -232,11 +232,22 @@ static unsigned looks, lost_before = UINT32_MAX;
 
 void __real_spex_profile_probe_now(uint32_t index, struct spex_profile_row *row);
 void __wrap_spex_profile_probe_now(uint32_t index, struct spex_profile_row *row);
+void __real_spex_metrics_series(uint32_t index, struct spex_profile_row *row);
+void __wrap_spex_metrics_series(uint32_t index, struct spex_profile_row *row);
+
+static void losses_set(struct spex_profile_row *row) {
+    if (looks++ >= lost_before && row->probe.series)
+        row->losses[0] = &losses;
+}
 
 void __wrap_spex_profile_probe_now(uint32_t index, struct spex_profile_row *row) {
     __real_spex_profile_probe_now(index, row);
-    if (looks++ >= lost_before && row->probe.series)
-        row->losses[0] = &losses;
+    losses_set(row);
+}
+
+void __wrap_spex_metrics_series(uint32_t index, struct spex_profile_row *row) {
+    __real_spex_metrics_series(index, row);
+    losses_set(row);
 }
 
 /* The answer, frame by frame, is what a reader takes. Returns the rows that have losses. */

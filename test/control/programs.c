@@ -4,12 +4,18 @@
 #include "../children.h"
 #include "../status.h"
 #include "../unit/messages.h"
+#include "base/clock.h"
+#include "base/grown.h"
+#include "rate/controller.h"
 #include "serve/call.h"
+#include "serve/report.h"
 #include "serving.h"
 
+#include <math.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 
 enum { WORK = 95 };
 
@@ -331,12 +337,35 @@ static void the_first_reports_to_a_command_come_soon(void **state) {
     for (size_t e = 0; e < COUNT_OF(expected_ms); e++) {
         uint64_t now = connection.due_ns;
         connection.reply.next = 0; /* the report before is sent */
-        spex_connection_report(&connection, now, false);
+        spex_report_begin(&connection, now, false);
         assert_true(connection.reply.next != 0);
         assert_int_equal(connection.due_ns - now, expected_ms[e] * 1000000ull);
     }
     spex_connection_close(&connection);
     close(pair[1]);
+}
+
+static uint64_t rest_after(uint64_t cost_ns) {
+    struct spex_connection connection = {.reports = true, .cost_ns = cost_ns};
+    uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
+    assert_int_equal(spex_report_rest_ms(&connection) > 0,
+                     cost_ns > 0 && isfinite(spex_controller_reports()));
+    spex_report_end(&connection);
+    return spex_grown(now, connection.due_ns);
+}
+
+/* What they cost is part of the budget, but somebody looks: none is later than after ten seconds. */
+static void reports_are_as_rare_as_the_budget_pays_for(void **state) {
+    (void)state;
+    assert_int_equal(rest_after(1000000), 0);
+    spex_stop();
+    const struct spex_options options = {
+        .size = sizeof(options), .probes = "program.*", .out = "/dev/null", .budget = "2%"};
+    assert_int_equal(spex_start(&options), 0);
+    assert_int_equal(rest_after(0), 0);
+    assert_true(rest_after(10000000) > 50 * 10000000ull);
+    assert_true(rest_after(UINT64_MAX / 2) >= 10000000000ull);
+    assert_true(rest_after(UINT64_MAX / 2) < 20000000000ull);
 }
 
 static void a_command_that_is_not_there_is_said(void **state) {
@@ -398,6 +427,7 @@ int main(void) {
         TEST(a_command_that_goes_takes_the_probes_with_it),
         TEST(a_command_that_was_called_gets_the_last_report),
         TEST(the_first_reports_to_a_command_come_soon),
+        TEST(reports_are_as_rare_as_the_budget_pays_for),
         TEST(a_command_that_is_not_there_is_said),
         TEST(the_last_report_comes_at_an_exit),
     };

@@ -133,6 +133,40 @@ static void answers_are_taken(void **state) {
     spex_profile_reader_free(&reader);
 }
 
+/* A whole answer; then one with something behind it, and one that is cut off in its second frame. */
+static void a_packet_holds_frames(void **state) {
+    const struct spex_control_frame heads[2] = {{.magic = SPEX_CONTROL_MAGIC,
+                                                 .version = SPEX_CONTROL_VERSION,
+                                                 .kind = SPEX_CONTROL_PROCESS,
+                                                 .number = 3,
+                                                 .entry_bytes = sizeof(struct spex_profile_process),
+                                                 .count = 1},
+                                                {.magic = SPEX_CONTROL_MAGIC,
+                                                 .version = SPEX_CONTROL_VERSION,
+                                                 .kind = SPEX_CONTROL_DONE,
+                                                 .number = 3,
+                                                 .entry_bytes = 1,
+                                                 .next_ms = 4000}};
+    const struct spex_profile_process process = {.process_id = 79};
+    const size_t second = sizeof(heads[0]) + sizeof(process), whole = second + sizeof(heads[1]);
+    char packet[sizeof(heads) + sizeof(process) + 1] = "", text[256];
+    (void)state;
+    memcpy(packet, &heads[0], sizeof(heads[0]));
+    memcpy(packet + sizeof(heads[0]), &process, sizeof(process));
+    memcpy(packet + second, &heads[1], sizeof(heads[1]));
+    for (size_t bytes = second; bytes <= whole + 1; bytes++) {
+        struct spex_profile_reader reader = {.of_process = true};
+        assert_true(caller_send_bytes(theirs, packet, bytes));
+        int expected = bytes == second ? -ETIMEDOUT : bytes == whole ? 1 : -EPROTO;
+        assert_int_equal(receive(&reader, text), expected);
+        if (expected == 1) {
+            assert_int_equal(reader.profile.process.process_id, 79);
+            assert_int_equal(reader.next_ms, 4000);
+        }
+        spex_profile_reader_free(&reader);
+    }
+}
+
 /* A later release's entries may be longer, up to what a frame has room for. */
 static void the_longest_frame_is_taken(void **state) {
     static char frame[SPEX_CONTROL_FRAME_BYTES + 1];
@@ -425,6 +459,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(requests_are_as_they_were_asked, begin, end),
         cmocka_unit_test_setup_teardown(answers_are_taken, begin, end),
         cmocka_unit_test_setup_teardown(the_longest_frame_is_taken, begin, end),
+        cmocka_unit_test_setup_teardown(a_packet_holds_frames, begin, end),
         cmocka_unit_test_setup_teardown(what_is_no_amount_is_malformed, begin, end),
         cmocka_unit_test_setup_teardown(what_is_no_frame_is_malformed, begin, end),
         cmocka_unit_test_setup_teardown(endless_answers_are_left, begin, end),

@@ -28,6 +28,7 @@ void __wrap_spex_profile_process_now(struct spex_profile_process *process);
 void __wrap_spex_profile_type_now(unsigned n, struct spex_profile_type *type);
 void __wrap_spex_profile_site_now(uint32_t index, struct spex_profile_site *site);
 void __wrap_spex_profile_probe_now(uint32_t index, struct spex_profile_row *row);
+void __wrap_spex_metrics_series(uint32_t index, struct spex_profile_row *row);
 
 uint32_t __wrap_spex_sites_count(void) {
     return site_count;
@@ -92,6 +93,10 @@ void __wrap_spex_profile_probe_now(uint32_t index, struct spex_profile_row *row)
     }
 }
 
+void __wrap_spex_metrics_series(uint32_t index, struct spex_profile_row *row) {
+    __wrap_spex_profile_probe_now(index, row);
+}
+
 static int begin(void **state) {
     (void)state;
     for (unsigned s = 0; s < SPEX_MAX_FIELDS; s++) {
@@ -99,7 +104,7 @@ static int begin(void **state) {
         spex_values_clear(&losses[s]);
         values[s].weight = 100 + s;
         losses[s].weight = 200 + s;
-        values[s].histogram.weights[3 + s] = 100 + s;
+        values[s].histogram.weights[3 + s] = values[s].histogram.total = 100 + s;
         if (s % 2)
             values[s].spread.rows[s][2] = losses[s].spread.rows[s][3] = 1;
     }

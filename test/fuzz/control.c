@@ -15,6 +15,7 @@
 #include "observe/profile_reader.h"
 #include "packets.h"
 #include "serve/connection.h"
+#include "serve/report.h"
 #include "start/life_state.h"
 
 enum { MEMORY_MAX = 16 << 20 };
@@ -67,10 +68,10 @@ static bool is_request(const uint8_t *packet, size_t length, struct spex_control
 
 /* Until the answer is through; how many ended. */
 static int answers(struct spex_connection *connection, int client, uint32_t number) {
-    static char buffer[SPEX_CONTROL_FRAME_BYTES];
+    static char buffer[SPEX_CONNECTION_BUFFER_BYTES];
     struct spex_profile_reader reader = {0};
     int ended = 0;
-    spex_connection_report(connection, spex_clock_ns(CLOCK_MONOTONIC), false);
+    spex_report_begin(connection, spex_clock_ns(CLOCK_MONOTONIC), false);
     while (spex_connection_busy(connection)) {
         spex_connection_retry(connection, &spex_life_requests);
         FUZZ_CHECK(spex_connection_write(connection, buffer) != SPEX_CONNECTION_GONE);
@@ -83,7 +84,7 @@ static int answers(struct spex_connection *connection, int client, uint32_t numb
 /* False when the client is left. */
 static bool serve(struct spex_connection *connection, int client, const uint8_t *packet,
                   size_t length) {
-    static char buffer[SPEX_CONTROL_FRAME_BYTES];
+    static char buffer[SPEX_CONNECTION_BUFFER_BYTES];
     struct spex_control_request request;
     FUZZ_CHECK(send(client, packet, length, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)length);
     enum spex_connection_end end = spex_connection_read(connection, &spex_life_requests, buffer);

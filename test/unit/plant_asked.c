@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/service_thread.h"
 #include "collect/collector.h"
 #include "collect/metrics.h"
 #include "plant_state.h"
@@ -36,6 +37,10 @@ uint64_t spex_clock_ns(clockid_t clock) {
 
 uint64_t spex_collectors_cpu_ns(void) {
     return ns(plant.collector_noted);
+}
+
+uint64_t spex_service_cpu_ns(void) {
+    return spex_collectors_cpu_ns();
 }
 
 void spex_collectors_note_cpu(void) {

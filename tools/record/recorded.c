@@ -78,8 +78,9 @@ static void profile_hand(struct spex_recorded *recorded) {
  * the trace has the records that they come from. */
 static void frame_take(void *user, const char *frame, size_t bytes) {
     struct spex_recorded *recorded = user;
-    const struct spex_control_frame *header = (const void *)frame;
-    switch (header->kind) {
+    struct spex_control_frame head;
+    memcpy(&head, frame, sizeof(head));
+    switch (head.kind) {
     case SPEX_CONTROL_PROCESS:
         recorded->frames_whole = false;
         recorded->frame_bytes = 0;

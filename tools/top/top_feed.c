@@ -97,7 +97,8 @@ void spex_top_feed_subscribe(struct spex_top_feed *feed, uint32_t interval_ms) {
 
 /* When a program that has sent no report counts as silent: the first one comes at once. */
 static uint64_t silent_at(const struct spex_top_feed *feed) {
-    uint64_t interval_ns = feed->has_now ? (uint64_t)feed->interval_ms * 1000000 : 0;
+    uint32_t asked = feed->interval_ms, told = feed->reader.next_ms;
+    uint64_t interval_ns = feed->has_now ? (uint64_t)(told > asked ? told : asked) * 1000000 : 0;
     return feed->heard_ns + interval_ns + LATE_NS;
 }
 
