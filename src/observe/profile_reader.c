@@ -18,7 +18,13 @@
 
 /* Limits of a profile: at least as many as a program can have. One VALUES frame takes 50 KB
  * here. */
-enum { TYPES_MAX = 64, SITES_MAX = 65536, ROWS_MAX = 65536, VALUES_MAX = 4096 * SPEX_MAX_FIELDS };
+enum {
+    TYPES_MAX = 64,
+    SITES_MAX = 65536,
+    NAMING_SITES_MAX = 4096,
+    ROWS_MAX = 65536,
+    VALUES_MAX = 4096 * SPEX_MAX_FIELDS
+};
 
 static int fail_malformed(struct spex_error *error) {
     return spex_fail(error, -EPROTO, "the program's answer is malformed");
@@ -144,24 +150,39 @@ static int take_types(struct spex_profile_reader *reader, const char *entries,
     return err;
 }
 
+/* Of sites that are not kept otherwise: places that name the values of their snapshots. */
+static bool is_kept(const struct spex_profile_reader *reader,
+                    const struct spex_profile_site *site) {
+    return !reader->taker || (site->probe_type == SPEX_SNAPSHOT && site->parameters[0] &&
+                              reader->incoming.site_count < NAMING_SITES_MAX);
+}
+
 /* Sites come in several frames, since a frame has a limited length. */
 static int take_sites(struct spex_profile_reader *reader, const char *entries,
                       const struct spex_control_frame *head) {
     struct spex_profile *profile = &reader->incoming;
-    if (reader->taker)
+    int err = 0;
+    /* Shorter entries name nothing; a frame may have any number of entries without a byte. */
+    if (reader->taker && head->entry_bytes <= offsetof(struct spex_profile_site, parameters))
         return 0;
-    int err = array_grow(profile, (void **)&profile->sites, profile->site_count, head->count,
-                         SITES_MAX, sizeof(*profile->sites));
+    if (!reader->taker && head->count > SITES_MAX - profile->site_count)
+        return -EPROTO;
     for (uint32_t i = 0; !err && i < head->count; i++) {
-        struct spex_profile_site *site = &profile->sites[profile->site_count++];
-        spex_entry_copy(site, sizeof(*site), entries + (size_t)i * head->entry_bytes,
+        struct spex_profile_site site;
+        spex_entry_copy(&site, sizeof(site), entries + (size_t)i * head->entry_bytes,
                         head->entry_bytes);
-        spex_entry_text(site->name, sizeof(site->name));
-        spex_entry_text(site->file, sizeof(site->file));
-        spex_entry_text(site->provider, sizeof(site->provider));
-        spex_entry_text(site->parameters, sizeof(site->parameters));
-        if (!spex_probe_type_valid(site->probe_type))
-            err = -EPROTO;
+        spex_entry_text(site.name, sizeof(site.name));
+        spex_entry_text(site.file, sizeof(site.file));
+        spex_entry_text(site.provider, sizeof(site.provider));
+        spex_entry_text(site.parameters, sizeof(site.parameters));
+        if (!spex_probe_type_valid(site.probe_type))
+            return -EPROTO;
+        if (!is_kept(reader, &site))
+            continue;
+        err = array_grow(profile, (void **)&profile->sites, profile->site_count, 1, SITES_MAX,
+                         sizeof(site));
+        if (!err)
+            profile->sites[profile->site_count++] = site;
     }
     return err;
 }

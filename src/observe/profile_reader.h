@@ -23,8 +23,8 @@ struct spex_profile_reader {
     bool of_process;
     /* The caller's: whose memory is taken for profiles; NULL: nobody's. */
     struct spex_share *share;
-    /* The caller's: gets each row once its values have come, and neither rows nor sites are kept;
-     * NULL: they are. It holds from the next report on. Its error is that of the reader. */
+    /* The caller's: gets each row once its values have come. Then no rows are kept, and of sites
+     * those alone that name values of snapshots, 4,096 at most. NULL: all are. It holds from the next report on. Its error is that of the reader. */
     spex_profile_row_taker *row;
     void *user;
     /* Who takes the rows of the present report, of which nothing is kept; NULL: nobody. */

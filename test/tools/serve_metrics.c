@@ -451,6 +451,32 @@ static void values_that_are_no_times_have_sums(void **state) {
     free(text);
 }
 
+/* As the macro's arguments are written; what programs name differently has numbers. */
+static void values_have_the_names_of_a_snapshot(void **state) {
+    (void)state;
+    static struct made made;
+    static struct spex_profile_site site = {
+        .probe_type = SPEX_SNAPSHOT, .probe_id = 3, .parameters = "of(\"x\", 1), depth"};
+    make(&made, "");
+    made.row.probe.probe_type = made.type.probe_type = SPEX_SNAPSHOT;
+    made.profile.sites = &site;
+    made.profile.site_count = 1;
+    add_times(&made, 7, 3);
+    char *text = text_of("p", &made, true);
+    assert_has(text, "type=\"snapshot\",value=\"of(\\\"x\\\", 1)\"} 21\n");
+    free(text);
+    static const struct spex_sums_probe one = {.type = SPEX_SNAPSHOT, .series = 2, .names = "a,b"},
+                                        other = {.type = SPEX_SNAPSHOT, .series = 2, .names = "a"};
+    struct spex_sums sums = {.probes = NULL};
+    for (int added = 0; added < 3; added++) {
+        struct spex_sums_probe probe = added < 2 ? one : other;
+        const struct spex_sums from = {.probes = &probe, .count = 1, .room = 1};
+        assert_int_equal(spex_sums_add(&sums, &from, 4, true), 0);
+        assert_string_equal(sums.probes[0].names, added < 2 ? "a,b" : "");
+    }
+    spex_sums_free(&sums);
+}
+
 static void openmetrics_is_for_who_wants_it(void **state) {
     (void)state;
     assert_false(spex_metrics_wants_open(NULL));
@@ -484,6 +510,7 @@ int main(void) {
         cmocka_unit_test(the_slowest_process_wins),
         cmocka_unit_test(labels_are_escaped),
         cmocka_unit_test(values_that_are_no_times_have_sums),
+        cmocka_unit_test(values_have_the_names_of_a_snapshot),
         cmocka_unit_test(openmetrics_is_for_who_wants_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

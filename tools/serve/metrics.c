@@ -426,7 +426,7 @@ static bool has_values(const struct spex_sums_probe *probe) {
 
 static void write_value(const struct text *text, const char *labels, const char *value,
                         const char *end, double number) {
-    fprintf(text->out, "%s%s%s,value=\"%s\"} ", values_family.name, end, labels, value);
+    fprintf(text->out, "%s%s%s,%s} ", values_family.name, end, labels, value);
     write_number(text->out, number);
     fputc('\n', text->out);
 }
@@ -435,7 +435,9 @@ static void write_values(const struct text *text, const struct family *family, c
                          const struct spex_sums_probe *probe) {
     (void)family;
     for (unsigned s = 0; s < probe->series; s++) {
-        const char *value = spex_value_name(probe->type, s);
+        const char *names = *probe->names ? probe->names : NULL;
+        char name[SPEX_PROFILE_FILE_BYTES], value[LABEL_BYTES];
+        add_label(value, "value", spex_profile_value_name(names, probe->type, s, name));
         write_value(text, labels, value, "_sum", probe->sum[s]);
         write_value(text, labels, value, "_count", whole(probe->weight[s]));
     }

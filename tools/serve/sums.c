@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "profile/confidence.h"
 #include "profile/figures.h"
+#include "profile/table.h"
 #include "ring/probe_type.h"
 
 #define AT(mantissa, sign, exponent) mantissa##e##sign##exponent
@@ -71,6 +73,8 @@ static void add_values(struct spex_sums_probe *probe, const struct spex_profile 
     for (size_t b = 0; b < SPEX_SUMS_BOUNDS; b++)
         bounds[b] = spex_sums_bounds[b] * scale;
     probe->series = row->probe.series;
+    const char *names = spex_profile_value_names(profile, &row->probe);
+    snprintf(probe->names, sizeof(probe->names), "%s", names ? names : "");
     for (unsigned s = 0; s < probe->series; s++) {
         double sum = spex_figures_divide(profile, row, s, bounds, SPEX_SUMS_BOUNDS, weights);
         for (size_t b = 1; b < SPEX_SUMS_BUCKETS; b++)
@@ -191,8 +195,16 @@ static void join_all(join *joined, double *to, const double *from, size_t count)
         to[n] = joined(to[n], from[n]);
 }
 
+static void join_names(struct spex_sums_probe *to, const struct spex_sums_probe *from) {
+    if (!to->series)
+        memcpy(to->names, from->names, sizeof(to->names));
+    else if (from->series && strcmp(to->names, from->names) != 0)
+        to->names[0] = '\0';
+}
+
 static void join_probe(join *joined, struct spex_sums_probe *to,
                        const struct spex_sums_probe *from) {
+    join_names(to, from);
     to->series = from->series > to->series ? from->series : to->series;
     join_all(joined, to->counts, from->counts, SPEX_SUMS_COUNTS);
     join_all(joined, to->weight, from->weight, SPEX_MAX_FIELDS);

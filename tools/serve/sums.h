@@ -71,6 +71,8 @@ struct spex_sums_probe {
     /* Of each series: values, each with the executions that it stands for, and their sum. */
     double weight[SPEX_MAX_FIELDS];
     double sum[SPEX_MAX_FIELDS];
+    /* The names of a snapshot's values, one after another; empty: there are none, or programs differ. */
+    char names[SPEX_PROFILE_FILE_BYTES];
     /* Of the first series: values up to each bound, and all of them. Cumulative, so that the
      * greater of two is also one. */
     double buckets[SPEX_SUMS_BUCKETS];
