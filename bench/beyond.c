@@ -71,7 +71,7 @@ static double time_least(const struct beyond_kernel *kernel, struct beyond_work 
 /* All sizes in turn, so that what disturbs for a while disturbs all of them. */
 static struct measured_kernel measure(const struct beyond_kernel *kernel,
                                       struct beyond_work *work) {
-    struct measured_kernel measured = {.growth = {(uint8_t)kernel->twelfths, (uint8_t)kernel->log},
+    struct measured_kernel measured = {.growth = {(int8_t)kernel->twelfths, (uint8_t)kernel->log},
                                        .sizes = kernel->doublings + 1};
     snprintf(measured.name, sizeof(measured.name), "%s", kernel->name);
     for (size_t t = 0; t < MEASURED_TIMES; t++)

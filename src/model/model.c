@@ -5,16 +5,20 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/student.h"
 #include "text/plain_numbers.h"
 
 /* Half powers by sqrt, others that are not whole by exp2: most terms need neither exp2 nor log2. */
 double spex_exponents_apply(struct spex_exponents exponents, double x, double log2x) {
-    unsigned whole = exponents.twelfths / 12, part = exponents.twelfths % 12;
+    unsigned twelfths = (unsigned)abs(exponents.twelfths);
+    unsigned whole = twelfths / 12, part = twelfths % 12;
     double value = part == 0 ? 1 : part == 6 ? sqrt(x) : exp2(part / 12.0 * log2x);
     for (unsigned w = 0; w < whole; w++)
         value *= x;
+    if (exponents.twelfths < 0)
+        value = 1 / value;
     for (unsigned l = 0; l < exponents.log; l++)
         value *= log2x;
     return value;
@@ -31,8 +35,17 @@ static bool parameter_needs_log(const struct spex_model *model, size_t parameter
     return false;
 }
 
+size_t spex_model_segment(const struct spex_model *model, const double *parameters) {
+    size_t segment = 0;
+    while (segment < model->change_count &&
+           parameters[model->change_parameter] >= model->changes[segment].at)
+        segment++;
+    return segment;
+}
+
 /* Takes a logarithm for each parameter at most, whatever the number of terms is. */
-void spex_model_columns(const struct spex_model *model, const double *parameters, double *columns) {
+static void segment_columns(const struct spex_model *model, const double *parameters,
+                            size_t segment, double *columns) {
     for (size_t t = 0; t <= model->term_count; t++)
         columns[t] = 1;
     for (size_t p = 0; p < model->parameter_count; p++) {
@@ -43,6 +56,13 @@ void spex_model_columns(const struct spex_model *model, const double *parameters
                 columns[t + 1] *= spex_exponents_apply(of, parameters[p], log2x);
         }
     }
+    for (size_t t = 0; t < model->term_count && model->change_count; t++)
+        if (model->terms[t].segment != segment)
+            columns[t + 1] = 0;
+}
+
+void spex_model_columns(const struct spex_model *model, const double *parameters, double *columns) {
+    segment_columns(model, parameters, spex_model_segment(model, parameters), columns);
 }
 
 /* The predicted time from the factors of spex_model_columns(). */
@@ -62,10 +82,10 @@ double spex_model_value(const struct spex_model *model, const double *parameters
 
 /* The variance of a single measurement: that of the fitted model at this point, and the
  * measurement's own. */
-struct spex_prediction spex_model_predict(const struct spex_model *model,
-                                          const double *parameters) {
+static struct spex_prediction segment_predict(const struct spex_model *model,
+                                              const double *parameters, size_t segment) {
     double columns[SPEX_MODEL_COLUMNS_MAX], variance = 0;
-    spex_model_columns(model, parameters, columns);
+    segment_columns(model, parameters, segment, columns);
     struct spex_prediction prediction = {.value = columns_value(model, columns)};
     for (size_t a = 0; a <= model->term_count; a++)
         for (size_t b = 0; b <= model->term_count; b++)
@@ -80,9 +100,25 @@ struct spex_prediction spex_model_predict(const struct spex_model *model,
     return prediction;
 }
 
+/* Where a change is not certain to be above or below, either segment may hold. */
+struct spex_prediction spex_model_predict(const struct spex_model *model,
+                                          const double *parameters) {
+    size_t segment = spex_model_segment(model, parameters);
+    struct spex_prediction prediction = segment_predict(model, parameters, segment);
+    for (size_t c = 0; c < model->change_count; c++) {
+        double x = parameters[model->change_parameter];
+        if (x <= model->changes[c].low || x >= model->changes[c].high)
+            continue;
+        struct spex_prediction other = segment_predict(model, parameters, segment == c ? c + 1 : c);
+        prediction.low = fmin(prediction.low, other.low);
+        prediction.high = fmax(prediction.high, other.high);
+    }
+    return prediction;
+}
+
 const char *spex_model_class_name(enum spex_model_class class) {
-    static const char *const names[] = {"unknown", "constant", "logarithmic", "linear",
-                                        "polynomial"};
+    static const char *const names[] = {"unknown", "constant",   "logarithmic",
+                                        "linear",  "polynomial", "decreasing"};
     return names[class];
 }
 
@@ -116,42 +152,77 @@ static bool is_expression(const char *name) {
     return false;
 }
 
-/* Appends a parameter's powers. Those of fitted models are wholes, halves, quarters or thirds
- * (dictionary.c). */
-static void text_put_powers(struct text *text, const char *name, struct spex_exponents of) {
-    if (of.twelfths == 0)
-        return;
-    text_put(text, is_expression(name) ? "·(%s)" : "·%s", name);
-    if (of.twelfths % 12 == 0 && of.twelfths != 12)
-        text_put(text, "^%d", of.twelfths / 12);
-    else if (of.twelfths % 12 && of.twelfths % 3 == 0)
-        text_put(text, of.twelfths % 6 ? "^(%d/4)" : "^(%d/2)",
-                 of.twelfths / (of.twelfths % 6 ? 3 : 6));
-    else if (of.twelfths % 12)
-        text_put(text, "^(%d/3)", of.twelfths / 4);
+/* Appends a parameter with the absolute value of its power. Those of fitted models are wholes,
+ * halves, quarters or thirds (dictionary.c). */
+static void text_put_power(struct text *text, const char *sign, const char *name, int twelfths) {
+    text_put(text, is_expression(name) ? "%s(%s)" : "%s%s", sign, name);
+    if (twelfths % 12 == 0 && twelfths != 12)
+        text_put(text, "^%d", twelfths / 12);
+    else if (twelfths % 12 && twelfths % 3 == 0)
+        text_put(text, twelfths % 6 ? "^(%d/4)" : "^(%d/2)", twelfths / (twelfths % 6 ? 3 : 6));
+    else if (twelfths % 12)
+        text_put(text, "^(%d/3)", twelfths / 4);
 }
 
+/* Appends what makes the term greater. */
 static void text_put_factor(struct text *text, const char *name, struct spex_exponents of) {
-    text_put_powers(text, name, of);
+    if (of.twelfths > 0)
+        text_put_power(text, "·", name, of.twelfths);
     if (of.log == 1)
         text_put(text, "·log2(%s)", name);
     else if (of.log)
         text_put(text, "·log2(%s)^%d", name, of.log);
 }
 
+/* Divisions follow the factors: "n/p". */
+static void text_put_term(struct text *text, const struct spex_model *model,
+                          const char *const *names, const struct spex_model_term *term) {
+    text_put(text, "%.6g", term->coefficient);
+    for (size_t p = 0; p < model->parameter_count; p++)
+        text_put_factor(text, names[p], term->factors[p]);
+    for (size_t p = 0; p < model->parameter_count; p++)
+        if (term->factors[p].twelfths < 0)
+            text_put_power(text, "/", names[p], -term->factors[p].twelfths);
+}
+
 /* A constant of 0 is left out, unless nothing else is there. */
+static void text_put_segment(struct text *text, const struct spex_model *model,
+                             const char *const *names, size_t segment) {
+    bool any = model->constant > 0;
+    if (any)
+        text_put(text, "%.6g", model->constant);
+    for (size_t t = 0; t < model->term_count; t++) {
+        if (model->terms[t].segment != segment)
+            continue;
+        text_put(text, "%s", any ? " + " : "");
+        text_put_term(text, model, names, &model->terms[t]);
+        any = true;
+    }
+    if (!any)
+        text_put(text, "%.6g", model->constant);
+}
+
+/* Appends between which values of the parameter the segment holds: "(1000 ≤ n < 32768)". */
+static void text_put_range(struct text *text, const struct spex_model *model, const char *name,
+                           size_t segment) {
+    const struct spex_model_change *changes = model->changes;
+    if (segment == model->change_count)
+        text_put(text, " (%s ≥ %.6g)", name, changes[segment - 1].at);
+    else if (segment == 0)
+        text_put(text, " (%s < %.6g); ", name, changes[0].at);
+    else
+        text_put(text, " (%.6g ≤ %s < %.6g); ", changes[segment - 1].at, name, changes[segment].at);
+}
+
 void spex_model_text(const struct spex_model *model, const char *const *names, char *text,
                      size_t size) {
     struct text out = {text, size};
     if (size == 0)
         return;
-    bool constant = model->constant > 0 || model->term_count == 0;
-    if (constant)
-        text_put(&out, "%.6g", model->constant);
-    for (size_t t = 0; t < model->term_count; t++) {
-        text_put(&out, t || constant ? " + %.6g" : "%.6g", model->terms[t].coefficient);
-        for (size_t p = 0; p < model->parameter_count; p++)
-            text_put_factor(&out, names[p], model->terms[t].factors[p]);
+    for (size_t s = 0; s <= model->change_count; s++) {
+        text_put_segment(&out, model, names, s);
+        if (model->change_count)
+            text_put_range(&out, model, names[model->change_parameter], s);
     }
 }
 
@@ -164,7 +235,7 @@ void spex_model_shown(const struct spex_model *model, const char *const *names, 
         snprintf(text, size, "no model: at least three values of a parameter are needed");
     else
         snprintf(text, size,
-                 "no model: the parameters explain too little of the time (adjusted R² %.2f, %.2f "
-                 "is needed)",
+                 "no model: no formula of the parameters follows the times (adjusted R² %.2f, "
+                 "%.2f is needed)",
                  model->adjusted_r2, SPEX_MODEL_GOOD_R2);
 }

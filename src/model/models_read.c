@@ -92,12 +92,17 @@ static int line_take_number(struct reading *reading, double least, double *numbe
     return 0;
 }
 
-/* Reads a whole number up to `most`. */
+/* Reads a whole number of `least` to `most`. */
+static int line_take_whole(struct reading *reading, double least, double most, double *number) {
+    int err = line_take_number(reading, least, number);
+    if (!err && (*number != floor(*number) || *number > most))
+        return line_error(reading, "a smaller whole number");
+    return err;
+}
+
 static int line_take_count(struct reading *reading, size_t most, size_t *count) {
     double number;
-    int err = line_take_number(reading, 0, &number);
-    if (!err && (number != floor(number) || number > (double)most))
-        return line_error(reading, "a smaller whole number");
+    int err = line_take_whole(reading, 0, (double)most, &number);
     *count = err ? 0 : (size_t)number;
     return err;
 }
@@ -142,7 +147,7 @@ static int read_class(struct reading *reading, struct spex_model *model) {
     int err = line_expect(reading, "class");
     if (err)
         return err;
-    for (enum spex_model_class class = SPEX_MODEL_UNKNOWN; class <= SPEX_MODEL_POLYNOMIAL; class ++)
+    for (enum spex_model_class class = SPEX_MODEL_UNKNOWN; class <= SPEX_MODEL_DECREASING; class ++)
         if (strcmp(reading->rest, spex_model_class_name(class)) == 0) {
             model->class = class;
             return 0;
@@ -150,19 +155,55 @@ static int read_class(struct reading *reading, struct spex_model *model) {
     return line_error(reading, "a class of models");
 }
 
-/* Reads a coefficient, its error, and for each parameter the exponents as "TWELFTHS:LOG". */
+/* Reads where a segment begins, which must be behind `after`, and its interval. */
+static int read_change(struct reading *reading, double after, struct spex_model_change *change) {
+    int err = line_expect(reading, "change");
+    err = err ? err : line_take_number(reading, 0, &change->at);
+    if (!err && !(change->at > after))
+        return line_error(reading, "a change behind the one before");
+    err = err ? err : line_take_number(reading, 0, &change->low);
+    err = err ? err : line_take_number(reading, 0, &change->high);
+    if (!err && !(change->low <= change->at && change->at <= change->high))
+        return line_error(reading, "an interval around the change");
+    return err ? err : line_take_end(reading);
+}
+
+/* Before version 3 models had none. */
+static int read_changes(struct reading *reading, struct spex_model *model) {
+    if (reading->version < 3)
+        return 0;
+    int err = line_expect(reading, "changes");
+    err = err ? err : line_take_count(reading, SPEX_MODEL_CHANGES_MAX, &model->change_count);
+    err = err ? err
+              : line_take_count(reading, SPEX_MODEL_PARAMETERS_MAX - 1, &model->change_parameter);
+    err = err ? err : line_take_end(reading);
+    if (!err && model->change_count && model->change_parameter >= model->parameter_count)
+        return line_error(reading, "the number of a parameter, from 0,");
+    for (size_t c = 0; c < model->change_count && !err; c++)
+        err = read_change(reading, c ? model->changes[c - 1].at : 0, &model->changes[c]);
+    return err;
+}
+
+/* Reads the segment of a term, since version 3, its coefficient and error, and for each parameter
+ * the exponents as "TWELFTHS:LOG". */
 static int read_term(struct reading *reading, const struct spex_model *model,
                      struct spex_model_term *term) {
     enum { TWELFTHS_MAX = 36, LOGS_MAX = 2 };
+    double least = reading->version < 3 ? 0 : -TWELFTHS_MAX;
+    size_t segment = 0;
     int err = line_expect(reading, "term");
+    if (!err && reading->version >= 3)
+        err = line_take_count(reading, model->change_count, &segment);
+    term->segment = (uint8_t)segment;
     err = err ? err : line_take_number(reading, -INFINITY, &term->coefficient);
     err = err ? err : line_take_number(reading, 0, &term->error);
     for (size_t p = 0; p < model->parameter_count && !err; p++) {
-        size_t twelfths = 0, log = 0;
-        err = line_take_count(reading, TWELFTHS_MAX, &twelfths);
+        double twelfths = 0;
+        size_t log = 0;
+        err = line_take_whole(reading, least, TWELFTHS_MAX, &twelfths);
         err = err ? err : line_take_count(reading, LOGS_MAX, &log);
         term->factors[p] =
-            (struct spex_exponents){.twelfths = (uint8_t)twelfths, .log = (uint8_t)log};
+            (struct spex_exponents){.twelfths = (int8_t)twelfths, .log = (uint8_t)log};
     }
     return err ? err : line_take_end(reading);
 }
@@ -174,6 +215,7 @@ static int read_model(struct reading *reading, struct spex_model *model) {
     err = err ? err : read_numbers(reading, "adjusted-r2", 1, -INFINITY, &model->adjusted_r2);
     err = err ? err : read_numbers(reading, "spread", 3, 0, spread);
     err = err ? err : read_numbers(reading, "constant", 2, -INFINITY, constant);
+    err = err ? err : read_changes(reading, model);
     err = err ? err : read_count(reading, "terms", SPEX_MODEL_TERMS_MAX, &model->term_count);
     model->floor = spread[0];
     model->share = spread[1];
@@ -270,8 +312,8 @@ static int models_read(struct spex_models *models, FILE *in, const char *name,
     *models = (struct spex_models){.count = 0};
     int err = line_expect(&reading, "spex-models");
     err = err ? err : line_take_count(&reading, UINT32_MAX, &reading.version);
-    if (!err && (reading.version < 1 || reading.version > 2 || *reading.rest))
-        err = line_error(&reading, "version 1 or 2, which is what this spex reads,");
+    if (!err && (reading.version < 1 || reading.version > 3 || *reading.rest))
+        err = line_error(&reading, "version 1 to 3, which is what this spex reads,");
     err = err ? err : read_kernels(&reading, models);
     free(reading.line);
     return err;

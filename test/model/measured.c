@@ -22,7 +22,7 @@ static bool row_parse(const char *row, struct measured_kernel *kernel) {
         (kernel->sizes > 0 && strcmp(kernel->name, name) != 0))
         return false;
     strcpy(kernel->name, name);
-    kernel->growth = (struct spex_exponents){(uint8_t)twelfths, (uint8_t)log};
+    kernel->growth = (struct spex_exponents){(int8_t)twelfths, (uint8_t)log};
     kernel->size[kernel->sizes] = size;
     memcpy(kernel->times[kernel->sizes++], t, sizeof(t));
     return true;

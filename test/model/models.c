@@ -13,6 +13,23 @@
 #include "../open_descriptors.h"
 #include "model/models.h"
 
+/* What version 3 has alone: changes, segments and negative powers. */
+static void any_segments(uint64_t *seed, struct spex_model *model) {
+    model->class = (enum spex_model_class)random_below(seed, 6);
+    if (model->parameter_count == 0)
+        return;
+    model->change_count = random_below(seed, SPEX_MODEL_CHANGES_MAX + 1);
+    model->change_parameter = random_below(seed, model->parameter_count);
+    for (size_t c = 0; c < model->change_count; c++) {
+        double at = (double)(c + 1) * 1000 / 7;
+        model->changes[c] = (struct spex_model_change){at, at / 3, at * 3};
+    }
+    for (size_t t = 0; t < model->term_count; t++) {
+        model->terms[t].segment = (uint8_t)random_below(seed, model->change_count + 1);
+        model->terms[t].factors[0].twelfths = (int8_t) - (int)random_below(seed, 37);
+    }
+}
+
 static struct spex_model any_model(uint64_t *seed, size_t parameters) {
     struct spex_model model = {.parameter_count = parameters,
                                .constant = (double)random_below(seed, 1000) / 7e9,
@@ -28,7 +45,7 @@ static struct spex_model any_model(uint64_t *seed, size_t parameters) {
         model.terms[t].error = 1e-11 / (double)(1 + random_below(seed, 99));
         for (size_t p = 0; p < parameters; p++)
             model.terms[t].factors[p] = (struct spex_exponents){
-                .twelfths = (uint8_t)random_below(seed, 37), .log = (uint8_t)random_below(seed, 3)};
+                .twelfths = (int8_t)random_below(seed, 37), .log = (uint8_t)random_below(seed, 3)};
     }
     for (size_t a = 0; a <= model.term_count; a++)
         for (size_t b = 0; b <= model.term_count; b++)
@@ -36,7 +53,7 @@ static struct spex_model any_model(uint64_t *seed, size_t parameters) {
     return model;
 }
 
-static void fill(struct spex_models *models, uint64_t seed, size_t count) {
+static void fill_version(struct spex_models *models, uint64_t seed, size_t count, int version) {
     static const char *const names[] = {"n", "rows * 2", "f(a, b)", "x", "y", "z", "u", "v"};
     *models = (struct spex_models){.count = 0};
     for (size_t k = 0; k < count; k++) {
@@ -52,6 +69,8 @@ static void fill(struct spex_models *models, uint64_t seed, size_t count) {
             kernel->high[p] = kernel->low[p] + (double)p;
         }
         kernel->model = any_model(&seed, parameters);
+        if (version == 3)
+            any_segments(&seed, &kernel->model);
         kernel->point_count = count % 2 ? random_below(&seed, SPEX_MODEL_POINTS + 1) : 0;
         kernel->points = calloc(kernel->point_count + 1, sizeof(*kernel->points));
         assert_non_null(kernel->points);
@@ -62,6 +81,10 @@ static void fill(struct spex_models *models, uint64_t seed, size_t count) {
                 kernel->points[i].values[p] = (double)random_below(&seed, 1000) / 3;
         }
     }
+}
+
+static void fill(struct spex_models *models, uint64_t seed, size_t count) {
+    fill_version(models, seed, count, 1);
 }
 
 static char *written(const struct spex_models *models) {
@@ -83,31 +106,36 @@ static int read_text(const char *text, size_t length, struct spex_models *models
     return err;
 }
 
+static void expect_written_is_read(size_t count, int version) {
+    struct spex_models models, read;
+    struct spex_error why = {""};
+    fill_version(&models, count + 1, count, version);
+    char *text = written(&models);
+    if (read_text(text, strlen(text), &read, &why) != 0)
+        fail_msg("%s", why.text);
+    assert_int_equal(read.count, count);
+    char *again = written(&read);
+    assert_string_equal(again, text);
+    for (size_t k = 0; k < count; k++) {
+        assert_int_equal(read.items[k].point_count, models.items[k].point_count);
+        assert_true(!read.items[k].point_count ||
+                    memcmp(read.items[k].points, models.items[k].points,
+                           read.items[k].point_count * sizeof(*read.items[k].points)) == 0);
+    }
+    for (size_t k = 0; k < count; k++)
+        assert_memory_equal(&read.items[k].model, &models.items[k].model,
+                            sizeof(struct spex_model));
+    free(text);
+    free(again);
+    spex_models_free(&models);
+    spex_models_free(&read);
+}
+
 static void what_is_written_is_read(void **state) {
     (void)state;
     for (size_t count = 0; count < 60; count += 7) {
-        struct spex_models models, read;
-        struct spex_error why = {""};
-        fill(&models, count + 1, count);
-        char *text = written(&models);
-        if (read_text(text, strlen(text), &read, &why) != 0)
-            fail_msg("%s", why.text);
-        assert_int_equal(read.count, count);
-        char *again = written(&read);
-        assert_string_equal(again, text);
-        for (size_t k = 0; k < count; k++) {
-            assert_int_equal(read.items[k].point_count, models.items[k].point_count);
-            assert_true(!read.items[k].point_count ||
-                        memcmp(read.items[k].points, models.items[k].points,
-                               read.items[k].point_count * sizeof(*read.items[k].points)) == 0);
-        }
-        for (size_t k = 0; k < count; k++)
-            assert_memory_equal(&read.items[k].model, &models.items[k].model,
-                                sizeof(struct spex_model));
-        free(text);
-        free(again);
-        spex_models_free(&models);
-        spex_models_free(&read);
+        expect_written_is_read(count, 1);
+        expect_written_is_read(count, 3);
     }
 }
 
@@ -226,14 +254,18 @@ static void a_part_is_no_file(void **state) {
     "spex-models 2\nkernel main\nexecutions 3\nleast 1e-6\nparameters 1\nparameter 1 10 "          \
     "n\n" LINEAR "terms 0\ncovariance 0\n"
 
+#define UP_TO_CHANGES                                                                              \
+    "spex-models 3\nkernel main\nexecutions 3\nleast 1e-6\nparameters 1\nparameter 1 10 "          \
+    "n\n" LINEAR
+
 static const struct {
     const char *text;
     const char *expected;
 } mistakes[] = {
     {"PNG\n", "line 1: \"spex-models …\" was expected"},
-    {"spex-models 3\nend 0\n",
-     "line 1: version 1 or 2, which is what this spex reads, was expected"},
-    {"spex-models 0\nend 0\n", "line 1: version 1 or 2"},
+    {"spex-models 4\nend 0\n",
+     "line 1: version 1 to 3, which is what this spex reads, was expected"},
+    {"spex-models 0\nend 0\n", "line 1: version 1 to 3"},
     {"spex-models\nend 0\n", "line 1: a number of 0 or more was expected"},
     {FIRST "end 1\n", "line 2: the number of kernels before it was expected"},
     {FIRST "end 0\nkernel x\n", "line 3: nothing behind the end was expected"},
@@ -263,6 +295,24 @@ static const struct {
     {UP_TO_POINTS "points 1\npoint 1 1\n", "line 14: a number of 0 or more was expected"},
     {UP_TO_POINTS "points 1\npoint 1 1 1 1\n", "line 14: the end of the line was expected"},
     {UP_TO_POINTS "points 1\npoint -1 1 1\n", "line 14: a number of 0 or more was expected"},
+    {UP_TO_CHANGES "terms 0\n", "line 11: \"changes …\" was expected"},
+    {UP_TO_CHANGES "changes 3 0\n", "line 11: a smaller whole number was expected"},
+    {UP_TO_CHANGES "changes 1\n", "line 11: a number of 0 or more was expected"},
+    {UP_TO_CHANGES "changes 1 8\n", "line 11: a smaller whole number was expected"},
+    {UP_TO_CHANGES "changes 1 1\n", "line 11: the number of a parameter, from 0, was expected"},
+    {UP_TO_CHANGES "changes 1 0\nterms 0\n", "line 12: \"change …\" was expected"},
+    {UP_TO_CHANGES "changes 1 0\nchange 0 0 1\n",
+     "line 12: a change behind the one before was expected"},
+    {UP_TO_CHANGES "changes 1 0\nchange 5 6 7\n",
+     "line 12: an interval around the change was expected"},
+    {UP_TO_CHANGES "changes 1 0\nchange 5 3 4\n", "line 12: an interval around the change"},
+    {UP_TO_CHANGES "changes 1 0\nchange 5 3 nan\n", "line 12: a number of 0 or more"},
+    {UP_TO_CHANGES "changes 2 0\nchange 5 3 6\nchange 5 3 6\n",
+     "line 13: a change behind the one before"},
+    {UP_TO_CHANGES "changes 0 0\nterms 1\nterm 1 1 1 12:0\n",
+     "line 13: a smaller whole number was expected"},
+    {UP_TO_CHANGES "changes 0 0\nterms 1\nterm 0 1 1 -37:0\n", "line 13: a number was expected"},
+    {UP_TO_TERMS "terms 1\nterm 1 1 -12:0\n", "line 12: a number of 0 or more was expected"},
     {UP_TO_TERMS "terms 0\ncovariance\n", "line 12: a number was expected"},
     {UP_TO_TERMS "terms 0\ncovariance 0\nkernel main\n", "line 13: a path behind the one before"},
     {UP_TO_TERMS "terms 0\ncovariance 0\nkernel a\n", "line 13: a path behind the one before"},
@@ -312,8 +362,75 @@ static void what_is_shown_of_a_model(void **state) {
     assert_string_equal(text, "no model: at least three values of a parameter are needed");
     model.adjusted_r2 = 0.949;
     spex_model_shown(&model, names, text, sizeof(text));
-    assert_string_equal(text, "no model: the parameters explain too little of the time (adjusted "
+    assert_string_equal(text, "no model: no formula of the parameters follows the times (adjusted "
                               "R² 0.95, 0.95 is needed)");
+}
+
+/* Divisions stand behind the factors; each segment has the range of the parameter. */
+static void segments_are_shown_with_their_ranges(void **state) {
+    const char *const names[] = {"n", "to - from"};
+    struct spex_model model = {.parameter_count = 2,
+                               .term_count = 4,
+                               .terms = {{3, 0, {{-12, 0}, {12, 1}}, 0},
+                                         {4, 0, {{0}}, 1},
+                                         {5, 0, {{-6, 1}}, 1},
+                                         {6, 0, {{-8, 0}, {-24, 0}}, 2}},
+                               .change_count = 2,
+                               .changes = {{100, 90, 110}, {2000, 2000, 4000}},
+                               .class = SPEX_MODEL_LINEAR};
+    char text[300];
+    (void)state;
+    spex_model_shown(&model, names, text, sizeof(text));
+    assert_string_equal(text, "3·(to - from)·log2(to - from)/n (n < 100); "
+                              "4 + 5·log2(n)/n^(1/2) (100 ≤ n < 2000); "
+                              "6/n^(2/3)/(to - from)^2 (n ≥ 2000)");
+}
+
+/* At the value of a change the next segment holds. Where the change may be above or below, an
+ * interval has both segments. */
+static void segments_predict(void **state) {
+    const struct spex_model model = {
+        .parameter_count = 2,
+        .term_count = 3,
+        .terms = {{2, 0, {{0}, {12, 0}}, 0}, {10, 0, {{0}}, 1}, {3, 0, {{0}, {12, 0}}, 1}},
+        .change_count = 1,
+        .change_parameter = 1,
+        .changes = {{100, 80, 150}},
+        .freedom = 1e9,
+        .floor = 1};
+    static const struct {
+        double at, value, low, high;
+    } expected[] = {{80, 160, 160, 160},  {81, 162, 162, 253},  {99, 198, 198, 307},
+                    {100, 310, 200, 310}, {149, 457, 298, 457}, {150, 460, 460, 460}};
+    (void)state;
+    for (size_t e = 0; e < COUNT_OF(expected); e++) {
+        const double at[] = {7, expected[e].at};
+        struct spex_prediction made = spex_model_predict(&model, at);
+        assert_true(made.value == expected[e].value && spex_model_value(&model, at) == made.value);
+        assert_float_equal(made.low, expected[e].low - 1.96, 1e-3);
+        assert_float_equal(made.high, expected[e].high + 1.96, 1e-3);
+        assert_int_equal(spex_model_segment(&model, at), expected[e].at >= 100);
+    }
+}
+
+/* A release before reads what has nothing that is new. */
+static void files_have_the_least_version(void **state) {
+    (void)state;
+    for (int what = 0; what < 4; what++) {
+        struct spex_models models;
+        fill(&models, 3, 2);
+        struct spex_model *model = &models.items[1].model;
+        *model = (struct spex_model){.parameter_count = 1, .term_count = 1};
+        model->change_count = what == 1;
+        model->changes[0].at = 1;
+        model->class = what == 2 ? SPEX_MODEL_DECREASING : SPEX_MODEL_LINEAR;
+        model->terms[0].factors[0].twelfths = what == 3 ? -12 : 12;
+        char *text = written(&models);
+        const char *first = what ? "spex-models 3\n" : "spex-models 1\n";
+        assert_ptr_equal(strstr(text, first), text);
+        free(text);
+        spex_models_free(&models);
+    }
 }
 
 /* A file that has no blocks of its own. */
@@ -343,6 +460,9 @@ int main(void) {
         cmocka_unit_test(mistakes_are_told_with_their_line),
         cmocka_unit_test(a_zero_within_is_no_text),
         cmocka_unit_test(what_is_shown_of_a_model),
+        cmocka_unit_test(segments_are_shown_with_their_ranges),
+        cmocka_unit_test(segments_predict),
+        cmocka_unit_test(files_have_the_least_version),
         cmocka_unit_test(a_file_has_a_greatest_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -423,7 +423,7 @@ static void candidates_are_the_best_in_slices(void **state) {
  * what they count as complexity. */
 static void functions_are_these(void **state) {
     static const struct {
-        unsigned twelfths;
+        int twelfths;
         double complexities[3];
     } powers[] = {
         {0, {NAN, 0, 0.7}},  {3, {1.2, 2, 2.5}},    {4, {1.2, 2, 2.5}},  {6, {0.6, 1.2, 2.2}},

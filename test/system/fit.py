@@ -75,7 +75,7 @@ class Fits(unittest.TestCase):
 
     def test_no_model(self):
         table = "n,time\n" + "".join(f"{10 * 2 ** i},{1 + 4 * (i % 2)}\n" for i in range(6))
-        for table, why in ((table, r"no model: the parameters explain too little of the time \(adjusted R² -\d\.\d+, 0\.95 is needed\)\n"),
+        for table, why in ((table, r"no model: no formula of the parameters follows the times \(adjusted R² -\d\.\d+, 0\.95 is needed\)\n"),
                            ("n,time\n10,1\n20,5\n",
                             "no model: at least three values of a parameter are needed\n")):
             result = fit(table, "--predict", "n=100")

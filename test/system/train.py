@@ -149,7 +149,7 @@ class Trains(unittest.TestCase):
         self.assertEqual(self.train(self.models, "--runs", self.plan(), "--", KERNELS, "{rows}", "3").returncode, 0)
         result = self.show(self.models, "-n", "0.01")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertRegex(result.stdout, r"^kernels  constant  logarithmic  linear  polynomial  unknown  switching points\n +5 ")
+        self.assertRegex(result.stdout, r"^kernels  constant  logarithmic  linear  polynomial  decreasing  unknown  switching points\n +5 ")
         self.assertRegex(result.stdout, r"(?m)^ +- +report +")
         shown = json.loads(self.show(self.models, "--json", "-n", "0.01").stdout)
         self.assertEqual((shown["kernels"], sum(shown["classes"].values())), (5, 5))

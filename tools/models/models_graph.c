@@ -3,11 +3,10 @@
 #include "tools/models/models_graph.h"
 
 /* Light enough for black text (ColorBrewer, Set3). */
-static const char *const class_colours[] = {[SPEX_MODEL_UNKNOWN] = "#d9d9d9",
-                                            [SPEX_MODEL_CONSTANT] = "#ffffb3",
-                                            [SPEX_MODEL_LOGARITHMIC] = "#ccebc5",
-                                            [SPEX_MODEL_LINEAR] = "#80b1d3",
-                                            [SPEX_MODEL_POLYNOMIAL] = "#fdb462"};
+static const char *const class_colours[] = {
+    [SPEX_MODEL_UNKNOWN] = "#d9d9d9",     [SPEX_MODEL_CONSTANT] = "#ffffb3",
+    [SPEX_MODEL_LOGARITHMIC] = "#ccebc5", [SPEX_MODEL_LINEAR] = "#80b1d3",
+    [SPEX_MODEL_POLYNOMIAL] = "#fdb462",  [SPEX_MODEL_DECREASING] = "#bebada"};
 
 /* Writes the inside of a quoted string: a quote or backslash needs a backslash before it.
  * Control characters become "?". */

@@ -16,8 +16,8 @@ enum { CURVE_PLACES = 33 };
 #define WIDE 10.0
 
 const enum spex_model_class spex_models_classes[SPEX_MODELS_CLASSES] = {
-    SPEX_MODEL_CONSTANT, SPEX_MODEL_LOGARITHMIC, SPEX_MODEL_LINEAR, SPEX_MODEL_POLYNOMIAL,
-    SPEX_MODEL_UNKNOWN};
+    SPEX_MODEL_CONSTANT,   SPEX_MODEL_LOGARITHMIC, SPEX_MODEL_LINEAR,
+    SPEX_MODEL_POLYNOMIAL, SPEX_MODEL_DECREASING,  SPEX_MODEL_UNKNOWN};
 
 size_t spex_models_count(const struct spex_models *models, enum spex_model_class class) {
     size_t count = 0;

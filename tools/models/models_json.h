@@ -8,7 +8,7 @@
 #include "model/training/groups.h"
 
 /* The classes in the order of the table. */
-enum { SPEX_MODELS_CLASSES = 5 };
+enum { SPEX_MODELS_CLASSES = 6 };
 extern const enum spex_model_class spex_models_classes[SPEX_MODELS_CLASSES];
 
 /* How many of the models are of this class. */

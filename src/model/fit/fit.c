@@ -102,48 +102,82 @@ static double adjusted_r2(const struct spex_points *points, const struct spex_mo
     return 1 - left / all * (count - 1) / fmax(1, count - terms - 1);
 }
 
-/* The class by the greatest power and logarithm of the terms that count: ADLER, equations 7 to
- * 9. A term counts if it grows by SIGNIFICANT_SHARE of the model's greatest value between the
- * least and the greatest parameters. */
-static enum spex_model_class terms_class(const struct spex_points *points,
-                                         const struct spex_model *model) {
-    /* `twelfths` and `log`: the power and logarithm of the fastest growing term that counts so
-     * far. */
-    double most[SPEX_MODEL_PARAMETERS_MAX] = {0}, least[SPEX_MODEL_PARAMETERS_MAX];
-    double high[SPEX_MODEL_COLUMNS_MAX], low[SPEX_MODEL_COLUMNS_MAX], all = model->constant;
-    unsigned twelfths = 0, log = 0;
-    bool any = false;
-    for (size_t p = 0; p < model->parameter_count; p++) {
-        least[p] = INFINITY;
+struct ends {
+    double least[SPEX_MODEL_PARAMETERS_MAX], most[SPEX_MODEL_PARAMETERS_MAX];
+};
+
+static struct ends points_ends(const struct spex_points *points) {
+    struct ends ends;
+    for (size_t p = 0; p < points->parameter_count; p++) {
+        ends.least[p] = INFINITY;
+        ends.most[p] = 0;
         for (size_t i = 0; i < points->count; i++) {
             double x = points->parameters[i * points->parameter_count + p];
-            most[p] = fmax(most[p], x);
-            least[p] = fmin(least[p], x);
+            ends.most[p] = fmax(ends.most[p], x);
+            ends.least[p] = fmin(ends.least[p], x);
         }
     }
-    spex_model_columns(model, most, high);
-    spex_model_columns(model, least, low);
+    return ends;
+}
+
+/* The value of a term where each parameter makes it least, or greatest. */
+static double term_extreme(const struct spex_model_term *term, const struct ends *ends,
+                           size_t parameters, bool greatest) {
+    double value = term->coefficient;
+    for (size_t p = 0; p < parameters; p++) {
+        bool grows = term->factors[p].twelfths >= 0;
+        double x = grows == greatest ? ends->most[p] : ends->least[p];
+        if (spex_exponents_any(term->factors[p]))
+            value *= spex_exponents_apply(term->factors[p], x, log2(x));
+    }
+    return value;
+}
+
+/* How the time grows. */
+struct growth {
+    bool any;
+    /* The power and logarithm of the fastest growing term that counts. */
+    int twelfths, log;
+};
+
+/* Adds a term, of which only parameters that make it greater say how it grows. */
+static void growth_add(struct growth *growth, const struct spex_model_term *term,
+                       size_t parameters) {
+    int twelfths = 0, log = 0;
+    for (size_t p = 0; p < parameters; p++)
+        if (term->factors[p].twelfths >= 0) {
+            twelfths += term->factors[p].twelfths;
+            log += term->factors[p].log;
+        }
+    if (!growth->any || twelfths > growth->twelfths ||
+        (twelfths == growth->twelfths && log > growth->log))
+        *growth = (struct growth){true, twelfths, log};
+}
+
+/* The class by the greatest power and logarithm of the terms that count: ADLER, equations 7 to
+ * 9. A term counts if it varies by SIGNIFICANT_SHARE of the model's greatest value over the points,
+ * which are those of the last segment. */
+static enum spex_model_class terms_class(const struct spex_points *points,
+                                         const struct spex_model *model) {
+    struct ends ends = points_ends(points);
+    size_t parameters = model->parameter_count;
+    double all = model->constant;
+    struct growth growth = {.any = false};
     for (size_t t = 0; t < model->term_count; t++)
-        all += model->terms[t].coefficient * high[t + 1];
+        if (model->terms[t].segment == model->change_count)
+            all += term_extreme(&model->terms[t], &ends, parameters, true);
     for (size_t t = 0; t < model->term_count; t++) {
-        unsigned of_power = 0, of_log = 0;
-        if (model->terms[t].coefficient * (high[t + 1] - low[t + 1]) < SIGNIFICANT_SHARE * all)
-            continue;
-        for (size_t p = 0; p < model->parameter_count; p++) {
-            of_power += model->terms[t].factors[p].twelfths;
-            of_log += model->terms[t].factors[p].log;
-        }
-        if (!any || of_power > twelfths || (of_power == twelfths && of_log > log)) {
-            twelfths = of_power;
-            log = of_log;
-        }
-        any = true;
+        const struct spex_model_term *term = &model->terms[t];
+        double varies = term_extreme(term, &ends, parameters, true) -
+                        term_extreme(term, &ends, parameters, false);
+        if (term->segment == model->change_count && varies >= SIGNIFICANT_SHARE * all)
+            growth_add(&growth, term, parameters);
     }
-    if (!any)
+    if (!growth.any)
         return SPEX_MODEL_CONSTANT;
-    if (twelfths == 0)
-        return SPEX_MODEL_LOGARITHMIC;
-    return twelfths == 12 && log == 0 ? SPEX_MODEL_LINEAR : SPEX_MODEL_POLYNOMIAL;
+    if (growth.twelfths == 0)
+        return growth.log ? SPEX_MODEL_LOGARITHMIC : SPEX_MODEL_DECREASING;
+    return growth.twelfths == 12 && growth.log == 0 ? SPEX_MODEL_LINEAR : SPEX_MODEL_POLYNOMIAL;
 }
 
 /* Whether the parameter has three different values. Curves of every class pass through two
