@@ -8,7 +8,7 @@
 
 #include "policies/explore/draw.h"
 
-enum { POINTS_MAX = 10, REPEATS = 5, STREAM = 2000, OUTLIERS_IN = 10 };
+enum { POINTS_MAX = 10, REPEATS = 5, STREAM = 2000, OUTLIERS_IN = 10, THREADS_VALUES = 6 };
 
 /* Exponents of up to two terms of up to three parameters, as twelfths of the power and the
  * logarithm's. */
@@ -21,7 +21,8 @@ static const struct kind {
     size_t parameters;
     size_t terms;
     struct spex_exponents factors[3][3];
-    enum { GRID, CROSS, STREAMED, WITH_OUTLIERS } design;
+    /* THREADS: a grid, and the last parameter is 1, 2, 4, … */
+    enum { GRID, CROSS, STREAMED, WITH_OUTLIERS, THREADS } design;
     /* RARE: a form whose exponents are not told from others in much noise; there is less of it. */
     enum { FORM, RARE, TABLE, PER_CALL, SAWTOOTH, VEE } pattern;
 } kinds[] = {
@@ -72,6 +73,13 @@ static const struct kind {
     {"by chance", 1, 0, {{{0, 0}}}, GRID, PER_CALL},
     {"sawtooth", 1, 0, {{{0, 0}}}, GRID, SAWTOOTH},
     {"V", 1, 0, {{{0, 0}}}, GRID, VEE},
+    {"1/p", 1, 1, {{N(-12, 0)}}, THREADS, FORM},
+    {"1/p + p", 1, 2, {{N(-12, 0)}, {N(12, 0)}}, THREADS, FORM},
+    {"1/sqrt p", 1, 1, {{N(-6, 0)}}, THREADS, RARE},
+    {"1/p^2", 1, 1, {{N(-24, 0)}}, THREADS, RARE},
+    {"a/p", 2, 1, {{N(12, 0), N(-12, 0)}}, THREADS, FORM},
+    {"a^2/p + a", 2, 2, {{N(24, 0), N(-12, 0)}, {N(12, 0)}}, THREADS, FORM},
+    {"a log a/p + p", 2, 2, {{N(12, 1), N(-12, 0)}, {{0, 0}, N(12, 0)}}, THREADS, FORM},
 };
 
 size_t model_case_kinds(void) {
@@ -83,7 +91,12 @@ static double normal(struct spex_draw *draw) {
 }
 
 /* Values of one parameter: doubling, evenly apart, or somewhere between. How many. */
-static size_t values_of(struct spex_draw *draw, size_t parameters, double *values) {
+static size_t values_of(struct spex_draw *draw, size_t parameters, bool threads, double *values) {
+    for (size_t v = 0; v < THREADS_VALUES && threads; v++)
+        values[v] = exp2((double)v);
+    if (threads)
+        return THREADS_VALUES;
+
     static const double begins[] = {32, 50, 64, 100, 128, 1000}, few_begins[] = {4, 8, 10, 20, 100};
     bool few = parameters > 1;
     double begin = few ? few_begins[spex_draw_below(draw, LENGTH(few_begins))]
@@ -131,13 +144,14 @@ static void make_truth(struct made *made) {
 
 static void make_class(struct made *made) {
     struct model_case *of = made->of;
-    unsigned most = 0, logs = 0;
+    int most = 0, logs = 0;
     for (size_t t = 0; t < made->kind->terms; t++) {
-        unsigned twelfths = 0, log = 0;
-        for (size_t p = 0; p < made->kind->parameters; p++) {
-            twelfths += made->kind->factors[t][p].twelfths;
-            log += made->kind->factors[t][p].log;
-        }
+        int twelfths = 0, log = 0;
+        for (size_t p = 0; p < made->kind->parameters; p++)
+            if (made->kind->factors[t][p].twelfths >= 0) {
+                twelfths += made->kind->factors[t][p].twelfths;
+                log += made->kind->factors[t][p].log;
+            }
         if (twelfths > most || (twelfths == most && log > logs)) {
             most = twelfths;
             logs = log;
@@ -146,6 +160,7 @@ static void make_class(struct made *made) {
     of->linear_too = most == 12 && logs == 1;
     of->truth.class = made->kind->pattern > RARE ? SPEX_MODEL_UNKNOWN
                       : !made->kind->terms       ? SPEX_MODEL_CONSTANT
+                      : !most && !logs           ? SPEX_MODEL_DECREASING
                       : !most                    ? SPEX_MODEL_LOGARITHMIC
                       : most == 12 && !logs      ? SPEX_MODEL_LINEAR
                                                  : SPEX_MODEL_POLYNOMIAL;
@@ -224,7 +239,9 @@ void model_case_make(struct model_case *of, size_t kind, uint64_t seed) {
     if (!of->parameters || !of->times)
         errx(1, "out of memory");
     for (size_t p = 0; p < of->parameter_count; p++)
-        made.counts[p] = values_of(&made.draw, of->parameter_count, made.values[p]);
+        made.counts[p] =
+            values_of(&made.draw, of->parameter_count,
+                      made.kind->design == THREADS && p + 1 == of->parameter_count, made.values[p]);
     for (size_t v = 0; v < POINTS_MAX; v++)
         made.table[v] = 1e-5 * exp2(8 * spex_draw_share(&made.draw));
     make_truth(&made);
@@ -249,12 +266,18 @@ struct structure {
     bool together[SPEX_MODEL_PARAMETERS_MAX][SPEX_MODEL_PARAMETERS_MAX];
 };
 
-/* Of terms that make 1 % of the whole, at least. */
+/* Of terms that make 1 % of the whole, at least, at the greatest values or, if they decrease, at
+ * 1. */
 static struct structure structure_of(const struct spex_model *model,
                                      const struct model_case *made) {
     struct structure structure = {0};
     double columns[SPEX_MODEL_COLUMNS_MAX], all = model->constant;
     spex_model_columns(model, made->most, columns);
+    for (size_t t = 0; t < model->term_count; t++)
+        for (size_t p = 0; p < model->parameter_count; p++)
+            if (model->terms[t].factors[p].twelfths < 0)
+                columns[t + 1] /=
+                    spex_exponents_apply(model->terms[t].factors[p], made->most[p], 0);
     for (size_t t = 0; t < model->term_count; t++)
         all += model->terms[t].coefficient * columns[t + 1];
     for (size_t t = 0; t < model->term_count; t++) {
@@ -263,7 +286,8 @@ static struct structure structure_of(const struct spex_model *model,
             continue;
         for (size_t p = 0; p < model->parameter_count; p++) {
             struct spex_exponents *most = &structure.most[p], of = term->factors[p];
-            if (of.twelfths > most->twelfths ||
+            if ((spex_exponents_any(of) && !spex_exponents_any(*most)) ||
+                of.twelfths > most->twelfths ||
                 (of.twelfths == most->twelfths && of.log > most->log))
                 *most = of;
             for (size_t q = 0; q < p; q++)

@@ -76,6 +76,29 @@ static void what_grows_little_is_constant(void **state) {
     }
 }
 
+/* The class goes by what makes the time longer. A term that only makes it shorter counts if it varies
+ * by a hundredth. */
+static void classes_of_what_is_divided(void **state) {
+    static const struct {
+        double constant, linear, divided;
+        enum spex_model_class class;
+    } expected[] = {{0, 0, 3, SPEX_MODEL_DECREASING},
+                    {2, 0, 3, SPEX_MODEL_DECREASING},
+                    {1, 0, 0.008, SPEX_MODEL_CONSTANT},
+                    {0, 1, 3, SPEX_MODEL_LINEAR},
+                    {0, 0.0001, 3, SPEX_MODEL_DECREASING}};
+    (void)state;
+    for (size_t e = 0; e < COUNT_OF(expected); e++) {
+        double n[10], times[10];
+        for (int i = 0; i < 10; i++) {
+            n[i] = 1 + i;
+            times[i] =
+                expected[e].constant + expected[e].linear * n[i] + expected[e].divided / n[i];
+        }
+        assert_int_equal(model_of(10, n, times).class, expected[e].class);
+    }
+}
+
 /* Points of two measurements, by 10 % apart, and a line through most of them. */
 static void the_variances(void **state) {
     enum { POINTS = 9 };
@@ -115,8 +138,11 @@ static void the_variances(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_adjusted_r2),       cmocka_unit_test(of_times_that_do_not_vary),
-        cmocka_unit_test(constants_vary_little), cmocka_unit_test(what_grows_little_is_constant),
+        cmocka_unit_test(the_adjusted_r2),
+        cmocka_unit_test(of_times_that_do_not_vary),
+        cmocka_unit_test(constants_vary_little),
+        cmocka_unit_test(what_grows_little_is_constant),
+        cmocka_unit_test(classes_of_what_is_divided),
         cmocka_unit_test(the_variances),
     };
     return cmocka_run_group_tests_name("figures", tests, NULL, NULL);

@@ -150,9 +150,9 @@ static const char *const expected_fits[] = {
     "5.6772e-05 4.936e-05..6.419e-05; 0.00020037 5.402e-05..0.0006133\n",
 
     "6: constant: 1.20766e-05\n"
-    "36 points, 0 out, R2 -0.0078627, floor 4.295e-09 share 0.07041 freedom 44 power 0.3908\n"
+    "36 points, 0 out, R2 -0.0078627, floor 4.295e-09 share 0.07041 freedom 44 power 0.3848\n"
     "1.2077e-05+-9.516e-08 9.056e-15\n"
-    "1.2077e-05 1.035e-05..1.38e-05; 1.2077e-05 4.874e-06..2.878e-05\n",
+    "1.2077e-05 1.035e-05..1.38e-05; 1.2077e-05 4.939e-06..2.841e-05\n",
 
     "7: unknown: 1.3597e-05\n"
     "30 points, 1 out, R2 -0.21281, floor 1.899e-08 share 0.3145 freedom 29 power 0.3838\n"

@@ -269,8 +269,32 @@ static void intervals_have_two_parts(void **state) {
     }
 }
 
+/* Below the least value of a parameter that the model divides by, and above the greatest of any, the
+ * power's error counts, for the parameter that is furthest outside. */
+static void what_is_divided_has_two_ends(void **state) {
+    struct spex_fit fit = made_fit(9, 0.2);
+    double quantile = spex_student_two_sided(0.05, 9);
+    (void)state;
+    fit.model.terms[1].factors[1] = (struct spex_exponents){-12, 0};
+    fit.least[1] = 4;
+    static const struct {
+        double at[2], doublings;
+    } outside[] = {{{8, 4}, 0},  {{1, 4}, 0},   {{8, 1}, 2},
+                   {{32, 1}, 2}, {{128, 2}, 3}, {{0, 0.5}, 3}};
+    for (size_t e = 0; e < COUNT_OF(outside); e++) {
+        struct spex_prediction found = spex_fit_predict(&fit, outside[e].at),
+                               within = spex_model_predict(&fit.model, outside[e].at);
+        double factor = exp2(quantile * fit.power_error * outside[e].doublings);
+        expect_near(found.high,
+                    found.value + hypot(within.high - within.value, found.value * (factor - 1)));
+    }
+    const double nothing[] = {8, 0};
+    assert_true(isinf(spex_fit_predict(&fit, nothing).high));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(fits_are_as_they_were_measured),
-                                       cmocka_unit_test(intervals_have_two_parts)};
+                                       cmocka_unit_test(intervals_have_two_parts),
+                                       cmocka_unit_test(what_is_divided_has_two_ends)};
     return cmocka_run_group_tests_name("fitted", tests, NULL, NULL);
 }

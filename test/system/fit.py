@@ -63,6 +63,30 @@ class Fits(unittest.TestCase):
         prediction = model["prediction"]
         self.assertTrue(prediction["low"] < 3e-7 * 300 * 100 < prediction["high"], model)
 
+    def test_work_that_is_divided(self):
+        threads = [1, 2, 4, 8, 16]
+        table = table_of(lambda p: 2.0 + 8.0 / p, ["p"], [[p] for p in threads], 0.02, 5)
+        model = self.model(table, "--predict", "p=64")
+        self.assertEqual([term["factors"] for term in model["terms"]], [{"p": [-1, 0]}])
+        self.assertEqual(model["class"], "decreasing")
+        self.assertTrue(model["prediction"]["low"] < 2.125 < model["prediction"]["high"], model)
+        # Below the least value the time grows, and what is uncertain with it.
+        near, far = (self.model(table, "--predict", f"p={p}")["prediction"] for p in (1, 0.25))
+        self.assertTrue(far["low"] < 34 < far["high"], far)
+        self.assertGreater((far["high"] - far["low"]) / far["value"], (near["high"] - near["low"]) / near["value"])
+        text = fit(table).stdout
+        self.assertRegex(text, r"^time = (1\.9|2\.0)\d* \+ (7\.9|8\.0)\d*/p s\nclass        decreasing, ")
+        self.refused(1, 'the model divides by "p": more than 0 was expected', table, "--predict", "p=0")
+
+    def test_threads_and_sizes(self):
+        rows = [[n, p] for n in (1000, 2000, 4000, 8000, 16000) for p in (1, 2, 4, 8, 16)]
+        table = table_of(lambda n, p: 3e-8 * n * math.log2(n) / p + 2e-5 * p, ["n", "p"], rows, 0.02, 3)
+        model = self.model(table, "--predict", "n=64000,p=32")
+        self.assertEqual(sorted((term["factors"] for term in model["terms"]), key=len),
+                         [{"p": [1, 0]}, {"n": [1, 1], "p": [-1, 0]}])
+        truth = 3e-8 * 64000 * math.log2(64000) / 32 + 2e-5 * 32
+        self.assertTrue(model["prediction"]["low"] < truth < model["prediction"]["high"], model)
+
     def test_text(self):
         result = fit("n,time\n1,3\n2,5\n3,7\n4,9\n5,11\n", "--predict", "n=1e308")
         self.assertEqual((result.returncode, result.stderr),

@@ -98,7 +98,19 @@ static int predict_parse(const struct spex_fit_table *table, char *text, double 
     return SPEX_EXIT_OK;
 }
 
-/* A model with the logarithm of a parameter is not defined below 1. An exit status. */
+/* A model with the logarithm of a parameter is not defined below 1, one that divides by it not at
+ * 0. An exit status. */
+static int factor_check(struct spex_exponents of, const char *name, double value) {
+    if (of.log && value < 1)
+        return spex_complain(SPEX_EXIT_FAILED,
+                             "the model has a logarithm of \"%s\": 1 or more was expected, not %g",
+                             name, value);
+    if (of.twelfths < 0 && value == 0)
+        return spex_complain(SPEX_EXIT_FAILED,
+                             "the model divides by \"%s\": more than 0 was expected", name);
+    return SPEX_EXIT_OK;
+}
+
 static int result_predict(const struct spex_fit_table *table, const char *text,
                           struct result *result) {
     const struct spex_model *model = &result->fit.model;
@@ -109,11 +121,7 @@ static int result_predict(const struct spex_fit_table *table, const char *text,
     free(copy);
     for (size_t t = 0; t < model->term_count && !status; t++)
         for (size_t p = 0; p < model->parameter_count && !status; p++)
-            if (model->terms[t].factors[p].log && values[p] < 1)
-                status = spex_complain(
-                    SPEX_EXIT_FAILED,
-                    "the model has a logarithm of \"%s\": 1 or more was expected, not %g",
-                    table->names[p], values[p]);
+            status = factor_check(model->terms[t].factors[p], table->names[p], values[p]);
     if (status)
         return status;
     result->predicted = true;

@@ -14,7 +14,7 @@ struct spex_function {
 
 /* The first SPEX_FUNCTIONS_SIMPLE occur most often in programs: products and pairs are made of them
  * alone. */
-enum { SPEX_FUNCTIONS = 56, SPEX_FUNCTIONS_SIMPLE = 6 };
+enum { SPEX_FUNCTIONS = 59, SPEX_FUNCTIONS_SIMPLE = 7 };
 
 /* All SPEX_FUNCTIONS functions, the simple ones first. */
 const struct spex_function *spex_functions(void);

@@ -254,6 +254,16 @@ static bool model_is_finite(const struct spex_model *model) {
     return finite;
 }
 
+/* Sets the least values of the parameters that the model divides by. */
+static void fit_set_least(const struct spex_points *points, struct spex_fit *fit) {
+    const struct spex_model *model = &fit->model;
+    struct ends ends = points_ends(points);
+    for (size_t t = 0; t < model->term_count; t++)
+        for (size_t p = 0; p < model->parameter_count; p++)
+            if (model->terms[t].factors[p].twelfths < 0)
+                fit->least[p] = ends.least[p];
+}
+
 /* Searches the form and fits the model to it. The search keeps scores only, so the best form is
  * fitted once more, without a bound, for its coefficients and their covariance. */
 static int fit_points(const struct spex_points *points, struct spex_fit *fit) {
@@ -272,6 +282,7 @@ static int fit_points(const struct spex_points *points, struct spex_fit *fit) {
         model->adjusted_r2 = adjusted_r2(points, model);
         model->class = model_classify(points, model, residual_is_noise(&problem, &squares, &best));
         spex_beyond_greatest(&problem, NULL, fit->greatest);
+        fit_set_least(points, fit);
         err = spex_beyond_estimate(&workspace, &best, &squares, &fit->power_error);
     }
     spex_fit_workspace_free(&workspace);
@@ -295,11 +306,22 @@ int spex_fit(const struct spex_measurements *measured, struct spex_fit *fit) {
     return err;
 }
 
+/* Doublings by which the parameters are outside of what was measured, of the one furthest away.
+ * Below the least value only that matters which the model divides by: other terms vanish there. */
+static double octaves_outside(const struct spex_fit *fit, const double *parameters) {
+    size_t count = fit->model.parameter_count;
+    double octaves = spex_beyond_octaves(parameters, fit->greatest, count);
+    for (size_t p = 0; p < count; p++)
+        if (parameters[p] < fit->least[p])
+            octaves = fmax(octaves, fmin(log2(fit->least[p] / parameters[p]), DOUBLINGS_MOST));
+    return octaves;
+}
+
 /* The power's error makes a factor, above and below, that is independent of the model's own
  * interval. */
 struct spex_prediction spex_fit_predict(const struct spex_fit *fit, const double *parameters) {
     struct spex_prediction prediction = spex_model_predict(&fit->model, parameters);
-    double octaves = spex_beyond_octaves(parameters, fit->greatest, fit->model.parameter_count);
+    double octaves = octaves_outside(fit, parameters);
     if (octaves == 0)
         return prediction;
     double power = spex_student_two_sided(0.05, fit->model.freedom) * fit->power_error;

@@ -13,8 +13,10 @@ struct spex_fit {
     size_t outliers;
     /* Greatest values of the parameters that vary; 0 of the others. */
     double greatest[SPEX_MODEL_PARAMETERS_MAX];
+    /* Least values of the parameters that the model divides by; 0 of the others. */
+    double least[SPEX_MODEL_PARAMETERS_MAX];
     /* Standard error of the power by which the time grows beyond these values: with each doubling
-     * of a parameter the time may be 2^error times what the model says. */
+     * of a parameter, or halving, the time may be 2^error times what the model says. */
     double power_error;
 };
 

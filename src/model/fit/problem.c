@@ -86,7 +86,7 @@ static void problem_fill_point(struct spex_problem *problem, size_t parameter, s
 }
 
 /* Fills in one parameter's functions at all points. Logarithms are not usable where they would be
- * negative; a parameter that does not vary has no usable function. */
+ * negative, nor negative powers of 0; a parameter that does not vary has no usable function. */
 static void problem_fill(struct spex_problem *problem, size_t parameter) {
     const struct spex_points *points = problem->points;
     const struct spex_function *functions = spex_functions();
@@ -98,8 +98,9 @@ static void problem_fill(struct spex_problem *problem, size_t parameter) {
     }
     problem->varies[parameter] = most > least;
     for (size_t f = 0; f < SPEX_FUNCTIONS; f++)
-        problem->usable[parameter][f] =
-            most > least && (least >= 1 || functions[f].exponents.log == 0);
+        problem->usable[parameter][f] = most > least &&
+                                        (least >= 1 || functions[f].exponents.log == 0) &&
+                                        (least > 0 || functions[f].exponents.twelfths >= 0);
     struct seen seen = {.count = 0};
     for (size_t i = 0; i < points->count && most > least; i++)
         problem_fill_point(problem, parameter, i, &seen);

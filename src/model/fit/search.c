@@ -15,6 +15,8 @@ enum {
 };
 /* A form whose score is further above that of the best has a likelihood of 0.2 % of the best's. */
 #define RIVAL_SCORE 12
+/* Root mean square of the relative deviations that no form leaves which is nearly right. */
+#define LOST_SPREAD 0.15
 
 struct search {
     struct spex_fit_workspace *workspace;
@@ -152,6 +154,84 @@ static bool search_add_function(struct search *search) {
     return better;
 }
 
+/* Whether the parameter's function in any term decreases. */
+static bool hypothesis_divides_by(const struct spex_hypothesis *hypothesis, size_t parameter) {
+    for (size_t t = 0; t < hypothesis->terms; t++) {
+        size_t function = hypothesis->functions[t][parameter];
+        if (function && spex_functions()[function - 1].exponents.twelfths < 0)
+            return true;
+    }
+    return false;
+}
+
+/* The form without two of its parameters, and without terms that had no others. */
+static struct spex_hypothesis hypothesis_without(const struct spex_hypothesis *from, size_t one,
+                                                 size_t other, size_t parameters) {
+    struct spex_hypothesis to = {.terms = 0};
+    for (size_t t = 0; t < from->terms; t++) {
+        bool any = false;
+        for (size_t p = 0; p < parameters; p++) {
+            bool keep = p != one && p != other;
+            to.functions[to.terms][p] = keep ? from->functions[t][p] : 0;
+            any |= to.functions[to.terms][p] != 0;
+        }
+        to.terms += any;
+    }
+    return to;
+}
+
+/* Tries a further term of simple functions of two parameters, or of one of them. */
+static void search_add_simple(struct search *search, struct spex_hypothesis hypothesis, size_t one,
+                              size_t other) {
+    const struct spex_problem *problem = search->workspace->problem;
+    size_t term = hypothesis.terms++;
+    for (size_t f = 0; f <= SPEX_FUNCTIONS_SIMPLE; f++)
+        for (size_t g = 0; g <= SPEX_FUNCTIONS_SIMPLE; g++) {
+            bool usable = (!f || problem->usable[one][f - 1]) &&
+                          (!g || problem->usable[other][g - 1]) && (f || g);
+            hypothesis.functions[term][one] = (uint8_t)f;
+            hypothesis.functions[term][other] = (uint8_t)g;
+            if (usable)
+                search_try(search, hypothesis);
+        }
+}
+
+/* Tries work that is divided by one parameter beside what is not: f(n)/p + g(n, p). One function of
+ * each parameter cannot follow both, so that no exchange of one function leads there. */
+static void search_divided(struct search *search, size_t divisor, size_t other) {
+    const struct spex_problem *problem = search->workspace->problem;
+    const struct spex_hypothesis from = *search->best;
+    for (size_t d = 0; d < SPEX_FUNCTIONS_SIMPLE; d++)
+        for (size_t f = 0; f <= SPEX_FUNCTIONS_SIMPLE; f++) {
+            struct spex_hypothesis hypothesis =
+                hypothesis_without(&from, divisor, other, problem->points->parameter_count);
+            if (spex_functions()[d].exponents.twelfths >= 0 || !problem->usable[divisor][d] ||
+                (f && !problem->usable[other][f - 1]) ||
+                hypothesis.terms + 2 > SPEX_MODEL_TERMS_MAX)
+                continue;
+            hypothesis.functions[hypothesis.terms][divisor] = (uint8_t)(d + 1);
+            hypothesis.functions[hypothesis.terms++][other] = (uint8_t)f;
+            search_add_simple(search, hypothesis, divisor, other);
+        }
+}
+
+/* Whether the best form leaves so much that it is not of the kind that is looked for. */
+static bool search_is_lost(struct search *search) {
+    struct spex_least_squares fit = {.columns = 0};
+    spex_hypothesis_judge(search->workspace, search->best, INFINITY, &fit);
+    return fit.squares > LOST_SPREAD * LOST_SPREAD * (double)search->workspace->problem->data.count;
+}
+
+/* Each pair of the parameters that are combined, if the time decreases with one of them, or no
+ * form has been found: among small sizes it may grow with the divisor, and hide that. */
+static void search_all_divided(struct search *search) {
+    bool lost = search->together_count > 1 && search_is_lost(search);
+    for (size_t a = 0; a < search->together_count; a++)
+        for (size_t b = 0; b < search->together_count; b++)
+            if (a != b && (lost || hypothesis_divides_by(search->best, search->together[a])))
+                search_divided(search, search->together[a], search->together[b]);
+}
+
 /* With one parameter all its functions are tried, and not only the candidates: there are few
  * enough forms. */
 int spex_search(struct spex_fit_workspace *workspace, struct spex_hypothesis *best) {
@@ -167,6 +247,7 @@ int spex_search(struct spex_fit_workspace *workspace, struct spex_hypothesis *be
         search_one_parameter(&search, search.together[0]);
     else
         search_combine(&search, &none, 0);
+    search_all_divided(&search);
     for (int round = 0; round < ROUNDS_MAX; round++)
         if (!search_replace_function(&search) && !search_add_function(&search))
             break;
