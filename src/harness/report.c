@@ -122,8 +122,12 @@ static void print_models(const struct spex_bench_report *report, FILE *out) {
         const struct spex_model *model = &fit.model;
         spex_bench_complexity_names(family, names);
         spex_model_shown(model, names, text, sizeof(text));
-        bool found = model->class != SPEX_MODEL_UNKNOWN;
-        fprintf(out, "%s: %s%s%s", family->name, found ? "time = " : "", text, found ? " s" : "");
+        bool found = model->class != SPEX_MODEL_UNKNOWN, whole = found && !model->change_count;
+        fprintf(out, "%s: %s%s%s", family->name,
+                whole   ? "time = "
+                : found ? "time in seconds = "
+                        : "",
+                text, whole ? " s" : "");
         if (found) {
             fprintf(out, "; %s, adjusted R² %.4f", spex_model_class_name(model->class),
                     model->adjusted_r2);

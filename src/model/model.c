@@ -100,16 +100,33 @@ static struct spex_prediction segment_predict(const struct spex_model *model,
     return prediction;
 }
 
-/* Where a change is not certain to be above or below, either segment may hold. */
+/* The other segment that may hold where a change is not certain to be above or below; that of the
+ * parameters: there is none. */
+static size_t other_segment(const struct spex_model *model, const double *parameters) {
+    size_t segment = spex_model_segment(model, parameters);
+    double x = parameters[model->change_parameter];
+    if (segment > 0 && x < model->changes[segment - 1].high)
+        return segment - 1;
+    return segment < model->change_count && x > model->changes[segment].low ? segment + 1 : segment;
+}
+
+double spex_model_nearest(const struct spex_model *model, const double *parameters,
+                          double seconds) {
+    double columns[SPEX_MODEL_COLUMNS_MAX], value = spex_model_value(model, parameters);
+    if (!model->change_count)
+        return value;
+    segment_columns(model, parameters, other_segment(model, parameters), columns);
+    double other = columns_value(model, columns);
+    return other > 0 && fabs(log(seconds / other)) < fabs(log(seconds / value)) ? other : value;
+}
+
 struct spex_prediction spex_model_predict(const struct spex_model *model,
                                           const double *parameters) {
-    size_t segment = spex_model_segment(model, parameters);
-    struct spex_prediction prediction = segment_predict(model, parameters, segment);
-    for (size_t c = 0; c < model->change_count; c++) {
-        double x = parameters[model->change_parameter];
-        if (x <= model->changes[c].low || x >= model->changes[c].high)
-            continue;
-        struct spex_prediction other = segment_predict(model, parameters, segment == c ? c + 1 : c);
+    struct spex_prediction prediction =
+        segment_predict(model, parameters, spex_model_segment(model, parameters));
+    if (model->change_count) {
+        struct spex_prediction other =
+            segment_predict(model, parameters, other_segment(model, parameters));
         prediction.low = fmin(prediction.low, other.low);
         prediction.high = fmax(prediction.high, other.high);
     }

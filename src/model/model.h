@@ -106,6 +106,10 @@ void spex_model_columns(const struct spex_model *model, const double *parameters
 double spex_model_value(const struct spex_model *model, const double *parameters);
 struct spex_prediction spex_model_predict(const struct spex_model *model, const double *parameters);
 
+/* The predicted time; within the interval of a change that of the segment which is nearer to
+ * `seconds`, by ratio: either may hold. */
+double spex_model_nearest(const struct spex_model *model, const double *parameters, double seconds);
+
 const char *spex_model_class_name(enum spex_model_class class);
 
 /* Writes the model for people: as spex_model_text; or, of class unknown, that there is no model,

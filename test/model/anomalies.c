@@ -424,6 +424,30 @@ static void what_recurs_seldom_is_found_each_time(void **state) {
     world_close(&world);
 }
 
+/* Where a change may be above or below, the times of both segments are usual; those of neither are
+ * not. */
+static void either_segment_is_usual(void **state) {
+    (void)state;
+    for (int slower = 0; slower < 2; slower++) {
+        struct world world;
+        world_open(&world, GAUSSIAN, 1e-4, 3);
+        struct spex_model *model = &world.models.items[0].model;
+        model->terms[1] = model->terms[0];
+        model->terms[1].coefficient *= 3;
+        model->terms[1].segment = 1;
+        model->term_count = 2;
+        model->change_count = 1;
+        model->changes[0] = (struct spex_model_change){500, 10, 1000};
+        for (unsigned e = 0; e < LONG / 10; e++)
+            execute(&world, uniform(&world) < 0.3 ? 3 : 1);
+        uint64_t before = spex_anomalies_account(world.anomalies)->anomalous;
+        assert_true(before < 15);
+        execute(&world, slower ? 9 : 3);
+        assert_int_equal(spex_anomalies_account(world.anomalies)->anomalous - before, slower);
+        world_close(&world);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(false_alarms_are_as_rare_as_asked_for),
@@ -441,6 +465,7 @@ int main(void) {
         cmocka_unit_test(heavy_tails_have_high_levels),
         cmocka_unit_test(levels_that_many_exceed_are_observed),
         cmocka_unit_test(what_recurs_seldom_is_found_each_time),
+        cmocka_unit_test(either_segment_is_usual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -158,6 +158,7 @@ static void make_class(struct made *made) {
         }
     }
     of->linear_too = most == 12 && logs == 1;
+    of->changes = made->kind->pattern == VEE;
     of->truth.class = made->kind->pattern > RARE ? SPEX_MODEL_UNKNOWN
                       : !made->kind->terms       ? SPEX_MODEL_CONSTANT
                       : !most && !logs           ? SPEX_MODEL_DECREASING

@@ -14,6 +14,7 @@ struct model_case {
     size_t parameter_count;
     struct spex_model truth;                /* constant, terms and class */
     bool linear_too;                        /* n log n is hardly told from n */
+    bool changes;                           /* the truth has parts, which the model may have */
     double noise;                           /* coefficient of variation of single measurements */
     double most[SPEX_MODEL_PARAMETERS_MAX]; /* of what was measured */
     struct spex_measurements measured;

@@ -410,6 +410,10 @@ static void segments_predict(void **state) {
         assert_float_equal(made.low, expected[e].low - 1.96, 1e-3);
         assert_float_equal(made.high, expected[e].high + 1.96, 1e-3);
         assert_int_equal(spex_model_segment(&model, at), expected[e].at >= 100);
+        bool either = expected[e].at > 80 && expected[e].at < 150;
+        double before = 2 * expected[e].at, behind = 10 + 3 * expected[e].at;
+        assert_true(spex_model_nearest(&model, at, before * 1.1) == (either ? before : made.value));
+        assert_true(spex_model_nearest(&model, at, behind * 0.9) == (either ? behind : made.value));
     }
 }
 

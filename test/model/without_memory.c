@@ -36,11 +36,17 @@ static int make_rows(void **state) {
 static const struct spex_measurements rows = {
     .parameter_count = 2, .count = ROWS, .parameters = parameters, .times = times, .runs = runs};
 
+struct fitting {
+    const struct spex_measurements *rows;
+    struct spex_fit expected;
+};
+
 /* A fit, against the one with memory. */
 static int fits(void *user) {
-    const struct spex_fit *expected = user;
+    const struct fitting *fitting = user;
+    const struct spex_fit *expected = &fitting->expected;
     static struct spex_fit fit;
-    int err = spex_fit(&rows, &fit);
+    int err = spex_fit(fitting->rows, &fit);
     if (!err) {
         assert_true(fit.points == expected->points && fit.outliers == expected->outliers);
         assert_true(fit.power_error == expected->power_error);
@@ -53,10 +59,27 @@ static int fits(void *user) {
 }
 
 static void a_fit(void **state) {
-    static struct spex_fit expected;
+    static struct fitting fitting = {.rows = &rows};
     (void)state;
-    assert_int_equal(spex_fit(&rows, &expected), 0);
-    assert_true(without_each_allocation(fits, &expected) > 10);
+    assert_int_equal(spex_fit(&rows, &fitting.expected), 0);
+    assert_true(without_each_allocation(fits, &fitting) > 10);
+}
+
+/* So many points that some of them are searched. */
+static void a_fit_with_a_change(void **state) {
+    enum { POINTS = 300 };
+    static double n[POINTS], jumping[POINTS];
+    static const struct spex_measurements points = {1, POINTS, n, jumping, NULL};
+    static struct fitting fitting = {.rows = &points};
+    uint64_t seed = 1;
+    (void)state;
+    for (size_t i = 0; i < POINTS; i++) {
+        n[i] = 100 + (double)i;
+        jumping[i] = n[i] * (i < 170 ? 1 : 2) * (1 + (double)random_below(&seed, 1000) / 2e4);
+    }
+    assert_int_equal(spex_fit(&points, &fitting.expected), 0);
+    assert_int_equal(fitting.expected.model.change_count, 1);
+    assert_true(without_each_allocation(fits, &fitting) > 100);
 }
 
 static const char *const paths[] = {"main/sort", "main", "main/load/sort", "main/load"};
@@ -163,6 +186,7 @@ static void a_file_and_a_watch(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fit),
+        cmocka_unit_test(a_fit_with_a_change),
         cmocka_unit_test(a_training),
         cmocka_unit_test(a_file_and_a_watch),
     };

@@ -87,6 +87,29 @@ class Fits(unittest.TestCase):
         truth = 3e-8 * 64000 * math.log2(64000) / 32 + 2e-5 * 32
         self.assertTrue(model["prediction"]["low"] < truth < model["prediction"]["high"], model)
 
+    def test_a_change(self):
+        sizes = [[1000 * 2 ** i] for i in range(14)]
+        table = table_of(lambda n: 1e-9 * (n if n < 100000 else 3 * n - 200000), ["n"], sizes, 0.01, 4)
+        model = self.model(table, "--predict", "n=65536000")
+        (change,) = model["changes"]
+        self.assertEqual((change["parameter"], change["interval"]), ("n", [64000, 128000]))
+        self.assertTrue(64000 < change["at"] < 128000, change)
+        self.assertEqual([(term["segment"], term["factors"]) for term in model["terms"]],
+                         [(0, {"n": [1, 0]}), (1, {}), (1, {"n": [1, 0]})])
+        self.assertEqual((model["const"], model["class"]), (0, "linear"))
+        truth = 1e-9 * (3 * 65536000 - 200000)
+        self.assertTrue(model["prediction"]["low"] < truth < model["prediction"]["high"], model)
+        # Within the interval both formulas may hold.
+        wide, narrow = (self.model(table, "--predict", f"n={n}")["prediction"] for n in (120000, 128000))
+        self.assertLess(wide["low"], 1.25e-4)
+        self.assertGreater(wide["high"], 1.55e-4)
+        self.assertLess(narrow["high"] / narrow["low"], 1.1)
+        text = fit(table).stdout
+        self.assertRegex(text, r"^time in seconds = [0-9.e-]+·n \(n < \d+(\.\d+)?\); -[0-9.e-]+ \+ [0-9.e-]+·n \(n ≥ \d+(\.\d+)?\)\n"
+                         r"class .*\nchange 1     n = \d+(\.\d+)?, between 64000 and 128000\nterm 1 ")
+        # One formula has none.
+        self.assertEqual(self.model(table_of(lambda n: 1e-9 * n, ["n"], sizes, 0.01, 4))["changes"], [])
+
     def test_text(self):
         result = fit("n,time\n1,3\n2,5\n3,7\n4,9\n5,11\n", "--predict", "n=1e308")
         self.assertEqual((result.returncode, result.stderr),

@@ -177,6 +177,26 @@ class Trains(unittest.TestCase):
         self.assertEqual(shown["models"][1]["path"], "report/f???")
         self.assertIn("  report/f???", self.show(self.models).stdout)
 
+    def test_models_that_change(self):
+        path = self.path("changes.models")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("spex-models 3\nkernel main\nexecutions 10\nleast 1e-06\nparameters 1\nparameter 10 1000 n\n"
+                       "class decreasing\nadjusted-r2 0.99\nspread 0 0.01 30\nconstant 0 0\n"
+                       "changes 1 0\nchange 100 80 120\nterms 2\nterm 0 1e-06 1e-08 12:0\nterm 1 0.02 0.0001 -12:0\n"
+                       "covariance 0 0 0\ncovariance 0 1e-16 0\ncovariance 0 0 1e-08\npoints 0\nend 1\n")
+        result = self.show(path)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("1e-06·n (n < 100); 0.02/n (n ≥ 100)", result.stdout)
+        (model,) = json.loads(self.show(path, "--json", "--curves").stdout)["models"]
+        self.assertEqual(model["changes"], [{"parameter": "n", "at": 100, "interval": [80, 120]}])
+        places = model["curves"][0]["places"]
+        self.assertEqual([place[0] for place in places], sorted(place[0] for place in places))
+        (before, at), = [pair for pair in zip(places, places[1:]) if abs(pair[0][0] - 100) + abs(pair[1][0] - 100) < 1e-9]
+        self.assertAlmostEqual(before[1] * 2, at[1], 9)
+        # The interval has both.
+        self.assertLess(before[2], 1.01e-4)
+        self.assertGreater(before[3], 1.99e-4)
+
     def test_models_are_drawn(self):
         self.assertEqual(self.train(self.models, "--", KERNELS, "1000", "3").returncode, 0)
         svg = self.path("graph.svg")

@@ -17,6 +17,7 @@
 #include "tools/common/complain.h"
 #include "tools/common/json.h"
 #include "tools/common/options.h"
+#include "tools/models/changes_json.h"
 #include "tools/models/fit_table.h"
 
 static const char fit_usage[] =
@@ -147,8 +148,9 @@ static json_t *term_json(const struct spex_fit_table *table, const struct spex_m
             json_object_set_new(factors, table->names[p],
                                 json_pack("[f, i]", of.twelfths / 12.0, (int)of.log));
     }
-    return json_pack("{s:f, s:o, s:o}", "coef", term->coefficient, "interval",
-                     interval_json(model, term->coefficient, term->error), "factors", factors);
+    return json_pack("{s:f, s:o, s:o, s:i}", "coef", term->coefficient, "interval",
+                     interval_json(model, term->coefficient, term->error), "factors", factors,
+                     "segment", (int)term->segment);
 }
 
 /* An exit status. */
@@ -158,14 +160,14 @@ static int print_json(const struct spex_fit_table *table, const struct result *r
     json_t *terms = json_array();
     for (size_t t = 0; t < model->term_count; t++)
         json_array_append_new(terms, term_json(table, model, &model->terms[t]));
-    json_t *all =
-        json_pack("{s:s, s:f, s:o, s:o, s:s, s:f, s:f, s:f, s:I, s:I, s:I}", "model", text, "const",
-                  model->constant, "const_interval",
-                  interval_json(model, model->constant, model->constant_error), "terms", terms,
-                  "class", spex_model_class_name(model->class), "adjusted_r2", model->adjusted_r2,
-                  "power_error", result->fit.power_error, "fit_ms", result->milliseconds,
-                  "measurements", (json_int_t)table->measured.count, "points",
-                  (json_int_t)result->fit.points, "outliers", (json_int_t)result->fit.outliers);
+    json_t *all = json_pack(
+        "{s:s, s:f, s:o, s:o, s:o, s:s, s:f, s:f, s:f, s:I, s:I, s:I}", "model", text, "const",
+        model->constant, "const_interval",
+        interval_json(model, model->constant, model->constant_error), "terms", terms, "changes",
+        spex_changes_json(model, table->names), "class", spex_model_class_name(model->class),
+        "adjusted_r2", model->adjusted_r2, "power_error", result->fit.power_error, "fit_ms",
+        result->milliseconds, "measurements", (json_int_t)table->measured.count, "points",
+        (json_int_t)result->fit.points, "outliers", (json_int_t)result->fit.outliers);
     if (all && result->predicted)
         json_object_set_new(all, "prediction",
                             json_pack("{s:f, s:o, s:o}", "value", result->prediction.value, "low",
@@ -207,6 +209,17 @@ static void print_prediction(const struct result *result) {
         printf("%-12s %s (too few measurements for an interval)\n", "prediction", value);
 }
 
+/* Where the formula changes. */
+static void print_changes(const struct spex_fit_table *table, const struct spex_model *model) {
+    for (size_t c = 0; c < model->change_count; c++) {
+        const struct spex_model_change *change = &model->changes[c];
+        char name[32];
+        snprintf(name, sizeof(name), "change %zu", c + 1);
+        printf("%-12s %s = %.6g, between %.6g and %.6g\n", name,
+               table->names[model->change_parameter], change->at, change->low, change->high);
+    }
+}
+
 static void print_coefficients(const struct spex_model *model) {
     if (model->constant > 0)
         print_margin(model, "constant", model->constant, model->constant_error);
@@ -223,15 +236,20 @@ static void print_text(const struct spex_fit_table *table, const struct result *
     bool found = model->class != SPEX_MODEL_UNKNOWN;
     char text[1024];
     spex_model_shown(model, table->names, text, sizeof(text));
-    printf(found ? "time = %s s\n" : "%s\n", text);
+    printf(!found                ? "%s\n"
+           : model->change_count ? "time in seconds = %s\n"
+                                 : "time = %s s\n",
+           text);
     printf("%-12s %s, adjusted R² %.4f over %zu points of %zu measurements", "class",
            spex_model_class_name(model->class), model->adjusted_r2, result->fit.points,
            table->measured.count);
     if (result->fit.outliers)
         printf(", %zu outliers left out", result->fit.outliers);
     putchar('\n');
-    if (found)
+    if (found) {
+        print_changes(table, model);
         print_coefficients(model);
+    }
     if (result->predicted)
         print_prediction(result);
 }

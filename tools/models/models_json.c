@@ -8,6 +8,7 @@
 #include "explore/report/json_parts.h"
 #include "tools/common/complain.h"
 #include "tools/common/json.h"
+#include "tools/models/changes_json.h"
 
 /* Places of a curve. */
 enum { CURVE_PLACES = 33 };
@@ -53,16 +54,36 @@ static json_t *place_json(const struct spex_kernel_model *kernel, size_t p, cons
                      spex_json_number(told.low), spex_json_number(told.high));
 }
 
+/* Adds both sides of a change of this parameter between two values, so that a jump is upright. */
+static int changes_add(const struct spex_kernel_model *kernel, size_t p, double from, double to,
+                       double *values, json_t *places) {
+    const struct spex_model *model = &kernel->model;
+    int err = 0;
+    for (size_t c = 0; !err && c < model->change_count && p == model->change_parameter; c++) {
+        double at = model->changes[c].at;
+        if (at <= from || at > to)
+            continue;
+        values[p] = nextafter(at, 0);
+        err = json_array_append_new(places, place_json(kernel, p, values));
+        values[p] = at;
+        if (at < to)
+            err = err ? err : json_array_append_new(places, place_json(kernel, p, values));
+    }
+    return err;
+}
+
 /* Over one parameter, the others in the middle of their ranges. */
 static json_t *curve_json(const struct spex_kernel_model *kernel, size_t p) {
-    double values[SPEX_MODEL_PARAMETERS_MAX];
+    double values[SPEX_MODEL_PARAMETERS_MAX], before = INFINITY;
     json_t *places = json_array();
     int err = !places;
     for (size_t o = 0; o < kernel->model.parameter_count; o++)
         values[o] = value_at(kernel, o, 0.5);
     for (int c = 0; !err && c < CURVE_PLACES; c++) {
-        values[p] = value_at(kernel, p, (double)c / (CURVE_PLACES - 1));
-        err = json_array_append_new(places, place_json(kernel, p, values));
+        double value = value_at(kernel, p, (double)c / (CURVE_PLACES - 1));
+        err = changes_add(kernel, p, before, value, values, places);
+        values[p] = before = value;
+        err = err ? err : json_array_append_new(places, place_json(kernel, p, values));
     }
     return spex_json_unless(
         err, json_pack("{s:b, s:o}", "logarithmic", (int)is_wide(kernel, p), "places", places));
@@ -99,10 +120,11 @@ static json_t *kernel_json(const struct spex_kernel_model *kernel, size_t group,
     char text[1024];
     spex_model_text(&kernel->model, (const char *const *)kernel->names, text, sizeof(text));
     json_t *json =
-        json_pack("{s:o, s:s, s:f, s:f, s:f, s:o, s:o}", "path", spex_json_text(kernel->path),
+        json_pack("{s:o, s:s, s:f, s:f, s:f, s:o, s:o, s:o}", "path", spex_json_text(kernel->path),
                   "class", spex_model_class_name(kernel->model.class), "adjusted_r2",
                   kernel->model.adjusted_r2, "executions", kernel->executions, "least_seconds",
-                  kernel->least_seconds, "model", spex_json_text(text), "group",
+                  kernel->least_seconds, "model", spex_json_text(text), "changes",
+                  spex_changes_json(&kernel->model, (const char *const *)kernel->names), "group",
                   group == SPEX_GROUP_NONE ? json_null() : json_integer((json_int_t)group + 1));
     if (!curves)
         return json;

@@ -328,7 +328,8 @@ static double base_seconds(struct spex_watched *kernel, const struct spex_execut
         return kernel->first_seconds;
     if (!parameters_in_range(kernel->model, execution->parameters))
         return 0;
-    return spex_model_value(&kernel->model->model, execution->parameters);
+    return spex_model_nearest(&kernel->model->model, execution->parameters,
+                              fmax(execution->seconds, LEAST_SECONDS));
 }
 
 /* A prediction of 0 or of no finite number judges nothing, and counts as out of range. */

@@ -135,9 +135,9 @@ static double power_missed(const struct spex_problem *problem, const struct spex
 }
 
 /* Searches a model of the first `count` points. 0 or -ENOMEM. */
-static int model_of_first(const struct spex_points *points, size_t count,
+static int model_of_first(const struct spex_fit_workspace *of, size_t count,
                           struct spex_model *model) {
-    struct spex_points first = *points;
+    struct spex_points first = *of->problem->points;
     struct spex_problem problem;
     struct spex_fit_workspace workspace = {.products = NULL};
     struct spex_hypothesis best;
@@ -145,6 +145,7 @@ static int model_of_first(const struct spex_points *points, size_t count,
     first.count = count;
     int err = spex_problem_make(&problem, &first);
     err = err ? err : spex_fit_workspace_make(&workspace, &problem);
+    workspace.behind = of->behind;
     err = err ? err : spex_search(&workspace, &best);
     if (!err) {
         spex_hypothesis_judge(&workspace, &best, INFINITY, &fit);
@@ -200,7 +201,7 @@ static int variance_of_left_out(struct spex_fit_workspace *workspace,
         size_t remain = leave_out(problem, greatest, halved, left_out);
         if (remain < REMAIN_MIN || remain == problem->data.count)
             continue;
-        err = count_varying(problem) == 1 ? model_of_first(problem->points, remain, &model)
+        err = count_varying(problem) == 1 ? model_of_first(workspace, remain, &model)
                                           : model_of_form(workspace, best, left_out, &model);
         double power = err ? NAN : power_missed(problem, &model, left_out);
         sum += isfinite(power) ? power * power : 0;

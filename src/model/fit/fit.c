@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The steps of a fit: measurements become points (points.c), points a problem with weights and
- * columns (problem.c), for which the best form is searched (search.c). The model then gets its
+ * columns (problem.c), for which the best form is searched (search.c), and changes from one form to
+ * another (segments.c). The model then gets its
  * coefficients, variances and class: Bhattacharyya and Amza, "ADLER", section 3.2. */
 #include "model/fit/fit.h"
 
@@ -10,6 +11,7 @@
 #include "base/student.h"
 #include "model/fit/beyond.h"
 #include "model/fit/search.h"
+#include "model/fit/segments.h"
 
 /* Terms that contribute less than this share of the model's greatest value do not count for its
  * class. */
@@ -30,27 +32,30 @@
 /* A coefficient is certain when it is so many standard errors above 0. */
 #define CERTAIN        5
 
-/* Sets the model's variances. A single measurement varies as repeated ones at one point do, and
- * in addition by what the points' means deviate from the model beyond that noise. The
- * coefficients' covariance goes by these deviations, or by the noise of a mean where that is
- * greater. */
-static void model_set_variance(const struct spex_problem *problem,
-                               const struct spex_least_squares *fit,
-                               const struct spex_hypothesis *hypothesis, struct spex_model *model) {
+/* Sets the model's variances, and returns that of the points' means, of which the coefficients'
+ * covariance is. A single measurement varies as repeated ones at one point do, and in addition by
+ * what the means deviate from the model beyond that noise: `squares` after `columns` coefficients
+ * were fitted. The means vary by these deviations, or by their noise where that is greater. */
+static double model_set_variance(const struct spex_problem *problem, double squares, size_t columns,
+                                 struct spex_model *model) {
     double within = problem->within, rows = 0, count = (double)problem->data.count;
-    double between_freedom = count - (double)fit->columns;
-    double between = between_freedom > 0 ? fit->squares / between_freedom : 0;
+    double between_freedom = count - (double)columns;
+    double between = between_freedom > 0 ? squares / between_freedom : 0;
     for (size_t i = 0; i < problem->data.count; i++)
         rows += problem->points->rows[i] / count;
     double single = sqrt(within + fmax(between - within / rows, 0));
     model->share = single;
     model->floor = single * problem->floor;
     model->freedom = fmax(between_freedom, within > 0 ? problem->within_freedom : 0);
-    size_t first = hypothesis->constant ? 0 : 1;
+    return fmax(between, within / rows);
+}
+
+/* Sets the covariance of the coefficients of one fit, from column `first` of the model on. */
+static void model_set_covariance(const struct spex_least_squares *fit, double variance,
+                                 size_t first, struct spex_model *model) {
     for (size_t a = 0; a < fit->columns; a++)
         for (size_t b = 0; b < fit->columns; b++)
-            model->covariance[first + a][first + b] =
-                fmax(between, within / rows) * fit->inverse[a][b];
+            model->covariance[first + a][first + b] = variance * fit->inverse[a][b];
     model->constant_error = sqrt(model->covariance[0][0]);
     for (size_t t = 0; t < model->term_count; t++)
         model->terms[t].error = sqrt(model->covariance[t + 1][t + 1]);
@@ -87,9 +92,12 @@ static double values_squares(const double *values, size_t count, double mean) {
     return sum;
 }
 
-/* Adjusted R² on the points' means: ADLER, equations 5 and 6. */
+/* Adjusted R² on the points' means: ADLER, equations 5 and 6. A change counts as a term, and so do
+ * all constants but the first. */
 static double adjusted_r2(const struct spex_points *points, const struct spex_model *model) {
     double left = 0, count = (double)points->count, terms = (double)model->term_count;
+    if (model->change_count)
+        terms += (double)model->change_count - 1;
     double all =
         values_squares(points->times, points->count, values_mean(points->times, points->count));
     for (size_t i = 0; i < points->count; i++) {
@@ -264,12 +272,65 @@ static void fit_set_least(const struct spex_points *points, struct spex_fit *fit
                 fit->least[p] = ends.least[p];
 }
 
-/* Searches the form and fits the model to it. The search keeps scores only, so the best form is
- * fitted once more, without a bound, for its coefficients and their covariance. */
+/* Whether there are three values of each parameter that matters in each segment. */
+static bool segments_have_values(const struct spex_segments *segments,
+                                 const struct spex_model *model) {
+    for (size_t t = 0; t < model->term_count; t++)
+        for (size_t p = 0; p < model->parameter_count; p++)
+            if (spex_exponents_any(model->terms[t].factors[p]) &&
+                !has_three_values(&segments->parts[model->terms[t].segment].points, p))
+                return false;
+    return true;
+}
+
+/* Makes the model of the segments the fitted one, if it explains the times. */
+static void fit_take_segments(const struct spex_problem *problem,
+                              const struct spex_segments *segments, struct spex_fit *fit) {
+    struct spex_model model = {.parameter_count = 0};
+    size_t columns, first = 1;
+    double squares = spex_segments_squares(segments, &columns);
+    spex_segments_make_model(segments, &model);
+    double variance = model_set_variance(problem, squares, columns, &model);
+    for (size_t s = 0; s <= segments->changes; s++) {
+        model_set_covariance(&segments->parts[s].fit, variance, first, &model);
+        first += segments->parts[s].fit.columns;
+    }
+    model.adjusted_r2 = adjusted_r2(problem->points, &model);
+    model.class = terms_class(&segments->parts[segments->changes].points, &model);
+    if (model.adjusted_r2 < SPEX_MODEL_GOOD_R2 || !segments_have_values(segments, &model))
+        return;
+    fit->model = model;
+}
+
+/* The model of the best form. */
+static void fit_take_form(const struct spex_problem *problem, const struct spex_hypothesis *best,
+                          const struct spex_least_squares *squares, struct spex_model *model) {
+    spex_hypothesis_make_model(problem, best, squares, model);
+    double variance = model_set_variance(problem, squares->squares, squares->columns, model);
+    model_set_covariance(squares, variance, best->constant ? 0 : 1, model);
+    model->adjusted_r2 = adjusted_r2(problem->points, model);
+    model->class =
+        model_classify(problem->points, model, residual_is_noise(problem, squares, best));
+}
+
+/* What is uncertain beyond the range is that of the last segment. */
+static int fit_estimate_beyond(struct spex_fit_workspace *workspace, struct spex_hypothesis *best,
+                               const struct spex_least_squares *squares,
+                               struct spex_segments *segments, struct spex_fit *fit) {
+    struct spex_part *last = &segments->parts[segments->changes];
+    spex_beyond_greatest(workspace->problem, NULL, fit->greatest);
+    fit_set_least(workspace->problem->points, fit);
+    return fit->model.change_count
+               ? spex_beyond_estimate(&last->workspace, &last->form, &last->fit, &fit->power_error)
+               : spex_beyond_estimate(workspace, best, squares, &fit->power_error);
+}
+
+/* Searches the form, and changes of it, and fits the model. The search keeps scores only, so the
+ * best form is fitted once more, without a bound, for its coefficients and their covariance. */
 static int fit_points(const struct spex_points *points, struct spex_fit *fit) {
-    struct spex_model *model = &fit->model;
     struct spex_problem problem;
     struct spex_fit_workspace workspace = {.products = NULL};
+    struct spex_segments segments = {.changes = 0};
     struct spex_hypothesis best;
     struct spex_least_squares squares = {.columns = 0};
     int err = spex_problem_make(&problem, points);
@@ -277,14 +338,13 @@ static int fit_points(const struct spex_points *points, struct spex_fit *fit) {
     err = err ? err : spex_search(&workspace, &best);
     if (!err) {
         spex_hypothesis_judge(&workspace, &best, INFINITY, &squares);
-        spex_hypothesis_make_model(&problem, &best, &squares, model);
-        model_set_variance(&problem, &squares, &best, model);
-        model->adjusted_r2 = adjusted_r2(points, model);
-        model->class = model_classify(points, model, residual_is_noise(&problem, &squares, &best));
-        spex_beyond_greatest(&problem, NULL, fit->greatest);
-        fit_set_least(points, fit);
-        err = spex_beyond_estimate(&workspace, &best, &squares, &fit->power_error);
+        fit_take_form(&problem, &best, &squares, &fit->model);
+        err = spex_segments_find(&segments, &problem, &best, &squares);
     }
+    if (!err && segments.changes)
+        fit_take_segments(&problem, &segments, fit);
+    err = err ? err : fit_estimate_beyond(&workspace, &best, &squares, &segments, fit);
+    spex_segments_free(&segments);
     spex_fit_workspace_free(&workspace);
     spex_problem_free(&problem);
     return err;

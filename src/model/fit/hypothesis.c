@@ -145,12 +145,69 @@ static bool coefficients_are_positive(const struct spex_fit_workspace *workspace
     return true;
 }
 
+double spex_hypothesis_price(const struct spex_hypothesis *hypothesis, size_t parameters) {
+    return COMPLEXITY_PRICE * hypothesis_complexity(hypothesis, parameters) +
+           TERM_PRICE * (double)(hypothesis->terms + hypothesis->negative);
+}
+
 static double hypothesis_score(const struct spex_fit_workspace *workspace,
                                const struct spex_hypothesis *hypothesis, double error) {
-    return spex_score(
-        (double)workspace->problem->data.count, error, workspace->problem->noise,
-        hypothesis_complexity(hypothesis, workspace->problem->points->parameter_count),
-        hypothesis->terms);
+    const struct spex_problem *problem = workspace->problem;
+    return spex_score((double)problem->data.count, error, problem->noise, 0, 0) +
+           spex_hypothesis_price(hypothesis, problem->points->parameter_count);
+}
+
+/* Whether a constant below 0 is certain, and all functions grow, so that the time never becomes
+ * negative further on. */
+static bool may_be_negative(const struct spex_fit_workspace *workspace,
+                            const struct spex_hypothesis *hypothesis,
+                            const struct spex_least_squares *fit) {
+    const struct spex_problem *problem = workspace->problem;
+    double freedom = (double)problem->data.count - (double)fit->columns;
+    if (!workspace->behind || !(freedom > 0))
+        return false;
+    for (size_t t = 0; t < hypothesis->terms; t++)
+        for (size_t p = 0; p < problem->points->parameter_count; p++)
+            if (hypothesis->functions[t][p] &&
+                spex_functions()[hypothesis->functions[t][p] - 1].exponents.twelfths < 0)
+                return false;
+    double error = sqrt(fmax(fit->squares / freedom, problem->noise) * fit->inverse[0][0]);
+    return -fit->coefficients[0] > workspace->sure[0][fit->columns] * error;
+}
+
+/* Sets the score of a form that has been fitted to these columns, if it can be below `bound`. The
+ * error of points left out is never less than that of the fit, so the fit's error gives a lower
+ * bound for the score. */
+static void hypothesis_set_score(const struct spex_fit_workspace *workspace,
+                                 struct spex_hypothesis *hypothesis, const double *const *columns,
+                                 double bound, const struct spex_least_squares *fit) {
+    const struct spex_data *data = &workspace->problem->data;
+    if (coefficients_are_positive(workspace, hypothesis, fit) &&
+        hypothesis_score(workspace, hypothesis, fit->squares / (double)data->count) < bound)
+        hypothesis->score =
+            hypothesis_score(workspace, hypothesis, spex_leave_one_out_error(data, columns, fit));
+}
+
+/* Fits without a constant. With one that is certainly below 0 the form is kept, if that is
+ * better. */
+static void judge_without_constant(struct spex_fit_workspace *workspace,
+                                   struct spex_hypothesis *hypothesis, double bound,
+                                   struct spex_least_squares *fit) {
+    const struct spex_data *data = &workspace->problem->data;
+    struct spex_hypothesis with = *hypothesis;
+    struct spex_least_squares without = {.columns = 0};
+    if (may_be_negative(workspace, hypothesis, fit)) {
+        with.negative = true;
+        hypothesis_set_score(workspace, &with, workspace->columns, bound, fit);
+    }
+    hypothesis->constant = false;
+    if (spex_least_squares(data, workspace->columns + 1, hypothesis->terms, &without))
+        hypothesis_set_score(workspace, hypothesis, workspace->columns + 1, fmin(bound, with.score),
+                             &without);
+    if (with.score < hypothesis->score)
+        *hypothesis = with;
+    else
+        *fit = without;
 }
 
 /* A constant that would be negative, or is nothing but a rounding error, is left out, and the
@@ -158,26 +215,18 @@ static double hypothesis_score(const struct spex_fit_workspace *workspace,
 void spex_hypothesis_judge(struct spex_fit_workspace *workspace, struct spex_hypothesis *hypothesis,
                            double bound, struct spex_least_squares *fit) {
     const struct spex_problem *problem = workspace->problem;
-    const double *const *columns = workspace->columns;
-    size_t count = hypothesis->terms + 1;
     workspace->columns[0] = problem->ones;
     for (size_t t = 0; t < hypothesis->terms; t++)
         workspace->columns[t + 1] = term_column(workspace, hypothesis, t);
     hypothesis->score = INFINITY;
     hypothesis->constant = true;
-    bool solved = spex_least_squares(&problem->data, columns, count, fit);
-    if (solved && fit->coefficients[0] < NOTHING * problem->least && hypothesis->terms) {
-        hypothesis->constant = false;
-        columns++;
-        solved = spex_least_squares(&problem->data, columns, count - 1, fit);
-    }
-    if (!solved || !coefficients_are_positive(workspace, hypothesis, fit))
+    hypothesis->negative = false;
+    if (!spex_least_squares(&problem->data, workspace->columns, hypothesis->terms + 1, fit))
         return;
-    /* The error of points left out is never less than that of the fit, so the fit's error gives a
-     * lower bound for the score. */
-    if (hypothesis_score(workspace, hypothesis, fit->squares / (double)problem->data.count) < bound)
-        hypothesis->score = hypothesis_score(
-            workspace, hypothesis, spex_leave_one_out_error(&problem->data, columns, fit));
+    if (fit->coefficients[0] < NOTHING * problem->least && hypothesis->terms)
+        judge_without_constant(workspace, hypothesis, bound, fit);
+    else
+        hypothesis_set_score(workspace, hypothesis, workspace->columns, bound, fit);
 }
 
 bool spex_hypothesis_try(struct spex_fit_workspace *workspace, struct spex_hypothesis hypothesis,

@@ -12,6 +12,8 @@ struct spex_hypothesis {
     uint8_t functions[SPEX_MODEL_TERMS_MAX][SPEX_MODEL_PARAMETERS_MAX];
     /* False where a constant would be negative, so that the form has none. */
     bool constant;
+    /* The constant is below 0, which the workspace allows. */
+    bool negative;
     /* INFINITY: the form is impossible. */
     double score;
 };
@@ -21,9 +23,15 @@ struct spex_hypothesis {
  * errors below it do not tell forms apart. */
 double spex_score(double count, double error, double noise, double complexity, size_t terms);
 
+/* What the form's functions and terms add to its score. */
+double spex_hypothesis_price(const struct spex_hypothesis *hypothesis, size_t parameters);
+
 /* Room for the columns of one hypothesis at a time. */
 struct spex_fit_workspace {
     const struct spex_problem *problem;
+    /* A constant may be below 0: the points are behind a change, so that the form need not hold for
+     * small values. */
+    bool behind;
     /* Memory for the columns of terms with several factors, term by term. */
     double *products;
     const double *columns[SPEX_MODEL_COLUMNS_MAX];

@@ -167,7 +167,7 @@ static void keys_make_coarse(double *keys, const double *parameters, size_t coun
                                            : 0;
 }
 
-static int points_allocate(struct spex_points *points, size_t count) {
+int spex_points_allocate(struct spex_points *points, size_t count) {
     points->parameters = calloc(count * points->parameter_count + 1, sizeof(double));
     points->times = calloc(count + 1, sizeof(double));
     points->rows = calloc(count + 1, sizeof(double));
@@ -234,7 +234,7 @@ int spex_points_make(struct spex_points *points, const struct spex_measurements 
             rows_sort(&sorting, order, count);
             different = count_different_keys(&sorting, order, count);
         }
-        err = points_allocate(points, different);
+        err = spex_points_allocate(points, different);
     }
     if (!err)
         points_gather(points, measured, &sorting, order, scratch, in_runs);

@@ -39,6 +39,8 @@ enum { SPEX_POINTS_MAX = 1024 };
 
 /* 0 or -ENOMEM; to be freed in any case. */
 int spex_points_make(struct spex_points *points, const struct spex_measurements *measured);
+/* Room for so many points; `parameter_count` must be set. 0 or -ENOMEM; to be freed in any case. */
+int spex_points_allocate(struct spex_points *points, size_t count);
 void spex_points_free(struct spex_points *points);
 
 #endif

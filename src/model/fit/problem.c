@@ -107,7 +107,7 @@ static void problem_fill(struct spex_problem *problem, size_t parameter) {
 }
 
 /* All arrays have room for one more, so that calloc never gets 0. */
-int spex_problem_make(struct spex_problem *problem, const struct spex_points *points) {
+static int problem_allocate(struct spex_problem *problem, const struct spex_points *points) {
     size_t count = points->count;
     *problem = (struct spex_problem){
         .points = points,
@@ -118,12 +118,77 @@ int spex_problem_make(struct spex_problem *problem, const struct spex_points *po
     if (!problem->weights || !problem->columns || !problem->ones)
         return -ENOMEM;
     problem->data = (struct spex_data){count, points->times, problem->weights};
-    problem_set_weights(problem);
-    problem_set_noise(problem);
     for (size_t i = 0; i < count; i++)
         problem->ones[i] = 1;
+    return 0;
+}
+
+int spex_problem_make(struct spex_problem *problem, const struct spex_points *points) {
+    int err = problem_allocate(problem, points);
+    if (err)
+        return err;
+    problem_set_weights(problem);
+    problem_set_noise(problem);
     for (size_t p = 0; p < points->parameter_count; p++)
         problem_fill(problem, p);
+    return 0;
+}
+
+/* Copies point `from` of the whole, with its weight and functions, to point `to` of the part. */
+static void part_copy(struct spex_problem *part, struct spex_points *points, size_t to,
+                      const struct spex_problem *whole, size_t from) {
+    const struct spex_points *all = whole->points;
+    size_t width = all->parameter_count;
+    for (size_t p = 0; p < width; p++)
+        points->parameters[to * width + p] = all->parameters[from * width + p];
+    points->times[to] = all->times[from];
+    points->rows[to] = all->rows[from];
+    points->variances[to] = all->variances[from];
+    part->weights[to] = whole->weights[from];
+    for (size_t p = 0; p < width; p++)
+        for (size_t f = 0; f < SPEX_FUNCTIONS; f++)
+            if (whole->usable[p][f])
+                *column_at(part, p, f, to) = *column_at(whole, p, f, from);
+}
+
+/* Sets what follows from the points that were copied. */
+static void part_complete(struct spex_problem *part, const struct spex_problem *whole) {
+    const struct spex_points *points = part->points;
+    double inverse_rows = 0;
+    part->floor = whole->floor;
+    part->within = whole->within;
+    part->within_freedom = whole->within_freedom;
+    part->least = points->times[0];
+    for (size_t i = 0; i < points->count; i++) {
+        part->least = fmin(part->least, points->times[i]);
+        inverse_rows += 1 / points->rows[i] / (double)points->count;
+        for (size_t p = 0; p < points->parameter_count; p++)
+            part->varies[p] |=
+                points->parameters[i * points->parameter_count + p] != points->parameters[p];
+    }
+    part->noise = part->within * inverse_rows;
+    for (size_t p = 0; p < points->parameter_count; p++)
+        for (size_t f = 0; f < SPEX_FUNCTIONS; f++)
+            part->usable[p][f] = part->varies[p] && whole->usable[p][f];
+}
+
+int spex_problem_make_part(struct spex_problem *part, struct spex_points *points,
+                           const struct spex_problem *whole, const bool *marked) {
+    const struct spex_points *all = whole->points;
+    size_t count = 0, to = 0;
+    *part = (struct spex_problem){.points = NULL};
+    *points = (struct spex_points){.parameter_count = all->parameter_count};
+    for (size_t i = 0; i < all->count; i++)
+        count += marked[i];
+    int err = spex_points_allocate(points, count);
+    points->count = count;
+    err = err ? err : problem_allocate(part, points);
+    if (err)
+        return err;
+    for (size_t i = 0; i < all->count; i++)
+        if (marked[i])
+            part_copy(part, points, to++, whole, i);
+    part_complete(part, whole);
     return 0;
 }
 

@@ -33,6 +33,12 @@ struct spex_problem {
 int spex_problem_make(struct spex_problem *problem, const struct spex_points *points);
 void spex_problem_free(struct spex_problem *problem);
 
+/* A problem of the points that are marked. They are copied to *points, which must outlive the
+ * problem. Weights, noise and functions are those of the whole. 0 or -ENOMEM; both are to be freed
+ * in any case. */
+int spex_problem_make_part(struct spex_problem *part, struct spex_points *points,
+                           const struct spex_problem *whole, const bool *marked);
+
 /* The values of a function of a parameter at all points; valid if usable[parameter][function]. */
 const double *spex_problem_column(const struct spex_problem *problem, size_t parameter,
                                   size_t function);

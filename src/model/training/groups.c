@@ -84,8 +84,10 @@ static bool kernel_is_leaf(const struct spex_models *models, size_t model, doubl
     return kernel_takes(&models->items[model], seconds);
 }
 
-/* Whether the parameter is in any term. */
+/* Whether the parameter is in any term, or segments go by it. */
 static bool parameter_matters(const struct spex_model *model, size_t parameter) {
+    if (model->change_count && model->change_parameter == parameter)
+        return true;
     for (size_t t = 0; t < model->term_count; t++)
         if (spex_exponents_any(model->terms[t].factors[parameter]))
             return true;
