@@ -33,6 +33,8 @@ struct spex_kernel_model {
     double low[SPEX_MODEL_PARAMETERS_MAX];
     double high[SPEX_MODEL_PARAMETERS_MAX];
     struct spex_model model;
+    /* As of struct spex_fit; of a model that has just been trained, files do not have it. */
+    double power_error;
     /* Some of what it was trained with, for people to see. */
     struct spex_model_point *points;
     size_t point_count;

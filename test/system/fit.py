@@ -110,6 +110,32 @@ class Fits(unittest.TestCase):
         # One formula has none.
         self.assertEqual(self.model(table_of(lambda n: 1e-9 * n, ["n"], sizes, 0.01, 4))["changes"], [])
 
+    def test_what_to_measure_next(self):
+        table = table_of(lambda n: 1e-9 * n * (1 if n < 70000 else 2), ["n"], [[1000 * 2 ** i] for i in range(14)], 0.02, 4)
+        model = self.model(table, "--next", "n=1000..8192000")
+        self.assertTrue(64000 < model["next"]["parameters"]["n"] < 128000, model["next"])
+        self.assertGreater(model["next"]["share"], 0.2)
+        far = self.model(table, "--next", "n=8192000..1e9")["next"]
+        self.assertEqual(far["parameters"], {"n": 1e9})
+        self.assertRegex(fit(table, "--next", "n=8192000..1e9").stdout,
+                         r"\nnext         n=1000000000, there the prediction is ± \d[\d.]* %\n$")
+        # Other parameters have the ranges of the table.
+        rows = [[a, b] for a in (10, 20, 40, 80) for b in (4, 8, 16, 32)]
+        both = self.model(table_of(lambda a, b: 1e-7 * a * b, ["a", "b"], rows, 0.05, 3), "--next", "a=10..1000")["next"]
+        self.assertEqual(both["parameters"]["a"], 1000)
+        self.assertTrue(4 <= both["parameters"]["b"] <= 32)
+        # Where there is no model there is no proposal.
+        none = "n,time\n" + "".join(f"{10 * 2 ** i},{1 + 4 * (i % 2)}\n" for i in range(6))
+        self.assertNotIn("next", self.model(none, "--next", "n=1..5"))
+        self.assertNotIn("next", fit(none, "--next", "n=1..5").stdout)
+        for message, text in (("NAME=LOW..HIGH was expected", "n=5"), ("NAME=LOW..HIGH was expected", "n=5..1"),
+                              ("NAME=LOW..HIGH was expected", "n=-1..5"), ("NAME=LOW..HIGH was expected", ""),
+                              ("NAME=LOW..HIGH was expected", "=1..5"), ('one range of "n" was expected', "n=1..2,n=1..3"),
+                              ('a parameter of the table and numbers up to 1e+25 were expected for "x"', "x=1..2"),
+                              ('numbers up to 1e+25 were expected for "n"', "n=1..1e30")):
+            with self.subTest(text=text):
+                self.refused(2, message, table, "--next", text)
+
     def test_text(self):
         result = fit("n,time\n1,3\n2,5\n3,7\n4,9\n5,11\n", "--predict", "n=1e308")
         self.assertEqual((result.returncode, result.stderr),

@@ -12,16 +12,18 @@
 #include "base/clock.h"
 #include "base/student.h"
 #include "explore/report/json_parts.h"
+#include "model/fit/next.h"
 #include "text/quantity.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/json.h"
 #include "tools/common/options.h"
+#include "tools/common/value_ranges.h"
 #include "tools/models/changes_json.h"
 #include "tools/models/fit_table.h"
 
 static const char fit_usage[] =
-    "usage: spex fit TABLE.csv [--predict NAME=VALUE,…] [--json]\n"
+    "usage: spex fit TABLE.csv [--predict NAME=VALUE,…] [--next NAME=LOW..HIGH,…] [--json]\n"
     "\n"
     "How a time depends on parameters: a model of it, with the interval of each coefficient, and\n"
     "its class. \"-\" is standard input. The table's first line names its columns: one a "
@@ -33,6 +35,8 @@ static const char fit_usage[] =
     "  --predict NAME=VALUE,…  the time with these parameters, and between what 95 % of single\n"
     "                          measurements are to be expected; beyond the greatest values of the\n"
     "                          table with what is uncertain of the model's form\n"
+    "  --next NAME=LOW..HIGH,…  where, within these ranges and those of the table, one more\n"
+    "                          measurement would teach most: where the time is least certain\n"
     "  --json                  the same as JSON\n";
 
 static const struct spex_syntax fit_syntax = {"fit", fit_usage, "one table was expected",
@@ -42,6 +46,7 @@ struct request {
     const char *path;
     /* NULL: nothing is predicted. */
     const char *predict;
+    const char *next;
     bool json;
 };
 
@@ -51,12 +56,17 @@ struct result {
     double milliseconds;
     bool predicted;
     struct spex_prediction prediction;
+    /* A next measurement was asked for, and there is an answer. */
+    bool proposed;
+    struct spex_next next;
 };
 
 /* An exit status. */
 static int fit_parse(int argc, char **argv, struct request *request) {
-    const struct spex_option known[] = {
-        {"predict", .text = &request->predict}, {"json", .flag = &request->json}, {.name = NULL}};
+    const struct spex_option known[] = {{"predict", .text = &request->predict},
+                                        {"next", .text = &request->next},
+                                        {"json", .flag = &request->json},
+                                        {.name = NULL}};
     struct spex_operands operands;
     int status = spex_options_take(&fit_syntax, known, argc, argv, &operands);
     request->path = status ? NULL : operands.list[0];
@@ -130,6 +140,50 @@ static int result_predict(const struct spex_fit_table *table, const char *text,
     return SPEX_EXIT_OK;
 }
 
+/* The ranges of the table's parameters. */
+static void table_ranges(const struct spex_fit_table *table, double *low, double *high) {
+    size_t width = table->measured.parameter_count;
+    for (size_t p = 0; p < width; p++) {
+        low[p] = INFINITY;
+        high[p] = 0;
+        for (size_t r = 0; r < table->measured.count; r++) {
+            low[p] = fmin(low[p], table->parameters[r * width + p]);
+            high[p] = fmax(high[p], table->parameters[r * width + p]);
+        }
+    }
+}
+
+/* An exit status. */
+static int ranges_take(const struct spex_fit_table *table, const struct spex_value_ranges *ranges,
+                       double *low, double *high) {
+    for (size_t r = 0; r < ranges->count; r++) {
+        size_t p = table_find_parameter(table, ranges->items[r].name);
+        if (p == table->measured.parameter_count || ranges->items[r].high > SPEX_FIT_GREATEST)
+            return spex_complain(SPEX_EXIT_USAGE,
+                                 "fit: --next: a parameter of the table and numbers up to %g were "
+                                 "expected for \"%s\"",
+                                 SPEX_FIT_GREATEST, ranges->items[r].name);
+        low[p] = ranges->items[r].low;
+        high[p] = ranges->items[r].high;
+    }
+    return SPEX_EXIT_OK;
+}
+
+/* Without a model nothing is proposed. An exit status. */
+static int result_next(const struct spex_fit_table *table, const char *text,
+                       struct result *result) {
+    double low[SPEX_MODEL_PARAMETERS_MAX], high[SPEX_MODEL_PARAMETERS_MAX];
+    struct spex_value_ranges ranges;
+    int status = spex_value_ranges_read(&ranges, "fit", "--next", text);
+    table_ranges(table, low, high);
+    status = status ? status : ranges_take(table, &ranges, low, high);
+    spex_value_ranges_free(&ranges);
+    if (!status)
+        result->proposed = result->fit.model.class != SPEX_MODEL_UNKNOWN &&
+                           spex_fit_next(&result->fit, low, high, &result->next);
+    return status;
+}
+
 /* The 95 % interval; null, null where there are too few measurements for one. */
 static json_t *interval_json(const struct spex_model *model, double value, double error) {
     double margin =
@@ -153,6 +207,15 @@ static json_t *term_json(const struct spex_fit_table *table, const struct spex_m
                      "segment", (int)term->segment);
 }
 
+static json_t *next_json(const struct spex_fit_table *table, const struct spex_next *next) {
+    json_t *parameters = json_object();
+    int err = !parameters;
+    for (size_t p = 0; !err && p < table->measured.parameter_count; p++)
+        err = json_object_set_new(parameters, table->names[p], json_real(next->values[p]));
+    return spex_json_unless(err, json_pack("{s:o, s:f, s:f}", "parameters", parameters, "seconds",
+                                           next->seconds, "share", next->share));
+}
+
 /* An exit status. */
 static int print_json(const struct spex_fit_table *table, const struct result *result,
                       const char *text) {
@@ -173,6 +236,8 @@ static int print_json(const struct spex_fit_table *table, const struct result *r
                             json_pack("{s:f, s:o, s:o}", "value", result->prediction.value, "low",
                                       spex_json_number(result->prediction.low), "high",
                                       spex_json_number(result->prediction.high)));
+    if (all && result->proposed)
+        json_object_set_new(all, "next", next_json(table, &result->next));
     return spex_json_print(all, stdout)
                ? spex_complain(SPEX_EXIT_FAILED, "the model cannot be written")
                : SPEX_EXIT_OK;
@@ -220,6 +285,15 @@ static void print_changes(const struct spex_fit_table *table, const struct spex_
     }
 }
 
+static void print_next(const struct spex_fit_table *table, const struct spex_next *next) {
+    char share[32];
+    printf("%-12s ", "next");
+    for (size_t p = 0; p < table->measured.parameter_count; p++)
+        printf("%s=%.10g, ", table->names[p], next->values[p]);
+    printf("there the prediction is ± %s\n",
+           spex_percent_text(next->share, 2, share, sizeof(share)));
+}
+
 static void print_coefficients(const struct spex_model *model) {
     if (model->constant > 0)
         print_margin(model, "constant", model->constant, model->constant_error);
@@ -252,6 +326,8 @@ static void print_text(const struct spex_fit_table *table, const struct result *
     }
     if (result->predicted)
         print_prediction(result);
+    if (result->proposed)
+        print_next(table, &result->next);
 }
 
 /* Fits, predicts and prints. An exit status. */
@@ -267,6 +343,8 @@ static int fit_table(const struct request *request, const struct spex_fit_table 
                                  ? "products of its numbers are too great to calculate with"
                                  : strerror(-err));
     int status = request->predict ? result_predict(table, request->predict, &result) : SPEX_EXIT_OK;
+    if (!status && request->next)
+        status = result_next(table, request->next, &result);
     if (status)
         return status;
     spex_model_text(&result.fit.model, table->names, text, sizeof(text));

@@ -18,12 +18,15 @@
 #include "tools/common/options.h"
 #include "tools/common/process_argument.h"
 #include "tools/common/stop_signals.h"
+#include "tools/train/next_run.h"
+#include "tools/train/train_json.h"
 #include "tools/train/train_running.h"
 
 static const char train_usage[] =
     "usage: spex train MODELS [--runs PLAN.xml] [--probes SELECTION] [--functions GLOBS]\n"
-    "                  [--least SECONDS] -- PROGRAM [ARGUMENT…]\n"
+    "                  [--least SECONDS] [--next RANGES] [--json] -- PROGRAM [ARGUMENT…]\n"
     "       spex train MODELS --pid PID [--for SECONDS] [--probes SELECTION] [--least SECONDS]\n"
+    "                  [--next RANGES] [--json]\n"
     "\n"
     "Runs PROGRAM to its end with its kernels on, fits a model of the time to each of them in\n"
     "each of its calling contexts, and writes all of them to the file MODELS.\n"
@@ -36,6 +39,12 @@ static const char train_usage[] =
     "  --functions GLOBS   makes kernels of these functions, in a program that was compiled\n"
     "                      with -finstrument-functions\n"
     "  --least SECONDS     leaves out kernels that take less on average, such as 1e-6\n"
+    "\n"
+    "  --next RANGES       \"n=1..65536,m=1..16\": the last line says with which parameters, "
+    "within\n"
+    "                      these ranges, a next run would teach most; within what was trained\n"
+    "                      otherwise\n"
+    "  --json              prints the models, the account and the next run as JSON\n"
     "\n"
     "  --pid PID           train from what the running program PID does, until it ends, for\n"
     "                      SECONDS, or until Ctrl-C; MODELS is written every minute and at the "
@@ -57,10 +66,14 @@ struct request {
     pid_t process;
     /* For how long it is followed; 0: no limit. */
     double seconds;
+    /* NULL: ranges are those of the training. */
+    const char *next;
+    struct spex_value_ranges ranges;
+    bool json;
 };
 
 /* Options that do not go together, and the selection. An exit status. */
-static int request_check(const struct request *request) {
+static int request_check(struct request *request) {
     bool has_program = *request->options.argv;
     if (request->process && (has_program || request->options.plan))
         return spex_complain(SPEX_EXIT_USAGE,
@@ -69,7 +82,10 @@ static int request_check(const struct request *request) {
         return spex_complain(SPEX_EXIT_USAGE, "train: --for goes with --pid");
     if (!request->process && !has_program)
         return spex_complain(SPEX_EXIT_USAGE, "train: \"-- PROGRAM\" was expected");
-    return spex_probes_argument("train", "--probes", request->options.probes);
+    int status = spex_probes_argument("train", "--probes", request->options.probes);
+    return status || !request->next
+               ? status
+               : spex_value_ranges_read(&request->ranges, "train", "--next", request->next);
 }
 
 /* An exit status. */
@@ -83,6 +99,8 @@ static int train_parse(int argc, char **argv, struct request *request) {
         {"pid", .process = &request->process},
         {"for", .number = &request->seconds, .range = {1e-3, 1e9},
          .error = "seconds were expected"},
+        {"next", .text = &request->next},
+        {"json", .flag = &request->json},
         {.name = NULL},
     };
     struct spex_operands operands;
@@ -136,6 +154,35 @@ static void print_models(const struct spex_models *models) {
             alone, models->count);
 }
 
+/* Names in --next that no kernel has are of no use. */
+static void tell_names(const struct request *request, const struct spex_models *models) {
+    for (size_t r = 0; r < request->ranges.count; r++) {
+        bool found = false;
+        for (size_t k = 0; k < models->count; k++)
+            for (size_t p = 0; p < models->items[k].model.parameter_count; p++)
+                found |= strcmp(models->items[k].names[p], request->ranges.items[r].name) == 0;
+        if (!found)
+            fprintf(stderr, "spex: --next: no kernel has a parameter \"%s\"\n",
+                    request->ranges.items[r].name);
+    }
+}
+
+/* An exit status. */
+static int print_result(const struct request *request, const struct spex_models *models) {
+    struct spex_next_run next = spex_next_run(models, &request->ranges);
+    int status = SPEX_EXIT_OK;
+    if (request->json) {
+        status = spex_train_print_json(models, &request->last, &next);
+    } else {
+        print_models(models);
+        spex_next_run_print(&next);
+    }
+    tell_names(request, models);
+    int err = status ? 0 : spex_written(stdout);
+    return err ? spex_complain(SPEX_EXIT_FAILED, "the models cannot be printed: %s", strerror(-err))
+               : status;
+}
+
 /* Records that are left out have a time that is not that of the kernel alone. */
 static void print_account(const struct spex_train_progress *last) {
     fprintf(stderr, "spex: %llu run%s, %llu failed; %llu records of kernels, %llu lost\n",
@@ -165,7 +212,7 @@ static int models_write(const struct request *request, const struct spex_trainin
         err ? spex_complain(SPEX_EXIT_FAILED, "the models cannot be fitted: %s", strerror(-err))
             : spex_models_file_write(request->models, &models);
     if (!status) {
-        print_models(&models);
+        status = print_result(request, &models);
         print_account(last);
         spex_train_tell_left_out(left_out, request->least_seconds);
     }
@@ -186,7 +233,7 @@ static int train_running(const struct request *request, struct spex_training *tr
     struct spex_models models = {.count = 0};
     int status = spex_train_running(&running, training, &models);
     if (status == SPEX_EXIT_OK)
-        print_models(&models);
+        status = print_result(request, &models);
     spex_models_free(&models);
     return status;
 }
@@ -205,17 +252,19 @@ static int train_runs(struct request *request, struct spex_training *training) {
 int spex_command_train(int argc, char **argv) {
     struct request request = {
         .options = {.probes = "*:kernel", .progress = take_progress, .user = &request}};
-    struct spex_training *training;
+    struct spex_training *training = NULL;
     int status = train_parse(argc, argv, &request);
-    if (status)
-        return status;
-    request.options.stop_fd = spex_stop_signals_open();
-    if (request.options.stop_fd < 0)
-        return spex_complain(SPEX_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
-    if (spex_training_create(&training, 1) != 0)
-        return spex_complain(SPEX_EXIT_FAILED, "out of memory");
-    status = request.process ? train_running(&request, training) : train_runs(&request, training);
+    request.options.stop_fd = status ? -1 : spex_stop_signals_open();
+    if (!status && request.options.stop_fd < 0)
+        status = spex_complain(SPEX_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
+    if (!status && spex_training_create(&training, 1) != 0)
+        status = spex_complain(SPEX_EXIT_FAILED, "out of memory");
+    if (!status)
+        status =
+            request.process ? train_running(&request, training) : train_runs(&request, training);
     spex_training_destroy(training);
-    close(request.options.stop_fd);
+    if (request.options.stop_fd >= 0)
+        close(request.options.stop_fd);
+    spex_value_ranges_free(&request.ranges);
     return status;
 }

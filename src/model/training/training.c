@@ -422,6 +422,7 @@ static int kernel_add(const struct spex_trained *kernel, const struct spex_fit *
     if (err)
         return err;
     out->model = fit->model;
+    out->power_error = fit->power_error;
     out->executions = kernel->executions;
     out->least_seconds = kernel->least_seconds;
     kernel_ranges(kernel, out);
