@@ -53,7 +53,7 @@ CLASSES = {
     "in_main_table": ("linear", "d->main->rows"), "by_variable": ("linear", "variable_rows"),
 }
 KNOWN = {"constant": "a constant count", "its count is known": "known where it begins", "a bound": "a bound is known",
-         "what its count depends": "what it depends on is known", "nothing": "nothing is known", "no probe": "no probe"}
+         "what its count depends": "what it depends on is known", "nothing": "counted", "no probe": "no probe"}
 
 
 class Bench:

@@ -231,7 +231,7 @@ static std::string unnamed(const Source &source) {
 
 std::string source_name(const Source &source) {
     const DIType *type = nullptr;
-    std::string name = source.count ? "" : path_name(source, type);
+    std::string name = source.loop ? "" : path_name(source, type);
     if (name.empty())
         name = unnamed(source);
     name = plain(name);
@@ -240,7 +240,7 @@ std::string source_name(const Source &source) {
 
 bool source_is_signed(const Source &source) {
     const DIType *type = nullptr;
-    if (source.count)
+    if (source.loop)
         return false;
     path_name(source, type);
     if (auto *basic = dyn_cast_or_null<DIBasicType>(type))

@@ -43,11 +43,25 @@ static bool place_load(Parameter &parameter, const LoopInfo &loops) {
     return !base;
 }
 
+/* Whether a variable can count how often the loop executes, and be told where it is left. */
+static bool can_count(const Loop &loop) {
+    SmallVector<BasicBlock *, 4> exits;
+    loop.getUniqueExitBlocks(exits);
+    bool can = loop.isLoopSimplifyForm() && !exits.empty();
+    for (const BasicBlock *exit : exits)
+        can &= exit->getFirstInsertionPt() != exit->end();
+    return can;
+}
+
 /* False: the value cannot be told. */
 static bool place(Parameter &parameter, const Loop *loop, const LoopInfo &loops,
                   ScalarEvolution &evolution) {
     const Source &source = parameter.source;
     parameter.told = Told::begin;
+    if (source.counted) {
+        parameter.told = Told::left;
+        return can_count(*source.loop);
+    }
     if (source.count) {
         parameter.told = loop ? Told::begin : Told::before;
         if (!can_expand(source, evolution))
@@ -65,22 +79,32 @@ static bool place(Parameter &parameter, const Loop *loop, const LoopInfo &loops,
 }
 
 static void make_unique(std::vector<Parameter> &parameters) {
-    for (size_t p = 1; p < parameters.size(); p++) {
-        unsigned same = 1;
-        for (size_t other = 0; other < p; other++)
-            same += parameters[other].name == parameters[p].name;
+    std::map<std::string, unsigned> names;
+    for (Parameter &parameter : parameters) {
+        unsigned same = ++names[parameter.name];
         if (same > 1)
-            parameters[p].name += "#" + std::to_string(same);
+            parameter.name += "#" + std::to_string(same);
     }
+}
+
+/* Copies of a loop, as of one that was unrolled around it, are counted together. */
+static bool join(std::vector<Parameter> &parameters, const Parameter &parameter) {
+    for (Parameter &other : parameters)
+        if (parameter.source.counted && other.source.counted && other.name == parameter.name &&
+            other.source.depth == parameter.source.depth) {
+            other.loops.push_back(parameter.source.loop);
+            return true;
+        }
+    return false;
 }
 
 std::vector<Parameter> parameters_choose(const Sources &sources, const Loop *loop,
                                          const LoopInfo &loops, ScalarEvolution &evolution) {
     std::vector<Parameter> parameters;
     for (const Source &source : sources.items) {
-        Parameter parameter = {source, source_name(source), source_is_signed(source), Told::begin,
-                               nullptr};
-        if (place(parameter, loop, loops, evolution))
+        Parameter parameter = {source,  source_name(source), source_is_signed(source), Told::begin,
+                               nullptr, {source.loop}};
+        if (place(parameter, loop, loops, evolution) && !join(parameters, parameter))
             parameters.push_back(parameter);
     }
     std::stable_sort(parameters.begin(), parameters.end(),
@@ -127,10 +151,48 @@ static Instruction *behind(Instruction *at) {
     return isa<PHINode>(at) ? &*at->getParent()->getFirstInsertionPt() : at->getNextNode();
 }
 
+/* A register that counts, from 0, how often the loop's first block has been executed before. The
+ * program may have one already. */
+static PHINode *counter_make(const Loop &loop) {
+    PHINode *own = loop.getCanonicalInductionVariable();
+    if (own && own->getType()->isIntegerTy(64))
+        return own;
+    BasicBlock *latch = loop.getLoopLatch();
+    IRBuilder<> begin(&loop.getHeader()->front());
+    PHINode *counter = begin.CreatePHI(begin.getInt64Ty(), 2, "spex_trips");
+    IRBuilder<> end(latch->getTerminator());
+    counter->addIncoming(begin.getInt64(0), loop.getLoopPreheader());
+    counter->addIncoming(end.CreateAdd(counter, end.getInt64(1)), latch);
+    return counter;
+}
+
+/* Adds the count to the parameter wherever the loop is left: it may be entered again. */
+static void tell_count(const Loop &loop, size_t number, const Placed &placed, Counters &counters) {
+    SmallVector<BasicBlock *, 4> exits;
+    PHINode *&counter = counters[&loop];
+    counter = counter ? counter : counter_make(loop);
+    loop.getUniqueExitBlocks(exits);
+    /* That it is entered counts in front of it: with 1 added behind, the compiler would make another
+     * variable of the counter. */
+    Instruction *begin = loop.getLoopPreheader()->getTerminator();
+    parameter_add(placed, number, ConstantInt::get(counter->getType(), 1), begin);
+    for (BasicBlock *exit : exits) {
+        PHINode *count = PHINode::Create(counter->getType(), 2, "spex_trips", &exit->front());
+        for (BasicBlock *from : predecessors(exit))
+            count->addIncoming(counter, from);
+        parameter_add(placed, number, count, &*exit->getFirstInsertionPt());
+    }
+}
+
 static void tell(const Parameter &parameter, size_t number, const Placed &placed, Shape shape,
-                 ScalarEvolution &evolution) {
+                 ScalarEvolution &evolution, Counters &counters) {
     const Source &source = parameter.source;
     Instruction *before = placed.call;
+    if (parameter.told == Told::left) {
+        for (const Loop *loop : parameter.loops)
+            tell_count(*loop, number, placed, counters);
+        return;
+    }
     if (parameter.told == Told::behind) {
         Value *value = source.path.empty() ? source.base : parameter.at;
         parameter_store(placed, number, value, parameter.is_signed, behind(parameter.at));
@@ -149,12 +211,12 @@ static void tell(const Parameter &parameter, size_t number, const Placed &placed
 }
 
 void parameters_tell(const std::vector<Parameter> &parameters, const Placed &placed, Shape shape,
-                     ScalarEvolution &evolution) {
+                     ScalarEvolution &evolution, Counters &counters) {
     for (size_t p = 0; p < parameters.size(); p++) {
         if (parameters[p].told != Told::begin)
             parameter_store(placed, p, ConstantInt::get(parameters[p].source.type, 0), false,
                             placed.call);
-        tell(parameters[p], p, placed, shape, evolution);
+        tell(parameters[p], p, placed, shape, evolution, counters);
     }
 }
 

@@ -4,6 +4,7 @@
 #ifndef SPEX_COMPILER_PARAMETERS_H
 #define SPEX_COMPILER_PARAMETERS_H
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,11 @@
 namespace spex {
 
 /* begin: known where the kernel begins. Else it is told in front of `at`, or stored behind it, by the
- * program's way, and is 0 before. */
-enum class Told { begin, before, behind };
+ * program's way, or added where a loop is left, and is 0 before. */
+enum class Told { begin, before, behind, left };
+
+/* The variables that count how often loops execute, which probes of a function share. */
+using Counters = std::map<const llvm::Loop *, llvm::PHINode *>;
 
 struct Parameter {
     Source source;
@@ -22,6 +26,8 @@ struct Parameter {
     bool is_signed;
     Told told;
     llvm::Instruction *at;
+    /* Where it is counted: the loops of one line, of which there are copies. */
+    std::vector<const llvm::Loop *> loops;
 };
 
 /* What a function or loop depends on, as parameters: at most as many as a kernel has, those first on
@@ -32,7 +38,7 @@ std::vector<Parameter> parameters_choose(const Sources &sources, const llvm::Loo
 
 /* Adds the code that gives them to a kernel that has been placed. */
 void parameters_tell(const std::vector<Parameter> &parameters, const Placed &placed, Shape shape,
-                     llvm::ScalarEvolution &evolution);
+                     llvm::ScalarEvolution &evolution, Counters &counters);
 
 } // namespace spex
 

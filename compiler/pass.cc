@@ -73,7 +73,7 @@ const char *known_text(Known known) {
     case Known::numbers:
         return "what its count depends on is known where it begins";
     default:
-        return "nothing is known of its count where it begins";
+        return "nothing is known of its count where it begins; it is counted";
     }
 }
 

@@ -116,14 +116,14 @@ void Placer::around_loop(Loop &loop, const Probe &probe, const std::vector<Param
     left.placed = probe_begin(probe, loop_frame, loop.getLoopPreheader()->getTerminator(), shape);
     for (BasicBlock *exit : exits)
         probe_end(left.placed, &*exit->getFirstInsertionPt(), shape);
-    parameters_tell(parameters, left.placed, shape, evolution);
+    parameters_tell(parameters, left.placed, shape, evolution, counters);
     loops.push_back(left);
 }
 
 void Placer::around_function(const Probe &probe, const std::vector<Parameter> &parameters) {
     Frame frame = frame_make(function);
     whole = probe_begin(probe, frame, behind_allocas(function), shape);
-    parameters_tell(parameters, whole, shape, evolution);
+    parameters_tell(parameters, whole, shape, evolution, counters);
     is_around = true;
 }
 

@@ -37,6 +37,7 @@ class Placer {
     llvm::ScalarEvolution &evolution;
     /* Loops of a function are executed one after the other, so that they share their variables. */
     Frame loop_frame = {};
+    Counters counters;
     /* Loops, and the calls in them by which an exception may leave them. */
     std::vector<Left> loops;
     bool is_around = false;

@@ -259,15 +259,27 @@ void probe_end(const Placed &placed, Instruction *before, Shape shape) {
     call_library(builder, end_name, builder.getVoidTy(), placed);
 }
 
+static Value *parameter_place(IRBuilder<> &builder, const Placed &placed, size_t number) {
+    AllocaInst *parameters = placed.frame.parameters;
+    return builder.CreateConstInBoundsGEP2_32(parameters->getAllocatedType(), parameters, 0,
+                                              number);
+}
+
 void parameter_store(const Placed &placed, size_t number, Value *value, bool is_signed,
                      Instruction *before) {
     IRBuilder<> builder(before);
     builder.SetCurrentDebugLocation(location(before));
-    Type *i64 = builder.getInt64Ty();
-    Value *word = builder.CreateIntCast(value, i64, is_signed);
-    Value *place = builder.CreateConstInBoundsGEP2_32(placed.frame.parameters->getAllocatedType(),
-                                                      placed.frame.parameters, 0, number);
-    no_sanitizer(builder.CreateStore(word, place));
+    Value *word = builder.CreateIntCast(value, builder.getInt64Ty(), is_signed);
+    no_sanitizer(builder.CreateStore(word, parameter_place(builder, placed, number)));
+}
+
+void parameter_add(const Placed &placed, size_t number, Value *value, Instruction *before) {
+    IRBuilder<> builder(before);
+    builder.SetCurrentDebugLocation(location(before));
+    Value *place = parameter_place(builder, placed, number);
+    LoadInst *sum = builder.CreateLoad(builder.getInt64Ty(), place);
+    no_sanitizer(sum);
+    no_sanitizer(builder.CreateStore(builder.CreateAdd(sum, value), place));
 }
 
 } // namespace spex

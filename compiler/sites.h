@@ -63,6 +63,10 @@ llvm::Instruction *if_on(const Placed &placed, llvm::Instruction *before, Shape 
 void parameter_store(const Placed &placed, size_t number, llvm::Value *value, bool is_signed,
                      llvm::Instruction *before);
 
+/* Adds a number of 64 bits to it. */
+void parameter_add(const Placed &placed, size_t number, llvm::Value *value,
+                   llvm::Instruction *before);
+
 } // namespace spex
 
 #endif

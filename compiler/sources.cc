@@ -23,6 +23,7 @@ class Search {
     }
 
     Known loop(const Loop &loop);
+    void counted(const Loop &loop);
     void argument(Value *value, const Instruction *at);
     void called(const Source &source, CallBase &call, bool exact);
 
@@ -145,6 +146,15 @@ Known Search::loop(const Loop &loop) {
     return is_exact ? Known::exact : Known::bound;
 }
 
+void Search::counted(const Loop &loop) {
+    Source source;
+    source.counted = true;
+    source.loop = &loop;
+    source.type = Type::getInt64Ty(loop.getHeader()->getContext());
+    source.depth = loop.getLoopDepth();
+    sources.add(source);
+}
+
 static unsigned depth_of(const Scope &scope, const Instruction *at) {
     return scope.loops.getLoopDepth(at->getParent());
 }
@@ -228,7 +238,8 @@ const Sources &Dependences::summary(Function &function) {
         return none;
     Sources all = of_function(function), own;
     for (const Source &source : all.items)
-        if (!source.count && (isa<Argument>(source.base) || isa<GlobalVariable>(source.base)))
+        if (!source.count && !source.counted &&
+            (isa<Argument>(source.base) || isa<GlobalVariable>(source.base)))
             own.add(source);
     return summaries[&function] = own;
 }
@@ -259,18 +270,32 @@ static void calls(const Scope &scope, Search &search, Instruction &at, Summary s
         search.argument(call->getArgOperand(static_cast<unsigned>(number)), &at);
 }
 
+/* Counts loops where no number is known before: it would tell more, as it can be predicted by. */
+static void count_all(Search &search, const Sources &sources,
+                      const std::vector<const Loop *> &loops) {
+    bool known = false;
+    for (const Source &source : sources.items)
+        known |= !source.counted;
+    for (const Loop *loop : loops)
+        if (!known)
+            search.counted(*loop);
+}
+
 Sources Dependences::of_function(Function &function) {
     Sources sources;
     Scope scope = {function, nullptr, analyses.getResult<LoopAnalysis>(function),
                    analyses.getResult<ScalarEvolutionAnalysis>(function)};
     Search search(scope, sources);
+    std::vector<const Loop *> unknown;
     under_way.insert(&function);
     for (const Loop *loop : scope.loops.getLoopsInPreorder())
-        search.loop(*loop);
+        if (search.loop(*loop) == Known::nothing)
+            unknown.push_back(loop);
     for (Instruction &at : instructions(function))
         calls(scope, search, at,
               [this](Function &callee) -> const Sources & { return summary(callee); });
     under_way.erase(&function);
+    count_all(search, sources, unknown);
     return sources;
 }
 
@@ -281,13 +306,17 @@ Sources Dependences::of_loop(Loop &loop, Known &known) {
                    analyses.getResult<ScalarEvolutionAnalysis>(function)};
     Search search(scope, sources);
     known = search.loop(loop);
+    if (known == Known::nothing)
+        search.counted(loop);
+    std::vector<const Loop *> within;
     for (const Loop *inner : loop.getLoopsInPreorder())
-        if (inner != &loop)
-            search.loop(*inner);
+        if (inner != &loop && search.loop(*inner) == Known::nothing)
+            within.push_back(inner);
     for (BasicBlock *block : loop.blocks())
         for (Instruction &at : *block)
             calls(scope, search, at,
                   [this](Function &callee) -> const Sources & { return summary(callee); });
+    count_all(search, sources, within);
     return sources;
 }
 

@@ -24,10 +24,11 @@ class Dependences {
     explicit Dependences(llvm::FunctionAnalysisManager &analyses) : analyses(analyses) {
     }
 
-    /* The numbers that the function's time depends on. */
+    /* The numbers that the function's time depends on. Where no number is known before, loops of
+     * which nothing is known are counted. */
     Sources of_function(llvm::Function &function);
 
-    /* Those of an outermost loop. */
+    /* Those of an outermost loop, in the same way; the loop itself is counted in any case. */
     Sources of_loop(llvm::Loop &loop, Known &known);
 
   private:

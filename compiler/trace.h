@@ -31,13 +31,16 @@ struct Source {
     /* Not the number itself is known, but a count that is calculated in front of the loop. */
     const llvm::SCEV *count = nullptr;
     const llvm::Loop *loop = nullptr;
+    /* Nothing is known of the loop before: how often it executes is counted while it does. */
+    bool counted = false;
     /* A loop executes at most so often, and may end earlier. */
     bool bound = false;
     /* Loops around what depends on it. */
     unsigned depth = 0;
 
     bool same(const Source &other) const {
-        return base == other.base && path == other.path && count == other.count;
+        return base == other.base && path == other.path && count == other.count &&
+               counted == other.counted && (!counted || loop == other.loop);
     }
 };
 

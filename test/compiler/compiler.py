@@ -32,7 +32,8 @@ KNOWN = {
     "matrix_vector": ["columns", "rows"], "reverse": ["length"], "prefix_sums": ["n"], "histogram": ["n"], "triangle": ["n"],
     "range_sum": ["trips.164"], "cells": ["t->rows", "t->shape.columns"], "first_negative": ["max(n)"], "upper": ["length"],
     "in_main_table": ["d->main->rows"], "through_a_call": ["t->rows"], "gcd": ["a", "b"], "merge": ["n"], "lower_bound": ["n"], "sift": ["end", "root"],
-    "by_variable": ["variable_rows"], "nothing": [], "compare": [],
+    "by_variable": ["variable_rows"], "nothing": [], "compare": [], "list_sum": ["trips.241"], "in_list": ["trips.247"],
+    "lists": ["trips.258", "trips.260"], "word": ["trips.270"], "eight": ["trips.278"],
 }
 MAY_BE_INLINED = {"lower_bound", "sift", "compare"}
 # What known_main calls them with, for a size.
@@ -42,6 +43,8 @@ VALUES = {
     "heap_sort": lambda n: [n], "bits": lambda n: [n // 2], "reverse": lambda n: [n], "prefix_sums": lambda n: [n],
     "histogram": lambda n: [n], "triangle": lambda n: [n // 8], "range_sum": lambda n: [n], "first_negative": lambda n: [n],
     "upper": lambda n: [n], "in_main_table": lambda n: [n], "through_a_call": lambda n: [n], "by_variable": lambda n: [n],
+    # Counted: blocks of a loop that tests at its begin are executed once more.
+    "list_sum": lambda n: [n], "in_list": lambda n: [n - n // 2], "word": lambda n: [n + 1], "eight": lambda n: [8 * n],
 }
 
 # Functions whose time depends on none of their arguments; `%(c)d` is another number in each.
@@ -271,6 +274,8 @@ class Parameters(Compiled):
             self.assertEqual(found[name], [(str(min(given)), str(max(given)), KNOWN[name][0])], name)
         columns = [3 + size % 5 for size in (320, 640, 800, 1600)]
         self.assertIn((str(min(columns)), str(max(columns)), "t->shape.columns"), found["cells"])
+        # Loops within loops are counted over all of their executions.
+        self.assertEqual(sorted(found["lists"]), [("1920", "9600", "trips.260"), ("3", "3", "trips.258")])
         # Recursion has those of each call.
         self.assertEqual(found["merge"], [("1", "1600", "n")])
 
@@ -301,6 +306,58 @@ class Loops(Compiled):
             self.assertEqual(found["%s.loop%d" % (name, line[text] - 1)], names)
         counts, _ = self.counts(program, "640")
         self.assertEqual(counts["bubble.loop%d" % (line["        for (int j = 0; j + 1 < n; j++)"] - 1)], 2)
+
+    def test_are_counted_where_nothing_is_known(self):
+        program, said = self.build([os.path.join(HERE, "known.c"), os.path.join(HERE, "known_main.c")], ["-O2", "-Rpass=spex"],
+                                   "loop list_sum least=0 file=known.c\nloop eight least=0 file=known.c\nloop in_list lat least=0\n")
+        self.assertIn("loop list_sum.loop241: nothing is known of its count where it begins; it is counted; parameters: trips.241", said)
+        found = self.parameters(program)
+        self.assertEqual(found["list_sum.loop241"], ["trips.241"])
+        # A probe that is no kernel counts nothing, and has no parameter.
+        self.assertEqual(found["in_list.loop247"], [])
+        plan = self.write("plan.xml", '<space name="test"><parameter name="size" type="integer" values="640 1600"/>'
+                          '<run trials_per_config="1"/></space>')
+        self.succeeds(SPEX, "train", self.path("models"), "--runs", plan, "--", program, "{size}")
+        with open(self.path("models"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn("parameter 320 1600 trips.241\n", text)
+
+    def test_counts_of_what_exceptions_leave(self):
+        source = self.write("thrown.cc", "#include <cstdio>\n#include <cstdlib>\nstruct node { node *next; int value; };\n"
+                            "__attribute__((noinline)) int look(const node *at, int bad) {\n    if (at->value == bad) throw 1;\n"
+                            "    return at->value;\n}\n"
+                            "__attribute__((noinline)) long sum(const node *list, int bad) {\n    long all = 0;\n"
+                            "    for (; list; list = list->next)\n        all += look(list, bad);\n    return all;\n}\n"
+                            "int main() {\n    node *list = nullptr;\n    for (int i = 0; i < 70; i++) list = new node{list, i};\n"
+                            "    long all = sum(list, -1) + sum(list, -1);\n"
+                            "    for (int i = 0; i < 3; i++) try { all += sum(list, i + 9); } catch (int e) { all += e; }\n"
+                            "    std::printf(\"%ld\\n\", all);\n    return 0;\n}\n")
+        for flags in (["-O2"], ["-O0"]):
+            with self.subTest(flags=flags):
+                plain, _ = self.build([source], flags, wrapper=False)
+                program, _ = self.build([source], flags, "function sum\nloop sum least=0\n")
+                self.assertEqual(self.succeeds(program).stdout, self.succeeds(plain).stdout)
+                self.succeeds(SPEX, "train", self.path("models"), "--", program)
+                with open(self.path("models"), encoding="utf-8") as file:
+                    text = file.read()
+                most = 70 if flags == ["-O2"] else 71
+                self.assertEqual(text.count(f"parameter 1 {most} trips.10\n"), 2, text)
+                self.assertRegex(text, rf"(?m)^point \S+ 3 1$(\n.*)*^point \S+ [12] {most}$|^point \S+ [12] {most}$(\n.*)*^point \S+ 3 1$")
+
+    def test_counts_of_copies_are_one(self):
+        """Loops of one line that the compiler has copied are counted together; others have names of their own."""
+        source = self.write("copies.c", "struct node { struct node *next; int value; };\n"
+                            "long four(struct node *const *all) {\n    long sum = 0;\n    for (int i = 0; i < 4; i++)\n"
+                            "        for (const struct node *list = all[i]; list; list = list->next)\n            sum += list->value;\n"
+                            "    return sum;\n}\n"
+                            "long two(const struct node *a, const struct node *b) {\n    long sum = 0;\n"
+                            "    while (a) { sum += a->value; a = a->next; } while (b) { sum ^= b->value; b = b->next; }\n"
+                            "    for (; a; a = a->next) sum++;\n    return sum;\n}\n")
+        self.succeeds(self.wrapper(source), "--spex-list=" + self.write("list", "function * least=0\n"), "-O3", "-shared", "-fPIC", source,
+                      "-o", self.path("copies.so"))
+        found = self.parameters(self.path("copies.so"))
+        self.assertEqual(found["four"], ["trips.5"])
+        self.assertEqual(len(set(found["two"])), len(found["two"]))
 
     def vectorised(self, flags, wrapper):
         source = os.path.join(HERE, "known.c")

@@ -235,3 +235,47 @@ long nothing(const int *a, int scale) {
         sum += (long)a[i] * scale;
     return scale > 3 ? sum : -sum;
 }
+
+long list_sum(const struct node *list) {
+    long sum = 0;
+    for (; list; list = list->next)
+        sum += list->value ^ sum;
+    return sum;
+}
+
+int in_list(const struct node *list, int value) {
+    for (; list; list = list->next) {
+        if (list->value == value)
+            return 1;
+        if (list->value < 0)
+            break;
+    }
+    return 0;
+}
+
+long lists(struct node *const *all) {
+    long sum = 0;
+    for (; *all; all++) {
+        const struct node *list = *all;
+        while (list) {
+            sum += list->value;
+            list = list->next;
+        }
+    }
+    return sum;
+}
+
+size_t word(const char *s) {
+    size_t length = 0;
+    while (s[length] && s[length] != ' ')
+        length++;
+    return length;
+}
+
+long eight(struct node *const *all) {
+    long sum = 0;
+    for (int i = 0; i < 8; i++)
+        for (const struct node *list = all[i]; list; list = list->next)
+            sum += list->value ^ i;
+    return sum;
+}

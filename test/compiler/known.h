@@ -21,6 +21,11 @@ struct database {
     struct table *main;
 };
 
+struct node {
+    struct node *next;
+    int value;
+};
+
 long sum_array(const int *a, size_t n);
 double dot(const double *x, const double *y, int count);
 void copy_bytes(char *to, const char *from, size_t bytes);
@@ -47,6 +52,11 @@ int gcd(int a, int b);
 long merge(int *a, int *space, int n);
 void by_variable(int *a);
 long nothing(const int *a, int scale);
+long list_sum(const struct node *list);
+int in_list(const struct node *list, int value);
+long lists(struct node *const *all);
+size_t word(const char *s);
+long eight(struct node *const *all);
 
 extern int variable_rows;
 

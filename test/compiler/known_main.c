@@ -95,6 +95,28 @@ static uint64_t of_text(int n) {
     return sum;
 }
 
+/* Lists of n values, and of twice and three times as many. */
+static uint64_t of_lists(int n) {
+    struct node *nodes = calloc(3 * (size_t)n, sizeof(*nodes)), *all[9] = {NULL};
+    char *text = malloc((size_t)n + 1);
+    if (!nodes || !text)
+        exit(1);
+    for (int i = 0; i < 3 * n; i++)
+        nodes[i] = (struct node){i ? &nodes[i - 1] : NULL, i};
+    memset(text, 'a', (size_t)n);
+    text[n] = '\0';
+    uint64_t sum = (uint64_t)(list_sum(&nodes[n - 1]) + in_list(&nodes[n - 1], n / 2)) + word(text);
+    for (int i = 0; i < 3; i++)
+        all[i] = &nodes[(i + 1) * n - 1];
+    sum += (uint64_t)lists(all);
+    for (int i = 0; i < 8; i++)
+        all[i] = &nodes[n - 1];
+    sum += (uint64_t)eight(all);
+    free(nodes);
+    free(text);
+    return sum;
+}
+
 static uint64_t all(int n) {
     int *a = numbers_make(2 * n), *space = numbers_make(2 * n);
     long *longs = calloc((size_t)n, sizeof(*longs));
@@ -104,7 +126,7 @@ static uint64_t all(int n) {
     for (int i = 0; i < n; i++)
         longs[i] = i;
     prefix_sums(longs, n);
-    sum += (uint64_t)longs[n - 1] + of_text(n);
+    sum += (uint64_t)longs[n - 1] + of_text(n) + of_lists(n);
     free(a);
     free(space);
     free(longs);

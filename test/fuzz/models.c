@@ -69,14 +69,21 @@ static const char with_points[] =
     "spex-models 2\nkernel a\nexecutions 1\nleast 0\nparameters 1\nparameter 1 9 n\nclass unknown\n"
     "adjusted-r2 -1\nspread 0 0 0\nconstant 5 0\nterms 0\ncovariance 0\npoints 2\npoint 1e-06 3 1\n"
     "point 2e-06 4 9\nend 1\n";
-static const char *const seeds[] = {with_a_term, with_points, "spex-models 1\nend 0\n", without};
+static const char with_changes[] =
+    "spex-models 3\nkernel a\nexecutions 1\nleast 0\nparameters 1\nparameter 1 99 n\nclass "
+    "decreasing\nadjusted-r2 1\nspread 0 0.1 9\nconstant 0 0\nchanges 2 0\nchange 9 8 10\n"
+    "change 20 15 30\nterms 3\nterm 0 1 0 12:0\nterm 1 9 0 0:0\nterm 2 8 0 -12:0\n"
+    "covariance 0 0 0 0\ncovariance 0 1 0 0\ncovariance 0 0 1 0\ncovariance 0 0 0 1\npoints 0\n"
+    "end 1\n";
+static const char *const seeds[] = {with_a_term, with_points, "spex-models 1\nend 0\n", without,
+                                    with_changes};
 
 size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
     return fuzz_text_seed(seeds, sizeof(seeds) / sizeof(seeds[0]), number, data, room);
 }
 
 const char *const fuzz_words[] = {
-    "kernel ", "end ", "term ", "terms ",      "parameters ", "class ", "linear",
-    "unknown", "\n",   " ",     "0",           "1",           "9",      "-1",
-    "1e999",   "nan",  "inf",   "0x1p4",       "12:1",        ":",      "1e-300",
-    "main/",   "\t",   "\x1b",  "covariance ", "spread 0",    NULL};
+    "kernel ",     "end ",     "term ",    "terms ",  "parameters ", "class ", "linear", "unknown",
+    "\n",          " ",        "0",        "1",       "9",           "-1",     "1e999",  "nan",
+    "inf",         "0x1p4",    "12:1",     ":",       "1e-300",      "main/",  "\t",     "\x1b",
+    "covariance ", "spread 0", "changes ", "change ", "-12:0",       NULL};

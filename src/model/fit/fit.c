@@ -115,7 +115,7 @@ struct ends {
 };
 
 static struct ends points_ends(const struct spex_points *points) {
-    struct ends ends;
+    struct ends ends = {{0}, {0}};
     for (size_t p = 0; p < points->parameter_count; p++) {
         ends.least[p] = INFINITY;
         ends.most[p] = 0;
