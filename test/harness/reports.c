@@ -439,6 +439,36 @@ static void test_models(void **state) {
     made_free(&made);
 }
 
+/* Each formula has the range in which it holds. */
+static void test_a_model_that_changes(void **state) {
+    enum { MANY = 12 };
+    static struct made made;
+    static struct spex_bench_instance items[MANY];
+    static struct spex_bench_repetition repetitions[MANY][REPEATED];
+    (void)state;
+    make(&made);
+    for (size_t i = 0; i < MANY; i++) {
+        items[i] = made.items[0];
+        items[i].args[0] = INT64_C(10) << i;
+        items[i].figures.repetitions = repetitions[i];
+        for (size_t r = 0; r < REPEATED; r++) {
+            double n = (double)items[i].args[0];
+            repetitions[i][r] = made.items[0].figures.repetitions[r];
+            repetitions[i][r].time.real_ns = n * (n < 1000 ? 5 : 10) * (1 + 1e-3 * (double)r);
+        }
+    }
+    made.instances = (struct spex_bench_instances){items, MANY};
+    char *text = written(&made, spex_bench_report_console);
+    assert_non_null(strstr(text, "sort: time in seconds = 5.0125e-09·n (n < 905.097); "
+                                 "1.0025e-08·n (n ≥ 905.097); linear, adjusted R² 1.0000, term "));
+    free(text);
+    text = written(&made, spex_bench_report_json);
+    assert_non_null(strstr(text, "\"big_o\": \"linear\",\n      \"model_seconds\": "
+                                 "\"5.0125e-09·n (n < 905.097); 1.0025e-08·n (n ≥ 905.097)\""));
+    free(text);
+    made_free(&made);
+}
+
 /* As many figures as there can be, with names as long as they can be, are cut at the end. */
 static void test_long_notes(void **state) {
     static struct made made;
@@ -497,13 +527,10 @@ static void test_without_optimisation(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_console),
-        cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_json_of_aggregates),
-        cmocka_unit_test(test_models),
-        cmocka_unit_test(test_long_notes),
-        cmocka_unit_test(test_without_optimisation),
+        cmocka_unit_test(test_console),    cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_json),       cmocka_unit_test(test_json_of_aggregates),
+        cmocka_unit_test(test_models),     cmocka_unit_test(test_a_model_that_changes),
+        cmocka_unit_test(test_long_notes), cmocka_unit_test(test_without_optimisation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

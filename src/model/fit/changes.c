@@ -27,8 +27,6 @@ enum {
 /* The points must be so many times as likely with a change as without, for each place where it could
  * be, beyond what the forms' coefficients cost. */
 #define CHANGE_ODDS  100
-/* Errors of prediction below this, relative to the time, are no sign of a change. */
-#define ENOUGH       0.01
 /* A place is in the interval of 95 % if chance makes its sum of squares as great so often: forms are
  * chosen anew for it, which makes the sum less. */
 #define PLACE_CHANCE 0.01
@@ -73,7 +71,7 @@ static int range_make(const struct finding *finding, size_t begin, size_t end,
 static double cost_gain(const struct spex_cost *segments, const struct spex_cost *one,
                         size_t changes, size_t places) {
     double freedom = fmax(segments->count - segments->columns - (double)changes, 0);
-    double enough = segments->count * ENOUGH * ENOUGH;
+    double enough = segments->count * SPEX_ENOUGH * SPEX_ENOUGH;
     return freedom * log((one->errors + enough) / (segments->errors + enough)) + one->price -
            segments->price - 2 * (double)changes * log((double)places * CHANGE_ODDS);
 }

@@ -6,6 +6,9 @@
 
 #include "model/fit/part.h"
 
+/* A form that misses the points by no more, relative to the time, is good enough. */
+#define SPEX_ENOUGH 0.01
+
 struct spex_changes {
     size_t count;
     /* Each is between two measured values, ascending; the 95 % interval. */

@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-/* A form that misses the points' means by no more, relative to the time, is good enough. */
-#define ENOUGH      0.01
 /* Steps of the bisection for where two segments cross. */
 #define CROSS_STEPS 50
 
@@ -61,7 +59,7 @@ static int segments_make(struct spex_segments *segments, const struct spex_probl
 /* Whether one form leaves so much that there may be a change: more than noise, and than matters. */
 static bool may_change(const struct spex_problem *problem, const struct spex_least_squares *fit) {
     double freedom = (double)problem->data.count - (double)fit->columns;
-    return freedom > 0 && fit->squares / freedom > ENOUGH * ENOUGH &&
+    return freedom > 0 && fit->squares / freedom > SPEX_ENOUGH * SPEX_ENOUGH &&
            !spex_left_is_noise(problem, fit);
 }
 
