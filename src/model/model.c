@@ -5,20 +5,23 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/student.h"
 #include "text/plain_numbers.h"
 
 /* Half powers by sqrt, others that are not whole by exp2: most terms need neither exp2 nor log2. */
-double spex_exponents_apply(struct spex_exponents exponents, double x, double log2x) {
-    unsigned twelfths = (unsigned)abs(exponents.twelfths);
+static double power_apply(unsigned twelfths, double x, double log2x) {
     unsigned whole = twelfths / 12, part = twelfths % 12;
     double value = part == 0 ? 1 : part == 6 ? sqrt(x) : exp2(part / 12.0 * log2x);
     for (unsigned w = 0; w < whole; w++)
         value *= x;
-    if (exponents.twelfths < 0)
-        value = 1 / value;
+    return value;
+}
+
+double spex_exponents_apply(struct spex_exponents exponents, double x, double log2x) {
+    double value = exponents.twelfths >= 0
+                       ? power_apply((unsigned)exponents.twelfths, x, log2x)
+                       : 1 / power_apply((unsigned)-exponents.twelfths, x, log2x);
     for (unsigned l = 0; l < exponents.log; l++)
         value *= log2x;
     return value;
@@ -56,9 +59,10 @@ static void segment_columns(const struct spex_model *model, const double *parame
                 columns[t + 1] *= spex_exponents_apply(of, parameters[p], log2x);
         }
     }
-    for (size_t t = 0; t < model->term_count && model->change_count; t++)
-        if (model->terms[t].segment != segment)
-            columns[t + 1] = 0;
+    if (model->change_count)
+        for (size_t t = 0; t < model->term_count; t++)
+            if (model->terms[t].segment != segment)
+                columns[t + 1] = 0;
 }
 
 void spex_model_columns(const struct spex_model *model, const double *parameters, double *columns) {
