@@ -59,6 +59,8 @@ struct spex_progress {
     uint64_t tried;
     uint64_t configurations;
     bool exact;
+    /* With it, if there were finals: how sure the best is, in a sentence; NULL: there were none. */
+    const char *finals;
 };
 
 /* Options of spex_explore. A member that is 0 or NULL has its default, except `space`, `store`,

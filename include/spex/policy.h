@@ -44,7 +44,7 @@ SPEX_HEADER_BEGIN_
 
 SPEX_EXTERN_C_BEGIN
 
-#define SPEX_POLICY_ABI 3
+#define SPEX_POLICY_ABI 4
 
 /* The configuration space. A configuration is one level of each parameter: levels[p] is less than
  * parameters[p].count, and stands for parameters[p].values[levels[p]]. A real parameter has levels,
@@ -127,6 +127,13 @@ struct spex_rules {
     /* Seconds after the warm-up that a run is measured at least; stop_run() is not asked before,
      * unless no more records can come. The longest run may be shorter. */
     double least_seconds;
+    /* The share of all trials that finals have, in which the best few race (docs/policies.md); 0: the
+     * policy chooses; negative: there are none. */
+    double finals;
+    /* Two figures that differ by no more than this share are as good as the same; 0: 2 %. */
+    double finals_zone;
+    /* The probability with which the winner is known; 0: 95 %. */
+    double finals_sure;
 };
 
 struct spex_space {
@@ -195,6 +202,10 @@ struct spex_plan {
     size_t *levels;          /* parameter_count of them */
     const char *probes;      /* selection; must live until the next call of next() or fini() */
     double duration_seconds; /* of this run, at most as long as the rules say */
+    /* Before the call: the time for finals has come, whatever trials are left. */
+    bool finals_due;
+    /* 0; in finals the number of the block that the run belongs to, from 1. */
+    uint64_t block;
 };
 
 /* A criterion as measured so far. */

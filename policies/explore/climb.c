@@ -181,22 +181,28 @@ static bool climb_search(struct climb *climb, size_t *levels) {
 
 static int climb_next(void *state, struct spex_plan *plan) {
     struct climb *climb = state;
-    if (climb->search.results.planned >= climb->budget)
+    struct spex_search *search = &climb->search;
+    if (search->results.planned >= climb->budget)
         return 0;
-    bool climbing = (double)climb->search.results.planned < CLIMBING * (double)climb->budget ||
-                    spex_race_is_exact(&climb->search.results);
-    if (climbing && !climb->exhausted && climb->search.results.pending)
+    bool exact = spex_race_is_exact(&search->results);
+    bool climbing = exact || (!plan->finals_due &&
+                              (double)search->results.planned < CLIMBING * (double)climb->budget);
+    if (climbing && !climb->exhausted && search->results.pending)
         return -EAGAIN;
-    bool designed = climb->search.results.count > climb->search.space->parameter_count;
-    bool planned = spex_search_measure(&climb->search, climb->budget, designed, plan->levels) ||
-                   spex_search_confirm(&climb->search, climb->budget, plan->levels) ||
-                   (climbing && climb_search(climb, plan->levels)) ||
-                   spex_search_rest(&climb->search, climb->budget, plan->levels);
-    return spex_results_answer(&climb->search.results, planned, plan->levels);
+    int got = climbing ? 0 : spex_search_finals(search, climb->budget, plan);
+    if (got == -ENOMEM)
+        return got;
+    bool designed = search->results.count > search->space->parameter_count;
+    bool planned =
+        got > 0 || (!got && (spex_search_measure(search, climb->budget, designed, plan->levels) ||
+                             spex_search_confirm(search, climb->budget, plan->levels) ||
+                             (climbing && climb_search(climb, plan->levels)) ||
+                             spex_search_rest(search, climb->budget, plan->levels)));
+    return spex_search_answer(search, planned, climb->budget, plan);
 }
 
 static void climb_fini(void *state) {
-    spex_results_free(&((struct climb *)state)->search.results);
+    spex_search_free(&((struct climb *)state)->search);
 }
 
 SPEX_POLICY(climb) = {

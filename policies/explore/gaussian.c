@@ -60,7 +60,7 @@ static size_t gaussian_state_size(const struct spex_space *space) {
 
 static void gaussian_fini(void *state) {
     struct gaussian *gaussian = state;
-    spex_results_free(&gaussian->search.results);
+    spex_search_free(&gaussian->search);
     spex_gp_free(&gaussian->gp);
     spex_gp_candidates_free(&gaussian->candidates);
     spex_screening_free(&gaussian->screening);
@@ -425,10 +425,13 @@ static int gaussian_next(void *state, struct spex_plan *plan) {
     struct gaussian *gaussian = state;
     if (gaussian->search.results.planned >= gaussian->budget)
         return 0;
-    bool planned = gaussian_choose(gaussian, plan->levels);
+    int got = spex_search_finals(&gaussian->search, gaussian->budget, plan);
+    if (got < 0 && got != -EAGAIN)
+        return got;
+    bool planned = got ? got > 0 : gaussian_choose(gaussian, plan->levels);
     if (!planned && gaussian->error)
         return gaussian->error;
-    return spex_results_answer(&gaussian->search.results, planned, plan->levels);
+    return spex_search_answer(&gaussian->search, planned, gaussian->budget, plan);
 }
 
 static void gaussian_run_finished(void *state, const struct spex_result *result) {

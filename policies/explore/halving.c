@@ -160,6 +160,17 @@ static int halving_next(void *state, struct spex_plan *plan) {
     int got = exact && halving->round ? 0 : halving_round_next(halving, plan);
     if (got < 0)
         return got;
+    if (!got && !exact) {
+        double left = halving->budget - halving->spent;
+        if (!halving->search.stage.from) /* the rounds were the search */
+            halving->search.stage.from =
+                spex_finals_are_worth(&halving->search.space->rules, left) ? 1 : UINT64_MAX;
+        got = spex_search_finals(&halving->search, halving->search.results.planned + (uint64_t)left,
+                                 plan);
+        if (got < 0)
+            return got == -EAGAIN ? spex_results_answer(&halving->search.results, false, NULL)
+                                  : got;
+    }
     bool planned =
         got || spex_search_rest(&halving->search, (uint64_t)halving->budget, plan->levels);
     if (planned)
@@ -169,7 +180,7 @@ static int halving_next(void *state, struct spex_plan *plan) {
 
 static void halving_fini(void *state) {
     struct halving *halving = state;
-    spex_results_free(&halving->search.results);
+    spex_search_free(&halving->search);
     free(halving->survivors);
 }
 

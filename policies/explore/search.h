@@ -6,8 +6,8 @@
 #define SPEX_POLICIES_EXPLORE_SEARCH_H
 
 #include "policies/explore/enough.h"
+#include "policies/explore/finals_stage.h"
 #include "policies/explore/lattice.h"
-#include "policies/explore/race.h"
 
 struct spex_search {
     const struct spex_space *space;
@@ -16,6 +16,7 @@ struct spex_search {
     struct spex_enough enough;
     struct spex_lattice lattice;
     struct spex_draw draw;
+    struct spex_finals_stage stage;
 };
 
 static inline void spex_search_init(struct spex_search *search, const struct spex_space *space) {
@@ -23,6 +24,30 @@ static inline void spex_search_init(struct spex_search *search, const struct spe
     search->draw.state = spex_draw_mix(space->rules.seed);
     spex_loss_init(&search->loss, space);
     spex_lattice_init(&search->lattice, space);
+}
+
+SPEX_INLINE void spex_search_free(struct spex_search *search) {
+    spex_results_free(&search->results);
+    spex_finals_stage_free(&search->stage);
+}
+
+/* As spex_finals_next. */
+static inline int spex_search_finals(struct spex_search *search, uint64_t budget,
+                                     struct spex_plan *plan) {
+    return spex_finals_next(&search->stage, &search->loss, &search->results, &search->draw, budget,
+                            plan);
+}
+
+/* The return value of next(), as spex_results_answer; before the end there are finals. */
+static inline int spex_search_answer(struct spex_search *search, bool planned, uint64_t budget,
+                                     struct spex_plan *plan) {
+    if (!planned && spex_finals_hasten(&search->stage, &search->results, budget)) {
+        int got = spex_search_finals(search, budget, plan);
+        if (got == -ENOMEM)
+            return got;
+        planned = got > 0;
+    }
+    return spex_results_answer(&search->results, planned, plan->levels);
 }
 
 /* The levels of the configuration to repeat; false when no repeat is needed. */
@@ -99,7 +124,8 @@ static inline bool spex_search_stop_run(void *state, const struct spex_run *run)
 static inline void spex_search_run_finished(void *state, const struct spex_result *result) {
     struct spex_search *search = state;
     spex_enough_learn(&search->enough, search->space, result);
-    spex_results_finish(&search->results, result);
+    size_t config = spex_results_finish(&search->results, result);
+    spex_finals_take(&search->stage, config, result);
 }
 
 #endif

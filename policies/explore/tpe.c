@@ -212,13 +212,17 @@ static int tpe_next(void *state, struct spex_plan *plan) {
     struct tpe *tpe = state;
     if (tpe->search.results.planned >= tpe->budget)
         return 0;
-    int got = tpe_choose(tpe, plan->levels);
-    return got < 0 ? got : spex_results_answer(&tpe->search.results, got, plan->levels);
+    int got = spex_search_finals(&tpe->search, tpe->budget, plan);
+    if (got)
+        return got == -ENOMEM ? got
+                              : spex_results_answer(&tpe->search.results, got > 0, plan->levels);
+    got = tpe_choose(tpe, plan->levels);
+    return got < 0 ? got : spex_search_answer(&tpe->search, got, tpe->budget, plan);
 }
 
 static void tpe_fini(void *state) {
     struct tpe *tpe = state;
-    spex_results_free(&tpe->search.results);
+    spex_search_free(&tpe->search);
     free(tpe->drawn);
 }
 

@@ -232,6 +232,7 @@ int spex_explore_elsewhere(const struct spex_explore_options *options,
     if (explorer.directory && rmdir(explorer.directory) == 0)
         spex_store_set_directory(explorer.store, NULL, &ignored);
     spex_summary_free(&explorer.summary);
+    spex_final_trials_free(&explorer.finals);
     spex_history_free(&explorer.history);
     spex_trials_free(&explorer.stored);
     spex_store_close(explorer.store);

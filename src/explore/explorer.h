@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "explore/elsewhere.h"
+#include "explore/findings/final_race.h"
 #include "explore/findings/ranking.h"
 #include "explore/policy_object.h"
 #include "explore/space/space.h"
@@ -23,6 +24,7 @@ struct spex_waiting {
     size_t *levels;
     char *probes;
     double duration_seconds;
+    uint64_t block;
     uint64_t asked;
     uint64_t told;
     uint64_t number; /* number of the failed trial that it repeats; 0 for none */
@@ -56,6 +58,7 @@ struct spex_explorer {
     char *directory;
     struct spex_runner *runner;
     struct spex_summary summary;
+    struct spex_final_trials finals;
     struct spex_waiting *waiting; /* plans without a place, oldest first */
     struct spex_waiting *again;   /* repetitions of failed trials that are under way */
     size_t *levels;               /* levels of the plan that the policy makes */
@@ -70,6 +73,7 @@ struct spex_explorer {
     char best[512];
     char best_figure[48];
     char best_interval[96];
+    char race[400]; /* what finals tell */
     char running[512];
     char last_failure[512];
     struct spex_progress progress;

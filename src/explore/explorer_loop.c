@@ -20,15 +20,24 @@
 #include "measure/criterion.h"
 #include "measure/plan.h"
 #include "policies/explore/configurations.h"
+#include "policies/explore/finals.h"
 #include "text/quantity.h"
 
-/* Finds the best by the estimate that a report shows; without memory the last one stays. */
-static void explorer_find_best(struct spex_explorer *explorer) {
+/* Since the first trial that was run now. */
+static double explorer_seconds(const struct spex_explorer *explorer) {
+    return explorer->begin_ns ? (double)(spex_clock_ns(CLOCK_MONOTONIC) - explorer->begin_ns) / 1e9
+                              : 0;
+}
+
+/* Seconds of a trial that was run now, with all around it; 0: there is none. */
+static double explorer_each(const struct spex_explorer *explorer) {
+    uint64_t run = explorer->progress.trials - explorer->progress.resumed;
+    return run ? explorer_seconds(explorer) / (double)run : 0;
+}
+
+/* Writes down what the best is called, and its figure. */
+static void explorer_name_best(struct spex_explorer *explorer) {
     const struct spex_space *space = &explorer->space->space;
-    if (explorer->ranked == explorer->progress.trials ||
-        spex_ranking_best(&explorer->summary, &explorer->standing, &explorer->best_group) ||
-        explorer->best_group == SPEX_RANKING_NONE)
-        return;
     explorer->ranked = explorer->progress.trials;
     spex_levels_text(space, explorer->summary.groups[explorer->best_group].levels, explorer->best,
                      sizeof(explorer->best));
@@ -37,14 +46,31 @@ static void explorer_find_best(struct spex_explorer *explorer) {
                        sizeof(explorer->best_figure));
 }
 
+/* Finds the best by the estimate that a report shows; without memory the last one stays. */
+static void explorer_find_best(struct spex_explorer *explorer) {
+    if (explorer->ranked != explorer->progress.trials &&
+        spex_ranking_best(&explorer->summary, &explorer->standing, &explorer->best_group) == 0 &&
+        explorer->best_group != SPEX_RANKING_NONE)
+        explorer_name_best(explorer);
+}
+
 /* Sets what is told of the best at the end; without memory it is not told. */
 static void explorer_find_ties(struct spex_explorer *explorer) {
     struct spex_progress *progress = &explorer->progress;
     struct spex_ranking standing;
+    struct spex_final_race race;
     size_t best, tied;
     if (!explorer->options->progress ||
-        spex_ranking_ties(&explorer->summary, &standing, &best, &tied) || best == SPEX_RANKING_NONE)
+        spex_final_race_ties(&explorer->summary, &explorer->finals, &standing, &best, &tied,
+                             &race) ||
+        best == SPEX_RANKING_NONE)
         return;
+    explorer->standing = standing;
+    explorer->best_group = best;
+    explorer_name_best(explorer);
+    if (race.trials)
+        progress->finals = spex_final_race_text(&race, explorer_each(explorer), explorer->race,
+                                                sizeof(explorer->race));
     progress->tied = tied;
     progress->tried = explorer->summary.count;
     progress->configurations =
@@ -60,7 +86,6 @@ static void explorer_find_ties(struct spex_explorer *explorer) {
  * counts trials that were run now, not those that were found in the store. */
 static void explorer_report_progress(struct spex_explorer *explorer) {
     struct spex_progress *progress = &explorer->progress;
-    uint64_t run = progress->trials - progress->resumed;
     if (!explorer->options->progress)
         return;
     explorer_find_best(explorer);
@@ -71,14 +96,22 @@ static void explorer_report_progress(struct spex_explorer *explorer) {
     progress->best = explorer->best;
     progress->last_failure = progress->failed ? explorer->last_failure : NULL;
     progress->running = spex_explorer_running(explorer) ? explorer->running : NULL;
-    progress->seconds_per_trial =
-        run ? (double)(spex_clock_ns(CLOCK_MONOTONIC) - explorer->begin_ns) / 1e9 / (double)run : 0;
+    progress->seconds_per_trial = explorer_each(explorer);
     if (explorer->policy->runs) {
         spex_runner_lock(explorer->runner);
         progress->trials_expected = explorer->policy->runs(explorer->state);
         spex_runner_unlock(explorer->runner);
     }
     explorer->options->progress(explorer->options->user, progress);
+}
+
+/* Whether the time that is left is that of finals. In a replay it was where there were finals. */
+static bool explorer_finals_due(const struct spex_explorer *explorer) {
+    double limit = explorer->options->seconds;
+    if (explorer->asked < explorer->history.plans)
+        return spex_history_in_finals(&explorer->history, explorer->asked + 1);
+    return limit > 0 && explorer_seconds(explorer) >=
+                            (1 - spex_finals_share(&explorer->space->space.rules)) * limit;
 }
 
 /* Asks the policy: 1 with a plan; 0 when it has no more plans; -EAGAIN when it wants to be told a
@@ -91,6 +124,7 @@ static int explorer_ask(struct spex_explorer *explorer, struct spex_plan *plan,
         .space = &explorer->space->space,
         .probes = explorer->space->probes,
         .levels = explorer->levels,
+        .finals_due = explorer_finals_due(explorer),
         .waiting = explorer->asked > explorer->told,
     };
     spex_runner_lock(explorer->runner);
@@ -130,7 +164,8 @@ static int explorer_count_trial(struct spex_explorer *explorer, const struct spe
         explorer->progress.failed++;
         snprintf(explorer->last_failure, sizeof(explorer->last_failure), "%s", trial->status);
     }
-    if (spex_summary_add(&explorer->summary, trial))
+    if (spex_summary_add(&explorer->summary, trial) ||
+        spex_final_trials_add(&explorer->finals, &explorer->summary, trial))
         return spex_fail(error, -ENOMEM, "out of memory");
     return 0;
 }
@@ -152,6 +187,7 @@ static int explorer_queue_plan(struct spex_explorer *explorer, const struct spex
         waiting->levels = malloc(bytes);
         waiting->probes = strdup(plan->probes);
         waiting->duration_seconds = plan->duration_seconds;
+        waiting->block = plan->block;
         if (waiting->levels && waiting->probes) {
             memcpy(waiting->levels, plan->levels, bytes);
             while (*end)
@@ -198,6 +234,7 @@ static int explorer_tell_stored(struct spex_explorer *explorer, struct spex_erro
         .levels = trial->levels,
         .probes = explorer->space->probes,
         .duration_seconds = explorer->space->space.rules.duration_seconds,
+        .block = trial->block,
     };
     const struct spex_waiting again = {.asked = trial->asked,
                                        .told = trial->told,
@@ -262,7 +299,8 @@ static int explorer_start_waiting(struct spex_explorer *explorer, struct spex_er
     const struct spex_plan plan = {.size = sizeof(plan),
                                    .levels = waiting->levels,
                                    .probes = waiting->probes,
-                                   .duration_seconds = waiting->duration_seconds};
+                                   .duration_seconds = waiting->duration_seconds,
+                                   .block = waiting->block};
     explorer->waiting = waiting->next;
     int err = explorer_start(explorer, &plan, waiting, error);
     if (!waiting->number) {
@@ -276,10 +314,8 @@ static int explorer_start_waiting(struct spex_explorer *explorer, struct spex_er
 
 /* Whether no trial is to begin any more. */
 static bool explorer_time_over(const struct spex_explorer *explorer) {
-    if (!explorer->begin_ns || !(explorer->options->seconds > 0))
-        return false;
-    double passed = (double)(spex_clock_ns(CLOCK_MONOTONIC) - explorer->begin_ns) / 1e9;
-    return passed >= explorer->options->seconds;
+    return explorer->options->seconds > 0 &&
+           explorer_seconds(explorer) >= explorer->options->seconds;
 }
 
 /* Fills the places, first with waiting plans, then with new ones. After -EAGAIN the policy is not

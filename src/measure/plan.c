@@ -36,6 +36,7 @@ int spex_plan_ask(const struct spex_asking *asking, struct spex_plan *plan,
         .levels = asking->levels,
         .probes = asking->probes,
         .duration_seconds = space->rules.duration_seconds,
+        .finals_due = asking->finals_due,
     };
     int got = asking->policy->next(asking->state, plan);
     if (got == -EAGAIN && asking->waiting)

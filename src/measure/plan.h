@@ -17,6 +17,8 @@ struct spex_asking {
     const char *probes;
     /* Room for the plan's levels. */
     size_t *levels;
+    /* The time for finals has come. */
+    bool finals_due;
     /* There are runs whose results the policy has not been told yet: -EAGAIN is allowed. */
     bool waiting;
 };

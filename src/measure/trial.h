@@ -55,6 +55,8 @@ struct spex_trial {
     uint64_t asked;
     /* Trials that the policy had been told of when it planned this one. */
     uint64_t told;
+    /* 0; in finals the number of the block, from 1. */
+    uint64_t block;
 
     /* The policy was asked for one more plan before it was told of this trial, and wanted to be
      * told first. */

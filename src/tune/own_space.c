@@ -285,6 +285,10 @@ static int rules_complete(struct spex_rules *rules, struct spex_error *error) {
         return spex_fail(error, -EINVAL, "duration_seconds: up to a day was expected");
     if (!(rules->warmup_seconds < rules->duration_seconds))
         return spex_fail(error, -EINVAL, "warmup_seconds: less than duration_seconds was expected");
+    if (!(rules->finals < 1 && rules->finals_zone >= 0 && rules->finals_zone < 1 &&
+          rules->finals_sure >= 0 && rules->finals_sure < 1))
+        return spex_fail(error, -EINVAL,
+                         "rules: finals, finals_zone and finals_sure: parts below 1 were expected");
     if (!(rules->precision >= 0 && rules->precision < 1))
         return spex_fail(error, -EINVAL, "precision: a share, less than 1, was expected");
     return 0;

@@ -66,7 +66,8 @@ static void make_up(struct run *run, uint64_t *random, size_t place_count, size_
         else if (random_below(random, 40) == 0)
             return; /* killed */
         if (asked < plans && running < place_count && random_below(random, 2)) {
-            places[running++] = (struct spex_unfinished){++asked, run->stored.count};
+            places[running++] =
+                (struct spex_unfinished){.asked = ++asked, .told = run->stored.count};
             run->events[run->event_count++] = (int)asked;
         } else if (running) {
             store(run, places, random_below(random, running), running);
@@ -120,13 +121,19 @@ static void no_order(void **state) {
         struct spex_trial trials[2];
         struct spex_unfinished unfinished;
     } cases[] = {
-        {"plan 0", {{.asked = 0, .told = 0}, {.asked = 1, .told = 0}}, {0, 0}},
-        {"one plan twice", {{.asked = 1, .told = 0}, {.asked = 1, .told = 1}}, {0, 0}},
-        {"told before it was planned", {{.asked = 1, .told = 1}, {.asked = 2, .told = 1}}, {0, 0}},
-        {"told of what is not there", {{.asked = 1, .told = 0}, {.asked = 2, .told = 3}}, {0, 0}},
-        {"planned backwards", {{.asked = 2, .told = 0}, {.asked = 1, .told = 1}}, {0, 0}},
-        {"far too many plans", {{.asked = 1, .told = 0}, {.asked = 1u << 30, .told = 1}}, {0, 0}},
-        {"a gap", {{.asked = 1, .told = 0}, {.asked = 3, .told = 1}}, {0, 0}},
+        {"plan 0", {{.asked = 0, .told = 0}, {.asked = 1, .told = 0}}, {0, 0, 0}},
+        {"one plan twice", {{.asked = 1, .told = 0}, {.asked = 1, .told = 1}}, {0, 0, 0}},
+        {"told before it was planned",
+         {{.asked = 1, .told = 1}, {.asked = 2, .told = 1}},
+         {0, 0, 0}},
+        {"told of what is not there",
+         {{.asked = 1, .told = 0}, {.asked = 2, .told = 3}},
+         {0, 0, 0}},
+        {"planned backwards", {{.asked = 2, .told = 0}, {.asked = 1, .told = 1}}, {0, 0, 0}},
+        {"far too many plans",
+         {{.asked = 1, .told = 0}, {.asked = 1u << 30, .told = 1}},
+         {0, 0, 0}},
+        {"a gap", {{.asked = 1, .told = 0}, {.asked = 3, .told = 1}}, {0, 0, 0}},
     };
     for (size_t c = 0; c < COUNT_OF(cases); c++) {
         struct spex_trial trials[2];
@@ -144,7 +151,7 @@ static void no_order(void **state) {
 static void nothing(void **state) {
     (void)state;
     const struct spex_trials none = {NULL, 0};
-    const struct spex_unfinished unfinished = {1, 0};
+    const struct spex_unfinished unfinished = {.asked = 1};
     struct spex_history history;
     struct spex_error why = {""};
     assert_int_equal(spex_history_make(&history, &none, NULL, 0, &why), 0);

@@ -100,7 +100,12 @@ static int ask(const struct spex_space *space, bool waiting, int answer, size_t 
                size_t mode, double seconds) {
     static const struct spex_policy_ops policy = {.name = "made", .next = plans};
     static size_t room[2];
-    const struct spex_asking asking = {&policy, &planned, space, "q:tpt", room, waiting};
+    const struct spex_asking asking = {.policy = &policy,
+                                       .state = &planned,
+                                       .space = space,
+                                       .probes = "q:tpt",
+                                       .levels = room,
+                                       .waiting = waiting};
     struct spex_plan plan;
     levels[0] = threads;
     levels[1] = mode;

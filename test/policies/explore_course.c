@@ -43,6 +43,7 @@ static const struct scene scenes[] = {
      false,
      true},
     {"free", {9, 8, 2, 1}, 1, 0, 2, {.trials_per_config = 1, .seed = 7}, false, false},
+    {"finals", {6, 5, 2, 1}, 1, 0, 2, {.trials_max = 50, .seed = 4, .finals = 0.4}, false, true},
 };
 
 struct course {

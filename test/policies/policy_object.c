@@ -39,7 +39,7 @@ static void what_is_no_policy_is_refused(void **state) {
              sizeof(struct spex_policy_ops), sizeof(struct spex_policy_ops) - 1);
     assert_refused(paths[WRONG_SIZE], -ENOTSUP, expected);
     assert_refused(paths[WRONG_VERSION], -ENOTSUP,
-                   "a policy of version 3 of spex/policy.h was expected, not 4");
+                   "a policy of version 4 of spex/policy.h was expected, not 5");
     assert_refused(paths[WRONG_SUMMARY], -EINVAL,
                    "a policy with name, summary, state_size, init and next was expected");
 }

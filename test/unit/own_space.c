@@ -71,10 +71,11 @@ static char *text_of(const struct spex_own_space *own) {
         fprintf(stream, "%s%s %s %u %d %g\n", c < space->objective_count ? "objective " : "limit ",
                 space->criteria[c].probe, space->criteria[c].metric, space->criteria[c].field,
                 (int)space->criteria[c].goal, space->criteria[c].bound);
-    fprintf(stream, "%u %u %g %g %g %g %llu %llu %g\n", rules->trials_per_config,
+    fprintf(stream, "%u %u %g %g %g %g %llu %llu %g %g %g %g\n", rules->trials_per_config,
             rules->records_per_thread, rules->precision, rules->warmup_seconds,
             rules->startup_seconds, rules->duration_seconds, (unsigned long long)rules->trials_max,
-            (unsigned long long)rules->seed, rules->least_seconds);
+            (unsigned long long)rules->seed, rules->least_seconds, rules->finals,
+            rules->finals_zone, rules->finals_sure);
     fclose(stream);
     return text;
 }
@@ -105,8 +106,9 @@ static void it_is_completed(void **unused) {
                "objective q:lat p99 0 2 0\n"
                "limit r:lat mean 1 3 0.5\n"
                "limit r:cnt throughput 0 4 7\n"
-               "1 20 0 0 60 60 9 1 0\n");
-    check_text((struct spex_rules){2, 3, 0.25, -1, 4, 5, 6, 7, 8}, "\n2 3 0.25 -1 4 5 6 7 8\n");
+               "1 20 0 0 60 60 9 1 0 0 0 0\n");
+    check_text((struct spex_rules){2, 3, 0.25, -1, 4, 5, 6, 7, 8, 0.5, 0.25, 0.75},
+               "\n2 3 0.25 -1 4 5 6 7 8 0.5 0.25 0.75\n");
 }
 
 /* "": they are taken. */

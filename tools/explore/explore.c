@@ -42,6 +42,10 @@ static const char explore_usage[] =
     "  --maximise WHAT     output=EXPRESSION, whose group is a number in its output;\n"
     "                      json=/POINTER into its output; measure=COMMAND, run after it, that\n"
     "                      prints a number; or 'METRIC of PROBE', as 'p99 of query:lat'\n"
+    "  --finals PERCENT    the trials at the end in which the best few race; 25% if nothing is\n"
+    "                      said, or none\n"
+    "  --zone PERCENT      figures that differ by less are as good as the same; 2%\n"
+    "  --sure PERCENT      how sure the winner is to be; 95%\n"
     "  --for TIME          no trial begins after this time: 90s, 10min, 2h\n"
     "  --store FILE.db     where the trials go; without a space explore-PROGRAM.db, and the space\n"
     "                      is kept beside it, explore-PROGRAM.xml\n"
@@ -92,8 +96,8 @@ struct request {
     struct spex_progress_bar bar;
     /* The last progress, for the final message. Its texts are valid during the call only. */
     struct spex_progress last;
-    /* The best configuration in words; empty: there is none. */
-    char best[768];
+    /* The best configuration in words, and what finals tell of it; empty: there is none. */
+    char best[768], finals[400];
     uint64_t begin_ns;
 };
 
@@ -124,6 +128,8 @@ static void take_progress(void *user, const struct spex_progress *progress) {
     request->last = *progress;
     if (progress->have_best && progress->best_interval)
         best_text(progress, request->best, sizeof(request->best));
+    if (progress->finals)
+        snprintf(request->finals, sizeof(request->finals), "%s", progress->finals);
     spex_progress_bar_show(&request->bar, progress);
 }
 
@@ -152,6 +158,7 @@ static const char *versus_wrong(const struct request *request,
         return "one space was expected before \"-- PROGRAM\"";
     if (options->store || options->policy || options->jobs || options->share_cpus ||
         options->mixed || options->retry_failed || request->sets.count || request->set.pool ||
+        request->set.finals || request->set.zone || request->set.sure ||
         request->elsewhere.link.url || request->elsewhere.fleet)
         return "--minimise, --maximise, --for, --duet and --json alone were expected with two "
                "commands";
@@ -173,6 +180,9 @@ static const char *space_wrong(const struct request *request,
     if (operands->count && request->goals.count)
         return "--minimise and --maximise were expected with --set or --pool alone: the space has "
                "its objectives";
+    if (operands->count && (request->set.finals || request->set.zone || request->set.sure))
+        return "--finals, --zone and --sure were expected with --set or --pool alone: the space "
+               "has them in <run>";
     if (operands->count && !request->options.store)
         return "--store FILE.db was expected";
     if (!operands->count && !options)
@@ -191,6 +201,9 @@ static int explore_parse(int argc, char **argv, struct request *request) {
         {"pool", .text = &request->set.pool},
         {"minimise", .texts = &request->goals},
         {"maximise", .texts = &request->goals},
+        {"finals", .text = &request->set.finals},
+        {"zone", .text = &request->set.zone},
+        {"sure", .text = &request->set.sure},
         {"duet", .flag = &request->versus.duet},
         {"json", .flag = &request->versus.json},
         {"for", .number = &options->seconds, .read = spex_duration_read,
@@ -237,11 +250,12 @@ static void trials_text(const struct request *request, char *text, size_t size) 
 /* Tells the best, also of an exploration that was interrupted. */
 static void tell_verdict(const struct request *request) {
     const char *store = request->options.store;
-    char trials[128], result[1024], next[1024];
+    char trials[128], result[1536], next[1024];
     if (!request->best[0])
         return;
     trials_text(request, trials, sizeof(trials));
-    snprintf(result, sizeof(result), "%s; %s", request->best, trials);
+    snprintf(result, sizeof(result), "%s; %s%s%s", request->best, request->finals,
+             request->finals[0] ? "; " : "", trials);
     snprintf(next, sizeof(next), "spex report %s, or spex explain %s best worst", store, store);
     spex_verdict(result, next);
 }
@@ -302,13 +316,12 @@ static int make_space(struct request *request) {
     struct spex_explore_options *options = &request->options;
     if (options->space)
         return SPEX_EXIT_OK;
-    request->set = (struct spex_set_explore){.sets = &request->sets,
-                                             .goals = &request->goals,
-                                             .pool = request->set.pool,
-                                             .argv = options->argv,
-                                             .store = options->store,
-                                             .seconds = options->seconds,
-                                             .stop_fd = options->stop_fd};
+    request->set.sets = &request->sets;
+    request->set.goals = &request->goals;
+    request->set.argv = options->argv;
+    request->set.store = options->store;
+    request->set.seconds = options->seconds;
+    request->set.stop_fd = options->stop_fd;
     int status = spex_set_explore_prepare(&request->set);
     double passed = (double)(spex_clock_ns(CLOCK_MONOTONIC) - request->begin_ns) / 1e9;
     options->space = request->set.space_path;

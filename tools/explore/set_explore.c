@@ -114,8 +114,13 @@ int spex_set_explore_prepare(struct spex_set_explore *set) {
     int err = make_paths(set);
     /* The kept space may lie in another folder. */
     char *pool = set->pool ? realpath(set->pool, NULL) : NULL;
-    struct spex_set_space space = {
-        .name = name_of(set->argv[0]), .sets = set->sets, .goals = set->goals, .pool = pool};
+    struct spex_set_space space = {.name = name_of(set->argv[0]),
+                                   .sets = set->sets,
+                                   .goals = set->goals,
+                                   .pool = pool,
+                                   .finals = set->finals,
+                                   .zone = set->zone,
+                                   .sure = set->sure};
     if (!err && set->pool && !pool)
         err = spex_fail(&error, -errno, "cannot read %s: %s", set->pool, strerror(errno));
     if (!err)

@@ -209,6 +209,11 @@ static void write_rest(const struct spex_set_space *set, FILE *out) {
         attribute(out, "threads", "threads");
     if (set->trials)
         attribute(out, "trials", "%llu", (unsigned long long)set->trials);
+    const char *const finals[][2] = {
+        {"finals", set->finals}, {"zone", set->zone}, {"sure", set->sure}};
+    for (size_t f = 0; f < 3; f++)
+        if (finals[f][1])
+            attribute(out, finals[f][0], "%s", finals[f][1]);
     fputs("/>\n", out);
 }
 

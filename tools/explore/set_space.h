@@ -20,6 +20,8 @@ struct spex_set_space {
     const struct spex_option_texts *sets, *goals;
     const char *pool; /* the path of --pool in the place of --set; NULL: none */
     uint64_t trials;  /* 0: the policy chooses */
+    /* "25%" or "none", "2%", "95%"; NULL: as the policy has it. */
+    const char *finals, *zone, *sure;
     bool threads;     /* the parameter "threads" is what reports look at as such */
 };
 

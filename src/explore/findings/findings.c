@@ -6,9 +6,13 @@
 #include "explore/findings/findings.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "policies/explore/configurations.h"
+
+/* Of two trials it says little how much they differ. */
+enum { UNSTABLE_TRIALS = 3 };
 
 /* Configurations that exceed a limit do not compete, unless all do. */
 static int findings_rank(struct spex_findings *findings, const struct spex_summary *summary) {
@@ -84,6 +88,27 @@ static int compare_estimates(const void *a, const void *b, void *user) {
     return spex_findings_order(by->findings, by->space, *(const size_t *)a, *(const size_t *)b);
 }
 
+/* What finals have decided. */
+static int findings_race(struct spex_findings *findings, const struct spex_summary *summary,
+                         const struct spex_trials *trials) {
+    struct spex_final_trials of_finals = {.items = NULL};
+    int err = 0;
+    for (size_t t = 0; !err && t < trials->count; t++)
+        err = spex_final_trials_add(&of_finals, summary, &trials->items[t]);
+    err =
+        err ? err : spex_final_race_find(summary, &of_finals, findings->standings, &findings->race);
+    if (!err)
+        spex_final_race_decide(&findings->race, findings->standings, &findings->best);
+    spex_final_trials_free(&of_finals);
+    return err;
+}
+
+double spex_findings_spread(const struct spex_group *group) {
+    const struct spex_group_criterion *of = &group->criteria[0];
+    return group->trials < UNSTABLE_TRIALS || of->mean == 0 ? 0
+                                                            : (of->high - of->low) / fabs(of->mean);
+}
+
 /* Lists the groups that the ranking cannot tell from the best. */
 static void findings_find_tied(struct spex_findings *findings, const struct spex_summary *summary) {
     for (size_t g = 0; g < summary->count; g++)
@@ -154,6 +179,7 @@ int spex_findings_init(struct spex_findings *findings, const struct spex_summary
     for (size_t c = 0; c < summary->space->criterion_count; c++)
         spex_accuracy_learn_criterion(&findings->accuracies[c], summary, c);
     int err = findings_rank(findings, summary);
+    err = err ? err : findings_race(findings, summary, trials);
     err = err ? err : findings_find_front(findings, summary);
     if (err)
         return err;

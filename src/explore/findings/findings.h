@@ -7,6 +7,7 @@
 #include "explore/findings/convergence.h"
 #include "explore/findings/effects.h"
 #include "explore/findings/failures.h"
+#include "explore/findings/final_race.h"
 #include "explore/findings/pareto.h"
 #include "explore/findings/ranking.h"
 #include "explore/findings/untried.h"
@@ -26,6 +27,7 @@ struct spex_findings {
     struct spex_untried untried;
     size_t *tied; /* groups: by estimate, the best first */
     size_t tied_count;
+    struct spex_final_race race;
     size_t *front; /* groups on the Pareto front, by the first objective */
     size_t front_count;
     size_t perhaps_count; /* groups that may be on the front */
@@ -47,6 +49,12 @@ struct spex_findings {
  * Those that do not compete come last. */
 int spex_findings_order(const struct spex_findings *findings, const struct spex_space *space,
                         size_t a, size_t b);
+
+/* How much a configuration's trials differ, as a share of their mean; 0 of fewer than 3. */
+double spex_findings_spread(const struct spex_group *group);
+
+/* A configuration is unstable when its trials, 3 at least, differ by more than this share. */
+#define SPEX_UNSTABLE_SHARE 0.3
 
 /* 0 or -ENOMEM; to be freed in any case. */
 int spex_findings_init(struct spex_findings *findings, const struct spex_summary *summary,

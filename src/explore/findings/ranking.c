@@ -398,27 +398,6 @@ bool spex_ranking_inputs(const struct spex_summary *summary, struct spex_ranking
     return kept;
 }
 
-int spex_ranking_ties(const struct spex_summary *summary, struct spex_ranking *standing,
-                      size_t *best, size_t *tied) {
-    struct spex_ranking_input *inputs = calloc(summary->count + 1, sizeof(*inputs));
-    struct spex_ranking *standings = calloc(summary->count + 1, sizeof(*standings));
-    int err = inputs && standings ? 0 : -ENOMEM;
-    *best = SPEX_RANKING_NONE;
-    *tied = 0;
-    if (!err) {
-        spex_ranking_inputs(summary, inputs);
-        err = spex_ranking_of(inputs, summary->count,
-                              summary->space->criteria[0].goal == SPEX_MAXIMISE, standings, best);
-    }
-    for (size_t g = 0; !err && g < summary->count; g++)
-        *tied += standings[g].tied;
-    if (!err && *best != SPEX_RANKING_NONE)
-        *standing = standings[*best];
-    free(standings);
-    free(inputs);
-    return err;
-}
-
 int spex_ranking_best(const struct spex_summary *summary, struct spex_ranking *standing,
                       size_t *best) {
     struct field field = {.contenders = NULL};

@@ -53,10 +53,6 @@ int spex_ranking_of(const struct spex_ranking_input *inputs, size_t count, bool 
  * some group keeps the limits. */
 bool spex_ranking_inputs(const struct spex_summary *summary, struct spex_ranking_input *inputs);
 
-/* Ranks all groups, for the best's whole standing and for how many are tied. 0 or -ENOMEM. */
-int spex_ranking_ties(const struct spex_summary *summary, struct spex_ranking *standing,
-                      size_t *best, size_t *tied);
-
 /* Finds the best of the groups, as spex_ranking_of does, and only its estimate and margin. 0 or
  * -ENOMEM. */
 int spex_ranking_best(const struct spex_summary *summary, struct spex_ranking *standing,

@@ -41,3 +41,10 @@ const char *spex_report_measured(const struct spex_study *study, const struct sp
                               spex_criterion_unit(&study->file->space.criteria[criterion]), text,
                               size);
 }
+
+const char *spex_report_race(const struct spex_study *study, char *text, size_t size) {
+    const struct spex_findings *findings = &study->findings;
+    size_t finished = study->trials.count - findings->failed;
+    return spex_final_race_text(&findings->race,
+                                finished ? findings->seconds / (double)finished : 0, text, size);
+}

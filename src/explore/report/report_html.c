@@ -205,6 +205,30 @@ static void write_group(const struct spex_study *study, size_t g, const char *fi
     fputs("</tr>\n", out);
 }
 
+/* How sure the race has made the best, and who was in it. */
+static void write_race(const struct spex_study *study, FILE *out) {
+    const struct spex_final_race *race = &study->findings.race;
+    char text[SPEX_RACE_TEXT_BYTES];
+    if (!race->trials)
+        return;
+    fputs("<h2>Finals</h2>\n<p>", out);
+    spex_html_format(out, "In %" PRIu64 " blocks of trials: %s.", race->blocks,
+                     spex_report_race(study, text, sizeof(text)));
+    fputs("</p>\n", out);
+    write_group_head(study, "finalist", out);
+    for (size_t f = 0; f < race->count; f++) {
+        const struct spex_finalist *finalist = &race->finalists[f];
+        const struct spex_group *group = &study->summary.groups[finalist->group];
+        char after[48] = "left";
+        if (finalist->out)
+            snprintf(after, sizeof(after), "worse, after %" PRIu64, finalist->out_after);
+        snprintf(text, sizeof(text), "%s%s", after,
+                 spex_findings_spread(group) > SPEX_UNSTABLE_SHARE ? ", unstable" : "");
+        write_group(study, finalist->group, text, out);
+    }
+    fputs("</table></div>\n", out);
+}
+
 static void write_tied(const struct spex_study *study, FILE *out) {
     const struct spex_findings *findings = &study->findings;
     char text[32];
@@ -392,6 +416,7 @@ static int write_pictures(const struct spex_study *study, FILE *out, struct spex
 static int write_results(const struct spex_study *study, FILE *out, struct spex_error *error) {
     write_best(study, out);
     write_criteria(study, out);
+    write_race(study, out);
     write_tied(study, out);
     write_effects(study, out);
     fputs("<h2>Pictures</h2>\n", out);

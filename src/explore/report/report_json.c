@@ -6,6 +6,7 @@
 #include "explore/findings/heat_map.h"
 #include "explore/report/json_parts.h"
 #include "explore/report/report.h"
+#include "explore/report/report_parts.h"
 #include "explore/report/report_usage.h"
 
 /* One element for each criterion; empty for a failed trial. */
@@ -61,6 +62,8 @@ static json_t *group_json(const struct spex_study *study, size_t g) {
         of, "interval",
         json_pack("[o, o]", spex_json_number(standing->low), spex_json_number(standing->high)));
     json_object_set_new(of, "chance", spex_json_number(standing->first));
+    json_object_set_new(of, "unstable",
+                        json_boolean(spex_findings_spread(group) > SPEX_UNSTABLE_SHARE));
     return of;
 }
 
@@ -247,6 +250,36 @@ static json_t *untried_json(const struct spex_study *study) {
                      spex_json_number(untried->chance));
 }
 
+static json_t *finalist_json(const struct spex_study *study, const struct spex_finalist *finalist) {
+    const struct spex_group *group = &study->summary.groups[finalist->group];
+    return json_pack("{s:o, s:I, s:o, s:o, s:b}", "config",
+                     spex_json_config(&study->file->space, group->levels), "blocks",
+                     (json_int_t)finalist->trials, "measured",
+                     spex_json_number(finalist->trials ? finalist->mean : NAN), "worse_after",
+                     finalist->out ? json_integer((json_int_t)finalist->out_after) : json_null(),
+                     "unstable", (int)(spex_findings_spread(group) > SPEX_UNSTABLE_SHARE));
+}
+
+/* Null: there were no finals. Numbers that are not known are null. */
+static json_t *race_json(const struct spex_study *study) {
+    const struct spex_final_race *race = &study->findings.race;
+    char text[SPEX_RACE_TEXT_BYTES];
+    if (!race->trials)
+        return json_null();
+    json_t *finalists = json_array();
+    for (size_t f = 0; f < race->count; f++)
+        json_array_append_new(finalists, finalist_json(study, &race->finalists[f]));
+    return json_pack(
+        "{s:s, s:b, s:f, s:f, s:f, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "text",
+        spex_report_race(study, text, sizeof(text)), "known", (int)race->known, "zone", race->zone,
+        "asked", race->asked, "sure", race->sure, "within", spex_json_number(race->within),
+        "more_trials", spex_json_number(race->more), "round", (json_int_t)race->round, "blocks",
+        (json_int_t)race->blocks, "trials", (json_int_t)race->trials, "leader",
+        spex_json_config(&study->file->space,
+                         study->summary.groups[race->finalists[race->leader].group].levels),
+        "finalists", finalists);
+}
+
 static void set_findings(const struct spex_study *study, json_t *report) {
     const struct spex_findings *findings = &study->findings;
     json_object_set_new(report, "criteria", criteria_json(&study->file->space));
@@ -259,6 +292,7 @@ static void set_findings(const struct spex_study *study, json_t *report) {
                         json_integer((json_int_t)findings->configurations));
     json_object_set_new(report, "untried", untried_json(study));
     json_object_set_new(report, "measured_best", group_json(study, findings->measured));
+    json_object_set_new(report, "finals", race_json(study));
     json_object_set_new(report, "ties", groups_json(study, findings->tied, findings->tied_count));
     json_object_set_new(report, "pareto", front_json(study));
     json_object_set_new(report, "effects", effects_json(study));

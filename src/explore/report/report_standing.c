@@ -12,11 +12,6 @@
 /* Most lines of tied configurations. */
 #define TIED_MAX 10
 
-/* A configuration whose trials differ by more than this share of their mean is told as unstable; of
- * two trials that says little. */
-#define UNSTABLE_SHARE 0.3
-enum { UNSTABLE_TRIALS = 3 };
-
 /* Prints a line such as "best       812/s (95 %: 790 to 834/s)  measured 815.3/s in 3 trials
  * threads=4": what is ranked by, then what was measured. */
 static void print_group(const struct spex_study *study, const char *title, size_t g, FILE *out) {
@@ -135,13 +130,6 @@ static void print_measured(const struct spex_study *study, FILE *out) {
                 of_measured);
 }
 
-/* How much a configuration's trials differ, as a share of their mean; 0 of too few. */
-static double spread(const struct spex_group *group) {
-    const struct spex_group_criterion *of = &group->criteria[0];
-    return group->trials < UNSTABLE_TRIALS || of->mean == 0 ? 0
-                                                            : (of->high - of->low) / fabs(of->mean);
-}
-
 /* A mean says little of a configuration whose trials differ widely. */
 static void print_unstable(const struct spex_study *study, FILE *out) {
     const struct spex_summary *summary = &study->summary;
@@ -149,15 +137,53 @@ static void print_unstable(const struct spex_study *study, FILE *out) {
     size_t unstable = 0;
     char share[32];
     for (size_t g = 0; g < summary->count; g++)
-        unstable += spread(&summary->groups[g]) > UNSTABLE_SHARE;
+        unstable += spex_findings_spread(&summary->groups[g]) > SPEX_UNSTABLE_SHARE;
     if (unstable)
         fprintf(out,
                 "unstable   %zu of the %zu tried: their trials differ by more than 30 %% of the "
                 "mean\n",
                 unstable, summary->count);
-    if (spread(best) > UNSTABLE_SHARE)
+    double spread = spex_findings_spread(best);
+    if (spread > SPEX_UNSTABLE_SHARE)
         fprintf(out, "           the best is one of them: its %" PRIu64 " trials differ by %s\n",
-                best->trials, spex_percent_text(spread(best), 2, share, sizeof(share)));
+                best->trials, spex_percent_text(spread, 2, share, sizeof(share)));
+}
+
+static void add_finalist(const struct spex_study *study, const struct spex_finalist *finalist,
+                         struct spex_columns *columns) {
+    const struct spex_group *group = &study->summary.groups[finalist->group];
+    const char *unit = spex_criterion_unit(study->file->space.criteria);
+    char text[512], state[48] = "left", mean[48];
+    if (finalist->out)
+        snprintf(state, sizeof(state), "worse, after %" PRIu64, finalist->out_after);
+    spex_levels_text(&study->file->space, group->levels, text, sizeof(text));
+    spex_columns_add(
+        columns, "%s",
+        spex_quantity_text(finalist->trials ? finalist->mean : NAN, NAN, unit, mean, sizeof(mean)));
+    spex_columns_add(columns, "%" PRIu64, finalist->trials);
+    spex_columns_add(columns, "%s", state);
+    spex_columns_add(columns, "%s",
+                     spex_findings_spread(group) > SPEX_UNSTABLE_SHARE ? "unstable" : "");
+    spex_columns_add(columns, "%s", text);
+}
+
+/* How sure the race has made the best, and who was in it. */
+static void print_race(const struct spex_study *study, FILE *out) {
+    static const char *const headings[] = {"measured", "blocks", "finalist", "", "configuration"};
+    const struct spex_final_race *race = &study->findings.race;
+    char text[SPEX_RACE_TEXT_BYTES];
+    struct spex_columns columns;
+    if (!race->trials)
+        return;
+    fprintf(out, "finals     %s\n", spex_report_race(study, text, sizeof(text)));
+    spex_columns_init(&columns, headings, 5, 1u << 2 | 1u << 3 | 1u << 4);
+    for (size_t f = 0; f < race->count; f++)
+        if (!race->finalists[f].out)
+            add_finalist(study, &race->finalists[f], &columns);
+    for (size_t f = 0; f < race->count; f++)
+        if (race->finalists[f].out)
+            add_finalist(study, &race->finalists[f], &columns);
+    spex_columns_print(&columns, out);
 }
 
 /* There is a best one. */
@@ -167,6 +193,7 @@ void spex_report_standing(const struct spex_study *study, FILE *out) {
     print_other_criteria(study, findings->best, out);
     print_measured(study, out);
     print_group(study, "worst", findings->worst, out);
+    print_race(study, out);
     print_tied(study, out);
     print_unstable(study, out);
     print_untried(study, out);

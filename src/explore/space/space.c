@@ -300,6 +300,9 @@ static void print_run(const struct spex_space *space, FILE *out) {
     /* Stores from before this rule have no word of it. */
     if (rules->least_seconds != spex_rules_default.least_seconds)
         fprintf(out, " least=%.15g", rules->least_seconds);
+    if (rules->finals != 0 || rules->finals_zone != 0 || rules->finals_sure != 0)
+        fprintf(out, " finals=%.15g zone=%.15g sure=%.15g", rules->finals, rules->finals_zone,
+                rules->finals_sure);
     fputc('\n', out);
 }
 

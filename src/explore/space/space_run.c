@@ -46,6 +46,21 @@ static int take_warmup(struct spex_xml *xml, const xmlNode *element, double *sec
                          text, SECONDS_MAX);
 }
 
+/* The share of finals, or "none"; their zone, and how sure the winner is to be. */
+static int take_finals(struct spex_xml *xml, const xmlNode *element, struct spex_rules *rules) {
+    const char *text = spex_xml_attribute(element, "finals");
+    int err = 0;
+    if (text && strcmp(text, "none") == 0)
+        rules->finals = -1;
+    else
+        err = spex_xml_part(xml, element, "finals", &rules->finals);
+    err = err ? err : spex_xml_part(xml, element, "zone", &rules->finals_zone);
+    err = err ? err : spex_xml_part(xml, element, "sure", &rules->finals_sure);
+    if (!err && (rules->finals >= 1 || rules->finals_zone >= 1 || rules->finals_sure >= 1))
+        err = spex_xml_fail(xml, element, "finals, zone and sure: less than 100%% was expected");
+    return err;
+}
+
 /* What is set after an error is not used. */
 int spex_run_take(struct spex_xml *xml, const xmlNode *element, struct spex_rules *rules) {
     static const char *const known[] = {"trials_per_config",
@@ -58,6 +73,9 @@ int spex_run_take(struct spex_xml *xml, const xmlNode *element, struct spex_rule
                                         "trials",
                                         "seed",
                                         "least",
+                                        "finals",
+                                        "zone",
+                                        "sure",
                                         NULL};
     int64_t trials = rules->trials_per_config, records = rules->records_per_thread, all = 0,
             seed = (int64_t)rules->seed;
@@ -71,6 +89,7 @@ int spex_run_take(struct spex_xml *xml, const xmlNode *element, struct spex_rule
     err = err ? err : take_seconds(xml, element, "startup", &rules->startup_seconds);
     err = err ? err : take_seconds(xml, element, "duration", &rules->duration_seconds);
     err = err ? err : take_seconds(xml, element, "least", &rules->least_seconds);
+    err = err ? err : take_finals(xml, element, rules);
     if (!err && rules->startup_seconds <= 0)
         err = spex_xml_fail(xml, element, "startup: more than 0 seconds were expected");
     if (!err && rules->duration_seconds <= 0)

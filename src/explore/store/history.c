@@ -7,12 +7,14 @@
 #include <stdlib.h>
 
 /* Notes a plan; false when it cannot have been made, or is there twice. */
-static bool history_note(struct spex_history *history, uint64_t asked, uint64_t told,
+static bool history_note(struct spex_history *history, const struct spex_unfinished *plan,
                          size_t trial) {
+    uint64_t asked = plan->asked, told = plan->told;
     if (asked == 0 || asked > history->plans || told > history->trials->count ||
         history->trial[asked - 1])
         return false;
     history->told[asked - 1] = told;
+    history->block[asked - 1] = plan->block;
     history->trial[asked - 1] = trial;
     return true;
 }
@@ -45,18 +47,22 @@ int spex_history_make(struct spex_history *history, const struct spex_trials *tr
         .trials = trials,
         .plans = plans,
         .told = calloc(plans + 1, sizeof(*history->told)),
+        .block = calloc(plans + 1, sizeof(*history->block)),
         .trial = calloc(plans + 1, sizeof(*history->trial)),
     };
-    if (!history->told || !history->trial) {
+    if (!history->told || !history->block || !history->trial) {
         spex_history_free(history);
         return spex_fail(error, -ENOMEM, "out of memory");
     }
     for (uint64_t p = 0; p < plans; p++)
         history->told[p] = trials->count;
     for (size_t u = 0; u < unfinished_count; u++)
-        good &= history_note(history, unfinished[u].asked, unfinished[u].told, 0);
-    for (size_t t = 0; t < trials->count; t++)
-        good &= history_note(history, trials->items[t].asked, trials->items[t].told, t + 1);
+        good &= history_note(history, &unfinished[u], 0);
+    for (size_t t = 0; t < trials->count; t++) {
+        const struct spex_trial *trial = &trials->items[t];
+        const struct spex_unfinished plan = {trial->asked, trial->told, trial->block};
+        good &= history_note(history, &plan, t + 1);
+    }
     if (good && history_is_consistent(history))
         return 0;
     spex_history_free(history);
@@ -65,12 +71,17 @@ int spex_history_make(struct spex_history *history, const struct spex_trials *tr
 
 void spex_history_free(struct spex_history *history) {
     free(history->told);
+    free(history->block);
     free(history->trial);
     *history = (struct spex_history){.trials = NULL};
 }
 
 uint64_t spex_history_told(const struct spex_history *history, uint64_t plan) {
     return plan <= history->plans ? history->told[plan - 1] : history->trials->count;
+}
+
+bool spex_history_in_finals(const struct spex_history *history, uint64_t plan) {
+    return plan <= history->plans && history->block[plan - 1] > 0;
 }
 
 const struct spex_trial *spex_history_trial(const struct spex_history *history, uint64_t plan) {

@@ -71,6 +71,7 @@ static int run_until_valid(const struct spex_trial_setup *setup, struct place *p
             return spex_fail(&place->error, -ENOMEM, "out of memory");
         place->trial.asked = place->asked;
         place->trial.told = place->told;
+        place->trial.block = place->plan.block;
         err = spex_trial_run(setup, &place->plan, &place->trial, &place->error);
     }
     return err;
@@ -231,7 +232,8 @@ size_t spex_runner_unfinished(const struct spex_runner *runner, struct spex_unfi
     for (size_t p = 0; p < runner->place_count; p++)
         if (runner->places[p].running)
             all[count++] = (struct spex_unfinished){.asked = runner->places[p].asked,
-                                                    .told = runner->places[p].told};
+                                                    .told = runner->places[p].told,
+                                                    .block = runner->places[p].plan.block};
     return count;
 }
 
