@@ -3,12 +3,16 @@
  * recommended is.
  *
  *     recorded [--json] [--rounds SEEDS] [--policies NAME,…] [--trials N] [--noise PERCENT]
- *              [--maximise] TABLE.csv…
+ *              [--finals PERCENT] [--repeats] [--maximise] TABLE.csv…
  *
  * The last column of a table is the objective, the others are parameters. As in a space with
  * <configurations>, there is nothing but the rows. `uniform` draws rows at random and recommends the
- * best as measured. A trial is the figure of its row, or one with normal noise. A seed is good when
- * what is recommended is truly within 5 % of the best row; the interval is Wilson's of 95 %. */
+ * best as measured. A trial is the figure of its row, or one with normal noise. With --repeats rows
+ * with the same parameters are measurements of one configuration: a trial is one of them, drawn at
+ * random, and the truth is their mean. A seed is good when what is recommended is truly within 5 %
+ * of the best; the interval is Wilson's of 95 %. --finals 0: there are none, as where a quarter of
+ * the trials is fewer than 20. `known` is the share of seeds whose finals tell who wins, `right` the
+ * share of these in which no finalist is truly better by more than the zone. */
 #define _GNU_SOURCE
 #include <err.h>
 #include <errno.h>
@@ -19,7 +23,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "explore/findings/ranking.h"
+#include "explore/findings/final_race.h"
 #include "explore/space/space.h"
 #include "explore/space/table.h"
 #include "policies/explore/builtin.h"
@@ -33,20 +37,28 @@ struct options {
     size_t seeds;
     unsigned long trials; /* 0: as the policy wants */
     double noise;         /* standard deviation as a share */
-    bool json, maximise;
+    double finals;        /* as in the rules */
+    bool json, maximise, repeats;
     const char *policies[POLICIES_MAX + 1];
 };
 
 struct recording {
     char *name;
     struct spex_space_file *file;
-    double *figures; /* of each row, as a loss above 0 */
+    double *figures; /* of each configuration, as a loss above 0 */
     double least;
-    size_t rows;
+    size_t rows; /* configurations */
+    /* All rows, with the configuration of each. */
+    struct measurement {
+        size_t configuration;
+        double figure;
+    } * measurements;
+    size_t measurement_count;
 };
 
 struct seen {
     double good, loss, rank, trials, configurations;
+    double known, right; /* finals */
 };
 
 /* Names of columns become names of parameters: "$<Performance" is "Performance". */
@@ -64,17 +76,29 @@ static double figure_of(const struct spex_table *table, size_t row) {
     return figure;
 }
 
-/* Whether a row before has the same parameters. */
-static bool is_repeated(const struct spex_table *table, size_t row) {
+/* The first row that has the same parameters. */
+static size_t first_of(const struct spex_table *table, size_t row) {
     for (size_t before = 0; before < row; before++) {
         size_t c = 0;
         while (c + 1 < table->columns &&
                strcmp(spex_table_cell(table, before, c), spex_table_cell(table, row, c)) == 0)
             c++;
         if (c + 1 == table->columns)
-            return true;
+            return before;
     }
-    return false;
+    return row;
+}
+
+/* Makes each configuration's figure the mean of its rows, or with no repeats that of its first. */
+static void take_figures(struct recording *recording, bool repeats) {
+    double *counts = calloc(recording->rows, sizeof(*counts));
+    for (size_t m = 0; m < recording->measurement_count; m++) {
+        const struct measurement *of = &recording->measurements[m];
+        double *figure = &recording->figures[of->configuration];
+        if (repeats || counts[of->configuration] == 0)
+            *figure += (of->figure - *figure) / ++counts[of->configuration];
+    }
+    free(counts);
 }
 
 /* The space of the table in XML, as `spex explore --pool` makes it. */
@@ -101,14 +125,20 @@ static char *space_of(struct spex_table *table, struct recording *recording,
     fprintf(out, "<configurations>");
     for (size_t c = 0; c + 1 < table->columns; c++)
         fprintf(out, "%s%s", c ? "," : "", table->cells[c]);
+    size_t *configurations = calloc(table->rows, sizeof(*configurations));
     for (size_t row = 0; row < table->rows; row++) {
-        if (is_repeated(table, row))
-            continue;
         double figure = figure_of(table, row);
-        recording->figures[recording->rows++] = options->maximise ? 1 / figure : figure;
+        size_t first = first_of(table, row);
+        configurations[row] = first == row ? recording->rows++ : configurations[first];
+        recording->measurements[recording->measurement_count++] =
+            (struct measurement){configurations[row], options->maximise ? 1 / figure : figure};
+        if (first != row)
+            continue;
         for (size_t c = 0; c + 1 < table->columns; c++)
             fprintf(out, "%s%s", c ? "," : "\n", spex_table_cell(table, row, c));
     }
+    free(configurations);
+    take_figures(recording, options->repeats);
     fprintf(out, "\n</configurations></space>\n");
     fclose(out);
     return text;
@@ -123,11 +153,13 @@ static void read_recording(struct recording *recording, const char *path,
     if (spex_table_read(&table, path, NULL, &error))
         errx(1, "%s", error.text);
     recording->figures = calloc(table.rows, sizeof(double));
+    recording->measurements = calloc(table.rows, sizeof(*recording->measurements));
     char *xml = space_of(&table, recording, options);
     if (spex_space_parse(path, xml, &recording->file, &error))
         errx(1, "%s", error.text);
     if (!options->trials)
         recording->file->space.rules.trials_max = 0;
+    recording->file->space.rules.finals = options->finals;
     for (size_t row = 0; row < recording->rows; row++)
         recording->least = fmin(recording->least, recording->figures[row]);
     free(xml);
@@ -143,6 +175,15 @@ static size_t row_of(const struct recording *recording, const size_t *levels) {
                    space->parameter_count * sizeof(*levels)) == 0)
             return row;
     errx(1, "%s: a configuration that is not listed", recording->name);
+}
+
+/* One of the rows of a configuration. */
+static double drawn_figure(const struct recording *recording, size_t row, struct spex_draw *draw) {
+    size_t count = 0, chosen = 0;
+    for (size_t m = 0; m < recording->measurement_count; m++)
+        if (recording->measurements[m].configuration == row && spex_draw_below(draw, ++count) == 0)
+            chosen = m;
+    return recording->measurements[chosen].figure;
 }
 
 static double noisy(double figure, double noise, struct spex_draw *draw) {
@@ -164,35 +205,58 @@ static void judge(const struct recording *recording, size_t row, const struct sp
     seen->configurations = (double)results->count;
 }
 
-static size_t recommended(const struct recording *recording, const struct spex_results *results) {
-    struct spex_ranking_input *inputs = calloc(results->count + 1, sizeof(*inputs));
-    struct spex_ranking *standings = calloc(results->count + 1, sizeof(*standings));
-    size_t best;
-    for (size_t c = 0; c < results->count; c++) {
-        const struct spex_results_values *values = spex_results_values(results, c);
-        inputs[c] = (struct spex_ranking_input){results->configs[c].trials, values->mean,
-                                                values->squares, values->error};
+/* What finals have told, and whether it is true. */
+static void judge_race(const struct recording *recording, const struct spex_summary *summary,
+                       const struct spex_final_race *race, struct seen *seen) {
+    double least = INFINITY;
+    if (!race->trials || !race->known)
+        return;
+    for (size_t f = 0; f < race->count; f++) {
+        const size_t *levels = summary->groups[race->finalists[f].group].levels;
+        least = fmin(least, recording->figures[row_of(recording, levels)]);
     }
-    if (spex_ranking_of(inputs, results->count, false, standings, &best))
-        errx(1, "out of memory");
-    free(inputs);
-    free(standings);
-    return row_of(recording, spex_results_levels(results, best));
+    const size_t *winner = summary->groups[race->finalists[race->leader].group].levels;
+    double figure = recording->figures[row_of(recording, winner)];
+    seen->known = 1;
+    seen->right = figure * (1 - race->zone) <= least;
+}
+
+/* What an exploration has seen, for policy and judge. */
+struct course {
+    struct spex_results results;
+    struct spex_summary summary;
+    struct spex_final_trials finals;
+    struct spex_draw noise;
+};
+
+static void course_begin(struct course *course, const struct spex_space *space, uint64_t seed) {
+    *course = (struct course){.results = {.space = space}, .noise = {spex_draw_mix(seed)}};
+    spex_summary_init(&course->summary, space);
+}
+
+static void course_end(struct course *course) {
+    spex_results_free(&course->results);
+    spex_summary_free(&course->summary);
+    spex_final_trials_free(&course->finals);
 }
 
 static void run_trial(const struct recording *recording, const struct options *options,
-                      const struct spex_policy_ops *policy, void *state, size_t *levels,
-                      struct spex_results *results, struct spex_draw *noise) {
-    double figure = recording->figures[row_of(recording, levels)];
-    struct spex_measured measured = {noisy(figure, options->noise, noise), NAN};
+                      const struct spex_policy_ops *policy, void *state,
+                      const struct spex_plan *plan, struct course *course) {
+    size_t row = row_of(recording, plan->levels);
+    double figure =
+        options->repeats ? drawn_figure(recording, row, &course->noise) : recording->figures[row];
+    struct spex_measured measured = {noisy(figure, options->noise, &course->noise), NAN};
     struct spex_result result = {
-        .size = sizeof(result), .levels = levels, .ok = true, .measured = &measured};
+        .size = sizeof(result), .levels = plan->levels, .ok = true, .measured = &measured};
+    const struct spex_trial trial = {
+        .levels = plan->levels, .ok = true, .measured = &measured, .block = plan->block};
 #ifndef __clang_analyzer__ /* takes what it does not know of the hash table for garbage */
-    if (spex_results_plan(results, levels))
+    if (spex_results_plan(&course->results, plan->levels) ||
+        spex_summary_add(&course->summary, &trial) ||
+        spex_final_trials_add(&course->finals, &course->summary, &trial))
         errx(1, "out of memory");
-    spex_results_finish(results, &result);
-#else
-    (void)results;
+    spex_results_finish(&course->results, &result);
 #endif
     if (policy && policy->run_finished)
         policy->run_finished(state, &result);
@@ -201,19 +265,27 @@ static void run_trial(const struct recording *recording, const struct options *o
 static void explore(const struct recording *recording, const struct options *options,
                     const struct spex_policy_ops *policy, uint64_t seed, struct seen *seen) {
     struct spex_space space = recording->file->space;
-    struct spex_results results = {.space = &space};
-    struct spex_draw noise = {spex_draw_mix(seed)};
-    size_t *levels = calloc(space.parameter_count, sizeof(*levels));
+    struct course course;
+    struct spex_ranking standing;
+    struct spex_final_race race;
+    size_t *levels = calloc(space.parameter_count, sizeof(*levels)), best, tied;
     space.rules.seed = seed;
+    course_begin(&course, &space, seed);
     void *state = calloc(1, policy->state_size(&space));
     if (policy->init(state, &space))
         errx(1, "%s does not begin", policy->name);
     struct spex_plan plan = {.size = sizeof(plan), .levels = levels, .probes = ""};
-    while (policy->next(state, &plan) == 1)
-        run_trial(recording, options, policy, state, levels, &results, &noise);
-    judge(recording, recommended(recording, &results), &results, seen);
+    while (policy->next(state, &plan) == 1) {
+        run_trial(recording, options, policy, state, &plan, &course);
+        plan.block = 0;
+    }
+    if (spex_final_race_ties(&course.summary, &course.finals, &standing, &best, &tied, &race))
+        errx(1, "out of memory");
+    *seen = (struct seen){.known = 0};
+    judge(recording, row_of(recording, course.summary.groups[best].levels), &course.results, seen);
+    judge_race(recording, &course.summary, &race, seen);
     policy->fini(state);
-    spex_results_free(&results);
+    course_end(&course);
     free(state);
     free(levels);
 }
@@ -221,19 +293,22 @@ static void explore(const struct recording *recording, const struct options *opt
 static void draw_uniformly(const struct recording *recording, const struct options *options,
                            uint64_t trials, uint64_t seed, struct seen *seen) {
     struct spex_space space = recording->file->space;
-    struct spex_results results = {.space = &space};
-    struct spex_draw noise = {spex_draw_mix(seed)};
+    struct course course;
     struct spex_order order = spex_order_of(recording->rows, seed);
     size_t *levels = calloc(space.parameter_count, sizeof(*levels)), best = 0;
+    const struct spex_plan plan = {.size = sizeof(plan), .levels = levels};
+    course_begin(&course, &space, seed);
     for (uint64_t i = 0; i < trials && i < recording->rows; i++) {
         spex_configuration_levels(&space, spex_order_at(&order, i), levels);
-        run_trial(recording, options, NULL, NULL, levels, &results, &noise);
+        run_trial(recording, options, NULL, NULL, &plan, &course);
     }
-    for (size_t c = 1; c < results.count; c++)
-        if (spex_results_values(&results, c)->mean < spex_results_values(&results, best)->mean)
+    const struct spex_results *results = &course.results;
+    for (size_t c = 1; c < results->count; c++)
+        if (spex_results_values(results, c)->mean < spex_results_values(results, best)->mean)
             best = c;
-    judge(recording, row_of(recording, spex_results_levels(&results, best)), &results, seen);
-    spex_results_free(&results);
+    *seen = (struct seen){.known = 0};
+    judge(recording, row_of(recording, spex_results_levels(results, best)), results, seen);
+    course_end(&course);
     free(levels);
 }
 
@@ -274,17 +349,18 @@ static void print_seen(const struct recording *recording, const char *policy,
                        const struct seen *seen, const struct options *options, bool *first) {
 #define MEAN(member)   mean(seen, options->seeds, offsetof(struct seen, member))
 #define MIDDLE(member) middle(seen, options->seeds, offsetof(struct seen, member))
-    double good = MEAN(good), n = (double)options->seeds;
+    double known = MEAN(known), good = MEAN(good), n = (double)options->seeds;
     const char *form =
         options->json
             ? "%s  {\"space\": \"%s\", \"rows\": %zu, \"policy\": \"%s\", \"good\": %.4f, "
               "\"low\": %.4f, \"high\": %.4f, \"loss\": %.5f, \"rank\": %.1f, \"trials\": %.1f, "
-              "\"configurations\": %.1f}"
+              "\"configurations\": %.1f, \"known\": %.4f, \"right\": %.4f}"
             : "%s%-24.24s %6zu %-11s good %5.1f %% (%.3f to %.3f)  loss %.4f  rank %5.1f  %6.1f "
-              "trials of %6.1f\n";
+              "trials of %6.1f  known %5.1f %% right %5.1f %%\n";
     printf(form, options->json && !*first ? ",\n" : "", recording->name, recording->rows, policy,
            options->json ? good : 100 * good, wilson(good, n, -1), wilson(good, n, 1), MIDDLE(loss),
-           MIDDLE(rank), MEAN(trials), MEAN(configurations));
+           MIDDLE(rank), MEAN(trials), MEAN(configurations), options->json ? known : 100 * known,
+           known > 0 ? (options->json ? 1 : 100) * MEAN(right) / known : 0);
     fflush(stdout);
     *first = false;
 }
@@ -336,6 +412,8 @@ static void take_options(int argc, char **argv, struct options *options) {
         {"policies", required_argument, NULL, 'p'},
         {"trials", required_argument, NULL, 't'},
         {"noise", required_argument, NULL, 'n'},
+        {"finals", required_argument, NULL, 'f'},
+        {"repeats", no_argument, NULL, 'e'},
         {NULL, 0, NULL, 0},
     };
     *options = (struct options){.seeds = SEEDS_DEFAULT,
@@ -356,6 +434,12 @@ static void take_options(int argc, char **argv, struct options *options) {
             break;
         case 'n':
             options->noise = (double)number(optarg, 100) / 100;
+            break;
+        case 'f':
+            options->finals = strcmp(optarg, "0") == 0 ? -1 : (double)number(optarg, 99) / 100;
+            break;
+        case 'e':
+            options->repeats = true;
             break;
         case 'p':
             take_policies(optarg, options);
@@ -379,6 +463,7 @@ int main(int argc, char **argv) {
         measure(&recording, &options, &first);
         spex_space_free(recording.file);
         free(recording.figures);
+        free(recording.measurements);
         free(recording.name);
     }
     if (options.json)
