@@ -15,6 +15,8 @@ static const char xml[] =
     "<objective probe='q:lat' metric='mean' goal='minimise'/>"
     "<environment name='T' value='{threads} {mode}'/><environment name='C' value='{cache.size}'/>"
     "<setup command='start {threads} {{'/><teardown command='stop {cache.size}'/>"
+    "<service command='serve {mode}' ready='port:700{threads}' timeout='7'/>"
+    "<service command='serve' ready='asked {cache.size}'/>"
     "<load stressor='cpu' workers='{threads}' options=' --cpu-load  {threads}0 '/>"
     "<load stressor='vm' workers='3' options='--vm-bytes {cache.size}m'/>"
     "<load stressor='io' workers='1'/></space>";
@@ -56,6 +58,13 @@ static void all_that_applies(void **state) {
                                         "SPEX_PARAMETER_CACHE_SIZE=16"));
     assert_string_equal(filled.setup, "start 2 {");
     assert_string_equal(filled.teardown, "stop 16");
+    assert_int_equal(filled.service_count, 2);
+    assert_string_equal(filled.services[0].command, "serve cached");
+    assert_string_equal(filled.services[0].ready, "port:7002");
+    assert_true(filled.services[0].timeout_seconds == 7);
+    assert_string_equal(filled.services[1].command, "serve");
+    assert_string_equal(filled.services[1].ready, "asked 16");
+    assert_true(filled.services[1].timeout_seconds == 60);
     assert_int_equal(filled.load_count, 3);
     assert_string_equal(filled.loads[0].stressor, "cpu");
     assert_int_equal(filled.loads[0].workers, 2);
@@ -80,6 +89,8 @@ static void what_does_not_apply(void **state) {
                                         "SPEX_PARAMETER_CACHE_SIZE"));
     assert_string_equal(filled.setup, "start 0 {");
     assert_null(filled.teardown);
+    assert_string_equal(filled.services[0].ready, "port:7000");
+    assert_null(filled.services[1].ready);
     assert_int_equal(filled.loads[0].workers, 0);
     assert_int_equal(filled.loads[1].workers, 0);
     assert_int_equal(filled.loads[2].workers, 1);
@@ -130,15 +141,23 @@ static void without_memory(void **state) {
     spex_space_free(file);
 }
 
-/* Whatever runs around a program is waited for: the setup's output, and each load's with its end. */
+/* Whatever runs around a program is waited for: the setup's output, and each service's and load's
+ * with its end. */
 static void what_is_waited_for(void **state) {
-    enum { ALL = 1 + 2 * SPEX_AGENT_LOADS_MAX };
+    enum {
+        LOADS = 101 + 2 * SPEX_AGENT_SERVICES_MAX,
+        ALL = 1 + 2 * SPEX_AGENT_SERVICES_MAX + 2 * SPEX_AGENT_LOADS_MAX
+    };
     struct spex_trial_agent around = {.setup.output = 100};
     struct pollfd fds[ALL + 1];
     (void)state;
+    for (int s = 0; s < SPEX_AGENT_SERVICES_MAX; s++) {
+        around.services[s].output = 101 + 2 * s;
+        around.services[s].pidfd = 102 + 2 * s;
+    }
     for (int l = 0; l < SPEX_AGENT_LOADS_MAX; l++) {
-        around.loads[l].output = 101 + 2 * l;
-        around.loads[l].pidfd = 102 + 2 * l;
+        around.loads[l].output = LOADS + 2 * l;
+        around.loads[l].pidfd = LOADS + 1 + 2 * l;
     }
     memset(fds, 0, sizeof(fds));
     spex_trial_agent_fds(&around, fds);

@@ -127,6 +127,10 @@ static void what_more_would_bring_is_told(void **state) {
                            "up to "));
     assert_non_null(strstr(text, "%, with a probability of 95 %; with about "));
     assert_non_null(strstr(text, " s), it would be known"));
+    assert_non_null(strstr(spex_final_race_text(&race, 3600 / race.more, text, sizeof(text)),
+                           " (60 min), it would be known"));
+    assert_non_null(strstr(spex_final_race_text(&race, 9000 / race.more, text, sizeof(text)),
+                           " (2.5 h), it would be known"));
     end(&study);
 }
 
@@ -140,6 +144,22 @@ static void the_last_finals_count(void **state) {
     struct spex_final_race race = found(&study);
     assert_true(race.round == 2 && race.count == 5 && race.blocks == 7 && race.trials == 16 + 35);
     assert_true(race.known && race.leader == 0 && fabs(race.asked - 0.95) < 1e-9);
+    end(&study);
+}
+
+/* They were cut off after their first trial. */
+static void one_trial_is_no_race(void **state) {
+    struct study study;
+    (void)state;
+    begin(&study);
+    add(&study, 2, 1, 10);
+    assert_true(found(&study).trials == 0);
+    end(&study);
+    begin(&study);
+    race(&study, 8, 0, 1, 2);
+    add(&study, 4, 9, 10);
+    struct spex_final_race race = found(&study);
+    assert_true(race.round == 1 && race.count == 2 && race.known && race.blocks == 8);
     end(&study);
 }
 
@@ -164,6 +184,7 @@ int main(void) {
         cmocka_unit_test(the_race_decides),
         cmocka_unit_test(what_more_would_bring_is_told),
         cmocka_unit_test(the_last_finals_count),
+        cmocka_unit_test(one_trial_is_no_race),
         cmocka_unit_test(failed_trials_are_gaps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

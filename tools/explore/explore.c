@@ -42,6 +42,8 @@ static const char explore_usage[] =
     "  --maximise WHAT     output=EXPRESSION, whose group is a number in its output;\n"
     "                      json=/POINTER into its output; measure=COMMAND, run after it, that\n"
     "                      prints a number; or 'METRIC of PROBE', as 'p99 of query:lat'\n"
+    "  --service COMMAND   a server that runs during each trial, on which PROGRAM puts load\n"
+    "  --ready HOW         when it is ready: port:NUMBER, or a command that ends with status 0\n"
     "  --finals PERCENT    the trials at the end in which the best few race; 25% if nothing is\n"
     "                      said, or none\n"
     "  --zone PERCENT      figures that differ by less are as good as the same; 2%\n"
@@ -89,7 +91,7 @@ struct request {
     /* Trials on other hosts, where there is a URL. */
     struct spex_trial_master_options elsewhere;
     /* A space of options, where there are any. */
-    struct spex_option_texts sets, goals;
+    struct spex_option_texts sets, goals, services, readies;
     struct spex_set_explore set;
     /* Two commands, where the first is there. */
     struct spex_versus_options versus;
@@ -158,8 +160,9 @@ static const char *versus_wrong(const struct request *request,
         return "one space was expected before \"-- PROGRAM\"";
     if (options->store || options->policy || options->jobs || options->share_cpus ||
         options->mixed || options->retry_failed || request->sets.count || request->set.pool ||
-        request->set.finals || request->set.zone || request->set.sure ||
-        request->elsewhere.link.url || request->elsewhere.fleet)
+        request->services.count || request->readies.count || request->set.finals ||
+        request->set.zone || request->set.sure || request->elsewhere.link.url ||
+        request->elsewhere.fleet)
         return "--minimise, --maximise, --for, --duet and --json alone were expected with two "
                "commands";
     return NULL;
@@ -180,6 +183,11 @@ static const char *space_wrong(const struct request *request,
     if (operands->count && request->goals.count)
         return "--minimise and --maximise were expected with --set or --pool alone: the space has "
                "its objectives";
+    if (request->services.count != request->readies.count)
+        return "a --ready was expected with each --service: port:NUMBER, or a command";
+    if (operands->count && request->services.count)
+        return "--service and --ready were expected with --set or --pool alone: the space has its "
+               "<service>";
     if (operands->count && (request->set.finals || request->set.zone || request->set.sure))
         return "--finals, --zone and --sure were expected with --set or --pool alone: the space "
                "has them in <run>";
@@ -201,6 +209,8 @@ static int explore_parse(int argc, char **argv, struct request *request) {
         {"pool", .text = &request->set.pool},
         {"minimise", .texts = &request->goals},
         {"maximise", .texts = &request->goals},
+        {"service", .texts = &request->services},
+        {"ready", .texts = &request->readies},
         {"finals", .text = &request->set.finals},
         {"zone", .text = &request->set.zone},
         {"sure", .text = &request->set.sure},
@@ -318,6 +328,8 @@ static int make_space(struct request *request) {
         return SPEX_EXIT_OK;
     request->set.sets = &request->sets;
     request->set.goals = &request->goals;
+    request->set.services = &request->services;
+    request->set.readies = &request->readies;
     request->set.argv = options->argv;
     request->set.store = options->store;
     request->set.seconds = options->seconds;

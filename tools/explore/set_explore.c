@@ -117,6 +117,8 @@ int spex_set_explore_prepare(struct spex_set_explore *set) {
     struct spex_set_space space = {.name = name_of(set->argv[0]),
                                    .sets = set->sets,
                                    .goals = set->goals,
+                                   .services = set->services,
+                                   .readies = set->readies,
                                    .pool = pool,
                                    .finals = set->finals,
                                    .zone = set->zone,

@@ -6,12 +6,12 @@
 #include "tools/common/options.h"
 
 struct spex_set_explore {
-    const struct spex_option_texts *sets, *goals;
+    const struct spex_option_texts *sets, *goals, *services, *readies;
     const char *pool;
     char *const *argv;
     const char *finals, *zone, *sure; /* NULL: as the policy has it */
-    const char *store; /* NULL: explore-PROGRAM.db */
-    double seconds;    /* --for; 0: none */
+    const char *store;                /* NULL: explore-PROGRAM.db */
+    double seconds;                   /* --for; 0: none */
     int stop_fd;
 
     /* What is made: both paths are to be freed. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "explore/space/space_agent.h"
 #include "explore/space/space_parameter.h"
 #include "explore/space/table.h"
 #include "explore/space/template.h"
@@ -193,6 +194,19 @@ static int write_options(const struct spex_set_space *set, FILE *out, struct spe
     return goals->count ? 0 : write_objective(out, "minimise", "wall", error);
 }
 
+static unsigned service_count(const struct spex_set_space *set) {
+    return set->services ? set->services->count : 0;
+}
+
+static void write_services(const struct spex_set_space *set, FILE *out) {
+    for (unsigned s = 0; s < service_count(set); s++) {
+        fputs("  <service", out);
+        attribute(out, "command", "%s", set->services->texts[s]);
+        attribute(out, "ready", "%s", set->readies->texts[s]);
+        fputs("/>\n", out);
+    }
+}
+
 /* The list of a pool, and the rules. A run for probes is as long as these say: what is looked for in it depends on that. */
 static void write_rest(const struct spex_set_space *set, FILE *out) {
     const struct spex_option_texts *goals = set->goals;
@@ -227,6 +241,7 @@ int spex_set_space_write(const struct spex_set_space *set, char **xml, struct sp
     attribute(out, "name", "%s", set->name);
     fputs(">\n", out);
     int err = write_options(set, out, error);
+    write_services(set, out);
     write_rest(set, out);
     fputs("</space>\n", out);
     if (fclose(out) != 0 && !err)
@@ -267,6 +282,9 @@ int spex_set_space_read(const struct spex_set_space *set, const char *xml,
     if (name_end && option < set->goals->count)
         return fail_option(set->goals->names[option], set->goals->texts[option], err, &reason,
                            error);
+    option -= set->goals->count ? set->goals->count : 1; /* wall time, if none was given */
+    if (name_end && option < service_count(set))
+        return fail_option("service", set->services->texts[option], err, &reason, error);
     return spex_fail(error, err, "the space of these options: %s", reason.text);
 }
 
@@ -297,11 +315,15 @@ int spex_set_space_check(const struct spex_space_file *file, char *const *argv,
     for (size_t c = 0; c < space->criterion_count && !err; c++)
         if (spex_criterion_source(&space->criteria[c]) == SPEX_FROM_MEASURE)
             err = note_named(space, space->criteria[c].metric, &named, error);
+    for (size_t s = 0; s < file->agent->service_count && !err; s++) {
+        err = note_named(space, file->agent->services[s].command.text, &named, error);
+        err = err ? err : note_named(space, file->agent->services[s].ready, &named, error);
+    }
     for (size_t p = 0; p < space->parameter_count && !err && spex_space_of_command(space); p++)
         if (!(named >> p & 1))
-            err =
-                spex_fail(error, -EINVAL, "%s %s: {%s} was expected in an argument of the program",
-                          space->listed_count ? "--pool: column" : "--set",
-                          space->parameters[p].name, space->parameters[p].name);
+            err = spex_fail(
+                error, -EINVAL, "%s %s: {%s} was expected in an argument of the program%s",
+                space->listed_count ? "--pool: column" : "--set", space->parameters[p].name,
+                space->parameters[p].name, file->agent->service_count ? ", or in a service" : "");
     return err;
 }

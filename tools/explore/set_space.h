@@ -18,11 +18,13 @@ struct spex_set_space {
     const char *name;
     /* --set, and --minimise and --maximise in their order; without any of these wall time counts. */
     const struct spex_option_texts *sets, *goals;
+    /* --service and --ready in their order, as many of both; NULL: there are none. */
+    const struct spex_option_texts *services, *readies;
     const char *pool; /* the path of --pool in the place of --set; NULL: none */
     uint64_t trials;  /* 0: the policy chooses */
     /* "25%" or "none", "2%", "95%"; NULL: as the policy has it. */
     const char *finals, *zone, *sure;
-    bool threads;     /* the parameter "threads" is what reports look at as such */
+    bool threads; /* the parameter "threads" is what reports look at as such */
 };
 
 /* Whether a space that was read can have that. */
@@ -36,7 +38,7 @@ int spex_set_space_write(const struct spex_set_space *set, char **xml, struct sp
 int spex_set_space_read(const struct spex_set_space *set, const char *xml,
                         struct spex_space_file **file, struct spex_error *error);
 
-/* Checks that each parameter is in an argument of the program, or in a command that measures:
+/* Checks that each parameter is in an argument of the program, a service, or a command that measures:
  * another would change nothing. Not of a program with probes, which may read its configuration. */
 int spex_set_space_check(const struct spex_space_file *file, char *const *argv,
                          struct spex_error *error);

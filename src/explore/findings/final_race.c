@@ -48,7 +48,7 @@ static size_t place_of(const struct spex_final_race *race, size_t group) {
 }
 
 /* Whether a block has a configuration that is no finalist of the finals so far: new ones begin with
- * it. */
+ * it, or have not really begun yet, where there is one trial alone. */
 static bool is_new(const struct spex_final_race *race, const struct spex_final_trial *block,
                    size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -112,7 +112,10 @@ static void judge(struct spex_final_race *race, const struct spex_finals *finals
     race->known = spex_finals_known(finals, race->leader);
     race->sure = fmax(spex_finals_sure(finals, race->leader), 0);
     race->within = spex_finals_within(finals, race->leader);
-    race->more = race->known ? 0 : spex_finals_more(finals, race->leader);
+    race->more = race->known ? 0 : INFINITY;
+    for (size_t f = 0; f < race->count && !race->known; f++) /* another one may come to lead */
+        if (!race->finalists[f].out)
+            race->more = fmin(race->more, spex_finals_more(finals, f));
 }
 
 /* Repeats the race, block by block. */
@@ -121,7 +124,10 @@ static int replay(const struct spex_space *space, const struct spex_final_trial 
     for (size_t from = 0, to; from < count; from = to) {
         for (to = from + 1; to < count && sorted[to].block == sorted[from].block;)
             to++;
-        if (is_new(race, &sorted[from], to - from))
+        bool new = is_new(race, &sorted[from], to - from);
+        if (new &&to - from < 2)
+            continue;
+        if (new)
             begin_round(race, finals, space, &sorted[from], to - from);
         if (add_block(race, finals, &sorted[from], to - from))
             return -ENOMEM;
@@ -142,7 +148,8 @@ int spex_final_race_find(const struct spex_summary *summary, const struct spex_f
         sorted[i] = trials->items[i];
     qsort(sorted, trials->count, sizeof(*sorted), compare_blocks);
     int err = replay(summary->space, sorted, trials->count, &finals, race);
-    if (!err) {
+    race->trials = race->round ? trials->count : 0;
+    if (!err && race->round) {
         find_leader(race, &finals, standings);
         judge(race, &finals);
     }
@@ -190,13 +197,23 @@ int spex_final_race_ties(const struct spex_summary *summary, const struct spex_f
     return err;
 }
 
+/* "95 s", "22 min", "3.2 h": about so long. */
+static void time_text(double seconds, char *text, size_t size) {
+    if (seconds < 120)
+        spex_quantity_digits(seconds, 2, false, "s", text, size);
+    else if (seconds < 7200)
+        snprintf(text, size, "%.0f min", seconds / 60);
+    else
+        snprintf(text, size, "%.1f h", seconds / 3600);
+}
+
 /* "; with about 40 more trials, 22 min, it would be known"; nothing where that cannot be said. */
 static void more_text(const struct spex_final_race *race, double each, char *text, size_t size) {
     char time[48];
     text[0] = '\0';
     if (!isfinite(race->more))
         return;
-    spex_quantity_text(race->more * each, NAN, "s", time, sizeof(time));
+    time_text(race->more * each, time, sizeof(time));
     snprintf(text, size, "; with about %.0f more trial%s%s%s%s, it would be known", race->more,
              race->more == 1 ? "" : "s", each > 0 ? " (" : "", each > 0 ? time : "",
              each > 0 ? ")" : "");

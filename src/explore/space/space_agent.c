@@ -166,12 +166,19 @@ static int check_variables_differ(const struct taking *taking, const xmlNode *el
     return err;
 }
 
-/* Reads a <setup> or <teardown>. `command` is zeroed if there was none before. */
-static int take_command(const struct taking *taking, const xmlNode *element,
-                        struct spex_agent_command *command) {
-    static const char *const known[] = {"command", "timeout", NULL};
-    const char *text, *timeout = spex_xml_attribute(element, "timeout");
+/* Takes a template that a shell runs. */
+static int take_shell(const struct taking *taking, const xmlNode *element, const char *attribute,
+                      const char *text, char **to) {
     uint64_t named;
+    int err = take_template(taking, element, attribute, text, &named, to);
+    err = err ? err : check_shell_safe(taking, element, named);
+    return err ? err : check_variables_differ(taking, element);
+}
+
+/* Reads a <setup>, <teardown> or <service>. `command` is zeroed if there was none before. */
+static int take_command(const struct taking *taking, const xmlNode *element,
+                        const char *const known[], struct spex_agent_command *command) {
+    const char *text, *timeout = spex_xml_attribute(element, "timeout");
     int err = spex_xml_check(taking->xml, element, known, 0);
     err = err ? err : spex_xml_required(taking->xml, element, "command", &text);
     if (!err && command->text)
@@ -183,20 +190,16 @@ static int take_command(const struct taking *taking, const xmlNode *element,
         err = spex_xml_fail(taking->xml, element,
                             "timeout=\"%s\": seconds, more than 0 and at most %d, were expected",
                             timeout, TIMEOUT_MAX);
-    err = err ? err : take_template(taking, element, "command", text, &named, &command->text);
-    err = err ? err : check_shell_safe(taking, element, named);
-    return err ? err : check_variables_differ(taking, element);
+    return err ? err : take_shell(taking, element, "command", text, &command->text);
 }
 
 /* Checks the command of an <objective> or <limit> that is measured by one. */
 static int take_measure(const struct taking *taking, const xmlNode *element) {
     const char *text = spex_xml_attribute(element, "measure");
     char *checked = NULL;
-    uint64_t named;
-    int err = take_template(taking, element, "measure", text, &named, &checked);
+    int err = take_shell(taking, element, "measure", text, &checked);
     free(checked);
-    err = err ? err : check_shell_safe(taking, element, named);
-    return err ? err : check_variables_differ(taking, element);
+    return err;
 }
 
 /* Returns whether the text is a number of workers, or a parameter all of whose values are. Values
@@ -257,12 +260,40 @@ static int take_load(const struct taking *taking, const xmlNode *element) {
                                &load->options);
 }
 
+static const char *const command_attributes[] = {"command", "timeout", NULL};
+
 static int take_setup(const struct taking *taking, const xmlNode *element) {
-    return take_command(taking, element, &taking->agent->setup);
+    return take_command(taking, element, command_attributes, &taking->agent->setup);
 }
 
 static int take_teardown(const struct taking *taking, const xmlNode *element) {
-    return take_command(taking, element, &taking->agent->teardown);
+    return take_command(taking, element, command_attributes, &taking->agent->teardown);
+}
+
+/* Fails for a port that is none; one that a parameter has in it is a template. */
+static int check_port(const struct taking *taking, const xmlNode *element, const char *ready) {
+    const char *port = ready + strlen(SPEX_SERVICE_PORT);
+    int64_t number;
+    if (strncmp(ready, SPEX_SERVICE_PORT, strlen(SPEX_SERVICE_PORT)) != 0 || strchr(port, '{') ||
+        (spex_number_integer(port, &number) && number >= 1 && number <= 65535))
+        return 0;
+    return spex_xml_fail(taking->xml, element,
+                         "ready=\"%s\": port:1 to port:65535, or a command, was expected", ready);
+}
+
+/* The count grows first, so that spex_agent_free frees what was copied. */
+static int take_service(const struct taking *taking, const xmlNode *element) {
+    static const char *const known[] = {"command", "ready", "timeout", NULL};
+    struct spex_agent *agent = taking->agent;
+    const char *ready;
+    if (agent->service_count == SPEX_AGENT_SERVICES_MAX)
+        return spex_xml_fail(taking->xml, element, "at most %d were expected",
+                             SPEX_AGENT_SERVICES_MAX);
+    struct spex_agent_service *service = &agent->services[agent->service_count++];
+    int err = take_command(taking, element, known, &service->command);
+    err = err ? err : spex_xml_required(taking->xml, element, "ready", &ready);
+    err = err ? err : check_port(taking, element, ready);
+    return err ? err : take_shell(taking, element, "ready", ready, &service->ready);
 }
 
 /* The elements that are read here. */
@@ -274,6 +305,7 @@ static const struct {
     {"configuration", take_configuration},
     {"setup", take_setup},
     {"teardown", take_teardown},
+    {"service", take_service},
     {"load", take_load},
 };
 
@@ -321,6 +353,10 @@ void spex_agent_free(struct spex_agent *agent) {
         free(agent->loads[l].workers);
         free(agent->loads[l].options);
     }
+    for (size_t s = 0; s < agent->service_count; s++) {
+        free(agent->services[s].command.text);
+        free(agent->services[s].ready);
+    }
     free(agent->setup.text);
     free(agent->teardown.text);
     free(agent);
@@ -337,6 +373,10 @@ void spex_agent_print(const struct spex_agent *agent, FILE *out) {
         if (commands[c]->text)
             fprintf(out, "%s timeout=%.15g: %s\n", c ? "teardown" : "setup",
                     commands[c]->timeout_seconds, commands[c]->text);
+    for (size_t s = 0; s < agent->service_count; s++)
+        fprintf(out, "service timeout=%.15g ready=%s: %s\n",
+                agent->services[s].command.timeout_seconds, agent->services[s].ready,
+                agent->services[s].command.text);
     for (size_t l = 0; l < agent->load_count; l++)
         fprintf(out, "load %s workers=%s: %s\n", agent->loads[l].stressor, agent->loads[l].workers,
                 agent->loads[l].options);

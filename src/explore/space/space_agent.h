@@ -6,6 +6,7 @@
  *     <configuration descriptor="3"/>
  *     <setup command="createdb --pages={pages}" timeout="60"/>
  *     <teardown command="dropdb"/>
+ *     <service command="redis-server --io-threads {io}" ready="redis-cli ping" timeout="60"/>
  *     <load stressor="cpu" workers="{neighbours}" options="--cpu-load 50"/>
  *
  * Values, commands, workers and options are templates. */
@@ -20,6 +21,7 @@
 
 #define SPEX_AGENT_VARIABLES_MAX 64
 #define SPEX_AGENT_LOADS_MAX     8
+#define SPEX_AGENT_SERVICES_MAX  8
 #define SPEX_LOAD_WORKERS_MAX    4096
 
 struct spex_agent_variable {
@@ -39,6 +41,15 @@ struct spex_agent_load {
     char *options; /* "" when none were given */
 };
 
+/* What a service's `ready` begins with where that is a port, and not a command. */
+#define SPEX_SERVICE_PORT "port:"
+
+/* A server that runs during each trial. */
+struct spex_agent_service {
+    struct spex_agent_command command;
+    char *ready;
+};
+
 struct spex_agent {
     struct spex_agent_variable variables[SPEX_AGENT_VARIABLES_MAX];
     size_t variable_count;
@@ -47,6 +58,8 @@ struct spex_agent {
     int descriptor; /* file descriptor on which the program can read its configuration; 0: none */
     struct spex_agent_load loads[SPEX_AGENT_LOADS_MAX];
     size_t load_count;
+    struct spex_agent_service services[SPEX_AGENT_SERVICES_MAX];
+    size_t service_count;
 };
 
 /* Returns whether spex_agent_take handles elements of this name. */

@@ -150,12 +150,21 @@ static int fill_command(const struct filling *filling, const struct spex_agent_c
     return command->text ? fill_template(filling, command->text, text) : 0;
 }
 
+/* Without one of the two there is no service. */
+static int fill_service(const struct filling *filling, const struct spex_agent_service *service,
+                        struct spex_service_filled *filled) {
+    filled->timeout_seconds = service->command.timeout_seconds;
+    int err = fill_template(filling, service->command.text, &filled->command);
+    return err ? err : fill_template(filling, service->ready, &filled->ready);
+}
+
 /* The loads are named first, since each gets its row in the trial whatever fails. */
 int spex_agent_fill(const struct spex_space_file *file, char *const *argv, const size_t *levels,
                     struct spex_agent_filled *filled, struct spex_error *error) {
     const struct spex_agent *agent = file->agent;
     const struct filling filling = {&file->space, levels};
-    *filled = (struct spex_agent_filled){.load_count = agent->load_count};
+    *filled = (struct spex_agent_filled){.load_count = agent->load_count,
+                                         .service_count = agent->service_count};
     for (size_t l = 0; l < agent->load_count; l++)
         filled->loads[l].stressor = agent->loads[l].stressor;
     int err = fill_argv(&filling, argv, &filled->argv, error);
@@ -165,6 +174,8 @@ int spex_agent_fill(const struct spex_space_file *file, char *const *argv, const
     err = err ? err : fill_command(&filling, &agent->teardown, &filled->teardown);
     for (size_t l = 0; l < agent->load_count && !err; l++)
         err = fill_load(&filling, &agent->loads[l], &filled->loads[l]);
+    for (size_t s = 0; s < agent->service_count && !err; s++)
+        err = fill_service(&filling, &agent->services[s], &filled->services[s]);
     return err == -ENOMEM ? spex_fail(error, err, "out of memory") : err;
 }
 
@@ -176,5 +187,9 @@ void spex_agent_filled_free(struct spex_agent_filled *filled) {
     free(filled->teardown);
     for (size_t l = 0; l < filled->load_count; l++)
         list_free(filled->loads[l].options);
+    for (size_t s = 0; s < filled->service_count; s++) {
+        free(filled->services[s].command);
+        free(filled->services[s].ready);
+    }
     *filled = (struct spex_agent_filled){.argv = NULL};
 }

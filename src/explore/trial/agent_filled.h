@@ -21,6 +21,11 @@ struct spex_agent_filled {
         char **options;
     } loads[SPEX_AGENT_LOADS_MAX];
     size_t load_count; /* as in the agent */
+    struct spex_service_filled {
+        char *command, *ready; /* NULL: names a parameter that does not apply; it is not started */
+        double timeout_seconds;
+    } services[SPEX_AGENT_SERVICES_MAX];
+    size_t service_count; /* as in the agent */
 };
 
 /* Checks that templates in the program's arguments name parameters of the space. 0; -EINVAL;

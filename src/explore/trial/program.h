@@ -36,6 +36,9 @@ struct spex_program {
     uint64_t begin_ns, end_ns;
 };
 
+/* A program that was not launched: tearing it down does nothing. */
+#define SPEX_NO_PROGRAM ((struct spex_program){.pid = -1, .pidfd = -1, .output = -1, .errors = -1})
+
 struct spex_launch {
     char *const *argv;  /* ends with NULL; argv[0] is searched in PATH */
     const char *config; /* path of the configuration, for SPEX_CONFIG */
