@@ -3,7 +3,7 @@
  * recommended is.
  *
  *     recorded [--json] [--rounds SEEDS] [--policies NAME,…] [--trials N] [--noise PERCENT]
- *              [--finals PERCENT] [--repeats] [--maximise] TABLE.csv…
+ *              [--finals PERCENT] [--first best|worst] [--repeats] [--maximise] TABLE.csv…
  *
  * The last column of a table is the objective, the others are parameters. As in a space with
  * <configurations>, there is nothing but the rows. `uniform` draws rows at random and recommends the
@@ -12,7 +12,9 @@
  * random, and the truth is their mean. A seed is good when what is recommended is truly within 5 %
  * of the best; the interval is Wilson's of 95 %. --finals 0: there are none, as where a quarter of
  * the trials is fewer than 20. `known` is the share of seeds whose finals tell who wins, `right` the
- * share of these in which no finalist is truly better by more than the zone. */
+ * share of these in which no finalist is truly better by more than the zone. --first begins with
+ * five configurations that another exploration may have told, drawn from the best or the worst
+ * twentieth. */
 #define _GNU_SOURCE
 #include <err.h>
 #include <errno.h>
@@ -31,13 +33,14 @@
 #include "policies/explore/results.h"
 #include "text/number.h"
 
-enum { SEEDS_DEFAULT = 20, SEEDS_MAX = 100000, POLICIES_MAX = 16 };
+enum { SEEDS_DEFAULT = 20, SEEDS_MAX = 100000, POLICIES_MAX = 16, FIRST = 5 };
 
 struct options {
     size_t seeds;
     unsigned long trials; /* 0: as the policy wants */
     double noise;         /* standard deviation as a share */
     double finals;        /* as in the rules */
+    const char *first;
     bool json, maximise, repeats;
     const char *policies[POLICIES_MAX + 1];
 };
@@ -249,9 +252,9 @@ static void run_trial(const struct recording *recording, const struct options *o
     struct spex_measured measured = {noisy(figure, options->noise, &course->noise), NAN};
     struct spex_result result = {
         .size = sizeof(result), .levels = plan->levels, .ok = true, .measured = &measured};
+#ifndef __clang_analyzer__ /* takes what it does not know of the hash table for garbage */
     const struct spex_trial trial = {
         .levels = plan->levels, .ok = true, .measured = &measured, .block = plan->block};
-#ifndef __clang_analyzer__ /* takes what it does not know of the hash table for garbage */
     if (spex_results_plan(&course->results, plan->levels) ||
         spex_summary_add(&course->summary, &trial) ||
         spex_final_trials_add(&course->finals, &course->summary, &trial))
@@ -260,6 +263,38 @@ static void run_trial(const struct recording *recording, const struct options *o
 #endif
     if (policy && policy->run_finished)
         policy->run_finished(state, &result);
+}
+
+static int compare_figures(const void *a, const void *b, void *user) {
+    const struct recording *recording = user;
+    double one = recording->figures[*(const size_t *)a];
+    double other = recording->figures[*(const size_t *)b];
+    return (one > other) - (one < other);
+}
+
+/* Sets what is tried first: different ones of the best twentieth, or of the worst; to be freed. */
+static size_t *begin_with(const struct recording *recording, const char *which, uint64_t seed,
+                          struct spex_space *space) {
+    size_t *order = calloc(recording->rows, sizeof(*order)), parameters = space->parameter_count;
+    size_t *first = calloc(FIRST * parameters, sizeof(*first));
+    size_t twentieth = recording->rows / 20 > FIRST ? recording->rows / 20 : FIRST;
+    struct spex_draw draw = {spex_draw_mix(seed)};
+    if (recording->rows < FIRST)
+        errx(1, "%s: at least %d configurations were expected", recording->name, FIRST);
+    for (size_t row = 0; row < recording->rows; row++)
+        order[row] = row;
+    qsort_r(order, recording->rows, sizeof(*order), compare_figures, (void *)(uintptr_t)recording);
+    size_t from = strcmp(which, "best") == 0 ? 0 : recording->rows - twentieth;
+    for (size_t n = 0; n < FIRST; n++) {
+        size_t other = from + n + spex_draw_below(&draw, twentieth - n), row = order[other];
+        order[other] = order[from + n];
+        memcpy(first + n * parameters, space->listed + row * parameters,
+               parameters * sizeof(*first));
+    }
+    free(order);
+    space->first = first;
+    space->first_count = FIRST;
+    return first;
 }
 
 static void explore(const struct recording *recording, const struct options *options,
@@ -271,6 +306,7 @@ static void explore(const struct recording *recording, const struct options *opt
     size_t *levels = calloc(space.parameter_count, sizeof(*levels)), best, tied;
     space.rules.seed = seed;
     course_begin(&course, &space, seed);
+    size_t *first = options->first ? begin_with(recording, options->first, seed, &space) : NULL;
     void *state = calloc(1, policy->state_size(&space));
     if (policy->init(state, &space))
         errx(1, "%s does not begin", policy->name);
@@ -286,6 +322,7 @@ static void explore(const struct recording *recording, const struct options *opt
     judge_race(recording, &course.summary, &race, seen);
     policy->fini(state);
     course_end(&course);
+    free(first);
     free(state);
     free(levels);
 }
@@ -406,15 +443,11 @@ static unsigned long number(const char *text, unsigned long most) {
 
 static void take_options(int argc, char **argv, struct options *options) {
     static const struct option known[] = {
-        {"json", no_argument, NULL, 'j'},
-        {"maximise", no_argument, NULL, 'm'},
-        {"rounds", required_argument, NULL, 'r'},
-        {"policies", required_argument, NULL, 'p'},
-        {"trials", required_argument, NULL, 't'},
-        {"noise", required_argument, NULL, 'n'},
-        {"finals", required_argument, NULL, 'f'},
-        {"repeats", no_argument, NULL, 'e'},
-        {NULL, 0, NULL, 0},
+        {"json", no_argument, NULL, 'j'},         {"maximise", no_argument, NULL, 'm'},
+        {"rounds", required_argument, NULL, 'r'}, {"policies", required_argument, NULL, 'p'},
+        {"trials", required_argument, NULL, 't'}, {"noise", required_argument, NULL, 'n'},
+        {"finals", required_argument, NULL, 'f'}, {"first", required_argument, NULL, 'b'},
+        {"repeats", no_argument, NULL, 'e'},      {NULL, 0, NULL, 0},
     };
     *options = (struct options){.seeds = SEEDS_DEFAULT,
                                 .policies = {SPEX_BUILTIN_DEFAULT, "uniform", NULL}};
@@ -437,6 +470,11 @@ static void take_options(int argc, char **argv, struct options *options) {
             break;
         case 'f':
             options->finals = strcmp(optarg, "0") == 0 ? -1 : (double)number(optarg, 99) / 100;
+            break;
+        case 'b':
+            if (strcmp(optarg, "best") != 0 && strcmp(optarg, "worst") != 0)
+                errx(1, "\"%s\": best or worst was expected", optarg);
+            options->first = optarg;
             break;
         case 'e':
             options->repeats = true;

@@ -163,6 +163,11 @@ struct spex_space {
      * allowed, settled and different. settle() refuses all others. */
     uint64_t listed_count; /* 0: the space has all that settle() allows */
     const size_t *listed;
+
+    /* Configurations to try before others, the best of another exploration for instance:
+     * parameter_count levels of each. All are allowed, settled and different. */
+    uint64_t first_count;
+    const size_t *first;
 };
 
 /* The number of configurations, those of a list or all combinations, allowed or not. The explorer

@@ -17,6 +17,7 @@ struct spex_lattice {
     double ratio;    /* 1 / r, with r the root above 1 of x^(d + 1) = x + 1 for d dimensions */
     struct spex_order order;
     uint64_t looked; /* places of the order that have been looked at */
+    uint64_t first;  /* of the space's `first`, those that have been looked at */
 };
 
 /* After so many points in a row that are not new, the random order is used; after so many known
@@ -47,9 +48,17 @@ static inline void spex_lattice_point(struct spex_lattice *lattice, size_t *leve
     }
 }
 
-/* Sets `levels` to an allowed configuration that is not in `results`; false when none is found. */
+/* Sets `levels` to an allowed configuration that is not in `results`, first to those that the space
+ * wants first; false when none is found. */
 static inline bool spex_lattice_next(struct spex_lattice *lattice,
                                      const struct spex_results *results, size_t *levels) {
+    while (lattice->first < lattice->space->first_count) {
+        size_t parameters = lattice->space->parameter_count;
+        memcpy(levels, lattice->space->first + lattice->first++ * parameters,
+               parameters * sizeof(*levels));
+        if (spex_results_find(results, levels) == SPEX_RESULTS_NONE)
+            return true;
+    }
     for (int i = 0; i < SPEX_LATTICE_TRIES && !lattice->space->listed_count; i++) {
         spex_lattice_point(lattice, levels);
         if (spex_space_settle(lattice->space, levels) &&

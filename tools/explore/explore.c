@@ -44,6 +44,9 @@ static const char explore_usage[] =
     "                      prints a number; or 'METRIC of PROBE', as 'p99 of query:lat'\n"
     "  --service COMMAND   a server that runs during each trial, on which PROGRAM puts load\n"
     "  --ready HOW         when it is ready: port:NUMBER, or a command that ends with status 0\n"
+    "  --prior FILE.db     begin with the best of another exploration: of another machine, input "
+    "or\n"
+    "                      version, or of a space that has some of the parameters\n"
     "  --finals PERCENT    the trials at the end in which the best few race; 25% if nothing is\n"
     "                      said, or none\n"
     "  --zone PERCENT      figures that differ by less are as good as the same; 2%\n"
@@ -160,9 +163,9 @@ static const char *versus_wrong(const struct request *request,
         return "one space was expected before \"-- PROGRAM\"";
     if (options->store || options->policy || options->jobs || options->share_cpus ||
         options->mixed || options->retry_failed || request->sets.count || request->set.pool ||
-        request->services.count || request->readies.count || request->set.finals ||
-        request->set.zone || request->set.sure || request->elsewhere.link.url ||
-        request->elsewhere.fleet)
+        request->services.count || request->readies.count || request->set.prior ||
+        request->set.finals || request->set.zone || request->set.sure ||
+        request->elsewhere.link.url || request->elsewhere.fleet)
         return "--minimise, --maximise, --for, --duet and --json alone were expected with two "
                "commands";
     return NULL;
@@ -188,6 +191,8 @@ static const char *space_wrong(const struct request *request,
     if (operands->count && request->services.count)
         return "--service and --ready were expected with --set or --pool alone: the space has its "
                "<service>";
+    if (operands->count && request->set.prior)
+        return "--prior was expected with --set or --pool alone: a space has <first>";
     if (operands->count && (request->set.finals || request->set.zone || request->set.sure))
         return "--finals, --zone and --sure were expected with --set or --pool alone: the space "
                "has them in <run>";
@@ -211,6 +216,7 @@ static int explore_parse(int argc, char **argv, struct request *request) {
         {"maximise", .texts = &request->goals},
         {"service", .texts = &request->services},
         {"ready", .texts = &request->readies},
+        {"prior", .text = &request->set.prior},
         {"finals", .text = &request->set.finals},
         {"zone", .text = &request->set.zone},
         {"sure", .text = &request->set.sure},

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/files/whole_file.h"
+#include "explore/prior.h"
 #include "explore/space/space.h"
 #include "tools/common/complain.h"
 #include "tools/common/verdict.h"
@@ -40,16 +41,17 @@ static int make_paths(struct spex_set_explore *set) {
     return 0;
 }
 
-/* Reads the kept space of an exploration that goes on; sets how many trials it has. */
-static int read_kept(const char *path, struct spex_set_space *space, char **xml,
-                     struct spex_error *error) {
-    struct spex_space_file *file;
-    int err = spex_space_read(path, &file, error);
+/* Reads the kept space of an exploration that goes on: how many trials it has, and what is first. */
+static int read_kept(const char *path, struct spex_set_space *space, struct spex_space_file **file,
+                     char **xml, struct spex_error *error) {
+    int err = spex_space_read(path, file, error);
     if (err)
         return err;
-    space->trials = file->space.rules.trials_max;
-    space->threads = spex_set_space_threads(&file->space);
-    spex_space_free(file);
+    space->trials = (*file)->space.rules.trials_max;
+    space->threads = spex_set_space_threads(&(*file)->space);
+    space->first = (*file)->space.first;
+    space->first_count = (*file)->space.first_count;
+    space->first_of = &(*file)->space;
     size_t length; /* what was read has the pool's rows in it */
     return spex_whole_file_read(path, SPEX_FILE_ANY, KEPT_BYTES_MAX, xml, &length, error);
 }
@@ -57,14 +59,16 @@ static int read_kept(const char *path, struct spex_set_space *space, char **xml,
 /* Checks that the kept space is what the options make. */
 static int go_on(struct spex_set_explore *set, struct spex_set_space *space,
                  struct spex_error *error) {
+    struct spex_space_file *file = NULL;
     char *kept = NULL, *now = NULL;
-    int err = read_kept(set->space_path, space, &kept, error);
+    int err = read_kept(set->space_path, space, &file, &kept, error);
     err = err ? err : spex_set_space_write(space, &now, error);
     if (!err && strcmp(kept, now) != 0)
         err = spex_fail(error, -EEXIST,
                         "%s is of another exploration than these options are; --store with the "
                         "name of a new file was expected",
                         set->space_path);
+    spex_space_free(file);
     free(kept);
     free(now);
     return err;
@@ -83,16 +87,35 @@ static void tell(const struct spex_set_explore *set, const struct spex_space *sp
     fprintf(stderr, "; the space is in %s, trials go to %s\n", set->space_path, set->store_path);
 }
 
+/* Finds what is to be tried first; `levels` is to be freed. */
+static int read_prior(const struct spex_set_explore *set, const struct spex_space_file *file,
+                      struct spex_set_space *space, size_t **levels, struct spex_error *error) {
+    size_t count = 0;
+    if (!set->prior)
+        return 0;
+    *levels = calloc(SPEX_PRIOR_MOST * file->space.parameter_count, sizeof(**levels));
+    if (!*levels)
+        return spex_fail(error, -ENOMEM, "out of memory");
+    struct spex_error reason;
+    int err = spex_prior_read(set->prior, &file->space, *levels, &count, &reason);
+    space->first = *levels;
+    space->first_count = count;
+    space->first_of = &file->space;
+    return err ? spex_fail(error, err, "--prior %s", reason.text) : 0;
+}
+
 /* The space is written once with the number of trials, as that belongs to it: who goes on asks the
  * policy for as many. */
 static int begin(struct spex_set_explore *set, struct spex_set_space *space,
                  struct spex_error *error) {
     struct spex_space_file *file = NULL;
     char *xml = NULL, first[256];
+    size_t *prior = NULL;
     uint64_t trials = 0;
     int err = spex_set_space_write(space, &xml, error);
     err = err ? err : spex_set_space_read(space, xml, &file, error);
     err = err ? err : spex_set_space_check(file, set->argv, error);
+    err = err ? err : read_prior(set, file, space, &prior, error);
     err = err ? err
               : spex_first_runs(file, set->argv, set->stop_fd, set->seconds, &trials, first,
                                 sizeof(first), error);
@@ -104,7 +127,11 @@ static int begin(struct spex_set_explore *set, struct spex_set_space *space,
     err = err ? err : spex_whole_file_write(set->space_path, xml, strlen(xml), error);
     if (!err)
         tell(set, &file->space, first, trials);
+    if (!err && space->first_count)
+        fprintf(stderr, "spex: it begins with %llu configurations that were good in %s\n",
+                (unsigned long long)space->first_count, set->prior);
     spex_space_free(file);
+    free(prior);
     free(xml);
     return err;
 }

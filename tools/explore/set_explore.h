@@ -9,6 +9,7 @@ struct spex_set_explore {
     const struct spex_option_texts *sets, *goals, *services, *readies;
     const char *pool;
     char *const *argv;
+    const char *prior;                /* NULL: none */
     const char *finals, *zone, *sure; /* NULL: as the policy has it */
     const char *store;                /* NULL: explore-PROGRAM.db */
     double seconds;                   /* --for; 0: none */

@@ -207,6 +207,33 @@ static void write_services(const struct spex_set_space *set, FILE *out) {
     }
 }
 
+/* Values have no comma: a list is told by blanks, and a pool's cells are quoted. */
+static void write_cell(FILE *out, const char *text) {
+    bool quoted = strpbrk(text, ",\"");
+    fputs(quoted ? "&quot;" : "", out);
+    for (; *text; text++) {
+        const char one[] = {*text, '\0'};
+        spex_html_text(out, *text == '"' ? "\"\"" : one);
+    }
+    fputs(quoted ? "&quot;" : "", out);
+}
+
+static void write_first(const struct spex_set_space *set, FILE *out) {
+    const struct spex_space *space = set->first_of;
+    if (!set->first_count)
+        return;
+    fputs("  <first>\n", out);
+    for (size_t p = 0; p < space->parameter_count; p++)
+        fprintf(out, "%s%s", p ? "," : "", space->parameters[p].name);
+    for (uint64_t n = 0; n < set->first_count; n++)
+        for (size_t p = 0; p < space->parameter_count; p++) {
+            size_t level = set->first[n * space->parameter_count + p];
+            fputs(p ? "," : "\n", out);
+            write_cell(out, space->parameters[p].values[level].text);
+        }
+    fputs("\n  </first>\n", out);
+}
+
 /* The list of a pool, and the rules. A run for probes is as long as these say: what is looked for in it depends on that. */
 static void write_rest(const struct spex_set_space *set, FILE *out) {
     const struct spex_option_texts *goals = set->goals;
@@ -242,6 +269,7 @@ int spex_set_space_write(const struct spex_set_space *set, char **xml, struct sp
     fputs(">\n", out);
     int err = write_options(set, out, error);
     write_services(set, out);
+    write_first(set, out);
     write_rest(set, out);
     fputs("</space>\n", out);
     if (fclose(out) != 0 && !err)

@@ -20,8 +20,11 @@ struct spex_set_space {
     const struct spex_option_texts *sets, *goals;
     /* --service and --ready in their order, as many of both; NULL: there are none. */
     const struct spex_option_texts *services, *readies;
-    const char *pool; /* the path of --pool in the place of --set; NULL: none */
-    uint64_t trials;  /* 0: the policy chooses */
+    const size_t *first; /* configurations to be tried first, levels of each */
+    uint64_t first_count;
+    const struct spex_space *first_of; /* whose levels they are */
+    const char *pool;                  /* the path of --pool in the place of --set; NULL: none */
+    uint64_t trials;                   /* 0: the policy chooses */
     /* "25%" or "none", "2%", "95%"; NULL: as the policy has it. */
     const char *finals, *zone, *sure;
     bool threads; /* the parameter "threads" is what reports look at as such */

@@ -104,6 +104,7 @@ struct elements {
     const xmlNode *run;
     const xmlNode *heatmap;
     const xmlNode *list;
+    const xmlNode *first;
 };
 
 /* Notes an element of which there may be one. */
@@ -132,13 +133,16 @@ static int take_element(struct spex_xml *xml, const xmlNode *element, struct spe
         return take_only_element(xml, element, &seen->heatmap);
     if (strcmp(name, "configurations") == 0)
         return take_only_element(xml, element, &seen->list);
+    if (strcmp(name, "first") == 0)
+        return take_only_element(xml, element, &seen->first);
     if (strcmp(name, "constraint") == 0 || spex_agent_element(name))
         return 0;
     if (strcmp(name, "run") != 0)
         return spex_xml_fail(
             xml, element,
-            "<parameter>, <constraint>, <configurations>, <objective>, <limit>, "
-            "<run>, <heatmap>, <environment>, <configuration>, <setup>, <teardown> or <load> was "
+            "<parameter>, <constraint>, <configurations>, <first>, <objective>, <limit>, <run>, "
+            "<heatmap>, <environment>, <configuration>, <setup>, <teardown>, <service> or <load> "
+            "was "
             "expected here");
     int err = take_only_element(xml, element, &seen->run);
     return err ? err : spex_run_take(xml, element, &file->space.rules);
@@ -173,7 +177,7 @@ static int take_constraints(struct spex_xml *xml, const xmlNode *root, const xml
 static int take_space(struct spex_xml *xml, struct spex_space_file *file, bool judged) {
     static const char *const known[] = {"name", NULL};
     struct spex_space *space = &file->space;
-    struct elements seen = {NULL, NULL, NULL};
+    struct elements seen = {NULL, NULL, NULL, NULL};
     const xmlNode *root;
     const char *name = NULL;
     int err = spex_xml_root(xml, "space", &root);
@@ -187,6 +191,8 @@ static int take_space(struct spex_xml *xml, struct spex_space_file *file, bool j
     if (!err && judged && space->objective_count == 0)
         err = spex_xml_fail(xml, root, "an <objective> was expected inside");
     err = err ? err : take_constraints(xml, root, seen.list, file);
+    if (!err && seen.first)
+        err = spex_list_take_first(xml, seen.first, space);
     err = err ? err : resolve_threads(xml, seen.run, space);
     err = err ? err : resolve_heatmap(xml, seen.heatmap, file);
     err = err ? err : spex_agent_take(xml, root, space, &file->agent);
@@ -264,6 +270,7 @@ void spex_space_free(struct spex_space_file *file) {
     free_const(file->space.parameters);
     free_const(file->space.name);
     free_const(file->space.listed);
+    free_const(file->space.first);
     for (size_t c = 0; c < file->space.criterion_count; c++)
         spex_criterion_free(&file->space.criteria[c]);
     free_const(file->space.criteria);
@@ -323,6 +330,7 @@ char *spex_space_identity(const struct spex_space_file *file) {
         fprintf(out, "%s %s\n",
                 spex_criterion_is_limit(&space->criteria[c]) ? "limit" : "objective", criterion);
     }
+    spex_list_print_first(space, out);
     print_run(space, out);
     spex_agent_print(file->agent, out);
     if (fclose(out) != 0) {

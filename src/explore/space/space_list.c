@@ -172,7 +172,8 @@ static int read_named(struct taking *taking, const char *name, char **path) {
 static int read_inside(struct taking *taking) {
     for (const xmlNode *node = taking->element->children; node; node = node->next)
         if (node->type == XML_ELEMENT_NODE)
-            return spex_xml_fail(taking->xml, node, "not expected inside <configurations>");
+            return spex_xml_fail(taking->xml, node, "not expected inside <%s>",
+                                 spex_xml_name(taking->element));
     xmlChar *text = xmlNodeGetContent(taking->element);
     if (!text)
         return spex_fail(taking->xml->error, -ENOMEM, "out of memory");
@@ -183,6 +184,7 @@ static int read_inside(struct taking *taking) {
     return err;
 }
 
+/* The levels of all rows, in taking->levels. */
 static int take_rows(struct taking *taking, size_t **by_levels) {
     size_t rows = taking->table.rows, parameters = taking->space->parameter_count;
     taking->levels = calloc(rows * parameters, sizeof(size_t));
@@ -196,10 +198,25 @@ static int take_rows(struct taking *taking, size_t **by_levels) {
         free(order);
         return err;
     }
-    taking->space->listed = taking->levels;
-    taking->space->listed_count = rows;
     *by_levels = order;
     return 0;
+}
+
+int spex_list_take_first(struct spex_xml *xml, const xmlNode *element, struct spex_space *space) {
+    struct taking taking = {.xml = xml, .element = element, .space = space};
+    size_t *order = NULL;
+    if (element->properties)
+        return spex_xml_fail(xml, element, "no attribute was expected");
+    int err = read_inside(&taking);
+    err = err ? err : take_names(&taking);
+    err = err ? err : take_rows(&taking, &order);
+    if (!err) {
+        space->first = taking.levels;
+        space->first_count = taking.table.rows;
+    }
+    free(order);
+    spex_table_free(&taking.table);
+    return err;
 }
 
 int spex_list_take(struct spex_xml *xml, const xmlNode *element, struct spex_space *space,
@@ -216,6 +233,10 @@ int spex_list_take(struct spex_xml *xml, const xmlNode *element, struct spex_spa
     err = element->properties ? read_named(&taking, name, &path) : read_inside(&taking);
     err = err ? err : take_names(&taking);
     err = err ? err : take_rows(&taking, order);
+    if (!err) {
+        space->listed = taking.levels;
+        space->listed_count = taking.table.rows;
+    }
     spex_table_free(&taking.table);
     free(path);
     return err;
@@ -237,12 +258,21 @@ bool spex_list_has(const struct spex_space *space, const size_t *order, const si
     return false;
 }
 
-void spex_list_print(const struct spex_space *space, FILE *out) {
-    for (uint64_t n = 0; n < space->listed_count; n++) {
-        const size_t *levels = space->listed + n * space->parameter_count;
-        fputs("configuration", out);
+static void print_all(const struct spex_space *space, const char *what, const size_t *list,
+                      uint64_t count, FILE *out) {
+    for (uint64_t n = 0; n < count; n++) {
+        const size_t *levels = list + n * space->parameter_count;
+        fputs(what, out);
         for (size_t p = 0; p < space->parameter_count; p++)
             fprintf(out, " %s", space->parameters[p].values[levels[p]].text);
         fputc('\n', out);
     }
+}
+
+void spex_list_print(const struct spex_space *space, FILE *out) {
+    print_all(space, "configuration", space->listed, space->listed_count, out);
+}
+
+void spex_list_print_first(const struct spex_space *space, FILE *out) {
+    print_all(space, "first", space->first, space->first_count, out);
 }
