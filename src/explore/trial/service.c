@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -21,6 +22,19 @@
 #define LOOK_SECONDS 0.02
 
 #define service_fail(error, ...) (spex_error_set((error), __VA_ARGS__), 1)
+
+/* As much of a command as a message has of it. */
+struct shown {
+    char text[64];
+};
+
+static struct shown shown(const char *command) {
+    struct shown of;
+    int length = snprintf(of.text, sizeof(of.text), "%s", command);
+    if (length >= (int)sizeof(of.text))
+        memcpy(of.text + sizeof(of.text) - sizeof("..."), "...", sizeof("..."));
+    return of;
+}
 
 /* The port that is looked at; 0: a command tells. */
 static unsigned port_of(const struct spex_service_filled *filled) {
@@ -110,7 +124,7 @@ int spex_service_fail_ended(struct spex_program *program, const struct spex_serv
     char words[384];
     spex_program_output(program);
     spex_program_describe(program, words, sizeof(words));
-    return service_fail(error, "service %.60s %s: %s", filled->command, when, words);
+    return service_fail(error, "service %s %s: %s", shown(filled->command).text, when, words);
 }
 
 /* It has not become ready: what it and who asked for it said last. */
@@ -118,9 +132,9 @@ static int fail_overdue(const struct spex_service *service, const struct answer 
                         struct spex_error *error) {
     char words[256];
     spex_program_last_output(service->program, words, sizeof(words));
-    return service_fail(error, "service %.60s: was not ready in %g s (%.60s: %s)%s",
-                        service->filled->command, service->filled->timeout_seconds,
-                        service->filled->ready, answer->words, words);
+    return service_fail(error, "service %s: was not ready in %g s (%s: %s)%s",
+                        shown(service->filled->command).text, service->filled->timeout_seconds,
+                        shown(service->filled->ready).text, answer->words, words);
 }
 
 /* It is asked first, since a service can be ready before it is seen that it has ended. */
@@ -155,10 +169,12 @@ int spex_service_start(const struct spex_service *service, struct spex_error *er
         return got;
     if (got)
         return service_fail(error,
-                            "service %.60s: %.60s tells that it is ready before it was started: "
+                            "service %s: %s tells that it is ready before it was started: "
                             "another one seems to run",
-                            service->filled->command, service->filled->ready);
+                            shown(service->filled->command).text,
+                            shown(service->filled->ready).text);
     if (spex_program_launch(service->program, &launch, &reason))
-        return service_fail(error, "service %.60s: %s", service->filled->command, reason.text);
+        return service_fail(error, "service %s: %s", shown(service->filled->command).text,
+                            reason.text);
     return wait_until_ready(service, error);
 }
