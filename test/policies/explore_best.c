@@ -5,6 +5,7 @@
 
 #include "../check.h"
 #include "policies/explore/builtin.h"
+#include "policies/explore/finals.h"
 #include "simulation.h"
 
 enum { SEEDS = 8 };
@@ -146,8 +147,55 @@ static void it_goes_on_while_nothing_succeeds(void **state) {
     }
 }
 
+/* How many trials of a search are in finals, where three quarters of the time are over after so many; -1:
+ * one was before. */
+static int trials_in_finals(const struct spex_policy_ops *policy, const struct spex_space *space,
+                            unsigned due) {
+    size_t levels[2];
+    struct spex_plan plan = {.size = sizeof(plan), .levels = levels, .duration_seconds = 1};
+    uint64_t random = 3;
+    int in_finals = 0;
+    void *state = calloc(1, policy->state_size(space));
+    assert_int_equal(policy->init(state, space), 0);
+    for (unsigned trials = 0; in_finals >= 0 && trials < due + due / 3; trials++) {
+        plan.block = 0;
+        plan.finals_due = trials >= due;
+        if (policy->next(state, &plan) != 1)
+            break;
+        in_finals = plan.block && trials < due ? -1 : in_finals + (plan.block > 0);
+        double a = (double)levels[0] - 21, b = (double)levels[1] - 8;
+        double chance = (double)(random_next(&random) >> 11) / 9007199254740992.0 - 0.5;
+        struct spex_measured measured = {(10 + a * a / 9 + b * b / 16) * (1 + 0.1 * chance), NAN};
+        struct spex_result result = {
+            .size = sizeof(result), .levels = levels, .ok = true, .measured = &measured};
+        policy->run_finished(state, &result);
+    }
+    policy->fini(state);
+    free(state);
+    return in_finals;
+}
+
+/* By the host's clock, long before the policy's own trials are over; not where there was no time for
+ * enough trials, and not where there are to be none. */
+static void finals_come_when_it_is_time(void **state) {
+    static struct valley valley;
+    (void)state;
+    for (size_t p = 0; p < 3; p++) {
+        const struct spex_policy_ops *policy = spex_builtin_policy(searching[p]);
+        explore_valley(&valley, searching[p], 0.1, false);
+        valley.space.rules.trials_max = 1000;
+        int in_finals = trials_in_finals(policy, &valley.space, 80);
+        if (in_finals < 2 * SPEX_FINALS_BLOCKS)
+            fail_msg("%s: %d", searching[p], in_finals);
+        assert_int_equal(trials_in_finals(policy, &valley.space, 40), 0);
+        valley.space.rules.finals = -1;
+        assert_int_equal(trials_in_finals(policy, &valley.space, 80), 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finals_come_when_it_is_time),
         cmocka_unit_test(the_default_finds_the_best),
         cmocka_unit_test(several_at_a_time_and_failures_do_not_hurt_much),
         cmocka_unit_test(others_find_it_often),
