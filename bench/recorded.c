@@ -26,12 +26,10 @@
 
 #include "bench.h"
 #include "explore/findings/final_race.h"
-#include "explore/space/space.h"
-#include "explore/space/table.h"
 #include "policies/explore/builtin.h"
 #include "policies/explore/configurations.h"
 #include "policies/explore/results.h"
-#include "text/number.h"
+#include "recording.h"
 
 enum { SEEDS_DEFAULT = 20, SEEDS_MAX = 100000, POLICIES_MAX = 16, FIRST = 5 };
 
@@ -45,149 +43,10 @@ struct options {
     const char *policies[POLICIES_MAX + 1];
 };
 
-struct recording {
-    char *name;
-    struct spex_space_file *file;
-    double *figures; /* of each configuration, as a loss above 0 */
-    double least;
-    size_t rows; /* configurations */
-    /* All rows, with the configuration of each. */
-    struct measurement {
-        size_t configuration;
-        double figure;
-    } * measurements;
-    size_t measurement_count;
-};
-
 struct seen {
     double good, loss, rank, trials, configurations;
     double known, right; /* finals */
 };
-
-/* Names of columns become names of parameters: "$<Performance" is "Performance". */
-static void print_name(const char *name, FILE *out) {
-    for (; *name; name++)
-        if (strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *name))
-            fputc(*name, out);
-}
-
-static double figure_of(const struct spex_table *table, size_t row) {
-    double figure;
-    if (!spex_number_real(spex_table_cell(table, row, table->columns - 1), &figure) || figure <= 0)
-        errx(1, "%s:%zu: a figure above 0 was expected in the last column", table->path,
-             table->lines[row + 1]);
-    return figure;
-}
-
-/* The first row that has the same parameters. */
-static size_t first_of(const struct spex_table *table, size_t row) {
-    for (size_t before = 0; before < row; before++) {
-        size_t c = 0;
-        while (c + 1 < table->columns &&
-               strcmp(spex_table_cell(table, before, c), spex_table_cell(table, row, c)) == 0)
-            c++;
-        if (c + 1 == table->columns)
-            return before;
-    }
-    return row;
-}
-
-/* Makes each configuration's figure the mean of its rows, or with no repeats that of its first. */
-static void take_figures(struct recording *recording, bool repeats) {
-    double *counts = calloc(recording->rows, sizeof(*counts));
-    for (size_t m = 0; m < recording->measurement_count; m++) {
-        const struct measurement *of = &recording->measurements[m];
-        double *figure = &recording->figures[of->configuration];
-        if (repeats || counts[of->configuration] == 0)
-            *figure += (of->figure - *figure) / ++counts[of->configuration];
-    }
-    free(counts);
-}
-
-/* The space of the table in XML, as `spex explore --pool` makes it. */
-static char *space_of(struct spex_table *table, struct recording *recording,
-                      const struct options *options) {
-    char *text;
-    size_t length;
-    struct spex_error error;
-    FILE *out = open_memstream(&text, &length);
-    for (size_t c = 0; c < table->columns; c++) {
-        char *name;
-        size_t size;
-        FILE *to = open_memstream(&name, &size);
-        print_name(spex_table_name(table, c), to);
-        fclose(to);
-        table->cells[c] = name;
-    }
-    fprintf(out, "<space name=\"recorded\">\n");
-    for (size_t c = 0; c + 1 < table->columns; c++)
-        if (spex_table_write_parameter(table, c, out, &error))
-            errx(1, "%s", error.text);
-    fprintf(out, "<objective measure=\"true\" goal=\"minimise\"/><run trials=\"%lu\"/>\n",
-            options->trials ? options->trials : 1);
-    fprintf(out, "<configurations>");
-    for (size_t c = 0; c + 1 < table->columns; c++)
-        fprintf(out, "%s%s", c ? "," : "", table->cells[c]);
-    size_t *configurations = calloc(table->rows, sizeof(*configurations));
-    for (size_t row = 0; row < table->rows; row++) {
-        double figure = figure_of(table, row);
-        size_t first = first_of(table, row);
-        configurations[row] = first == row ? recording->rows++ : configurations[first];
-        recording->measurements[recording->measurement_count++] =
-            (struct measurement){configurations[row], options->maximise ? 1 / figure : figure};
-        if (first != row)
-            continue;
-        for (size_t c = 0; c + 1 < table->columns; c++)
-            fprintf(out, "%s%s", c ? "," : "\n", spex_table_cell(table, row, c));
-    }
-    free(configurations);
-    take_figures(recording, options->repeats);
-    fprintf(out, "\n</configurations></space>\n");
-    fclose(out);
-    return text;
-}
-
-static void read_recording(struct recording *recording, const char *path,
-                           const struct options *options) {
-    struct spex_table table;
-    struct spex_error error;
-    const char *base = strrchr(path, '/');
-    *recording = (struct recording){.name = strdup(base ? base + 1 : path), .least = INFINITY};
-    if (spex_table_read(&table, path, NULL, &error))
-        errx(1, "%s", error.text);
-    recording->figures = calloc(table.rows, sizeof(double));
-    recording->measurements = calloc(table.rows, sizeof(*recording->measurements));
-    char *xml = space_of(&table, recording, options);
-    if (spex_space_parse(path, xml, &recording->file, &error))
-        errx(1, "%s", error.text);
-    if (!options->trials)
-        recording->file->space.rules.trials_max = 0;
-    recording->file->space.rules.finals = options->finals;
-    for (size_t row = 0; row < recording->rows; row++)
-        recording->least = fmin(recording->least, recording->figures[row]);
-    free(xml);
-    for (size_t c = 0; c < table.columns; c++)
-        free((void *)(uintptr_t)table.cells[c]);
-    spex_table_free(&table);
-}
-
-static size_t row_of(const struct recording *recording, const size_t *levels) {
-    const struct spex_space *space = &recording->file->space;
-    for (size_t row = 0; row < recording->rows; row++)
-        if (memcmp(space->listed + row * space->parameter_count, levels,
-                   space->parameter_count * sizeof(*levels)) == 0)
-            return row;
-    errx(1, "%s: a configuration that is not listed", recording->name);
-}
-
-/* One of the rows of a configuration. */
-static double drawn_figure(const struct recording *recording, size_t row, struct spex_draw *draw) {
-    size_t count = 0, chosen = 0;
-    for (size_t m = 0; m < recording->measurement_count; m++)
-        if (recording->measurements[m].configuration == row && spex_draw_below(draw, ++count) == 0)
-            chosen = m;
-    return recording->measurements[chosen].figure;
-}
 
 static double noisy(double figure, double noise, struct spex_draw *draw) {
     double radius = sqrt(-2 * log(1 - spex_draw_share(draw)));
@@ -216,10 +75,10 @@ static void judge_race(const struct recording *recording, const struct spex_summ
         return;
     for (size_t f = 0; f < race->count; f++) {
         const size_t *levels = summary->groups[race->finalists[f].group].levels;
-        least = fmin(least, recording->figures[row_of(recording, levels)]);
+        least = fmin(least, recording->figures[recording_row(recording, levels)]);
     }
     const size_t *winner = summary->groups[race->finalists[race->leader].group].levels;
-    double figure = recording->figures[row_of(recording, winner)];
+    double figure = recording->figures[recording_row(recording, winner)];
     seen->known = 1;
     seen->right = figure * (1 - race->zone) <= least;
 }
@@ -246,9 +105,9 @@ static void course_end(struct course *course) {
 static void run_trial(const struct recording *recording, const struct options *options,
                       const struct spex_policy_ops *policy, void *state,
                       const struct spex_plan *plan, struct course *course) {
-    size_t row = row_of(recording, plan->levels);
+    size_t row = recording_row(recording, plan->levels);
     double figure =
-        options->repeats ? drawn_figure(recording, row, &course->noise) : recording->figures[row];
+        options->repeats ? recording_draw(recording, row, &course->noise) : recording->figures[row];
     struct spex_measured measured = {noisy(figure, options->noise, &course->noise), NAN};
     struct spex_result result = {
         .size = sizeof(result), .levels = plan->levels, .ok = true, .measured = &measured};
@@ -318,7 +177,8 @@ static void explore(const struct recording *recording, const struct options *opt
     if (spex_final_race_ties(&course.summary, &course.finals, &standing, &best, &tied, &race))
         errx(1, "out of memory");
     *seen = (struct seen){.known = 0};
-    judge(recording, row_of(recording, course.summary.groups[best].levels), &course.results, seen);
+    judge(recording, recording_row(recording, course.summary.groups[best].levels), &course.results,
+          seen);
     judge_race(recording, &course.summary, &race, seen);
     policy->fini(state);
     course_end(&course);
@@ -344,7 +204,7 @@ static void draw_uniformly(const struct recording *recording, const struct optio
         if (spex_results_values(results, c)->mean < spex_results_values(results, best)->mean)
             best = c;
     *seen = (struct seen){.known = 0};
-    judge(recording, row_of(recording, spex_results_levels(results, best)), results, seen);
+    judge(recording, recording_row(recording, spex_results_levels(results, best)), results, seen);
     course_end(&course);
     free(levels);
 }
@@ -497,12 +357,11 @@ int main(int argc, char **argv) {
         printf("{\"bench\": \"recorded\", \"seeds\": %zu, \"results\": [\n", options.seeds);
     for (int t = optind; t < argc; t++) {
         struct recording recording;
-        read_recording(&recording, argv[t], &options);
+        recording_read(&recording, argv[t], options.repeats, options.maximise);
+        recording.file->space.rules.trials_max = options.trials;
+        recording.file->space.rules.finals = options.finals;
         measure(&recording, &options, &first);
-        spex_space_free(recording.file);
-        free(recording.figures);
-        free(recording.measurements);
-        free(recording.name);
+        recording_free(&recording);
     }
     if (options.json)
         puts("\n ]}");
