@@ -32,9 +32,10 @@ struct spex_attached_function {
     bool on;
     /* The user was told that it is not on all the time. */
     bool said;
-    /* The number of its first site; the sites of its ends follow. */
+    /* The number of its first site, and of how many in all: those that count, and those of its ends, which follow. It
+     * is timed if there are any. */
     size_t site;
-    unsigned sites;
+    unsigned counting, sites;
     /* Seconds an execution. */
     double cost[SPEX_COST_GUESSES];
     /* When it was last switched on or off, and its executions then. */
@@ -104,6 +105,10 @@ struct spex_attachment {
     double looked_on;
     uint64_t produced, lost;
 };
+
+static inline bool spex_attached_is_timed(const struct spex_attached_function *one) {
+    return one->sites > one->counting;
+}
 
 double spex_attached_now(void);
 

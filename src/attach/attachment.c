@@ -32,7 +32,7 @@ double spex_function_cost_ns(const struct spex_process_function *function,
 static void set_cost(const struct spex_attachment *attachment, size_t f) {
     const struct spex_process_function *function = &attachment->functions.items[f];
     struct spex_attached_function *one = &attachment->of[f];
-    enum spex_site_task task = one->sites > 1 ? SPEX_SITE_BEGINS : SPEX_SITE_COUNTS;
+    enum spex_site_task task = spex_attached_is_timed(one) ? SPEX_SITE_BEGINS : SPEX_SITE_COUNTS;
     const struct spex_hit_cost *cost =
         &attachment->costs.of[spex_process_function_entry(function)->hit][task];
     double likely = spex_function_cost_ns(function, &attachment->costs) / 1e9;
@@ -62,9 +62,10 @@ static void add_function(struct spex_attachment *attachment, size_t f) {
         one->state = SPEX_ATTACHED_REFUSED;
         return;
     }
-    one->sites = 1 + (function->timed ? function->placement.end_count : 0);
+    one->counting = function->site_count ? function->site_count : 1;
+    one->sites = one->counting + (function->timed ? function->placement.end_count : 0);
     if (attachment->site_count + one->sites > SPEX_SITES_MAX) {
-        one->sites = 0;
+        one->sites = one->counting = 0;
         refuse(attachment, f, "there are too many breakpoints");
         return;
     }

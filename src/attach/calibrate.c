@@ -95,7 +95,8 @@ static int switch_on(const struct measuring *measuring, size_t number, uintptr_t
                      enum spex_hit hit, enum spex_site_task task) {
     struct place place = {.address = address};
     dl_iterate_phdr(find_offset, &place);
-    const struct spex_instruction_site site = {measuring->fd, place.offset, hit, task};
+    const struct spex_instruction_site site = {
+        .fd = measuring->fd, .offset = place.offset, .hit = hit, .task = task};
     return measuring->kind->switch_on(measuring->sites, number, &site, 1, measuring->error);
 }
 

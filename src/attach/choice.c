@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PREFIX "func:"
+#define PREFIX       "func:"
+#define PROBE_PREFIX "usdt:"
 
 #define EXPECTED                                                                                   \
-    "expected func:NAME, func:OBJECT:NAME or func:OBJECT+0xADDRESS, with :cnt or :lat behind it"
+    "expected func:NAME, func:OBJECT:NAME or func:OBJECT+0xADDRESS, with :cnt or :lat behind it, " \
+    "or usdt:PROVIDER:NAME"
 
 static int fail_syntax(const char *text, const char *why, struct spex_error *error) {
     return spex_fail(error, -EINVAL, "\"%s\": %s; %s", text, why, EXPECTED);
@@ -56,14 +58,33 @@ static int take_name(const char *text, const char *all, struct spex_function_cho
     return choice->object && choice->name ? 0 : spex_fail(error, -ENOMEM, "out of memory");
 }
 
+/* "PROVIDER:NAME" or "OBJECT:PROVIDER:NAME". */
+static int take_probe(const char *text, struct spex_function_choice *choice,
+                      struct spex_error *error) {
+    const char *colon = strchr(text, ':'), *second = colon ? strchr(colon + 1, ':') : NULL;
+    const char *names = second ? colon + 1 : text;
+    if (choice->timed)
+        return fail_syntax(choice->text, "a probe has one place, and no end to be timed", error);
+    if (second && strchr(second + 1, ':'))
+        return fail_syntax(choice->text, "it has too many colons", error);
+    if (!colon || *names == ':' || names[strlen(names) - 1] == ':')
+        return fail_syntax(choice->text, "a provider and a name were expected", error);
+    choice->object = second ? strndup(text, (size_t)(colon - text)) : strdup("");
+    choice->name = strdup(names);
+    return choice->object && choice->name ? 0 : spex_fail(error, -ENOMEM, "out of memory");
+}
+
 static int take_choice(char *text, struct spex_function_choice *choice, struct spex_error *error) {
-    if (strncmp(text, PREFIX, strlen(PREFIX)) != 0)
-        return fail_syntax(text, "it does not begin with " PREFIX, error);
+    choice->probe = strncmp(text, PROBE_PREFIX, strlen(PROBE_PREFIX)) == 0;
+    if (!choice->probe && strncmp(text, PREFIX, strlen(PREFIX)) != 0)
+        return fail_syntax(text, "it does not begin with " PREFIX " or " PROBE_PREFIX, error);
     take_type(text + strlen(PREFIX), &choice->timed);
     choice->text = strdup(text);
     if (!choice->text)
         return spex_fail(error, -ENOMEM, "out of memory");
     const char *what = text + strlen(PREFIX);
+    if (choice->probe)
+        return take_probe(what, choice, error);
     if (take_address(what, choice))
         return choice->object ? 0 : spex_fail(error, -ENOMEM, "out of memory");
     return take_name(what, choice->text, choice, error);

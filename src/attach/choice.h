@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which functions are wanted, as users write it: func:NAME, func:OBJECT:NAME, func:OBJECT+0xADDRESS, each
- * with :cnt or :lat behind it; several are separated by commas. NAME and OBJECT may be globs. */
+ * with :cnt or :lat behind it; and USDT probes: usdt:PROVIDER:NAME, usdt:OBJECT:PROVIDER:NAME. Several are separated by
+ * commas. NAME, PROVIDER and OBJECT may be globs. */
 #ifndef SPEX_ATTACH_CHOICE_H
 #define SPEX_ATTACH_CHOICE_H
 
@@ -15,11 +16,13 @@ struct spex_function_choice {
     char *text;
     /* "": any. Of a path, or of its last part. */
     char *object;
-    /* NULL: by the address. */
+    /* NULL: by the address. That of a probe is PROVIDER:NAME. */
     char *name;
     uint64_t address;
     /* Times, too. */
     bool timed;
+    /* USDT probes, and no functions. */
+    bool probe;
 };
 
 struct spex_function_choices {

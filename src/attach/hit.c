@@ -60,12 +60,22 @@ enum spex_hit spex_hit_of(const uint8_t *code, size_t bytes) {
     }
 }
 
+bool spex_is_nop(const uint8_t *code, size_t bytes) {
+    enum spex_hit hit = bytes ? spex_hit_of(code, bytes) : SPEX_HIT_NONE;
+    return hit == SPEX_HIT_NOP || hit == SPEX_HIT_LONG_NOP;
+}
+
 #else
 
 enum spex_hit spex_hit_of(const uint8_t *code, size_t bytes) {
     (void)code;
     (void)bytes;
     return SPEX_HIT_STEPPED;
+}
+
+bool spex_is_nop(const uint8_t *code, size_t bytes) {
+    static const uint8_t nop[] = {0x1f, 0x20, 0x03, 0xd5};
+    return bytes >= sizeof(nop) && memcmp(code, nop, sizeof(nop)) == 0;
 }
 
 #endif

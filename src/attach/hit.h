@@ -28,6 +28,9 @@ enum spex_hit {
 /* Of the instruction that these bytes begin with. What is not known for sure is stepped. */
 enum spex_hit spex_hit_of(const uint8_t *code, size_t bytes);
 
+/* Whether they begin with an instruction that does nothing, as the sites of USDT probes do. */
+bool spex_is_nop(const uint8_t *code, size_t bytes);
+
 /* Whether it is emulated by all kernels that spex runs on. */
 static inline bool spex_hit_is_cheap(enum spex_hit hit) {
     return hit != SPEX_HIT_STEPPED && hit != SPEX_HIT_LONG_NOP && hit != SPEX_HIT_NONE;

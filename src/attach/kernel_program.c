@@ -272,6 +272,7 @@ int spex_kernel_link_uprobes(int program, const struct spex_kernel_places *place
                                       .type = SPEX_KERNEL_LINK_UPROBES,
                                       .path = (uintptr_t)places->path,
                                       .offsets = (uintptr_t)places->offsets,
+                                      .reference_offsets = (uintptr_t)places->semaphores,
                                       .cookies = (uintptr_t)places->cookies,
                                       .count = places->count,
                                       .process = (uint32_t)process};

@@ -35,10 +35,10 @@ void spex_kernel_memory_close(struct spex_kernel_memory *memory);
  * what it is for, a number of the kernel's enum bpf_attach_type; 0: events of perf. */
 int spex_kernel_program_load(const struct spex_kernel_memory *memory, uint32_t attached);
 
-/* Instructions of a file, and what the program gets of each: its site. */
+/* Instructions of a file, with the semaphore of each, and what the program gets of it: its site. */
 struct spex_kernel_places {
     const char *path;
-    const uint64_t *offsets, *cookies;
+    const uint64_t *offsets, *semaphores, *cookies;
     uint32_t count;
 };
 

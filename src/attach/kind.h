@@ -29,8 +29,8 @@ struct spex_site_record {
     uint64_t site;
 };
 
-/* Sites of a process at most. */
-enum { SPEX_SITES_MAX = 4096 };
+/* Sites of a process at most, and of those that are switched on together. */
+enum { SPEX_SITES_MAX = 4096, SPEX_SITES_TOGETHER_MAX = 128 };
 
 /* An instruction: its place in a file, which `fd` holds open. */
 struct spex_instruction_site {
@@ -38,6 +38,9 @@ struct spex_instruction_site {
     uint64_t offset;
     enum spex_hit hit;
     enum spex_site_task task;
+    /* The place in the file of a counter of 2 bytes that is 1 more in the process's memory while the site is on.
+     * 0: there is none. */
+    uint64_t semaphore;
 };
 
 struct spex_sites;

@@ -292,19 +292,33 @@ int spex_object_functions_place(struct spex_object_functions *functions, size_t 
     return 0;
 }
 
-bool spex_object_functions_is_instruction(const struct spex_object_functions *functions,
-                                          uint64_t address) {
+/* The first instruction at an address or behind it, of the function that has it by its size; 0: it is of none, or cannot
+ * be decoded. */
+static uint64_t instruction_from(const struct spex_object_functions *functions, uint64_t address) {
     const struct spex_object_function *function = function_around(functions, address);
     if (!function || !is_code(functions, address) ||
         (function->size && address - function->address >= function->size))
-        return false;
+        return 0;
     uint64_t at = function->address;
     while (at < address) {
         struct spex_instruction instruction;
         struct spex_code code = code_of(functions, at, UINT64_MAX);
         if (!spex_decode(code.bytes, code.size, at, &instruction))
-            return false;
+            return 0;
         at += instruction.bytes;
     }
-    return at == address;
+    return at;
+}
+
+bool spex_object_functions_is_instruction(const struct spex_object_functions *functions,
+                                          uint64_t address) {
+    return address && instruction_from(functions, address) == address;
+}
+
+/* Without a size the next function may have begun, of which nothing is known. */
+bool spex_object_functions_is_within(const struct spex_object_functions *functions,
+                                     uint64_t address) {
+    const struct spex_object_function *function = function_around(functions, address);
+    uint64_t from = function && function->size ? instruction_from(functions, address) : address;
+    return from && from != address;
 }

@@ -57,6 +57,10 @@ int spex_object_functions_place(struct spex_object_functions *functions, size_t 
 bool spex_object_functions_is_instruction(const struct spex_object_functions *functions,
                                           uint64_t address);
 
+/* Whether a symbol tells that the address is within an instruction. */
+bool spex_object_functions_is_within(const struct spex_object_functions *functions,
+                                     uint64_t address);
+
 /* The place in the file of an address within the code. */
 static inline uint64_t spex_object_functions_offset(const struct spex_object_functions *functions,
                                                     uint64_t address) {

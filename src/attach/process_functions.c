@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Each file is read once. Breakpoints are placed by what stands in the file, so that the process's memory
- * must have the same: a program may have patched its code. */
+/* Each file is read once. */
 #define _GNU_SOURCE
 #include "attach/process_functions.h"
 
@@ -12,10 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "attach/decode.h"
-#include "attach/object_functions.h"
+#include "attach/finding.h"
 #include "observe/objects/mapped_objects.h"
-#include "text/printable.h"
 
 struct spex_seen_file {
     dev_t device;
@@ -24,120 +21,48 @@ struct spex_seen_file {
     int fd;
 };
 
-/* The search in one process, and the object that is looked at. */
-struct finding {
-    struct spex_process_functions *functions;
-    const struct spex_function_choices *choices;
-    const struct spex_program *program;
-    const struct spex_function_search *search;
-    struct spex_error *error;
-    int err;
-    const char *path;
-    int fd;
-    struct spex_object_functions object;
-    /* What added to an address of the object gives that in the process; whether it is known. */
-    uint64_t to_address;
-    bool mapped, traced;
-};
-
-static int out_of_memory(const struct finding *finding) {
-    return spex_fail(finding->error, -ENOMEM, "out of memory");
-}
-
-/* Appends a function of the object; NULL: out of memory, or there are too many. */
-static struct spex_process_function *append(struct finding *finding, const char *name,
-                                            uint64_t address) {
-    struct spex_process_functions *all = finding->functions;
-    const char *slash = strrchr(finding->path, '/');
-    if (all->count == SPEX_FUNCTIONS_MAX) {
-        all->left_out++;
-        return NULL;
-    }
-    struct spex_process_function *grown = realloc(all->items, (all->count + 1) * sizeof(*grown));
-    if (grown)
-        all->items = grown;
-    struct spex_process_function made = {.name = strdup(name),
-                                         .object = strdup(slash ? slash + 1 : finding->path),
-                                         .address = address,
-                                         .fd = finding->fd,
-                                         .to_offset =
-                                             finding->object.offset - finding->object.code.address};
-    if (!grown || !made.name || !made.object) {
-        free(made.name);
-        free(made.object);
-        finding->err = out_of_memory(finding);
-        return NULL;
-    }
-    spex_make_printable(made.object);
-    all->items[all->count] = made;
-    return &all->items[all->count++];
-}
-
-static void refuse(struct spex_process_function *function, const char *why) {
-    snprintf(function->refused, sizeof(function->refused), "%s", why);
-}
-
-/* Whether the process has the file's instruction there. A breakpoint may stand in front of it, which is
- * another tool's like this one, or a debugger's. */
-static bool is_unchanged(const struct finding *finding, uint64_t address) {
-    uint8_t there[16];
-    struct spex_instruction instruction;
-    size_t most, got;
-    const uint8_t *expected = spex_object_functions_bytes(&finding->object, address, &most);
-    if (spex_decode(expected, most, address, &instruction))
-        most = instruction.bytes;
-    most = most < sizeof(there) ? most : sizeof(there);
-    got = spex_program_read(finding->program, address + finding->to_address, there, most);
-    if (got != most)
-        return false;
-#ifdef __x86_64__
-    if (got && there[0] == 0xcc && !finding->traced)
-        there[0] = expected[0];
-#endif
-    return memcmp(there, expected, most) == 0;
-}
-
-static const char *why_changed(const struct finding *finding,
+static const char *why_changed(const struct spex_finding *finding,
                                const struct spex_process_function *function) {
     static const char changed[] = "its code in memory is not the file's";
     if (!finding->mapped)
         return "its code is not mapped";
-    if (!is_unchanged(finding, spex_process_function_entry(function)->address))
+    if (!spex_finding_is_unchanged(finding, spex_process_function_entry(function)->address))
         return changed;
     for (unsigned e = 0; function->timed && e < function->placement.end_count; e++)
-        if (!is_unchanged(finding, function->placement.ends[e].address))
+        if (!spex_finding_is_unchanged(finding, function->placement.ends[e].address))
             return changed;
     return NULL;
 }
 
 /* Places the breakpoints of a function that is new, or says why there are none. */
-static void place(struct finding *finding, struct spex_process_function *function, size_t index) {
+static void place(struct spex_finding *finding, struct spex_process_function *function,
+                  size_t index) {
     const struct spex_object_function *symbol = &finding->object.items[index];
     int err = spex_object_functions_place(&finding->object, index, &function->placement);
     if (err)
-        finding->err = out_of_memory(finding);
+        finding->err = spex_finding_out_of_memory(finding);
     else if (symbol->resolver)
-        refuse(function, "chosen when the program starts (IFUNC)");
+        spex_finding_refuse(function, "chosen when the program starts (IFUNC)");
     else if (function->placement.refused)
-        refuse(function, function->placement.refused);
+        spex_finding_refuse(function, function->placement.refused);
     else if (why_changed(finding, function))
-        refuse(function, why_changed(finding, function));
+        spex_finding_refuse(function, why_changed(finding, function));
 }
 
 /* That of the object which is at the address already; NULL: none. */
-static struct spex_process_function *same_address(const struct finding *finding, uint64_t address,
-                                                  size_t from) {
+static struct spex_process_function *same_address(const struct spex_finding *finding,
+                                                  uint64_t address, size_t from) {
     for (size_t f = from; f < finding->functions->count; f++) {
         struct spex_process_function *one = &finding->functions->items[f];
-        if (one->address == address)
+        if (one->address == address && !one->site_count)
             return one;
     }
     return NULL;
 }
 
 /* Takes a function that a choice names. One at the same address is the same function. */
-static void take(struct finding *finding, size_t index, const struct spex_function_choice *choice,
-                 size_t from) {
+static void take(struct spex_finding *finding, size_t index,
+                 const struct spex_function_choice *choice, size_t from) {
     const struct spex_object_function *symbol = &finding->object.items[index];
     struct spex_process_function *same = same_address(finding, symbol->address, from);
     if (same) {
@@ -145,7 +70,8 @@ static void take(struct finding *finding, size_t index, const struct spex_functi
         same->aliases += strcmp(same->name, symbol->name) != 0;
         return;
     }
-    struct spex_process_function *function = append(finding, symbol->name, symbol->address);
+    struct spex_process_function *function =
+        spex_finding_append(finding, symbol->name, symbol->address);
     if (!function)
         return;
     function->timed = choice->timed;
@@ -153,7 +79,7 @@ static void take(struct finding *finding, size_t index, const struct spex_functi
 }
 
 /* An instruction by its address: the first of a function, or one behind it. */
-static void take_address(struct finding *finding, const struct spex_function_choice *choice) {
+static void take_address(struct spex_finding *finding, const struct spex_function_choice *choice) {
     const struct spex_object_functions *object = &finding->object;
     uint64_t address = choice->address;
     size_t index = spex_object_functions_at(object, address), bytes;
@@ -163,7 +89,7 @@ static void take_address(struct finding *finding, const struct spex_function_cho
         return;
     }
     snprintf(name, sizeof(name), "0x%llx", (unsigned long long)address);
-    struct spex_process_function *function = append(finding, name, address);
+    struct spex_process_function *function = spex_finding_append(finding, name, address);
     if (!function)
         return;
     function->timed = choice->timed;
@@ -171,22 +97,26 @@ static void take_address(struct finding *finding, const struct spex_function_cho
     function->placement.why = "it was named";
     function->placement.endless = "it is no function";
     if (!spex_object_functions_is_instruction(object, address)) {
-        refuse(function, "no symbol tells that an instruction begins there");
+        spex_finding_refuse(function, "no symbol tells that an instruction begins there");
         return;
     }
     const uint8_t *code = spex_object_functions_bytes(object, address, &bytes);
     function->placement.entry.hit = spex_hit_of(code, bytes);
     if (function->placement.entry.hit == SPEX_HIT_LONG_NOP)
-        refuse(function, "a probe on a long nop may write to the function's stack");
+        spex_finding_refuse(function, "a probe on a long nop may write to the function's stack");
     else if (why_changed(finding, function))
-        refuse(function, why_changed(finding, function));
+        spex_finding_refuse(function, why_changed(finding, function));
 }
 
-static void take_choice(struct finding *finding, size_t c, size_t from) {
+static void take_choice(struct spex_finding *finding, size_t c, size_t from) {
     const struct spex_function_choice *choice = &finding->choices->items[c];
     const struct spex_object_functions *object = &finding->object;
     if (!spex_function_choice_has_object(choice, finding->path))
         return;
+    if (choice->probe) {
+        spex_finding_take_probes(finding, c, from);
+        return;
+    }
     if (!choice->name) {
         finding->functions->matches[c]++;
         take_address(finding, choice);
@@ -199,12 +129,47 @@ static void take_choice(struct finding *finding, size_t c, size_t from) {
         }
 }
 
-/* Reads an object and takes what is wanted of it. */
-static int take_object(struct finding *finding) {
+static bool any_probes(const struct spex_function_choices *choices) {
+    for (size_t c = 0; c < choices->count; c++)
+        if (choices->items[c].probe)
+            return true;
+    return false;
+}
+
+/* Reads what the choices are among. */
+static int read_object(struct spex_finding *finding, struct spex_error *error) {
+    char line[256];
+    int err = spex_object_functions_read(finding->fd, finding->path, &finding->object, error);
+    if (err || !any_probes(finding->choices))
+        return err;
+    err = spex_object_probes_read(finding->fd, finding->path, &finding->object, &finding->probes,
+                                  error);
+    if (err)
+        spex_object_functions_free(&finding->object);
+    if (err || !finding->probes.malformed)
+        return err;
+    snprintf(line, sizeof(line), "%.160s: %zu note%s of USDT probes %s malformed", finding->path,
+             finding->probes.malformed, finding->probes.malformed == 1 ? "" : "s",
+             finding->probes.malformed == 1 ? "is" : "are");
+    finding->search->unreadable(finding->search->user, line);
+    return 0;
+}
+
+/* Tells all names. */
+static void tell_names(const struct spex_finding *finding) {
+    const struct spex_function_search *search = finding->search;
+    for (size_t f = 0; f < finding->object.count; f++)
+        search->name(search->user, finding->object.items[f].name, false);
+    for (size_t p = 0; p < finding->probes.count; p++)
+        search->name(search->user, finding->probes.items[p].name, true);
+}
+
+/* Takes what is wanted of an object. */
+static int take_object(struct spex_finding *finding) {
     struct spex_error error;
     size_t before = finding->functions->count;
     uint64_t address;
-    int err = spex_object_functions_read(finding->fd, finding->path, &finding->object, &error);
+    int err = read_object(finding, &error);
     if (err == -ENOEXEC)
         return 0;
     if (err) {
@@ -214,11 +179,11 @@ static int take_object(struct finding *finding) {
     finding->mapped = spex_mapped_object_address(finding->program->thread, finding->fd,
                                                  finding->object.offset, &address) == 0;
     finding->to_address = finding->mapped ? address - finding->object.code.address : 0;
-    for (size_t f = 0; f < finding->object.count; f++)
-        finding->search->name(finding->search->user, finding->object.items[f].name);
+    tell_names(finding);
     for (size_t c = 0; c < finding->choices->count && !finding->err; c++)
         take_choice(finding, c, before);
     spex_object_functions_free(&finding->object);
+    spex_object_probes_free(&finding->probes);
     return finding->err;
 }
 
@@ -231,7 +196,7 @@ static bool is_seen(const struct spex_process_functions *functions, const struct
 }
 
 /* Whether any choice may name functions of the file. */
-static bool is_wanted(const struct finding *finding, const char *path) {
+static bool is_wanted(const struct spex_finding *finding, const char *path) {
     for (size_t c = 0; c < finding->choices->count; c++)
         if (spex_function_choice_has_object(&finding->choices->items[c], path))
             return true;
@@ -239,12 +204,12 @@ static bool is_wanted(const struct finding *finding, const char *path) {
 }
 
 /* The file stays open while functions of it are wanted. */
-static int add_file(struct finding *finding, const struct stat *status, int fd) {
+static int add_file(struct spex_finding *finding, const struct stat *status, int fd) {
     struct spex_process_functions *functions = finding->functions;
     struct spex_seen_file *grown =
         realloc(functions->files, (functions->file_count + 1) * sizeof(*grown));
     if (!grown)
-        return out_of_memory(finding);
+        return spex_finding_out_of_memory(finding);
     functions->files = grown;
     size_t before = functions->count, at = functions->file_count++;
     grown[at] = (struct spex_seen_file){status->st_dev, status->st_ino, -1};
@@ -261,7 +226,7 @@ static int add_file(struct finding *finding, const struct stat *status, int fd) 
 
 /* For spex_mapped_objects_visit. */
 static void take_file(void *user, const char *path, int fd, const char *unreadable) {
-    struct finding *finding = user;
+    struct spex_finding *finding = user;
     struct stat status;
     if (finding->err || !is_wanted(finding, path))
         return;
@@ -280,16 +245,16 @@ int spex_process_functions_find(struct spex_process_functions *functions,
                                 const struct spex_program *program,
                                 const struct spex_function_search *search,
                                 struct spex_error *error) {
-    struct finding finding = {.functions = functions,
-                              .choices = choices,
-                              .program = program,
-                              .search = search,
-                              .error = error,
-                              .traced = spex_program_is_traced(program)};
+    struct spex_finding finding = {.functions = functions,
+                                   .choices = choices,
+                                   .program = program,
+                                   .search = search,
+                                   .error = error,
+                                   .traced = spex_program_is_traced(program)};
     if (!functions->matches)
         functions->matches = calloc(choices->count + 1, sizeof(*functions->matches));
     if (!functions->matches)
-        return out_of_memory(&finding);
+        return spex_finding_out_of_memory(&finding);
     int err = spex_mapped_objects_visit(program->thread, take_file, &finding, error);
     return finding.err ? finding.err : err;
 }
@@ -298,6 +263,7 @@ void spex_process_functions_free(struct spex_process_functions *functions) {
     for (size_t f = 0; f < functions->count; f++) {
         free(functions->items[f].name);
         free(functions->items[f].object);
+        free(functions->items[f].sites);
     }
     for (size_t f = 0; f < functions->file_count; f++)
         if (functions->files[f].fd >= 0)

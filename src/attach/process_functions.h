@@ -15,8 +15,14 @@
 /* Of a process at most. */
 enum { SPEX_FUNCTIONS_MAX = 1000 };
 
+/* A site of a USDT probe: its place in the file, and that of its semaphore; 0: it has none. */
+struct spex_process_probe_site {
+    uint64_t offset, semaphore;
+};
+
+/* A function, or a USDT probe. */
 struct spex_process_function {
-    /* Printable; the object is the last part of its file's path. */
+    /* Printable; that of a probe is PROVIDER:NAME. The object is the last part of its file's path. */
     char *name, *object;
     /* As the object is linked. */
     uint64_t address;
@@ -24,6 +30,9 @@ struct spex_process_function {
     int fd;
     uint64_t to_offset;
     bool timed;
+    /* The sites of a probe, all of which count; a function has none. */
+    struct spex_process_probe_site *sites;
+    unsigned site_count;
     /* Other functions at the same address. */
     unsigned aliases;
     struct spex_placement placement;
@@ -54,8 +63,8 @@ struct spex_function_search {
     void *user;
     /* Why a file cannot be read. */
     void (*unreadable)(void *user, const char *why);
-    /* The name of each function there is. */
-    void (*name)(void *user, const char *name);
+    /* The name of each function there is, and of each probe, if any are wanted. */
+    void (*name)(void *user, const char *name, bool probe);
 };
 
 /* Adds functions of files that the process has mapped since the last call. 0 or a negative errno value.

@@ -187,7 +187,8 @@ static void begin_unit(struct spex_attachment *attachment, size_t f) {
     const struct spex_attached_function *one = &attachment->of[f];
     size_t at = spex_tracer_find(attachment->tracer, (uint16_t)f, SPEX_LAT);
     double all = one->sum.on + one->sum.held;
-    if (one->sites > 1 && at < spex_tracer_probes(attachment->tracer) && one->sum.on > 0)
+    if (spex_attached_is_timed(one) && at < spex_tracer_probes(attachment->tracer) &&
+        one->sum.on > 0)
         spex_tracer_slice(attachment->tracer, at, fmax(all / one->sum.on, 1));
 }
 

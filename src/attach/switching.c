@@ -15,7 +15,10 @@ double spex_attached_now(void) {
 
 uint64_t spex_attached_executions(const struct spex_attachment *attachment,
                                   const struct spex_attached_function *one) {
-    return attachment->options.kind->executions(attachment->sites, one->site);
+    uint64_t sum = 0;
+    for (unsigned s = 0; s < one->counting; s++)
+        sum += attachment->options.kind->executions(attachment->sites, one->site + s);
+    return sum;
 }
 
 double spex_attached_spent(const struct spex_attachment *attachment, unsigned guess) {
@@ -68,20 +71,31 @@ static double lingering_cost(const struct spex_attachment *attachment,
     return wall > 0 ? executions / wall * one->cost[SPEX_COST_LIKELY] * lingers : 0;
 }
 
+/* The site of a function, or of a probe, with this number among its own. */
+static struct spex_instruction_site site_of(const struct spex_process_function *function,
+                                            const struct spex_attached_function *one, unsigned s) {
+    bool end = s >= one->counting;
+    const struct spex_place *place =
+        end ? &function->placement.ends[s - one->counting] : spex_process_function_entry(function);
+    struct spex_instruction_site site = {.fd = function->fd,
+                                         .offset = place->address + function->to_offset,
+                                         .hit = place->hit,
+                                         .task = end                           ? SPEX_SITE_ENDS
+                                                 : spex_attached_is_timed(one) ? SPEX_SITE_BEGINS
+                                                                               : SPEX_SITE_COUNTS};
+    if (function->site_count) {
+        site.offset = function->sites[s].offset;
+        site.semaphore = function->sites[s].semaphore;
+    }
+    return site;
+}
+
 static int switch_sites_on(struct spex_attachment *attachment, size_t f, struct spex_error *error) {
     const struct spex_process_function *function = &attachment->functions.items[f];
     const struct spex_attached_function *one = &attachment->of[f];
-    struct spex_instruction_site list[1 + SPEX_ENDS_MAX];
-    for (unsigned s = 0; s < one->sites; s++) {
-        const struct spex_place *place =
-            s ? &function->placement.ends[s - 1] : spex_process_function_entry(function);
-        list[s] = (struct spex_instruction_site){.fd = function->fd,
-                                                 .offset = place->address + function->to_offset,
-                                                 .hit = place->hit,
-                                                 .task = s                ? SPEX_SITE_ENDS
-                                                         : one->sites > 1 ? SPEX_SITE_BEGINS
-                                                                          : SPEX_SITE_COUNTS};
-    }
+    struct spex_instruction_site list[SPEX_SITES_TOGETHER_MAX];
+    for (unsigned s = 0; s < one->sites; s++)
+        list[s] = site_of(function, one, s);
     return attachment->options.kind->switch_on(attachment->sites, one->site, list, one->sites,
                                                error);
 }
@@ -158,7 +172,7 @@ static void pass_slice(struct switcher *switcher) {
     read_both(switcher, &switcher->started, &switcher->count_started);
     sleep_for(switcher->length);
     read_both(switcher, &switcher->ended, &switcher->count_ended);
-    if (attachment->of[switcher->function].sites > 1)
+    if (spex_attached_is_timed(&attachment->of[switcher->function]))
         wait_for_ends(attachment, switcher->function);
 }
 

@@ -42,14 +42,15 @@ static void fill_values(struct spex_attachment *attachment, size_t f,
 static void fill_row(struct spex_attachment *attachment, size_t f, struct spex_profile_row *row) {
     const struct spex_process_function *function = &attachment->functions.items[f];
     const struct spex_attached_function *one = &attachment->of[f];
-    *row = (struct spex_profile_row){.probe = {.probe_type = one->sites > 1 ? SPEX_LAT : SPEX_CNT,
-                                               .probe_id = (uint16_t)f,
-                                               .declared = SPEX_PROFILE_NO_ID,
-                                               .sites = one->sites,
-                                               .period_last = 1,
-                                               .on_seconds = one->on_seconds,
-                                               .count = one->sum.count,
-                                               .lost = (double)one->lost}};
+    *row = (struct spex_profile_row){
+        .probe = {.probe_type = spex_attached_is_timed(one) ? SPEX_LAT : SPEX_CNT,
+                  .probe_id = (uint16_t)f,
+                  .declared = SPEX_PROFILE_NO_ID,
+                  .sites = one->sites,
+                  .period_last = 1,
+                  .on_seconds = one->on_seconds,
+                  .count = one->sum.count,
+                  .lost = (double)one->lost}};
     snprintf(row->probe.name, sizeof(row->probe.name), "%s", function->name);
     snprintf(row->probe.provider, sizeof(row->probe.provider), "%s", function->object);
     fill_held(one, &row->probe);
@@ -62,7 +63,7 @@ static void fill_type(struct spex_attachment *attachment, unsigned place, uint32
     for (size_t f = 0; f < attachment->count; f++) {
         const struct spex_attached_function *one = &attachment->of[f];
         double count = one->sites ? (double)spex_attached_executions(attachment, one) : 0;
-        if (type == (one->sites > 1 ? SPEX_LAT : SPEX_CNT)) {
+        if (type == (spex_attached_is_timed(one) ? SPEX_LAT : SPEX_CNT)) {
             executions += count;
             spent += count * one->cost[SPEX_COST_LIKELY];
         }
@@ -155,7 +156,7 @@ void spex_attachment_tell(const struct spex_attachment *attachment, void (*say)(
                      function->refused);
             say(line);
         }
-        if (attachment->of[f].sites > 1)
+        if (spex_attached_is_timed(&attachment->of[f]))
             tell_unpaired(attachment, f, say);
     }
 }

@@ -32,8 +32,8 @@
 
 #define DEVICE "/sys/bus/event_source/devices/uprobe/type"
 
-/* The kernel's own errno for what it cannot do; and sites of one group. */
-enum { NOT_SUPPORTED = 524, GROUP_MOST = 128 };
+/* The kernel's own errno for what it cannot do; and where an event has the place of a semaphore. */
+enum { NOT_SUPPORTED = 524, SEMAPHORE_SHIFT = 32 };
 
 struct spex_sites {
     struct spex_kernel_memory memory;
@@ -103,7 +103,7 @@ static void close_held(const struct held *held) {
 /* Those that were switched on with the first one, which are none of another group: these have links. */
 static unsigned take_group(struct spex_sites *sites, size_t first, struct held *taken) {
     unsigned count = 0;
-    for (size_t s = first; s < sites->count && count < GROUP_MOST; s++) {
+    for (size_t s = first; s < sites->count && count < SPEX_SITES_TOGETHER_MAX; s++) {
         if (sites->held[s].link < 0 || (s > first && sites->held[s].event < 0))
             break;
         taken[count++] = sites->held[s];
@@ -114,7 +114,7 @@ static unsigned take_group(struct spex_sites *sites, size_t first, struct held *
 
 static void switch_off(struct spex_sites *sites, size_t first, void (*soon)(void *user),
                        void *user) {
-    struct held taken[GROUP_MOST];
+    struct held taken[SPEX_SITES_TOGETHER_MAX];
     pthread_mutex_lock(&sites->lock);
     unsigned count = take_group(sites, first, taken);
     sites->closing++;
@@ -207,20 +207,23 @@ static int uprobes_open(struct spex_sites **opened, size_t count, pid_t thread,
 
 /* An event of an instruction of a file, wherever the process has mapped it, with the program on it. It is
  * disabled: nothing is for perf to count. */
-static int open_event(const struct spex_sites *sites, const char *path, uint64_t offset,
-                      uint64_t cookie, struct held *held) {
+static int open_event(const struct spex_sites *sites, const struct spex_kernel_places *places,
+                      unsigned place, struct held *held) {
     struct perf_event_attr attributes;
+    if (places->semaphores[place] > UINT32_MAX)
+        return -ENOTSUP;
     memset(&attributes, 0, sizeof(attributes));
     attributes.type = sites->type;
     attributes.size = sizeof(attributes);
     attributes.disabled = 1;
-    attributes.uprobe_path = (uintptr_t)path;
-    attributes.probe_offset = offset;
+    attributes.config = places->semaphores[place] << SEMAPHORE_SHIFT;
+    attributes.uprobe_path = (uintptr_t)places->path;
+    attributes.probe_offset = places->offsets[place];
     held->event =
         (int)syscall(SYS_perf_event_open, &attributes, sites->thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (held->event < 0)
         return -errno;
-    held->link = spex_kernel_link_event(sites->program, held->event, cookie);
+    held->link = spex_kernel_link_event(sites->program, held->event, places->cookies[place]);
     if (held->link >= 0)
         return 0;
     close(held->event);
@@ -243,7 +246,7 @@ static int hold_by_events(struct spex_sites *sites, size_t first,
                           const struct spex_kernel_places *places) {
     for (unsigned s = 0; s < places->count; s++) {
         struct held *held = &sites->held[first + s];
-        int err = open_event(sites, places->path, places->offsets[s], places->cookies[s], held);
+        int err = open_event(sites, places, s, held);
         if (err) {
             *held = (struct held){-1, -1};
             switch_off(sites, first, NULL, NULL);
@@ -256,16 +259,18 @@ static int hold_by_events(struct spex_sites *sites, size_t first,
 static int switch_on(struct spex_sites *sites, size_t first,
                      const struct spex_instruction_site *list, unsigned count,
                      struct spex_error *error) {
-    uint64_t offsets[GROUP_MOST], cookies[GROUP_MOST];
+    uint64_t offsets[SPEX_SITES_TOGETHER_MAX], semaphores[SPEX_SITES_TOGETHER_MAX],
+        cookies[SPEX_SITES_TOGETHER_MAX];
     char path[64];
-    if (count > GROUP_MOST || first + count > sites->count)
+    if (count > SPEX_SITES_TOGETHER_MAX || first + count > sites->count)
         return spex_fail(error, -E2BIG, "too many sites");
     for (unsigned s = 0; s < count; s++) {
         offsets[s] = list[s].offset;
+        semaphores[s] = list[s].semaphore;
         cookies[s] = spex_kernel_cookie(first + s, list[s].task);
     }
     snprintf(path, sizeof(path), "/proc/self/fd/%d", list[0].fd);
-    const struct spex_kernel_places places = {path, offsets, cookies, count};
+    const struct spex_kernel_places places = {path, offsets, semaphores, cookies, count};
     int err = 0;
     if (sites->links)
         err = sites->held[first].link =

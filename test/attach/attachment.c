@@ -213,8 +213,9 @@ static void unreadable(void *user, const char *why) {
     (void)why;
 }
 
-static void name_seen(void *user, const char *name) {
+static void name_seen(void *user, const char *name, bool probe) {
     (void)user;
+    (void)probe;
     (void)name;
 }
 

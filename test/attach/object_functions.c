@@ -181,12 +181,30 @@ static void choices_are_read(void **state) {
     spex_function_choices_free(&choices);
 }
 
+static void probes_are_chosen(void **state) {
+    struct spex_function_choices choices = {NULL, 0};
+    struct spex_error error;
+    (void)state;
+    assert_int_equal(
+        spex_function_choices_add(&choices, "usdt:libc:set*,usdt:lib*.so:a:b:cnt", &error), 0);
+    assert_int_equal(choices.count, 2);
+    assert_true(choices.items[0].probe && choices.items[1].probe);
+    assert_true(spex_function_choice_has_object(&choices.items[0], "/any/thing"));
+    assert_true(spex_function_choice_has_name(&choices.items[0], "libc:setjmp"));
+    assert_false(spex_function_choice_has_name(&choices.items[0], "libm:setjmp"));
+    assert_true(spex_function_choice_has_object(&choices.items[1], "/usr/lib/libx.so"));
+    assert_true(spex_function_choice_has_name(&choices.items[1], "a:b"));
+    spex_function_choices_free(&choices);
+}
+
 static void malformed_choices(void **state) {
     static const char *const malformed[] = {
         "",          "malloc",       "func:",
         "func:a:",   "func:malloc,", "func::cnt",
         "func:a+0x", "func:a+0x1g",  "func:a:b:c",
-        "func:+0x1", "lat:malloc",   "func:a+0x11111111111111111"};
+        "func:+0x1", "lat:malloc",   "func:a+0x11111111111111111",
+        "usdt:",     "usdt:a",       "usdt:a:b:lat",
+        "usdt::b",   "usdt:a:",      "usdt:a:b:c:d"};
     (void)state;
     for (size_t m = 0; m < COUNT_OF(malformed); m++) {
         struct spex_function_choices choices = {NULL, 0};
@@ -204,6 +222,7 @@ int main(void) {
         cmocka_unit_test(entries_between_are_seen),
         cmocka_unit_test(near_jumps_are_found),
         cmocka_unit_test(choices_are_read),
+        cmocka_unit_test(probes_are_chosen),
         cmocka_unit_test(malformed_choices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "attach/object_functions.h"
+#include "attach/object_probes.h"
 #include "memory_file.h"
 #include "observe/objects/elf_file.h"
 #include "observe/objects/loader_check.h"
@@ -29,6 +29,20 @@ static void check_sites(const struct spex_object_sites *sites) {
     FUZZ_CHECK(all <= SPEX_OBJECT_SITES_MAX);
 }
 
+/* Each site of a USDT probe is in the code, and each semaphore in the file. */
+static void check_probes(int fd, const struct spex_object_functions *functions) {
+    struct spex_object_probes probes;
+    struct spex_error why = {""};
+    uint64_t end = (uint64_t)lseek(fd, 0, SEEK_END);
+    FUZZ_CHECK(spex_object_probes_read(fd, "it", functions, &probes, &why) == 0);
+    for (size_t p = 0; p < probes.count; p++) {
+        FUZZ_CHECK(spex_is_printable(probes.items[p].name) && strchr(probes.items[p].name, ':'));
+        FUZZ_CHECK(probes.items[p].address - functions->code.address < functions->code.size);
+        FUZZ_CHECK(probes.items[p].semaphore < end);
+    }
+    spex_object_probes_free(&probes);
+}
+
 /* Each function can be placed, whatever its symbol says. */
 static void check_functions(int fd) {
     struct spex_object_functions functions;
@@ -47,6 +61,7 @@ static void check_functions(int fd) {
         FUZZ_CHECK(spex_object_functions_place(&functions, f, &placement) == 0);
         FUZZ_CHECK(placement.entry.address - functions.code.address < functions.code.size);
     }
+    check_probes(fd, &functions);
     spex_object_functions_free(&functions);
 }
 
@@ -90,6 +105,8 @@ size_t fuzz_seed(unsigned number, uint8_t *data, size_t room) {
 const char *const fuzz_words[] = {"\177ELF\2\1\1",
                                   "spex_sites",
                                   "spex_names",
+                                  ".note.stapsdt",
+                                  "stapsdt",
                                   ".shstrtab",
                                   "#!/bin/sh\n",
                                   "\1",

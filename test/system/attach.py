@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """`spex attach` counts and times functions of programs that know nothing of spex, and leaves nothing behind.
 
-usage: attach.py SPEX ATTACHED
+usage: attach.py SPEX ATTACHED [USDT]
 """
 
 import json
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import unittest
 
-SPEX = ATTACHED = None
+SPEX = ATTACHED = USDT = None
 DECODES = True
 
 LIBRARY = """
@@ -23,6 +23,11 @@ void loaded(void);
 unsigned long calls;
 __attribute__((visibility("default"))) void loaded(void) { calls++; }
 """
+
+BAD_NOTE = LIBRARY + r'''
+__asm__(".pushsection .note.stapsdt,\"\",%note\n.4byte 8, 32, 3\n.asciz \"stapsdt\"\n"
+        ".8byte 0x123456789, 0, 0\n.asciz \"bad\"\n.asciz \"one\"\n.popsection\n");
+'''
 
 THROWING = """
 static void __attribute__((noinline)) inner(unsigned n) { if (n % 3 == 0) throw n; }
@@ -316,6 +321,67 @@ class AttachTest(unittest.TestCase):
             self.program.do("threads 800")
             self.assertEqual(set(text_of(self.program.pid).values()), {True})
 
+    def test_probes_count_at_all_their_sites(self):
+        attached = Attached(self.program, "usdt:attached:twice")
+        self.assertIn("looking at 1 probe of", attached.said)
+        self.program.do("probe 100")
+        self.assertEqual(probe(attached.stop(), "attached:twice")["count"], 150)
+
+    def test_probes_with_semaphores(self):
+        """The program sees that somebody looks, and that nobody does any more, also after kill -9."""
+        attached = Attached(self.program, "usdt:attach*:*,func:probed")
+        self.program.do("probe 100")
+        found = attached.stop()
+        self.assertEqual([probe(found, name)["count"] for name in ("attached:guarded", "attached:twice", "probed")], [100, 150, 1])
+        self.assertEqual(self.program.do("probe 100")[1], 100)
+        attached = Attached(self.program, "usdt:attached:guarded")
+        both = Attached(self.program, "usdt:attached:guarded")
+        self.assertEqual(self.program.do("probe 10")[1], 110)
+        both.stop()
+        self.assertEqual(self.program.do("probe 10")[1], 120)
+        attached.process.kill()
+        attached.process.communicate()
+        self.assertEqual(self.program.do("probe 100")[1], 120)
+        self.assertEqual(set(text_of(self.program.pid).values()), {True})
+
+    def test_probes_in_a_program_of_debian(self):
+        python = "/usr/bin/python3"
+        script = ("import sys\nprint('ready', flush=True)\nfor line in sys.stdin:\n"
+                  "    for _ in range(int(line)): (lambda: 0)()\n    print(line, flush=True)")
+        notes = os.path.exists(python) and subprocess.run(["readelf", "-n", os.path.realpath(python)], capture_output=True, text=True,
+                                                          check=False).stdout
+        if not notes or "function__return" not in notes:
+            self.skipTest("the system's Python has no USDT probes")
+        with Program(python, "-c", script) as other:
+            counts = []
+            for calls in ("500", "700"):
+                attached = Attached(other, "usdt:python:function__return")
+                other.tell(calls)
+                self.assertEqual(other.process.stdout.readline().strip(), calls)
+                other.process.stdout.readline()
+                counts.append(probe(attached.stop(), "python:function__return")["count"])
+            self.assertEqual(counts[1] - counts[0], 200)
+
+    def test_probes_of_spex(self):
+        if not USDT:
+            self.skipTest("there is no <sys/sdt.h>")
+        with Program(USDT, "waits") as other:
+            attached = Attached(other, "usdt:spex:*")
+            listed = subprocess.run([SPEX, "probes", other.pid, "--functions", "usdt:spex:*", "--json"], capture_output=True, text=True,
+                                    check=True)
+            other.tell("")
+            other.process.wait()
+            found = attached.wait()
+        self.assertEqual({one["kind"] for one in json.loads(listed.stdout)}, {"usdt"})
+        self.assertEqual({one["count"] for one in found["probes"]}, {100})
+        self.assertGreaterEqual(len(found["probes"]), 3)
+
+    def test_malformed_notes_are_told(self):
+        library = self.library(BAD_NOTE, "gcc", "bad")
+        self.program.do("load 1 " + library)
+        said = self.refused("attach", self.program.pid, "-e", "usdt:bad:*")
+        self.assertRegex(said, r"libbad.so: 1 notes? of USDT probes (is|are) malformed\n.*usdt:bad:\* names no probe")
+
     def test_a_budget_is_told_before(self):
         """In slices, or not at all: the count is never said to be exact."""
         attached = Attached(self.program, "func:plain", budget="0.01%")
@@ -443,6 +509,10 @@ class AttachTest(unittest.TestCase):
         for arguments, status, expected in [
                 (["attach", pid], 2, "functions were expected"),
                 (["attach", pid, "-e", "plain"], 2, "does not begin with func:"),
+                (["attach", pid, "-e", "usdt:attached"], 2, "a provider and a name were expected"),
+                (["attach", pid, "-e", "usdt:attached:twice:lat"], 2, "no end to be timed"),
+                (["attach", pid, "-e", "usdt:attached:twise"], 1, "did you mean attached:twice?"),
+                (["probes", pid, "--functions", "usdt:none:such"], 1, "names no probe"),
                 (["attach", pid, "-e", "func:"], 2, "it has no name"),
                 (["attach", pid, "-e", "func:a:b:c"], 2, "too many colons"),
                 (["attach", pid, "-e", "func:x+0xz"], 2, "its address is malformed"),
@@ -495,9 +565,10 @@ class Bench(unittest.TestCase):
 
 if __name__ == "__main__":
     SPEX, ATTACHED = map(os.path.realpath, sys.argv[1:3])
+    USDT = sys.argv[3] if sys.argv[3:] and os.path.exists(sys.argv[3]) else None
     why = can_attach()
     if why:
         print("SKIP: functions of programs cannot be looked at here: " + why)
         sys.exit(77)
     DECODES = can_decode()
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    unittest.main(argv=sys.argv[:1] + sys.argv[4 if USDT else 3:])

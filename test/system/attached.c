@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../usdt_notes.h"
+
 #define SEEN __attribute__((noinline, visibility("default")))
 
 static uint64_t called;
@@ -40,6 +42,23 @@ SEEN unsigned recursive(unsigned depth) {
     unsigned below = depth ? recursive(depth - 1) + depth : 0;
     __asm__ volatile("" : "+r"(below)); /* or it becomes a loop */
     return below;
+}
+
+/* A USDT probe at two sites, and one that is executed only while somebody looks at it. */
+extern volatile unsigned short looked_at;
+volatile unsigned short looked_at __attribute__((section(".probes")));
+
+SEEN void probed(unsigned long count);
+SEEN void probed(unsigned long count) {
+    for (unsigned long c = 0; c < count; c++) {
+        USDT_SITE("attached", "twice", "0");
+        if (c % 2)
+            USDT_SITE("attached", "twice", "0");
+        if (!looked_at)
+            continue;
+        USDT_SITE("attached", "guarded", "looked_at");
+        deep = deep + 1;
+    }
 }
 
 SEEN void ends_elsewhere(void);
@@ -155,6 +174,8 @@ int main(void) {
             load(what, count);
         else if (strcmp(command, "throw") == 0)
             throw(what, count);
+        else if (strcmp(command, "probe") == 0)
+            probed(count);
         else if (strcmp(command, "exec") == 0)
             execl("/bin/cat", "cat", (char *)NULL);
         else if (strcmp(command, "end") == 0)

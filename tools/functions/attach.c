@@ -29,16 +29,19 @@ static const char attach_usage[] =
     "usage: spex attach PID|NAME -e FUNCTIONS [--for TIME] [-b PERCENT] [-o OUT]\n"
     "                   [--json] [--verbose]\n"
     "\n"
-    "Counts and times functions of a running program that was built without spex, and prints a\n"
-    "table in the end. Nothing is put into the program: the kernel has breakpoints there, until\n"
-    "this command ends. Needs root, or the capabilities BPF, PERFMON and SYS_PTRACE.\n"
+    "Counts and times functions of a running program that was built without spex, counts its\n"
+    "USDT probes, and prints a table in the end. Nothing is put into the program: the kernel has\n"
+    "breakpoints there, until this command ends. Needs root, or the capabilities BPF, PERFMON and\n"
+    "SYS_PTRACE.\n"
     "\n"
     "  -e FUNCTIONS          which ones, separated by commas:\n"
     "                          func:NAME            in the program or any library\n"
     "                          func:OBJECT:NAME     in this one, such as libc.so.6\n"
     "                          func:OBJECT+0xADDRESS  by an address, as nm and objdump print it\n"
-    "                        NAME and OBJECT may have * ? and […]. Behind it :cnt, executions, as\n"
-    "                        without, or :lat, times, too\n"
+    "                          usdt:PROVIDER:NAME   a USDT probe, at all its sites\n"
+    "                        NAME, PROVIDER and OBJECT may have * ? and […]. Behind a function "
+    ":cnt,\n"
+    "                        executions, as without, or :lat, times, too\n"
     "  --for TIME            for so long, such as 60s; until Ctrl-C, or the program ends, when\n"
     "                        absent\n"
     "  -b, --budget PERCENT  how much of the program's CPU time it may take; 2% when absent. What\n"
@@ -149,15 +152,27 @@ static bool wait_for(const struct watching *watching, int ms) {
     return poll(ends, 2, ms) > 0;
 }
 
+/* "3 functions" */
+static void add_number(char *text, size_t size, size_t count, const char *what) {
+    size_t length = strlen(text);
+    if (count)
+        snprintf(text + length, size - length, "%s%zu %s%s", length ? " and " : "", count, what,
+                 count == 1 ? "" : "s");
+}
+
 static void say_settled(const struct watching *watching) {
-    const struct spex_process_functions *functions =
-        spex_attachment_functions(watching->attachment);
-    size_t refused = 0;
-    for (size_t f = 0; f < functions->count; f++)
-        refused += *functions->items[f].refused != '\0';
-    spex_complain(0, "looking at %zu function%s of %s (%d)", functions->count - refused,
-                  functions->count - refused == 1 ? "" : "s", watching->program.command,
-                  (int)watching->program.process);
+    const struct spex_process_functions *all = spex_attachment_functions(watching->attachment);
+    size_t functions = 0, probes = 0;
+    char text[96] = "";
+    for (size_t f = 0; f < all->count; f++) {
+        bool on = *all->items[f].refused == '\0', probe = all->items[f].site_count > 0;
+        functions += on && !probe;
+        probes += on && probe;
+    }
+    add_number(text, sizeof(text), functions, "function");
+    add_number(text, sizeof(text), probes, "probe");
+    spex_complain(0, "looking at %s of %s (%d)", *text ? text : "no function",
+                  watching->program.command, (int)watching->program.process);
 }
 
 /* Why it is over. */

@@ -26,12 +26,14 @@ struct listing {
     struct spex_hit_costs costs;
 };
 
-/* "push", and how far behind the function's first byte: "branch +7". */
+/* "push", and how far behind the function's first byte: "branch +7"; or how many sites a probe has. */
 static void add_instruction(struct spex_columns *columns,
                             const struct spex_process_function *function) {
     const struct spex_place *entry = spex_process_function_entry(function);
     unsigned long long into = entry->address - function->address;
-    if (into)
+    if (function->site_count > 1)
+        spex_columns_add(columns, "%u × %s", function->site_count, spex_hit_name(entry->hit));
+    else if (into)
         spex_columns_add(columns, "%s +%llu", spex_hit_name(entry->hit), into);
     else
         spex_columns_add(columns, "%s", spex_hit_name(entry->hit));
@@ -77,7 +79,7 @@ static int print_json(const struct listing *listing) {
 static int choose(struct listing *listing, const char *glob) {
     struct spex_error error;
     char *text = NULL;
-    bool prefixed = strncmp(glob, "func:", 5) == 0;
+    bool prefixed = strncmp(glob, "func:", 5) == 0 || strncmp(glob, "usdt:", 5) == 0;
     if (asprintf(&text, "%s%s", prefixed ? "" : "func:", glob) < 0)
         return spex_complain(SPEX_EXIT_FAILED, "out of memory");
     int err = spex_function_choices_add(&listing->choices, text, &error);

@@ -35,11 +35,12 @@ static void tell_unreadable(void *user, const char *why) {
 }
 
 /* Names are of a search that goes on: a nearer one is copied. */
-static void look_at_name(void *user, const char *name) {
+static void look_at_name(void *user, const char *name, bool probe) {
     struct spex_wanted_search *wanted = user;
     for (size_t c = 0; c < wanted->choices->count; c++) {
         const char *typed = wanted->choices->items[c].name;
-        if (!typed || !wanted->nearest || !wanted->distances)
+        if (!typed || wanted->choices->items[c].probe != probe || !wanted->nearest ||
+            !wanted->distances)
             continue;
         struct spex_nearest nearest = spex_nearest_to(typed);
         if (wanted->nearest[c] && wanted->distances[c] < nearest.distance)
@@ -77,9 +78,10 @@ bool spex_wanted_search_complain(const struct spex_wanted_search *wanted,
         if (functions->matches[c])
             continue;
         without++;
-        spex_complain(0, "%s names no function of the program and its libraries%s%s%s",
-                      wanted->choices->items[c].text, near ? "; did you mean " : "",
-                      near ? near : "", near ? "?" : "");
+        spex_complain(0, "%s names no %s of the program and its libraries%s%s%s",
+                      wanted->choices->items[c].text,
+                      wanted->choices->items[c].probe ? "probe" : "function",
+                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     }
     return without == wanted->choices->count;
 }
@@ -89,14 +91,16 @@ static json_t *function_json(const struct spex_process_function *function,
     const struct spex_placement *placement = &function->placement;
     const struct spex_place *entry = spex_process_function_entry(function);
     bool refused = *function->refused != '\0';
-    return json_pack("{s:o, s:o, s:I, s:s, s:s?, s:s?, s:o, s:o, s:s?, s:s?}", "name",
-                     spex_text_json(function->name), "object", spex_text_json(function->object),
-                     "address", (json_int_t)function->address, "site", spex_uprobes.name,
-                     "instruction", refused ? NULL : spex_hit_name(entry->hit), "why",
-                     refused || !placement->why || !*placement->why ? NULL : placement->why, "into",
-                     json_integer((json_int_t)(entry->address - function->address)), "cost_ns",
-                     refused ? json_null() : json_real(spex_function_cost_ns(function, costs)),
-                     "refused", refused ? function->refused : NULL, "untimed", placement->endless);
+    return json_pack(
+        "{s:o, s:s, s:I, s:o, s:I, s:s, s:s?, s:s?, s:o, s:o, s:s?, s:s?}", "name",
+        spex_text_json(function->name), "kind", function->site_count ? "usdt" : "function",
+        "places", (json_int_t)(function->site_count ? function->site_count : 1), "object",
+        spex_text_json(function->object), "address", (json_int_t)function->address, "site",
+        spex_uprobes.name, "instruction", refused ? NULL : spex_hit_name(entry->hit), "why",
+        refused || !placement->why || !*placement->why ? NULL : placement->why, "into",
+        json_integer((json_int_t)(entry->address - function->address)), "cost_ns",
+        refused ? json_null() : json_real(spex_function_cost_ns(function, costs)), "refused",
+        refused ? function->refused : NULL, "untimed", placement->endless);
 }
 
 json_t *spex_functions_json(const struct spex_process_functions *functions,
