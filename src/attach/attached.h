@@ -56,7 +56,7 @@ struct spex_attached_function {
     /* When it was last looked at while it was on, and its executions then. */
     struct spex_attached_time looked;
     uint64_t count_looked;
-    /* When the next slice is due, and how long it is. */
+    /* When the next slice is due, or the end of one that is long; and how long it is. */
     double due, length;
     /* Executions that begin later are not looked at, as its slice is over, though it may be on for a while.
      * 0: it is not. */
@@ -93,8 +93,15 @@ struct spex_attachment {
     /* What may still be spent; and what the program had used, and probes had cost, when that was
      * reckoned. */
     double tokens, cpu_reckoned, spent_reckoned;
-    /* What a pass without slices takes of this process's CPU time. */
-    double pass_cost;
+    /* What passes have taken of this process's CPU time in which nothing was switched, how many those were, and what this
+     * process had used, and how often something was switched on or off, when the last one began. */
+    double passes_cost, own_last;
+    uint64_t passes, switchings, switchings_last;
+    /* What others have taken beyond that, and how often something was switched in them. */
+    double switchings_cost;
+    uint64_t switchings_seen;
+    /* What the last look at the program's files has taken of it. */
+    double look_cost;
     bool settled;
     /* When the last function was switched on for the first time. */
     double started;
@@ -131,9 +138,11 @@ double spex_attached_own(const struct spex_attachment *attachment);
 uint64_t spex_attached_executions(const struct spex_attachment *attachment,
                                   const struct spex_attached_function *one);
 
-/* Switches a function on or off; or on for a slice. 0 or a negative errno value. */
+/* Switches a function on or off; or on for a slice, a long one, or one that is waited for. 0 or a negative errno value. */
 int spex_attached_switch_on(struct spex_attachment *attachment, size_t f, struct spex_error *error);
 void spex_attached_switch_off(struct spex_attachment *attachment, size_t f);
+int spex_attached_begin_slice(struct spex_attachment *attachment, size_t f,
+                              struct spex_error *error);
 int spex_attached_take_slice(struct spex_attachment *attachment, size_t f,
                              struct spex_error *error);
 
@@ -154,8 +163,35 @@ void spex_attached_take_records(struct spex_attachment *attachment);
 void spex_attached_settle(struct spex_attachment *attachment);
 
 /* Takes functions out of those that are on all the time, the costliest first, until the rest fits, by what
- * was spent on each since it was switched on. For the start: not all are watched for long yet. */
-void spex_attached_trim(struct spex_attachment *attachment);
+ * was spent on each since it was switched on. For the start: not all are watched for long yet. False: they do not
+ * fit, but none has cost so much yet that switching it off would be cheaper than to look on. */
+bool spex_attached_trim(struct spex_attachment *attachment);
+
+/* Slices in seconds: one that is shorter tells too little beside what switching takes; for one that is not longer than
+ * the second the main thread waits. */
+#define SPEX_SLICE_LEAST  0.0005
+#define SPEX_SLICE_WAITED 0.01
+
+/* What switching a function on and off takes of CPU time. */
+double spex_attached_switching(const struct spex_attachment *attachment,
+                               const struct spex_attached_function *one);
+
+/* Notes that a pass begins; what one takes of this process's CPU time; and the seconds until the next one. */
+void spex_attached_note_pass(struct spex_attachment *attachment);
+/* The seconds from one time to the next of what takes so much of this process's CPU time: it may take a tenth of what may
+ * be spent, but is done as often, or as seldom, as that. */
+double spex_attached_seconds_between(const struct spex_attachment *attachment, double cost,
+                                     double least, double most);
+double spex_attached_pass_cost(const struct spex_attachment *attachment);
+double spex_attached_pass_seconds(const struct spex_attachment *attachment);
+
+/* What passes take, for each second of the program's CPU time. */
+double spex_attached_pass_share(const struct spex_attachment *attachment);
+
+/* Decides on a function's next slice; and whether so few can be had that they would tell nothing. */
+void spex_attached_plan(struct spex_attachment *attachment, size_t f);
+bool spex_attached_is_hopeless(const struct spex_attachment *attachment,
+                               const struct spex_attached_function *one);
 
 /* Slices that are due; and the seconds until the next one is. */
 void spex_attached_pass_slices(struct spex_attachment *attachment);

@@ -12,9 +12,10 @@
 #include "base/clock.h"
 
 /* Executions of all functions that may be open at a time; how long a function is watched before it is
- * said to fit; and how often there is a look at records and rates, and at the program's files. */
-enum { OPEN_MOST = 1 << 16, PASS_MS = 50, PASS_MS_WITHOUT_BUDGET = 10 };
-static const double watch_seconds = 0.01, look_seconds = 1, pass_seconds_most = 0.2;
+ * said to fit, and at most; and how often there is a look at the program's files. */
+enum { OPEN_MOST = 1 << 16 };
+static const double watch_seconds = 0.01, watch_seconds_most = 1, look_seconds = 1,
+                    look_seconds_most = 10;
 
 double spex_function_cost_ns(const struct spex_process_function *function,
                              const struct spex_hit_costs *costs) {
@@ -175,8 +176,9 @@ bool spex_attachment_is_settled(const struct spex_attachment *attachment) {
     return attachment->settled;
 }
 
-/* Switches on the next function that waits, and watches those that were switched on before it. */
-static void start_next(struct spex_attachment *attachment) {
+/* Switches on the next function that waits, and watches those that were switched on before it. Where it is not clear
+ * yet that they fit, for longer. Returns the seconds until it is to be called again. */
+static double start_next(struct spex_attachment *attachment) {
     struct spex_error error;
     size_t f = 0;
     while (f < attachment->count && attachment->of[f].state != SPEX_ATTACHED_WAITS)
@@ -187,47 +189,45 @@ static void start_next(struct spex_attachment *attachment) {
             refuse(attachment, f, error.text);
         attachment->started = spex_attached_now();
     }
-    spex_attached_trim(attachment);
-    if (f == attachment->count && spex_attached_now() - attachment->started >= watch_seconds)
+    bool clear = spex_attached_trim(attachment);
+    double watched = spex_attached_now() - attachment->started;
+    if (f == attachment->count && watched >= (clear ? watch_seconds : watch_seconds_most))
         spex_attached_settle(attachment);
+    return watched > watch_seconds ? watched / 2 : 0;
 }
 
 /* New libraries are looked for when what is mapped has changed. */
 static void look_for_files(struct spex_attachment *attachment) {
     struct spex_error error;
-    if (spex_attached_now() - attachment->looked < look_seconds)
+    if (spex_attached_now() - attachment->looked <
+        spex_attached_seconds_between(attachment, attachment->look_cost, look_seconds,
+                                      look_seconds_most))
         return;
+    double own = spex_attached_own(attachment);
     attachment->looked = spex_attached_now();
-    if (spex_program_files(attachment->program) == attachment->files)
+    uint64_t files = spex_program_files(attachment->program);
+    attachment->look_cost = spex_attached_own(attachment) - own;
+    attachment->own_last += attachment->look_cost;
+    if (files == attachment->files)
         return;
     size_t before = attachment->count;
     if (find(attachment, &error) == 0 && attachment->count > before)
         attachment->settled = false;
 }
 
-/* Passes take a tenth of what may be spent, but there are some a second: a function that was called seldom
- * may be called more. */
-static double pass_seconds(const struct spex_attachment *attachment) {
-    double budget = attachment->options.budget, granted = budget * attachment->cpus / 10;
-    double least = (budget < 1 ? PASS_MS : PASS_MS_WITHOUT_BUDGET) / 1e3;
-    double bearable = granted > 0 ? attachment->pass_cost / granted : least;
-    return fmin(fmax(bearable, least), pass_seconds_most);
-}
-
 /* The sequence of passes when everything is decided. */
 static double pass_settled(struct spex_attachment *attachment) {
-    double begin = spex_clock_seconds(CLOCK_THREAD_CPUTIME_ID);
+    spex_attached_note_pass(attachment);
     spex_attached_take_records(attachment);
     look_for_files(attachment);
-    attachment->pass_cost = spex_clock_seconds(CLOCK_THREAD_CPUTIME_ID) - begin;
     spex_attached_pass_slices(attachment);
-    return fmin(spex_attached_next_slice(attachment), pass_seconds(attachment));
+    return fmin(spex_attached_next_slice(attachment), spex_attached_pass_seconds(attachment));
 }
 
 int spex_attachment_pass(struct spex_attachment *attachment) {
     if (attachment->settled)
         return (int)fmax(pass_settled(attachment) * 1e3, 1);
     spex_attached_take_records(attachment);
-    start_next(attachment);
-    return attachment->settled ? 0 : 1;
+    double next = start_next(attachment);
+    return attachment->settled ? 0 : (int)fmax(next * 1e3, 1);
 }

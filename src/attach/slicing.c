@@ -9,13 +9,6 @@
 
 #include "text/quantity.h"
 
-/* A slice that is shorter tells too little beside what switching takes, and one that is longer would cost
- * too much if the function is executed more often by then. */
-static const double slice_least = 0.0005, slice_most = 0.01;
-
-/* For how long an attachment is meant to last, if that is not said: a figure within this time is of use. */
-static const double patience = 60;
-
 enum { TEXT = 48, DIGITS = 3 };
 
 /* What is said of a function that is not on all the time. */
@@ -37,7 +30,7 @@ static void say_cost(struct spex_attachment *attachment, size_t f, const char *w
 static void look(struct spex_attachment *attachment, size_t f) {
     struct spex_attached_function *one = &attachment->of[f];
     struct spex_attached_time now = spex_attached_time(attachment);
-    if (now.wall - fmax(one->looked.wall, one->since.wall) >= slice_least)
+    if (now.wall - fmax(one->looked.wall, one->since.wall) >= SPEX_SLICE_LEAST)
         spex_attached_look(one, &now, spex_attached_executions(attachment, one));
 }
 
@@ -48,55 +41,13 @@ static void look_at_all(struct spex_attachment *attachment) {
             look(attachment, f);
 }
 
-/* What of the budget one function in slices has. */
-static double share_for_slices(const struct spex_attachment *attachment) {
-    double on = 0;
-    size_t sliced = 0;
-    for (size_t f = 0; f < attachment->count; f++) {
-        on += attachment->of[f].state == SPEX_ATTACHED_ON ? attachment->of[f].share : 0;
-        sliced += attachment->of[f].state == SPEX_ATTACHED_SLICED;
-    }
-    double left = fmax(attachment->options.budget - on, attachment->options.budget / 4);
-    return sliced ? left / (double)sliced : 0;
-}
-
-/* What a slice costs of CPU time. */
-static double slice_cost(const struct spex_attachment *attachment,
-                         const struct spex_attached_function *one, double cpus) {
-    return one->taken * cpus * one->length + attachment->costs.switching / 1e9 * one->sites;
-}
-
-static double unit(struct spex_random *random) {
-    return (double)(spex_random_next(random) >> 11) / (double)(UINT64_C(1) << 53);
-}
-
-/* As long as switching costs, so that neither is most of it. The next one is at a random time. */
-static void plan_slice(struct spex_attachment *attachment, size_t f) {
-    struct spex_attached_function *one = &attachment->of[f];
-    double cpus = attachment->cpus, a_second = one->taken * cpus;
-    double switching = attachment->costs.switching / 1e9 * one->sites;
-    one->length = a_second > 0 ? switching / a_second : slice_most;
-    one->length = fmin(fmax(one->length, slice_least), slice_most);
-    double granted = share_for_slices(attachment) * cpus;
-    double period = granted > 0 ? slice_cost(attachment, one, cpus) / granted : 1;
-    one->due = spex_attached_now() + fmax(period, slice_most) * (0.5 + unit(&attachment->random));
-}
-
-/* Whether so few slices can be had that they would tell nothing. */
-static bool is_hopeless(struct spex_attachment *attachment,
-                        const struct spex_attached_function *one) {
-    double seconds = fmin(attachment->options.seconds, patience), cpus = attachment->cpus;
-    double granted = share_for_slices(attachment) * cpus * seconds;
-    return slice_cost(attachment, one, cpus) * SPEX_HOLD_OFFS_LEAST > granted;
-}
-
 static void begin_slices(struct spex_attachment *attachment, size_t f) {
     struct spex_attached_function *one = &attachment->of[f];
     look(attachment, f);
     spex_attached_switch_off(attachment, f);
     spex_attached_take_records(attachment);
     one->state = SPEX_ATTACHED_SLICED;
-    plan_slice(attachment, f);
+    spex_attached_plan(attachment, f);
 }
 
 /* Of those that are on. */
@@ -112,31 +63,44 @@ static size_t costliest(const struct spex_attachment *attachment) {
 /* For so long a function is watched at least before what it has cost is a rate. */
 static const double watch_seconds = 0.01;
 
-/* What was spent on a function since it was switched on, for each second of CPU time since then. */
+/* What was spent on a function since it was switched on. */
 static double spent_since_on(const struct spex_attachment *attachment,
                              const struct spex_attached_function *one) {
-    struct spex_attached_time now = spex_attached_time(attachment);
     uint64_t count = spex_attached_executions(attachment, one) - one->count_since;
-    double cpu = fmax(now.cpu - one->since.cpu, watch_seconds * attachment->cpus);
-    return cpu > 0 ? one->cost[SPEX_COST_LIKELY] * (double)count / cpu : 0;
+    return one->cost[SPEX_COST_LIKELY] * (double)count;
 }
 
-void spex_attached_trim(struct spex_attachment *attachment) {
+/* The same for each second of CPU time that was the program's since then. */
+static double share_since_on(const struct spex_attachment *attachment,
+                             const struct spex_attached_function *one) {
+    struct spex_attached_time now = spex_attached_time(attachment);
+    double cpu = fmax(now.cpu - one->since.cpu, watch_seconds * attachment->cpus);
+    double spent = spent_since_on(attachment, one);
+    return spent < cpu / 2 ? spent / (cpu - spent) : spent > 0;
+}
+
+/* What has cost less than switching it on and off does was seen too seldom to tell how much it will be; and to switch it
+ * off now would have cost more. */
+bool spex_attached_trim(struct spex_attachment *attachment) {
     double sum, most;
     do {
         size_t dear = attachment->count;
         sum = most = 0;
         for (size_t f = 0; f < attachment->count; f++) {
             const struct spex_attached_function *one = &attachment->of[f];
-            double spent = one->state == SPEX_ATTACHED_ON ? spent_since_on(attachment, one) : 0;
-            sum += spent;
-            dear = spent > most ? f : dear;
-            most = fmax(most, spent);
+            double share = one->state == SPEX_ATTACHED_ON ? share_since_on(attachment, one) : 0;
+            sum += share;
+            dear = share > most ? f : dear;
+            most = fmax(most, share);
         }
         if (sum <= attachment->options.budget || attachment->options.budget >= 1)
-            return;
+            return true;
+        const struct spex_attached_function *one = &attachment->of[dear];
+        if (spent_since_on(attachment, one) < spex_attached_switching(attachment, one))
+            return false;
         begin_slices(attachment, dear);
     } while (sum - most > attachment->options.budget);
+    return true;
 }
 
 static double share_on(const struct spex_attachment *attachment) {
@@ -162,8 +126,8 @@ static void say_sliced(struct spex_attachment *attachment) {
         if (one->state != SPEX_ATTACHED_SLICED || one->said)
             continue;
         one->said = true;
-        plan_slice(attachment, f);
-        bool hopeless = is_hopeless(attachment, one);
+        spex_attached_plan(attachment, f);
+        bool hopeless = spex_attached_is_hopeless(attachment, one);
         one->state = hopeless ? SPEX_ATTACHED_REFUSED : one->state;
         snprintf(line, sizeof(line),
                  hopeless ? "too much for slices of %s of the program's CPU time, too"
@@ -192,18 +156,45 @@ static void begin_unit(struct spex_attachment *attachment, size_t f) {
         spex_tracer_slice(attachment->tracer, at, fmax(all / one->sum.on, 1));
 }
 
+static void refuse_slices(struct spex_attachment *attachment, size_t f,
+                          const struct spex_error *error) {
+    attachment->of[f].state = SPEX_ATTACHED_REFUSED;
+    attachment->options.say(error->text);
+}
+
 static void take_slice(struct spex_attachment *attachment, size_t f) {
     struct spex_attached_function *one = &attachment->of[f];
     struct spex_error error;
     begin_unit(attachment, f);
+    if (one->length > SPEX_SLICE_WAITED) {
+        if (spex_attached_begin_slice(attachment, f, &error) != 0)
+            refuse_slices(attachment, f, &error);
+        return;
+    }
     if (spex_attached_take_slice(attachment, f, &error) != 0) {
-        one->state = SPEX_ATTACHED_REFUSED;
-        attachment->options.say(error.text);
+        refuse_slices(attachment, f, &error);
         return;
     }
     spex_attached_take_records(attachment);
     spex_pairing_forget_function(attachment->pairing, f);
-    plan_slice(attachment, f);
+    spex_attached_plan(attachment, f);
+}
+
+/* Ends long slices: when they have lasted for their time, or have cost so much more than they should that the function
+ * is executed more often by now. */
+static void end_slices(struct spex_attachment *attachment) {
+    for (size_t f = 0; f < attachment->count; f++) {
+        struct spex_attached_function *one = &attachment->of[f];
+        if (one->state != SPEX_ATTACHED_SLICED || !one->on)
+            continue;
+        uint64_t count = spex_attached_executions(attachment, one) - one->count_since;
+        double cost = (double)count * one->cost[SPEX_COST_LIKELY];
+        if (spex_attached_now() < one->due && cost < 4 * spex_attached_switching(attachment, one))
+            continue;
+        look(attachment, f);
+        spex_attached_switch_off(attachment, f);
+        spex_attached_plan(attachment, f);
+    }
 }
 
 /* What may be spent more than was granted so far, and what is kept of what was not spent, in what is
@@ -226,7 +217,8 @@ static size_t first_due(const struct spex_attachment *attachment) {
     double now = spex_attached_now();
     size_t first = attachment->count;
     for (size_t f = 0; f < attachment->count; f++)
-        if (attachment->of[f].state == SPEX_ATTACHED_SLICED && attachment->of[f].due <= now &&
+        if (attachment->of[f].state == SPEX_ATTACHED_SLICED && !attachment->of[f].on &&
+            attachment->of[f].due <= now &&
             (first == attachment->count || attachment->of[f].due < attachment->of[first].due))
             first = f;
     return first;
@@ -243,28 +235,45 @@ static void slice_costliest(struct spex_attachment *attachment) {
     attachment->tokens = 0;
 }
 
+/* What may be owed before a function is taken out of those that are on all the time: as much as that would cost. */
+static double owed_most(const struct spex_attachment *attachment) {
+    size_t dear = costliest(attachment);
+    double granted = attachment->options.budget * attachment->cpus * ahead_seconds;
+    return dear < attachment->count
+               ? fmax(granted, spex_attached_switching(attachment, &attachment->of[dear]))
+               : INFINITY;
+}
+
 /* One slice at a time, so that none lasts longer than it should for another. */
 void spex_attached_pass_slices(struct spex_attachment *attachment) {
-    size_t due = first_due(attachment);
     double budget = attachment->options.budget;
     spex_attached_ask(attachment, false);
     reckon(attachment);
+    end_slices(attachment);
+    size_t due = first_due(attachment);
     if (spex_attached_now() - attachment->looked_on >= ahead_seconds) {
         attachment->looked_on = spex_attached_now();
         look_at_all(attachment);
     }
     if (due < attachment->count && attachment->tokens > 0)
         take_slice(attachment, due);
-    if (budget < 1 && attachment->tokens < -budget * ahead_seconds && share_on(attachment) > budget)
+    if (budget < 1 && attachment->tokens < -owed_most(attachment) &&
+        share_on(attachment) + spex_attached_pass_share(attachment) > budget)
         slice_costliest(attachment);
 }
 
-/* It waits for its time, and until it may cost something. */
+/* It waits for its time, and until it may cost something: also the passes from here to there. A long one ends in time. */
 double spex_attached_next_slice(const struct spex_attachment *attachment) {
-    double granted = attachment->options.budget * attachment->cpus, next = INFINITY;
-    for (size_t f = 0; f < attachment->count; f++)
-        if (attachment->of[f].state == SPEX_ATTACHED_SLICED)
-            next = fmin(next, attachment->of[f].due - spex_attached_now());
-    double owed = fmax(-attachment->tokens, 0);
-    return fmax(next, granted > 0 ? owed / granted : INFINITY);
+    double granted = attachment->options.budget * attachment->cpus, next = INFINITY, end = INFINITY;
+    double now = spex_attached_now();
+    for (size_t f = 0; f < attachment->count; f++) {
+        const struct spex_attached_function *one = &attachment->of[f];
+        if (one->state == SPEX_ATTACHED_SLICED && one->on)
+            end = fmin(end, one->due - now);
+        else if (one->state == SPEX_ATTACHED_SLICED)
+            next = fmin(next, one->due - now);
+    }
+    double owed =
+        attachment->tokens < 0 ? 2 * spex_attached_pass_cost(attachment) - attachment->tokens : 0;
+    return fmin(fmax(next, granted > 0 ? owed / granted : INFINITY), end);
 }

@@ -91,6 +91,7 @@ static struct spex_instruction_site site_of(const struct spex_process_function *
 }
 
 static int switch_sites_on(struct spex_attachment *attachment, size_t f, struct spex_error *error) {
+    attachment->switchings++;
     const struct spex_process_function *function = &attachment->functions.items[f];
     const struct spex_attached_function *one = &attachment->of[f];
     struct spex_instruction_site list[SPEX_SITES_TOGETHER_MAX];
@@ -188,6 +189,7 @@ static void *switch_beside(void *user) {
     struct spex_attachment *attachment = switcher->attachment;
     size_t site = attachment->of[switcher->function].site;
     if (switcher->slice) {
+        attachment->switchings++;
         forget_before(attachment, switcher->function);
         switcher->err = switch_sites_on(attachment, switcher->function, switcher->error);
         if (!switcher->err)
@@ -296,6 +298,7 @@ void spex_attached_note_off(struct spex_attachment *attachment, size_t f,
 
 void spex_attached_switch_off(struct spex_attachment *attachment, size_t f) {
     struct switcher switcher = {.attachment = attachment, .function = f};
+    attachment->switchings++;
     run_switcher(&switcher);
     spex_attached_note_off(attachment, f, &switcher.ended, switcher.count_ended);
 }
@@ -316,6 +319,19 @@ void spex_attached_look(struct spex_attached_function *one, const struct spex_at
     one->taken = gross > 0 ? fmin(cost / gross, 1) : 0;
     one->rate = gross > 0 ? executions / (one->at_least ? gross : gross - cost) : 0;
     one->share = one->rate * one->cost[SPEX_COST_LIKELY];
+}
+
+int spex_attached_begin_slice(struct spex_attachment *attachment, size_t f,
+                              struct spex_error *error) {
+    struct spex_attached_function *one = &attachment->of[f];
+    int err = switch_sites_on(attachment, f, error);
+    if (err)
+        return err;
+    struct spex_attached_time now = spex_attached_time(attachment);
+    spex_attached_note_held(one, &now);
+    note_on(one, &now, spex_attached_executions(attachment, one));
+    one->due = now.wall + one->length;
+    return 0;
 }
 
 int spex_attached_take_slice(struct spex_attachment *attachment, size_t f,

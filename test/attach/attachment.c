@@ -30,10 +30,13 @@ __attribute__((noinline, used)) int calm_function(int value) {
 /* The program: it runs all the time, and does `rate` executions a second of what is left of it. */
 static struct {
     uint64_t now_ns;
-    double rates[2], swing, phase;
+    double rates[2], swing, pace, phase;
     /* Executions, also those without a probe; and hits of each site that is on. */
     double executed[2], hits[2];
     bool on[2];
+    /* The CPUs that it uses, 0: one; and what a pass, and switching on or off, takes of this process's CPU time. */
+    double cpus;
+    uint64_t pass_ns, switch_ns, own_ns;
     /* Calls that are timed, if any: one begins each `between_ns`, and takes `took_ns`. What it leaves. */
     uint64_t between_ns, took_ns;
     uint64_t late_ns;
@@ -63,7 +66,7 @@ static void call_and_return(uint64_t from, uint64_t to) {
 
 static double rate_now(unsigned site) {
     double seconds = (double)made.now_ns / 1e9;
-    return made.rates[site] * (1 + made.swing * sin(2.1 * seconds + made.phase));
+    return made.rates[site] * (1 + made.swing * sin(made.pace * seconds + made.phase));
 }
 
 /* Probes take time in which nothing else is done. */
@@ -94,19 +97,19 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
 int __wrap_spex_hit_costs_measure(const struct spex_kind_of_site *kind,
                                   struct spex_hit_costs *costs, struct spex_error *error);
 
-/* This process takes nothing: that is tested with the real one. */
 uint64_t __wrap_spex_clock_ns(clockid_t clock) {
-    return clock == CLOCK_MONOTONIC ? made.now_ns : 0;
+    return clock == CLOCK_MONOTONIC ? made.now_ns : made.own_ns;
 }
 
 double __wrap_spex_clock_seconds(clockid_t clock) {
     return (double)__wrap_spex_clock_ns(clock) / 1e9;
 }
 
-/* The program's CPU time, a tick of 4 ms behind. */
+/* The program's CPU time, a tick of 4 ms behind; or exactly, where it sleeps between two. */
 int __wrap_spex_clock_read(clockid_t clock, uint64_t *ns) {
     (void)clock;
-    *ns = made.now_ns / 4000000 * 4000000 + 1;
+    *ns = made.cpus > 0 ? (uint64_t)(made.cpus * (double)made.now_ns)
+                        : made.now_ns / 4000000 * 4000000 + 1;
     return 0;
 }
 
@@ -159,6 +162,7 @@ static int switch_on_made(struct spex_sites *sites, size_t first,
     (void)error;
     assert_int_equal(count, made.between_ns ? 2 : 1);
     pass(SWITCH_NS);
+    made.own_ns += made.switch_ns;
     made.on[first] = true;
     return 0;
 }
@@ -167,6 +171,7 @@ static void switch_off_made(struct spex_sites *sites, size_t first, void (*soon)
                             void *user) {
     (void)sites;
     made.on[first] = false;
+    made.own_ns += made.switch_ns;
     /* It is on for a moment longer, of which records come later. */
     made.late_ns = made.between_ns ? made.now_ns : 0;
     soon(user);
@@ -250,8 +255,12 @@ static struct run run_with(const char *functions, double budget) {
     assert_int_equal(spex_program_open(getpid(), &program, &error), 0);
     assert_int_equal(spex_attachment_open(&attachment, &options, &program, &choices, &error), 0);
     memset(made.executed, 0, sizeof(made.executed));
-    for (uint64_t end = made.now_ns + RUN_S * UINT64_C(1000000000); made.now_ns < end;)
-        pass((uint64_t)spex_attachment_pass(attachment) * 1000000);
+    for (uint64_t end = made.now_ns + RUN_S * UINT64_C(1000000000); made.now_ns < end;) {
+        uint64_t left = end - made.now_ns,
+                 ns = (uint64_t)spex_attachment_pass(attachment) * 1000000;
+        pass(ns < left ? ns : left);
+        made.own_ns += made.pass_ns;
+    }
     assert_true(spex_attachment_is_settled(attachment));
     assert_int_equal(spex_attachment_end(attachment, &profile), 0);
     run.probes[0] = *probe_called(&profile, "busy_function");
@@ -274,6 +283,7 @@ static void make(double busy, double calm, double swing, double phase) {
     made.rates[0] = busy;
     made.rates[1] = calm;
     made.swing = swing;
+    made.pace = 2.1;
     made.phase = phase;
 }
 
@@ -328,6 +338,42 @@ static void slices_tell_the_rest(void **state) {
     assert_true(within >= 52);
 }
 
+/* A program that is idle most of the time pays for little: of this command's own work, too. Slices are as long as is worth
+ * their switching, which is dearer than was measured. */
+static void an_idle_program_keeps_its_budget(void **state) {
+    unsigned within = 0, told = 0;
+    (void)state;
+    for (int r = 0; r < 20; r++) {
+        make(1200, 0, 0.3, r);
+        made.cpus = 0.03;
+        made.pass_ns = 60000;
+        made.switch_ns = 200000;
+        struct run run = run_with("func:busy_function", 0.02);
+        double count = spex_profile_executions(&run.probes[0]);
+        double cpu = RUN_S * made.cpus;
+        assert_true(run.probes[0].held_seconds > 0);
+        assert_true(run.spent + (double)made.own_ns / 1e9 <= 0.02 * cpu * 1.1);
+        told += spex_count_known(&run.probes[0]);
+        within += fabs(count - run.executed[0]) <= spex_count_margin(&run.probes[0]);
+    }
+    assert_int_equal(told, 20);
+    /* Less with a chance of 95 % each in 3 of 1000 cases. */
+    assert_true(within >= 16);
+}
+
+/* Of a burst of a few hits it is not known yet that it is too much. */
+static void a_few_hits_are_no_rate(void **state) {
+    (void)state;
+    for (int r = 0; r < 20; r++) {
+        make(1000, 0, 0.9, r);
+        made.pace = 300;
+        made.cpus = 0.03;
+        struct run run = run_with("func:busy_function", 0.03);
+        assert_true(run.probes[0].held_seconds <= 0);
+        assert_string_equal(said, "");
+    }
+}
+
 /* A function that becomes busy is taken out of those that are on all the time. */
 static void rates_that_change(void **state) {
     (void)state;
@@ -369,6 +415,8 @@ int main(void) {
         cmocka_unit_test(what_fits_is_on_all_the_time),
         cmocka_unit_test(without_a_budget_all_is_on),
         cmocka_unit_test(slices_tell_the_rest),
+        cmocka_unit_test(an_idle_program_keeps_its_budget),
+        cmocka_unit_test(a_few_hits_are_no_rate),
         cmocka_unit_test(rates_that_change),
         cmocka_unit_test(what_is_too_much_for_slices),
         cmocka_unit_test(slices_have_whole_times),
