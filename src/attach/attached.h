@@ -61,8 +61,9 @@ struct spex_attached_function {
     /* Executions that begin later are not looked at, as its slice is over, though it may be on for a while.
      * 0: it is not. */
     uint64_t over_ns;
-    /* Records of it that were lost. */
+    /* Records of it that were lost; and for how many executions one stands now. */
     uint64_t lost;
+    double weight;
 };
 
 struct spex_attachment {
@@ -79,8 +80,11 @@ struct spex_attachment {
     uint32_t *site_functions;
     struct spex_pairing *pairing;
     struct spex_tracer *tracer;
+    /* Two for each function: its times and its arguments. */
     struct spex_profile_row *rows;
-    struct spex_profile_type types[2];
+    /* Those of functions with arguments, which have their names. */
+    struct spex_profile_site *told_sites;
+    struct spex_profile_type types[3];
     struct spex_random random;
     /* When it began, and its own CPU time then. */
     struct spex_attached_time begin;

@@ -26,14 +26,14 @@ double spex_function_cost_ns(const struct spex_process_function *function,
         dearest =
             fmax(dearest, spex_hit_cost_ns(&costs->of[placement->ends[e].hit][SPEX_SITE_ENDS]));
     return dearest + spex_hit_cost_ns(&costs->of[spex_process_function_entry(function)->hit]
-                                                [timed ? SPEX_SITE_BEGINS : SPEX_SITE_COUNTS]);
+                                                [spex_process_function_task(function)]);
 }
 
 /* The least and the most are in proportion to those of the beginning. */
 static void set_cost(const struct spex_attachment *attachment, size_t f) {
     const struct spex_process_function *function = &attachment->functions.items[f];
     struct spex_attached_function *one = &attachment->of[f];
-    enum spex_site_task task = spex_attached_is_timed(one) ? SPEX_SITE_BEGINS : SPEX_SITE_COUNTS;
+    enum spex_site_task task = spex_process_function_task(function);
     const struct spex_hit_cost *cost =
         &attachment->costs.of[spex_process_function_entry(function)->hit][task];
     double likely = spex_function_cost_ns(function, &attachment->costs) / 1e9;
@@ -117,9 +117,11 @@ static void begin(struct spex_attachment *attachment) {
 
 static int fill(struct spex_attachment *attachment, struct spex_error *error) {
     attachment->of = calloc(SPEX_FUNCTIONS_MAX, sizeof(*attachment->of));
-    attachment->rows = calloc(SPEX_FUNCTIONS_MAX, sizeof(*attachment->rows));
+    attachment->rows = calloc(2 * SPEX_FUNCTIONS_MAX, sizeof(*attachment->rows));
+    attachment->told_sites = calloc(SPEX_FUNCTIONS_MAX, sizeof(*attachment->told_sites));
     attachment->site_functions = calloc(SPEX_SITES_MAX, sizeof(*attachment->site_functions));
-    if (!attachment->of || !attachment->rows || !attachment->site_functions ||
+    if (!attachment->of || !attachment->rows || !attachment->told_sites ||
+        !attachment->site_functions ||
         spex_pairing_create(&attachment->pairing, SPEX_FUNCTIONS_MAX, OPEN_MOST) != 0 ||
         spex_tracer_create(&attachment->tracer) != 0)
         return spex_fail(error, -ENOMEM, "out of memory");
@@ -159,6 +161,7 @@ void spex_attachment_close(struct spex_attachment *attachment) {
     spex_process_functions_free(&attachment->functions);
     free(attachment->site_functions);
     free(attachment->rows);
+    free(attachment->told_sites);
     free(attachment->of);
     free(attachment);
 }
@@ -170,6 +173,10 @@ const struct spex_process_functions *spex_attachment_functions(
 
 const struct spex_hit_costs *spex_attachment_costs(const struct spex_attachment *attachment) {
     return &attachment->costs;
+}
+
+uint64_t spex_attachment_lost(const struct spex_attachment *attachment) {
+    return attachment->lost;
 }
 
 bool spex_attachment_is_settled(const struct spex_attachment *attachment) {

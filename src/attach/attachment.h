@@ -22,6 +22,11 @@ struct spex_attachment_options {
     const struct spex_function_search *search;
     /* Lines for the user, such as what a function would cost. */
     void (*say)(const char *line);
+    /* NULL, or what takes executions that are timed as they end: the time, the arguments, and
+     * how many executions it stands for. */
+    void (*execution)(void *user, const struct spex_process_function *function, double seconds,
+                      const double *arguments, double weight);
+    void *user;
 };
 
 /* Finds the functions, and measures what hits cost. `program` and `choices` stay the caller's. 0 or a
@@ -50,6 +55,9 @@ int spex_attachment_end(struct spex_attachment *attachment, struct spex_profile 
 
 /* Lines about functions whose times are not all there, or that were refused. */
 void spex_attachment_tell(const struct spex_attachment *attachment, void (*say)(const char *line));
+
+/* Executions that were not recorded for want of room, of all functions. */
+uint64_t spex_attachment_lost(const struct spex_attachment *attachment);
 
 /* What an execution of a function costs, in nanoseconds: its beginning, and its end if it is timed. */
 double spex_function_cost_ns(const struct spex_process_function *function,

@@ -11,8 +11,8 @@
 #define PROBE_PREFIX "usdt:"
 
 #define EXPECTED                                                                                   \
-    "expected func:NAME, func:OBJECT:NAME or func:OBJECT+0xADDRESS, with :cnt or :lat behind it, " \
-    "or usdt:PROVIDER:NAME"
+    "expected func:NAME, func:OBJECT:NAME or func:OBJECT+0xADDRESS, with arguments such as "       \
+    "(_,_,n), and :cnt or :lat, behind it, or usdt:PROVIDER:NAME"
 
 static int fail_syntax(const char *text, const char *why, struct spex_error *error) {
     return spex_fail(error, -EINVAL, "\"%s\": %s; %s", text, why, EXPECTED);
@@ -20,7 +20,8 @@ static int fail_syntax(const char *text, const char *why, struct spex_error *err
 
 /* Takes ":cnt" or ":lat" off the end. */
 static void take_type(char *text, bool *timed) {
-    char *colon = strrchr(text, ':');
+    const char *arguments = strrchr(text, ')');
+    char *colon = strrchr(arguments ? arguments : text, ':');
     *timed = colon && strcmp(colon, ":lat") == 0;
     if (*timed || (colon && strcmp(colon, ":cnt") == 0))
         *colon = '\0';
@@ -74,11 +75,28 @@ static int take_probe(const char *text, struct spex_function_choice *choice,
     return choice->object && choice->name ? 0 : spex_fail(error, -ENOMEM, "out of memory");
 }
 
+/* Takes "(…)" off the end. */
+static int take_arguments(char *text, struct spex_function_choice *choice,
+                          struct spex_error *error) {
+    char *open = strchr(text, '('), *close = open ? strchr(open, ')') : NULL;
+    if (!open)
+        return 0;
+    if (!close || close[1])
+        return fail_syntax(text, "its arguments are not in parentheses", error);
+    if (choice->probe)
+        return fail_syntax(text, "arguments of a probe are not read", error);
+    *open = *close = '\0';
+    return spex_arguments_read(open + 1, &choice->arguments, error);
+}
+
 static int take_choice(char *text, struct spex_function_choice *choice, struct spex_error *error) {
     choice->probe = strncmp(text, PROBE_PREFIX, strlen(PROBE_PREFIX)) == 0;
     if (!choice->probe && strncmp(text, PREFIX, strlen(PREFIX)) != 0)
         return fail_syntax(text, "it does not begin with " PREFIX " or " PROBE_PREFIX, error);
     take_type(text + strlen(PREFIX), &choice->timed);
+    int err = take_arguments(text, choice, error);
+    if (err)
+        return err;
     choice->text = strdup(text);
     if (!choice->text)
         return spex_fail(error, -ENOMEM, "out of memory");
@@ -101,12 +119,27 @@ static int add_one(struct spex_function_choices *choices, char *text, struct spe
     return take_choice(text, &grown[choices->count++], error);
 }
 
+/* The comma behind the first choice, or the end. */
+static char *end_of(char *text) {
+    unsigned open = 0;
+    for (; *text && (*text != ',' || open); text++)
+        open = *text == '(' ? 1 : *text == ')' ? 0 : open;
+    return text;
+}
+
 int spex_function_choices_add(struct spex_function_choices *choices, const char *text,
                               struct spex_error *error) {
     char *copy = strdup(text), *rest = copy, *one;
     int err = copy ? 0 : spex_fail(error, -ENOMEM, "out of memory");
-    while (!err && (one = strsep(&rest, ",")))
+    while (!err && rest) {
+        one = rest;
+        rest = end_of(rest);
+        if (*rest)
+            *rest++ = '\0';
+        else
+            rest = NULL;
         err = add_one(choices, one, error);
+    }
     free(copy);
     return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which functions are wanted, as users write it: func:NAME, func:OBJECT:NAME, func:OBJECT+0xADDRESS, each
- * with :cnt or :lat behind it; and USDT probes: usdt:PROVIDER:NAME, usdt:OBJECT:PROVIDER:NAME. Several are separated by
+ * with arguments in parentheses, and :cnt or :lat, behind it; and USDT probes: usdt:PROVIDER:NAME, usdt:OBJECT:PROVIDER:NAME. Several are separated by
  * commas. NAME, PROVIDER and OBJECT may be globs. */
 #ifndef SPEX_ATTACH_CHOICE_H
 #define SPEX_ATTACH_CHOICE_H
@@ -9,10 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "attach/arguments.h"
 #include "text/error.h"
 
 struct spex_function_choice {
-    /* As it was written, without :cnt or :lat. */
+    /* As it was written, without arguments, :cnt or :lat. */
     char *text;
     /* "": any. Of a path, or of its last part. */
     char *object;
@@ -23,6 +24,8 @@ struct spex_function_choice {
     bool timed;
     /* USDT probes, and no functions. */
     bool probe;
+    /* Values that are wanted, too. */
+    struct spex_arguments arguments;
 };
 
 struct spex_function_choices {

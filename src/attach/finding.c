@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/decode.h"
+#include "attach/code/decode.h"
 #include "text/printable.h"
 
 int spex_finding_out_of_memory(const struct spex_finding *finding) {

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -116,7 +117,7 @@ void spex_kernel_memory_close(struct spex_kernel_memory *memory) {
 
 /* A program that is written. */
 struct writing {
-    struct bpf_insn code[64];
+    struct bpf_insn code[128];
     unsigned count;
 };
 
@@ -204,9 +205,28 @@ static void put_store(struct writing *to, uint8_t source, size_t member) {
     put(to, BPF_STX | BPF_MEM | BPF_DW, COUNTS, source, (int16_t)member, 0);
 }
 
+/* What the registers of arguments have. */
+static void put_registers(struct writing *to) {
+#if defined(__x86_64__)
+    static const size_t from[] = {
+        offsetof(struct user_regs_struct, rdi), offsetof(struct user_regs_struct, rsi),
+        offsetof(struct user_regs_struct, rdx), offsetof(struct user_regs_struct, rcx),
+        offsetof(struct user_regs_struct, r8),  offsetof(struct user_regs_struct, r9)};
+    for (size_t a = 0; a < SPEX_ARGUMENTS_MAX; a++) {
+        put(to, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, THREAD, (int16_t)from[a], 0);
+        put_store(to, BPF_REG_1,
+                  offsetof(struct spex_site_record, registers) + a * sizeof(uint64_t));
+    }
+#else
+    (void)to;
+#endif
+}
+
 /* Fills in the record and hands it over. The time of a beginning is read as late as can be. */
-static void put_record(struct writing *to) {
+static void put_record(struct writing *to, bool tells) {
     put_copy(to, COUNTS, BPF_REG_0);
+    if (tells)
+        put_registers(to);
     put(to, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, THREAD, STACK_POINTER, 0);
     put_store(to, BPF_REG_1, offsetof(struct spex_site_record, stack_pointer));
     put_copy(to, BPF_REG_1, COOKIE);
@@ -222,6 +242,21 @@ static void put_record(struct writing *to) {
     put_end(to);
 }
 
+/* Makes a record, whose length the kernel must know beforehand. */
+static void put_reserved(struct writing *to, const struct spex_kernel_memory *memory, bool tells) {
+    put_map(to, BPF_REG_1, BPF_PSEUDO_MAP_FD, memory->ring_fd, 0);
+    put_number(to, BPF_REG_2,
+               tells ? sizeof(struct spex_site_record)
+                     : offsetof(struct spex_site_record, registers));
+    put_number(to, BPF_REG_3, 0);
+    put_call(to, BPF_FUNC_ringbuf_reserve);
+    unsigned full = put_jump(to, BPF_JEQ, BPF_REG_0, 0);
+    put_record(to, tells);
+    land(to, full);
+    put_count(to, offsetof(struct spex_site_counts, lost));
+    put_end(to);
+}
+
 static void put_program(struct writing *to, const struct spex_kernel_memory *memory) {
     put_copy(to, THREAD, BPF_REG_1);
     put_call(to, BPF_FUNC_get_attach_cookie);
@@ -234,14 +269,10 @@ static void put_program(struct writing *to, const struct spex_kernel_memory *mem
     put_counts(to, memory);
     put_task(to);
     unsigned counts = put_jump(to, BPF_JEQ, BPF_REG_1, SPEX_SITE_COUNTS);
-    put_map(to, BPF_REG_1, BPF_PSEUDO_MAP_FD, memory->ring_fd, 0);
-    put_number(to, BPF_REG_2, sizeof(struct spex_site_record));
-    put_number(to, BPF_REG_3, 0);
-    put_call(to, BPF_FUNC_ringbuf_reserve);
-    unsigned full = put_jump(to, BPF_JEQ, BPF_REG_0, 0);
-    put_record(to);
-    land(to, full);
-    put_count(to, offsetof(struct spex_site_counts, lost));
+    unsigned tells = put_jump(to, BPF_JEQ, BPF_REG_1, SPEX_SITE_TELLS);
+    put_reserved(to, memory, false);
+    land(to, tells);
+    put_reserved(to, memory, true);
     land(to, counts);
     put_end(to);
 }
@@ -303,9 +334,11 @@ size_t spex_kernel_memory_take(struct spex_kernel_memory *memory, struct spex_si
         uint32_t length = __atomic_load_n((const uint32_t *)(const void *)header, __ATOMIC_ACQUIRE);
         if (length & BPF_RINGBUF_BUSY_BIT)
             break;
-        if (!(length & BPF_RINGBUF_DISCARD_BIT))
-            memcpy(&records[taken++], header + HEADER_BYTES, sizeof(*records));
+        bool kept = !(length & BPF_RINGBUF_DISCARD_BIT);
         length &= ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
+        if (kept)
+            memcpy(&records[taken++], header + HEADER_BYTES,
+                   length < sizeof(*records) ? length : sizeof(*records));
         at += (length + HEADER_BYTES + 7) / 8 * 8;
     }
     __atomic_store_n(memory->consumed, at, __ATOMIC_RELEASE);

@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "attach/hit.h"
+#include "attach/arguments.h"
+#include "attach/code/hit.h"
 #include "text/error.h"
 
 /* What a site does when it is executed, besides counting. */
@@ -18,6 +19,8 @@ enum spex_site_task {
     /* Leaves a record, with the time when what follows begins, or when it was reached. */
     SPEX_SITE_BEGINS,
     SPEX_SITE_ENDS,
+    /* As the one that begins, with the registers of arguments. */
+    SPEX_SITE_TELLS,
     SPEX_SITE_TASKS
 };
 
@@ -27,6 +30,8 @@ struct spex_site_record {
     uint64_t ns;
     /* The site's number. */
     uint64_t site;
+    /* Those of a site that tells. */
+    uint64_t registers[SPEX_ARGUMENTS_MAX];
 };
 
 /* Sites of a process at most, and of those that are switched on together. */

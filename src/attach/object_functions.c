@@ -8,7 +8,7 @@
 
 #include <gelf.h>
 
-#include "attach/decode.h"
+#include "attach/code/decode.h"
 #include "observe/objects/elf_file.h"
 #include "text/printable.h"
 

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "attach/near_jumps.h"
-#include "attach/placement.h"
+#include "attach/code/near_jumps.h"
+#include "attach/code/placement.h"
 #include "text/error.h"
 
 /* Symbols of an object at most; more are refused. */

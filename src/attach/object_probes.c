@@ -13,7 +13,7 @@
 
 #include <gelf.h>
 
-#include "attach/hit.h"
+#include "attach/code/hit.h"
 #include "observe/objects/elf_file.h"
 #include "text/printable.h"
 

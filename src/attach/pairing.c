@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/splitmix.h"
 
@@ -11,6 +12,7 @@ struct open {
     uint64_t stack_pointer, ns;
     /* 1 + the function's number; 0: the entry is free. */
     uint64_t function;
+    uint64_t registers[SPEX_ARGUMENTS_MAX];
 };
 
 struct spex_pairing {
@@ -77,7 +79,7 @@ static void take_out(struct spex_pairing *pairing, struct open *entry) {
 }
 
 void spex_pairing_begin(struct spex_pairing *pairing, size_t function, uint64_t stack_pointer,
-                        uint64_t ns) {
+                        uint64_t ns, const uint64_t registers[SPEX_ARGUMENTS_MAX]) {
     struct open *entry = find(pairing, function + 1, stack_pointer);
     struct spex_unpaired *of = &pairing->of[function];
     if (entry->function) {
@@ -85,15 +87,17 @@ void spex_pairing_begin(struct spex_pairing *pairing, size_t function, uint64_t 
         entry->ns = ns;
     } else if (pairing->count == pairing->most) {
         of->refused++;
+        return;
     } else {
-        *entry = (struct open){stack_pointer, ns, function + 1};
+        *entry = (struct open){.stack_pointer = stack_pointer, .ns = ns, .function = function + 1};
         of->open++;
         pairing->count++;
     }
+    memcpy(entry->registers, registers, sizeof(entry->registers));
 }
 
 bool spex_pairing_end(struct spex_pairing *pairing, size_t function, uint64_t stack_pointer,
-                      uint64_t ns, uint64_t *took) {
+                      uint64_t ns, uint64_t *took, uint64_t registers[SPEX_ARGUMENTS_MAX]) {
     struct open *entry = find(pairing, function + 1, stack_pointer);
     struct spex_unpaired *of = &pairing->of[function];
     if (!entry->function) {
@@ -101,6 +105,7 @@ bool spex_pairing_end(struct spex_pairing *pairing, size_t function, uint64_t st
         return false;
     }
     *took = ns > entry->ns ? ns - entry->ns : 0;
+    memcpy(registers, entry->registers, sizeof(entry->registers));
     take_out(pairing, entry);
     of->open--;
     return true;

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "attach/arguments.h"
+
 struct spex_pairing;
 
 /* What has become of a function's executions that have no time. */
@@ -29,11 +31,11 @@ int spex_pairing_create(struct spex_pairing **pairing, size_t functions, size_t 
 void spex_pairing_destroy(struct spex_pairing *pairing);
 
 void spex_pairing_begin(struct spex_pairing *pairing, size_t function, uint64_t stack_pointer,
-                        uint64_t ns);
+                        uint64_t ns, const uint64_t registers[SPEX_ARGUMENTS_MAX]);
 
-/* Whether the beginning is known; then *took is the time from there. */
+/* Whether the beginning is known; then *took is the time from there, with the registers as they were. */
 bool spex_pairing_end(struct spex_pairing *pairing, size_t function, uint64_t stack_pointer,
-                      uint64_t ns, uint64_t *took);
+                      uint64_t ns, uint64_t *took, uint64_t registers[SPEX_ARGUMENTS_MAX]);
 
 /* Forgets all open executions, as records were lost: their ends may be among them. They count as
  * abandoned. */

@@ -38,10 +38,12 @@ static const char *why_changed(const struct spex_finding *finding,
 static void place(struct spex_finding *finding, struct spex_process_function *function,
                   size_t index) {
     const struct spex_object_function *symbol = &finding->object.items[index];
-    int err = spex_object_functions_place(&finding->object, index, &function->placement);
-    if (err)
+    if (spex_object_functions_place(&finding->object, index, &function->placement) != 0) {
         finding->err = spex_finding_out_of_memory(finding);
-    else if (symbol->resolver)
+        return;
+    }
+    spex_place_for_arguments(&function->placement, spex_arguments_places(&function->arguments));
+    if (symbol->resolver)
         spex_finding_refuse(function, "chosen when the program starts (IFUNC)");
     else if (function->placement.refused)
         spex_finding_refuse(function, function->placement.refused);
@@ -67,6 +69,10 @@ static void take(struct spex_finding *finding, size_t index,
     struct spex_process_function *same = same_address(finding, symbol->address, from);
     if (same) {
         same->timed |= choice->timed;
+        if (choice->arguments.count && !same->site_count) {
+            same->arguments = choice->arguments;
+            place(finding, same, index);
+        }
         same->aliases += strcmp(same->name, symbol->name) != 0;
         return;
     }
@@ -75,6 +81,7 @@ static void take(struct spex_finding *finding, size_t index,
     if (!function)
         return;
     function->timed = choice->timed;
+    function->arguments = choice->arguments;
     place(finding, function, index);
 }
 
@@ -93,6 +100,7 @@ static void take_address(struct spex_finding *finding, const struct spex_functio
     if (!function)
         return;
     function->timed = choice->timed;
+    function->arguments = choice->arguments;
     function->placement.entry.address = address;
     function->placement.why = "it was named";
     function->placement.endless = "it is no function";

@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 #include "attach/choice.h"
-#include "attach/placement.h"
+#include "attach/code/placement.h"
+#include "attach/kind.h"
 #include "attach/program.h"
 
 /* Of a process at most. */
@@ -33,6 +34,8 @@ struct spex_process_function {
     /* The sites of a probe, all of which count; a function has none. */
     struct spex_process_probe_site *sites;
     unsigned site_count;
+    /* Arguments that are wanted as values. */
+    struct spex_arguments arguments;
     /* Other functions at the same address. */
     unsigned aliases;
     struct spex_placement placement;
@@ -44,6 +47,14 @@ struct spex_process_function {
 static inline const struct spex_place *spex_process_function_entry(
     const struct spex_process_function *function) {
     return function->timed ? &function->placement.begin : &function->placement.entry;
+}
+
+/* What its entry does. */
+static inline enum spex_site_task spex_process_function_task(
+    const struct spex_process_function *function) {
+    if (function->arguments.count)
+        return SPEX_SITE_TELLS;
+    return function->timed && !function->placement.endless ? SPEX_SITE_BEGINS : SPEX_SITE_COUNTS;
 }
 
 struct spex_process_functions {

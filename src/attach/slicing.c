@@ -146,14 +146,22 @@ void spex_attached_settle(struct spex_attachment *attachment) {
     attachment->settled = true;
 }
 
+static void begin_unit_of(const struct spex_attachment *attachment, size_t f, uint32_t type,
+                          double scale) {
+    size_t at = spex_tracer_find(attachment->tracer, (uint16_t)f, type);
+    if (at < spex_tracer_probes(attachment->tracer))
+        spex_tracer_slice(attachment->tracer, at, scale);
+}
+
 /* What records of a slice stand for: all executions in the time since the last one. */
 static void begin_unit(struct spex_attachment *attachment, size_t f) {
-    const struct spex_attached_function *one = &attachment->of[f];
-    size_t at = spex_tracer_find(attachment->tracer, (uint16_t)f, SPEX_LAT);
-    double all = one->sum.on + one->sum.held;
-    if (spex_attached_is_timed(one) && at < spex_tracer_probes(attachment->tracer) &&
-        one->sum.on > 0)
-        spex_tracer_slice(attachment->tracer, at, fmax(all / one->sum.on, 1));
+    struct spex_attached_function *one = &attachment->of[f];
+    double all = one->sum.on + one->sum.held, on = one->length * attachment->cpus;
+    double scale = one->sum.on > 0 ? fmax(all / one->sum.on, 1) : 1;
+    double held = spex_attached_time(attachment).cpu - one->since.cpu;
+    one->weight = on > 0 ? 1 + fmax(held, 0) / on : 1;
+    begin_unit_of(attachment, f, SPEX_LAT, scale);
+    begin_unit_of(attachment, f, SPEX_SNAPSHOT, scale);
 }
 
 static void refuse_slices(struct spex_attachment *attachment, size_t f,

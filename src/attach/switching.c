@@ -80,9 +80,8 @@ static struct spex_instruction_site site_of(const struct spex_process_function *
     struct spex_instruction_site site = {.fd = function->fd,
                                          .offset = place->address + function->to_offset,
                                          .hit = place->hit,
-                                         .task = end                           ? SPEX_SITE_ENDS
-                                                 : spex_attached_is_timed(one) ? SPEX_SITE_BEGINS
-                                                                               : SPEX_SITE_COUNTS};
+                                         .task = end ? SPEX_SITE_ENDS
+                                                     : spex_process_function_task(function)};
     if (function->site_count) {
         site.offset = function->sites[s].offset;
         site.semaphore = function->sites[s].semaphore;
@@ -324,6 +323,7 @@ void spex_attached_look(struct spex_attached_function *one, const struct spex_at
 int spex_attached_begin_slice(struct spex_attachment *attachment, size_t f,
                               struct spex_error *error) {
     struct spex_attached_function *one = &attachment->of[f];
+    forget_before(attachment, f);
     int err = switch_sites_on(attachment, f, error);
     if (err)
         return err;

@@ -15,16 +15,18 @@
     TEST_FUNCTION(#name "_0", code)                                                                \
     TEST_FUNCTION(#name "_1", code)                                                                \
     TEST_FUNCTION(#name "_2", code)                                                                \
+    TEST_FUNCTION(#name "_3", code)                                                                \
     extern void spex_test_##name##_0(void), spex_test_##name##_1(void),                            \
-        spex_test_##name##_2(void);                                                                \
+        spex_test_##name##_2(void), spex_test_##name##_3(void);                                    \
     extern const char spex_test_##name##_0_end[], spex_test_##name##_1_end[],                      \
-        spex_test_##name##_2_end[];
+        spex_test_##name##_2_end[], spex_test_##name##_3_end[];
 
 #define ENTRY(name)                                                                                \
     {                                                                                              \
         {spex_test_##name##_0, spex_test_##name##_0_end},                                          \
-            {spex_test_##name##_1, spex_test_##name##_1_end}, {                                    \
-            spex_test_##name##_2, spex_test_##name##_2_end                                         \
+            {spex_test_##name##_1, spex_test_##name##_1_end},                                      \
+            {spex_test_##name##_2, spex_test_##name##_2_end}, {                                    \
+            spex_test_##name##_3, spex_test_##name##_3_end                                         \
         }                                                                                          \
     }
 

@@ -27,7 +27,7 @@ static void fill_held(const struct spex_attached_function *one, struct spex_prof
 static void fill_values(struct spex_attachment *attachment, size_t f,
                         struct spex_profile_row *row) {
     struct spex_metrics metrics = {0};
-    size_t at = spex_tracer_find(attachment->tracer, (uint16_t)f, SPEX_LAT);
+    size_t at = spex_tracer_find(attachment->tracer, (uint16_t)f, row->probe.probe_type);
     if (at >= spex_tracer_probes(attachment->tracer))
         return;
     spex_tracer_metrics(attachment->tracer, at, &metrics);
@@ -39,22 +39,52 @@ static void fill_values(struct spex_attachment *attachment, size_t f,
         row->values[s] = spex_tracer_values(attachment->tracer, at, s);
 }
 
-static void fill_row(struct spex_attachment *attachment, size_t f, struct spex_profile_row *row) {
+static uint32_t type_of(const struct spex_attachment *attachment, size_t f) {
+    if (spex_attached_is_timed(&attachment->of[f]))
+        return SPEX_LAT;
+    return attachment->functions.items[f].arguments.count ? SPEX_SNAPSHOT : SPEX_CNT;
+}
+
+static void fill_row(struct spex_attachment *attachment, size_t f, uint32_t type,
+                     struct spex_profile_row *row) {
     const struct spex_process_function *function = &attachment->functions.items[f];
     const struct spex_attached_function *one = &attachment->of[f];
-    *row = (struct spex_profile_row){
-        .probe = {.probe_type = spex_attached_is_timed(one) ? SPEX_LAT : SPEX_CNT,
-                  .probe_id = (uint16_t)f,
-                  .declared = SPEX_PROFILE_NO_ID,
-                  .sites = one->sites,
-                  .period_last = 1,
-                  .on_seconds = one->on_seconds,
-                  .count = one->sum.count,
-                  .lost = (double)one->lost}};
+    *row = (struct spex_profile_row){.probe = {.probe_type = type,
+                                               .probe_id = (uint16_t)f,
+                                               .declared = SPEX_PROFILE_NO_ID,
+                                               .sites = one->sites,
+                                               .period_last = 1,
+                                               .on_seconds = one->on_seconds,
+                                               .count = one->sum.count,
+                                               .lost = (double)one->lost}};
     snprintf(row->probe.name, sizeof(row->probe.name), "%s", function->name);
     snprintf(row->probe.provider, sizeof(row->probe.provider), "%s", function->object);
     fill_held(one, &row->probe);
     fill_values(attachment, f, row);
+}
+
+/* The names of its arguments. */
+static void fill_site(const struct spex_attachment *attachment, size_t f,
+                      struct spex_profile_site *site) {
+    const struct spex_arguments *arguments = &attachment->functions.items[f].arguments;
+    *site = (struct spex_profile_site){
+        .probe_id = (uint16_t)f, .probe_type = SPEX_SNAPSHOT, .loaded = 1};
+    for (unsigned a = 0; a < arguments->count && a < SPEX_MAX_FIELDS; a++) {
+        size_t length = strlen(site->parameters);
+        snprintf(site->parameters + length, sizeof(site->parameters) - length, "%s%s",
+                 a ? ", " : "", arguments->items[a].name);
+    }
+}
+
+/* Its row; and a second one, if it has both times and arguments. Returns how many. */
+static size_t fill_rows(struct spex_attachment *attachment, size_t f,
+                        struct spex_profile_row *rows) {
+    uint32_t type = type_of(attachment, f);
+    fill_row(attachment, f, type, rows);
+    if (type != SPEX_LAT || !attachment->functions.items[f].arguments.count)
+        return 1;
+    fill_row(attachment, f, SPEX_SNAPSHOT, rows + 1);
+    return 2;
 }
 
 /* Costs are by function, those of a type the mean of its executions. */
@@ -63,7 +93,7 @@ static void fill_type(struct spex_attachment *attachment, unsigned place, uint32
     for (size_t f = 0; f < attachment->count; f++) {
         const struct spex_attached_function *one = &attachment->of[f];
         double count = one->sites ? (double)spex_attached_executions(attachment, one) : 0;
-        if (type == (spex_attached_is_timed(one) ? SPEX_LAT : SPEX_CNT)) {
+        if (type == type_of(attachment, f)) {
             executions += count;
             spent += count * one->cost[SPEX_COST_LIKELY];
         }
@@ -110,18 +140,27 @@ static void end_function(struct spex_attachment *attachment, size_t f) {
 }
 
 int spex_attachment_end(struct spex_attachment *attachment, struct spex_profile *profile) {
-    size_t rows = 0;
+    size_t rows = 0, sites = 0;
     spex_attached_ask(attachment, true);
     for (size_t f = 0; f < attachment->count; f++)
         end_function(attachment, f);
     spex_attached_take_records(attachment);
-    for (size_t f = 0; f < attachment->count; f++)
-        if (attachment->of[f].sites && attachment->of[f].on_seconds > 0)
-            fill_row(attachment, f, &attachment->rows[rows++]);
+    for (size_t f = 0; f < attachment->count; f++) {
+        if (!attachment->of[f].sites || attachment->of[f].on_seconds <= 0)
+            continue;
+        rows += fill_rows(attachment, f, &attachment->rows[rows]);
+        if (attachment->functions.items[f].arguments.count)
+            fill_site(attachment, f, &attachment->told_sites[sites++]);
+    }
     fill_type(attachment, 0, SPEX_CNT);
     fill_type(attachment, 1, SPEX_LAT);
-    *profile = (struct spex_profile){
-        .types = attachment->types, .type_count = 2, .rows = attachment->rows, .row_count = rows};
+    fill_type(attachment, 2, SPEX_SNAPSHOT);
+    *profile = (struct spex_profile){.types = attachment->types,
+                                     .type_count = 3,
+                                     .sites = attachment->told_sites,
+                                     .site_count = sites,
+                                     .rows = attachment->rows,
+                                     .row_count = rows};
     fill_process(attachment, &profile->process);
     return 0;
 }

@@ -8,7 +8,7 @@
 
 #include "../check.h"
 #include "attach/attachment.h"
-#include "attach/decode.h"
+#include "attach/code/decode.h"
 #include "profile/confidence.h"
 
 /* What a hit costs; what switching on takes by the clock; and for how long it is looked at. */
@@ -47,8 +47,8 @@ static struct {
 /* The first site that is on belongs to the function that is timed; its end follows. */
 static void leave(uint64_t call, uint64_t ns, uint64_t site) {
     assert_true(made.record_count < COUNT_OF(made.records));
-    made.records[made.record_count++] =
-        (struct spex_site_record){0x10000 + call % 64 * 64, ns, site};
+    made.records[made.record_count++] = (struct spex_site_record){
+        .stack_pointer = 0x10000 + call % 64 * 64, .ns = ns, .site = site};
 }
 
 /* The beginnings and ends from a moment up to another. */
@@ -245,7 +245,8 @@ static const struct spex_profile_probe *probe_called(const struct spex_profile *
 static struct run run_with(const char *functions, double budget) {
     struct spex_function_choices choices = {NULL, 0};
     struct spex_attachment *attachment;
-    struct spex_attachment_options options = {&made_kind, budget, RUN_S, &search, say};
+    struct spex_attachment_options options = {
+        .kind = &made_kind, .budget = budget, .seconds = RUN_S, .search = &search, .say = say};
     struct spex_program program;
     struct spex_profile profile;
     struct spex_error error;

@@ -10,7 +10,7 @@
 
 #include "../check.h"
 #include "attach/choice.h"
-#include "attach/decode.h"
+#include "attach/code/decode.h"
 #include "attach/object_functions.h"
 
 int chosen_at_start(int value);
@@ -197,6 +197,58 @@ static void probes_are_chosen(void **state) {
     spex_function_choices_free(&choices);
 }
 
+static void arguments_are_chosen(void **state) {
+    static const uint64_t registers[SPEX_ARGUMENTS_MAX] = {UINT64_C(0xfffffffffffffffe), 2,
+                                                           UINT64_C(0x12345678fffffffd)};
+    struct spex_function_choices choices = {NULL, 0};
+    struct spex_error error;
+    (void)state;
+#ifdef __x86_64__
+    assert_int_equal(
+        spex_function_choices_add(&choices,
+                                  "func:f(all,_,low:i32):lat,func:lib:g(_,_,n:u32),func:h", &error),
+        0);
+    assert_int_equal(choices.count, 3);
+    const struct spex_arguments *f = &choices.items[0].arguments, *g = &choices.items[1].arguments;
+    assert_true(choices.items[0].timed && !choices.items[1].timed);
+    assert_int_equal(f->count, 2);
+    assert_string_equal(f->items[1].name, "low");
+    assert_int_equal(spex_arguments_places(f), 5);
+    assert_int_equal(spex_argument_value(&f->items[0], registers), -2);
+    assert_int_equal(spex_argument_value(&f->items[1], registers), -3);
+    assert_int_equal(g->count, 1);
+    assert_int_equal(spex_argument_value(&g->items[0], registers), 0xfffffffd);
+    assert_true(spex_function_choice_has_name(&choices.items[1], "g"));
+    assert_int_equal(choices.items[2].arguments.count, 0);
+#else
+    (void)registers;
+    assert_int_equal(spex_function_choices_add(&choices, "func:f(n)", &error), -ENOTSUP);
+#endif
+    spex_function_choices_free(&choices);
+}
+
+static void malformed_arguments(void **state) {
+    static const char *const malformed[] = {
+        "func:f()",   "func:f(_,_)",           "func:f(n,n)", "func:f(1x)",   "func:f(n:i)",
+        "func:f(n,)", "func:f(a,b,c,d,e,f,g)", "func:f(n n)", "func:f(_:i32)"};
+    static const char *const unclosed[] = {"func:f(n", "func:f(n)x", "usdt:a:b(n)"};
+    (void)state;
+    for (size_t m = 0; m < COUNT_OF(malformed); m++) {
+        struct spex_function_choices choices = {NULL, 0};
+        struct spex_error error = {""};
+        assert_int_equal(spex_function_choices_add(&choices, malformed[m], &error), -EINVAL);
+        assert_non_null(strstr(error.text, "expected up to six names"));
+        spex_function_choices_free(&choices);
+    }
+    for (size_t m = 0; m < COUNT_OF(unclosed); m++) {
+        struct spex_function_choices choices = {NULL, 0};
+        struct spex_error error = {""};
+        assert_int_equal(spex_function_choices_add(&choices, unclosed[m], &error), -EINVAL);
+        assert_non_null(strstr(error.text, "expected func:NAME"));
+        spex_function_choices_free(&choices);
+    }
+}
+
 static void malformed_choices(void **state) {
     static const char *const malformed[] = {
         "",          "malloc",       "func:",
@@ -223,6 +275,8 @@ int main(void) {
         cmocka_unit_test(near_jumps_are_found),
         cmocka_unit_test(choices_are_read),
         cmocka_unit_test(probes_are_chosen),
+        cmocka_unit_test(arguments_are_chosen),
+        cmocka_unit_test(malformed_arguments),
         cmocka_unit_test(malformed_choices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

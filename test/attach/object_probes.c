@@ -6,7 +6,7 @@
 
 #include "../check.h"
 #include "../usdt_notes.h"
-#include "attach/decode.h"
+#include "attach/code/decode.h"
 #include "attach/object_probes.h"
 
 extern unsigned short known_semaphore;

@@ -6,6 +6,10 @@
 #include "../check.h"
 #include "attach/pairing.h"
 
+static const uint64_t no_registers[SPEX_ARGUMENTS_MAX];
+static const uint64_t some_registers[SPEX_ARGUMENTS_MAX] = {1, 2, 3, 4, 5, 6};
+static uint64_t registers[SPEX_ARGUMENTS_MAX];
+
 enum { FUNCTIONS = 3, STACKS = 4, DEPTH = 40, STEPS = 200000 };
 
 /* Frames of a stack, the innermost one last. */
@@ -45,7 +49,7 @@ static void call(struct model *model, struct spex_pairing *pairing, unsigned num
         left[number][at][function] = false;
     }
     model->unpaired[function].open++;
-    spex_pairing_begin(pairing, function, stack->frames[at].pointer, model->now);
+    spex_pairing_begin(pairing, function, stack->frames[at].pointer, model->now, no_registers);
 }
 
 static void give_back(struct model *model, struct spex_pairing *pairing, unsigned number) {
@@ -53,7 +57,8 @@ static void give_back(struct model *model, struct spex_pairing *pairing, unsigne
     unsigned at = --stack->depth;
     uint64_t took = 0;
     size_t function = stack->frames[at].function;
-    assert_true(spex_pairing_end(pairing, function, stack->frames[at].pointer, model->now, &took));
+    assert_true(spex_pairing_end(pairing, function, stack->frames[at].pointer, model->now, &took,
+                                 registers));
     assert_int_equal(took, model->now - stack->frames[at].ns);
     model->unpaired[function].open--;
     model->paired++;
@@ -102,12 +107,13 @@ static void ends_without_a_beginning(void **state) {
     uint64_t took;
     (void)state;
     assert_int_equal(spex_pairing_create(&pairing, 2, 8), 0);
-    spex_pairing_begin(pairing, 0, 0x1000, 5);
-    assert_false(spex_pairing_end(pairing, 0, 0x1008, 9, &took));
-    assert_false(spex_pairing_end(pairing, 1, 0x1000, 9, &took));
-    assert_true(spex_pairing_end(pairing, 0, 0x1000, 9, &took));
+    spex_pairing_begin(pairing, 0, 0x1000, 5, some_registers);
+    assert_false(spex_pairing_end(pairing, 0, 0x1008, 9, &took, registers));
+    assert_false(spex_pairing_end(pairing, 1, 0x1000, 9, &took, registers));
+    assert_true(spex_pairing_end(pairing, 0, 0x1000, 9, &took, registers));
+    assert_memory_equal(registers, some_registers, sizeof(registers));
     assert_int_equal(took, 4);
-    assert_false(spex_pairing_end(pairing, 0, 0x1000, 10, &took));
+    assert_false(spex_pairing_end(pairing, 0, 0x1000, 10, &took, registers));
     assert_int_equal(spex_pairing_unpaired(pairing, 0).begun_before, 2);
     assert_int_equal(spex_pairing_unpaired(pairing, 1).begun_before, 1);
     spex_pairing_destroy(pairing);
@@ -119,11 +125,11 @@ static void no_more_than_there_is_room_for(void **state) {
     (void)state;
     assert_int_equal(spex_pairing_create(&pairing, 1, 8), 0);
     for (uint64_t p = 0; p < 20; p++)
-        spex_pairing_begin(pairing, 0, p << 4, p);
+        spex_pairing_begin(pairing, 0, p << 4, p, no_registers);
     assert_int_equal(spex_pairing_unpaired(pairing, 0).open, 8);
     assert_int_equal(spex_pairing_unpaired(pairing, 0).refused, 12);
     for (uint64_t p = 0; p < 20; p++)
-        assert_true(spex_pairing_end(pairing, 0, p << 4, 100, &took) == (p < 8));
+        assert_true(spex_pairing_end(pairing, 0, p << 4, 100, &took, registers) == (p < 8));
     spex_pairing_destroy(pairing);
 }
 
@@ -133,15 +139,16 @@ static void what_is_forgotten(void **state) {
     (void)state;
     assert_int_equal(spex_pairing_create(&pairing, 2, 1000), 0);
     for (uint64_t p = 0; p < 1000; p++)
-        spex_pairing_begin(pairing, p % 2, p << 4, p);
+        spex_pairing_begin(pairing, p % 2, p << 4, p, no_registers);
     spex_pairing_forget_function(pairing, 1);
     for (uint64_t p = 0; p < 500; p++)
-        assert_true(spex_pairing_end(pairing, p % 2, p << 4, 1000, &took) == (p % 2 == 0));
+        assert_true(spex_pairing_end(pairing, p % 2, p << 4, 1000, &took, registers) ==
+                    (p % 2 == 0));
     assert_int_equal(spex_pairing_unpaired(pairing, 1).abandoned, 500);
     spex_pairing_forget(pairing);
     assert_int_equal(spex_pairing_unpaired(pairing, 0).open, 0);
     assert_int_equal(spex_pairing_unpaired(pairing, 0).abandoned, 250);
-    assert_false(spex_pairing_end(pairing, 0, 998 << 4, 1000, &took));
+    assert_false(spex_pairing_end(pairing, 0, 998 << 4, 1000, &took, registers));
     spex_pairing_destroy(pairing);
 }
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "../check.h"
-#include "attach/decode.h"
-#include "attach/placement.h"
+#include "attach/code/decode.h"
+#include "attach/code/placement.h"
 
 enum { ENTRY = 0x1000, COLD = 0x2000, OTHER = 0x3000 };
 
@@ -50,6 +50,36 @@ static void expect_entry(const struct spex_placement *placement, unsigned into, 
     assert_int_equal(placement->entry.hit, hit);
     assert_int_equal(placement->entry.sunk, sunk);
     assert_string_equal(placement->why, why);
+}
+
+/* mov %rdi,%rax; mov %rax,%rdx; push %rbx; pop %rbx; ret: the third argument is overwritten before the push. */
+static void arguments_are_still_there(void **state) {
+    static const char text[] = "\x48\x89\xf8\x48\x89\xc2\x53\x5b\xc3";
+    (void)state;
+    if (!spex_can_decode())
+        skip();
+    struct spex_placement placement = PLACE(text, .reached = 0);
+    assert_int_equal(placement.entry.written, 1 << 2);
+    spex_place_for_arguments(&placement, 1 << 0 | 1 << 1 | 1 << 5);
+    expect_entry(&placement, 6, SPEX_HIT_PUSH, 0, "its first instruction would be stepped");
+    spex_place_for_arguments(&placement, 1 << 0 | 1 << 2);
+    expect_entry(&placement, 0, SPEX_HIT_STEPPED, 0,
+                 "an argument is overwritten before a cheaper instruction");
+    assert_int_equal(placement.begin.address, ENTRY);
+}
+
+/* The same behind an instruction that can have no breakpoint: lock incq (%rdi). */
+static void arguments_that_are_gone(void **state) {
+    static const char text[] = "\xf0\x48\xff\x07\x48\x89\xc2\x53\x5b\xc3";
+    (void)state;
+    if (!spex_can_decode())
+        skip();
+    struct spex_placement placement = PLACE(text, .reached = 0);
+    spex_place_for_arguments(&placement, 1 << 0);
+    assert_null(placement.refused);
+    spex_place_for_arguments(&placement, 1 << 2);
+    assert_string_equal(placement.refused,
+                        "its arguments are overwritten before there can be a breakpoint");
 }
 
 static void hits_are_told_apart(void **state) {
@@ -206,6 +236,8 @@ static void functions_without_an_end(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hits_are_told_apart),
+        cmocka_unit_test(arguments_are_still_there),
+        cmocka_unit_test(arguments_that_are_gone),
         cmocka_unit_test(the_first_instruction_where_it_is_emulated),
         cmocka_unit_test(a_later_one_of_the_entry_block),
         cmocka_unit_test(never_where_it_is_executed_twice),

@@ -376,6 +376,59 @@ class AttachTest(unittest.TestCase):
         self.assertEqual({one["count"] for one in found["probes"]}, {100})
         self.assertGreaterEqual(len(found["probes"]), 3)
 
+    def test_arguments_are_values(self):
+        self.needs_decoder()
+        attached = Attached(self.program, "func:takes(_,sign:i32,turns):lat")
+        self.program.do("take 400")
+        found = attached.stop()
+        rows = {one["type"]: one for one in found["probes"]}
+        self.assertEqual((rows["lat"]["records"], rows["snapshot"]["records"]), (400, 400))
+        sign, turns = rows["snapshot"]["values"]
+        self.assertEqual((sign["name"], sign["min"], sign["max"]), ("sign", -1, 1))
+        self.assertAlmostEqual(sign["total"], 0)
+        self.assertEqual((turns["name"], turns["min"], turns["max"], turns["total"]), ("turns", 0, 99000, 4 * 4950 * 1000))
+        attached = Attached(self.program, "func:takes(_,_,n)")
+        self.program.do("take 100")
+        one = probe(attached.stop(), "takes")
+        self.assertEqual((one["type"], one["count"], one["values"][0]["total"]), ("snapshot", 100, 4950 * 1000))
+
+    def test_models_of_a_function(self):
+        self.needs_decoder()
+        models = os.path.join(self.dir, "models")
+        with subprocess.Popen([SPEX, "train", models, "--pid", self.program.pid, "-e", "func:takes(_,_,turns)", "-b", "100%"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as train:
+            self.assertIn("looking at 1 function", train.stderr.readline())
+            self.program.do("take 2000")
+            train.send_signal(signal.SIGINT)
+            table, said = train.communicate(timeout=60)
+        self.assertEqual(train.returncode, 0, said)
+        self.assertIn("2000 executions timed, 0 lost", said)
+        self.assertRegex(table, r"takes +2000 ")
+        with open(models, encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn("\nparameter 0 99000 turns\n", text)
+        points = sorted((float(turns), float(seconds)) for seconds, turns in re.findall(r"^point (\S+) \S+ (\S+)$", text, re.M))
+        self.assertEqual(len(points), 64)
+        # Medians: more turns take longer, whatever else the machine does.
+        medians = [seconds for _, seconds in points]
+        self.assertLess(max(medians[:8]), min(medians[-8:]))
+
+    def test_models_within_a_budget(self):
+        self.needs_decoder()
+        models = os.path.join(self.dir, "models")
+        with subprocess.Popen([SPEX, "train", models, "--pid", self.program.pid, "-e", "func:takes(_,_,turns)", "-b", "1%"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as train:
+            self.program.tell("take 60000")
+            self.assertTrue(self.program.process.stdout.readline())
+            train.send_signal(signal.SIGINT)
+            _, said = train.communicate(timeout=60)
+        self.assertEqual(train.returncode, 0, said)
+        self.assertRegex(said, r"takes: .* of a CPU: in slices, for 1 % of")
+        self.assertLess(int(re.search(r"(\d+) executions timed", said).group(1)), 30000)
+        with open(models, encoding="utf-8") as file:
+            self.assertGreater(float(re.search(r"\nexecutions (\S+)\n", file.read()).group(1)),
+                               2 * int(re.search(r"(\d+) executions timed", said).group(1)))
+
     def test_malformed_notes_are_told(self):
         library = self.library(BAD_NOTE, "gcc", "bad")
         self.program.do("load 1 " + library)
@@ -511,6 +564,9 @@ class AttachTest(unittest.TestCase):
                 (["attach", pid, "-e", "plain"], 2, "does not begin with func:"),
                 (["attach", pid, "-e", "usdt:attached"], 2, "a provider and a name were expected"),
                 (["attach", pid, "-e", "usdt:attached:twice:lat"], 2, "no end to be timed"),
+                (["attach", pid, "-e", "func:takes(_,_"], 2, "its arguments are not in parentheses"),
+                (["attach", pid, "-e", "func:takes(_,_,1n)"], 2, "expected up to six names"),
+                (["attach", pid, "-e", "usdt:attached:twice(n)"], 2, "arguments of a probe are not read"),
                 (["attach", pid, "-e", "usdt:attached:twise"], 1, "did you mean attached:twice?"),
                 (["probes", pid, "--functions", "usdt:none:such"], 1, "names no probe"),
                 (["attach", pid, "-e", "func:"], 2, "it has no name"),
@@ -522,6 +578,11 @@ class AttachTest(unittest.TestCase):
                 (["attach", pid, "-e", "func:none-such*"], 1, "names no function"),
                 (["attach", "no-such-name", "-e", "func:x"], 1, "no process is called no-such-name"),
                 (["attach", "2147483647", "-e", "func:x"], 1, "there is no process 2147483647"),
+                (["train", "m", "-e", "func:takes(n)"], 2, "-e goes with --pid"),
+                (["train", "m", "--pid", pid, "-b", "1%"], 2, "-b goes with -e"),
+                (["train", "m", "--pid", pid, "-e", "func:takes(n)", "--probes", "*"], 2, "do not go together"),
+                (["train", "m", "--pid", pid, "-e", "usdt:attached:twice"], 2, "a probe has no time"),
+                (["train", "m", "--pid", pid, "-e", "func:plain", "--for", "0.1"], 1, "no function was executed"),
                 (["probes", pid, "plain"], 2, "one program or process was expected"),
                 (["probes", pid, "--functions", "none-such"], 1, "names no function")]:
             said = self.refused(*arguments, status=status)

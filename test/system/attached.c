@@ -61,6 +61,23 @@ SEEN void probed(unsigned long count) {
     }
 }
 
+/* Its time is in proportion to `turns`. */
+SEEN unsigned long takes(const char *ignored, int sign, unsigned long turns);
+SEEN unsigned long takes(const char *ignored, int sign, unsigned long turns) {
+    unsigned long sum = 0;
+    for (unsigned long t = 0; t < turns; t++)
+        __asm__ volatile("imul $3, %0, %0; add $1, %0" : "+r"(sum));
+    __asm__ volatile("" ::"r"(ignored), "r"(sign));
+    return sum;
+}
+
+static void take(unsigned long count) {
+    unsigned long sum = 0;
+    for (unsigned long c = 1; c <= count; c++)
+        sum += takes(NULL, c % 2 ? -1 : 1, c % 100 * 1000);
+    called += sum == 1;
+}
+
 SEEN void ends_elsewhere(void);
 SEEN void ends_elsewhere(void) {
     if (called % 2)
@@ -174,6 +191,8 @@ int main(void) {
             load(what, count);
         else if (strcmp(command, "throw") == 0)
             throw(what, count);
+        else if (strcmp(command, "take") == 0)
+            take(count);
         else if (strcmp(command, "probe") == 0)
             probed(count);
         else if (strcmp(command, "exec") == 0)

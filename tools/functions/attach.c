@@ -3,15 +3,11 @@
  * of the kernel do it, which end with this process, however it ends. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <limits.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/attachment.h"
-#include "base/deadline.h"
 #include "profile/table.h"
 #include "rate/budget.h"
 #include "tools/common/command.h"
@@ -23,7 +19,7 @@
 #include "tools/common/process_argument.h"
 #include "tools/common/profile_json.h"
 #include "tools/common/stop_signals.h"
-#include "tools/functions/function_search.h"
+#include "tools/functions/function_watch.h"
 
 static const char attach_usage[] =
     "usage: spex attach PID|NAME -e FUNCTIONS [--for TIME] [-b PERCENT] [-o OUT]\n"
@@ -38,6 +34,8 @@ static const char attach_usage[] =
     "                          func:NAME            in the program or any library\n"
     "                          func:OBJECT:NAME     in this one, such as libc.so.6\n"
     "                          func:OBJECT+0xADDRESS  by an address, as nm and objdump print it\n"
+    "                          func:NAME(_,_,n)     with integer arguments as values, by place;\n"
+    "                                               n:i32 or n:u32: of 32 bits\n"
     "                          usdt:PROVIDER:NAME   a USDT probe, at all its sites\n"
     "                        NAME, PROVIDER and OBJECT may have * ? and […]. Behind a function "
     ":cnt,\n"
@@ -59,32 +57,18 @@ static const char attach_usage[] =
 static const struct spex_syntax attach_syntax = {
     "attach", attach_usage, "a process was expected", 1, 1, SPEX_OPTIONS_ANYWHERE};
 
-/* The budget, where none is said. */
-static const double default_budget = 0.02;
-
 struct request {
-    const char *functions, *out;
-    double seconds, budget;
+    const char *out;
     bool json, verbose;
-    pid_t process;
-};
-
-struct watching {
-    struct spex_program program;
-    struct spex_function_choices choices;
-    struct spex_attachment *attachment;
-    struct spex_wanted_search wanted;
-    struct spex_function_search search;
-    struct spex_output_file output;
-    int signals;
+    struct spex_function_watch_request watch;
 };
 
 static int attach_parse(int argc, char **argv, struct request *request) {
     const struct spex_option known[] = {
-        {.letter = 'e', .text = &request->functions},
-        {"for", .number = &request->seconds, .read = spex_duration_read,
+        {.letter = 'e', .text = &request->watch.functions},
+        {"for", .number = &request->watch.seconds, .read = spex_duration_read,
          .error = SPEX_DURATION_EXPECTED},
-        {"budget", 'b', .number = &request->budget, .read = spex_budget_parse,
+        {"budget", 'b', .number = &request->watch.budget, .read = spex_budget_parse,
          .error = "a percentage of the program's CPU time was expected, such as 2%"},
         {.letter = 'o', .text = &request->out},
         {"json", .flag = &request->json},
@@ -95,99 +79,10 @@ static int attach_parse(int argc, char **argv, struct request *request) {
     int status = spex_options_take(&attach_syntax, known, argc, argv, &operands);
     if (status)
         return status;
-    if (!request->functions)
+    if (!request->watch.functions)
         return spex_complain(SPEX_EXIT_USAGE, "attach: functions were expected, such as -e "
                                               "func:malloc; see spex attach --help");
-    return spex_called_process("attach", operands.list[0], &request->process);
-}
-
-static void say(const char *line) {
-    spex_complain(0, "%s", line);
-}
-
-/* Whether any function can be looked at. */
-static bool any_to_look_at(const struct spex_process_functions *functions) {
-    for (size_t f = 0; f < functions->count; f++)
-        if (!*functions->items[f].refused)
-            return true;
-    return false;
-}
-
-static void say_refused(const struct spex_process_functions *functions) {
-    for (size_t f = 0; f < functions->count; f++)
-        if (*functions->items[f].refused)
-            spex_complain(0, "%s of %s: %s", functions->items[f].name, functions->items[f].object,
-                          functions->items[f].refused);
-    if (functions->left_out)
-        spex_complain(0, "%zu more functions are left out: %d at most are looked at",
-                      functions->left_out, SPEX_FUNCTIONS_MAX);
-}
-
-static int start(struct watching *watching, const struct request *request) {
-    struct spex_error error;
-    if (spex_function_choices_add(&watching->choices, request->functions, &error) != 0)
-        return spex_complain(SPEX_EXIT_USAGE, "attach: -e: %s", error.text);
-    watching->search = spex_wanted_search_of(&watching->wanted, &watching->choices);
-    const struct spex_attachment_options options = {.kind = &spex_uprobes,
-                                                    .budget = request->budget,
-                                                    .seconds = request->seconds,
-                                                    .search = &watching->search,
-                                                    .say = say};
-    if (spex_program_open(request->process, &watching->program, &error) != 0 ||
-        spex_attachment_open(&watching->attachment, &options, &watching->program,
-                             &watching->choices, &error) != 0)
-        return spex_complain(SPEX_EXIT_FAILED, "attach: %s", error.text);
-    const struct spex_process_functions *functions =
-        spex_attachment_functions(watching->attachment);
-    say_refused(functions);
-    if (spex_wanted_search_complain(&watching->wanted, functions) || !any_to_look_at(functions))
-        return SPEX_EXIT_FAILED;
-    return SPEX_EXIT_OK;
-}
-
-/* Waits until a signal comes, the program has ended, or the next thing is due. Whether that is all. */
-static bool wait_for(const struct watching *watching, int ms) {
-    struct pollfd ends[] = {{.fd = watching->signals, .events = POLLIN},
-                            {.fd = watching->program.pidfd, .events = POLLIN}};
-    return poll(ends, 2, ms) > 0;
-}
-
-/* "3 functions" */
-static void add_number(char *text, size_t size, size_t count, const char *what) {
-    size_t length = strlen(text);
-    if (count)
-        snprintf(text + length, size - length, "%s%zu %s%s", length ? " and " : "", count, what,
-                 count == 1 ? "" : "s");
-}
-
-static void say_settled(const struct watching *watching) {
-    const struct spex_process_functions *all = spex_attachment_functions(watching->attachment);
-    size_t functions = 0, probes = 0;
-    char text[96] = "";
-    for (size_t f = 0; f < all->count; f++) {
-        bool on = *all->items[f].refused == '\0', probe = all->items[f].site_count > 0;
-        functions += on && !probe;
-        probes += on && probe;
-    }
-    add_number(text, sizeof(text), functions, "function");
-    add_number(text, sizeof(text), probes, "probe");
-    spex_complain(0, "looking at %s of %s (%d)", *text ? text : "no function",
-                  watching->program.command, (int)watching->program.process);
-}
-
-/* Why it is over. */
-static void watch(struct watching *watching, double seconds) {
-    struct spex_deadline end = spex_deadline_in(seconds);
-    bool settled = false, over = false;
-    while (!over && spex_deadline_left_ms(end) > 0) {
-        int ms = spex_attachment_pass(watching->attachment);
-        int left = spex_deadline_left_ms(end);
-        if (!settled && spex_attachment_is_settled(watching->attachment))
-            say_settled(watching);
-        settled |= spex_attachment_is_settled(watching->attachment);
-        over = wait_for(watching, ms < left ? ms : left) ||
-               spex_program_state(&watching->program) != SPEX_PROGRAM_RUNS;
-    }
+    return spex_called_process("attach", operands.list[0], &request->watch.process);
 }
 
 static const char *state_text(const struct spex_program *program) {
@@ -195,16 +90,17 @@ static const char *state_text(const struct spex_program *program) {
     return texts[spex_program_state(program)];
 }
 
-static int print_json(const struct watching *watching, const struct spex_profile *profile) {
+static int print_json(const struct spex_function_watch *watch, FILE *file,
+                      const struct spex_profile *profile) {
     json_t *json = spex_profile_json(profile);
-    json_t *more = json_pack("{s:I, s:o, s:s, s:o}", "pid", (json_int_t)watching->program.process,
-                             "command", spex_text_json(watching->program.command), "state",
-                             state_text(&watching->program), "functions",
-                             spex_functions_json(spex_attachment_functions(watching->attachment),
-                                                 spex_attachment_costs(watching->attachment)));
+    json_t *more = json_pack("{s:I, s:o, s:s, s:o}", "pid", (json_int_t)watch->program.process,
+                             "command", spex_text_json(watch->program.command), "state",
+                             state_text(&watch->program), "functions",
+                             spex_functions_json(spex_attachment_functions(watch->attachment),
+                                                 spex_attachment_costs(watch->attachment)));
     int err = !json || !more || json_object_update(more, json) != 0;
     json_decref(json);
-    return spex_json_print(spex_json_unless(err, more), watching->output.file);
+    return spex_json_print(spex_json_unless(err, more), file);
 }
 
 static FILE *notes;
@@ -213,49 +109,50 @@ static void note(const char *line) {
     fprintf(notes, "%s\n", line);
 }
 
-static int print_table(const struct watching *watching, const struct spex_profile *profile,
-                       bool verbose) {
-    FILE *file = notes = watching->output.file;
-    if (spex_program_state(&watching->program) == SPEX_PROGRAM_REPLACED)
-        spex_complain(0, "process %d has executed another program", (int)watching->program.process);
+static int print_table(const struct spex_function_watch *watch, FILE *file,
+                       const struct spex_profile *profile, bool verbose) {
+    notes = file;
+    if (spex_program_state(&watch->program) == SPEX_PROGRAM_REPLACED)
+        spex_complain(0, "process %d has executed another program", (int)watch->program.process);
     spex_table_print(file, profile, spex_table_look(file, verbose));
-    spex_attachment_tell(watching->attachment, note);
+    spex_attachment_tell(watch->attachment, note);
     return 0;
 }
 
-static int finish(struct watching *watching, const struct request *request) {
+static int finish(const struct spex_function_watch *watch, struct spex_output_file *output,
+                  const struct request *request) {
     struct spex_profile profile;
-    int err = spex_attachment_end(watching->attachment, &profile);
+    int err = spex_attachment_end(watch->attachment, &profile);
     if (!err)
-        err = request->json ? print_json(watching, &profile)
-                            : print_table(watching, &profile, request->verbose);
-    int closed = spex_output_file_close(&watching->output);
+        err = request->json ? print_json(watch, output->file, &profile)
+                            : print_table(watch, output->file, &profile, request->verbose);
+    int closed = spex_output_file_close(output);
     err = err ? err : closed;
-    return err ? spex_complain(SPEX_EXIT_FAILED, "attach: cannot write to %s: %s",
-                               watching->output.name, strerror(-err))
+    return err ? spex_complain(SPEX_EXIT_FAILED, "attach: cannot write to %s: %s", output->name,
+                               strerror(-err))
                : SPEX_EXIT_OK;
 }
 
 int spex_command_attach(int argc, char **argv) {
-    static const double for_ever = 1e9;
-    struct request request = {.seconds = for_ever, .budget = default_budget};
-    struct watching watching = {.program = {.pidfd = -1, .memory = -1}};
+    struct request request = {.watch = {.command = "attach",
+                                        .seconds = SPEX_FUNCTIONS_SECONDS,
+                                        .budget = SPEX_FUNCTIONS_BUDGET}};
+    struct spex_function_watch watch;
+    struct spex_output_file output;
     int status = attach_parse(argc, argv, &request);
     if (status)
         return status;
-    int err = spex_output_file_open(&watching.output, request.out, SPEX_OUTPUT_DOCUMENT, stdout);
+    int err = spex_output_file_open(&output, request.out, SPEX_OUTPUT_DOCUMENT, stdout);
     if (err)
         return spex_complain(SPEX_EXIT_FAILED, "attach: cannot open %s: %s", request.out,
                              strerror(-err));
-    watching.signals = spex_stop_signals_open();
-    status = start(&watching, &request);
+    request.watch.stop_fd = spex_stop_signals_open();
+    status = spex_function_watch_open(&watch, &request.watch);
     if (!status) {
-        watch(&watching, request.seconds);
-        status = finish(&watching, &request);
+        while (spex_function_watch_goes_on(&watch))
+            ;
+        status = finish(&watch, &output, &request);
     }
-    spex_attachment_close(watching.attachment);
-    spex_wanted_search_free(&watching.wanted);
-    spex_function_choices_free(&watching.choices);
-    spex_program_close(&watching.program);
+    spex_function_watch_close(&watch);
     return status;
 }

@@ -10,6 +10,7 @@
 #include "explore/train.h"
 #include "model/training/training.h"
 #include "profile/columns.h"
+#include "rate/budget.h"
 #include "text/printable.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
@@ -18,7 +19,9 @@
 #include "tools/common/options.h"
 #include "tools/common/process_argument.h"
 #include "tools/common/stop_signals.h"
+#include "tools/functions/function_watch.h"
 #include "tools/train/next_run.h"
+#include "tools/train/train_functions.h"
 #include "tools/train/train_json.h"
 #include "tools/train/train_running.h"
 
@@ -27,6 +30,8 @@ static const char train_usage[] =
     "                  [--least SECONDS] [--next RANGES] [--json] -- PROGRAM [ARGUMENT…]\n"
     "       spex train MODELS --pid PID [--for SECONDS] [--probes SELECTION] [--least SECONDS]\n"
     "                  [--next RANGES] [--json]\n"
+    "       spex train MODELS --pid PID -e FUNCTIONS [-b PERCENT] [--for SECONDS]\n"
+    "                  [--least SECONDS] [--next RANGES] [--json]\n"
     "\n"
     "Runs PROGRAM to its end with its kernels on, fits a model of the time to each of them in\n"
     "each of its calling contexts, and writes all of them to the file MODELS.\n"
@@ -51,7 +56,13 @@ static const char train_usage[] =
     "end\n"
     "  --for SECONDS       with --pid: for how long\n"
     "\n"
-    "PROGRAM must have been built with spex, and have kernels (spex probes PROGRAM).\n";
+    "  -e FUNCTIONS        with --pid: train functions of a program that was built without spex,\n"
+    "                      with their arguments by place, such as 'func:crc32_z(_,_,len)'; see\n"
+    "                      spex attach --help\n"
+    "  -b, --budget PERCENT  with -e: how much of the program's CPU time it may take; 2% when\n"
+    "                      absent\n"
+    "\n"
+    "Without -e, PROGRAM must have been built with spex, and have kernels (spex probes PROGRAM).\n";
 
 static const struct spex_syntax train_syntax = {
     "train", train_usage, "one file for the models was expected", 1, 1, SPEX_OPTIONS_PROGRAM};
@@ -70,11 +81,22 @@ struct request {
     const char *next;
     struct spex_value_ranges ranges;
     bool json;
+    /* NULL: its kernels. */
+    const char *functions;
+    double budget;
+    /* A selection that was said. */
+    const char *kernels;
 };
 
 /* Options that do not go together, and the selection. An exit status. */
 static int request_check(struct request *request) {
     bool has_program = *request->options.argv;
+    if (request->functions && !request->process)
+        return spex_complain(SPEX_EXIT_USAGE, "train: -e goes with --pid");
+    if (request->functions && request->kernels)
+        return spex_complain(SPEX_EXIT_USAGE, "train: -e and --probes do not go together");
+    if (request->budget > 0 && !request->functions)
+        return spex_complain(SPEX_EXIT_USAGE, "train: -b goes with -e");
     if (request->process && (has_program || request->options.plan))
         return spex_complain(SPEX_EXIT_USAGE,
                              "train: either --pid or a program to be run was expected, not both");
@@ -82,7 +104,9 @@ static int request_check(struct request *request) {
         return spex_complain(SPEX_EXIT_USAGE, "train: --for goes with --pid");
     if (!request->process && !has_program)
         return spex_complain(SPEX_EXIT_USAGE, "train: \"-- PROGRAM\" was expected");
-    int status = spex_probes_argument("train", "--probes", request->options.probes);
+    int status = request->functions
+                     ? SPEX_EXIT_OK
+                     : spex_probes_argument("train", "--probes", request->options.probes);
     return status || !request->next
                ? status
                : spex_value_ranges_read(&request->ranges, "train", "--next", request->next);
@@ -92,7 +116,10 @@ static int request_check(struct request *request) {
 static int train_parse(int argc, char **argv, struct request *request) {
     const struct spex_option known[] = {
         {"runs", .text = &request->options.plan},
-        {"probes", .text = &request->options.probes},
+        {"probes", .text = &request->kernels},
+        {.letter = 'e', .text = &request->functions},
+        {"budget", 'b', .number = &request->budget, .read = spex_budget_parse,
+         .error = "a percentage of the program's CPU time was expected, such as 2%"},
         {"functions", .check = spex_functions_argument},
         {"least", .number = &request->least_seconds, .range = {0, DBL_MAX},
          .error = "seconds were expected, such as 1e-6"},
@@ -109,6 +136,8 @@ static int train_parse(int argc, char **argv, struct request *request) {
         return status;
     request->models = operands.list[0];
     request->options.argv = operands.program;
+    if (request->kernels)
+        request->options.probes = request->kernels;
     return request_check(request);
 }
 
@@ -224,14 +253,16 @@ static int models_write(const struct request *request, const struct spex_trainin
 static int train_running(const struct request *request, struct spex_training *training) {
     const struct spex_train_running running = {
         .process = request->process,
-        .probes = request->options.probes,
+        .probes = request->functions ? request->functions : request->options.probes,
         .models = request->models,
         .least_seconds = request->least_seconds,
         .seconds = request->seconds,
         .stop_fd = request->options.stop_fd,
     };
     struct spex_models models = {.count = 0};
-    int status = spex_train_running(&running, training, &models);
+    double budget = request->budget > 0 ? request->budget : SPEX_FUNCTIONS_BUDGET;
+    int status = request->functions ? spex_train_functions(&running, budget, training, &models)
+                                    : spex_train_running(&running, training, &models);
     if (status == SPEX_EXIT_OK)
         status = print_result(request, &models);
     spex_models_free(&models);

@@ -2,9 +2,9 @@
 /* A function is decoded from its first byte to its last, and so are its parts elsewhere. The entry may
  * move from the first instruction to a later one of its entry block, in front of the lowest address that
  * anything jumps to, so that nothing comes to it but from the first. */
-#include "attach/placement.h"
+#include "attach/code/placement.h"
 
-#include "attach/decode.h"
+#include "attach/code/decode.h"
 
 enum { PARTS_MAX = 8 };
 
@@ -141,9 +141,10 @@ static const char *move_entry(const struct scan *scan, struct spex_place *entry)
     const struct spex_code *code = &scan->function->code;
     struct spex_instruction instruction;
     int64_t sunk = 0;
+    uint8_t written = 0;
     for (uint64_t at = 0; at < code->size; at += instruction.bytes) {
         struct spex_place place = {code->address + at,
-                                   spex_hit_of(code->bytes + at, code->size - at), sunk};
+                                   spex_hit_of(code->bytes + at, code->size - at), sunk, written};
         bool better = spex_hit_is_cheap(place.hit) ||
                       (entry->hit == SPEX_HIT_NONE && place.hit == SPEX_HIT_STEPPED);
         const char *no = at && better ? why_not(scan, place.address) : NULL;
@@ -157,6 +158,7 @@ static const char *move_entry(const struct scan *scan, struct spex_place *entry)
             !instruction.sinks_known || instruction.flow != SPEX_FLOW_ON)
             break;
         sunk += instruction.sinks;
+        written |= instruction.writes;
     }
     return "no cheaper instruction before a branch";
 }
@@ -195,7 +197,7 @@ static void choose_begin(struct scan *scan, const struct spex_place *first) {
 
 static void choose(struct scan *scan) {
     struct spex_placement *placement = scan->placement;
-    const struct spex_place first = placement->entry;
+    const struct spex_place first = placement->first = placement->entry;
     if (!scan->whole)
         set_endless(scan, spex_can_decode() ? "not all of it can be decoded"
                                             : "this spex decodes no instructions");
@@ -207,6 +209,15 @@ static void choose(struct scan *scan) {
     if (placement->entry.hit == SPEX_HIT_NONE)
         placement->refused = "the kernel has no breakpoint for it";
     choose_begin(scan, &first);
+}
+
+void spex_place_for_arguments(struct spex_placement *placement, uint8_t places) {
+    if (!((placement->entry.written | placement->begin.written) & places))
+        return;
+    placement->entry = placement->begin = placement->first;
+    placement->why = "an argument is overwritten before a cheaper instruction";
+    if (placement->first.hit == SPEX_HIT_NONE && !placement->refused)
+        placement->refused = "its arguments are overwritten before there can be a breakpoint";
 }
 
 /* Parts are found while others are scanned. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/decode.h"
+#include "attach/code/decode.h"
 
 bool spex_can_decode(void) {
     return false;

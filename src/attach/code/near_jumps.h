@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "attach/placement.h"
+#include "attach/code/placement.h"
 
 struct spex_near_jumps {
     /* In ascending order. */

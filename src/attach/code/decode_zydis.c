@@ -1,10 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/decode.h"
+#include "attach/code/decode.h"
 
 #include <Zydis/Zydis.h>
 
 bool spex_can_decode(void) {
     return true;
+}
+
+/* The place of the argument in a register; 6: it has none. */
+static unsigned place_of(ZydisRegister written) {
+    static const ZydisRegister places[] = {ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_RSI,
+                                           ZYDIS_REGISTER_RDX, ZYDIS_REGISTER_RCX,
+                                           ZYDIS_REGISTER_R8,  ZYDIS_REGISTER_R9};
+    ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, written);
+    unsigned place = 0;
+    while (place < 6 && places[place] != whole)
+        place++;
+    return place;
+}
+
+static uint8_t places_written(const ZydisDecodedInstruction *decoded,
+                              const ZydisDecodedOperand *operands) {
+    unsigned places = 0;
+    for (unsigned o = 0; o < decoded->operand_count; o++)
+        if (operands[o].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+            operands[o].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+            places |= 1u << place_of(operands[o].reg.value);
+    return places & 0x3f;
 }
 
 /* Writes the stack pointer or not; what a call does to it is undone when the function returns. */
@@ -92,6 +114,7 @@ bool spex_decode(const uint8_t *code, size_t bytes, uint64_t address,
     if (!ready || !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code, bytes, &decoded, operands)))
         return false;
     instruction->bytes = decoded.length;
+    instruction->writes = places_written(&decoded, operands);
     tell_flow(&decoded, operands, address, instruction);
     tell_stack_pointer(&decoded, operands, instruction);
     return true;

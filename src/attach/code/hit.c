@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* As arch/x86/kernel/uprobes.c of Linux decides: branch_setup_xol_ops and push_setup_xol_ops. A prefix
  * in front of a jump may make it another instruction, so that only push may have one (REX.B). */
-#include "attach/hit.h"
+#include "attach/code/hit.h"
 
 #include <string.h>
 

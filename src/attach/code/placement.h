@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "attach/hit.h"
+#include "attach/code/hit.h"
 
 /* A part of an object's code, at its address there. */
 struct spex_code {
@@ -44,6 +44,8 @@ struct spex_place {
     enum spex_hit hit;
     /* The stack pointer there is so much below that at the function's first instruction. */
     int64_t sunk;
+    /* The registers of arguments that are written before it, as bits by their places. */
+    uint8_t written;
 };
 
 enum { SPEX_ENDS_MAX = 64 };
@@ -52,6 +54,8 @@ struct spex_placement {
     /* NULL, or why there is no place for an entry. */
     const char *refused;
     struct spex_place entry;
+    /* The first instruction. */
+    struct spex_place first;
     /* The same where the ends are looked at, too: it is none of these. */
     struct spex_place begin;
     /* Why the entry is there, and not at an instruction that costs less; "": nothing is to be said. */
@@ -61,6 +65,9 @@ struct spex_placement {
     unsigned end_count;
     struct spex_place ends[SPEX_ENDS_MAX];
 };
+
+/* Has arguments still in their registers where the entry is: by the first instruction, if need be. */
+void spex_place_for_arguments(struct spex_placement *placement, uint8_t places);
 
 void spex_place(const struct spex_function_code *function, struct spex_placement *placement);
 

@@ -35,6 +35,8 @@ struct spex_instruction {
     /* By how much it lowers the stack pointer, apart from a call, and whether that is known. */
     bool sinks_known;
     int64_t sinks;
+    /* The registers of arguments that it writes, as bits by their places. */
+    uint8_t writes;
 };
 
 bool spex_can_decode(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/near_jumps.h"
+#include "attach/code/near_jumps.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/functions/function_watch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/common/complain.h"
+
+bool spex_names_functions(const char *selection) {
+    return strncmp(selection, "func:", 5) == 0 || strncmp(selection, "usdt:", 5) == 0;
+}
+
+static void say(const char *line) {
+    spex_complain(0, "%s", line);
+}
+
+/* Whether any function can be looked at. */
+static bool any_to_look_at(const struct spex_process_functions *functions) {
+    for (size_t f = 0; f < functions->count; f++)
+        if (!*functions->items[f].refused)
+            return true;
+    return false;
+}
+
+static void say_refused(const struct spex_process_functions *functions) {
+    for (size_t f = 0; f < functions->count; f++)
+        if (*functions->items[f].refused)
+            spex_complain(0, "%s of %s: %s", functions->items[f].name, functions->items[f].object,
+                          functions->items[f].refused);
+    if (functions->left_out)
+        spex_complain(0, "%zu more functions are left out: %d at most are looked at",
+                      functions->left_out, SPEX_FUNCTIONS_MAX);
+}
+
+static int choose(struct spex_function_watch *watch) {
+    const struct spex_function_watch_request *request = watch->request;
+    struct spex_error error;
+    if (spex_function_choices_add(&watch->choices, request->functions, &error) != 0)
+        return spex_complain(SPEX_EXIT_USAGE, "%s: -e: %s", request->command, error.text);
+    for (size_t c = 0; request->timed && c < watch->choices.count; c++) {
+        if (watch->choices.items[c].probe)
+            return spex_complain(SPEX_EXIT_USAGE,
+                                 "%s: -e: \"%s\": a probe has no time; a function was expected",
+                                 request->command, watch->choices.items[c].text);
+        watch->choices.items[c].timed = true;
+    }
+    return SPEX_EXIT_OK;
+}
+
+int spex_function_watch_open(struct spex_function_watch *watch,
+                             const struct spex_function_watch_request *request) {
+    struct spex_error error;
+    *watch =
+        (struct spex_function_watch){.request = request, .program = {.pidfd = -1, .memory = -1}};
+    int status = choose(watch);
+    if (status)
+        return status;
+    watch->search = spex_wanted_search_of(&watch->wanted, &watch->choices);
+    const struct spex_attachment_options options = {.kind = &spex_uprobes,
+                                                    .budget = request->budget,
+                                                    .seconds = request->seconds,
+                                                    .search = &watch->search,
+                                                    .say = say,
+                                                    .execution = request->execution,
+                                                    .user = request->user};
+    if (spex_program_open(request->process, &watch->program, &error) != 0 ||
+        spex_attachment_open(&watch->attachment, &options, &watch->program, &watch->choices,
+                             &error) != 0)
+        return spex_complain(SPEX_EXIT_FAILED, "%s: %s", request->command, error.text);
+    const struct spex_process_functions *functions = spex_attachment_functions(watch->attachment);
+    say_refused(functions);
+    if (spex_wanted_search_complain(&watch->wanted, functions) || !any_to_look_at(functions))
+        return SPEX_EXIT_FAILED;
+    watch->end = spex_deadline_in(request->seconds);
+    return SPEX_EXIT_OK;
+}
+
+void spex_function_watch_close(struct spex_function_watch *watch) {
+    spex_attachment_close(watch->attachment);
+    spex_wanted_search_free(&watch->wanted);
+    spex_function_choices_free(&watch->choices);
+    spex_program_close(&watch->program);
+}
+
+/* "3 functions" */
+static void add_number(char *text, size_t size, size_t count, const char *what) {
+    size_t length = strlen(text);
+    if (count)
+        snprintf(text + length, size - length, "%s%zu %s%s", length ? " and " : "", count, what,
+                 count == 1 ? "" : "s");
+}
+
+static void say_settled(const struct spex_function_watch *watch) {
+    const struct spex_process_functions *all = spex_attachment_functions(watch->attachment);
+    size_t functions = 0, probes = 0;
+    char text[96] = "";
+    for (size_t f = 0; f < all->count; f++) {
+        bool on = *all->items[f].refused == '\0', probe = all->items[f].site_count > 0;
+        functions += on && !probe;
+        probes += on && probe;
+    }
+    add_number(text, sizeof(text), functions, "function");
+    add_number(text, sizeof(text), probes, "probe");
+    spex_complain(0, "looking at %s of %s (%d)", *text ? text : "no function",
+                  watch->program.command, (int)watch->program.process);
+}
+
+/* Waits until a signal comes, the program has ended, or the next thing is due. Whether that is all. */
+static bool wait_for(const struct spex_function_watch *watch, int ms) {
+    struct pollfd ends[] = {{.fd = watch->request->stop_fd, .events = POLLIN},
+                            {.fd = watch->program.pidfd, .events = POLLIN}};
+    return poll(ends, 2, ms) > 0;
+}
+
+bool spex_function_watch_goes_on(struct spex_function_watch *watch) {
+    if (spex_deadline_left_ms(watch->end) <= 0)
+        return false;
+    int ms = spex_attachment_pass(watch->attachment), left = spex_deadline_left_ms(watch->end);
+    if (!watch->settled && spex_attachment_is_settled(watch->attachment))
+        say_settled(watch);
+    watch->settled |= spex_attachment_is_settled(watch->attachment);
+    return !wait_for(watch, ms < left ? ms : left) &&
+           spex_program_state(&watch->program) == SPEX_PROGRAM_RUNS;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* Each function is a kernel, whose parameters are its arguments, in no context. The kernel's breakpoints tell the times
+ * of all executions, or of those in slices of the time, which stand for the others. */
+#include "tools/train/train_functions.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "tools/common/complain.h"
+#include "tools/common/models_file.h"
+#include "tools/functions/function_watch.h"
+
+/* As those of a program with kernels (train_running.c). */
+#define WRITE_SECONDS 60.0
+#define RUN_SECONDS   1.0
+
+struct learner {
+    const struct spex_train_running *running;
+    struct spex_training *training;
+    struct spex_models *models;
+    struct spex_function_watch watch;
+    /* By the number of the function; NULL: it has no execution yet. */
+    struct spex_trained *kernels[SPEX_FUNCTIONS_MAX];
+    uint64_t records;
+    size_t left_out_kernels;
+    int err;
+};
+
+/* Whether another function has the name. */
+static bool has_double(const struct spex_process_functions *all,
+                       const struct spex_process_function *function) {
+    for (size_t f = 0; f < all->count; f++)
+        if (&all->items[f] != function && strcmp(all->items[f].name, function->name) == 0)
+            return true;
+    return false;
+}
+
+/* The kernel of a function, which is made when it is first executed. */
+static int find_kernel(struct learner *learner, const struct spex_process_function *function,
+                       struct spex_trained **kernel) {
+    const struct spex_process_functions *all = spex_attachment_functions(learner->watch.attachment);
+    const char *names[SPEX_ARGUMENTS_MAX];
+    char path[256];
+    struct spex_trained **found = &learner->kernels[function - all->items];
+    for (unsigned a = 0; a < function->arguments.count; a++)
+        names[a] = function->arguments.items[a].name;
+    snprintf(path, sizeof(path), "%.80s%s%.160s", has_double(all, function) ? function->object : "",
+             has_double(all, function) ? ":" : "", function->name);
+    int err = *found ? 0
+                     : spex_training_kernel(learner->training, path, names,
+                                            function->arguments.count, found);
+    *kernel = *found;
+    return err;
+}
+
+static void take_execution(void *user, const struct spex_process_function *function, double seconds,
+                           const double *arguments, double weight) {
+    struct learner *learner = user;
+    struct spex_trained *kernel;
+    int err = learner->err ? learner->err : find_kernel(learner, function, &kernel);
+    if (!err)
+        err = spex_trained_add(learner->training, kernel, arguments, seconds, weight);
+    learner->records += !err;
+    learner->err = err;
+}
+
+static int write_models(struct learner *learner) {
+    spex_models_free(learner->models);
+    int err = spex_training_fit(learner->training, learner->running->least_seconds, learner->models,
+                                &learner->left_out_kernels);
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "the models cannot be fitted: %s", strerror(-err));
+    return spex_models_file_write(learner->running->models, learner->models);
+}
+
+/* An exit status. */
+static int learn(struct learner *learner) {
+    double begin = spex_clock_seconds(CLOCK_MONOTONIC), changed = 0, written = 0;
+    int status = SPEX_EXIT_OK;
+    while (!status && !learner->err && spex_function_watch_goes_on(&learner->watch)) {
+        double now = spex_clock_seconds(CLOCK_MONOTONIC) - begin;
+        if (now >= changed + RUN_SECONDS) {
+            spex_training_next_run(learner->training);
+            changed = now;
+        }
+        if (now >= written + WRITE_SECONDS && learner->records) {
+            status = write_models(learner);
+            written = now;
+        }
+    }
+    if (learner->err)
+        return spex_complain(SPEX_EXIT_FAILED, "train: %s", strerror(-learner->err));
+    return status;
+}
+
+static void note(const char *line) {
+    fprintf(stderr, "spex: %s\n", line);
+}
+
+/* What of the budget was used, as `spex attach` tells it. */
+static void tell_budget(const struct spex_profile_process *process) {
+    if (process->budget > 0 && process->budget_seconds > 0)
+        fprintf(stderr,
+                "spex: budget: %g %% of the program's CPU time; as believed, %.2g %% was used\n",
+                100 * process->budget, 100 * process->budget_spent / process->budget_seconds);
+}
+
+static int finish(struct learner *learner) {
+    struct spex_profile profile;
+    int err = spex_attachment_end(learner->watch.attachment, &profile);
+    if (err)
+        return spex_complain(SPEX_EXIT_FAILED, "out of memory");
+    spex_attachment_tell(learner->watch.attachment, note);
+    if (!learner->records)
+        return spex_complain(SPEX_EXIT_FAILED,
+                             "no function was executed to its end meanwhile; nothing is written");
+    int status = write_models(learner);
+    if (status)
+        return status;
+    fprintf(stderr, "spex: %.1f s; %" PRIu64 " executions timed, %" PRIu64 " lost\n",
+            profile.process.seconds, learner->records,
+            spex_attachment_lost(learner->watch.attachment));
+    tell_budget(&profile.process);
+    spex_train_tell_left_out(learner->left_out_kernels, learner->running->least_seconds);
+    return SPEX_EXIT_OK;
+}
+
+int spex_train_functions(const struct spex_train_running *running, double budget,
+                         struct spex_training *training, struct spex_models *models) {
+    struct learner learner = {.running = running, .training = training, .models = models};
+    const struct spex_function_watch_request request = {
+        .command = "train",
+        .process = running->process,
+        .functions = running->probes,
+        .timed = true,
+        .budget = budget,
+        .seconds = running->seconds > 0 ? running->seconds : SPEX_FUNCTIONS_SECONDS,
+        .stop_fd = running->stop_fd,
+        .execution = take_execution,
+        .user = &learner};
+    int status = spex_function_watch_open(&learner.watch, &request);
+    status = status ? status : learn(&learner);
+    status = status ? status : finish(&learner);
+    spex_function_watch_close(&learner.watch);
+    return status;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Trains models of functions of a running program that was built without spex. */
+#ifndef SPEX_TOOLS_TRAIN_TRAIN_FUNCTIONS_H
+#define SPEX_TOOLS_TRAIN_TRAIN_FUNCTIONS_H
+
+#include "tools/train/train_running.h"
+
+/* `probes` of `running` are functions with their arguments. `budget`: as a share of the program's CPU time. Otherwise as
+ * spex_train_running. */
+int spex_train_functions(const struct spex_train_running *running, double budget,
+                         struct spex_training *training, struct spex_models *models);
+
+#endif
