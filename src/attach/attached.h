@@ -197,6 +197,9 @@ void spex_attached_plan(struct spex_attachment *attachment, size_t f);
 bool spex_attached_is_hopeless(const struct spex_attachment *attachment,
                                const struct spex_attached_function *one);
 
+/* Has each function that is on wake this process when it has cost more than can be borne. False: one has already. */
+bool spex_attached_set_alarms(struct spex_attachment *attachment);
+
 /* Slices that are due; and the seconds until the next one is. */
 void spex_attached_pass_slices(struct spex_attachment *attachment);
 double spex_attached_next_slice(const struct spex_attachment *attachment);

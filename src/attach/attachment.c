@@ -231,10 +231,22 @@ static double pass_settled(struct spex_attachment *attachment) {
     return fmin(spex_attached_next_slice(attachment), spex_attached_pass_seconds(attachment));
 }
 
-int spex_attachment_pass(struct spex_attachment *attachment) {
-    if (attachment->settled)
-        return (int)fmax(pass_settled(attachment) * 1e3, 1);
+int spex_attachment_alarms(const struct spex_attachment *attachment) {
+    return attachment->options.kind->alarms(attachment->sites);
+}
+
+/* Until something is settled there is nothing to wait for but that. */
+static double pass_unsettled(struct spex_attachment *attachment) {
     spex_attached_take_records(attachment);
     double next = start_next(attachment);
-    return attachment->settled ? 0 : (int)fmax(next * 1e3, 1);
+    return attachment->settled ? 0 : fmax(next, 1e-3);
+}
+
+int spex_attachment_pass(struct spex_attachment *attachment) {
+    attachment->options.kind->note_alarms(attachment->sites);
+    double next =
+        attachment->settled ? fmax(pass_settled(attachment), 1e-3) : pass_unsettled(attachment);
+    if (!spex_attached_set_alarms(attachment))
+        next = fmin(next, 1e-3);
+    return (int)(next * 1e3);
 }

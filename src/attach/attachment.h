@@ -46,8 +46,10 @@ const struct spex_hit_costs *spex_attachment_costs(const struct spex_attachment 
 /* Whether each function is on, in slices or refused, as it stays unless rates change. */
 bool spex_attachment_is_settled(const struct spex_attachment *attachment);
 
-/* Does what is due. Returns the milliseconds until it is to be called again. */
+/* Does what is due. Returns the milliseconds until it is to be called again, or sooner if `alarms`, a descriptor or -1, is
+ * readable: a function is executed more often than was expected. */
 int spex_attachment_pass(struct spex_attachment *attachment);
+int spex_attachment_alarms(const struct spex_attachment *attachment);
 
 /* Fills in what there is to tell. Nothing is counted after that. The profile has pointers into the
  * attachment. 0 or -ENOMEM. */

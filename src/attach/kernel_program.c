@@ -81,6 +81,24 @@ static int open_ring(struct spex_kernel_memory *memory) {
     return 0;
 }
 
+/* Nothing is in an alarm: one page of them is enough. */
+static int open_alarms(struct spex_kernel_memory *memory) {
+    size_t page = memory->page_bytes;
+    memory->alarms_fd = map_create(BPF_MAP_TYPE_RINGBUF, 0, 0, (uint32_t)page, 0);
+    if (memory->alarms_fd < 0)
+        return memory->alarms_fd;
+    memory->alarms_consumed = map_pages(memory->alarms_fd, page, PROT_READ | PROT_WRITE, 0);
+    if (!memory->alarms_consumed)
+        return -errno;
+    memory->alarms_produced = map_pages(memory->alarms_fd, page, PROT_READ, (off_t)page);
+    return memory->alarms_produced ? 0 : -errno;
+}
+
+void spex_kernel_memory_note_alarms(struct spex_kernel_memory *memory) {
+    uint64_t until = __atomic_load_n(memory->alarms_produced, __ATOMIC_ACQUIRE);
+    __atomic_store_n(memory->alarms_consumed, until, __ATOMIC_RELEASE);
+}
+
 /* Before Linux 5.11 the memory of maps counted as locked memory, of which there is little. */
 static void allow_locked_memory(void) {
     const struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
@@ -90,6 +108,7 @@ static void allow_locked_memory(void) {
 int spex_kernel_memory_open(struct spex_kernel_memory *memory, const char **step) {
     *memory = (struct spex_kernel_memory){.counts_fd = -1,
                                           .ring_fd = -1,
+                                          .alarms_fd = -1,
                                           .count = SPEX_SITES_MAX,
                                           .page_bytes = (size_t)sysconf(_SC_PAGESIZE)};
     allow_locked_memory();
@@ -98,7 +117,8 @@ int spex_kernel_memory_open(struct spex_kernel_memory *memory, const char **step
     if (err)
         return err;
     *step = "memory for records";
-    return open_ring(memory);
+    err = open_ring(memory);
+    return err ? err : open_alarms(memory);
 }
 
 void spex_kernel_memory_close(struct spex_kernel_memory *memory) {
@@ -108,11 +128,17 @@ void spex_kernel_memory_close(struct spex_kernel_memory *memory) {
         munmap(memory->consumed, memory->page_bytes);
     if (memory->produced)
         munmap(memory->produced, memory->page_bytes + 2 * memory->ring_bytes);
+    if (memory->alarms_consumed)
+        munmap(memory->alarms_consumed, memory->page_bytes);
+    if (memory->alarms_produced)
+        munmap(memory->alarms_produced, memory->page_bytes);
     if (memory->counts_fd >= 0)
         close(memory->counts_fd);
+    if (memory->alarms_fd >= 0)
+        close(memory->alarms_fd);
     if (memory->ring_fd >= 0)
         close(memory->ring_fd);
-    *memory = (struct spex_kernel_memory){.counts_fd = -1, .ring_fd = -1};
+    *memory = (struct spex_kernel_memory){.counts_fd = -1, .ring_fd = -1, .alarms_fd = -1};
 }
 
 /* A program that is written. */
@@ -198,7 +224,28 @@ static void put_counts(struct writing *to, const struct spex_kernel_memory *memo
     put(to, BPF_ALU64 | BPF_MUL | BPF_K, BPF_REG_1, 0, 0, sizeof(struct spex_site_counts));
     put_map(to, COUNTS, BPF_PSEUDO_MAP_VALUE, memory->counts_fd, 0);
     put(to, BPF_ALU64 | BPF_ADD | BPF_X, COUNTS, BPF_REG_1, 0, 0);
-    put_count(to, offsetof(struct spex_site_counts, executions));
+}
+
+/* Counts the execution. Whoever's is that of the alarm wakes the command. */
+static void put_executions(struct writing *to, const struct spex_kernel_memory *memory) {
+    put_number(to, BPF_REG_1, 1);
+    put(to, BPF_STX | BPF_ATOMIC | BPF_DW, COUNTS, BPF_REG_1,
+        (int16_t)offsetof(struct spex_site_counts, executions), BPF_ADD | BPF_FETCH);
+    put(to, BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0, 1);
+    put(to, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_2, COUNTS,
+        (int16_t)offsetof(struct spex_site_counts, alarm), 0);
+    unsigned other = to->count;
+    put(to, BPF_JMP | BPF_JNE | BPF_X, BPF_REG_1, BPF_REG_2, 0, 0);
+    put_map(to, BPF_REG_1, BPF_PSEUDO_MAP_FD, memory->alarms_fd, 0);
+    put_number(to, BPF_REG_2, sizeof(uint64_t));
+    put_number(to, BPF_REG_3, 0);
+    put_call(to, BPF_FUNC_ringbuf_reserve);
+    unsigned full = put_jump(to, BPF_JEQ, BPF_REG_0, 0);
+    put_copy(to, BPF_REG_1, BPF_REG_0);
+    put_number(to, BPF_REG_2, BPF_RB_FORCE_WAKEUP);
+    put_call(to, BPF_FUNC_ringbuf_submit);
+    land(to, full);
+    land(to, other);
 }
 
 static void put_store(struct writing *to, uint8_t source, size_t member) {
@@ -267,6 +314,7 @@ static void put_program(struct writing *to, const struct spex_kernel_memory *mem
     put_time(to);
     land(to, no_end);
     put_counts(to, memory);
+    put_executions(to, memory);
     put_task(to);
     unsigned counts = put_jump(to, BPF_JEQ, BPF_REG_1, SPEX_SITE_COUNTS);
     unsigned tells = put_jump(to, BPF_JEQ, BPF_REG_1, SPEX_SITE_TELLS);

@@ -13,11 +13,14 @@
 /* Counters of a site, in a cache line of their own. */
 struct spex_site_counts {
     uint64_t executions, lost;
-    uint64_t rest[6];
+    /* With so many executions the kernel wakes who waits for alarms. This process writes it. */
+    uint64_t alarm;
+    uint64_t rest[5];
 };
 
 struct spex_kernel_memory {
-    int counts_fd, ring_fd;
+    /* A ring of alarms is apart from that of records, of which none wakes anybody. */
+    int counts_fd, ring_fd, alarms_fd;
     struct spex_site_counts *counts;
     size_t count;
     /* The position up to which records are read, which the kernel reads, and that up to which they are
@@ -25,11 +28,15 @@ struct spex_kernel_memory {
     uint64_t *consumed, *produced;
     const uint8_t *records;
     size_t ring_bytes, page_bytes;
+    uint64_t *alarms_consumed, *alarms_produced;
 };
 
 /* For SPEX_SITES_MAX sites. 0, or a negative errno value with the name of what failed in *step. To be closed in any case. */
 int spex_kernel_memory_open(struct spex_kernel_memory *memory, const char **step);
 void spex_kernel_memory_close(struct spex_kernel_memory *memory);
+
+/* Takes note of alarms. */
+void spex_kernel_memory_note_alarms(struct spex_kernel_memory *memory);
 
 /* A descriptor of the program, which is the same for all sites, or a negative errno value. `attached`:
  * what it is for, a number of the kernel's enum bpf_attach_type; 0: events of perf. */

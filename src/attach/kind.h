@@ -72,6 +72,11 @@ struct spex_kind_of_site {
     /* Executions while it was on, and records of them that were lost. */
     uint64_t (*executions)(const struct spex_sites *sites, size_t number);
     uint64_t (*lost)(const struct spex_sites *sites, size_t number);
+    /* Wakes who waits for alarms when a site has so many executions; 0: never. It must not have as many yet. */
+    void (*set_alarm)(struct spex_sites *sites, size_t number, uint64_t executions);
+    /* A descriptor that is readable when an alarm has gone off, until it is taken note of; -1: there is none. */
+    int (*alarms)(const struct spex_sites *sites);
+    void (*note_alarms)(struct spex_sites *sites);
     /* Takes up to `room` of the oldest records, in the order in which they were made. */
     size_t (*records)(struct spex_sites *sites, struct spex_site_record *records, size_t room);
 };

@@ -252,6 +252,24 @@ static double owed_most(const struct spex_attachment *attachment) {
                : INFINITY;
 }
 
+/* Each may use all that is left. */
+bool spex_attached_set_alarms(struct spex_attachment *attachment) {
+    double bearable = owed_most(attachment) + fmax(attachment->tokens, 0);
+    bool ahead = true;
+    for (size_t f = 0; attachment->options.budget < 1 && f < attachment->count; f++) {
+        const struct spex_attached_function *one = &attachment->of[f];
+        double hits = fmin(fmax(bearable / one->cost[SPEX_COST_LIKELY], 1), 1e15);
+        for (unsigned s = 0; one->on && s < one->counting; s++) {
+            size_t site = one->site + s;
+            uint64_t now = attachment->options.kind->executions(attachment->sites, site);
+            uint64_t at = now + (uint64_t)hits;
+            attachment->options.kind->set_alarm(attachment->sites, site, at);
+            ahead &= attachment->options.kind->executions(attachment->sites, site) < at;
+        }
+    }
+    return ahead;
+}
+
 /* One slice at a time, so that none lasts longer than it should for another. */
 void spex_attached_pass_slices(struct spex_attachment *attachment) {
     double budget = attachment->options.budget;
@@ -259,14 +277,14 @@ void spex_attached_pass_slices(struct spex_attachment *attachment) {
     reckon(attachment);
     end_slices(attachment);
     size_t due = first_due(attachment);
-    if (spex_attached_now() - attachment->looked_on >= ahead_seconds) {
+    bool owed = attachment->tokens < -owed_most(attachment);
+    if (owed || spex_attached_now() - attachment->looked_on >= ahead_seconds) {
         attachment->looked_on = spex_attached_now();
         look_at_all(attachment);
     }
     if (due < attachment->count && attachment->tokens > 0)
         take_slice(attachment, due);
-    if (budget < 1 && attachment->tokens < -owed_most(attachment) &&
-        share_on(attachment) + spex_attached_pass_share(attachment) > budget)
+    if (budget < 1 && owed && share_on(attachment) + spex_attached_pass_share(attachment) > budget)
         slice_costliest(attachment);
 }
 

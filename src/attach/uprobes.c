@@ -298,6 +298,18 @@ static uint64_t lost(const struct spex_sites *sites, size_t number) {
     return __atomic_load_n(&sites->memory.counts[number].lost, __ATOMIC_RELAXED);
 }
 
+static void set_alarm(struct spex_sites *sites, size_t number, uint64_t count) {
+    __atomic_store_n(&sites->memory.counts[number].alarm, count, __ATOMIC_RELAXED);
+}
+
+static int alarms(const struct spex_sites *sites) {
+    return sites->memory.alarms_fd;
+}
+
+static void note_alarms(struct spex_sites *sites) {
+    spex_kernel_memory_note_alarms(&sites->memory);
+}
+
 static size_t take_records(struct spex_sites *sites, struct spex_site_record *records,
                            size_t room) {
     return spex_kernel_memory_take(&sites->memory, records, room);
@@ -311,4 +323,7 @@ const struct spex_kind_of_site spex_uprobes = {.name = "uprobe",
                                                .linger = linger,
                                                .executions = executions,
                                                .lost = lost,
+                                               .set_alarm = set_alarm,
+                                               .alarms = alarms,
+                                               .note_alarms = note_alarms,
                                                .records = take_records};

@@ -34,9 +34,12 @@ static struct {
     /* Executions, also those without a probe; and hits of each site that is on. */
     double executed[2], hits[2];
     bool on[2];
+    uint64_t alarms[2];
     /* The CPUs that it uses, 0: one; and what a pass, and switching on or off, takes of this process's CPU time. */
     double cpus;
     uint64_t pass_ns, switch_ns, own_ns;
+    /* From when on it does 1,000,000 executions a second; 0: never. */
+    uint64_t busy_ns;
     /* Calls that are timed, if any: one begins each `between_ns`, and takes `took_ns`. What it leaves. */
     uint64_t between_ns, took_ns;
     uint64_t late_ns;
@@ -66,6 +69,8 @@ static void call_and_return(uint64_t from, uint64_t to) {
 
 static double rate_now(unsigned site) {
     double seconds = (double)made.now_ns / 1e9;
+    if (made.busy_ns && made.now_ns >= made.busy_ns)
+        return 1e6;
     return made.rates[site] * (1 + made.swing * sin(made.pace * seconds + made.phase));
 }
 
@@ -193,6 +198,28 @@ static uint64_t lost_made(const struct spex_sites *sites, size_t number) {
     return 0;
 }
 
+static void set_alarm_made(struct spex_sites *sites, size_t number, uint64_t executions) {
+    (void)sites;
+    made.alarms[number] = executions;
+}
+
+static int alarms_made(const struct spex_sites *sites) {
+    (void)sites;
+    return -1;
+}
+
+static void note_alarms_made(struct spex_sites *sites) {
+    (void)sites;
+    memset(made.alarms, 0, sizeof(made.alarms));
+}
+
+static bool alarm_made(void) {
+    for (int s = 0; s < 2; s++)
+        if (made.alarms[s] && made.hits[s] >= (double)made.alarms[s])
+            return true;
+    return false;
+}
+
 static size_t records_made(struct spex_sites *sites, struct spex_site_record *records,
                            size_t room) {
     size_t got = made.record_count < room ? made.record_count : room;
@@ -203,9 +230,9 @@ static size_t records_made(struct spex_sites *sites, struct spex_site_record *re
     return got;
 }
 
-static const struct spex_kind_of_site made_kind = {"made",          open_made,       close_made,
-                                                   switch_on_made,  switch_off_made, linger_made,
-                                                   executions_made, lost_made,       records_made};
+static const struct spex_kind_of_site made_kind = {
+    "made",          open_made, close_made,     switch_on_made, switch_off_made,  linger_made,
+    executions_made, lost_made, set_alarm_made, alarms_made,    note_alarms_made, records_made};
 
 static char said[4096];
 
@@ -259,7 +286,9 @@ static struct run run_with(const char *functions, double budget) {
     for (uint64_t end = made.now_ns + RUN_S * UINT64_C(1000000000); made.now_ns < end;) {
         uint64_t left = end - made.now_ns,
                  ns = (uint64_t)spex_attachment_pass(attachment) * 1000000;
-        pass(ns < left ? ns : left);
+        ns = ns < left ? ns : left;
+        for (uint64_t step; ns && !alarm_made(); ns -= step)
+            pass(step = ns < 1000000 ? ns : 1000000);
         made.own_ns += made.pass_ns;
     }
     assert_true(spex_attachment_is_settled(attachment));
@@ -362,6 +391,19 @@ static void an_idle_program_keeps_its_budget(void **state) {
     assert_true(within >= 16);
 }
 
+/* A program that was idle for long, and is looked at seldom, becomes busy all of a sudden: the command is woken. */
+static void alarms_go_off_at_once(void **state) {
+    (void)state;
+    make(10, 0, 0, 0);
+    made.cpus = 0.05;
+    made.pass_ns = 60000;
+    made.busy_ns = made.now_ns + UINT64_C(20000000000);
+    struct run run = run_with("func:busy_function", 0.02);
+    assert_non_null(strstr(said, "it has become more"));
+    /* Some milliseconds of what would have been 10 s. */
+    assert_true(run.spent < 0.03);
+}
+
 /* Of a burst of a few hits it is not known yet that it is too much. */
 static void a_few_hits_are_no_rate(void **state) {
     (void)state;
@@ -418,6 +460,7 @@ int main(void) {
         cmocka_unit_test(slices_tell_the_rest),
         cmocka_unit_test(an_idle_program_keeps_its_budget),
         cmocka_unit_test(a_few_hits_are_no_rate),
+        cmocka_unit_test(alarms_go_off_at_once),
         cmocka_unit_test(rates_that_change),
         cmocka_unit_test(what_is_too_much_for_slices),
         cmocka_unit_test(slices_have_whole_times),

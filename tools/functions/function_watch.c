@@ -110,8 +110,9 @@ static void say_settled(const struct spex_function_watch *watch) {
 /* Waits until a signal comes, the program has ended, or the next thing is due. Whether that is all. */
 static bool wait_for(const struct spex_function_watch *watch, int ms) {
     struct pollfd ends[] = {{.fd = watch->request->stop_fd, .events = POLLIN},
-                            {.fd = watch->program.pidfd, .events = POLLIN}};
-    return poll(ends, 2, ms) > 0;
+                            {.fd = watch->program.pidfd, .events = POLLIN},
+                            {.fd = spex_attachment_alarms(watch->attachment), .events = POLLIN}};
+    return poll(ends, 3, ms) > 0 && (ends[0].revents || ends[1].revents);
 }
 
 bool spex_function_watch_goes_on(struct spex_function_watch *watch) {
