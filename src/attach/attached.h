@@ -82,7 +82,7 @@ struct spex_attachment {
     struct spex_tracer *tracer;
     /* Two for each function: its times and its arguments. */
     struct spex_profile_row *rows;
-    /* Those of functions with arguments, which have their names. */
+    /* One for each row. */
     struct spex_profile_site *told_sites;
     struct spex_profile_type types[3];
     struct spex_random random;

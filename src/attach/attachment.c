@@ -118,7 +118,7 @@ static void begin(struct spex_attachment *attachment) {
 static int fill(struct spex_attachment *attachment, struct spex_error *error) {
     attachment->of = calloc(SPEX_FUNCTIONS_MAX, sizeof(*attachment->of));
     attachment->rows = calloc(2 * SPEX_FUNCTIONS_MAX, sizeof(*attachment->rows));
-    attachment->told_sites = calloc(SPEX_FUNCTIONS_MAX, sizeof(*attachment->told_sites));
+    attachment->told_sites = calloc(2 * SPEX_FUNCTIONS_MAX, sizeof(*attachment->told_sites));
     attachment->site_functions = calloc(SPEX_SITES_MAX, sizeof(*attachment->site_functions));
     if (!attachment->of || !attachment->rows || !attachment->told_sites ||
         !attachment->site_functions ||

@@ -51,9 +51,10 @@ bool spex_attachment_is_settled(const struct spex_attachment *attachment);
 int spex_attachment_pass(struct spex_attachment *attachment);
 int spex_attachment_alarms(const struct spex_attachment *attachment);
 
-/* Fills in what there is to tell. Nothing is counted after that. The profile has pointers into the
- * attachment. 0 or -ENOMEM. */
-int spex_attachment_end(struct spex_attachment *attachment, struct spex_profile *profile);
+/* Fills in what there is to tell, in the middle or in the end: then nothing is counted after that. The profile has pointers
+ * into the attachment. */
+void spex_attachment_profile(struct spex_attachment *attachment, struct spex_profile *profile);
+void spex_attachment_end(struct spex_attachment *attachment, struct spex_profile *profile);
 
 /* Lines about functions whose times are not all there, or that were refused. */
 void spex_attachment_tell(const struct spex_attachment *attachment, void (*say)(const char *line));

@@ -231,7 +231,7 @@ static void put_executions(struct writing *to, const struct spex_kernel_memory *
     put_number(to, BPF_REG_1, 1);
     put(to, BPF_STX | BPF_ATOMIC | BPF_DW, COUNTS, BPF_REG_1,
         (int16_t)offsetof(struct spex_site_counts, executions), BPF_ADD | BPF_FETCH);
-    put(to, BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0, 1);
+    put(to, BPF_ALU64 | BPF_ADD, BPF_REG_1, 0, 0, 1);
     put(to, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_2, COUNTS,
         (int16_t)offsetof(struct spex_site_counts, alarm), 0);
     unsigned other = to->count;

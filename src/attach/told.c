@@ -53,6 +53,8 @@ static void fill_row(struct spex_attachment *attachment, size_t f, uint32_t type
                                                .probe_id = (uint16_t)f,
                                                .declared = SPEX_PROFILE_NO_ID,
                                                .sites = one->sites,
+                                               .sites_on = one->on ? one->sites : 0,
+                                               .period = one->on,
                                                .period_last = 1,
                                                .on_seconds = one->on_seconds,
                                                .count = one->sum.count,
@@ -63,13 +65,20 @@ static void fill_row(struct spex_attachment *attachment, size_t f, uint32_t type
     fill_values(attachment, f, row);
 }
 
-/* The names of its arguments. */
+/* A site of each row: what is on of it, and the names of its arguments. */
 static void fill_site(const struct spex_attachment *attachment, size_t f,
-                      struct spex_profile_site *site) {
+                      const struct spex_profile_probe *probe, struct spex_profile_site *site) {
     const struct spex_arguments *arguments = &attachment->functions.items[f].arguments;
-    *site = (struct spex_profile_site){
-        .probe_id = (uint16_t)f, .probe_type = SPEX_SNAPSHOT, .loaded = 1};
-    for (unsigned a = 0; a < arguments->count && a < SPEX_MAX_FIELDS; a++) {
+    *site = (struct spex_profile_site){.subsample = 1,
+                                       .period = attachment->of[f].on,
+                                       .probe_id = (uint16_t)f,
+                                       .probe_type = (uint16_t)probe->probe_type,
+                                       .loaded = 1,
+                                       .declared = SPEX_PROFILE_NO_ID};
+    memcpy(site->name, probe->name, sizeof(site->name));
+    memcpy(site->provider, probe->provider, sizeof(site->provider));
+    bool told = probe->probe_type == SPEX_SNAPSHOT;
+    for (unsigned a = 0; told && a < arguments->count && a < SPEX_MAX_FIELDS; a++) {
         size_t length = strlen(site->parameters);
         snprintf(site->parameters + length, sizeof(site->parameters) - length, "%s%s",
                  a ? ", " : "", arguments->items[a].name);
@@ -126,31 +135,38 @@ static void fill_process(struct spex_attachment *attachment, struct spex_profile
     process->budget_spent = spex_attached_spent_all(attachment);
 }
 
-/* What is on stays so until all is closed. */
-static void end_function(struct spex_attachment *attachment, size_t f) {
+/* Accounts for the time until now. What is on stays so, until all is closed or, where it goes on, as it was. */
+static void account(struct spex_attachment *attachment, size_t f, bool goes_on) {
     struct spex_attached_function *one = &attachment->of[f];
     if (!one->sites)
         return;
     uint64_t count = spex_attached_executions(attachment, one);
     struct spex_attached_time now = spex_attached_time(attachment);
-    if (one->on)
+    uint64_t over_ns = one->over_ns;
+    bool on = one->on;
+    if (on)
         spex_attached_note_off(attachment, f, &now, count);
     else if (one->on_seconds > 0)
         spex_attached_note_held(one, &now);
+    if (goes_on) {
+        one->on = on;
+        one->over_ns = over_ns;
+    }
 }
 
-int spex_attachment_end(struct spex_attachment *attachment, struct spex_profile *profile) {
+static void fill(struct spex_attachment *attachment, struct spex_profile *profile, bool goes_on) {
     size_t rows = 0, sites = 0;
     spex_attached_ask(attachment, true);
     for (size_t f = 0; f < attachment->count; f++)
-        end_function(attachment, f);
+        account(attachment, f, goes_on);
     spex_attached_take_records(attachment);
     for (size_t f = 0; f < attachment->count; f++) {
         if (!attachment->of[f].sites || attachment->of[f].on_seconds <= 0)
             continue;
         rows += fill_rows(attachment, f, &attachment->rows[rows]);
-        if (attachment->functions.items[f].arguments.count)
-            fill_site(attachment, f, &attachment->told_sites[sites++]);
+        for (; sites < rows; sites++)
+            fill_site(attachment, f, &attachment->rows[sites].probe,
+                      &attachment->told_sites[sites]);
     }
     fill_type(attachment, 0, SPEX_CNT);
     fill_type(attachment, 1, SPEX_LAT);
@@ -162,7 +178,19 @@ int spex_attachment_end(struct spex_attachment *attachment, struct spex_profile 
                                      .rows = attachment->rows,
                                      .row_count = rows};
     fill_process(attachment, &profile->process);
-    return 0;
+    for (size_t r = 0; r < rows; r++) {
+        profile->process.sites += attachment->rows[r].probe.sites;
+        profile->process.sites_on += attachment->rows[r].probe.sites_on;
+    }
+    profile->process.sites_loaded = profile->process.sites;
+}
+
+void spex_attachment_profile(struct spex_attachment *attachment, struct spex_profile *profile) {
+    fill(attachment, profile, true);
+}
+
+void spex_attachment_end(struct spex_attachment *attachment, struct spex_profile *profile) {
+    fill(attachment, profile, false);
 }
 
 static void tell_unpaired(const struct spex_attachment *attachment, size_t f,

@@ -510,10 +510,14 @@ int spex_profile_since(const struct spex_profile *now, const struct spex_profile
     *difference = (struct spex_profile){.process = now->process, .type_count = now->type_count};
     difference->types = calloc(now->type_count + 1, sizeof(*difference->types));
     difference->rows = calloc(now->row_count + 1, sizeof(*difference->rows));
-    int err = difference->types && difference->rows ? 0 : -ENOMEM;
+    difference->sites = calloc(now->site_count + 1, sizeof(*difference->sites));
+    int err = difference->types && difference->rows && difference->sites ? 0 : -ENOMEM;
     process_subtract(&difference->process, &before->process);
     if (!err && now->type_count)
         memcpy(difference->types, now->types, now->type_count * sizeof(*now->types));
+    if (!err && now->site_count)
+        memcpy(difference->sites, now->sites, now->site_count * sizeof(*now->sites));
+    difference->site_count = err ? 0 : now->site_count;
     if (!err)
         types_subtract(difference, before);
     for (size_t r = 0; !err && r < now->row_count; r++) {

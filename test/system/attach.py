@@ -429,6 +429,21 @@ class AttachTest(unittest.TestCase):
             self.assertGreater(float(re.search(r"\nexecutions (\S+)\n", file.read()).group(1)),
                                2 * int(re.search(r"(\d+) executions timed", said).group(1)))
 
+    def test_top_shows_functions(self):
+        with subprocess.Popen([SPEX, "top", self.program.pid, "-e", "func:plain,func:takes(_,_,n)", "-b", "-t", "-d", "0.05",
+                               "--budget", "100%"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as top:
+            self.assertIn("attached", top.stdout.readline())
+            self.program.do("plain 500")
+            self.program.do("take 100")
+            wanted = [r"^plain +cnt +500 ", r"^takes +snapshot +100 .* n "]
+            while wanted:
+                line = top.stdout.readline()
+                self.assertTrue(line, wanted)
+                wanted = [one for one in wanted if not re.search(one, line)]
+            self.program.end()
+            _, said = top.communicate(timeout=60)
+        self.assertEqual((top.returncode, "looking at 2 functions" in said), (0, True), said)
+
     def test_malformed_notes_are_told(self):
         library = self.library(BAD_NOTE, "gcc", "bad")
         self.program.do("load 1 " + library)
@@ -578,6 +593,9 @@ class AttachTest(unittest.TestCase):
                 (["attach", pid, "-e", "func:none-such*"], 1, "names no function"),
                 (["attach", "no-such-name", "-e", "func:x"], 1, "no process is called no-such-name"),
                 (["attach", "2147483647", "-e", "func:x"], 1, "there is no process 2147483647"),
+                (["top", pid, "-b", "--budget", "1%"], 2, "--budget goes with -e"),
+                (["top", "-b", "-e", "func:plain"], 2, "a process was expected"),
+                (["top", pid, "-b", "-e", "func:none-such"], 1, "names no function"),
                 (["train", "m", "-e", "func:takes(n)"], 2, "-e goes with --pid"),
                 (["train", "m", "--pid", pid, "-b", "1%"], 2, "-b goes with -e"),
                 (["train", "m", "--pid", pid, "-e", "func:takes(n)", "--probes", "*"], 2, "do not go together"),

@@ -122,9 +122,8 @@ static int print_table(const struct spex_function_watch *watch, FILE *file,
 static int finish(const struct spex_function_watch *watch, struct spex_output_file *output,
                   const struct request *request) {
     struct spex_profile profile;
-    int err = spex_attachment_end(watch->attachment, &profile);
-    if (!err)
-        err = request->json ? print_json(watch, output->file, &profile)
+    spex_attachment_end(watch->attachment, &profile);
+    int err = request->json ? print_json(watch, output->file, &profile)
                             : print_table(watch, output->file, &profile, request->verbose);
     int closed = spex_output_file_close(output);
     err = err ? err : closed;

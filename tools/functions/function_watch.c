@@ -34,6 +34,10 @@ static void say_refused(const struct spex_process_functions *functions) {
                       functions->left_out, SPEX_FUNCTIONS_MAX);
 }
 
+static void say_nothing(const char *line) {
+    (void)line;
+}
+
 static int choose(struct spex_function_watch *watch) {
     const struct spex_function_watch_request *request = watch->request;
     struct spex_error error;
@@ -62,7 +66,7 @@ int spex_function_watch_open(struct spex_function_watch *watch,
                                                     .budget = request->budget,
                                                     .seconds = request->seconds,
                                                     .search = &watch->search,
-                                                    .say = say,
+                                                    .say = request->quiet ? say_nothing : say,
                                                     .execution = request->execution,
                                                     .user = request->user};
     if (spex_program_open(request->process, &watch->program, &error) != 0 ||
@@ -115,13 +119,19 @@ static bool wait_for(const struct spex_function_watch *watch, int ms) {
     return poll(ends, 3, ms) > 0 && (ends[0].revents || ends[1].revents);
 }
 
+int spex_function_watch_pass(struct spex_function_watch *watch) {
+    int ms = spex_attachment_pass(watch->attachment);
+    bool settled = spex_attachment_is_settled(watch->attachment);
+    if (settled && !watch->settled && !watch->request->quiet)
+        say_settled(watch);
+    watch->settled |= settled;
+    return ms;
+}
+
 bool spex_function_watch_goes_on(struct spex_function_watch *watch) {
     if (spex_deadline_left_ms(watch->end) <= 0)
         return false;
-    int ms = spex_attachment_pass(watch->attachment), left = spex_deadline_left_ms(watch->end);
-    if (!watch->settled && spex_attachment_is_settled(watch->attachment))
-        say_settled(watch);
-    watch->settled |= spex_attachment_is_settled(watch->attachment);
+    int ms = spex_function_watch_pass(watch), left = spex_deadline_left_ms(watch->end);
     return !wait_for(watch, ms < left ? ms : left) &&
            spex_program_state(&watch->program) == SPEX_PROGRAM_RUNS;
 }

@@ -26,6 +26,8 @@ struct spex_function_watch_request {
     double budget, seconds;
     /* Ends it when it becomes readable. */
     int stop_fd;
+    /* Nothing is said of what functions cost, for want of a place. */
+    bool quiet;
     /* NULL, or as those of spex_attachment_options. */
     void (*execution)(void *user, const struct spex_process_function *function, double seconds,
                       const double *arguments, double weight);
@@ -51,6 +53,9 @@ bool spex_names_functions(const char *selection);
 int spex_function_watch_open(struct spex_function_watch *watch,
                              const struct spex_function_watch_request *request);
 void spex_function_watch_close(struct spex_function_watch *watch);
+
+/* Does what is due. Returns the milliseconds until the next thing is, or sooner by an alarm. */
+int spex_function_watch_pass(struct spex_function_watch *watch);
 
 /* Does what is due, and waits until the next thing is. False: it is over, as the program has ended, the time is up, or
  * somebody wants it to stop. */

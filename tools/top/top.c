@@ -12,18 +12,21 @@
 #include "observe/process_place.h"
 #include "observe/workers.h"
 #include "profile/table.h"
+#include "rate/budget.h"
 #include "text/waits.h"
 #include "tools/common/command.h"
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
 #include "tools/common/process_argument.h"
 #include "tools/top/top_feed.h"
+#include "tools/top/top_functions.h"
 #include "tools/top/top_live.h"
 #include "tools/top/top_sum.h"
 #include "tools/top/top_view.h"
 
 static const char top_usage[] =
     "usage: spex top [PID|NAME] [-d SECONDS] [-b] [-t] [-n COUNT] [--verbose]\n"
+    "       spex top PID|NAME -e FUNCTIONS [--budget PERCENT] [-d SECONDS] [-b] [-t] [-n COUNT]\n"
     "\n"
     "Shows the probes of the running program PID, or of the one called NAME, with what they have\n"
     "measured in the last interval, and switches them: the key h tells how. A PID without spex\n"
@@ -34,7 +37,10 @@ static const char top_usage[] =
     "  -b          prints tables one after the other, without a terminal, until the program ends\n"
     "  -t          figures since the program has started spex, not those of an interval\n"
     "  -n COUNT    ends after so many refreshes\n"
-    "  --verbose   with -b, all notes below tables\n";
+    "  --verbose   with -b, all notes below tables\n"
+    "  -e FUNCTIONS  functions of a program that was built without spex, such as func:malloc; see\n"
+    "              spex attach --help\n"
+    "  --budget PERCENT  with -e: how much of the program's CPU time it may take; 2% when absent\n";
 
 static const struct spex_syntax top_syntax = {"top", top_usage, "one program at most was expected",
                                               0,     1,         SPEX_OPTIONS_ANYWHERE};
@@ -52,6 +58,9 @@ struct request {
     struct spex_workers_of of;
     long processes;
     pid_t process;
+    /* NULL: its probes. */
+    const char *functions;
+    double budget;
 };
 
 /* Says which programs there are to choose from. */
@@ -114,6 +123,9 @@ static int top_parse(int argc, char **argv, struct request *request) {
         {.letter = 'b', .flag = &request->batch},
         {.letter = 't', .flag = &request->totals},
         {"verbose", .flag = &request->verbose},
+        {.letter = 'e', .text = &request->functions},
+        {"budget", .number = &request->budget, .read = spex_budget_parse,
+         .error = "a percentage of the program's CPU time was expected, such as 2%"},
         {.letter = 'n',
          .count = &request->count,
          .range = {1, 1e18},
@@ -128,6 +140,12 @@ static int top_parse(int argc, char **argv, struct request *request) {
                              spex_top_live_lacks);
     if (status)
         return status;
+    if (request->budget > 0 && !request->functions)
+        return spex_complain(SPEX_EXIT_USAGE, "top: --budget goes with -e");
+    if (request->functions && !operands.count)
+        return spex_complain(SPEX_EXIT_USAGE, "top: with -e a process was expected");
+    if (request->functions)
+        return spex_called_process("top", operands.list[0], &request->process);
     return operands.count ? find_processes(operands.list[0], request) : find_only(request);
 }
 
@@ -169,6 +187,33 @@ static int print_tables(struct spex_top_feed *feed, const struct request *reques
     return SPEX_EXIT_OK;
 }
 
+static int show(struct spex_top_feed *feed, const struct request *request) {
+    return request->batch ? print_tables(feed, request)
+                          : spex_top_live(feed, request->count, request->totals);
+}
+
+/* Functions are counted by this command, and shown in the same way. */
+static int show_functions(const struct request *request) {
+    const struct spex_function_watch_request asked = {
+        .command = "top",
+        .process = request->process,
+        .functions = request->functions,
+        .budget = request->budget > 0 ? request->budget : SPEX_FUNCTIONS_BUDGET,
+        .seconds = SPEX_FUNCTIONS_SECONDS,
+        .stop_fd = -1,
+        .quiet = !request->batch};
+    struct spex_function_watch watch;
+    struct spex_top_feed feed;
+    int status = spex_function_watch_open(&watch, &asked);
+    if (!status) {
+        spex_top_functions_open(&feed, &watch, (uint32_t)lround(request->interval * 1000));
+        status = show(&feed, request);
+        spex_top_feed_close(&feed);
+    }
+    spex_function_watch_close(&watch);
+    return status;
+}
+
 /* Widths of characters and the conversion to wide characters depend on the locale. */
 int spex_command_top(int argc, char **argv) {
     struct request request = {.interval = 1};
@@ -194,12 +239,12 @@ int spex_command_top(int argc, char **argv) {
         return spex_complain(SPEX_EXIT_USAGE, "top: standard input and output are no terminal; -b "
                                               "prints tables without one");
     setlocale(LC_CTYPE, "");
+    if (request.functions)
+        return show_functions(&request);
     if (spex_top_feed_open(&feed, request.process, (uint32_t)lround(request.interval * 1000)) != 0)
         status = spex_complain(SPEX_EXIT_FAILED, "%s", feed.error.text);
-    else if (request.batch)
-        status = print_tables(&feed, &request);
     else
-        status = spex_top_live(&feed, request.count, request.totals);
+        status = show(&feed, &request);
     spex_top_feed_close(&feed);
     return status;
 }

@@ -89,6 +89,7 @@ void spex_top_feed_close(struct spex_top_feed *feed) {
 
 void spex_top_feed_subscribe(struct spex_top_feed *feed, uint32_t interval_ms) {
     feed->interval_ms = interval_ms;
+    feed->report_ms = 0;
     feed->heard_ns = spex_clock_ns(CLOCK_MONOTONIC);
     if (feed->socket >= 0 && spex_client_send(feed->socket, SPEX_CONTROL_SUBSCRIBE, interval_ms,
                                               NULL, &feed->error) != 0)
@@ -110,6 +111,8 @@ static int milliseconds_until(uint64_t when_ns) {
 /* poll ignores descriptors that are -1. The pidfd of a process that has ended stays readable,
  * and would end every poll at once. */
 int spex_top_feed_wait(const struct spex_top_feed *feed, struct pollfd fds[SPEX_TOP_FEED_FDS]) {
+    if (feed->source)
+        return feed->source->wait(feed, fds);
     bool over = feed->state == SPEX_TOP_ENDED || feed->state == SPEX_TOP_LEFT;
     fds[0] = (struct pollfd){.fd = feed->socket, .events = POLLIN};
     fds[1] = (struct pollfd){.fd = over ? -1 : feed->process_fd, .events = POLLIN};
@@ -119,18 +122,16 @@ int spex_top_feed_wait(const struct spex_top_feed *feed, struct pollfd fds[SPEX_
                                                             : -1;
 }
 
-/* Takes the reader's profile. When the collection has started again, the difference is all of
- * the profile. 0 or -ENOMEM. */
-static int feed_take_profile(struct spex_top_feed *feed) {
+/* When the collection has started again, the difference is all of the profile. */
+int spex_top_feed_take_profile(struct spex_top_feed *feed, struct spex_profile *profile) {
     struct spex_profile before = feed->now, none = {0};
     bool has_before = feed->has_now;
     int err = 0;
-    feed->now = feed->reader.profile;
+    feed->now = *profile;
+    *profile = (struct spex_profile){0};
     feed->has_now = true;
     /* The program may be in another PID namespace, and have another number there. */
     feed->now.process.process_id = (uint32_t)feed->process;
-    feed->reader.profile = (struct spex_profile){0};
-    feed->reader.complete = false;
     feed->heard_ns = spex_clock_ns(CLOCK_MONOTONIC);
     feed->silent = false;
     if (has_before) {
@@ -148,7 +149,8 @@ static int feed_take_profile(struct spex_top_feed *feed) {
 static bool feed_take_answer(struct spex_top_feed *feed) {
     feed->final = feed->reader.final;
     bool report = feed->reader.complete;
-    int err = report ? feed_take_profile(feed) : 0;
+    int err = report ? spex_top_feed_take_profile(feed, &feed->reader.profile) : 0;
+    feed->reader.complete = false;
     if (err || feed->reader.status < 0) {
         spex_error_set(&feed->error, "%.500s", err ? "out of memory" : feed->reader.text);
         feed_leave(feed);
@@ -177,6 +179,8 @@ static void feed_reconnect(struct spex_top_feed *feed) {
 /* Whether the process has ended is asked before receiving: all that it sent is in the socket by
  * then. */
 bool spex_top_feed_take(struct spex_top_feed *feed) {
+    if (feed->source)
+        return feed->source->take(feed);
     while (feed->state == SPEX_TOP_FOLLOWS) {
         bool ended = process_ended(feed);
         int got = spex_client_receive(feed->socket, &feed->reader, 0, &feed->error);

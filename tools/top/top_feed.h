@@ -22,6 +22,17 @@ enum spex_top_state {
     SPEX_TOP_ENDED,
 };
 
+struct spex_top_feed;
+struct spex_function_watch;
+
+enum { SPEX_TOP_FEED_FDS = 2 };
+
+/* Another source of profiles than a program's reports: what its wait and take are. */
+struct spex_top_source {
+    int (*wait)(const struct spex_top_feed *feed, struct pollfd fds[SPEX_TOP_FEED_FDS]);
+    bool (*take)(struct spex_top_feed *feed);
+};
+
 struct spex_top_feed {
     pid_t process;
     /* Readable when the process has ended; -1 where the system has no pidfd_open. */
@@ -44,15 +55,21 @@ struct spex_top_feed {
     struct spex_profile now;
     /* The figures since the report before. */
     struct spex_profile difference;
+    /* NULL, or that of functions that are counted here (top_functions.h): when they are to be looked at, and the next
+     * report, in milliseconds. */
+    const struct spex_top_source *source;
+    struct spex_function_watch *functions;
+    uint64_t pass_ms, report_ms;
     /* Why the state is SPEX_TOP_LEFT, or why opening failed. */
     struct spex_error error;
 };
 
-enum { SPEX_TOP_FEED_FDS = 2 };
-
 /* 0, or a negative errno value with the reason in feed->error. */
 int spex_top_feed_open(struct spex_top_feed *feed, pid_t process, uint32_t interval_ms);
 void spex_top_feed_close(struct spex_top_feed *feed);
+
+/* Takes a profile, which becomes the feed's. 0 or -ENOMEM. */
+int spex_top_feed_take_profile(struct spex_top_feed *feed, struct spex_profile *profile);
 
 /* Changes the interval. The program sends a report at once, also when the interval stays the
  * same. */

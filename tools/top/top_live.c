@@ -77,6 +77,8 @@ static void live_switch_probe(struct live *live, int err, const char *selection)
         live_say(live, selection, true);
     else if (live->feed->state == SPEX_TOP_ENDED)
         live_say(live, "the program has ended", true);
+    else if (live->feed->source)
+        live_say(live, "functions are chosen with -e, and switched by the budget", true);
     else if (spex_top_switch_send(&live->by, selection, &error) != 0)
         live_say(live, error.text, true);
     else
