@@ -179,6 +179,13 @@ uint64_t spex_attachment_lost(const struct spex_attachment *attachment) {
     return attachment->lost;
 }
 
+bool spex_attachment_waits(const struct spex_attachment *attachment) {
+    for (size_t f = 0; f < attachment->count; f++)
+        if (attachment->of[f].state == SPEX_ATTACHED_WAITS)
+            return true;
+    return false;
+}
+
 bool spex_attachment_is_settled(const struct spex_attachment *attachment) {
     return attachment->settled;
 }

@@ -43,6 +43,9 @@ const struct spex_process_functions *spex_attachment_functions(
 
 const struct spex_hit_costs *spex_attachment_costs(const struct spex_attachment *attachment);
 
+/* Whether a function is still to be switched on for the first time. */
+bool spex_attachment_waits(const struct spex_attachment *attachment);
+
 /* Whether each function is on, in slices or refused, as it stays unless rates change. */
 bool spex_attachment_is_settled(const struct spex_attachment *attachment);
 

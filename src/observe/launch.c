@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +29,7 @@ void spex_launch_take_children(void) {
 /* Runs in the child. setenv allocates, which a child of a program with several threads must
  * not; this process has one thread. */
 _Noreturn static void child_run(char *const *argv, const struct spex_launch_variable *variables,
-                                int inherited, const sigset_t *mask, int status) {
+                                int inherited, const sigset_t *mask, bool traced, int status) {
     int err = inherited >= 0 && fcntl(inherited, F_SETFD, 0) != 0 ? errno : 0;
     for (; variables->name && !err; variables++)
         if (setenv(variables->name, variables->value, 1) != 0)
@@ -37,7 +38,8 @@ _Noreturn static void child_run(char *const *argv, const struct spex_launch_vari
         if (children_ignored)
             signal(SIGCHLD, SIG_IGN);
         sigprocmask(SIG_SETMASK, mask, NULL);
-        execvp(argv[0], argv);
+        if (!traced || ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
+            execvp(argv[0], argv);
         err = errno;
     }
     spex_exec_failed(status, err);
@@ -55,9 +57,9 @@ static int open_pidfd(struct spex_launched *program) {
 
 /* The pipe is closed by a successful exec, on which spex_exec_status returns 0. waitpid removes
  * a child whose exec has failed. */
-int spex_launch_program(struct spex_launched *program, char *const *argv,
-                        const struct spex_launch_variable *variables, int inherited,
-                        const sigset_t *mask) {
+static int launch(struct spex_launched *program, char *const *argv,
+                  const struct spex_launch_variable *variables, int inherited, const sigset_t *mask,
+                  bool traced) {
     int status[2];
     *program = (struct spex_launched){.process = -1, .pidfd = -1};
     if (pipe2(status, O_CLOEXEC) != 0)
@@ -65,7 +67,7 @@ int spex_launch_program(struct spex_launched *program, char *const *argv,
     program->process = fork();
     int err = program->process < 0 ? -errno : 0;
     if (program->process == 0)
-        child_run(argv, variables, inherited, mask, status[1]);
+        child_run(argv, variables, inherited, mask, traced, status[1]);
     close(status[1]);
     if (!err) {
         err = spex_exec_status(status[0]);
@@ -75,6 +77,17 @@ int spex_launch_program(struct spex_launched *program, char *const *argv,
     }
     close(status[0]);
     return err;
+}
+
+int spex_launch_program(struct spex_launched *program, char *const *argv,
+                        const struct spex_launch_variable *variables, int inherited,
+                        const sigset_t *mask) {
+    return launch(program, argv, variables, inherited, mask, false);
+}
+
+int spex_launch_traced(struct spex_launched *program, char *const *argv, const sigset_t *mask) {
+    const struct spex_launch_variable none = {.name = NULL};
+    return launch(program, argv, &none, -1, mask, true);
 }
 
 /* Whether the program has ended though the system does not tell how, as in a sandbox without this

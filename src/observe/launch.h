@@ -38,6 +38,10 @@ int spex_launch_program(struct spex_launched *program, char *const *argv,
                         const struct spex_launch_variable *variables, int inherited,
                         const sigset_t *mask);
 
+/* The same, without variables and descriptors; and the program is traced by this process, and stopped before anything of it
+ * is executed. */
+int spex_launch_traced(struct spex_launched *program, char *const *argv, const sigset_t *mask);
+
 /* Whether the program has ended, or is stopped by a signal such as SIGSTOP. Both return at
  * once. */
 bool spex_launched_ended(struct spex_launched *program);

@@ -68,6 +68,12 @@ static void *work(void *argument) {
     }
     _exit(0);
 }
+#ifdef EARLY
+__attribute__((constructor)) static void before_main(void) {
+    for (int c = 0; c < 7; c++)
+        counted();
+}
+#endif
 int main(void) {
 #ifdef PATCHED
     char *page = (char *)((uintptr_t)counted & ~(uintptr_t)4095);
@@ -444,6 +450,54 @@ class AttachTest(unittest.TestCase):
             _, said = top.communicate(timeout=60)
         self.assertEqual((top.returncode, "looking at 2 functions" in said), (0, True), said)
 
+    def test_a_program_is_run(self):
+        """All its executions count, also those before main; its status and output are its own."""
+        for options in ([], ["-static"]):
+            path = self.compiled("early", "-DEARLY", *options)
+            result = subprocess.run([SPEX, "run", "-e", "func:counted,func:main", "-b", "100%", "--json", "-o", path + ".json", "--", path],
+                                    input="300\n", capture_output=True, text=True, check=False, timeout=60)
+            self.assertEqual((result.returncode, result.stdout), (0, "ready\n300\n"), result.stderr)
+            with open(path + ".json", encoding="utf-8") as file:
+                found = json.load(file)
+            self.assertEqual([probe(found, name)["count"] for name in ("counted", "main")], [307, 1])
+
+    def test_a_program_that_is_run_and_killed(self):
+        result = subprocess.run([SPEX, "run", "-e", "func:write", "--", "sh", "-c", "kill -TERM $$"], capture_output=True, text=True,
+                                check=False, timeout=60)
+        self.assertEqual(result.returncode, -signal.SIGTERM, result.stderr)
+
+    def test_signals_are_those_of_the_program(self):
+        with subprocess.Popen([SPEX, "run", "-e", "func:write", "--", "sh", "-c", "trap 'exit 7' USR1; echo ready; while :; do sleep 0.01; done"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+            self.assertEqual(run.stdout.readline(), "ready\n")
+            run.send_signal(signal.SIGUSR1)
+            self.assertEqual(run.wait(timeout=60), 7)
+
+    def test_a_program_that_is_run_outlives_the_command(self):
+        with subprocess.Popen([SPEX, "run", "-e", "func:plain,func:main", "--", ATTACHED], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True) as run:
+            self.assertEqual(run.stdout.readline(), "ready\n")
+            with open("/proc/%d/task/%d/children" % (run.pid, run.pid), encoding="utf-8") as children:
+                pid = children.read().split()[0]
+            self.assertFalse(text_of(pid)[os.path.realpath(ATTACHED)])
+            run.kill()
+            run.wait()
+            run.stdin.write("plain 100\n")
+            run.stdin.flush()
+            self.assertEqual(run.stdout.readline().split()[0], "100")
+            self.assertEqual(set(text_of(pid).values()), {True})
+            run.stdin.close()
+
+    def test_models_of_a_program_that_is_run(self):
+        self.needs_decoder()
+        models = os.path.join(self.dir, "models")
+        result = subprocess.run([SPEX, "train", models, "-e", "func:takes(_,_,turns)", "-b", "100%", "--", ATTACHED], input="take 500\n",
+                                capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("500 executions timed, 0 lost", result.stderr)
+        with open(models, encoding="utf-8") as file:
+            self.assertIn("\nexecutions 500\n", file.read())
+
     def test_malformed_notes_are_told(self):
         library = self.library(BAD_NOTE, "gcc", "bad")
         self.program.do("load 1 " + library)
@@ -596,7 +650,14 @@ class AttachTest(unittest.TestCase):
                 (["top", pid, "-b", "--budget", "1%"], 2, "--budget goes with -e"),
                 (["top", "-b", "-e", "func:plain"], 2, "a process was expected"),
                 (["top", pid, "-b", "-e", "func:none-such"], 1, "names no function"),
-                (["train", "m", "-e", "func:takes(n)"], 2, "-e goes with --pid"),
+                (["train", "m", "-e", "func:takes(n)"], 2, '"-- PROGRAM" was expected'),
+                (["train", "m", "--runs", "p.xml", "-e", "func:takes(n)", "--", "true"], 2, "-e and --runs do not go together"),
+                (["train", "m", "-e", "func:none-such(n)", "--", "true"], 1, "names no function"),
+                (["record", "-e", "func:plain", "-o", self.dir + "/r", "--", "true"], 2, "counted by spex attach, run, top and train"),
+                (["set", pid, "usdt:a:b"], 2, "counted by spex attach, run, top and train"),
+                (["run", "-e", "func:none-such", "--", "true"], 1, "names no function"),
+                (["run", "-e", "func:main", "--", "/no/such"], 1, "/no/such cannot be run: No such file"),
+                (["run", "-e", "func:main", "-i", "1", "--", "true"], 2, "spex top shows them at intervals"),
                 (["train", "m", "--pid", pid, "-b", "1%"], 2, "-b goes with -e"),
                 (["train", "m", "--pid", pid, "-e", "func:takes(n)", "--probes", "*"], 2, "do not go together"),
                 (["train", "m", "--pid", pid, "-e", "usdt:attached:twice"], 2, "a probe has no time"),

@@ -40,10 +40,26 @@ int spex_process_argument(const char *command, const char *text, pid_t *process)
     return SPEX_EXIT_OK;
 }
 
+bool spex_names_functions(const char *text) {
+    struct spex_selection selection;
+    struct spex_error error;
+    if (strncmp(text, "func:", 5) != 0 && strncmp(text, "usdt:", 5) != 0)
+        return false;
+    bool probes = spex_selection_parse(text, &selection, &error) == 0;
+    if (probes)
+        spex_selection_free(&selection);
+    return !probes;
+}
+
 /* The selection is parsed for its errors only; the program parses it itself. */
 int spex_probes_argument(const char *command, const char *origin, const char *text) {
     struct spex_selection selection;
     struct spex_error error;
+    if (spex_names_functions(text))
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "%s: %s: \"%s\": functions of any program are counted by spex attach, "
+                             "run, top and train",
+                             command, origin, text);
     if (spex_selection_parse(text, &selection, &error) != 0)
         return spex_complain(SPEX_EXIT_USAGE, "%s: %s: %s", command, origin, error.text);
     spex_selection_free(&selection);

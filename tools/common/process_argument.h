@@ -21,6 +21,10 @@ int spex_process_argument(const char *command, const char *text, pid_t *process)
  * Status as above. */
 int spex_probes_argument(const char *command, const char *origin, const char *text);
 
+/* Whether it is no selection of probes, but chooses functions of any program: "func:malloc", "usdt:libc:*". A probe may be
+ * called "func". */
+bool spex_names_functions(const char *text);
+
 /* Of a command that starts a program: *probes is what -e says, or NULL. Sets it to SPEX_PROBES, or
  * to all probes, where -e is absent. What the library would refuse is refused before the program
  * starts. Status as above. */

@@ -19,7 +19,7 @@
 #include "tools/common/process_argument.h"
 #include "tools/common/profile_json.h"
 #include "tools/common/stop_signals.h"
-#include "tools/functions/function_watch.h"
+#include "tools/functions/function_report.h"
 
 static const char attach_usage[] =
     "usage: spex attach PID|NAME -e FUNCTIONS [--for TIME] [-b PERCENT] [-o OUT]\n"
@@ -85,53 +85,6 @@ static int attach_parse(int argc, char **argv, struct request *request) {
     return spex_called_process("attach", operands.list[0], &request->watch.process);
 }
 
-static const char *state_text(const struct spex_program *program) {
-    static const char *const texts[] = {"running", "ended", "replaced"};
-    return texts[spex_program_state(program)];
-}
-
-static int print_json(const struct spex_function_watch *watch, FILE *file,
-                      const struct spex_profile *profile) {
-    json_t *json = spex_profile_json(profile);
-    json_t *more = json_pack("{s:I, s:o, s:s, s:o}", "pid", (json_int_t)watch->program.process,
-                             "command", spex_text_json(watch->program.command), "state",
-                             state_text(&watch->program), "functions",
-                             spex_functions_json(spex_attachment_functions(watch->attachment),
-                                                 spex_attachment_costs(watch->attachment)));
-    int err = !json || !more || json_object_update(more, json) != 0;
-    json_decref(json);
-    return spex_json_print(spex_json_unless(err, more), file);
-}
-
-static FILE *notes;
-
-static void note(const char *line) {
-    fprintf(notes, "%s\n", line);
-}
-
-static int print_table(const struct spex_function_watch *watch, FILE *file,
-                       const struct spex_profile *profile, bool verbose) {
-    notes = file;
-    if (spex_program_state(&watch->program) == SPEX_PROGRAM_REPLACED)
-        spex_complain(0, "process %d has executed another program", (int)watch->program.process);
-    spex_table_print(file, profile, spex_table_look(file, verbose));
-    spex_attachment_tell(watch->attachment, note);
-    return 0;
-}
-
-static int finish(const struct spex_function_watch *watch, struct spex_output_file *output,
-                  const struct request *request) {
-    struct spex_profile profile;
-    spex_attachment_end(watch->attachment, &profile);
-    int err = request->json ? print_json(watch, output->file, &profile)
-                            : print_table(watch, output->file, &profile, request->verbose);
-    int closed = spex_output_file_close(output);
-    err = err ? err : closed;
-    return err ? spex_complain(SPEX_EXIT_FAILED, "attach: cannot write to %s: %s", output->name,
-                               strerror(-err))
-               : SPEX_EXIT_OK;
-}
-
 int spex_command_attach(int argc, char **argv) {
     struct request request = {.watch = {.command = "attach",
                                         .seconds = SPEX_FUNCTIONS_SECONDS,
@@ -150,7 +103,7 @@ int spex_command_attach(int argc, char **argv) {
     if (!status) {
         while (spex_function_watch_goes_on(&watch))
             ;
-        status = finish(&watch, &output, &request);
+        status = spex_function_report(&watch, &output, request.json, request.verbose);
     }
     spex_function_watch_close(&watch);
     return status;

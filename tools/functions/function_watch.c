@@ -8,10 +8,6 @@
 
 #include "tools/common/complain.h"
 
-bool spex_names_functions(const char *selection) {
-    return strncmp(selection, "func:", 5) == 0 || strncmp(selection, "usdt:", 5) == 0;
-}
-
 static void say(const char *line) {
     spex_complain(0, "%s", line);
 }
@@ -77,6 +73,10 @@ int spex_function_watch_open(struct spex_function_watch *watch,
     say_refused(functions);
     if (spex_wanted_search_complain(&watch->wanted, functions) || !any_to_look_at(functions))
         return SPEX_EXIT_FAILED;
+    while (request->held && spex_attachment_waits(watch->attachment))
+        spex_attachment_pass(watch->attachment);
+    if (request->held)
+        spex_held_release(request->held);
     watch->end = spex_deadline_in(request->seconds);
     return SPEX_EXIT_OK;
 }
@@ -116,7 +116,11 @@ static bool wait_for(const struct spex_function_watch *watch, int ms) {
     struct pollfd ends[] = {{.fd = watch->request->stop_fd, .events = POLLIN},
                             {.fd = watch->program.pidfd, .events = POLLIN},
                             {.fd = spex_attachment_alarms(watch->attachment), .events = POLLIN}};
-    return poll(ends, 3, ms) > 0 && (ends[0].revents || ends[1].revents);
+    if (poll(ends, 3, ms) <= 0)
+        return false;
+    const struct spex_function_watch_request *request = watch->request;
+    bool stopped = ends[0].revents && (!request->stopped || request->stopped(request->stopping));
+    return stopped || ends[1].revents;
 }
 
 int spex_function_watch_pass(struct spex_function_watch *watch) {

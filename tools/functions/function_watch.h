@@ -8,6 +8,7 @@
 
 #include "attach/attachment.h"
 #include "base/deadline.h"
+#include "observe/held_launch.h"
 #include "tools/functions/function_search.h"
 
 /* The budget, where none is said. */
@@ -24,8 +25,12 @@ struct spex_function_watch_request {
     const char *functions;
     bool timed;
     double budget, seconds;
-    /* Ends it when it becomes readable. */
+    /* NULL, or a program that is held: it goes on when all functions are on. */
+    const struct spex_launched *held;
+    /* Ends it when it becomes readable; or, if it is not NULL, when `stopped` says so then. */
     int stop_fd;
+    bool (*stopped)(void *stopping);
+    void *stopping;
     /* Nothing is said of what functions cost, for want of a place. */
     bool quiet;
     /* NULL, or as those of spex_attachment_options. */
@@ -44,9 +49,6 @@ struct spex_function_watch {
     struct spex_deadline end;
     bool settled;
 };
-
-/* Whether a selection is one of functions: of "func:" or "usdt:". */
-bool spex_names_functions(const char *selection);
 
 /* Finds the functions, and tells those that cannot be looked at. `request` is kept. To be closed in any case. An exit
  * status, after a message. */

@@ -17,6 +17,7 @@
 #include "tools/common/options.h"
 #include "tools/common/process_argument.h"
 #include "tools/launch/launch_probed.h"
+#include "tools/run/run_functions.h"
 #include "tools/run/run_watch.h"
 #include "wire/control_format.h"
 
@@ -28,7 +29,9 @@ static const char run_usage[] =
     "Runs PROGRAM with probes switched on and prints a table of them when it has ended. Its\n"
     "input, output, signals and exit status are its own.\n"
     "\n"
-    "  -e PROBES               which probes; SPEX_PROBES or all when absent: man spex_probes\n"
+    "  -e PROBES               which probes; SPEX_PROBES or all when absent: man spex_probes; or\n"
+    "                          functions of a program that was built without spex, such as\n"
+    "                          func:malloc: see spex attach --help\n"
     "  --functions GLOBS       makes kernels of these functions, in a program that was compiled\n"
     "                          with -finstrument-functions\n"
     "  -b, --budget PERCENT    how much of its time probes may take, such as 2%; SPEX_BUDGET, or\n"
@@ -50,7 +53,9 @@ struct request {
     const char *probes;
     const char *out;
     /* NULL: the environment's, if it has one. */
-    const char *budget, *thread_budget;
+    const char *budget, *thread_budget, *globs;
+    /* As numbers. */
+    double share;
     /* Seconds; 0: no tables before the program's end. */
     double interval;
     bool follow, preload;
@@ -62,13 +67,14 @@ struct request {
 static int run_parse(int argc, char **argv, struct request *request) {
     double share;
     const struct spex_option known[] = {
-        {"budget", 'b', .text = &request->budget, .number = &share, .read = spex_budget_parse,
+        {"budget", 'b', .text = &request->budget, .number = &request->share,
+         .read = spex_budget_parse,
          .error = "a percentage of the program's CPU time was expected, such as 2%"},
         {"thread-budget", .text = &request->thread_budget, .number = &share,
          .read = spex_budget_parse,
          .error = "a percentage of a thread's time was expected, such as 2%"},
         {.letter = 'e', .text = &request->probes},
-        {"functions", .check = spex_functions_argument},
+        {"functions", .text = &request->globs, .check = spex_functions_argument},
         {.letter = 'o', .text = &request->out},
         {"interval", 'i', .number = &request->interval,
          .range = {SPEX_CONTROL_INTERVAL_MIN_MS / 1e3, SPEX_CONTROL_INTERVAL_MAX_MS / 1e3},
@@ -162,6 +168,25 @@ static int run_finish(struct spex_run_watch *watch, const struct request *reques
     return err && program->status == 0 ? SPEX_EXIT_FAILED : program->status;
 }
 
+/* Functions of any program; what goes with probes of spex does not go with these. An exit status. */
+static int run_functions(const struct request *request) {
+    struct spex_run_functions run = {.functions = request->probes,
+                                     .out = request->out,
+                                     .budget = request->share,
+                                     .json = request->json,
+                                     .verbose = request->verbose,
+                                     .argv = request->argv};
+    if (request->thread_budget || request->interval > 0 || request->follow || request->preload ||
+        request->globs)
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "run: with functions (func:…, usdt:…) -b, -o, --json and --verbose "
+                             "alone were expected; spex top shows them at intervals");
+    int status = spex_run_functions(&run);
+    if (run.by_signal)
+        spex_launched_die_of(run.by_signal);
+    return status;
+}
+
 /* After the listener is closed, so that its socket file is removed: the signal ends this
  * process. */
 int spex_command_run(int argc, char **argv) {
@@ -169,6 +194,8 @@ int spex_command_run(int argc, char **argv) {
         .listener = {.listening.socket.number = -1, .handover = {{.number = -1}, .own = -1}}};
     struct request request = {.probes = NULL};
     int status = run_parse(argc, argv, &request);
+    if (!status && request.probes && spex_names_functions(request.probes))
+        return run_functions(&request);
     status = status ? status : spex_probes_chosen("run", &request.probes);
     if (status)
         return status;

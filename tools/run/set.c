@@ -352,9 +352,11 @@ static int set_numbered(pid_t process, struct change *change) {
     return status;
 }
 
-/* A text for programs that do not run yet is checked here. */
+/* A text for programs that do not run yet is checked here, and so is one that no program takes. */
 static int set_programs(const char *whom, struct change *change) {
     pid_t process;
+    if (change->text && spex_names_functions(change->text))
+        return spex_probes_argument("set", "PROBES", change->text);
     if (spex_is_number(whom)) {
         int status = spex_process_argument("set", whom, &process);
         return status ? status : set_numbered(process, change);

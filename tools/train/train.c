@@ -32,6 +32,7 @@ static const char train_usage[] =
     "                  [--next RANGES] [--json]\n"
     "       spex train MODELS --pid PID -e FUNCTIONS [-b PERCENT] [--for SECONDS]\n"
     "                  [--least SECONDS] [--next RANGES] [--json]\n"
+    "       spex train MODELS -e FUNCTIONS [-b PERCENT] [--least SECONDS] -- PROGRAM [ARGUMENT…]\n"
     "\n"
     "Runs PROGRAM to its end with its kernels on, fits a model of the time to each of them in\n"
     "each of its calling contexts, and writes all of them to the file MODELS.\n"
@@ -56,7 +57,7 @@ static const char train_usage[] =
     "end\n"
     "  --for SECONDS       with --pid: for how long\n"
     "\n"
-    "  -e FUNCTIONS        with --pid: train functions of a program that was built without spex,\n"
+    "  -e FUNCTIONS        trains functions of a program that was built without spex, once,\n"
     "                      with their arguments by place, such as 'func:crc32_z(_,_,len)'; see\n"
     "                      spex attach --help\n"
     "  -b, --budget PERCENT  with -e: how much of the program's CPU time it may take; 2% when\n"
@@ -91,8 +92,8 @@ struct request {
 /* Options that do not go together, and the selection. An exit status. */
 static int request_check(struct request *request) {
     bool has_program = *request->options.argv;
-    if (request->functions && !request->process)
-        return spex_complain(SPEX_EXIT_USAGE, "train: -e goes with --pid");
+    if (request->functions && request->options.plan)
+        return spex_complain(SPEX_EXIT_USAGE, "train: -e and --runs do not go together");
     if (request->functions && request->kernels)
         return spex_complain(SPEX_EXIT_USAGE, "train: -e and --probes do not go together");
     if (request->budget > 0 && !request->functions)
@@ -261,8 +262,11 @@ static int train_running(const struct request *request, struct spex_training *tr
     };
     struct spex_models models = {.count = 0};
     double budget = request->budget > 0 ? request->budget : SPEX_FUNCTIONS_BUDGET;
-    int status = request->functions ? spex_train_functions(&running, budget, training, &models)
-                                    : spex_train_running(&running, training, &models);
+    int status = request->functions
+                     ? spex_train_functions(&running, budget,
+                                            request->process ? NULL : request->options.argv,
+                                            training, &models)
+                     : spex_train_running(&running, training, &models);
     if (status == SPEX_EXIT_OK)
         status = print_result(request, &models);
     spex_models_free(&models);
@@ -291,8 +295,8 @@ int spex_command_train(int argc, char **argv) {
     if (!status && spex_training_create(&training, 1) != 0)
         status = spex_complain(SPEX_EXIT_FAILED, "out of memory");
     if (!status)
-        status =
-            request.process ? train_running(&request, training) : train_runs(&request, training);
+        status = request.process || request.functions ? train_running(&request, training)
+                                                      : train_runs(&request, training);
     spex_training_destroy(training);
     if (request.options.stop_fd >= 0)
         close(request.options.stop_fd);

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "tools/common/complain.h"
 #include "tools/common/models_file.h"
-#include "tools/functions/function_watch.h"
+#include "tools/functions/function_run.h"
 
 /* As those of a program with kernels (train_running.c). */
 #define WRITE_SECONDS 60.0
@@ -126,10 +126,35 @@ static int finish(struct learner *learner) {
     return SPEX_EXIT_OK;
 }
 
-int spex_train_functions(const struct spex_train_running *running, double budget,
+/* Runs the program to its end, whose failure is told, and does no harm to what was learnt. */
+static int learn_run(struct learner *learner, struct spex_function_run *program) {
+    int status = learn(learner);
+    int ended = spex_function_run_wait(program);
+    if (ended)
+        spex_complain(0, "train: the program has ended with status %d", ended);
+    return status;
+}
+
+static int train(struct learner *learner, struct spex_function_watch_request *request,
+                 char *const *argv) {
+    struct spex_function_run program;
+    int status = argv ? spex_function_run_start(&program, argv, request) : SPEX_EXIT_OK;
+    if (status)
+        return status;
+    status = spex_function_watch_open(&learner->watch, request);
+    if (status && argv)
+        spex_function_run_give_up(&program);
+    if (!status)
+        status = argv ? learn_run(learner, &program) : learn(learner);
+    status = status ? status : finish(learner);
+    spex_function_watch_close(&learner->watch);
+    return status;
+}
+
+int spex_train_functions(const struct spex_train_running *running, double budget, char *const *argv,
                          struct spex_training *training, struct spex_models *models) {
     struct learner learner = {.running = running, .training = training, .models = models};
-    const struct spex_function_watch_request request = {
+    struct spex_function_watch_request request = {
         .command = "train",
         .process = running->process,
         .functions = running->probes,
@@ -139,9 +164,5 @@ int spex_train_functions(const struct spex_train_running *running, double budget
         .stop_fd = running->stop_fd,
         .execution = take_execution,
         .user = &learner};
-    int status = spex_function_watch_open(&learner.watch, &request);
-    status = status ? status : learn(&learner);
-    status = status ? status : finish(&learner);
-    spex_function_watch_close(&learner.watch);
-    return status;
+    return train(&learner, &request, argv);
 }

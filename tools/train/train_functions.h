@@ -5,9 +5,9 @@
 
 #include "tools/train/train_running.h"
 
-/* `probes` of `running` are functions with their arguments. `budget`: as a share of the program's CPU time. Otherwise as
- * spex_train_running. */
-int spex_train_functions(const struct spex_train_running *running, double budget,
+/* `probes` of `running` are functions with their arguments. `budget`: as a share of the program's CPU time. `argv`: a
+ * program to be run, in place of `running->process`, or NULL. Otherwise as spex_train_running. */
+int spex_train_functions(const struct spex_train_running *running, double budget, char *const *argv,
                          struct spex_training *training, struct spex_models *models);
 
 #endif
