@@ -69,6 +69,8 @@ struct spex_kind_of_site {
                        void *user);
     /* Seconds for which a site costs as much as before after it was switched off. */
     double (*linger)(struct spex_sites *sites);
+    /* Seconds of CPU time that switching off has taken beside this process. */
+    double (*used_elsewhere)(struct spex_sites *sites);
     /* Executions while it was on, and records of them that were lost. */
     uint64_t (*executions)(const struct spex_sites *sites, size_t number);
     uint64_t (*lost)(const struct spex_sites *sites, size_t number);

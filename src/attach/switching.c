@@ -31,7 +31,8 @@ double spex_attached_spent(const struct spex_attachment *attachment, unsigned gu
 }
 
 double spex_attached_own(const struct spex_attachment *attachment) {
-    return spex_clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - attachment->own_begin;
+    return spex_clock_seconds(CLOCK_PROCESS_CPUTIME_ID) - attachment->own_begin +
+           attachment->options.kind->used_elsewhere(attachment->sites);
 }
 
 double spex_attached_spent_all(const struct spex_attachment *attachment) {

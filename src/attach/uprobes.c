@@ -27,6 +27,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "attach/closing.h"
 #include "attach/kernel_program.h"
 #include "base/clock.h"
 
@@ -44,6 +45,8 @@ struct spex_sites {
     pid_t thread;
     /* How long the last closing of an event has taken, in seconds. */
     double lingers;
+    /* CPU time of processes that have closed something. */
+    double used;
     size_t count;
     /* Threads that wait until something is closed. */
     pthread_mutex_t lock;
@@ -93,13 +96,6 @@ static bool has_links(pid_t thread) {
     return process >= 0;
 }
 
-static void close_held(const struct held *held) {
-    if (held->link >= 0)
-        close(held->link);
-    if (held->event >= 0)
-        close(held->event);
-}
-
 /* Those that were switched on with the first one, which are none of another group: these have links. */
 static unsigned take_group(struct spex_sites *sites, size_t first, struct held *taken) {
     unsigned count = 0;
@@ -112,6 +108,18 @@ static unsigned take_group(struct spex_sites *sites, size_t first, struct held *
     return count;
 }
 
+/* Returns the CPU time that it has taken elsewhere. */
+static double close_group(const struct held *taken, unsigned count) {
+    int descriptors[2 * SPEX_SITES_TOGETHER_MAX];
+    struct spex_closing closing;
+    for (unsigned s = 0; s < count; s++) {
+        descriptors[2 * s] = taken[s].link;
+        descriptors[2 * s + 1] = taken[s].event;
+    }
+    spex_closing_begin(&closing, descriptors, 2 * (size_t)count);
+    return spex_closing_wait(&closing);
+}
+
 static void switch_off(struct spex_sites *sites, size_t first, void (*soon)(void *user),
                        void *user) {
     struct held taken[SPEX_SITES_TOGETHER_MAX];
@@ -122,35 +130,34 @@ static void switch_off(struct spex_sites *sites, size_t first, void (*soon)(void
     if (soon)
         soon(user);
     double begin = spex_clock_seconds(CLOCK_MONOTONIC);
-    for (unsigned s = 0; s < count; s++)
-        close_held(&taken[s]);
+    double used = close_group(taken, count);
     pthread_mutex_lock(&sites->lock);
     sites->lingers = sites->links ? 0 : spex_clock_seconds(CLOCK_MONOTONIC) - begin;
+    sites->used += used;
     sites->closing--;
     pthread_cond_broadcast(&sites->closed);
     pthread_mutex_unlock(&sites->lock);
 }
 
-static void *close_some(void *held) {
-    close_held(held);
-    return NULL;
+static double used_elsewhere(struct spex_sites *sites) {
+    pthread_mutex_lock(&sites->lock);
+    double used = sites->used;
+    pthread_mutex_unlock(&sites->lock);
+    return used;
 }
 
 /* Each takes a while, in which others can be closed. */
 static void close_all(struct spex_sites *sites) {
     enum { AT_A_TIME = 64 };
-    pthread_t threads[AT_A_TIME];
+    struct spex_closing closing[AT_A_TIME];
     for (size_t s = 0; s < sites->count;) {
         size_t started = 0;
         for (; s < sites->count && started < AT_A_TIME; s++)
-            if (sites->held[s].link >= 0) {
-                if (pthread_create(&threads[started], NULL, close_some, &sites->held[s]) == 0)
-                    started++;
-                else
-                    close_held(&sites->held[s]);
-            }
-        for (size_t t = 0; t < started; t++)
-            pthread_join(threads[t], NULL);
+            if (sites->held[s].link >= 0)
+                spex_closing_begin(&closing[started++],
+                                   (int[]){sites->held[s].link, sites->held[s].event}, 2);
+        for (size_t c = 0; c < started; c++)
+            spex_closing_wait(&closing[c]);
     }
 }
 
@@ -321,6 +328,7 @@ const struct spex_kind_of_site spex_uprobes = {.name = "uprobe",
                                                .switch_on = switch_on,
                                                .switch_off = switch_off,
                                                .linger = linger,
+                                               .used_elsewhere = used_elsewhere,
                                                .executions = executions,
                                                .lost = lost,
                                                .set_alarm = set_alarm,

@@ -187,6 +187,11 @@ static double linger_made(struct spex_sites *sites) {
     return 0;
 }
 
+static double used_elsewhere_made(struct spex_sites *sites) {
+    (void)sites;
+    return 0;
+}
+
 static uint64_t executions_made(const struct spex_sites *sites, size_t number) {
     (void)sites;
     return (uint64_t)made.hits[number];
@@ -230,9 +235,19 @@ static size_t records_made(struct spex_sites *sites, struct spex_site_record *re
     return got;
 }
 
-static const struct spex_kind_of_site made_kind = {
-    "made",          open_made, close_made,     switch_on_made, switch_off_made,  linger_made,
-    executions_made, lost_made, set_alarm_made, alarms_made,    note_alarms_made, records_made};
+static const struct spex_kind_of_site made_kind = {.name = "made",
+                                                   .open = open_made,
+                                                   .close = close_made,
+                                                   .switch_on = switch_on_made,
+                                                   .switch_off = switch_off_made,
+                                                   .linger = linger_made,
+                                                   .used_elsewhere = used_elsewhere_made,
+                                                   .executions = executions_made,
+                                                   .lost = lost_made,
+                                                   .set_alarm = set_alarm_made,
+                                                   .alarms = alarms_made,
+                                                   .note_alarms = note_alarms_made,
+                                                   .records = records_made};
 
 static char said[4096];
 

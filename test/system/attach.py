@@ -504,6 +504,36 @@ class AttachTest(unittest.TestCase):
         said = self.refused("attach", self.program.pid, "-e", "usdt:bad:*")
         self.assertRegex(said, r"libbad.so: 1 notes? of USDT probes (is|are) malformed\n.*usdt:bad:\* names no probe")
 
+    def test_nothing_is_left_behind_by_a_command_that_is_killed_while_it_switches_off(self):
+        """The kernel leaves a breakpoint of a process that is killed while it closes it."""
+        if os.uname().machine != "x86_64":
+            self.skipTest("the numbers of system calls are those of x86-64")
+        path = self.compiled("busy")
+        with Program(path) as busy:
+            busy.tell("100000000000")
+            for _ in range(10):
+                attached = Attached(busy, "func:counted", budget="100%")
+                attached.process.send_signal(signal.SIGINT)
+                while not self.switches_off(attached.process.pid):
+                    if attached.process.poll() is not None:
+                        break
+                attached.process.kill()
+                attached.process.communicate()
+                # What holds the breakpoint is another process, which ends by itself.
+                self.assertTrue(any(text_of(busy.pid)[os.path.realpath(path)] for _ in range(1000)))
+
+    @staticmethod
+    def switches_off(pid):
+        """Whether one of its threads closes something, or waits for a process that does (close, wait4)."""
+        for thread in os.listdir("/proc/%d/task" % pid):
+            try:
+                with open("/proc/%d/task/%s/syscall" % (pid, thread), encoding="utf-8") as call:
+                    if call.read().split()[0] in ("3", "61"):
+                        return True
+            except (OSError, IndexError):
+                pass
+        return False
+
     def test_a_budget_is_told_before(self):
         """In slices, or not at all: the count is never said to be exact."""
         attached = Attached(self.program, "func:plain", budget="0.01%")
