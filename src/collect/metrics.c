@@ -56,6 +56,8 @@ static struct {
 /* The slowest execution of a probe is that of the present and the last window of this length. */
 #define WINDOW_NS UINT64_C(10000000000)
 
+#define BLOCK_NS (UINT64_C(1000000000) / SPEX_TRACER_BLOCKS_A_SECOND)
+
 static void window_now(void) {
     if (!metrics.ended)
         spex_tracer_window(metrics.tracer, spex_clock_ns(CLOCK_MONOTONIC_COARSE) / WINDOW_NS);
@@ -66,6 +68,7 @@ static bool metrics_take_records(struct spex_sink *sink, const struct spex_batch
     (void)sink;
     spex_lock_take(&metrics.lock);
     window_now();
+    spex_tracer_block(metrics.tracer, spex_clock_ns(CLOCK_MONOTONIC_COARSE) / BLOCK_NS);
     int err = spex_tracer_add(metrics.tracer, batch->records, batch->count);
     spex_lock_give(&metrics.lock);
     return err == 0;

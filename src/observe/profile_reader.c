@@ -261,7 +261,9 @@ static bool variance_is_figures(const struct spex_control_values *described) {
     return is_figure(described->origin) && fabs(described->distances) <= most &&
            fabs(described->products) <= most && fabs(described->weights) <= most &&
            fabs(described->weights_all) <= most && fabs(described->squared) <= most &&
-           fabs(described->local) <= most;
+           fabs(described->local) <= most && fabs(described->blocks.distances) <= most &&
+           fabs(described->blocks.products) <= most && fabs(described->blocks.squares) <= most &&
+           fabs(described->blocks.weights) <= most;
 }
 
 /* Where the series belongs in the row: after the values that have come, or, as losses, beside the
@@ -329,7 +331,8 @@ static int take_values(struct spex_profile_reader *reader, const char *entries,
                                                       .weights = described.weights,
                                                       .squares = described.squared,
                                                       .weights_all = described.weights_all,
-                                                      .local = described.local};
+                                                      .local = described.local,
+                                                      .blocks = described.blocks};
     return fill_histogram(values, entries + head->entry_bytes, head->count);
 }
 

@@ -119,6 +119,7 @@ void spex_variance_join(struct spex_variance *spread, double origin,
     spread->sums.weights_all += sums.weights_all;
     spread->sums.squares += sums.squares;
     spread->sums.local += sums.local;
+    spex_block_sums_add(&spread->sums.blocks, &sums.blocks, by, 1);
 }
 
 static void variance_add(struct spex_variance *spread, const struct spex_variance *more) {

@@ -16,11 +16,22 @@ static double population(const struct spex_profile_probe *probe) {
     return spex_profile_ended(probe) + fmax(probe->uncounted, 0);
 }
 
-/* Whether a good part of the executions is in no record's weight: the budget held the probe off, a
- * thread had used up its own budget, or all records about a loss were lost, too. Less than a tenth
- * may just not have been taken out of a ring yet. */
+/* Executions that are in no record's weight, for sure, and not lost: the budget had no records made for a
+ * while, as at the start, or a thread had used up its own budget. */
+static double missing(const struct spex_profile_probe *probe, double weight) {
+    double chance = sqrt(fmax(probe->weight_squares - probe->weight, 0));
+    double lost = fmax(probe->lost - fmax(weight - probe->weight, 0), 0);
+    return fmax(spex_profile_ended(probe) - weight - lost - chance, 0);
+}
+
+/* So small a share of the executions may just not have been taken out of a ring yet, and tells next to
+ * nothing about the mean. */
+#define MISSING_LEAST 1e-3
+
 static bool executions_are_missing(const struct spex_profile_probe *probe, double weight) {
-    return probe->uncounted > 0 || weight < 0.9 * (spex_profile_ended(probe) - probe->held_count);
+    double ended = spex_profile_ended(probe);
+    return probe->uncounted > 0 || weight < 0.9 * (ended - probe->held_count) ||
+           missing(probe, weight) > MISSING_LEAST * ended;
 }
 
 /* Records that have no value: their counter was not available, or their time contains the making
@@ -151,6 +162,44 @@ static struct estimate estimate_by_units(const struct spex_profile_probe *probe,
                              units};
 }
 
+/* Blocks from which on their variance is known. */
+#define BLOCKS_LEAST 3
+
+/* What executions of which no record was made add to the variance of the mean of all. They come in
+ * stretches, and the program may do something else in these. A block of records, which lasts about as
+ * long, differs from the mean by a variance that is known; as many stretches as blocks have the
+ * executions vary independently. A stretch varies no more than one execution, or a whole block. */
+static struct estimate estimate_of_missing(const struct spex_profile_probe *probe,
+                                           const struct spex_values *values) {
+    const struct spex_block_sums blocks = spex_variance_sums(&values->spread).blocks;
+    double all = fmax(spex_profile_ended(probe), values->weight);
+    double gone = missing(probe, values->weight), deviation = spex_values_deviation(values);
+    double one = deviation * deviation, mean = values->mean - values->spread.origin;
+    double count = blocks.squares > 0 ? blocks.weights * blocks.weights / blocks.squares : 0;
+    if (!(gone > 0) || !(all > 0))
+        return (struct estimate){0, 0};
+    double share = gone / all * (gone / all);
+    if (!(count >= BLOCKS_LEAST))
+        return (struct estimate){share * one, BLOCKS_LEAST};
+    double apart = blocks.distances - 2 * mean * blocks.products + mean * mean * blocks.squares;
+    double block = spex_settled(apart, blocks.distances) / blocks.squares * count / (count - 1);
+    double stretches = gone * blocks.weights / blocks.squares;
+    return (struct estimate){share * fmin(fmax(block, 0) / stretches, fmax(block, one)), count};
+}
+
+/* The sum of two (Satterthwaite), of which each may be from the same few records. */
+static struct estimate both(struct estimate one, struct estimate other) {
+    double sum = one.variance + other.variance;
+    if (!(other.variance > 0))
+        return one;
+    if (!(one.variance > 0))
+        return other;
+    double freedom = sum * sum /
+                     (one.variance * one.variance / fmax(one.units - 1, 1) +
+                      other.variance * other.variance / fmax(other.units - 1, 1));
+    return (struct estimate){sum, fmin(freedom + 1, fmax(one.units, other.units))};
+}
+
 /* Whether the sums of variance.h hold any unit. */
 static bool units_known(const struct spex_values *values, const struct spex_variance_sums *sums) {
     return sums->weights_all > 0 && sums->squares > 0 && values->weight > 0;
@@ -163,10 +212,10 @@ static bool units_are_records(const struct spex_profile_probe *probe,
     return fabs(sums->weights_all - chance) <= UNITS_ALIKE * chance;
 }
 
-/* Units know nothing of executions that are missing. Few units that are records tell nothing of how
+/* Few units that are records tell nothing of how
  * values differ, but all records do, most of which may have been left to no chance. */
-static struct estimate estimate_of(const struct spex_profile_probe *probe,
-                                   const struct spex_values *values) {
+static struct estimate estimate_of_recorded(const struct spex_profile_probe *probe,
+                                            const struct spex_values *values) {
     struct spex_variance_sums sums = spex_variance_sums(&values->spread);
     struct estimate by_records = estimate_by_records(probe, values);
     if (!units_known(values, &sums))
@@ -177,6 +226,13 @@ static struct estimate estimate_of(const struct spex_profile_probe *probe,
     if (executions_are_missing(probe, values->weight))
         by_units.variance = fmax(by_units.variance, by_records.variance);
     return by_units;
+}
+
+static struct estimate estimate_of(const struct spex_profile_probe *probe,
+                                   const struct spex_values *values) {
+    struct estimate recorded = estimate_of_recorded(probe, values);
+    return recorded.units < UNITS_LEAST ? recorded
+                                        : both(recorded, estimate_of_missing(probe, values));
 }
 
 /* 0 where nothing was sampled: the figure is exact. */
@@ -234,7 +290,7 @@ static struct share share_by_records(const struct spex_profile_probe *probe,
 static struct share share_by_values(const struct spex_profile_probe *probe,
                                     const struct spex_values *values, double q) {
     struct spex_variance_sums sums = spex_variance_sums(&values->spread);
-    struct estimate mean = estimate_of(probe, values);
+    struct estimate mean = estimate_of_recorded(probe, values);
     struct share share;
     if (!units_known(values, &sums) || is_simple_sample(probe, mean.units))
         return share_by_records(probe, values);
@@ -245,14 +301,17 @@ static struct share share_by_values(const struct spex_profile_probe *probe,
                           mean.units - 1};
 }
 
-/* The precision of a share q of the weight, at most that of records where executions are missing,
- * of which units and rows know nothing. */
+/* The same, with what is not known of executions that are missing: a share of them differs as their mean
+ * does, relative to how single ones differ. */
 static struct share share_of(const struct spex_profile_probe *probe,
                              const struct spex_values *values, double q) {
     struct share share = share_by_values(probe, values, q);
-    struct share by_records = share_by_records(probe, values);
-    bool less = executions_are_missing(probe, values->weight);
-    return less && by_records.variance > share.variance ? by_records : share;
+    struct estimate of_share = {share.variance, share.freedom + 1};
+    struct estimate of_missing = estimate_of_missing(probe, values);
+    double deviation = spex_values_deviation(values);
+    of_missing.variance = deviation > 0 ? of_missing.variance / (deviation * deviation) : 0;
+    of_share = both(of_share, of_missing);
+    return (struct share){of_share.variance, of_share.units - 1};
 }
 
 /* Whether the greatest of so many values is above the q-quantile in 97.5 % of cases. With fewer the

@@ -290,6 +290,15 @@ static inline double spex_profile_ended(const struct spex_profile_probe *probe) 
     return fmax(spex_profile_executions(probe) - without * fmax(spex_profile_one_in(probe), 1), 0);
 }
 
+/* Mean number of executions for each record: also of those of which none was to be made for a while, if
+ * they are more than chance explains. 0 where there are no records. */
+static inline double spex_profile_per_record(const struct spex_profile_probe *probe) {
+    double weight = probe->weight, one_in = spex_profile_one_in(probe);
+    double gone = spex_profile_ended(probe) - probe->held_count - probe->lost - weight;
+    bool chance = gone <= fmax(one_in, sqrt(fmax(probe->weight_squares, 0)));
+    return chance || !probe->records ? one_in : (weight + gone) / (double)probe->records;
+}
+
 /* The share of the time for which the budget held it off. */
 static inline double spex_profile_off(const struct spex_profile_probe *probe) {
     double selected = probe->on_seconds + probe->held_seconds;

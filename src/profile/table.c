@@ -269,7 +269,7 @@ static void add_rate(struct sheet *sheet, const struct spex_profile_probe *probe
 
 /* Adds the period, or the mean weight of the probe's records: from 10 on as a whole number. */
 static void add_one_in(struct sheet *sheet, const struct spex_profile_probe *probe) {
-    double one_in = probe->records ? spex_profile_one_in(probe) : probe->period_last;
+    double one_in = probe->records ? spex_profile_per_record(probe) : probe->period_last;
     bool whole = one_in >= 10 || one_in <= floor(one_in);
     if (spex_profile_polled(probe))
         add_cells(sheet, "polled", 1);

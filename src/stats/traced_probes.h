@@ -46,6 +46,7 @@ struct spex_traced_probes {
     size_t used;                     /* probes in it */
     struct spex_traced_rooms *rooms; /* of values: the last ones */
     size_t occupied;                 /* of them */
+    uint64_t time_block;             /* of records that are added now (variance.h) */
 };
 
 /* The order of probes: by id and then type. */

@@ -120,6 +120,8 @@ static void addition_end(const struct addition *sum, struct spex_values *v, doub
     v->max = max > v->max ? max : v->max;
     v->histogram.total += sum->whole;
     v->weight += sum->weight;
+    spex_variance_in_block(&v->spread, sum->distances + sum->weight * (v->mean - v->spread.origin),
+                           sum->weight);
     if (v->weight > 0) {
         v->mean += sum->distances / v->weight;
         v->squares += sum->squares - sum->distances * sum->distances / v->weight;
@@ -270,6 +272,7 @@ static bool field_add(struct spex_traced_probes *probes, struct spex_traced *pro
             return false;
         spex_variance_copy(&(*losses)->spread, &(*values)->spread);
     }
+    spex_variance_block(&(*values)->spread, probes->time_block);
     values_add(*values, run, field);
     if (*losses)
         spex_values_widen(*losses, (*values)->spread.scale);
@@ -473,6 +476,10 @@ void spex_tracer_slice(struct spex_tracer *tracer, size_t probe, double scale) {
     tracer->probes.places[probe].probe->slice = scale > 1
                                                     ? (struct spex_traced_batch){scale, number}
                                                     : (struct spex_traced_batch){.stretch = 0};
+}
+
+void spex_tracer_block(struct spex_tracer *tracer, uint64_t number) {
+    tracer->probes.time_block = number;
 }
 
 void spex_tracer_window(struct spex_tracer *tracer, uint64_t window) {

@@ -69,6 +69,12 @@ void spex_tracer_slice(struct spex_tracer *tracer, size_t probe, double scale);
 /* Numbers the window of time that records belong to from now on; 0 at first. It does not fall. */
 void spex_tracer_window(struct spex_tracer *tracer, uint64_t window);
 
+/* A block of records (variance.h) lasts about as long as the times in which a budget has none made. */
+#define SPEX_TRACER_BLOCKS_A_SECOND 10
+
+/* Records are of this block from now on. */
+void spex_tracer_block(struct spex_tracer *tracer, uint64_t number);
+
 /* The slowest execution of this window and the last one, of a probe of times. */
 struct spex_slowest spex_tracer_slowest(const struct spex_tracer *tracer, size_t probe);
 

@@ -167,7 +167,11 @@ SPEX_COLD void spex_values_weigh(struct spex_values *out, const struct spex_valu
     spex_values_widen(out, losses->spread.scale);
     histogram_add_scaled(out, losses, factor);
     unsigned scale = out->spread.scale;
+    const struct spex_block_sums blocks = values->spread.sums.blocks;
+    const struct spex_variance_block block = values->spread.block;
     out->spread = losses->spread;
+    out->spread.sums.blocks = blocks;
+    out->spread.block = block;
     spex_variance_widen(&out->spread, scale);
 }
 

@@ -120,6 +120,28 @@ void spex_variance_stretch(struct spex_variance *spread, uint32_t number, double
     spread->number = number;
 }
 
+void spex_block_sums_add(struct spex_block_sums *to, const struct spex_block_sums *more, double by,
+                         double factor) {
+    to->distances += factor * (more->distances + by * (2 * more->products + by * more->squares));
+    to->products += factor * (more->products + by * more->squares);
+    to->squares += factor * more->squares;
+    to->weights += factor * more->weights;
+}
+
+static void block_add(struct spex_block_sums *sums, const struct spex_variance_block *block) {
+    const struct spex_block_sums one = {block->distance * block->distance,
+                                        block->distance * block->weight,
+                                        block->weight * block->weight, block->weight};
+    spex_block_sums_add(sums, &one, 0, 1);
+}
+
+void spex_variance_block(struct spex_variance *spread, uint64_t number) {
+    if (number == spread->block.number)
+        return;
+    block_add(&spread->sums.blocks, &spread->block);
+    spread->block = (struct spex_variance_block){.number = number};
+}
+
 /* The factor f of a unit of records of this weight, each scaled up by `scale` for losses. */
 static double factor_of(uint32_t weight, double scale) {
     return scale * (1 - 1.0 / weight);
@@ -166,6 +188,7 @@ struct spex_variance_sums spex_variance_sums(const struct spex_variance *spread)
     struct spex_variance_sums sums = spread->sums;
     sums_add(&sums, &spread->burst);
     sums_add(&sums, &spread->stretch);
+    block_add(&sums.blocks, &spread->block);
     return sums;
 }
 
@@ -175,6 +198,8 @@ SPEX_COLD void spex_variance_subtract(struct spex_variance *spread,
     struct spex_variance_sums former = spex_variance_sums(before);
     spread->sums = spex_variance_sums(spread);
     spread->burst = spread->stretch = (struct spex_variance_unit){0};
+    spread->block = (struct spex_variance_block){.number = spread->block.number};
+    spex_block_sums_add(&spread->sums.blocks, &former.blocks, 0, -1);
     spread->sums.distances -= former.distances;
     spread->sums.products -= former.products;
     spread->sums.weights -= former.weights;

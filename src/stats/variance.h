@@ -44,6 +44,11 @@ struct spex_variance_sums {
     double weights_all; /* f W², units with a neighbour included */
     double squares;     /* (f W²)², units with a neighbour included */
     double local;       /* f W² d²/2 of units whose mean differs by d from their neighbour's */
+    /* The same of blocks, which are the records of a tenth of a second, with f = 1; and their sum of W.
+     * They tell how much stretches differ of which one had no records. */
+    struct spex_block_sums {
+        double distances, products, squares, weights;
+    } blocks;
 };
 
 /* A unit to which records may still be added. */
@@ -65,6 +70,10 @@ struct spex_variance {
     struct spex_variance_sums sums; /* of units that have ended */
     struct spex_variance_unit burst;
     struct spex_variance_unit stretch;
+    struct spex_variance_block {
+        uint64_t number; /* set by the caller */
+        double distance, weight;
+    } block;
     uint32_t number; /* of the stretch, set by the caller; 0: no stretch */
     uint32_t scale;  /* enum spex_value_scale: of the values' buckets, and so of the rows */
     uint64_t random; /* state of the generator of signs */
@@ -76,6 +85,20 @@ struct spex_variance {
 /* Begins the stretch `number` (0: none), whose records each stand for `scale` records. Nothing
  * happens while the number stays the same. */
 void spex_variance_stretch(struct spex_variance *spread, uint32_t number, double scale);
+
+/* What is added from now on is of this block. */
+void spex_variance_block(struct spex_variance *spread, uint64_t number);
+
+/* Adds values to the block whose sum of weighted distances from the origin is this. */
+static inline void spex_variance_in_block(struct spex_variance *spread, double distance,
+                                          double weight) {
+    spread->block.distance += distance;
+    spread->block.weight += weight;
+}
+
+/* Adds, or with factor -1 subtracts, sums of blocks whose origin is greater by `by`. */
+void spex_block_sums_add(struct spex_block_sums *to, const struct spex_block_sums *more, double by,
+                         double factor);
 
 /* Adds the value of a single execution, or of one in a burst. `first`: the burst begins with it. */
 void spex_variance_single(struct spex_variance *spread, double value, uint32_t weight,

@@ -142,6 +142,7 @@ struct spex_control_values {
     double squared;
     double local;
     uint64_t left_out;
+    struct spex_block_sums blocks;
 };
 
 /* A row of struct spex_variance that is not empty, of the values in the last VALUES frame. */

@@ -50,7 +50,8 @@ size_t spex_frame_values(const struct spex_values *values, unsigned series, uint
                                        .weights_all = sums.weights_all,
                                        .squared = sums.squares,
                                        .local = sums.local,
-                                       .left_out = values->left_out};
+                                       .left_out = values->left_out,
+                                       .blocks = sums.blocks};
     char *at = frame + sizeof(struct spex_control_frame);
     memcpy(at, &told, sizeof(told));
     size_t count = write_buckets(&values->histogram, at + sizeof(told));

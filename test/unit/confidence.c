@@ -4,6 +4,7 @@
 
 #include "../check.h"
 #include "base/student.h"
+#include "chance.h"
 #include "profile/confidence.h"
 #include "profile/figures.h"
 
@@ -319,6 +320,44 @@ static void executions_without_a_record_are_not_known(void **state) {
     expect_near(spex_mean_margin(&held, &values), 1.98422 * sqrt(0.75 / 100), 0.001);
 }
 
+/* Two seconds of an execution each millisecond, which takes ten times as long in a tenth of the phases of
+ * 30 ms. For 150 of 450 ms no records are made, nor for the first 50. Whether the margin holds the mean of
+ * all executions. */
+static bool stretches_hold(uint64_t seed) {
+    enum { EXECUTIONS = 2000, PHASE = 30, FIRST = 50, CYCLE = 450, WITHOUT = 150, BLOCK = 100 };
+    double all = 0, sum = 0, squares = 0, slow = 0;
+    unsigned records = 0;
+    spex_values_clear(&values);
+    for (unsigned e = 0; e < EXECUTIONS; e++) {
+        slow = e % PHASE ? slow : chance_uniform(&seed) < 0.1;
+        double value = (slow > 0 ? 200 : 20) * (0.9 + 0.2 * chance_uniform(&seed));
+        all += value / EXECUTIONS;
+        if (e < FIRST || (e - FIRST) % CYCLE >= CYCLE - WITHOUT)
+            continue;
+        spex_variance_block(&values.spread, 1 + e / BLOCK);
+        spex_variance_in_block(&values.spread, value, 1);
+        records++;
+        sum += value;
+        squares += value * value;
+    }
+    const struct spex_profile_probe probe = {
+        .records = records, .count = EXECUTIONS, .weight = records, .weight_squares = records};
+    values.weight = records;
+    values.mean = sum / records;
+    values.squares = squares - sum * sum / records;
+    return fabs(values.mean - all) <= spex_mean_margin(&probe, &values);
+}
+
+static void stretches_without_records_are_in_the_margin(void **state) {
+    enum { RUNS = 400 };
+    unsigned hold = 0;
+    (void)state;
+    for (uint64_t run = 1; run <= RUNS; run++)
+        hold += stretches_hold(run);
+    /* Slow phases are few, so that their number in a run is skewed. */
+    assert_true(hold >= 0.87 * RUNS);
+}
+
 /* Nothing is sampled; the histogram knows a value to its bucket alone. */
 static void quantiles_have_the_width_of_buckets(void **state) {
     double low, high;
@@ -427,6 +466,7 @@ int main(void) {
         cmocka_unit_test(what_was_lost_weighs),
         cmocka_unit_test(extreme_quantiles_of_few_records_are_not_told),
         cmocka_unit_test(executions_without_a_record_are_not_known),
+        cmocka_unit_test(stretches_without_records_are_in_the_margin),
         cmocka_unit_test(quantiles_have_the_width_of_buckets),
         cmocka_unit_test(the_greatest_values_have_bounds),
         cmocka_unit_test(bounds_are_at_the_ranks_of_a_binomial_share),

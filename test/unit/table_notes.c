@@ -66,13 +66,17 @@ static void what_has_become_of_spans(void **state) {
     rows[0].probe.spans_refused = 1;
     rows[0].probe.spans_unmatched = 4;
     assert_true(spex_profile_ended(&rows[0].probe) == 11);
-    expect("probe    type  count  per s    total    mean     p50     p90     p99   p99.9     max\n"
-           "request  span     16      8  1.10 µs  100 ns  100 ns  100 ns  100 ns  100 ns  100 ns\n"
-           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
-           "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n"
-           "request span: 2 open, whose END has not come, 3 abandoned, whose END never came, 4 "
-           "ENDs without a BEGIN, or with one\n"
-           "  from before the probe was on, 1 not recorded for want of room\n");
+    expect(
+        "probe    type  count  per s    total    mean     p50     p90     p99      p99.9        "
+        "max\n"
+        "request  span     16      8  1.10 µs  100 ns  100 ns  100 ns  100 ns ±?  100 ns ±?  100 "
+        "ns\n"
+        "2.000 s; records: 0 produced, 0 consumed, 0 lost\n"
+        "?: too few records to tell\n"
+        "rings: restartable sequences, 2 CPUs, 3.0 MiB reserved\n"
+        "request span: 2 open, whose END has not come, 3 abandoned, whose END never came, 4 "
+        "ENDs without a BEGIN, or with one\n"
+        "  from before the probe was on, 1 not recorded for want of room\n");
 }
 
 /* Where not each BEGIN is recorded, an END without a span tells nothing. */

@@ -74,6 +74,8 @@ static void take_moments(struct spex_sparse_values *sparse, const struct spex_va
     sparse->sums.distances *= factor * factor;
     sparse->sums.products *= factor;
     sparse->sums.local *= factor * factor;
+    sparse->sums.blocks.distances *= factor * factor;
+    sparse->sums.blocks.products *= factor;
 }
 
 static size_t bytes_for(size_t buckets, size_t rows) {

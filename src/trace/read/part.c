@@ -150,6 +150,8 @@ int spex_part_add(struct spex_part *part, const struct spex_recording_event *eve
     spex_edge_add(&one->end, event);
     if (ticks < part->from || ticks >= part->to)
         return 0;
+    spex_tracer_block(one->tracer, (uint64_t)((double)ticks / part->trace->ticks_per_second *
+                                              SPEX_TRACER_BLOCKS_A_SECOND));
     int err = slice_begin(one, part, event);
     return err ? err : spex_batches_add(one->batches, &event->record);
 }
