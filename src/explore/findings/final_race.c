@@ -162,10 +162,8 @@ void spex_final_race_decide(const struct spex_final_race *race, struct spex_rank
                             size_t *best) {
     for (size_t f = 0; race->trials && f < race->count; f++) {
         const struct spex_finalist *finalist = &race->finalists[f];
-        if (!finalist->out)
-            continue;
-        standings[finalist->group].tied = false;
-        if (*best == finalist->group)
+        standings[finalist->group].tied = !finalist->out;
+        if (finalist->out && *best == finalist->group)
             *best = race->finalists[race->leader].group;
     }
     if (*best != SPEX_RANKING_NONE)
