@@ -29,6 +29,9 @@ enum { EXECUTIONS = 1000, EXECUTION_RUNS = 5 };
  * reach it. */
 #define FRAMED (UINT64_C(1) << 63)
 
+/* The time between executions is averaged over about so many. */
+#define GAPS 16
+
 /* `wakes_at` while the sampling thread is awake. */
 #define AWAKE 0
 
@@ -72,17 +75,6 @@ void spex_kernel_sampler_rest(uint64_t until, double ticks_per_second, int32_t s
     __atomic_store_n(&sampler_wake.wakes_at, until, __ATOMIC_SEQ_CST);
     spex_futex_wait(&sampler_wake.calls, seen, &limit);
     spex_store_relaxed(&sampler_wake.wakes_at, AWAKE);
-}
-
-/* Time in the units of spex_samples_node.due. */
-static uint32_t coarse_ticks(const struct spex_sampling_plan *plan, uint64_t ticks) {
-    return (uint32_t)(ticks >> plan->coarse_shift);
-}
-
-/* Evenly distributed in [0, below), from 32 random bits: above 2^32 not every value occurs. */
-static uint64_t random_below(struct spex_thread *thread, uint64_t below) {
-    uint64_t bits = spex_random_next(&thread->random) >> 32;
-    return (uint64_t)((__uint128_t)bits * below >> 32);
 }
 
 /* The innermost frame; NULL: there is none. */
@@ -141,58 +133,64 @@ bool spex_samples_frame_read(const struct spex_thread *thread, uint32_t at,
     return frame->begin && frame->begin == spex_load_relaxed(&from->begin);
 }
 
-/* Makes the node count for the frame `around`. The first record falls at a random place in the
- * first interval, so that short executions at a fixed place in the frame are not always missed. */
-static void node_enter_frame(const struct spex_sampling_plan *plan, struct spex_thread *thread,
-                             struct spex_samples_node *node,
-                             const struct spex_samples_frame *around, uint64_t now,
-                             uint64_t interval) {
-    uint64_t due = around ? around->begin + random_below(thread, interval) : now;
+/* Makes the node count for the frame `around`. */
+static void node_enter_frame(struct spex_samples_node *node,
+                             const struct spex_samples_frame *around) {
     spex_store_relaxed(&node->frame, around ? around->number : 0);
-    spex_store_relaxed(&node->due, coarse_ticks(plan, due));
     spex_store_relaxed(&node->before, node->here);
     spex_store_relaxed(&node->here, 0);
 }
 
-/* Whether the context executes so rarely in its frame that the interval between records would find
- * it never or always: an execution at a fixed place in the frame falls on the same side of `due`
- * each time. Chance then decides (rare_execution_is_recorded). `before`, the number of executions
- * in the last frame, predicts the number in this one. */
+/* Takes in the time since the last execution, within this frame and no longer than an interval:
+ * after a pause, records come no more often for long. */
+static void node_note_gap(struct spex_samples_node *node, const struct spex_samples_frame *around,
+                          uint64_t now, uint64_t interval) {
+    uint64_t from = around && around->begin > node->last ? around->begin : node->last;
+    float gap = (float)(now - from < interval ? now - from : interval);
+    if (node->last)
+        node->gap = node->gap > 0 ? node->gap + (gap - node->gap) / GAPS : gap;
+    node->last = now;
+}
+
+/* Whether the context executes so rarely in its frame that its gaps say little: short executions at
+ * the begin of a long frame. `before`, the number of executions in the last frame, then predicts the
+ * number in this one. */
 static bool node_is_rare(const struct spex_sampling_plan *plan,
                          const struct spex_samples_node *node) {
     double some = 2 * plan->samples > 1 ? 2 * plan->samples : 1;
     return node->frame && node->before <= some && node->here <= some;
 }
 
-/* Records each execution with probability samples / executions in the last frame. */
-static bool rare_execution_is_recorded(const struct spex_sampling_plan *plan,
-                                       struct spex_thread *thread,
-                                       const struct spex_samples_node *node) {
-    double of = node->before > 1 ? node->before : 1;
-    return (double)random_below(thread, 1u << 24) * of < plan->samples * (1u << 24);
+/* The executions that the record of this one stands for; 0: chance has not chosen it.
+ *
+ * An execution with the probability p makes a record of weight 1 / p (Horvitz and Thompson, 1952).
+ * Counts and sums of times are thereby true on average whatever p is, as long as p goes by the past
+ * alone. The first execution after a time would be no such choice: it is likelier the one that
+ * follows a long one. What the division leaves is rounded by chance. */
+static uint32_t weight_by_chance(struct spex_thread *thread, double p) {
+    double even = (double)(spex_random_next(&thread->random) >> 11) * 0x1p-53;
+    if (even >= p)
+        return 0;
+    double weight = p < 1 ? (1 + even) / p : 1;
+    return weight < SPEX_CONTROL_PERIOD_MAX ? (uint32_t)weight : SPEX_CONTROL_PERIOD_MAX;
 }
 
-/* Whether this execution makes a record, and if so when the next record is due: half an interval to
- * one and a half from now. `around`: the frame that the execution is in; NULL: none, and the
- * records are plan->samples a second. */
-static bool execution_is_recorded(const struct spex_sampling_plan *plan, struct spex_thread *thread,
-                                  struct spex_samples_node *node,
-                                  const struct spex_samples_frame *around, uint64_t now) {
+/* The executions that this one's record stands for; 0: it makes none. Records come an interval
+ * apart on average. `around`: the frame that the execution is in; NULL: none, and the records are
+ * plan->samples a second. */
+static uint32_t execution_weight(const struct spex_sampling_plan *plan, struct spex_thread *thread,
+                                 struct spex_samples_node *node,
+                                 const struct spex_samples_frame *around, uint64_t now) {
     uint64_t exact = around ? around->interval : spex_sampling_plan_base(plan);
     uint64_t interval = spex_sampling_plan_stretched(plan, exact);
     if (node->frame != (around ? around->number : 0))
-        node_enter_frame(plan, thread, node, around, now, interval);
+        node_enter_frame(node, around);
+    node_note_gap(node, around, now, interval);
     spex_store_relaxed(&node->here, node->here + 1);
+    double p = node->gap > 0 ? node->gap / (double)interval : 1;
     if (node_is_rare(plan, node))
-        return rare_execution_is_recorded(plan, thread, node);
-    /* Modulo 2^32 a time that has passed is far ahead, too. So is a `due` from before the counter
-     * of coarse ticks went round, which counts as reached. */
-    uint32_t ahead = node->due - coarse_ticks(plan, now);
-    if (ahead - 1 < coarse_ticks(plan, 2 * interval))
-        return false;
-    uint64_t due = now + interval / 2 + random_below(thread, interval);
-    spex_store_relaxed(&node->due, coarse_ticks(plan, due));
-    return true;
+        p = plan->samples / (node->before > 1 ? node->before : 1);
+    return weight_by_chance(thread, p);
 }
 
 /* The thread's budget of records (probe/thread_budget.h). */
@@ -210,22 +208,34 @@ static bool context_has_frame(const struct spex_samples *samples, uint32_t conte
     return false;
 }
 
+/* The time of BEGIN of an execution that makes a record. It is taken after all else, and waits for
+ * it: choosing the execution misses caches, since few are chosen, and a frame may need a system
+ * call. A short kernel would seem longer by that. */
+static uint64_t chosen_begin(void) {
+    spex_ticks_fence_();
+    return spex_ticks();
+}
+
 /* Pushes a frame if the execution is predicted to take long enough to be sampled from outside, and
- * tells the sampling thread when the first sample may be due. */
-static bool execution_gets_frame(const struct spex_sampling_plan *plan,
-                                 struct spex_samples *samples, const struct spex_site *site,
-                                 uint32_t context, uint64_t now, const uint64_t *parameters) {
+ * tells the sampling thread when the first sample may be due. Returns the time of BEGIN, which is
+ * the frame's; 0: it gets none. */
+static uint64_t execution_gets_frame(const struct spex_sampling_plan *plan,
+                                     struct spex_samples *samples, const struct spex_site *site,
+                                     uint32_t context, uint64_t now, const uint64_t *parameters) {
     const struct spex_planned *planned =
         spex_load_acquire(&plan->nodes[context]); /* Q4 (Q3 in sampling_plan.c) */
     if (!planned || planned->parameters > site->detail)
-        return false;
+        return 0;
     double ticks = spex_planned_ticks(plan, planned, parameters);
     uint64_t interval = spex_sampling_plan_interval(plan, ticks);
+    uint32_t at = spex_load_relaxed(&samples->depth);
     if (!interval || context_has_frame(samples, context) ||
         !frame_push(samples, site, context, now, interval, parameters))
-        return false;
+        return 0;
     spex_kernel_sampler_needed(now + spex_sampling_plan_stretched(plan, interval) / 2);
-    return true;
+    uint64_t begin = chosen_begin();
+    spex_store_release(&samples->frames[at].begin, begin); /* Q11 (Q12): the whole frame */
+    return begin;
 }
 
 /* The thread's node of a context. A node that was used with another plan begins anew, since its
@@ -234,9 +244,10 @@ static struct spex_samples_node *node_for_plan(const struct spex_sampling_plan *
                                                struct spex_thread *thread, uint32_t context) {
     struct spex_samples_node *node = &thread->samples->nodes[context];
     if (SPEX_UNLIKELY(node->plan != plan->number)) {
+        node->last = 0;
+        node->gap = 0;
         spex_store_relaxed(&node->frame, 0);
-        spex_store_relaxed(&node->due, coarse_ticks(plan, spex_ticks()));
-        spex_store_relaxed(&node->since, 0);
+        spex_store_relaxed(&node->owed, 0);
         spex_store_relaxed(&node->here, 0);
         spex_store_relaxed(&node->plan, plan->number);
     }
@@ -252,16 +263,16 @@ static uint64_t execution_begin(struct spex_sampling_plan *plan, struct spex_thr
     const struct spex_samples_frame *around = frame_top(thread->samples);
     uint64_t now = spex_ticks();
     spex_store_relaxed(&node->executions, node->executions + 1);
-    spex_store_relaxed(&node->since, node->since + 1);
     /* The first execution of a context asks the sampling thread for its prediction, which costs too
      * much here. */
     if (!spex_load_relaxed(&plan->nodes[context]) && spex_sampling_plan_ask_for(plan, context))
         spex_kernel_sampler_needed(now);
-    if (execution_gets_frame(plan, thread->samples, site, context, now, parameters))
-        return now | FRAMED;
-    return execution_is_recorded(plan, thread, node, around, now) && budget_allows_record(thread)
-               ? now
-               : 0;
+    uint64_t begin = execution_gets_frame(plan, thread->samples, site, context, now, parameters);
+    uint32_t weight = begin ? 1 : execution_weight(plan, thread, node, around, now);
+    spex_store_relaxed(&node->owed, node->owed + weight);
+    if (begin)
+        return begin | FRAMED;
+    return weight && budget_allows_record(thread) ? chosen_begin() : 0;
 }
 
 /* Without room for its own context, a kernel runs in the context of another kernel. It is not
@@ -281,19 +292,19 @@ uint64_t spex_kernel_published(struct spex_site *site, uint32_t context,
     return execution_begin(plan, thread, site, context, parameters);
 }
 
-/* Makes the record of an execution. Its weight is the number of the context's executions since the
- * last record. */
+/* Makes the record of an execution. It takes on the weights of records that were not made: without
+ * budget, or as their executions were left without END. */
 static void execution_record(struct spex_thread *thread, const struct spex_site *site,
                              uint32_t context, uint64_t begin, uint64_t now,
                              const uint64_t *parameters) {
     struct spex_samples_node *node = &thread->samples->nodes[context];
-    uint32_t weight = node->since;
+    uint32_t weight = node->owed;
     /* A recursive execution within this one has made a record with that weight. */
     if (!weight)
         return;
     if (weight > SPEX_CONTROL_PERIOD_MAX)
         weight = SPEX_CONTROL_PERIOD_MAX;
-    spex_store_relaxed(&node->since, node->since - weight);
+    spex_store_relaxed(&node->owed, node->owed - weight);
     uint32_t marks = spex_opening(thread, begin, now);
     spex_put_kernel(&spex_rings, spex_pack(weight, thread->number, site->index, marks), context,
                     begin, now, parameters, site->detail);

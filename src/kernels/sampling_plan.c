@@ -4,7 +4,6 @@
 #include "kernels/sampling_plan.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +17,6 @@ bool spex_samples_parse(const char *text, double *samples) {
     return spex_number_seconds(text, samples) && *samples >= SPEX_SAMPLES_LEAST &&
            *samples <= SPEX_SAMPLES_MOST;
 }
-
-/* Longest coarse tick. */
-#define COARSE_SECONDS 2e-6
 
 static uint32_t last_number;
 
@@ -46,28 +42,26 @@ double spex_planned_ticks(const struct spex_sampling_plan *plan, const struct sp
     return spex_planned_seconds(planned, parameters) * plan->ticks_per_second;
 }
 
-/* Bounds an interval to 2^29 coarse ticks. Twice the interval is then less than 2^31, half of the
- * range of `due`, so that a time ahead can be told from a time that has passed (frames.c). */
-static uint64_t interval_bounded(const struct spex_sampling_plan *plan, double interval) {
-    double most = ldexp(1, 29 + (int)plan->coarse_shift);
-    return interval < most ? (uint64_t)interval : (uint64_t)most;
+/* A few intervals are then less than 2^63, half of the range of times, so that a time ahead can be
+ * told from a time that has passed (kernel_sampler.c). */
+static uint64_t interval_bounded(double interval) {
+    return interval < 0x1p60 ? (uint64_t)interval : UINT64_C(1) << 60;
 }
 
 uint64_t spex_sampling_plan_interval(const struct spex_sampling_plan *plan, double ticks) {
     double interval = ticks / plan->samples;
-    return interval < (double)plan->shortest ? 0 : interval_bounded(plan, interval);
+    return interval < (double)plan->shortest ? 0 : interval_bounded(interval);
 }
 
 uint64_t spex_sampling_plan_base(const struct spex_sampling_plan *plan) {
-    return interval_bounded(plan, plan->ticks_per_second / plan->samples);
+    return interval_bounded(plan->ticks_per_second / plan->samples);
 }
 
 uint64_t spex_sampling_plan_stretched(const struct spex_sampling_plan *plan, uint64_t interval) {
     double stretch;
     __atomic_load(&plan->stretch, &stretch, __ATOMIC_RELAXED);
-    uint64_t stretched = interval_bounded(plan, (double)interval * stretch);
-    uint64_t least = UINT64_C(1) << plan->coarse_shift;
-    return stretched > least ? stretched : least;
+    uint64_t stretched = interval_bounded((double)interval * stretch);
+    return stretched ? stretched : 1;
 }
 
 /* The kernel's parameter of this name; SPEX_KERNEL_PARAMETERS: the kernel has none of this name. */
@@ -156,8 +150,6 @@ int spex_sampling_plan_create(const char *path, double samples, double ticks_per
     made->shortest = (uint64_t)(SPEX_LOOKS_SHORTEST_SECONDS * ticks_per_second);
     made->stretch = 1;
     made->number = spex_fetch_add_relaxed(&last_number, 1) + 1;
-    while (ldexp(COARSE_SECONDS, -(int)made->coarse_shift) * ticks_per_second > 2)
-        made->coarse_shift++;
     *plan = made;
     return 0;
 }

@@ -62,8 +62,6 @@ struct spex_sampling_plan {
     uint64_t shortest;
     /* Number of this plan in this process, from 1. */
     uint32_t number;
-    /* A coarse tick is 2^coarse_shift ticks, 1 to 2 µs. */
-    unsigned coarse_shift;
     /* Cost of an execution without record or sample, in ticks, beside that of being polled. */
     double execution_ticks;
     /* Factor of all intervals, at least 1, which keeps to the budget. The sampling thread writes
@@ -107,8 +105,7 @@ uint64_t spex_sampling_plan_interval(const struct spex_sampling_plan *plan, doub
 /* Mean interval of records outside of any frame: plan->samples a second. */
 uint64_t spex_sampling_plan_base(const struct spex_sampling_plan *plan);
 
-/* The interval times the stretch: at least one coarse tick, and at most what 32 bits of coarse
- * ticks can tell from the past. */
+/* The interval times the stretch: at least one tick, and at most 2^60. */
 uint64_t spex_sampling_plan_stretched(const struct spex_sampling_plan *plan, uint64_t interval);
 
 /* Whether an execution of so many seconds has an interval of its own, as by

@@ -4,8 +4,8 @@
  *   frames  the kernels that the thread is executing and whose predicted time is long enough to be
  *           sampled from outside, each at a frequency of its own; every execution with a frame
  *           makes a record besides
- *   nodes   for each calling context, when one of its executions is to make a record next; kernels
- *           that are too short for a frame share the frequency of the frame around them
+ *   nodes   for each calling context, how often its executions make records; kernels that are too
+ *           short for a frame share the frequency of the frame around them
  *
  * The thread and its signal handlers write; the kernel sampler reads frames from another thread. */
 #ifndef SPEX_PROBE_KERNEL_FRAMES_H
@@ -39,14 +39,16 @@ static inline uint32_t spex_frame_site(const struct spex_samples_frame *frame) {
     return (uint32_t)frame->place;
 }
 
-/* When executions in one calling context make records. */
+/* How often executions in one calling context make records. */
 struct spex_samples_node {
-    /* When the next record is due, in coarse ticks (sampling_rate.h). */
-    uint32_t due;
-    /* The number of the frame that `due` was set for; 0: outside of any frame. */
+    /* Ticks when the last execution began; 0: there was none. */
+    uint64_t last;
+    /* Mean ticks from one execution to the next; 0: not known. */
+    float gap;
+    /* The number of the frame that `here` counts in; 0: outside of any frame. */
     uint32_t frame;
-    /* Executions since the last record. */
-    uint32_t since;
+    /* Executions that the next record is to stand for. */
+    uint32_t owed;
     /* All executions. */
     uint32_t executions;
     /* Executions within this frame, and within the frame before it. */

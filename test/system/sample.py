@@ -53,10 +53,10 @@ class Samples(Programs):
         kernels = {kernel["kernel"]: kernel for kernel in account["kernels"]}
         self.assertEqual(list(kernels), ["report", "report/find", "report/load", "report/pairs", "report/sort"])
         # Which kernels are long enough to be looked at depends on the machine, and beside other work training may
-        # find no class. One that was looked at was timed at its end, too, which stands for all before. Of others the
-        # last few may be missing.
+        # find no class. The first execution of each is recorded.
         for kernel in kernels.values():
-            self.assertIn(kernel["executions"], [4] if kernel["looks"] > 0 else [1, 2, 3, 4], kernel)
+            self.assertGreaterEqual(kernel["executions"], 1, kernel)
+            self.assertLessEqual(kernel["executions"], 4 + kernel["executions_margin"], kernel)
         known = [kernel for kernel in kernels.values() if kernel["class"] != "unknown"]
         self.assertNotEqual(known, [])
         self.assertEqual({kernel["class"] for kernel in kernels.values()} - {"unknown", "constant", "logarithmic"} -
@@ -67,7 +67,7 @@ class Samples(Programs):
         result = self.sample(models, "-b", "2%", "--", KERNELS, "4000", "3")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stdout, r"^\d+\n$")
-        self.assertRegex(result.stderr, r"^kernel +class +executions +samples +asked for +mean +± +predicted\nreport  ")
+        self.assertRegex(result.stderr, r"^kernel +class +executions +± +samples +asked for +mean +± +predicted\nreport  ")
         self.assertRegex(result.stderr, r"kernels have half to twice the samples asked for, 10 an execution; 0 records lost\n$")
 
     def test_the_programs_end_is_its_own(self):

@@ -6,17 +6,33 @@
 #include <string.h>
 
 #include "../check.h"
+#include "base/student.h"
 #include "probe/recording.h"
 
-static uint64_t ticks_now, ticks_each;
+/* `ticks_each`: what a look at the clock takes; `ticks_drawn`: what drawing by chance takes.
+ * `settled`: when all before the clock was waited for. */
+static uint64_t ticks_now, ticks_each, ticks_drawn, settled;
 
 static uint64_t virtual_ticks(void) {
     return ticks_now += ticks_each;
 }
 
-#define random_below random_of_thread /* check.h has another one */
-#define spex_ticks   virtual_ticks
+static void virtual_fence(void) {
+    settled = ticks_now;
+}
+
+static uint64_t slow_random_next(struct spex_random *random) {
+    ticks_now += ticks_drawn;
+    return spex_random_next(random);
+}
+
+#define random_below      random_of_thread /* check.h has another one */
+#define spex_ticks        virtual_ticks
+#define spex_ticks_fence_ virtual_fence
+#define spex_random_next  slow_random_next
 #include "kernels/frames.c"
+#undef spex_random_next
+#undef spex_ticks_fence_
 #undef spex_ticks
 #undef random_below
 
@@ -36,12 +52,11 @@ static int setup(void **state) {
         return -1;
     spex_random_seed(&thread->random, 1, 0);
     ticks_now = UINT64_C(1) << 40;
-    ticks_each = 0;
+    ticks_each = ticks_drawn = 0;
     plan->samples = 10;
     plan->ticks_per_second = SECOND;
     plan->shortest = SECOND / 10000;
     plan->number = 3;
-    plan->coarse_shift = 10;
     plan->stretch = 1;
     plan->nodes[CONTEXT] = &planned;
     plan->nodes[INNER] = &short_one;
@@ -70,27 +85,26 @@ static uint64_t outer_begins(void) {
     return begin & ~FRAMED;
 }
 
-/* Gaps between records are half an interval to one and a half, and the interval on average. */
+/* Records are an interval apart on average, and by chance: gaps are distributed exponentially, with
+ * a standard deviation as large as the mean. Bounds of four standard errors. */
 static void expect_gaps(uint64_t interval, uint64_t step) {
-    double sum = 0, least = INFINITY, most = 0;
+    enum { GAPS_SEEN = 4000 };
+    double sum = 0, squares = 0;
     uint64_t last = 0;
-    unsigned records = 0;
-    while (records < 2000) {
+    for (unsigned records = 0; records <= GAPS_SEEN;) {
         ticks_now += step;
         if (!inner_is_recorded())
             continue;
-        if (records++) {
-            double gap = (double)(ticks_now - last);
-            sum += gap;
-            least = fmin(least, gap);
-            most = fmax(most, gap);
-        }
+        double gap = (double)(ticks_now - last) / (double)interval;
         last = ticks_now;
+        if (records++) {
+            sum += gap;
+            squares += gap * gap;
+        }
     }
-    double of = (double)interval, slack = (double)step + 1024;
-    assert_true(least >= of / 2 - slack && least < of * 0.52 + slack);
-    assert_true(most <= of * 1.5 + slack && most > of * 1.48 - slack);
-    assert_true(fabs(sum / (records - 1) - of) < of * 0.03 + slack);
+    double mean = sum / GAPS_SEEN;
+    assert_true(fabs(mean - 1) < 4 / sqrt(GAPS_SEEN));
+    assert_true(fabs(sqrt(squares / GAPS_SEEN - mean * mean) - 1) < 4 * sqrt(2.0 / GAPS_SEEN));
 }
 
 static void without_a_frame_records_are_so_many_a_second(void **state) {
@@ -98,13 +112,97 @@ static void without_a_frame_records_are_so_many_a_second(void **state) {
     expect_gaps(SECOND / 10, SECOND / 5000);
     plan->stretch = 3;
     expect_gaps(SECOND / 10 * 3, SECOND / 5000);
-    /* A due time of long ago, which the coarse clock has gone round since, is reached. */
-    ticks_now += UINT64_C(1) << (32 + 10);
-    ticks_now -= SECOND / 2;
-    assert_true(inner_is_recorded());
-    ticks_now += SECOND;
-    assert_true(inner_is_recorded());
-    assert_false(inner_is_recorded());
+}
+
+/* After a pause, however long, there are about as many records more as it has intervals, and no more
+ * than one: in each of many bursts. */
+static void a_pause_brings_no_burst_of_records(void **state) {
+    enum { PAUSES = 2000, EACH = 300 };
+    unsigned records = 0;
+    (void)state;
+    for (int pause = 0; pause < PAUSES; pause++, ticks_now += UINT64_C(1000) * SECOND)
+        for (int e = 0; e < EACH; e++, ticks_now += SECOND / 1000000)
+            records += inner_is_recorded();
+    assert_true(records > PAUSES - 4 * sqrt(PAUSES) && records < PAUSES + 4 * sqrt(PAUSES));
+}
+
+enum { RUNS = 1000, INTERVALS = 100, EACH_INTERVAL = 40, TIMES_MOST = 100 };
+
+/* The figures of one run by its records, as `spex sample` has them (sample_analysis.c), each with
+ * its margin of 95 %. */
+struct run {
+    double mean, mean_margin, executions, executions_margin;
+};
+
+/* Executions back to back, whose times are given in turn. Each begins when the one before ends. */
+static struct run run_made(const double *times, size_t count) {
+    double all = 0, sums[3] = {0}, squares[3] = {0};
+    size_t at = (size_t)(spex_random_next(&thread->random) % count);
+    for (size_t t = 0; t < count; t++)
+        all += times[t];
+    plan->stretch = all / (double)count * EACH_INTERVAL / (SECOND / plan->samples);
+    for (size_t e = 0; e < INTERVALS * EACH_INTERVAL; e++, at = (at + 1) % count) {
+        if (inner_is_recorded()) {
+            double weight = thread->samples->nodes[INNER].owed, powers = 1;
+            thread->samples->nodes[INNER].owed = 0;
+            for (int power = 0; power < 3; power++, powers *= times[at]) {
+                sums[power] += weight * powers;
+                squares[power] += weight * weight * powers;
+            }
+        }
+        ticks_now += (uint64_t)times[at];
+    }
+    double mean = sums[1] / sums[0], effective = sums[0] * sums[0] / squares[0];
+    double about = squares[2] - 2 * mean * squares[1] + mean * mean * squares[0];
+    return (struct run){mean,
+                        spex_student_two_sided(0.05, effective - 1) * sqrt(about) / sums[0] *
+                            sqrt(effective / (effective - 1)),
+                        sums[0], SPEX_NORMAL_95 * sqrt(squares[0] - sums[0])};
+}
+
+/* Means and counts of all runs are the true ones, and 95 of 100 margins hold them: an execution is
+ * not likelier recorded because it follows a long one. Bounds of four standard errors. */
+static void expect_truth(const double *times, size_t count, double truth) {
+    double sum = 0, squares = 0, executions = 0, all = INTERVALS * EACH_INTERVAL;
+    unsigned within = 0, counted = 0;
+    for (int r = 0; r < RUNS; r++) {
+        struct run run = run_made(times, count);
+        within += fabs(run.mean - truth) <= run.mean_margin;
+        counted += fabs(run.executions - all) <= run.executions_margin;
+        executions += run.executions / RUNS;
+        sum += run.mean / RUNS;
+        squares += run.mean * run.mean / RUNS;
+    }
+    assert_true(fabs(sum - truth) < 4 * sqrt((squares - sum * sum) / RUNS));
+    assert_true(fabs(executions - all) < 4 * all / sqrt(INTERVALS * RUNS));
+    assert_in_range(within, 923, 977);
+    assert_in_range(counted, 923, 977);
+}
+
+static void means_are_true_whatever_went_before(void **state) {
+    static const size_t counts[] = {2, 3, 10, TIMES_MOST};
+    double times[TIMES_MOST];
+    (void)state;
+    for (size_t c = 0; c < COUNT_OF(counts); c++) {
+        for (size_t t = 0; t < counts[c]; t++)
+            times[t] = (double)(t + 1) / (double)counts[c] * 1e6;
+        expect_truth(times, counts[c], (double)(counts[c] + 1) / 2 / (double)counts[c] * 1e6);
+    }
+}
+
+/* What choosing takes is not in the execution's time. */
+static void the_time_begins_after_the_choice(void **state) {
+    (void)state;
+    ticks_drawn = 500;
+    for (int records = 0; records < 20; ticks_now += SECOND / 500)
+        if (inner_is_recorded()) {
+            assert_true(settled == ticks_now);
+            records++;
+        }
+    ticks_each = 40;
+    uint64_t begin = outer_begins();
+    assert_true(settled == begin - 40);
+    assert_true(thread->samples->frames[0].begin == begin);
 }
 
 static void within_a_frame_its_interval_counts(void **state) {
@@ -117,28 +215,22 @@ static void within_a_frame_its_interval_counts(void **state) {
     expect_gaps(SECOND / 500, SECOND / 100000);
 }
 
-/* In a frame that follows one with many executions, the first record is at any place of the first
- * interval. */
-static void the_first_record_of_a_frame_is_at_any_place(void **state) {
-    enum { FRAMES = 400, INTERVAL = SECOND / 1000, STEP = INTERVAL / 100 };
+/* In frames with many executions, records are at any place alike. */
+static void records_of_a_frame_are_at_any_place(void **state) {
+    enum { FRAMES = 400, INTERVAL = SECOND / 1000, EACH = 160, STEP = INTERVAL / 100 };
     unsigned in_quarter[4] = {0};
     (void)state;
     for (int f = 0; f <= FRAMES; f++) {
         ticks_now += SECOND;
         uint64_t begin = outer_begins();
-        bool recorded = false;
-        for (int i = 0; i < 150; i++, ticks_now += STEP)
-            if (inner_is_recorded() && !recorded && f) {
-                uint64_t place = (ticks_now - begin) * 4 / INTERVAL;
-                recorded = true;
-                in_quarter[place < 4 ? place : 3]++;
-            }
-        assert_true(recorded || !f);
+        for (unsigned i = 0; i < EACH; i++, ticks_now += STEP)
+            in_quarter[i * 4 / EACH] += inner_is_recorded() && f;
         frame_pop(thread->samples, begin);
-        assert_int_equal(thread->samples->nodes[INNER].here, 150);
+        assert_int_equal(thread->samples->nodes[INNER].here, EACH);
     }
+    double of = FRAMES * (double)EACH / 4 * STEP / INTERVAL;
     for (int q = 0; q < 4; q++)
-        assert_in_range(in_quarter[q], FRAMES / 4 - 45, FRAMES / 4 + 45);
+        assert_true(fabs(in_quarter[q] - of) < 4 * sqrt(of));
 }
 
 /* Where a frame has few executions, each is recorded by chance: 10 in a frame. */
@@ -242,21 +334,26 @@ static void some_executions_get_no_frame(void **state) {
 static void another_plan_begins_anew(void **state) {
     struct spex_samples_node *node = &thread->samples->nodes[INNER];
     (void)state;
-    *node = (struct spex_samples_node){
-        .due = 7, .frame = 8, .since = 9, .executions = 10, .here = 11, .before = 12, .plan = 2};
+    *node = (struct spex_samples_node){.last = 6,
+                                       .gap = 7,
+                                       .frame = 8,
+                                       .owed = 9,
+                                       .executions = 10,
+                                       .here = 11,
+                                       .before = 12,
+                                       .plan = 2};
     assert_ptr_equal(node_for_plan(plan, thread, INNER), node);
-    assert_int_equal(node->due, (uint32_t)(ticks_now >> 10));
+    assert_true(node->last == 0 && node->gap == 0);
     assert_int_equal(node->frame, 0);
-    assert_int_equal(node->since, 0);
+    assert_int_equal(node->owed, 0);
     assert_int_equal(node->here, 0);
     assert_int_equal(node->plan, 3);
-    inner_is_recorded();
+    assert_true(inner_is_recorded()); /* the first one is */
     assert_int_equal(node->executions, 11);
-    assert_int_equal(node->since, 1);
-    node->due = 7;
+    assert_int_equal(node->owed, 1);
     node_for_plan(plan, thread, INNER);
-    assert_int_equal(node->due, 7);
-    assert_int_equal(node->since, 1);
+    assert_int_equal(node->owed, 1);
+    assert_true(node->last == ticks_now);
 }
 
 /* Contexts that are not known are asked for once. */
@@ -311,9 +408,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(without_a_frame_records_are_so_many_a_second, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_pause_brings_no_burst_of_records, setup, teardown),
+        cmocka_unit_test_setup_teardown(means_are_true_whatever_went_before, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_time_begins_after_the_choice, setup, teardown),
         cmocka_unit_test_setup_teardown(within_a_frame_its_interval_counts, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_first_record_of_a_frame_is_at_any_place, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(records_of_a_frame_are_at_any_place, setup, teardown),
         cmocka_unit_test_setup_teardown(rare_executions_are_recorded_by_chance, setup, teardown),
         cmocka_unit_test_setup_teardown(so_few_executions_are_rare, setup, teardown),
         cmocka_unit_test_setup_teardown(a_frame_holds_what_is_looked_at, setup, teardown),

@@ -93,13 +93,14 @@ static int kernel_note_thread(struct spex_sampled_kernel *kernel, uint32_t threa
     return 0;
 }
 
-/* Adds a time to the weighted mean and sum of squares. */
+/* Adds a time to the weighted means and the sum of squares. */
 static void kernel_take_time(struct spex_sampled_kernel *kernel, double seconds, double weight) {
-    double distance = seconds - kernel->mean;
+    double distance = seconds - kernel->square_mean, square = weight * weight;
     kernel->weight += weight;
-    kernel->weight_squares += weight * weight;
-    kernel->mean += distance * weight / kernel->weight;
-    kernel->squares += weight * distance * (seconds - kernel->mean);
+    kernel->mean += (seconds - kernel->mean) * weight / kernel->weight;
+    kernel->weight_squares += square;
+    kernel->square_mean += distance * square / kernel->weight_squares;
+    kernel->squares += square * distance * (seconds - kernel->square_mean);
 }
 
 /* An execution whose predicted time is long enough is sampled while it is under way (`own`); a
@@ -186,14 +187,22 @@ bool spex_sampled_enough(const struct spex_sampled_kernel *kernel) {
     return samples >= kernel->required / 2 && samples <= kernel->required * 2;
 }
 
-/* The standard error goes by Kish's effective number of samples, (sum of weights)² / (sum of
- * squared weights). */
+/* The mean is Hájek's ratio of two estimates by Horvitz and Thompson. Its variance is the sum of
+ * (weight * distance from the mean)² / (sum of weights)², enlarged for few records by Kish's
+ * effective number of them, (sum of weights)² / (sum of squared weights). */
 double spex_sampled_margin(const struct spex_sampled_kernel *kernel) {
     double effective =
         kernel->weight > 0 ? kernel->weight * kernel->weight / kernel->weight_squares : 0;
     if (effective < 2)
         return -1;
-    double deviation =
-        sqrt(kernel->squares / kernel->weight * effective / (effective - 1) / effective);
+    double between = kernel->square_mean - kernel->mean;
+    double squares = kernel->squares + kernel->weight_squares * between * between;
+    double deviation = sqrt(squares * effective / (effective - 1)) / kernel->weight;
     return spex_student_two_sided(0.05, effective - 1) * deviation;
+}
+
+/* Each execution of weight w was chosen with the probability 1 / w, by itself: the variance of the
+ * sum of weights is estimated by the sum of w (w - 1). */
+double spex_sampled_executions_margin(const struct spex_sampled_kernel *kernel) {
+    return SPEX_NORMAL_95 * sqrt(fmax(kernel->weight_squares - kernel->weight, 0));
 }

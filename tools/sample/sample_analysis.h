@@ -31,8 +31,10 @@ struct spex_sampled_kernel {
     /* Ids of the threads that have executed the kernel. */
     uint32_t *threads;
     uint32_t thread_count;
-    /* Weighted sums of times in seconds, each weighted by the executions that it stands for. */
-    double weight, weight_squares, mean, squares;
+    /* Times in seconds, each weighted by the executions that it stands for. */
+    double weight, mean;
+    /* The same, each weighted by the square of that, and their sum of squares. */
+    double weight_squares, square_mean, squares;
     /* Weighted mean of the model's predictions of the same executions, and the sum of their
      * weights. */
     double predicted, predicted_weight;
@@ -64,5 +66,8 @@ bool spex_sampled_enough(const struct spex_sampled_kernel *kernel);
 
 /* Half of the 95 % interval of the mean; negative with too few samples for one. */
 double spex_sampled_margin(const struct spex_sampled_kernel *kernel);
+
+/* Half of the 95 % interval of the executions; 0: each of them has made a record. */
+double spex_sampled_executions_margin(const struct spex_sampled_kernel *kernel);
 
 #endif

@@ -33,6 +33,7 @@ static void kernel_add_row(struct spex_columns *columns, const struct spex_sampl
     kernel_add_path(columns, kernel->path);
     spex_columns_add(columns, "%s", kernel_class_name(kernel));
     spex_columns_add(columns, "%.0f", kernel->executions);
+    spex_columns_add(columns, "%.0f", spex_sampled_executions_margin(kernel));
     spex_columns_add(columns, "%.0f", spex_sampled_samples(kernel));
     spex_columns_add(columns, "%.0f", kernel->required);
     if (kernel->weight > 0)
@@ -63,10 +64,10 @@ static size_t count_enough(const struct spex_sample_account *account) {
 
 /* A table, and a line that tells how many kernels had enough samples. */
 void spex_sample_print(const struct spex_sample_account *account, FILE *file) {
-    static const char *const headings[] = {"kernel",    "class", "executions", "samples",
-                                           "asked for", "mean",  "±",          "predicted"};
+    static const char *const headings[] = {
+        "kernel", "class", "executions", "±", "samples", "asked for", "mean", "±", "predicted"};
     struct spex_columns columns;
-    spex_columns_init(&columns, headings, 8, 1u << 0 | 1u << 1);
+    spex_columns_init(&columns, headings, 9, 1u << 0 | 1u << 1);
     for (size_t k = 0; k < account->count; k++)
         kernel_add_row(&columns, &account->kernels[k]);
     spex_columns_print(&columns, file);
@@ -81,9 +82,10 @@ void spex_sample_print(const struct spex_sample_account *account, FILE *file) {
 static json_t *kernel_json(const struct spex_sampled_kernel *kernel) {
     double margin = spex_sampled_margin(kernel);
     return json_pack(
-        "{s:o, s:s, s:o, s:o, s:I, s:I, s:o, s:b, s:o, s:o, s:o}", "kernel",
+        "{s:o, s:s, s:o, s:o, s:o, s:I, s:I, s:o, s:b, s:o, s:o, s:o}", "kernel",
         spex_json_text(kernel->path), "class", kernel->model ? kernel_class_name(kernel) : "none",
-        "executions", spex_json_number(kernel->executions), "looked_at",
+        "executions", spex_json_number(kernel->executions), "executions_margin",
+        spex_json_number(spex_sampled_executions_margin(kernel)), "looked_at",
         spex_json_number(kernel->looked_at), "looks", (json_int_t)kernel->looks, "records",
         (json_int_t)kernel->records, "required", spex_json_number(kernel->required), "enough",
         spex_sampled_enough(kernel), "mean_seconds",
