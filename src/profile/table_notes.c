@@ -11,6 +11,7 @@
 
 #include "profile/columns.h"
 #include "profile/figures.h"
+#include "profile/table.h"
 #include "ring/probe_type.h"
 #include "site/provider.h"
 #include "text/plain_numbers.h"
@@ -304,14 +305,17 @@ static void print_spans(FILE *file, const struct spex_profile_probe *probe, bool
 }
 
 /* Says how many of a row's records have values that are in no figure, which only a snapshot's are. */
-static void print_left_out(FILE *file, const struct spex_profile_row *row, bool mixed) {
-    char name[SPEX_PROBE_TEXT_BYTES];
+static void print_left_out(FILE *file, const struct spex_profile *profile,
+                           const struct spex_profile_row *row, bool mixed) {
+    const char *names = spex_profile_value_names(profile, &row->probe);
+    char name[SPEX_PROBE_TEXT_BYTES], value[SPEX_PROFILE_FILE_BYTES];
     for (unsigned s = 0; s < row->probe.series; s++)
         if (row->values[s]->left_out)
             fprintf(file,
-                    "%s snapshot: v%u of %" PRIu64 " records is infinite or no number, and in no "
+                    "%s snapshot: %s of %" PRIu64 " records is infinite or no number, and in no "
                     "figure\n",
-                    spex_probe_text(&row->probe, mixed, name, sizeof(name)), s,
+                    spex_probe_text(&row->probe, mixed, name, sizeof(name)),
+                    spex_profile_value_name(names, row->probe.probe_type, s, value),
                     row->values[s]->left_out);
 }
 
@@ -378,7 +382,7 @@ void spex_table_notes(FILE *file, const struct spex_profile *profile, bool verbo
     for (size_t r = 0; r < profile->row_count; r++)
         print_marks(file, &profile->rows[r].probe, mixed, verbose);
     for (size_t r = 0; r < profile->row_count; r++)
-        print_left_out(file, &profile->rows[r], mixed);
+        print_left_out(file, profile, &profile->rows[r], mixed);
     for (size_t r = 0; r < profile->row_count; r++)
         print_spans(file, &profile->rows[r].probe, mixed, verbose);
 }

@@ -73,7 +73,7 @@ class Live(Programs):
         self.wait_for_selection(terminal, 1)
         terminal.wait_for(r"^ +1 query +1 lat +[\d.]+( k)? time( +[\d.]+ [mµn]?s){4} +[\d.]+ % +~?0$")
         terminal.wait_for(r"collecting for [\d.]+ s +1 of 4 probe sites on$")
-        terminal.wait_for(r"^[\d.]+( [kM])? records/s +0 lost +overhead [<\d.]+ % \+ collector [<\d.]+ % of its CPU time")
+        terminal.wait_for(r"^[\d.]+( [kM])? records/s +0 lost +overhead [<\d.]+ % \+ collector [<\d.]+ %, as believed$")
         terminal.type(" ")
         terminal.wait_for(r"0 probe sites are on")
         self.wait_for_selection(terminal, 0)
@@ -154,6 +154,19 @@ class Live(Programs):
         terminal.wait_for("switch it on or off")
         terminal.type("x")
         terminal.wait_for(QUERY)
+        self.quit(terminal)
+
+    def test_eighty_columns_are_enough(self):
+        terminal = self.open(columns=80)
+        terminal.wait_for(QUERY)
+        terminal.wait_for(r"h help +q quit$")
+        self.set(self.program.pid, "query:lat")
+        terminal.wait_for(r"^[\d.]+( [kM])? records/s +\d+ lost +overhead [<\d.]+ % \+ collector [<\d.]+ %, as believed$")
+        terminal.type("h")
+        terminal.wait_for(r"any key goes back")
+        for line in r"the rest is a$\n +sample$", r"its share by records$", r"100 %: one thread, always$":
+            terminal.wait_for(line)
+        terminal.type(" ")
         self.quit(terminal)
 
     def test_the_terminal_changes_its_size(self):

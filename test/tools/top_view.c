@@ -150,7 +150,46 @@ static void test_figures(void **state) {
     assert_string_equal(view.head[0][0],
                         "server 4711   collecting for 2.0 s   2 of 4 probe sites on");
     assert_string_equal(view.head[0][1], "30 records/s   3 lost   overhead not known + collector "
-                                         "50 % of its CPU time, as believed");
+                                         "50 %, as believed");
+}
+
+/* 80 columns, with a budget as well. */
+static void test_the_head_fits_a_terminal(void **state) {
+    (void)state;
+    profile.process.produced = 246913579;
+    profile.process.budget = 0.02;
+    assert_int_equal(spex_top_view_fill(&view, &profile, &profile), 0);
+    assert_string_equal(view.head[0][1],
+                        "123.5 M records/s   3 lost   overhead not known + collector "
+                        "50 % (0/2 costs)");
+    assert_true(strlen(view.head[0][1]) <= 80);
+    profile.process.produced = 60;
+    profile.process.budget = 0;
+}
+
+/* One thread is not longer within a probe than all the time, though an execution began before. */
+static void test_shares_are_no_more_than_the_threads(void **state) {
+    (void)state;
+    profile.process.threads = 1;
+    times.mean = 150000; /* ticks: 20 times 0.15 s in 2 s */
+    times.min = times.max = 150000;
+    spex_histogram_add(&times.histogram, 150000, 10);
+    assert_int_equal(spex_top_view_fill(&view, &profile, &profile), 0);
+    assert_cell("beta", SPEX_LAT, SPEX_TOP_SHARE, "100 %");
+    profile.process.threads = 2;
+    assert_int_equal(spex_top_view_fill(&view, &profile, &profile), 0);
+    assert_cell("beta", SPEX_LAT, SPEX_TOP_SHARE, "150 %");
+    profile.process.threads = 0;
+}
+
+static void test_values_have_names(void **state) {
+    (void)state;
+    assert_cell("2", SPEX_SNAPSHOT, SPEX_TOP_VALUE, "v0");
+    assert_cell("beta", SPEX_CNT, SPEX_TOP_VALUE, "");
+    strcpy(sites[3].parameters, "length, load");
+    assert_int_equal(spex_top_view_fill(&view, &profile, &profile), 0);
+    assert_cell("2", SPEX_SNAPSHOT, SPEX_TOP_VALUE, "length");
+    sites[3].parameters[0] = '\0';
 }
 
 /* What a text says: a number, its prefix, and "~" or "<" before it. */
@@ -397,6 +436,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_sites_become_rows, setup, teardown),
         cmocka_unit_test(test_numbers_are_never_cut),
         cmocka_unit_test_setup_teardown(test_figures, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_head_fits_a_terminal, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_shares_are_no_more_than_the_threads, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_values_have_names, setup, teardown),
         cmocka_unit_test_setup_teardown(test_spans, setup, teardown),
         cmocka_unit_test_setup_teardown(test_sorting, setup, teardown),
         cmocka_unit_test_setup_teardown(test_filter, setup, teardown),

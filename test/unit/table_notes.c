@@ -377,7 +377,7 @@ static void what_is_never_hidden(void **state) {
         "b llc: 1 of 2 records have values estimated",
         "c flt: 1 of 1 records have no values",
         "flt: no counter is there",
-        "d snapshot: v0 of 1 records is infinite or no number",
+        "d snapshot: length of 1 records is infinite or no number",
         "e span: 5 abandoned, whose END never came",
         "f span: 6 not recorded for want of room",
         "g span: 7 ENDs without a BEGIN",
@@ -400,6 +400,10 @@ static void what_is_never_hidden(void **state) {
     probe->series = 1;
     probe->records = 1;
     rows[2].values[0] = &values;
+    static struct spex_profile_site site = {
+        .probe_type = SPEX_SNAPSHOT, .probe_id = 4, .parameters = "length"};
+    profile.sites = &site;
+    profile.site_count = 1;
     row(SPEX_SPAN, 5, "e")->spans_abandoned = 5;
     row(SPEX_SPAN, 6, "f")->spans_refused = 6;
     row(SPEX_SPAN, 7, "g")->spans_unmatched = 7;

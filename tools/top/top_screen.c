@@ -55,11 +55,24 @@ static const char *const help_lines[] = {
     "d          another delay",
     "q          quit; what was switched stays so",
     "",
-    "1 in       one execution in so many is recorded; (2/5): 2 of the probe's 5 places are on",
-    "value      what mean to max are of: the first value of probes that have several",
-    "share      time spent within the probe, by all threads; 100 % is one thread all the time",
-    "lost       records that were overwritten before they were read; ~: its share by records",
-    "off        share of the time for which a budget held the probe off; the rest is a sample",
+    "overhead   of probes, and collector: shares of the CPU time, as believed;",
+    "           (2/5 costs): those of 2 of 5 probes were measured",
+    "1 in       one execution in so many is recorded;",
+    "           (2/5): 2 of the probe's 5 places are on",
+    "value      what mean to max are of: the first value of probes with several",
+    "share      time within the probe, by all threads; 100 %: one thread, always",
+    "lost       records overwritten before they were read; ~: its share by records",
+    "off        share of the time for which a budget held it off; the rest is a",
+    "           sample",
+};
+
+/* Names of keys, for terminals as wide as they are long, and for narrower ones. */
+static const char *const key_lines[] = {
+    "space on/off  +/- period  s/< sort  r reverse  / filter  t span  p pause  d delay  h help  "
+    "q quit",
+    "space on/off  +/- period  s sort  / filter  t span  p pause  h help  q quit",
+    "space on/off  h help  q quit",
+    "h help  q quit",
 };
 
 /* NO_COLOR in the environment, unless empty, asks for no colours (no-color.org). */
@@ -249,6 +262,15 @@ static void draw_head(const struct spex_top_view *view, const struct spex_top_pi
     screen_put(SPEX_TOP_HEAD_LINES, COLS - 16, 16, mode, true, A_NORMAL);
 }
 
+/* The longest of key_lines that fits, or the last. */
+static const char *key_line(void) {
+    size_t line = 0;
+    while (line + 1 < sizeof(key_lines) / sizeof(key_lines[0]) &&
+           strlen(key_lines[line]) > (size_t)COLS)
+        line++;
+    return key_lines[line];
+}
+
 /* Draws the line for messages or typed text, and the line that explains the keys. */
 static void draw_bottom(const struct spex_top_picture *picture) {
     char line[TEXT];
@@ -259,12 +281,7 @@ static void draw_bottom(const struct spex_top_picture *picture) {
         screen_put(LINES - 2, 0, COLS, picture->message, false,
                    picture->alarming ? colour_attribute(COLOUR_ALARM, A_BOLD) | A_BOLD : A_NORMAL);
     }
-    screen_put(LINES - 1, 0, COLS,
-               picture->help
-                   ? "any key goes back"
-                   : "space on/off  +/- period  s/< sort  r reverse  / filter  t span  p pause  "
-                     "d delay  h help  q quit",
-               false, A_DIM);
+    screen_put(LINES - 1, 0, COLS, picture->help ? "any key goes back" : key_line(), false, A_DIM);
 }
 
 /* Draws everything anew; ncurses sends the terminal only what has changed. */

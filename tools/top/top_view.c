@@ -115,6 +115,16 @@ static size_t merge_rows(struct spex_top_row *rows, size_t count) {
     return merged;
 }
 
+/* A counter has no values. */
+static void row_name_value(struct spex_top_row *row, const struct spex_profile *profile) {
+    const struct spex_profile_probe probe = {.probe_id = row->number, .probe_type = row->type};
+    const char *names = spex_profile_value_names(profile, &probe);
+    char name[SPEX_PROFILE_FILE_BYTES];
+    if (row->type != SPEX_CNT)
+        snprintf(row->value, sizeof(row->value), "%s",
+                 spex_profile_value_name(names, row->type, 0, name));
+}
+
 /* Figures of the first value. Times are ticks of the program's clock; without its rate they are
  * unknown. */
 static void figures_fill_values(struct spex_top_figures *figures,
@@ -151,6 +161,15 @@ static void figures_fill_activity(struct spex_top_figures *figures,
     figures->share += seconds / profile->process.seconds;
 }
 
+/* An execution that ends within the span may have begun before it, and is in the sum with all its
+ * time. */
+static void figures_limit_share(struct spex_top_figures *figures,
+                                const struct spex_profile *profile, uint32_t type) {
+    double threads = profile->process.threads;
+    if (type != SPEX_SPAN && threads > 0 && figures->share > threads)
+        figures->share = threads;
+}
+
 /* `profile` may be NULL: there are no figures of that span yet. */
 static void view_fill_figures(struct spex_top_view *view, enum spex_top_span span,
                               const struct spex_profile *profile) {
@@ -169,6 +188,7 @@ static void view_fill_figures(struct spex_top_view *view, enum spex_top_span spa
         figures->lost_shared = probe->lost > 0 && probe->lost_shared;
         figures_fill_values(figures, profile, &profile->rows[r]);
         figures_fill_activity(figures, profile, probe);
+        figures_limit_share(figures, profile, probe->probe_type);
     }
 }
 
@@ -189,7 +209,7 @@ static void head_first_line(char *line, const struct spex_profile *now) {
 static void head_second_line(char *line, const struct spex_profile *profile) {
     const struct spex_profile_process *process = &profile->process;
     double seconds = process->seconds, program = process->program_seconds;
-    char overhead[32] = "?", collector[32] = "?", costs[80] = "", rate[32];
+    char overhead[32] = "?", collector[32] = "?", costs[64] = ", as believed", rate[32];
     if (process->elsewhere) {
         snprintf(line, SPEX_TOP_HEAD_BYTES, "its records go to another process; no figures here");
         return;
@@ -202,11 +222,10 @@ static void head_second_line(char *line, const struct spex_profile *profile) {
     if (program > 0 && share <= 0 && !spex_profile_costs_known(profile))
         snprintf(overhead, sizeof(overhead), "not known");
     if (process->budget > 0)
-        snprintf(costs, sizeof(costs), " (costs of %zu of %zu probes measured)",
-                 spex_profile_measured(profile), profile->row_count);
+        snprintf(costs, sizeof(costs), " (%zu/%zu costs)", spex_profile_measured(profile),
+                 profile->row_count);
     snprintf(line, SPEX_TOP_HEAD_BYTES,
-             "%s records/s   %" PRIu64 " lost   overhead %s%s + collector %s of its CPU time, as "
-             "believed%s",
+             "%s records/s   %" PRIu64 " lost   overhead %s%s + collector %s%s",
              spex_quantity_text(seconds > 0 ? (double)process->produced / seconds : 0, NAN, "",
                                 rate, sizeof(rate)),
              process->lost, share > 0 ? spex_profile_cost_bound(profile) : "", overhead, collector,
@@ -242,6 +261,8 @@ int spex_top_view_fill(struct spex_top_view *view, const struct spex_profile *no
     view->rows = rows;
     view->shown = shown;
     view->row_count = merge_rows(rows, now->site_count);
+    for (size_t r = 0; r < view->row_count; r++)
+        row_name_value(&rows[r], now);
     view_fill_figures(view, SPEX_TOP_INTERVAL, difference);
     view_fill_figures(view, SPEX_TOP_START, now);
     view_fill_head(view, now, difference);
@@ -283,7 +304,6 @@ static double row_number(const struct spex_top_row *row, enum spex_top_span span
     }
 }
 
-/* A counter has no values. */
 static const char *row_text(const struct spex_top_row *row, enum spex_top_column column) {
     switch (column) {
     case SPEX_TOP_PROBE:
@@ -291,7 +311,7 @@ static const char *row_text(const struct spex_top_row *row, enum spex_top_column
     case SPEX_TOP_TYPE:
         return spex_probe_type_name(row->type);
     default:
-        return row->type & (SPEX_CNT) ? "" : spex_value_name(row->type, 0);
+        return row->value;
     }
 }
 

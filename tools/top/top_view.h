@@ -38,7 +38,8 @@ struct spex_top_figures {
     double rate;
     /* Figures of the probe's first value: seconds, or a number. */
     double mean, p50, p99, max;
-    /* Seconds that threads spend within the probe, a second. */
+    /* Seconds that threads spend within the probe, a second: no more than there are threads, of all
+     * but spans. */
     double share;
     double lost;
     /* The share of the time for which the budget held the probe off. */
@@ -53,6 +54,8 @@ struct spex_top_row {
     /* The name; the id where the probe has none. In front stands the provider if there are
      * several. */
     char name[SPEX_PROBE_TEXT_BYTES];
+    /* What its first value is. */
+    char value[SPEX_PROFILE_FILE_BYTES];
     /* Selects the probe of any type. */
     char chosen[SPEX_PROBE_TEXT_BYTES];
     /* Sites that are loaded, and of them those that are on. */
