@@ -157,6 +157,15 @@ class Recorded(Traces):
         self.assertAlmostEqual(found["first"] * seconds / 300000, 1, 6)
         self.assertEqual((found["figure"], found["ratio"]), ("rate", 1))
 
+    def test_an_interval_that_says_nothing_is_not_told(self):
+        """All records within one slice of the trace: the rate has an interval of more than a factor of 10."""
+        folder = self.record("fast", "30")[0]
+        found = json.loads(self.run_spex("stats", folder, folder, "--json").stdout)["comparison"][0]["figures"][0]
+        self.assertGreater(found["ratio_high"], 10)
+        text = self.run_spex("stats", folder, folder).stdout.decode()
+        self.assertRegex(text, r"\nrequest +lat +rate .* x 1\.000 \(\?\) ")
+        self.assertIn("?: the slices differ too much for one\n", text)
+
     def test_a_rate_is_compared_where_it_is_known(self):
         """Held off by a budget, the probe was executed so many times or more."""
         folder = self.path("trace")

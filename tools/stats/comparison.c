@@ -170,11 +170,16 @@ static int pairs_compare(const struct spex_stats_side *a, const struct spex_stat
     return err;
 }
 
-/* "x 1.25 (1.21 to 1.29)". */
+/* An interval that reaches farther than this factor says nothing. */
+#define FACTOR_TOLD 10
+
+/* "x 1.25 (1.21 to 1.29)"; "x 1.25 (?)" where the interval says nothing. */
 static void ratio_cell(struct spex_columns *columns, const struct compared *figure) {
     const struct spex_change *change = &figure->change;
     if (isnan(change->value))
         spex_columns_add(columns, "-");
+    else if (change->known && !(change->high <= change->value * FACTOR_TOLD))
+        spex_columns_add(columns, "x %.3f (?)", change->value);
     else if (change->known)
         spex_columns_add(columns, "x %.3f (%.3f to %.3f)", change->value, change->low,
                          change->high);
@@ -228,7 +233,8 @@ int spex_stats_comparison_print(FILE *out, const struct spex_stats_side *a,
     spex_columns_print(&columns, out);
     if (any)
         fputs("second : first: the ratio and its 95 % interval, by the spread over 20 slices of "
-              "each part\nby chance: how often a difference as great is found where there is "
+              "each part;\n?: the slices differ too much for one\nby chance: how often a "
+              "difference as great is found where there is "
               "none\n",
               out);
     else
