@@ -454,13 +454,16 @@ static void print_reasons(FILE *file, unsigned why) {
         fputc('\n', file);
 }
 
-/* Prints what became of the records, so that produced = consumed + lost can be seen. */
+/* Prints what became of the records, so that produced = consumed + lost can be seen. An interval may
+ * have records in the rings at its end, or at its begin. */
 static void print_accounts(FILE *file, const struct spex_profile_process *process) {
     fprintf(file, "%.3f s; records: %" PRIu64 " produced, %" PRIu64 " consumed, %" PRIu64 " lost",
             process->seconds, process->produced, process->consumed, process->lost);
     uint64_t gone = process->consumed + process->lost;
     if (process->produced > gone)
         fprintf(file, ", %" PRIu64 " still in rings", process->produced - gone);
+    if (process->produced < gone)
+        fprintf(file, ", %" PRIu64 " of them from before", gone - process->produced);
     if (process->undelivered)
         fprintf(file, ", %" PRIu64 " consumed but not in this table", process->undelivered);
     if (process->unrecorded)

@@ -15,6 +15,20 @@ static void nothing(void **state) {
            "2.000 s; records: 0 produced, 0 consumed, 0 lost\n");
 }
 
+/* Records that were in the rings at the end of the interval, or at its begin. */
+static void what_waits_in_rings(void **state) {
+    (void)state;
+    profile.process.produced = 30;
+    profile.process.consumed = 25;
+    expect("probe  type  1 in  count  per s  value  total  mean  p50  p90  p99  p99.9  max  lost  "
+           "off\n"
+           "2.000 s; records: 30 produced, 25 consumed, 0 lost, 5 still in rings\n");
+    profile.process.consumed = 32;
+    expect("probe  type  1 in  count  per s  value  total  mean  p50  p90  p99  p99.9  max  lost  "
+           "off\n"
+           "2.000 s; records: 30 produced, 32 consumed, 0 lost, 2 of them from before\n");
+}
+
 /* In slices of the time: 100,000 executions were counted in 0.1 s. */
 static void what_was_held_off(void **state) {
     (void)state;
@@ -266,6 +280,7 @@ static void names_cannot_speak_to_the_terminal(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_waits_in_rings, setup, teardown),
         cmocka_unit_test_setup_teardown(what_was_held_off, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_not_known_of_hold_offs, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_not_known_of_sites, setup, teardown),
