@@ -27,6 +27,30 @@ def section(page, title):
     return re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", read(page), re.M | re.S)[1]
 
 
+def prose(text):
+    """Without examples, where brackets and # mean other things."""
+    return re.sub(r"^```.*?^```$|^ {4}.*?$", "", text, flags=re.M | re.S)
+
+
+def links(text):
+    text = re.sub(r"`[^`\n]*`", "", prose(text))
+    return [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not re.match(r"[a-z]+:", link)]
+
+
+def anchors(text):
+    """GitHub's: words in lower case with hyphens between, and a number where a heading comes again."""
+    found = set()
+    for heading in re.findall(r"^#+ +(.*?) *$", prose(text), re.M):
+        name = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        name = anchor = re.sub(r"[^\w\- ]", "", name).replace(" ", "-")
+        number = 0
+        while anchor in found:
+            number += 1
+            anchor = f"{name}-{number}"
+        found.add(anchor)
+    return found
+
+
 class Pages(unittest.TestCase):
     def test_architectures_names_each_file_that_differs(self):
         named = section("docs/design.md", "Architectures")
@@ -51,6 +75,20 @@ class Pages(unittest.TestCase):
             if str(path).endswith((".c", ".h", ".md", ".1", ".7")):
                 with self.subTest(path=path):
                     self.assertIsNone(re.search(r'[a-z*"]@probe\b|"probe\\?" or ', read(path)))
+
+    def test_links_lead_somewhere(self):
+        """Also those to sections, which are called as their headings are."""
+        pages = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs", "src", "bench", "policies", "examples"]
+        paths = [path for page in pages for path in ([ROOT / page] if page.endswith(".md") else (ROOT / page).rglob("*.md"))]
+        self.assertGreater(len(paths), 20)
+        for path in paths:
+            for link in links(path.read_text(encoding="utf-8")):
+                page, _, anchor = link.partition("#")
+                target = (path.parent / page).resolve() if page else path
+                with self.subTest(path=path.relative_to(ROOT), link=link):
+                    self.assertTrue(target.exists(), "no such file")
+                    if anchor and target.suffix == ".md":
+                        self.assertIn(anchor, anchors(target.read_text(encoding="utf-8")))
 
 
 if __name__ == "__main__":
