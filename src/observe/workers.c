@@ -74,23 +74,37 @@ static void process_read(pid_t process, const char *what, char *text, size_t siz
     text[length] = '\0';
 }
 
-/* The parent of a process; 0: there is none, or no such process. The name, in brackets, may hold
- * anything. */
-static pid_t parent_of(pid_t process) {
+/* The parent and the session of a process; false: there is no such process. The name, in brackets,
+ * may hold anything. */
+static bool parent_of(pid_t process, pid_t *parent, pid_t *session) {
     char line[512];
     process_read(process, "stat", line, sizeof(line));
     const char *behind = strrchr(line, ')');
-    /* ") S 4711": the state, and the parent. */
-    return behind && strlen(behind) > 4 ? (pid_t)strtol(behind + 4, NULL, 10) : 0;
+    /* ") S 4711 4711 4711": the state, the parent, the group and the session. */
+    return behind && sscanf(behind, ") %*c %d %*d %d", parent, session) == 2;
+}
+
+/* Whether both run the same file, as a program does that has forked. */
+static bool run_the_same(pid_t process, pid_t other) {
+    char one[PATH_MAX + 1], two[PATH_MAX + 1], path[48];
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)process);
+    ssize_t length = readlink(path, one, sizeof(one));
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)other);
+    return length > 0 && readlink(path, two, sizeof(two)) == length &&
+           memcmp(one, two, (size_t)length) == 0;
 }
 
 bool spex_workers_descend(pid_t process, pid_t ancestor) {
-    for (int depth = 0; process > 0 && depth < DEPTH_MAX; depth++) {
-        process = parent_of(process);
-        if (process == ancestor)
-            return true;
+    pid_t at = process, parent, session, of, its_parent;
+    if (ancestor <= 1 || !parent_of(ancestor, &its_parent, &of) ||
+        !parent_of(process, &parent, &session))
+        return false;
+    for (int depth = 1; parent != ancestor; depth++) {
+        at = parent;
+        if (at <= 0 || depth == DEPTH_MAX || !parent_of(at, &parent, &(pid_t){0}))
+            return false;
     }
-    return false;
+    return session == of || run_the_same(process, ancestor);
 }
 
 static bool path_ends_in(const char *path, const char *name) {

@@ -29,7 +29,8 @@ struct spex_workers_of {
     const void *user;
     /* The name of the program; NULL: `process`. */
     const char *name;
-    /* This process if it has a control socket, and otherwise those that descend from it. */
+    /* This process if it has a control socket, and otherwise those that descend from it
+     * (spex_workers_descend). */
     pid_t process;
 };
 
@@ -40,7 +41,10 @@ struct spex_workers_of {
 long spex_workers_find(const struct spex_workers_of *of, const pid_t *known, long known_count,
                        pid_t **processes);
 
-/* Whether the process was started by the other one, or by a process that was. */
+/* Whether the process was started by the other one, or by a process that was, and belongs to it: both
+ * are of one session, or run the same file. Process 1, and managers of sessions and services, are
+ * parents of what has nothing to do with them: orphans, and what they have given sessions of their
+ * own. */
 bool spex_workers_descend(pid_t process, pid_t ancestor);
 
 #endif

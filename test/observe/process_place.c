@@ -273,8 +273,20 @@ static void descent_is_followed_upwards(void **state) {
             if (spex_workers_descend(FIRST + child, FIRST + ancestor) != is)
                 fail_msg("%d of %d", child, ancestor);
         }
-    assert_true(spex_workers_descend(FIRST + 5, 0));
+    assert_false(spex_workers_descend(FIRST + 5, 0));
     assert_false(spex_workers_descend(0, FIRST));
+}
+
+/* Managers of sessions, and process 1, are parents of programs that are not theirs. */
+static void another_session_is_not_of_the_ancestor(void **state) {
+    (void)state;
+    made_text(FIRST, "stat", "1 (a) S 1 5 6 7\n");
+    made_text(FIRST + 1, "stat", "1 (a) S 1073741824 5 6 7\n");
+    made_text(FIRST + 2, "stat", "1 (a) S 1073741824 6 5 7\n");
+    made_text(1, "stat", "1 (a) S 0 5 6 7\n");
+    assert_true(spex_workers_descend(FIRST + 1, FIRST));
+    assert_false(spex_workers_descend(FIRST + 2, FIRST));
+    assert_false(spex_workers_descend(FIRST + 1, 1));
 }
 
 static void lines_that_tell_no_parent(void **state) {
@@ -284,12 +296,13 @@ static void lines_that_tell_no_parent(void **state) {
     for (size_t l = 0; l < COUNT_OF(lines); l++) {
         made_text(FIRST + 1, "stat", lines[l]);
         assert_false(spex_workers_descend(FIRST + 1, FIRST));
-        assert_true(spex_workers_descend(FIRST + 1, 0));
     }
     made_text(FIRST + 1, "stat", "1 (a) S 1073741824");
+    assert_false(spex_workers_descend(FIRST + 1, FIRST));
+    made_text(FIRST + 1, "stat", "1 (a) S 1073741824 5 6");
     assert_true(spex_workers_descend(FIRST + 1, FIRST));
     made_child(FIRST + 2, FIRST + 3, "a"); /* who has gone */
-    assert_true(spex_workers_descend(FIRST + 2, FIRST + 3));
+    assert_false(spex_workers_descend(FIRST + 2, FIRST + 3));
     assert_false(spex_workers_descend(FIRST + 2, FIRST));
     made_child(FIRST + 3, FIRST + 2, "a"); /* no such parents can be, and no end of them */
     assert_false(spex_workers_descend(FIRST + 2, FIRST));
@@ -307,6 +320,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test_teardown(users_are_mapped_by_ranges, end),
         cmocka_unit_test_teardown(a_long_environment_is_read_in_part, end),
         cmocka_unit_test_teardown(descent_is_followed_upwards, end),
+        cmocka_unit_test_teardown(another_session_is_not_of_the_ancestor, end),
         cmocka_unit_test_teardown(lines_that_tell_no_parent, end),
     };
     return cmocka_run_group_tests_name("process_place", tests, scratch_enter, scratch_leave);

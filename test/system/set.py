@@ -154,7 +154,7 @@ class Set(Programs):
     def test_budgets_that_are_none(self):
         process = self.start()
         for budget in "0%", "101%", "x", "2":
-            self.refused("a percentage above 0, such as 2%, or off was expected", "-b", budget, process.pid, status=2)
+            self.refused("a percentage above 0% and up to 100%, such as 2%, or off was expected", "-b", budget, process.pid, status=2)
         self.refused("a process and probes were expected", "-b", "2%", "--for", "60s", process.pid, status=2)
         self.refused("without --follow", "-f", "-b", "2%", "--for", "60s", process.pid, "*", status=2)
         self.assertIsNone(self.budget(process))
@@ -242,6 +242,7 @@ class Set(Programs):
         self.refused("there is no process 99999999", 99999999, "*")
         self.refused("there is no process 9{30}", "9" * 30, "*")
         self.refused("there is no process 0", 0, "*")
+        self.refused("", 1, "*")  # the parent of orphans, which are not its own
         self.refused("was not built with spex, has not called spex_start itself, as a child of a fork has to, or "
                      "has no directory for the socket$", self.stranger(), "*")
         process = self.start(environment=self.environment(SPEX_CONTROL="off"))
