@@ -161,6 +161,9 @@ class Fits(unittest.TestCase):
 
     def test_nothing_to_go_by(self):
         model = self.model("n,time\n5,1.5\n", "--predict", "n=7")
+        self.assertIsNone(model["adjusted_r2"])
+        self.assertRegex(fit("n,time\n5,1.5\n").stdout,
+                         r"\nclass +constant, as each parameter has one value alone; over 1 point of 1 measurement\n")
         self.assertEqual(model["terms"], [])
         self.assertIsNone(model["prediction"]["high"])
         self.assertEqual(model["const_interval"], [None, None])

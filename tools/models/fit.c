@@ -184,6 +184,11 @@ static int result_next(const struct spex_fit_table *table, const char *text,
     return status;
 }
 
+/* Whether parameters differ, so that the time can be seen to follow them, or not. */
+static bool spread_is_known(const struct spex_fit_table *table, const struct result *result) {
+    return table->measured.parameter_count == 0 || result->fit.points > 1;
+}
+
 /* The 95 % interval; null, null where there are too few measurements for one. */
 static json_t *interval_json(const struct spex_model *model, double value, double error) {
     double margin =
@@ -224,13 +229,14 @@ static int print_json(const struct spex_fit_table *table, const struct result *r
     for (size_t t = 0; t < model->term_count; t++)
         json_array_append_new(terms, term_json(table, model, &model->terms[t]));
     json_t *all = json_pack(
-        "{s:s, s:f, s:o, s:o, s:o, s:s, s:f, s:f, s:f, s:I, s:I, s:I}", "model", text, "const",
+        "{s:s, s:f, s:o, s:o, s:o, s:s, s:o, s:f, s:f, s:I, s:I, s:I}", "model", text, "const",
         model->constant, "const_interval",
         interval_json(model, model->constant, model->constant_error), "terms", terms, "changes",
         spex_changes_json(model, table->names), "class", spex_model_class_name(model->class),
-        "adjusted_r2", model->adjusted_r2, "power_error", result->fit.power_error, "fit_ms",
-        result->milliseconds, "measurements", (json_int_t)table->measured.count, "points",
-        (json_int_t)result->fit.points, "outliers", (json_int_t)result->fit.outliers);
+        "adjusted_r2", spread_is_known(table, result) ? json_real(model->adjusted_r2) : json_null(),
+        "power_error", result->fit.power_error, "fit_ms", result->milliseconds, "measurements",
+        (json_int_t)table->measured.count, "points", (json_int_t)result->fit.points, "outliers",
+        (json_int_t)result->fit.outliers);
     if (all && result->predicted)
         json_object_set_new(all, "prediction",
                             json_pack("{s:f, s:o, s:o}", "value", result->prediction.value, "low",
@@ -314,9 +320,14 @@ static void print_text(const struct spex_fit_table *table, const struct result *
            : model->change_count ? "time in seconds = %s\n"
                                  : "time = %s s\n",
            text);
-    printf("%-12s %s, adjusted R² %.4f over %zu points of %zu measurements", "class",
-           spex_model_class_name(model->class), model->adjusted_r2, result->fit.points,
-           table->measured.count);
+    printf("%-12s %s, ", "class", spex_model_class_name(model->class));
+    if (spread_is_known(table, result))
+        printf("adjusted R² %.4f", model->adjusted_r2);
+    else
+        printf("as each parameter has one value alone;");
+    printf(" over %zu point%s of %zu measurement%s", result->fit.points,
+           result->fit.points == 1 ? "" : "s", table->measured.count,
+           table->measured.count == 1 ? "" : "s");
     if (result->fit.outliers)
         printf(", %zu outliers left out", result->fit.outliers);
     putchar('\n');
