@@ -140,7 +140,7 @@ static int read_share(enum spex_variable variable, const char *otherwise, const 
     *share = 0;
     if (!text || spex_budget_parse(text, share))
         return 0;
-    spex_message("%s=%s: a percentage of %s was expected, such as 2%%",
+    spex_message("%s=%s: a percentage of %s, above 0%% and up to 100%%, was expected, such as 2%%",
                  spex_variable_name(variable), text, of);
     return -EINVAL;
 }

@@ -116,7 +116,8 @@ class Budget(Watched):
 
     def test_mistakes(self):
         for variables, message in [
-                ({"SPEX_BUDGET": "2"}, "SPEX_BUDGET=2: a percentage of the program's CPU time was expected, such as 2%"),
+                ({"SPEX_BUDGET": "2"}, "SPEX_BUDGET=2: a percentage of the program's CPU time, above 0% and up to 100%, "
+                                       "was expected, such as 2%"),
                 ({"SPEX_BUDGET": "0%"}, "SPEX_BUDGET=0%: a percentage"),
                 ({"SPEX_BUDGET": "2%", "SPEX_CALIBRATE": "0"}, "SPEX_BUDGET: a budget cannot be kept with SPEX_CALIBRATE=0")]:
             process = self.start(SPEX_PROBES="*", **variables)

@@ -129,8 +129,8 @@ class Samples(Programs):
         self.refused(2, 'sample: one file of models was expected, not 2; the program goes after "--"', models, KERNELS)
         self.refused(2, 'sample: "-- PROGRAM" was expected', models)
         self.refused(2, "sample: -n 0: a number of 0.01 to 1000000 was expected", models, "-n", "0", "--", KERNELS)
-        self.refused(2, "sample: --budget 0: a percentage of the program's CPU time was expected, such as 2%", models, "-b",
-                     "0", "--", KERNELS)
+        self.refused(2, "sample: --budget 0: a percentage of the program's CPU time, above 0% and up to 100%, was expected, "
+                        "such as 2%", models, "-b", "0", "--", KERNELS)
         self.refused(2, "sample: --for goes with --pid", models, "--for", "1", "--", KERNELS)
         self.refused(2, "sample: either --pid or a program to be run was expected, not both", models, "--pid", "1", "--",
                      KERNELS)

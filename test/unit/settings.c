@@ -289,9 +289,11 @@ static void expect_variable_refused(const char *variable, const char *text, cons
 static void wrong_ones_are_refused(void **state) {
     (void)state;
     expect_variable_refused("SPEX_BUDGET", "x",
-                            "a percentage of the program's CPU time was expected, such as 2%");
-    expect_variable_refused("SPEX_THREAD_BUDGET", "0.02",
-                            "a percentage of a thread's time was expected, such as 2%");
+                            "a percentage of the program's CPU time, above 0% and up to 100%, was "
+                            "expected, such as 2%");
+    expect_variable_refused(
+        "SPEX_THREAD_BUDGET", "0.02",
+        "a percentage of a thread's time, above 0% and up to 100%, was expected, such as 2%");
     expect_variable_refused("SPEX_FORKS", "Follow", "\"follow\" was expected");
     expect_variable_refused("SPEX_FORKS", "follow ", "\"follow\" was expected");
     expect_variable_refused("SPEX_SAMPLES", "0.001", "a number of 0.01 to 1000000 was expected");

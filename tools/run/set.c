@@ -398,7 +398,7 @@ int spex_command_set(int argc, char **argv) {
         {"for", .number = &change.lease, .read = lease_read,
          .error = "0.05 to 86400 seconds were expected, such as 60s"},
         {"budget", 'b', .number = &change.budget, .read = budget_read,
-         .error = "a percentage above 0, such as 2%, or off was expected"},
+         .error = "a percentage above 0% and up to 100%, such as 2%, or off was expected"},
         {.name = NULL},
     };
     struct spex_operands operands;
