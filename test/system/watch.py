@@ -158,7 +158,7 @@ class Watches(Programs):
         for watch in watches:
             output, errors = watch.communicate(timeout=PATIENCE)
             self.assertIn(watch.returncode, (0, 3), errors)
-            self.assertRegex(output, r"(?m)^\d+ executions of \d kernels? judged in \d+\.\d s: \d+ anomal")
+            self.assertRegex(output, r"(?m)^\d+ executions of \d kernels? judged in \d+\.\d s: \d+ anomalous, in \d+ anomal")
 
     def test_text_goes_into_a_file(self):
         models = self.models()

@@ -166,11 +166,13 @@ void spex_watch_output_event(const struct spex_watch_output *output, enum spex_a
 /* Executions that were not judged are counted by their reason. */
 static void account_print_text(FILE *file, const struct spex_watch_account *account) {
     const struct spex_anomalies_account *judged = account->judged;
-    fprintf(file, "%llu executions of %llu kernel%s judged in %.1f s: %llu anomal%s, of %llu\n",
-            (unsigned long long)judged->judged, (unsigned long long)judged->kernels,
-            judged->kernels == 1 ? "" : "s", account->seconds,
-            (unsigned long long)judged->anomalies, judged->anomalies == 1 ? "y" : "ies",
-            (unsigned long long)judged->anomalous);
+    fprintf(file,
+            "%llu execution%s of %llu kernel%s judged in %.1f s: %llu anomalous, in %llu "
+            "anomal%s\n",
+            (unsigned long long)judged->judged, judged->judged == 1 ? "" : "s",
+            (unsigned long long)judged->kernels, judged->kernels == 1 ? "" : "s", account->seconds,
+            (unsigned long long)judged->anomalous, (unsigned long long)judged->anomalies,
+            judged->anomalies == 1 ? "y" : "ies");
     if (judged->weight > (double)judged->judged)
         fprintf(file, "they stand for %.0f executions\n", judged->weight);
     for (int reason = SPEX_NO_MODEL; reason < SPEX_UNJUDGED; reason++)
