@@ -548,6 +548,7 @@ class Settings(Server):
         wrong = self.file("wrong", "x")
         self.refused_to_start("no PEM file", "--listen", "127.0.0.1:0", "--cert", wrong, "--key", wrong)
         self.refused_to_start("without \"x\"", "--all", "x")
+        self.refused_to_start("there is no process 99999999", "--listen", "127.0.0.1:0", "99999999", status=1)
         self.serve()
         self.refused_to_start("cannot listen on .*Address already in use", "--listen", "127.0.0.1:%d" % self.port, status=1)
 

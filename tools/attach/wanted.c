@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/attach/wanted.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,12 +15,21 @@
 /* Bytes that the kernel keeps of a name. */
 enum { COMM_BYTES = 15 };
 
+/* A number names a process that runs: there will be no other one that is meant by it. A name may be
+ * that of programs that start later. */
+static int process_check(const char *command, const char *number) {
+    pid_t process;
+    int status = spex_process_argument(command, number, &process);
+    if (!status && kill(process, 0) && errno == ESRCH)
+        status = spex_complain(SPEX_EXIT_FAILED, "%s: there is no process %s", command, number);
+    return status;
+}
+
 int spex_wanted_check(const char *command, const struct spex_wanted *wanted) {
     int status = SPEX_EXIT_OK;
-    pid_t process;
     for (size_t w = 0; !status && w < wanted->count; w++)
         if (spex_is_number(wanted->list[w]))
-            status = spex_process_argument(command, wanted->list[w], &process);
+            status = process_check(command, wanted->list[w]);
     return status;
 }
 

@@ -119,12 +119,15 @@ static int list_program(const char *name, bool json) {
     return status;
 }
 
-/* Lists a process that does not answer, by the files that it has mapped. */
-static int list_mapped(pid_t pid, bool json) {
+/* Lists a process that does not answer, by the files that it has mapped. `why`: it does not. */
+static int list_mapped(pid_t pid, const char *why, bool json) {
     struct spex_probe_list list = {.program = NULL};
     char named[32];
     snprintf(named, sizeof(named), "process %d", (int)pid);
     int status = list_collect_process(&list, pid);
+    spex_complain(0, "%s%s", why,
+                  status == SPEX_EXIT_OK && list.site_count ? "; what follows is from its files"
+                                                            : "");
     if (status == SPEX_EXIT_OK)
         status = list_show(&list, named, json);
     spex_probe_list_free(&list);
@@ -170,8 +173,7 @@ static int list_process(pid_t pid, bool json) {
     if (err == -ESRCH) {
         status = spex_complain(SPEX_EXIT_FAILED, "%s", error.text);
     } else if (err) {
-        spex_complain(0, "%s; what follows is from its files", error.text);
-        status = list_mapped(pid, json);
+        status = list_mapped(pid, error.text, json);
     } else {
         status = profile_show(&reader.profile, pid, json);
     }
