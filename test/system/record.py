@@ -241,6 +241,13 @@ class Files(Recorded):
         self.assertEqual((result.returncode, result.stdout), (1, ""))
         self.assertIn("cannot make the folder", result.stderr)
 
+    def test_a_folder_that_has_a_trace_is_left_as_it_is(self):
+        for status, message in (0, " records, "), (1, "record: %s: a new folder was expected" % self.path("twice")):
+            result = self.run_it("-o", self.path("twice"), "--", "recorded", "kernels")
+            self.assertEqual(result.returncode, status)
+            self.assertIn(message, result.stderr)
+            self.assertEqual(len(os.listdir(self.path("twice"))), 1)
+
     def test_wrong_options(self):
         for wrong in (["--keep", "1"], ["--rotate", "soon"], ["--keep", "-1G"], ["--pid", "1"], ["-b", "lots"]):
             result = self.run_it(*wrong, "--", "recorded", "kernels")

@@ -3,6 +3,7 @@
  * processes to a trace. A program that it starts connects to the socket of this command, as with
  * `spex run`; a program that runs is asked over its control socket. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -42,7 +43,8 @@ static const char record_usage[] =
     "babeltrace2 reads: a folder in DIR for each process. Ends with the program, or at Ctrl-C.\n"
     "\n"
     "  -e PROBES               which probes; SPEX_PROBES or all when absent: man spex_probes\n"
-    "  -o DIR                  where traces go; PROGRAM-DATE.trace when absent\n"
+    "  -o DIR                  where traces go, a new folder or an empty one;\n"
+    "                          PROGRAM-DATE.trace when absent\n"
     "  -b, --budget PERCENT    how much of its time probes may take, such as 2%; SPEX_BUDGET, or\n"
     "                          as much as they do, when absent\n"
     "  --thread-budget PERCENT how much of any 10 ms a thread may lose to its records\n"
@@ -144,10 +146,12 @@ static int record_parse(int argc, char **argv, struct request *request,
     const struct spex_option known[] = {
         {"budget", 'b', .text = &request->budget, .number = &request->share,
          .read = spex_budget_parse,
-         .error = "a percentage of the program's CPU time was expected, such as 2%"},
+         .error = "a percentage of the program's CPU time, above 0% and up to 100%, was expected, "
+                  "such as 2%"},
         {"thread-budget", .text = &request->thread_budget, .number = &thread_share,
          .read = spex_budget_parse,
-         .error = "a percentage of a thread's time was expected, such as 2%"},
+         .error =
+             "a percentage of a thread's time, above 0% and up to 100%, was expected, such as 2%"},
         {.letter = 'e', .text = &request->probes},
         {.letter = 'o', .text = &request->out},
         {"follow-forks", 'f', .flag = &request->follow},
@@ -169,8 +173,21 @@ static int record_parse(int argc, char **argv, struct request *request,
     return status ? status : flight_limits(request, &recording->flight);
 }
 
-/* Makes the folder of the traces: the one that was asked for, which may exist, or one of its own.
- * An exit status. */
+/* Whether there is such a folder with nothing in it. */
+static bool directory_is_empty(const char *path) {
+    DIR *entries = opendir(path);
+    const struct dirent *entry;
+    bool empty = entries;
+    while (empty && (entry = readdir(entries)))
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    if (entries)
+        closedir(entries);
+    return empty;
+}
+
+/* Makes the folder of the traces: the one that was asked for, or one of its own. Two recordings in
+ * one folder would be taken for one of two processes; dumps of several are told apart by their
+ * times. An exit status. */
 static int directory_make(const struct request *request, const char *program, char path[PATH_MAX]) {
     const char *slash = strrchr(program, '/');
     time_t now = time(NULL);
@@ -181,8 +198,13 @@ static int directory_make(const struct request *request, const char *program, ch
         snprintf(path, PATH_MAX, "%s", request->out);
     else
         snprintf(path, PATH_MAX, "%.200s-%s.trace", slash ? slash + 1 : program, date);
-    if (mkdir(path, 0777) == 0 || (request->out && errno == EEXIST))
+    if (mkdir(path, 0777) == 0)
         return SPEX_EXIT_OK;
+    if (request->out && errno == EEXIST && (request->flight || directory_is_empty(path)))
+        return SPEX_EXIT_OK;
+    if (request->out && errno == EEXIST)
+        return spex_complain(SPEX_EXIT_FAILED,
+                             "record: %s: a new folder was expected, or an empty one", path);
     return spex_complain(SPEX_EXIT_FAILED, "record: cannot make the folder %s: %s", path,
                          strerror(errno));
 }
