@@ -198,7 +198,7 @@ class Headers(unittest.TestCase):
         mistakes = {
             'CNT_PROBE_BEGIN(65536, 1); CNT_PROBE_END(65536);': 'a probe id is 0 to 65535',
             'LAT_PROBE_BEGIN(1, 0); LAT_PROBE_END(1);': 'a subsampling counter is 1 to',
-            'SNAPSHOT_PROBE(1, 1, 1, 2, 3, 4, 5, 6, 7);': 'too many values for one snapshot',
+            'SNAPSHOT_PROBE(1, 1, 1, 2, 3, 4, 5, 6, 7);': 'too many values for one snapshot: at most 6',
             'LAT_PROBE_BEGIN(1, 1); LAT_PROBE_END(2);': 'spex_lat_2',
             'LAT_PROBE_BEGIN(1, 1); CNT_PROBE_END(1);': 'spex_cnt_1',
             'SPEX_LAT_SCOPE(65536, 1);': 'a probe id is 0 to 65535',
@@ -234,7 +234,7 @@ class Headers(unittest.TestCase):
             'SPEX_SPAN_BEGIN("a", 0, 1);': 'spex: a subsampling counter is 1 to',
             'SPEX_SPAN_BEGIN("a");': 'arguments',
             'SPEX_SNAPSHOT(65536, 1);': 'spex: a probe id is 0 to 65535',
-            'SPEX_SNAPSHOT("a", 1, 2, 3, 4, 5, 6, 7);': 'spex: too many values for one snapshot',
+            'SPEX_SNAPSHOT("a", 1, 2, 3, 4, 5, 6, 7);': 'spex: too many values for one snapshot: at most 6',
             'SPEX_REGION(0, 1, ;)': 'the id of a region is 1 to 65535',
             'SPEX_REGION(1, 0, ;)': 'the weight of a region is 1 to 16777214',
             'SPEX_REGION(1, 1, again: f(); goto again;)': 'label',

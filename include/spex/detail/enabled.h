@@ -93,7 +93,8 @@
     do {                                                                                           \
         SPEX_LATE_BEGIN_                                                                           \
         SPEX_STATIC_ASSERT_(SPEX_COUNT_(__VA_ARGS__) <= SPEX_MAX_FIELDS + 1,                       \
-                            "spex: too many values for one snapshot");                             \
+                            "spex: too many values for one snapshot: at most " SPEX_NUMBER_TEXT_(  \
+                                SPEX_MAX_FIELDS));                                                 \
         SPEX_KINDS_(spex_kinds_, __VA_ARGS__);                                                     \
         SPEX_CHECK_ID_(id);                                                                        \
         SPEX_VALUES_SITE_(spex_site_, SPEX_SNAPSHOT, SPEX_COUNT_(__VA_ARGS__) - 1, spex_kinds_,    \

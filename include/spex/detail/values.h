@@ -30,6 +30,10 @@ SPEX_HEADER_BEGIN_
 #define SPEX_STATIC_ASSERT_ _Static_assert
 #endif
 
+/* The text of a macro's value. */
+#define SPEX_NUMBER_TEXT_(number) SPEX_TOKENS_TEXT_(number)
+#define SPEX_TOKENS_TEXT_(tokens) #tokens
+
 /* An id is a number, or a name as a string literal. SPEX_NAMED_ tells which, as a constant;
  * SPEX_NUMBER_ is the number, 0 for a name. SPEX_BYTES_ is the size of the type: analysers warn of
  * sizeof with a number. */
