@@ -19,6 +19,9 @@ struct spex_finding {
     struct spex_error *error;
     int err;
     const char *path;
+    /* What is mapped, by its path; and the path that the program was started by, if that is the same file: it gives the
+     * object its name. */
+    const char *mapped_path;
     int fd;
     struct spex_object_functions object;
     struct spex_object_probes probes;

@@ -116,10 +116,17 @@ static void take_address(struct spex_finding *finding, const struct spex_functio
         spex_finding_refuse(function, why_changed(finding, function));
 }
 
+/* By one of its names. */
+static bool has_object(const struct spex_finding *finding,
+                       const struct spex_function_choice *choice) {
+    return spex_function_choice_has_object(choice, finding->path) ||
+           spex_function_choice_has_object(choice, finding->mapped_path);
+}
+
 static void take_choice(struct spex_finding *finding, size_t c, size_t from) {
     const struct spex_function_choice *choice = &finding->choices->items[c];
     const struct spex_object_functions *object = &finding->object;
-    if (!spex_function_choice_has_object(choice, finding->path))
+    if (!has_object(finding, choice))
         return;
     if (choice->probe) {
         spex_finding_take_probes(finding, c, from);
@@ -204,9 +211,9 @@ static bool is_seen(const struct spex_process_functions *functions, const struct
 }
 
 /* Whether any choice may name functions of the file. */
-static bool is_wanted(const struct spex_finding *finding, const char *path) {
+static bool is_wanted(const struct spex_finding *finding) {
     for (size_t c = 0; c < finding->choices->count; c++)
-        if (spex_function_choice_has_object(&finding->choices->items[c], path))
+        if (has_object(finding, &finding->choices->items[c]))
             return true;
     return false;
 }
@@ -236,15 +243,18 @@ static int add_file(struct spex_finding *finding, const struct stat *status, int
 static void take_file(void *user, const char *path, int fd, const char *unreadable) {
     struct spex_finding *finding = user;
     struct stat status;
-    if (finding->err || !is_wanted(finding, path))
+    bool opened = fd >= 0 && fstat(fd, &status) == 0;
+    bool started = opened && spex_program_is_started_by(finding->program, &status);
+    finding->mapped_path = path;
+    finding->path = started ? finding->program->started : path;
+    if (finding->err || !is_wanted(finding))
         return;
     if (fd < 0) {
         finding->search->unreadable(finding->search->user, unreadable);
         return;
     }
-    if (fstat(fd, &status) != 0 || is_seen(finding->functions, &status))
+    if (!opened || is_seen(finding->functions, &status))
         return;
-    finding->path = path;
     finding->err = add_file(finding, &status, fd);
 }
 

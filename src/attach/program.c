@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/auxvec.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +90,24 @@ static bool is_process(pid_t process) {
     return group && strtol(group + strlen("\nTgid:"), NULL, 10) == process;
 }
 
+/* The kernel has told the process the path's address, in its auxiliary vector. */
+static void read_started(struct spex_program *program) {
+    unsigned long vector[128];
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/auxv", (int)program->thread);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? 0 : read(fd, vector, sizeof(vector));
+    if (fd >= 0)
+        close(fd);
+    size_t got = 0, entries = length > 0 ? (size_t)length / sizeof(vector[0]) : 0;
+    for (size_t v = 0; v + 1 < entries; v += 2)
+        if (vector[v] == AT_EXECFN)
+            got = spex_program_read(program, vector[v + 1], program->started,
+                                    sizeof(program->started));
+    if (!memchr(program->started, '\0', got))
+        program->started[0] = '\0';
+}
+
 int spex_program_open(pid_t process, struct spex_program *program, struct spex_error *error) {
     char path[64];
     *program = (struct spex_program){.process = process, .pidfd = -1, .memory = -1};
@@ -112,6 +131,7 @@ int spex_program_open(pid_t process, struct spex_program *program, struct spex_e
         spex_program_close(program);
         return fail_memory(process, err, error);
     }
+    read_started(program);
     return 0;
 }
 
@@ -158,6 +178,15 @@ bool spex_program_is_traced(const struct spex_program *program) {
                              ? strstr(text, "\nTracerPid:")
                              : NULL;
     return tracer && strtol(tracer + strlen("\nTracerPid:"), NULL, 10) != 0;
+}
+
+bool spex_program_is_started_by(const struct spex_program *program, const struct stat *file) {
+    char path[sizeof(program->started) + 64];
+    struct stat started;
+    snprintf(path, sizeof(path), "/proc/%d/%s/%s", (int)program->thread,
+             *program->started == '/' ? "root" : "cwd", program->started);
+    return *program->started && stat(path, &started) == 0 && started.st_dev == file->st_dev &&
+           started.st_ino == file->st_ino;
 }
 
 /* FNV-1a over the lines of executable mappings. */

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -26,6 +27,8 @@ struct spex_program {
     clockid_t clock;
     /* The name of its command. Printable. */
     char command[64];
+    /* The path that it was executed by, as the process sees it; "": it cannot be told. */
+    char started[256];
 };
 
 enum spex_program_state {
@@ -54,6 +57,9 @@ bool spex_program_is_traced(const struct spex_program *program);
 /* Reads its memory. Returns how many bytes it got. */
 size_t spex_program_read(const struct spex_program *program, uint64_t address, void *bytes,
                          size_t count);
+
+/* Whether it was started by a path of this file: the path may be a link with a name of its own. */
+bool spex_program_is_started_by(const struct spex_program *program, const struct stat *file);
 
 /* A number that changes when files with code are mapped or unmapped; 0: it cannot be told. */
 uint64_t spex_program_files(const struct spex_program *program);

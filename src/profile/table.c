@@ -408,9 +408,14 @@ static void print_reasons(FILE *file, unsigned why) {
 
 /* Prints what became of the records, so that produced = consumed + lost can be seen. An interval may
  * have records in the rings at its end, or at its begin. */
-static void print_accounts(FILE *file, const struct spex_profile_process *process) {
-    fprintf(file, "%.3f s; records: %" PRIu64 " produced, %" PRIu64 " consumed, %" PRIu64 " lost",
-            process->seconds, process->produced, process->consumed, process->lost);
+static void print_accounts(FILE *file, const struct spex_profile_process *process, bool counts) {
+    fprintf(file, "%.3f s", process->seconds);
+    if (counts) {
+        fputc('\n', file);
+        return;
+    }
+    fprintf(file, "; records: %" PRIu64 " produced, %" PRIu64 " consumed, %" PRIu64 " lost",
+            process->produced, process->consumed, process->lost);
     uint64_t gone = process->consumed + process->lost;
     if (process->produced > gone)
         fprintf(file, ", %" PRIu64 " still in rings", process->produced - gone);
@@ -425,10 +430,10 @@ static void print_accounts(FILE *file, const struct spex_profile_process *proces
 
 /* Prints the lines below the rows. */
 static void print_lines(FILE *file, const struct spex_profile *profile, unsigned why,
-                        bool verbose) {
-    print_accounts(file, &profile->process);
+                        struct spex_table_look look) {
+    print_accounts(file, &profile->process, look.counts);
     print_reasons(file, why);
-    spex_table_notes(file, profile, verbose);
+    spex_table_notes(file, profile, look.verbose);
 }
 
 /* Without memory the lines are not wrapped. */
@@ -437,7 +442,7 @@ static void print_below(FILE *file, const struct spex_profile *profile, unsigned
     char *text = NULL;
     size_t size;
     FILE *memory = open_memstream(&text, &size);
-    print_lines(memory ? memory : file, profile, why, look.verbose);
+    print_lines(memory ? memory : file, profile, why, look);
     if (memory && fclose(memory) == 0)
         spex_print_wrapped(file, text, look.width);
     free(text);

@@ -13,6 +13,7 @@
 struct spex_table_look {
     unsigned width; /* of the longest line; SPEX_WIDTH_LEAST at least (base/terminal.h) */
     bool verbose;   /* with all notes */
+    bool counts;    /* what is counted leaves no records: nothing is said of them */
 };
 
 /* With the width of the stream's terminal, or of a text. */

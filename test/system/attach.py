@@ -572,6 +572,29 @@ class AttachTest(unittest.TestCase):
         if shutil.which("musl-gcc"):
             self.expect_counted(self.compiled("musl", compiler="musl-gcc"))
 
+    def test_an_object_has_the_name_that_it_was_started_by(self):
+        """A link's, hard or symbolic; that of the file chooses it, too."""
+        path = self.compiled("file", "-no-pie", "-fno-pie")
+        for link, name in ((os.link, "hard"), (os.symlink, "symbolic")):
+            link(path, os.path.join(self.dir, name))
+            with Program(os.path.join(self.dir, name)) as other:
+                for functions in ("func:counted", "func:%s:counted" % name):
+                    listed = subprocess.run([SPEX, "probes", other.pid, "--functions", functions, "--json"], capture_output=True,
+                                            text=True, check=True)
+                    self.assertEqual([one["object"] for one in json.loads(listed.stdout)], [name])
+        # The kernel tells the path of the file.
+        with Program(os.path.join(self.dir, "symbolic")) as other:
+            self.assertIn('"symbolic"', subprocess.run([SPEX, "probes", other.pid, "--functions", "func:file:counted", "--json"],
+                                                       capture_output=True, text=True, check=True).stdout)
+
+    def test_counts_say_nothing_of_records(self):
+        for functions, records in (("func:plain", False), ("func:recursive:lat", DECODES)):
+            if functions.endswith("lat") and not DECODES:
+                continue
+            told = subprocess.run([SPEX, "attach", self.program.pid, "-e", functions, "--for", "0.01"], capture_output=True, text=True,
+                                  check=True).stdout
+            self.assertEqual("records: 0 produced" in told, records, told)
+
     def test_two_commands_at_a_time(self):
         both = [Attached(self.program, "func:plain,func:handler") for _ in range(2)]
         called = self.program.do("plain 70")[0]
@@ -675,6 +698,8 @@ class AttachTest(unittest.TestCase):
                 (["attach", pid, "-e", "func:plain", "--for", "ever"], 2, "a time was expected"),
                 (["attach", pid, "-e", "func:plian"], 1, "did you mean plain?"),
                 (["attach", pid, "-e", "func:none-such*"], 1, "names no function"),
+                (["attach", "", "-e", "func:x"], 2, 'a process was expected, its number or its name, not ""'),
+                (["attach", "-e", "func:x"], 2, "a process was expected, not 0; see spex attach --help"),
                 (["attach", "no-such-name", "-e", "func:x"], 1, "no process is called no-such-name"),
                 (["attach", "2147483647", "-e", "func:x"], 1, "there is no process 2147483647"),
                 (["top", pid, "-b", "--budget", "1%"], 2, "--budget goes with -e"),
@@ -696,6 +721,7 @@ class AttachTest(unittest.TestCase):
                 (["probes", pid, "--functions", "none-such"], 1, "names no function")]:
             said = self.refused(*arguments, status=status)
             self.assertIn(expected, said)
+            self.assertLessEqual(said.count("\n"), 3)
 
     def test_zombies_and_kernel_threads(self):
         child = subprocess.Popen(["true"])

@@ -211,8 +211,8 @@ int spex_options_take(const struct spex_syntax *syntax, const struct spex_option
     operands->program = argv + (end < argc ? end + 1 : argc);
     if (operands->count >= syntax->least && operands->count <= syntax->most)
         return SPEX_EXIT_OK;
-    fputs(syntax->usage, stderr);
-    return spex_complain(SPEX_EXIT_USAGE, "%s: %s, not %d%s", syntax->command, syntax->expected,
-                         operands->count,
-                         has_program && end == argc ? "; the program goes after \"--\"" : "");
+    return spex_complain(SPEX_EXIT_USAGE, "%s: %s, not %d%s; see spex %s --help", syntax->command,
+                         syntax->expected, operands->count,
+                         has_program && end == argc ? "; the program goes after \"--\"" : "",
+                         syntax->command);
 }

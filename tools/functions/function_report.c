@@ -33,12 +33,22 @@ static void note(const char *line) {
     fprintf(notes, "%s\n", line);
 }
 
+/* Whether no function leaves records. */
+static bool counts_alone(const struct spex_profile *profile) {
+    for (size_t r = 0; r < profile->row_count; r++)
+        if (profile->rows[r].probe.probe_type != SPEX_CNT)
+            return false;
+    return true;
+}
+
 static int print_table(const struct spex_function_watch *watch, FILE *file,
                        const struct spex_profile *profile, bool verbose) {
+    struct spex_table_look look = spex_table_look(file, verbose);
+    look.counts = counts_alone(profile);
     notes = file;
     if (spex_program_state(&watch->program) == SPEX_PROGRAM_REPLACED)
         spex_complain(0, "process %d has executed another program", (int)watch->program.process);
-    spex_table_print(file, profile, spex_table_look(file, verbose));
+    spex_table_print(file, profile, look);
     spex_attachment_tell(watch->attachment, note);
     return 0;
 }

@@ -14,6 +14,10 @@ int spex_called_process(const char *command, const char *text, pid_t *process) {
     enum { SHOWN = 8 };
     pid_t found[SHOWN];
     char list[SHOWN * 16] = "";
+    if (!*text)
+        return spex_complain(SPEX_EXIT_USAGE,
+                             "%s: a process was expected, its number or its name, not \"\"",
+                             command);
     if (spex_is_number(text))
         return spex_process_argument(command, text, process);
     size_t count = spex_programs_called(text, found, SHOWN);
