@@ -44,11 +44,15 @@ struct spex_attached_function {
     /* So far: executions, and CPU time on and off; and the same by the clock. */
     struct spex_slices_reading sum;
     double on_seconds, held_seconds;
-    /* Executions a second of CPU time, of so many slices, and their squares. Their mean is not that of
-     * all time on: slices are longer where the last one had few executions. */
-    double rates, rated, rate_squares;
-    struct spex_slices slices;
-    struct spex_speedup speedup;
+    /* By CPU time, without what hits took while it was on; and with that, by which the program does less. */
+    struct spex_slices slices, slowed;
+    struct spex_slices_reading slowed_sum;
+    /* CPU time of the program in slices, and what of it was its own, by each guess of what hits took. */
+    double gross, own[SPEX_COST_GUESSES];
+    /* How many slices there were; and in how many hits took so much that they had to end before their time. */
+    unsigned slices_taken, cuts;
+    /* CPU time that hits in them took. */
+    double slices_cost;
     /* Executions, and what they cost, for each second of the program's CPU time, by the last look; at least
      * so many, where they cost most of that time. And their part of the time while it is on. */
     double rate, share, taken;
@@ -56,8 +60,9 @@ struct spex_attached_function {
     /* When it was last looked at while it was on, and its executions then. */
     struct spex_attached_time looked;
     uint64_t count_looked;
-    /* When the next slice is due, or the end of one that is long; and how long it is. */
-    double due, length;
+    /* When the next slice is due, or the end of one that is long; how long it is to be, but for what hits take; and how
+     * long the last one was. */
+    double due, length, lasted;
     /* Executions that begin later are not looked at, as its slice is over, though it may be on for a while.
      * 0: it is not. */
     uint64_t over_ns;
@@ -154,11 +159,15 @@ int spex_attached_take_slice(struct spex_attachment *attachment, size_t f,
 void spex_attached_look(struct spex_attached_function *one, const struct spex_attached_time *now,
                         uint64_t count);
 
-/* Takes into account that a function was on until then, with its executions, or off. */
+/* Takes into account that a function was on until then, with its executions, or off. `used`: CPU time of the program
+ * meanwhile; negative: as much as on average. */
 void spex_attached_note_off(struct spex_attachment *attachment, size_t f,
-                            const struct spex_attached_time *time, uint64_t count);
+                            const struct spex_attached_time *time, uint64_t count, double used);
 void spex_attached_note_held(struct spex_attached_function *one,
                              const struct spex_attached_time *until);
+
+/* By how much its rate may differ from what it seems by the likely cost of hits. Without an upper bound `most` is INFINITY. */
+struct spex_speedup spex_attached_speedup(const struct spex_attached_function *one);
 
 /* Pairs the records that there are, and takes their times in. */
 void spex_attached_take_records(struct spex_attachment *attachment);
@@ -194,6 +203,9 @@ double spex_attached_pass_share(const struct spex_attachment *attachment);
 
 /* Decides on a function's next slice; and whether so few can be had that they would tell nothing. */
 void spex_attached_plan(struct spex_attachment *attachment, size_t f);
+/* CPU time that hits of a slice may take at most. */
+double spex_attached_slice_most(const struct spex_attachment *attachment,
+                                const struct spex_attached_function *one);
 bool spex_attached_is_hopeless(const struct spex_attachment *attachment,
                                const struct spex_attached_function *one);
 

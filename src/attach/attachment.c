@@ -40,7 +40,7 @@ static void set_cost(const struct spex_attachment *attachment, size_t f) {
     double middle = spex_hit_cost_ns(cost);
     one->cost[SPEX_COST_LIKELY] = likely;
     one->cost[SPEX_COST_LEAST] = middle > 0 ? likely * cost->least / middle : likely;
-    one->cost[SPEX_COST_MOST] = middle > 0 ? likely * cost->most / middle : likely;
+    one->cost[SPEX_COST_MOST] = middle > 0 ? likely * cost->coldest / middle : likely;
 }
 
 static void refuse(struct spex_attachment *attachment, size_t f, const char *why) {
@@ -55,7 +55,7 @@ static void refuse(struct spex_attachment *attachment, size_t f, const char *why
 static void add_function(struct spex_attachment *attachment, size_t f) {
     struct spex_process_function *function = &attachment->functions.items[f];
     struct spex_attached_function *one = &attachment->of[f];
-    *one = (struct spex_attached_function){.site = attachment->site_count, .speedup = {1, 1, 1}};
+    *one = (struct spex_attached_function){.site = attachment->site_count};
     if (function->timed && function->placement.endless && !*function->refused)
         snprintf(function->refused, sizeof(function->refused), "it cannot be timed: %s",
                  function->placement.endless);

@@ -17,7 +17,14 @@
 #include "base/clock.h"
 #include "base/loaded_object.h"
 
-enum { ROUNDS = 25, CALLS = 40, LINE = 64, CACHE_BYTES = 1 << 15 };
+enum {
+    ROUNDS = 25,
+    COLDEST_ROUNDS = 5,
+    CALLS = 40,
+    LINE = 64,
+    CACHE_BYTES = 1 << 15,
+    SECOND_BYTES = 1 << 20
+};
 
 /* Sites: one for each kind of hit and task, and one for each kind's end. */
 enum { ENDS = SPEX_HITS * SPEX_SITE_TASKS, SITES = ENDS + SPEX_HITS };
@@ -28,7 +35,8 @@ struct measuring {
     /* The file of the functions, which is this program. */
     int fd;
     volatile uint8_t *memory;
-    size_t memory_bytes;
+    /* Twice what the first cache of a CPU has, and the second one. */
+    size_t memory_bytes, second_bytes;
     struct spex_hit_costs *costs;
     struct spex_error *error;
 };
@@ -42,9 +50,9 @@ static int by_value(const void *a, const void *b) {
     return (*one > *other) - (*one < *other);
 }
 
-static double median(double *values) {
-    qsort(values, ROUNDS, sizeof(*values), by_value);
-    return values[ROUNDS / 2];
+static double median(double *values, size_t count) {
+    qsort(values, count, sizeof(*values), by_value);
+    return values[count / 2];
 }
 
 /* What a call takes on end. */
@@ -56,19 +64,20 @@ static double warm_ns(void (*call)(void)) {
             call();
         rounds[r] = (cpu_ns() - begin) / CALLS;
     }
-    return median(rounds);
+    return median(rounds, ROUNDS);
 }
 
-static double cold_ns(const struct measuring *measuring, void (*call)(void)) {
+static double cold_ns(const struct measuring *measuring, void (*call)(void), size_t bytes,
+                      int count) {
     double rounds[ROUNDS];
-    for (int r = 0; r < ROUNDS; r++) {
-        for (size_t at = 0; at < measuring->memory_bytes; at += LINE)
+    for (int r = 0; r < count; r++) {
+        for (size_t at = 0; at < bytes; at += LINE)
             measuring->memory[at]++;
         uint64_t begin = spex_clock_ns(CLOCK_MONOTONIC);
         call();
         rounds[r] = (double)(spex_clock_ns(CLOCK_MONOTONIC) - begin);
     }
-    return median(rounds);
+    return median(rounds, (size_t)count);
 }
 
 /* The place of an address of this program in its file. */
@@ -108,19 +117,24 @@ static void drop_records(const struct measuring *measuring) {
     while (got);
 }
 
+static double coldest_ns(const struct measuring *measuring, void (*call)(void)) {
+    return cold_ns(measuring, call, measuring->second_bytes, COLDEST_ROUNDS);
+}
+
 static int measure_task(const struct measuring *measuring, enum spex_hit hit,
                         enum spex_site_task task) {
     struct spex_test_function function = spex_test_function_of(hit, task);
     struct spex_hit_cost *cost = &measuring->costs->of[hit][task];
-    double warm = warm_ns(function.call), cold = cold_ns(measuring, function.call);
+    double warm = warm_ns(function.call), coldest = coldest_ns(measuring, function.call);
+    double cold = cold_ns(measuring, function.call, measuring->memory_bytes, ROUNDS);
     int err =
         switch_on(measuring, hit * SPEX_SITE_TASKS + task, (uintptr_t)function.call, hit, task);
     if (err)
         return err;
     cost->least = warm_ns(function.call) - warm;
-    cost->most = cold_ns(measuring, function.call) - cold;
-    if (cost->most < cost->least)
-        cost->most = cost->least;
+    cost->most = cold_ns(measuring, function.call, measuring->memory_bytes, ROUNDS) - cold;
+    cost->most = fmax(cost->most, cost->least);
+    cost->coldest = fmax(coldest_ns(measuring, function.call) - coldest, cost->most);
     drop_records(measuring);
     return 0;
 }
@@ -142,7 +156,7 @@ static int measure_empty(const struct measuring *measuring, enum spex_hit hit) {
     for (int r = 0; !err && r < ROUNDS; r++)
         rounds[r] = timed_ns(measuring, function.call);
     if (!err)
-        measuring->costs->empty[hit] = median(rounds);
+        measuring->costs->empty[hit] = median(rounds, ROUNDS);
     return err;
 }
 
@@ -180,8 +194,12 @@ int spex_hit_costs_measure(const struct spex_kind_of_site *kind, struct spex_hit
     if (err)
         return err;
     long cache = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+    long second = sysconf(_SC_LEVEL2_CACHE_SIZE);
     measuring.memory_bytes = 2 * (size_t)(cache > 0 ? cache : CACHE_BYTES);
-    measuring.memory = calloc(measuring.memory_bytes, 1);
+    measuring.second_bytes = 2 * (size_t)(second > 0 ? second : SECOND_BYTES);
+    size_t bytes = measuring.memory_bytes > measuring.second_bytes ? measuring.memory_bytes
+                                                                   : measuring.second_bytes;
+    measuring.memory = calloc(bytes, 1);
     measuring.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     if (!measuring.memory || measuring.fd < 0)
         err = spex_fail(error, -ENOMEM, "the cost of a hit cannot be measured: %s",

@@ -11,6 +11,8 @@
 struct spex_hit_cost {
     /* Nanoseconds: with a warm cache, and with one that the program uses for something else. */
     double least, most;
+    /* With nothing of the kernel's in the first two caches: programs that use much memory pay up to that. */
+    double coldest;
 };
 
 struct spex_hit_costs {

@@ -70,12 +70,16 @@ double spex_attached_switching(const struct spex_attachment *attachment,
     return seen ? fmax(2 * attachment->switchings_cost / (double)seen, measured) : measured;
 }
 
-/* CPU time that hits take in each second for which it is on: by the last slice, or by all if there were fewer in that
- * one. */
+/* What hits take at most of the time, as a part of it, that is reckoned with. */
+static const double taken_most = 0.99;
+
+/* CPU time that hits take for each second in which the program would have been on without them: by the last slice, or by
+ * all if there were fewer in that one. */
 static double hits_cost(const struct spex_attachment *attachment,
                         const struct spex_attached_function *one) {
-    double mean = one->rated > 0 ? one->rates / one->rated * one->cost[SPEX_COST_LIKELY] : 0;
-    return fmin(fmax(one->taken, mean), 1) * attachment->cpus;
+    double mean = one->gross > 0 ? one->slices_cost / one->gross : 0;
+    double taken = fmin(fmax(one->taken, mean), taken_most);
+    return taken / (1 - taken) * attachment->cpus;
 }
 
 /* The time from one slice to the next, if there are so many that they tell something: times between them that differ by
@@ -89,6 +93,12 @@ static double period_most(const struct spex_attachment *attachment) {
 /* CPU time that may be spent in this time. */
 static double granted_for_each(const struct spex_attachment *attachment) {
     return share_for_slices(attachment) * attachment->cpus * period_most(attachment);
+}
+
+double spex_attached_slice_most(const struct spex_attachment *attachment,
+                                const struct spex_attached_function *one) {
+    double switching = spex_attached_switching(attachment, one);
+    return fmax(granted_for_each(attachment) - switching, switching);
 }
 
 /* As long as its hits cost what switching does, so that neither is most of it; and shorter, where there would be too few
@@ -112,15 +122,19 @@ void spex_attached_plan(struct spex_attachment *attachment, size_t f) {
     struct spex_attached_function *one = &attachment->of[f];
     double granted = share_for_slices(attachment) * attachment->cpus;
     one->length = length_of(attachment, one);
-    double cost =
-        spex_attached_switching(attachment, one) + hits_cost(attachment, one) * one->length;
-    double off = granted > 0 ? cost / granted - one->length : 1;
+    double hits =
+        fmin(hits_cost(attachment, one) * one->length, spex_attached_slice_most(attachment, one));
+    double cost = spex_attached_switching(attachment, one) + hits;
+    double lasts = attachment->cpus > 0 ? one->length + hits / attachment->cpus : one->length;
+    double off = granted > 0 ? cost / granted - lasts : 1;
     one->due =
         spex_attached_now() + fmax(off, SPEX_SLICE_WAITED) * (0.5 + unit(&attachment->random));
 }
 
+/* Slices that end before their time tell a bound, at least. */
 bool spex_attached_is_hopeless(const struct spex_attachment *attachment,
                                const struct spex_attached_function *one) {
-    return spex_attached_switching(attachment, one) + hits_cost(attachment, one) * one->length >
+    double switching = spex_attached_switching(attachment, one);
+    return switching + fmin(hits_cost(attachment, one) * one->length, switching) >
            granted_for_each(attachment);
 }

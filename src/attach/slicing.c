@@ -188,8 +188,7 @@ static void take_slice(struct spex_attachment *attachment, size_t f) {
     spex_attached_plan(attachment, f);
 }
 
-/* Ends long slices: when they have lasted for their time, or have cost so much more than they should that the function
- * is executed more often by now. */
+/* Ends long slices: when they have lasted for their time, or have cost all that they may. */
 static void end_slices(struct spex_attachment *attachment) {
     for (size_t f = 0; f < attachment->count; f++) {
         struct spex_attached_function *one = &attachment->of[f];
@@ -197,8 +196,10 @@ static void end_slices(struct spex_attachment *attachment) {
             continue;
         uint64_t count = spex_attached_executions(attachment, one) - one->count_since;
         double cost = (double)count * one->cost[SPEX_COST_LIKELY];
-        if (spex_attached_now() < one->due && cost < 4 * spex_attached_switching(attachment, one))
+        bool over = spex_attached_now() >= one->due;
+        if (!over && cost < spex_attached_slice_most(attachment, one))
             continue;
+        one->cuts += !over;
         look(attachment, f);
         spex_attached_switch_off(attachment, f);
         spex_attached_plan(attachment, f);

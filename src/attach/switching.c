@@ -5,8 +5,8 @@
 #include <math.h>
 #include <pthread.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "attach/cpu_meter.h"
 #include "base/clock.h"
 
 double spex_attached_now(void) {
@@ -63,15 +63,6 @@ void spex_attached_ask(struct spex_attachment *attachment, bool now) {
     attachment->asked = (struct spex_attached_time){wall, fmax(cpu, attachment->asked.cpu)};
 }
 
-/* Sites that linger cost the program while they are switched off, without being counted. */
-static double lingering_cost(const struct spex_attachment *attachment,
-                             const struct spex_attached_function *one, double executions,
-                             double since) {
-    double wall = since - one->since.wall;
-    double lingers = attachment->options.kind->linger(attachment->sites);
-    return wall > 0 ? executions / wall * one->cost[SPEX_COST_LIKELY] * lingers : 0;
-}
-
 /* The site of a function, or of a probe, with this number among its own. */
 static struct spex_instruction_site site_of(const struct spex_process_function *function,
                                             const struct spex_attached_function *one, unsigned s) {
@@ -101,14 +92,6 @@ static int switch_sites_on(struct spex_attachment *attachment, size_t f, struct 
                                                error);
 }
 
-void spex_attached_note_held(struct spex_attached_function *one,
-                             const struct spex_attached_time *until) {
-    one->held_seconds += until->wall - one->since.wall;
-    one->sum.held += fmax(until->cpu - one->since.cpu, 0);
-    spex_slices_note(&one->slices, &one->sum, &one->speedup);
-    one->since = *until;
-}
-
 /* A thread that switches a function on and off, since it waits for a while when that is done; and what it
  * tells before. `started` and `ended`: when the sites were on, and executions then. */
 struct switcher {
@@ -124,6 +107,12 @@ struct switcher {
     struct spex_error *error;
     struct spex_attached_time started, ended;
     uint64_t count_started, count_ended;
+    /* The program's CPU time in a slice. */
+    struct spex_cpu_meter meter;
+    double metered_before, used;
+    /* What it had for itself beyond what was planned. */
+    double beyond;
+    bool cut;
 };
 
 static void sleep_for(double seconds) {
@@ -167,12 +156,44 @@ static void wait_for_ends(struct spex_attachment *attachment, size_t f) {
     }
 }
 
+/* Reads what has come of a slice until now. Returns the program's CPU time in it, and what of that hits took. */
+static double read_slice(struct switcher *switcher, double *hits) {
+    const struct spex_attached_function *one = &switcher->attachment->of[switcher->function];
+    double metered = spex_cpu_meter_read(&switcher->meter);
+    read_both(switcher, &switcher->ended, &switcher->count_ended);
+    bool known = metered >= 0 && switcher->metered_before >= 0;
+    switcher->used = known ? metered - switcher->metered_before : -1;
+    *hits = (double)(switcher->count_ended - switcher->count_started) * one->cost[SPEX_COST_LIKELY];
+    return known ? switcher->used : switcher->ended.cpu - switcher->started.cpu;
+}
+
+/* What is left of the time is waited for to so much of it; in steps that timers tell apart; and altogether for so long. */
+static const double left_out_most = 0.01, step_least = 1e-4, slice_most = 0.1;
+
+/* In the time that is planned the program gets CPU time, which it would have for itself without hits: until it has had
+ * that, it is waited for. */
+static void wait_for_own_time(struct switcher *switcher) {
+    const struct spex_attachment *attachment = switcher->attachment;
+    const struct spex_attached_function *one = &attachment->of[switcher->function];
+    double hits, expected = read_slice(switcher, &hits), left = hits;
+    double most = spex_attached_slice_most(attachment, one), running = fmax(attachment->cpus, 1);
+    while (left > left_out_most * expected && hits < most &&
+           switcher->ended.wall - switcher->started.wall < slice_most) {
+        sleep_for(fmax(left / running, step_least));
+        double used = read_slice(switcher, &hits);
+        left = expected - (used - hits);
+    }
+    switcher->beyond = fmax(-left, 0);
+    switcher->cut = left > left_out_most * expected && hits > expected;
+}
+
 /* The main thread waits meanwhile. */
 static void pass_slice(struct switcher *switcher) {
     struct spex_attachment *attachment = switcher->attachment;
     read_both(switcher, &switcher->started, &switcher->count_started);
+    switcher->metered_before = spex_cpu_meter_read(&switcher->meter);
     sleep_for(switcher->length);
-    read_both(switcher, &switcher->ended, &switcher->count_ended);
+    wait_for_own_time(switcher);
     if (spex_attached_is_timed(&attachment->of[switcher->function]))
         wait_for_ends(attachment, switcher->function);
 }
@@ -191,9 +212,11 @@ static void *switch_beside(void *user) {
     if (switcher->slice) {
         attachment->switchings++;
         forget_before(attachment, switcher->function);
+        spex_cpu_meter_open(&switcher->meter, attachment->program->process);
         switcher->err = switch_sites_on(attachment, switcher->function, switcher->error);
         if (!switcher->err)
             pass_slice(switcher);
+        spex_cpu_meter_close(&switcher->meter);
     }
     attachment->options.kind->switch_off(attachment->sites, site, tell, switcher);
     return NULL;
@@ -234,91 +257,11 @@ int spex_attached_switch_on(struct spex_attachment *attachment, size_t f,
     return 0;
 }
 
-/* How much of the time of the slices was the program's, by a guess of the cost. */
-static double left_of(const struct spex_attached_function *one, unsigned guess) {
-    return 1 - one->rates / one->rated * one->cost[guess];
-}
-
-/* Less is not told apart from nothing. */
-static const double left_least = 0.01;
-
-/* Whether nearly all the time all its threads run, or all CPUs do: what probes take, the program lacks.
- * Otherwise it may only wait less. */
-static bool is_busy(const struct spex_attachment *attachment) {
-    double threads = (double)spex_program_threads(attachment->program);
-    double most = fmin(threads, (double)sysconf(_SC_NPROCESSORS_ONLN));
-    return attachment->cpus >= 0.9 * most;
-}
-
-/* By how much more that is where rates differ: what is faster is slowed down by more. To the second order,
- * of a rate r with a cost c: of r / (1 - c r). */
-static double more_by_spread(const struct spex_attached_function *one, double left) {
-    double mean = one->rates / one->rated;
-    double variance = fmax(one->rate_squares / one->rated - mean * mean, 0);
-    return mean > 0 ? one->cost[SPEX_COST_LIKELY] * variance / (mean * pow(left, 3)) : 0;
-}
-
-/* By how much more often it would have been executed than it was while it was on. */
-static struct spex_speedup speedup_of(const struct spex_attachment *attachment,
-                                      const struct spex_attached_function *one) {
-    if (one->rated <= 0)
-        return (struct spex_speedup){1, 1, 1};
-    double left[SPEX_COST_GUESSES];
-    for (unsigned g = 0; g < SPEX_COST_GUESSES; g++)
-        left[g] = fmax(left_of(one, g), left_least);
-    /* Without an upper bound nothing is told but what was counted. */
-    bool bounded = left_of(one, SPEX_COST_MOST) > left_least;
-    return (struct spex_speedup){
-        is_busy(attachment) ? 1 / left[SPEX_COST_LEAST] : 1, 1 / left[SPEX_COST_LIKELY],
-        bounded ? 1 / left[SPEX_COST_MOST] + more_by_spread(one, left[SPEX_COST_LIKELY])
-                : INFINITY};
-}
-
-void spex_attached_note_off(struct spex_attachment *attachment, size_t f,
-                            const struct spex_attached_time *time, uint64_t count) {
-    struct spex_attached_function *one = &attachment->of[f];
-    double executions = (double)(count - one->count_since);
-    attachment->lingered += lingering_cost(attachment, one, executions, time->wall);
-    one->sum.count += executions;
-    one->sum.on += fmax(time->cpu - one->since.cpu, 0);
-    if (time->cpu > one->since.cpu) {
-        double rate = executions / (time->cpu - one->since.cpu);
-        one->rates += rate;
-        one->rate_squares += rate * rate;
-        one->rated++;
-    }
-    one->speedup = speedup_of(attachment, one);
-    one->on_seconds += time->wall - one->since.wall;
-    one->since = *time;
-    one->count_since = count;
-    one->on = false;
-    if (!one->over_ns)
-        one->over_ns = (uint64_t)(time->wall * 1e9);
-}
-
 void spex_attached_switch_off(struct spex_attachment *attachment, size_t f) {
     struct switcher switcher = {.attachment = attachment, .function = f};
     attachment->switchings++;
     run_switcher(&switcher);
-    spex_attached_note_off(attachment, f, &switcher.ended, switcher.count_ended);
-}
-
-/* Where less than such a part of the CPU time is left to the program, what it would do without the probe
- * depends on the guess of the cost too much: it is at least what was seen. */
-static const double certain_least = 0.5;
-
-void spex_attached_look(struct spex_attached_function *one, const struct spex_attached_time *now,
-                        uint64_t count) {
-    bool again = one->looked.wall > one->since.wall;
-    double since = again ? one->looked.cpu : one->since.cpu, gross = now->cpu - since;
-    double executions = (double)(count - (again ? one->count_looked : one->count_since));
-    double cost = executions * one->cost[SPEX_COST_LIKELY];
-    one->looked = *now;
-    one->count_looked = count;
-    one->at_least = cost > certain_least * gross;
-    one->taken = gross > 0 ? fmin(cost / gross, 1) : 0;
-    one->rate = gross > 0 ? executions / (one->at_least ? gross : gross - cost) : 0;
-    one->share = one->rate * one->cost[SPEX_COST_LIKELY];
+    spex_attached_note_off(attachment, f, &switcher.ended, switcher.count_ended, -1);
 }
 
 int spex_attached_begin_slice(struct spex_attachment *attachment, size_t f,
@@ -348,7 +291,14 @@ int spex_attached_take_slice(struct spex_attachment *attachment, size_t f,
         return switcher.err;
     spex_attached_note_held(one, &switcher.started);
     note_on(one, &switcher.started, switcher.count_started);
+    if (switcher.used >= 0)
+        switcher.ended.cpu = switcher.started.cpu + switcher.used;
+    /* A slice waits for the end of a burst, behind which there is nothing to count: that is no part of it, or all is. */
+    switcher.ended.cpu -= switcher.beyond;
+    switcher.used -= switcher.used >= 0 ? switcher.beyond : 0;
+    one->own[SPEX_COST_LEAST] += switcher.beyond;
+    one->cuts += switcher.cut;
     spex_attached_look(one, &switcher.ended, switcher.count_ended);
-    spex_attached_note_off(attachment, f, &switcher.ended, switcher.count_ended);
+    spex_attached_note_off(attachment, f, &switcher.ended, switcher.count_ended, switcher.used);
     return 0;
 }

@@ -17,11 +17,20 @@ static void fill_held(const struct spex_attached_function *one, struct spex_prof
     probe->held_seconds = one->held_seconds;
     if (one->held_seconds <= 0)
         return;
-    struct spex_held_executions held = spex_slices_estimate(&one->slices, &one->sum, &one->speedup);
-    /* Nothing is told beyond what was counted where that may be all. */
-    bool told = held.margin >= 0 && held.margin <= held.count;
-    probe->held_count = told ? held.count : 0;
-    probe->uncounted = told ? held.margin : INFINITY;
+    struct spex_speedup speedup = spex_attached_speedup(one);
+    const struct spex_speedup none = {1, 1, 1};
+    struct spex_held_executions held = spex_slices_estimate(&one->slices, &one->sum, &none);
+    double margin = held.margin + held.count * fmax(speedup.most - 1, 1 - speedup.least);
+    if (held.margin >= 0 && margin <= held.count) {
+        probe->held_count = held.count;
+        probe->uncounted = margin;
+        return;
+    }
+    /* The program does no less than it does while hits slow it down. */
+    struct spex_held_executions slowed =
+        spex_slices_estimate(&one->slowed, &one->slowed_sum, &none);
+    probe->held_count = slowed.margin >= 0 ? fmax(slowed.count - slowed.margin, 0) : 0;
+    probe->uncounted = INFINITY;
 }
 
 static void fill_values(struct spex_attachment *attachment, size_t f,
@@ -145,7 +154,7 @@ static void account(struct spex_attachment *attachment, size_t f, bool goes_on) 
     uint64_t over_ns = one->over_ns;
     bool on = one->on;
     if (on)
-        spex_attached_note_off(attachment, f, &now, count);
+        spex_attached_note_off(attachment, f, &now, count, -1);
     else if (one->on_seconds > 0)
         spex_attached_note_held(one, &now);
     if (goes_on) {

@@ -191,15 +191,30 @@ static void add_off(struct sheet *sheet, const struct spex_profile_probe *probe)
         spex_columns_end_row(&sheet->columns);
 }
 
+/* Whether slices tell what it is at least, and no more. */
+static bool is_bound(const struct spex_profile_probe *probe) {
+    return isinf(probe->uncounted) && probe->held_count > 0;
+}
+
+/* Adds what it is at least: what was counted, or what slices tell. */
+static void add_bound(struct sheet *sheet, double least, bool told) {
+    char text[TEXT];
+    if (told)
+        spex_quantity_digits(least, DIGITS, false, "", text, sizeof(text));
+    else
+        snprintf(text, sizeof(text), "%.0f", least);
+    spex_columns_add(&sheet->columns, "≥%s", text);
+}
+
 /* Adds the count with its margin; "-" where the probe was always polled, which counts nothing. A count
- * without a margin is exact. Where the margin is larger than the count, "≥" and what was counted. */
+ * without a margin is exact. Where the margin is larger than the count, "≥" and what it is at least. */
 static void add_count(struct sheet *sheet, const struct spex_profile_probe *probe) {
     double count = spex_profile_executions(probe), margin = spex_count_margin(probe);
     bool counted = spex_profile_counted(probe), known = spex_count_known(probe);
     if (!counted)
         add_cells(sheet, "-", 1);
     else if (!known)
-        spex_columns_add(&sheet->columns, "≥%.0f", probe->count);
+        add_bound(sheet, spex_profile_executions_least(probe), is_bound(probe));
     else if (margin > 0)
         add_number(sheet, count, "");
     else
@@ -213,6 +228,8 @@ static void add_count(struct sheet *sheet, const struct spex_profile_probe *prob
 static void add_rate(struct sheet *sheet, const struct spex_profile_probe *probe) {
     if (spex_profile_counted_seconds(probe) <= 0)
         add_cells(sheet, "-", 1);
+    else if (!spex_rate_known(probe) && is_bound(probe))
+        add_bound(sheet, spex_profile_rate(probe), true);
     else if (!spex_rate_known(probe))
         add_unknown(sheet, "?", NOT_COUNTED);
     else

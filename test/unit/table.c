@@ -43,6 +43,20 @@ static void what_was_held_off(void **state) {
            "2.000 s; records: 0 produced, 0 consumed, 0 lost\n");
 }
 
+/* Slices tell no more than what it is at least. */
+static void what_is_bounded(void **state) {
+    (void)state;
+    struct spex_profile_probe *probe = row(SPEX_CNT, 1, "hot");
+    probe->on_seconds = 0.1;
+    probe->count = 1e5;
+    probe->held_seconds = 1.9;
+    probe->held_count = 1.9e6;
+    probe->uncounted = INFINITY;
+    expect("probe  type  count  per s   off\n"
+           "hot    cnt    ≥2 M   ≥1 M  95 %\n"
+           "2.000 s; records: 0 produced, 0 consumed, 0 lost\n");
+}
+
 /* The margin is larger than the estimate, or there is none. */
 static void what_is_not_known_of_hold_offs(void **state) {
     (void)state;
@@ -282,6 +296,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(what_waits_in_rings, setup, teardown),
         cmocka_unit_test_setup_teardown(what_was_held_off, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_not_known_of_hold_offs, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_not_known_of_sites, setup, teardown),
         cmocka_unit_test_setup_teardown(probes_without_records, setup, teardown),
