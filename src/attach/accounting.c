@@ -77,8 +77,7 @@ void spex_attached_note_off(struct spex_attachment *attachment, size_t f,
     one->slowed_sum.on += gross;
     if (one->state == SPEX_ATTACHED_SLICED)
         note_slice(attachment, one, executions, gross, used >= 0);
-    one->lasted = time->wall - one->since.wall;
-    one->on_seconds += one->lasted;
+    one->on_seconds += time->wall - one->since.wall;
     one->since = *time;
     one->count_since = count;
     one->on = false;

@@ -60,9 +60,9 @@ struct spex_attached_function {
     /* When it was last looked at while it was on, and its executions then. */
     struct spex_attached_time looked;
     uint64_t count_looked;
-    /* When the next slice is due, or the end of one that is long; how long it is to be, but for what hits take; and how
-     * long the last one was. */
-    double due, length, lasted;
+    /* When the next slice is due, or the end of one that is long; how long it is to be, but for what hits take; and what
+     * they may take at most. */
+    double due, length, most;
     /* Executions that begin later are not looked at, as its slice is over, though it may be on for a while.
      * 0: it is not. */
     uint64_t over_ns;
@@ -169,6 +169,9 @@ void spex_attached_note_held(struct spex_attached_function *one,
 /* By how much its rate may differ from what it seems by the likely cost of hits. Without an upper bound `most` is INFINITY. */
 struct spex_speedup spex_attached_speedup(const struct spex_attached_function *one);
 
+/* One line or two about what would tell more. */
+void spex_attached_advise(const struct spex_attachment *attachment, void (*say)(const char *line));
+
 /* Pairs the records that there are, and takes their times in. */
 void spex_attached_take_records(struct spex_attachment *attachment);
 
@@ -203,9 +206,9 @@ double spex_attached_pass_share(const struct spex_attachment *attachment);
 
 /* Decides on a function's next slice; and whether so few can be had that they would tell nothing. */
 void spex_attached_plan(struct spex_attachment *attachment, size_t f);
-/* CPU time that hits of a slice may take at most. */
-double spex_attached_slice_most(const struct spex_attachment *attachment,
-                                const struct spex_attached_function *one);
+/* In how many seconds there are slices of a function that tell something. */
+double spex_attached_slices_seconds(const struct spex_attachment *attachment,
+                                    const struct spex_attached_function *one);
 bool spex_attached_is_hopeless(const struct spex_attachment *attachment,
                                const struct spex_attached_function *one);
 

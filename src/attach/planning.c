@@ -59,7 +59,7 @@ static double share_for_slices(const struct spex_attachment *attachment) {
         sliced += attachment->of[f].state == SPEX_ATTACHED_SLICED;
     }
     double left = fmax(attachment->options.budget - on, attachment->options.budget / 4);
-    return sliced ? left / (double)sliced : 0;
+    return left / (double)(sliced ? sliced : 1);
 }
 
 /* With caches that are used for something else it takes more than was measured at the begin. */
@@ -85,8 +85,9 @@ static double hits_cost(const struct spex_attachment *attachment,
 /* The time from one slice to the next, if there are so many that they tell something: times between them that differ by
  * half of their mean tell as much as a twelfth fewer would; and what is before the first and behind the last one counts
  * for none. */
+static const double periods = SPEX_HOLD_OFFS_LEAST * (1 + 1. / 12) + 2;
+
 static double period_most(const struct spex_attachment *attachment) {
-    double periods = SPEX_HOLD_OFFS_LEAST * (1 + 1. / 12) + 2;
     return fmin(attachment->options.seconds, patience) / periods;
 }
 
@@ -95,10 +96,19 @@ static double granted_for_each(const struct spex_attachment *attachment) {
     return share_for_slices(attachment) * attachment->cpus * period_most(attachment);
 }
 
-double spex_attached_slice_most(const struct spex_attachment *attachment,
-                                const struct spex_attached_function *one) {
+static double slice_most(const struct spex_attachment *attachment,
+                         const struct spex_attached_function *one) {
     double switching = spex_attached_switching(attachment, one);
-    return fmax(granted_for_each(attachment) - switching, switching);
+    return fmax(granted_for_each(attachment) - switching, 4 * switching);
+}
+
+/* By what slices have cost, or will at least. */
+double spex_attached_slices_seconds(const struct spex_attachment *attachment,
+                                    const struct spex_attached_function *one) {
+    double granted = share_for_slices(attachment) * attachment->cpus;
+    double switching = spex_attached_switching(attachment, one);
+    double hits = one->slices_taken ? one->slices_cost / one->slices_taken : switching;
+    return granted > 0 ? periods * (switching + hits) / granted : 0;
 }
 
 /* As long as its hits cost what switching does, so that neither is most of it; and shorter, where there would be too few
@@ -122,8 +132,8 @@ void spex_attached_plan(struct spex_attachment *attachment, size_t f) {
     struct spex_attached_function *one = &attachment->of[f];
     double granted = share_for_slices(attachment) * attachment->cpus;
     one->length = length_of(attachment, one);
-    double hits =
-        fmin(hits_cost(attachment, one) * one->length, spex_attached_slice_most(attachment, one));
+    one->most = slice_most(attachment, one);
+    double hits = fmin(hits_cost(attachment, one) * one->length, one->most);
     double cost = spex_attached_switching(attachment, one) + hits;
     double lasts = attachment->cpus > 0 ? one->length + hits / attachment->cpus : one->length;
     double off = granted > 0 ? cost / granted - lasts : 1;

@@ -197,7 +197,7 @@ static void end_slices(struct spex_attachment *attachment) {
         uint64_t count = spex_attached_executions(attachment, one) - one->count_since;
         double cost = (double)count * one->cost[SPEX_COST_LIKELY];
         bool over = spex_attached_now() >= one->due;
-        if (!over && cost < spex_attached_slice_most(attachment, one))
+        if (!over && cost < one->most)
             continue;
         one->cuts += !over;
         look(attachment, f);

@@ -176,8 +176,8 @@ static void wait_for_own_time(struct switcher *switcher) {
     const struct spex_attachment *attachment = switcher->attachment;
     const struct spex_attached_function *one = &attachment->of[switcher->function];
     double hits, expected = read_slice(switcher, &hits), left = hits;
-    double most = spex_attached_slice_most(attachment, one), running = fmax(attachment->cpus, 1);
-    while (left > left_out_most * expected && hits < most &&
+    double running = fmax(attachment->cpus, 1);
+    while (left > left_out_most * expected && hits < one->most &&
            switcher->ended.wall - switcher->started.wall < slice_most) {
         sleep_for(fmax(left / running, step_least));
         double used = read_slice(switcher, &hits);

@@ -235,4 +235,5 @@ void spex_attachment_tell(const struct spex_attachment *attachment, void (*say)(
         if (spex_attached_is_timed(&attachment->of[f]))
             tell_unpaired(attachment, f, say);
     }
+    spex_attached_advise(attachment, say);
 }

@@ -3,6 +3,7 @@
  * by a clock that moves on when somebody sleeps. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -355,6 +356,7 @@ static struct run run_with(const char *functions, double budget) {
     memcpy(run.executed, made.executed, sizeof(run.executed));
     run.spent = (made.hits[0] + made.hits[1]) * COST_NS / 1e9;
     run.budget_seconds = profile.process.budget_seconds;
+    spex_attachment_tell(attachment, say);
     spex_attachment_close(attachment);
     spex_program_close(&program);
     spex_function_choices_free(&choices);
@@ -441,6 +443,8 @@ static void bursts_are_told_or_bounded(void **state) {
         right += known ? off <= spex_count_margin(one) + run.executed[0] / 1000
                        : spex_profile_executions_least(one) <= run.executed[0];
         told += known;
+        assert_true(known || strstr(said, "hits took most of the time in slices") ||
+                    strstr(said, "slices were too few"));
         assert_true(known || spex_profile_executions_least(one) > 1.01 * one->count);
     }
     /* Of 100 with a chance of 95 % each, less are right in one case of 1000. */
@@ -515,6 +519,14 @@ static void what_is_too_much_for_slices(void **state) {
     assert_non_null(strstr(said, "too much for slices"));
     assert_true(run.probes[0].held_seconds > 0.9 * RUN_S);
     assert_false(spex_count_known(&run.probes[0]));
+    /* What would tell more follows from what slices cost. */
+    static const char lacking[] = "slices were too few, as they cost: -b ";
+    const char *advice = strstr(said, lacking);
+    assert_non_null(advice);
+    double percent = strtod(advice + strlen(lacking), NULL);
+    make(1e6, 10, 0, 0);
+    run = run_with(BOTH, percent / 100);
+    assert_true(spex_count_known(&run.probes[0]) && run.probes[0].held_seconds > 0);
 }
 
 /* Calls take 50 ms, and slices 10 ms at most. Each time that is told is a call's: none is cut off, and no
