@@ -117,24 +117,45 @@ static bool any_sliced(const struct spex_attachment *attachment) {
     return false;
 }
 
+/* So many functions are told one by one. */
+enum { TOLD_MOST = 5 };
+
+/* "malloc: … of a CPU: in slices" for the first ones, and how many others there are. */
+static void say_decided(struct spex_attachment *attachment, size_t f, size_t before,
+                        const char *what) {
+    if (before < TOLD_MOST)
+        say_cost(attachment, f, what);
+}
+
+static void say_others(struct spex_attachment *attachment, size_t count, const char *what) {
+    char line[160];
+    if (count <= TOLD_MOST)
+        return;
+    snprintf(line, sizeof(line), "%zu other%s: %s", count - TOLD_MOST,
+             count == TOLD_MOST + 1 ? "" : "s", what);
+    attachment->options.say(line);
+}
+
 /* Those that are in slices, or can be in none. */
 static void say_sliced(struct spex_attachment *attachment) {
-    char budget[TEXT], line[96];
+    char budget[TEXT], in[96], without[128];
+    size_t sliced = 0, hopeless = 0;
     spex_percent_text(attachment->options.budget, 3, budget, sizeof(budget));
+    snprintf(in, sizeof(in), "in slices, for %s of the program's CPU time", budget);
+    snprintf(without, sizeof(without),
+             "too much for slices of %s of the program's CPU time, as switching costs", budget);
     for (size_t f = 0; f < attachment->count; f++) {
         struct spex_attached_function *one = &attachment->of[f];
         if (one->state != SPEX_ATTACHED_SLICED || one->said)
             continue;
         one->said = true;
         spex_attached_plan(attachment, f);
-        bool hopeless = spex_attached_is_hopeless(attachment, one);
-        one->state = hopeless ? SPEX_ATTACHED_REFUSED : one->state;
-        snprintf(line, sizeof(line),
-                 hopeless ? "too much for slices of %s of the program's CPU time, too"
-                          : "in slices, for %s of the program's CPU time",
-                 budget);
-        say_cost(attachment, f, line);
+        bool none = spex_attached_is_hopeless(attachment, one);
+        one->state = none ? SPEX_ATTACHED_REFUSED : one->state;
+        say_decided(attachment, f, none ? hopeless++ : sliced++, none ? without : in);
     }
+    say_others(attachment, sliced, in);
+    say_others(attachment, hopeless, without);
 }
 
 void spex_attached_settle(struct spex_attachment *attachment) {

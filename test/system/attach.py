@@ -595,6 +595,19 @@ class AttachTest(unittest.TestCase):
                                   check=True).stdout
             self.assertEqual("records: 0 produced" in told, records, told)
 
+    def test_functions_that_were_not_called_are_one_line(self):
+        attached = subprocess.Popen([SPEX, "attach", self.program.pid, "-e", "func:attached:*", "-b", "100%"], stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True)
+        for line in attached.stderr:
+            if "looking at" in line:
+                break
+        self.program.do("plain 7")
+        attached.send_signal(signal.SIGINT)
+        told, _ = attached.communicate(timeout=120)
+        self.assertRegex(told, r"plain +cnt +7\b")
+        self.assertNotIn("recursive", told.split("others")[0])
+        self.assertRegex(told, r"\n\d+ others were not called\n")
+
     def test_two_commands_at_a_time(self):
         both = [Attached(self.program, "func:plain,func:handler") for _ in range(2)]
         called = self.program.do("plain 70")[0]

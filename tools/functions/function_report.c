@@ -2,6 +2,7 @@
 #include "tools/functions/function_report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "profile/table.h"
@@ -41,14 +42,44 @@ static bool counts_alone(const struct spex_profile *profile) {
     return true;
 }
 
+/* Rows of functions that were on all the time and not called are left out if there are more of them. */
+enum { ZEROS_MOST = 8 };
+
+static bool is_zero(const struct spex_profile_row *row) {
+    return row->probe.count <= 0 && row->probe.held_seconds <= 0;
+}
+
+/* Without memory all rows are told. Returns how many are left out; the rows that are left are to be freed. */
+static size_t leave_out_zeros(struct spex_profile *profile) {
+    size_t zeros = 0, left = 0;
+    for (size_t r = 0; r < profile->row_count; r++)
+        zeros += is_zero(&profile->rows[r]);
+    struct spex_profile_row *rows =
+        zeros > ZEROS_MOST ? calloc(profile->row_count, sizeof(*rows)) : NULL;
+    if (!rows)
+        return 0;
+    for (size_t r = 0; r < profile->row_count; r++)
+        if (!is_zero(&profile->rows[r]))
+            rows[left++] = profile->rows[r];
+    profile->rows = rows;
+    profile->row_count = left;
+    return zeros;
+}
+
 static int print_table(const struct spex_function_watch *watch, FILE *file,
                        const struct spex_profile *profile, bool verbose) {
     struct spex_table_look look = spex_table_look(file, verbose);
+    struct spex_profile told = *profile;
     look.counts = counts_alone(profile);
+    size_t zeros = leave_out_zeros(&told);
     notes = file;
     if (spex_program_state(&watch->program) == SPEX_PROGRAM_REPLACED)
         spex_complain(0, "process %d has executed another program", (int)watch->program.process);
-    spex_table_print(file, profile, look);
+    spex_table_print(file, &told, look);
+    if (zeros) {
+        fprintf(file, "%zu others were not called\n", zeros);
+        free((void *)told.rows);
+    }
     spex_attachment_tell(watch->attachment, note);
     return 0;
 }
