@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Measures what spex-cc makes of programs: of how many outermost loops the trip count is known where they begin, what probes that
-are off cost in CPU time, text and build time, and of how many kernels of known complexity it finds the parameter, and spex train
-the class.
+"""Measures what spex-cc makes of programs: of how many outermost loops the trip count is known where they begin, what probes cost
+in CPU time, text and build time, with regions and without, while they are off and while one execution in 1000 is recorded, and of how
+many kernels of known complexity it finds the parameter, and spex train the class.
 
 FOLDER has the unpacked sources of those of zlib, zstd, lz4, bzip2 and lua that are to be measured ("apt-get source …"), and gets
 what is built. All functions and outermost loops of the default size have probes.
@@ -105,9 +105,10 @@ class Bench:
         return {text: sum(any(part.startswith(key) or key in part[:24] for part in remark if part) for remark in remarks)
                 for key, text in KNOWN.items()}
 
-    def seconds(self, program, arguments):
+    def seconds(self, program, arguments, probes):
         arguments = [{"INPUT": self.input, "SCRIPT": self.path("script.lua")}.get(argument, argument) for argument in arguments]
-        child = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL)
+        child = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                 env=dict(os.environ, SPEX_PROBES=probes, SPEX_OUT="/dev/null", SPEX_CONTROL="off"))
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
@@ -117,20 +118,31 @@ class Bench:
     def text(self, program):
         return int(subprocess.run(["size", program], check=True, text=True, stdout=subprocess.PIPE).stdout.split("\n")[1].split()[0])
 
+    def ways(self, name):
+        """Programs, with the probes that are on, and of each way what its build took and its text. What is off is without
+        libspex: no thread of it runs."""
+        rules, programs, builds, texts = "--spex-list=" + self.written("all.list", ALL), {}, {}, {}
+        for way, compiler in (("plain", self.clang), ("probes", [self.wrapper, rules]), ("regions", [self.wrapper, rules, "--spex-regions"])):
+            builds[way], objects = self.compile(name, compiler, way)
+            for state, linker, on in (("off", self.clang, ""), ("1/1000", [self.wrapper], "*@~1000")):
+                program = self.path("-".join((name, way, state.replace("/", "-"))))
+                if way != "plain" or not on:
+                    subprocess.run([*linker, *objects, "-lm", "-pthread", "-o", program], check=True)
+                    programs["plain" if way == "plain" else way + " " + state] = (program, on)
+            texts[way] = self.text(self.path(name + "-" + way + "-off"))
+        return programs, builds, texts
+
     def cost(self, name):
-        """Without libspex: no thread of it runs, all sites are off."""
-        rules, programs, builds = self.written("all.list", ALL), {}, {}
-        for out, compiler in (("plain", self.clang), ("off", [self.wrapper, "--spex-list=" + rules])):
-            builds[out], objects = self.compile(name, compiler, out)
-            programs[out] = self.path(name + "-" + out)
-            subprocess.run([*self.clang, *objects, "-lm", "-pthread", "-o", programs[out]], check=True)
-        logs = []
+        programs, builds, texts = self.ways(name)
+        logs = {way: [] for way in programs if way != "plain"}
         for at in range(self.options.rounds):
             times = {}
-            for out in sorted(programs, reverse=at % 2):
-                times[out] = self.seconds(programs[out], PROGRAMS[name][3])
-            logs.append(math.log(times["off"] / times["plain"]))
-        return {"logs": logs, "text": self.text(programs["off"]) / self.text(programs["plain"]), "build": builds["off"] / builds["plain"]}
+            for way in sorted(programs, reverse=at % 2):
+                times[way] = self.seconds(programs[way][0], PROGRAMS[name][3], programs[way][1])
+            for way, log in logs.items():
+                log.append(math.log(times[way] / times["plain"]))
+        return {"logs": logs, **{what: {way: of[way] / of["plain"] for way in of if way != "plain"}
+                                 for what, of in (("text", texts), ("build", builds))}}
 
     def classes(self):
         rules = self.written("known.list", "function * least=0 file=known.c\nfunction compare off\nfunction merge off\n")
@@ -157,6 +169,11 @@ def interval(logs):
     return [math.exp(value) for value in (statistics.fmean(logs), means[49], means[1949])]
 
 
+def times_print(what, times):
+    for way, ratios in sorted(times.items()):
+        print("%s %s: CPU time × %.4f (95 %%: %.4f to %.4f)" % (what, way, *ratios))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--json", action="store_true")
@@ -164,16 +181,18 @@ def main():
     parser.add_argument("build")
     parser.add_argument("folder")
     options = parser.parse_args()
-    bench, report, logs, began = Bench(options), {"programs": {}}, [], time.time()
+    bench, report, logs, began = Bench(options), {"programs": {}}, {}, time.time()
     for name in PROGRAMS:
         if not bench.sources(name)[1]:
             continue
         loops, cost = bench.loops(name), bench.cost(name)
-        logs.append(cost["logs"])
-        report["programs"][name] = {"loops": loops, "off": interval(cost["logs"]), "text": cost["text"], "build": cost["build"]}
+        for way, log in cost["logs"].items():
+            logs.setdefault(way, []).append(log)
+        report["programs"][name] = {"loops": loops, "time": {way: interval(log) for way, log in cost["logs"].items()},
+                                    "text": cost["text"], "build": cost["build"]}
     if not logs:
         sys.exit("%s: sources of %s were expected" % (options.folder, ", ".join(PROGRAMS)))
-    report["off"] = interval([statistics.fmean(at) for at in zip(*logs)])
+    report["time"] = {way: interval([statistics.fmean(at) for at in zip(*log)]) for way, log in logs.items()}
     report["known"] = bench.classes()
     report["seconds"] = time.time() - began
     if options.json:
@@ -183,8 +202,10 @@ def main():
         total = sum(found["loops"].values())
         print("%-6s %4d outermost loops: %s" % (name, total, ", ".join("%s %.0f %%" % (text, 100 * count / max(total, 1))
                                                                      for text, count in found["loops"].items())))
-        print("       off: CPU time × %.4f (95 %%: %.4f to %.4f), text × %.2f, build × %.2f" % (*found["off"], found["text"], found["build"]))
-    print("off, all: CPU time × %.4f (95 %%: %.4f to %.4f)" % tuple(report["off"]))
+        for way, ratio in found["text"].items():
+            print("       %s: text × %.2f, build × %.2f" % (way, ratio, found["build"][way]))
+        times_print("      ", found["time"])
+    times_print("all:", report["time"])
     known = report["known"].values()
     print("known kernels: %d of %d with parameters and class right, %d with parameters" % (
         sum(one["class_is_right"] and one["parameters_are_right"] for one in known), len(known),

@@ -4,10 +4,12 @@
  * vectorised: what it leaves around a loop does not hinder that. */
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include <llvm/Analysis/AssumptionCache.h>
 #include <llvm/Analysis/OptimizationRemarkEmitter.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
@@ -21,6 +23,7 @@
 #include "compiler/names.h"
 #include "compiler/parameters.h"
 #include "compiler/place.h"
+#include "compiler/region.h"
 
 #include <spex/site.h>
 
@@ -38,6 +41,9 @@ cl::opt<std::string> list_sum("spex-list-sum", cl::desc("a sum of the list, for 
                               cl::value_desc("sum"));
 cl::opt<bool> strip_debug("spex-strip-debug",
                           cl::desc("leave out the debug information that names were taken from"));
+
+cl::opt<bool> regions("spex-regions",
+                      cl::desc("make regions of functions with probes that call no others"));
 
 /* The size of a loop is that of so many of its executions: it shall tell what is worth a probe. */
 constexpr uint64_t iterations_believed = 50;
@@ -62,21 +68,6 @@ template <typename Blocks> uint64_t size_of_all(const Blocks &blocks, const Loop
     return size;
 }
 
-const char *known_text(Known known) {
-    switch (known) {
-    case Known::constant:
-        return "its count is constant";
-    case Known::exact:
-        return "its count is known where it begins";
-    case Known::bound:
-        return "a bound of its count is known where it begins";
-    case Known::numbers:
-        return "what its count depends on is known where it begins";
-    default:
-        return "nothing is known of its count where it begins; it is counted";
-    }
-}
-
 class Instrumenter {
   public:
     void keep_named(Module &in);
@@ -95,6 +86,7 @@ class Instrumenter {
     List list;
     std::unique_ptr<Dependences> dependences;
     std::map<std::string, unsigned> names;
+    std::set<uint16_t> region_ids;
 
     bool begin(Module &in, FunctionAnalysisManager *analyses);
     std::string unique(const std::string &name, const std::string &suffix);
@@ -104,6 +96,9 @@ class Instrumenter {
                                     FunctionAnalysisManager &analyses);
     bool function_plan(Function &function, const Rule &rule, FunctionAnalysisManager &analyses,
                        std::vector<Planned> &plan);
+    std::unique_ptr<Region> region(Function &function, FunctionAnalysisManager &analyses,
+                                   const std::vector<Planned> &plan);
+    void place(Function &function, FunctionAnalysisManager &analyses, std::vector<Planned> &plan);
 };
 
 /* Reads the list once for each module. False: there is nothing to do, or an error has been told. */
@@ -112,6 +107,7 @@ bool Instrumenter::begin(Module &in, FunctionAnalysisManager *analyses) {
         module = &in;
         manager = nullptr;
         names.clear();
+        region_ids.clear();
         std::string why;
         Expected<List> read = List::read(list_path);
         is_possible = static_cast<bool>(read);
@@ -262,6 +258,57 @@ void forget_effects(Function &function) {
         function.removeFnAttr(kind);
 }
 
+/* Null: the function is none. */
+std::unique_ptr<Region> Instrumenter::region(Function &function, FunctionAnalysisManager &analyses,
+                                             const std::vector<Planned> &plan) {
+    Probed probed = {false, {}};
+    for (const Planned &planned : plan)
+        if (planned.loop)
+            probed.loops.push_back(planned.loop);
+        else
+            probed.whole = true;
+    std::string name = function_name(function);
+    Shape shape = {&analyses.getResult<DominatorTreeAnalysis>(function),
+                   &analyses.getResult<LoopAnalysis>(function)};
+    RegionSite about = {0, region_weight(function, probed), plan[0].probe.file,
+                        plan.back().probe.line};
+    const char *why = refusal_around(function);
+    if (!why)
+        why = region_refusal(function, *shape.loops,
+                             analyses.getResult<TargetLibraryAnalysis>(function));
+    if (why) {
+        tell<OptimizationRemarkMissed>(analyses, function, DebugLoc(), &function.getEntryBlock(),
+                                       "function " + name + " is no region: " + why);
+        return nullptr;
+    }
+    about.id = region_id(about.file, name, region_ids);
+    tell<OptimizationRemark>(analyses, function, DebugLoc(), &function.getEntryBlock(),
+                             "function " + name + " is a region: a pass executes at most " +
+                                 std::to_string(about.weight) + " of its probes");
+    return std::make_unique<Region>(function, shape, probed, about, behind_allocas(function));
+}
+
+void Instrumenter::place(Function &function, FunctionAnalysisManager &analyses,
+                         std::vector<Planned> &plan) {
+    std::unique_ptr<Region> around = regions ? region(function, analyses, plan) : nullptr;
+    Shape shape = {&analyses.getResult<DominatorTreeAnalysis>(function),
+                   &analyses.getResult<LoopAnalysis>(function)};
+    Placer placer(function, shape, analyses.getResult<ScalarEvolutionAnalysis>(function),
+                  around ? around->slow : nullptr);
+    for (Planned &planned : plan) {
+        planned.probe.region = around ? around->about.id : 0;
+        planned.probe.pass = around ? around->pass : nullptr;
+        if (planned.loop)
+            placer.around_loop(*planned.loop, planned.probe, planned.parameters);
+        else
+            placer.around_function(planned.probe, planned.parameters);
+    }
+    placer.finish();
+    if (around)
+        around->finish(analyses.getResult<AssumptionAnalysis>(function));
+    forget_effects(function);
+}
+
 bool Instrumenter::run(Function &function, FunctionAnalysisManager &analyses) {
     if (function.isDeclaration() || function.hasFnAttribute(done_attribute) ||
         !begin(*function.getParent(), &analyses))
@@ -277,23 +324,14 @@ bool Instrumenter::run(Function &function, FunctionAnalysisManager &analyses) {
                                        "no probe in function " + name + ": " + why);
         return false;
     }
-    std::vector<Planned> plan, own;
+    std::vector<Planned> plan;
     simplify(function, analyses);
     if (parts)
         plan = loops_plan(function, *parts, analyses);
     if (whole)
-        function_plan(function, *whole, analyses, own);
-    if (plan.empty() && own.empty())
-        return true;
-    Shape shape = {&analyses.getResult<DominatorTreeAnalysis>(function),
-                   &analyses.getResult<LoopAnalysis>(function)};
-    Placer placer(function, shape, analyses.getResult<ScalarEvolutionAnalysis>(function));
-    for (const Planned &planned : plan)
-        placer.around_loop(*planned.loop, planned.probe, planned.parameters);
-    for (const Planned &planned : own)
-        placer.around_function(planned.probe, planned.parameters);
-    placer.finish();
-    forget_effects(function);
+        function_plan(function, *whole, analyses, plan);
+    if (!plan.empty())
+        place(function, analyses, plan);
     return true;
 }
 

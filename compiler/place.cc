@@ -77,7 +77,7 @@ const char *refusal_of_loop(const Loop &loop) {
 
 /* An alloca that is not in the first block, or stands behind what is no alloca, would become a dynamic
  * one. */
-static Instruction *behind_allocas(Function &function) {
+Instruction *behind_allocas(Function &function) {
     BasicBlock &entry = function.getEntryBlock();
     Instruction *first = &*entry.getFirstInsertionPt();
     while (isa<AllocaInst>(first) && cast<AllocaInst>(first)->isStaticAlloca())
@@ -98,8 +98,8 @@ static bool may_leave(const Instruction &at) {
            !isa<IntrinsicInst>(call);
 }
 
-Placer::Placer(Function &function, Shape shape, ScalarEvolution &evolution)
-    : function(function), shape(shape), evolution(evolution) {
+Placer::Placer(Function &function, Shape shape, ScalarEvolution &evolution, BasicBlock *begin)
+    : function(function), shape(shape), evolution(evolution), begin(begin) {
     behind_allocas(function);
 }
 
@@ -122,7 +122,8 @@ void Placer::around_loop(Loop &loop, const Probe &probe, const std::vector<Param
 
 void Placer::around_function(const Probe &probe, const std::vector<Parameter> &parameters) {
     Frame frame = frame_make(function);
-    whole = probe_begin(probe, frame, behind_allocas(function), shape);
+    Instruction *first = begin ? &*begin->getFirstInsertionPt() : behind_allocas(function);
+    whole = probe_begin(probe, frame, first, shape);
     parameters_tell(parameters, whole, shape, evolution, counters);
     is_around = true;
 }

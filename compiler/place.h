@@ -15,11 +15,16 @@ const char *refusal_inside(const llvm::Function &function);
 const char *refusal_around(const llvm::Function &function);
 const char *refusal_of_loop(const llvm::Loop &loop);
 
+/* The instruction behind the function's allocas, which are gathered in front of it. */
+llvm::Instruction *behind_allocas(llvm::Function &function);
+
 /* The probes of one function. Those of loops are placed first, and then the function's; `finish` does
  * what is left for exceptions. */
 class Placer {
   public:
-    Placer(llvm::Function &function, Shape shape, llvm::ScalarEvolution &evolution);
+    /* `begin`: the block with which the function's code begins, where that is not the first. */
+    Placer(llvm::Function &function, Shape shape, llvm::ScalarEvolution &evolution,
+           llvm::BasicBlock *begin);
 
     void around_loop(llvm::Loop &loop, const Probe &probe,
                      const std::vector<Parameter> &parameters);
@@ -35,6 +40,7 @@ class Placer {
     llvm::Function &function;
     Shape shape;
     llvm::ScalarEvolution &evolution;
+    llvm::BasicBlock *begin;
     /* Loops of a function are executed one after the other, so that they share their variables. */
     Frame loop_frame = {};
     Counters counters;

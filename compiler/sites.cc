@@ -24,15 +24,17 @@ namespace spex {
 #if defined(__x86_64__)
 static const Triple::ArchType own_arch = Triple::x86_64;
 static const char module_code[] = SPEX_ASM_COMPILED_ SPEX_ASM_MODULE_;
+static const char region_code[] = SPEX_ASM_COMPILED_REGION_;
 /* As spex/detail/compiled.h says of these. */
-static const char begin_name[] = "spex_compiled_begin_", end_name[] = "spex_compiled_end_";
+#define LIBRARY_NAME(name) name "_"
 static const CallingConv::ID convention = CallingConv::PreserveMost;
 static const GlobalValue::LinkageTypes linkage = GlobalValue::ExternalLinkage;
 static const GlobalValue::VisibilityTypes visibility = GlobalValue::HiddenVisibility;
 #else
 static const Triple::ArchType own_arch = Triple::aarch64;
 static const char module_code[] = SPEX_ASM_MODULE_;
-static const char begin_name[] = "spex_compiled_begin", end_name[] = "spex_compiled_end";
+static const char region_code[] = "";
+#define LIBRARY_NAME(name) name
 static const CallingConv::ID convention = CallingConv::C;
 static const GlobalValue::LinkageTypes linkage = GlobalValue::ExternalWeakLinkage;
 static const GlobalValue::VisibilityTypes visibility = GlobalValue::DefaultVisibility;
@@ -49,9 +51,9 @@ bool sites_possible(const Module &module, std::string &why) {
 
 /* The object's constructor and what the sites call, once in a module. Macros of the source may have left
  * the constructor, which is in the assembly a second time then, and left out there. */
-static void module_prepare(Module &module) {
-    if (module.getModuleInlineAsm().find(module_code) == std::string::npos)
-        module.appendModuleInlineAsm(module_code);
+static void module_prepare(Module &module, const char *code) {
+    if (module.getModuleInlineAsm().find(code) == std::string::npos)
+        module.appendModuleInlineAsm(code);
 }
 
 static std::string quoted(const std::string &name) {
@@ -93,7 +95,14 @@ static GlobalVariable *variable_make(Function &function, Type *type, bool consta
     return variable;
 }
 
-static GlobalVariable *site_make(Function &function, const Probe &probe) {
+/* The members of a site that are not 0 in an object. */
+struct Site {
+    uint32_t kinds, subsample, line;
+    unsigned type, detail, region;
+    std::string text;
+};
+
+static GlobalVariable *site_make(Function &function, const Site &about) {
     LLVMContext &context = function.getContext();
     auto *i8 = Type::getInt8Ty(context), *i16 = Type::getInt16Ty(context);
     auto *i32 = Type::getInt32Ty(context), *i64 = Type::getInt64Ty(context);
@@ -104,7 +113,7 @@ static GlobalVariable *site_make(Function &function, const Probe &probe) {
                       offsetof(struct spex_site, region) == 20 &&
                       offsetof(struct spex_site, file_offset) == 24,
                   "the members of the type above");
-    auto *text_value = ConstantDataArray::getString(context, text_of(probe), true);
+    auto *text_value = ConstantDataArray::getString(context, about.text, true);
     auto *text = variable_make(function, text_value->getType(), true, "spex_text");
     text->setInitializer(text_value);
     auto *site = variable_make(function, type, false, "spex_site");
@@ -113,16 +122,31 @@ static GlobalVariable *site_make(Function &function, const Probe &probe) {
     auto *offset = ConstantExpr::getSub(ConstantExpr::getPtrToInt(text, i64),
                                         ConstantExpr::getPtrToInt(offset_place, i64));
     site->setInitializer(ConstantStruct::get(
-        type,
-        {ConstantInt::get(i32, 0), ConstantInt::get(i32, kinds_of(probe)), ConstantInt::get(i32, 1),
-         ConstantInt::get(i32, probe.line), ConstantInt::get(i16, 0),
-         ConstantInt::get(i8, SPEX_TYPE_NUMBER_(type_of(probe.kind)) | SPEX_SITE_NAMED),
-         ConstantInt::get(i8, probe.parameters.size()), ConstantInt::get(i16, 0),
-         ConstantInt::get(i8, 0), ConstantInt::get(i8, 0), offset}));
+        type, {ConstantInt::get(i32, 0), ConstantInt::get(i32, about.kinds),
+               ConstantInt::get(i32, about.subsample), ConstantInt::get(i32, about.line),
+               ConstantInt::get(i16, 0), ConstantInt::get(i8, about.type),
+               ConstantInt::get(i8, about.detail), ConstantInt::get(i16, about.region),
+               ConstantInt::get(i8, 0), ConstantInt::get(i8, 0), offset}));
     site->setSection("spex_sites");
     site->setAlignment(Align(8));
     site->setExternallyInitialized(true);
     return site;
+}
+
+static Site site_of(const Probe &probe) {
+    return {kinds_of(probe),
+            1,
+            probe.line,
+            static_cast<unsigned>(SPEX_TYPE_NUMBER_(type_of(probe.kind))) | SPEX_SITE_NAMED,
+            static_cast<unsigned>(probe.parameters.size()),
+            probe.region,
+            text_of(probe)};
+}
+
+GlobalVariable *region_site_make(Function &function, const RegionSite &about) {
+    module_prepare(*function.getParent(), module_code);
+    module_prepare(*function.getParent(), region_code);
+    return site_make(function, {0, about.weight, about.line, 0, 0, about.id, about.file});
 }
 
 /* A function of the library. It touches the site, the state and what belongs to the library alone,
@@ -163,7 +187,7 @@ Frame frame_make(Function &function) {
 }
 
 /* A call needs a place in the source, where its function has one. */
-static DebugLoc location(Instruction *before) {
+DebugLoc location(Instruction *before) {
     if (before->getDebugLoc())
         return before->getDebugLoc();
     DISubprogram *program = before->getFunction()->getSubprogram();
@@ -196,13 +220,12 @@ static std::vector<Value *> arguments(IRBuilder<> &builder, const Placed &placed
 }
 
 static CallInst *call_library(IRBuilder<> &builder, const char *name, Type *result,
-                              const Placed &placed) {
-    std::vector<Value *> values = arguments(builder, placed);
+                              ArrayRef<Value *> values) {
     std::vector<Type *> types;
     types.reserve(values.size());
     for (Value *value : values)
         types.push_back(value->getType());
-    Module &module = *placed.site->getParent();
+    Module &module = *builder.GetInsertBlock()->getModule();
     auto *type = FunctionType::get(result, types, false);
     CallInst *call = builder.CreateCall(library(module, name, type), values);
     call->setDoesNotThrow();
@@ -210,35 +233,56 @@ static CallInst *call_library(IRBuilder<> &builder, const char *name, Type *resu
     return call;
 }
 
-static void no_sanitizer(Instruction *instruction) {
+CallInst *library_call(IRBuilder<> &builder, Callee callee, ArrayRef<Value *> values) {
+    return callee == Callee::enter ? call_library(builder, LIBRARY_NAME("spex_compiled_enter"),
+                                                  builder.getInt32Ty(), values)
+                                   : call_library(builder, LIBRARY_NAME("spex_compiled_leave"),
+                                                  builder.getVoidTy(), values);
+}
+
+void no_sanitizer(Instruction *instruction) {
     LLVMContext &context = instruction->getContext();
     instruction->setMetadata(context.getMDKindID("nosanitize"), MDNode::get(context, {}));
 }
 
-/* Splits the block and returns the end of a new one that is executed seldom, where `condition`. */
-static Instruction *if_seldom(Value *condition, Instruction *before, Shape shape) {
+Instruction *if_seldom(Value *condition, Instruction *before, Shape shape) {
     MDNode *weights = MDBuilder(before->getContext()).createBranchWeights(1, 1 << 20);
     return SplitBlockAndInsertIfThen(condition, before, false, weights, shape.tree, shape.loops);
 }
 
-Placed probe_begin(const Probe &probe, Frame frame, Instruction *before, Shape shape) {
-    Function &function = *before->getFunction();
-    Placed placed = {site_make(function, probe), frame};
-    DebugLoc where = location(before);
-    module_prepare(*function.getParent());
-    IRBuilder<> builder(before);
-    builder.SetCurrentDebugLocation(where);
-    no_sanitizer(builder.CreateStore(builder.getInt32(0), on_word(builder, frame)));
+/* In the slow copy of a region the library counts each execution, whether the site is on or not. */
+static CallInst *call_slow(IRBuilder<> &builder, const Placed &placed, Value *pass) {
+    std::vector<Value *> values = arguments(builder, placed);
+    values.push_back(as_pointer(builder, pass, builder.getInt8Ty()));
+    return call_library(builder, LIBRARY_NAME("spex_compiled_begin_slow"), builder.getInt32Ty(),
+                        values);
+}
+
+/* The end of a new block in front of an instruction, which is executed while the site is on. */
+static Instruction *if_site_on(IRBuilder<> &builder, const Placed &placed, Instruction *before,
+                               Shape shape) {
+    no_sanitizer(builder.CreateStore(builder.getInt32(0), on_word(builder, placed.frame)));
     LoadInst *control = builder.CreateAlignedLoad(
         builder.getInt32Ty(), as_pointer(builder, placed.site, builder.getInt32Ty()), Align(8),
         "spex_control");
     control->setAtomic(AtomicOrdering::Monotonic);
     no_sanitizer(control);
-    Value *on = builder.CreateICmpNE(control, builder.getInt32(0));
-    Instruction *end = if_seldom(on, before, shape);
-    builder.SetInsertPoint(end);
+    return if_seldom(builder.CreateICmpNE(control, builder.getInt32(0)), before, shape);
+}
+
+Placed probe_begin(const Probe &probe, Frame frame, Instruction *before, Shape shape) {
+    Function &function = *before->getFunction();
+    Placed placed = {site_make(function, site_of(probe)), frame};
+    DebugLoc where = location(before);
+    module_prepare(*function.getParent(), module_code);
+    IRBuilder<> builder(before);
     builder.SetCurrentDebugLocation(where);
-    placed.call = call_library(builder, begin_name, builder.getInt32Ty(), placed);
+    if (!probe.pass)
+        builder.SetInsertPoint(if_site_on(builder, placed, before, shape));
+    builder.SetCurrentDebugLocation(where);
+    placed.call = probe.pass ? call_slow(builder, placed, probe.pass)
+                             : call_library(builder, LIBRARY_NAME("spex_compiled_begin"),
+                                            builder.getInt32Ty(), arguments(builder, placed));
     no_sanitizer(builder.CreateStore(placed.call, on_word(builder, frame)));
     return placed;
 }
@@ -256,7 +300,8 @@ void probe_end(const Placed &placed, Instruction *before, Shape shape) {
     DebugLoc where = location(before);
     IRBuilder<> builder(if_on(placed, before, shape));
     builder.SetCurrentDebugLocation(where);
-    call_library(builder, end_name, builder.getVoidTy(), placed);
+    call_library(builder, LIBRARY_NAME("spex_compiled_end"), builder.getVoidTy(),
+                 arguments(builder, placed));
 }
 
 static Value *parameter_place(IRBuilder<> &builder, const Placed &placed, size_t number) {

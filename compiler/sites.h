@@ -25,6 +25,17 @@ struct Probe {
     unsigned line;
     /* Names of parameters, and whether they are signed. */
     std::vector<std::pair<std::string, bool>> parameters;
+    /* The region that it stands in, and the pass through it; 0: none. */
+    uint16_t region = 0;
+    llvm::Value *pass = nullptr;
+};
+
+/* What the site of a region says. */
+struct RegionSite {
+    uint16_t id;
+    unsigned weight;
+    std::string file;
+    unsigned line;
 };
 
 /* The variables of a probe on the stack, and of one that has been placed. */
@@ -58,6 +69,21 @@ void probe_end(const Placed &placed, llvm::Instruction *before, Shape shape);
 
 /* The end of a new block in front of an instruction, which is executed where END is to be called. */
 llvm::Instruction *if_on(const Placed &placed, llvm::Instruction *before, Shape shape);
+
+/* The functions of the library that regions call. */
+enum class Callee { enter, leave };
+llvm::CallInst *library_call(llvm::IRBuilder<> &builder, Callee callee,
+                             llvm::ArrayRef<llvm::Value *> values);
+llvm::GlobalVariable *region_site_make(llvm::Function &function, const RegionSite &about);
+
+/* The place in the source of code in front of an instruction. */
+llvm::DebugLoc location(llvm::Instruction *before);
+
+/* Marks an access to what is no memory of the program's. */
+void no_sanitizer(llvm::Instruction *instruction);
+
+/* The end of a new block in front of an instruction, which is executed seldom: where `condition`. */
+llvm::Instruction *if_seldom(llvm::Value *condition, llvm::Instruction *before, Shape shape);
 
 /* Stores a parameter's value in front of an instruction. */
 void parameter_store(const Placed &placed, size_t number, llvm::Value *value, bool is_signed,

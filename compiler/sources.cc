@@ -14,6 +14,21 @@ using namespace llvm;
 
 namespace spex {
 
+const char *known_text(Known known) {
+    switch (known) {
+    case Known::constant:
+        return "its count is constant";
+    case Known::exact:
+        return "its count is known where it begins";
+    case Known::bound:
+        return "a bound of its count is known where it begins";
+    case Known::numbers:
+        return "what its count depends on is known where it begins";
+    default:
+        return "nothing is known of its count where it begins; it is counted";
+    }
+}
+
 namespace {
 
 /* What is found in one scope. */

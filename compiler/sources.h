@@ -17,6 +17,7 @@ namespace spex {
 
 /* What is known about a loop's trip count where the loop is entered. */
 enum class Known { constant, exact, bound, numbers, nothing };
+const char *known_text(Known known);
 
 /* The analysis of a module. */
 class Dependences {

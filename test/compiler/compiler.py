@@ -80,12 +80,14 @@ class Compiled(InFolder):
         rules = self.write("list", rules)
         compiler = [self.wrapper(sources[0]), "--spex-list=" + rules] if wrapper else self.clang(sources[0])
         program = self.path("program" if wrapper else "plain")
+        flags = [flag for flag in flags if wrapper or not flag.startswith("--spex")]
         result = self.succeeds(*compiler, *flags, *sources, "-pthread", "-o", program)
         return program, result.stderr
 
     def counts(self, program, *arguments):
         """The counts of its probes in a run with all of them on, and what it printed."""
-        result = self.succeeds(SPEX, "run", "--json", "-o", self.path("figures"), "--", program, *arguments)
+        result = self.succeeds(SPEX, "run", "--json", "-o", self.path("figures"), "--", program, *arguments,
+                               env=dict(os.environ, SPEX_RING_RECORDS="65536"))
         with open(self.path("figures"), encoding="utf-8") as file:
             probes = json.load(file)["processes"][0]["probes"]
         return {probe["name"]: probe["count"] for probe in probes}, result.stdout
@@ -223,7 +225,7 @@ class Programs(Compiled):
         """A library whose program has no spex: it works, and is inert."""
         rules = self.write("list", EVERYTHING)
         library = self.path("libknown.so")
-        self.succeeds(self.wrapper(".c"), "--spex-list=" + rules, "-O2", "-shared", "-fPIC", os.path.join(HERE, "known.c"), "-o", library)
+        self.succeeds(self.wrapper(".c"), "--spex-list=" + rules, "--spex-regions", "-O2", "-shared", "-fPIC", os.path.join(HERE, "known.c"), "-o", library)
         self.assertNotIn("spex_start", self.succeeds("nm", "-D", library).stdout)
         main = os.path.join(HERE, "known_main.c")
         self.succeeds(*self.clang(main), "-O2", main, library, "-Wl,-rpath," + self.folder, "-o", self.path("user"))
@@ -361,28 +363,147 @@ class Loops(Compiled):
 
     def vectorised(self, flags, wrapper):
         source = os.path.join(HERE, "known.c")
-        compiler = [self.wrapper(source), "--spex-list=" + self.write("list", EVERYTHING)] if wrapper else [*self.clang(source), "-g"]
+        compiler = [self.wrapper(source), *(wrapper or []), "--spex-list=" + self.write("list", EVERYTHING)]
+        if wrapper is None:
+            compiler = [*self.clang(source), "-g"]
         said = self.succeeds(*compiler, "-Rpass=loop-vectorize", *flags, "-c", source, "-o", self.path("o")).stderr
-        return sorted(set(re.findall(r"known\.c:(\d+):\d+: remark: (vectorized loop[^[]*)", said)))
+        return sorted(re.findall(r"known\.c:(\d+):\d+: remark: (vectorized loop[^[]*)", said))
 
     def test_stay_vectorised(self):
         for flags in (["-O2"], ["-O3", "-mavx2"]):
-            plain = self.vectorised(flags, False)
+            plain = self.vectorised(flags, None)
             self.assertGreater(len(plain), 5)
-            self.assertEqual(self.vectorised(flags, True), plain)
+            self.assertEqual(self.vectorised(flags, []), plain)
+            # In both copies, so that what is recorded is what the program does otherwise; merge and upper are no regions.
+            once = [loop for loop in plain if loop[0] in ("186", "221")]
+            self.assertEqual(self.vectorised(flags, ["--spex-regions"]), sorted(plain + [loop for loop in plain if loop not in once]))
 
     def test_lines_stay(self):
         """What debug information says of lines is there with probes as without."""
         source = os.path.join(HERE, "known.c")
         lines = []
-        for compiler in (self.clang(source), [self.wrapper(source), "--spex-list=" + self.write("list", EVERYTHING)]):
+        wrapper = [self.wrapper(source), "--spex-list=" + self.write("list", EVERYTHING)]
+        for compiler in (self.clang(source), wrapper, [*wrapper, "--spex-regions"]):
             self.succeeds(*compiler, "-O1", "-g", "-c", source, "-o", self.path("o"))
             text = self.succeeds("objdump", "--dwarf=decodedline", self.path("o")).stdout
             lines.append({int(number) for number in re.findall(r"known\.c +(\d+) ", text)})
         self.assertGreater(len(lines[0]), 50)
-        self.assertEqual(lines[0] - lines[1], set())
+        self.assertEqual((lines[0] - lines[1], lines[0] - lines[2]), (set(), set()))
         self.succeeds(self.wrapper(source), "--spex-list=" + self.path("list"), "-O1", "-c", source, "-o", self.path("o"))
         self.assertNotIn(".debug_info", self.succeeds("readelf", "-SW", self.path("o")).stdout)
+
+
+class Regions(Compiled):
+    OFTEN = os.path.join(HERE, "often.c")
+    # In eight rounds.
+    TRUE = {"ways": 8, "ways.loop11": 4, "ways.loop15": 2, "ways.loop18": 6, "one": 32, "one.loop25": 32}
+
+    def regions(self, program):
+        """The region of each probe; 0: it stands in none."""
+        return {probe["name"]: probe.get("region", 0) for probe in self.probes(program)}
+
+    def test_programs_do_what_they_do(self):
+        """All are recorded, so that counts are exact, as without regions."""
+        cases = ((["known.c", "known_main.c"], "640", ["-O0"], ["-O1"], ["-O2"], ["-O3"], ["-Os"], ["-O2", "-fno-pic", "-no-pie"],
+                  ["-O2", "-masm=intel"], ["-O1", "-fsanitize=address"], ["-O2", "-flto", LINKER], ["-O2", "-flto=thin", LINKER]),
+                 (["leaves.c"], "30", ["-O0"], ["-O1"], ["-O2"], ["-O3"], ["-O2", "-fexceptions"]),
+                 (["leaves.cc"], "30", ["-O0", "-std=c++17"], ["-O2", "-std=c++17"], ["-O3", "-std=c++17"]))
+        for names, size, *ways in cases:
+            sources = [os.path.join(HERE, name) for name in names]
+            for flags in ways:
+                with self.subTest(names=names, flags=flags):
+                    if LINKER in flags and not shutil.which("ld.lld"):
+                        continue
+                    plain, _ = self.build(sources, flags, wrapper=False)
+                    wanted = self.succeeds(plain, size).stdout
+                    exact = self.counts(self.build(sources, flags)[0], size)[0]
+                    program, _ = self.build(sources, ["--spex-regions", *flags])
+                    self.assertEqual(self.succeeds(program, size).stdout, wanted)
+                    counts, printed = self.counts(program, size)
+                    self.assertEqual(printed, wanted)
+                    self.assertEqual(counts, exact)
+                    self.assertGreater(len({region for region in self.regions(program).values() if region}),
+                                       20 if "known.c" in names else 0)
+
+    def test_sites_stand_in_one(self):
+        regions = self.regions(self.build([self.OFTEN], ["-O2", "--spex-regions"])[0])
+        self.assertEqual({name for name in regions if not regions[name]}, {"calls", "calls.loop32", "main", "main.loop41"})
+        self.assertEqual(len({regions[name] for name in self.TRUE if name.startswith("ways")}), 1)
+        self.assertEqual(regions["one"], regions["one.loop25"])
+        self.assertNotEqual(regions["one"], regions["ways"])
+        self.assertEqual(set(self.regions(self.build([self.OFTEN], ["-O2"])[0]).values()), {0})
+
+    def test_the_environment_says_it(self):
+        program = self.path("program")
+        self.succeeds(self.wrapper(self.OFTEN), "--spex-list=" + self.write("list", EVERYTHING), "-O2", self.OFTEN, "-o", program,
+                      env=dict(os.environ, SPEXCC_REGIONS="1"))
+        self.assertNotEqual(self.regions(program)["ways"], 0)
+
+    def test_estimates(self):
+        """Of counts that are known: none is off by more than five deviations, nor are all together; most are within the margin."""
+        program, _ = self.build([self.OFTEN], ["-O2", "--spex-regions"])
+        within, deviations = 0, []
+        for period, kind in ((period, kind) for period in (10, 100, 1000) for kind in ("", "~")):
+            # 200 records and more of each.
+            rounds = 800 * period
+            self.succeeds(SPEX, "run", "--json", "-o", self.path("figures"), "-e", f"*@{kind}{period}", "--", program, str(rounds),
+                          env=dict(os.environ, SPEX_RING_RECORDS="65536"))
+            with open(self.path("figures"), encoding="utf-8") as file:
+                probes = {probe["name"]: probe for probe in json.load(file)["processes"][0]["probes"]}
+            for name, true in self.TRUE.items():
+                probe, wanted = probes[name], true * rounds / 8
+                self.assertEqual(probe["one_in"], period)
+                self.assertGreater(probe["count_margin"], 0)
+                deviations.append((probe["count"] - wanted) / (wanted * period) ** 0.5)
+                self.assertLess(abs(deviations[-1]), 5, (name, period, probe["count"], wanted))
+                within += abs(probe["count"] - wanted) <= probe["count_margin"]
+        self.assertGreater(within, 0.75 * len(deviations))
+        self.assertLess(abs(sum(deviations)) / len(deviations) ** 0.5, 5)
+
+    def test_contexts_are_those_without(self):
+        paths = []
+        plan = self.write("plan.xml", '<space name="test"><parameter name="size" type="integer" values="800"/>'
+                          '<run trials_per_config="1"/></space>')
+        for flags in ([], ["--spex-regions"]):
+            program, _ = self.build([self.OFTEN], ["-O2", *flags])
+            said = self.succeeds(SPEX, "train", self.path("models"), "--runs", plan, "--", program, "{size}",
+                                 env=dict(os.environ, SPEX_RING_RECORDS="65536")).stdout
+            paths.append({line.split()[0] for line in said.splitlines()[1:]})
+        self.assertIn("main/main.loop41/calls/calls.loop32/one/one.loop25", paths[0])
+        self.assertEqual(paths[0], paths[1])
+
+    def test_a_budget_gives_a_region_one_period(self):
+        program, _ = self.build([self.OFTEN], ["-O2", "--spex-regions"])
+        self.succeeds(SPEX, "run", "--json", "-b", "1%", "-o", self.path("figures"), "--", program, "400000")
+        with open(self.path("figures"), encoding="utf-8") as file:
+            probes = {probe["name"]: probe for probe in json.load(file)["processes"][0]["probes"]}
+        self.assertEqual(probes["one"]["held_seconds"] > 0, probes["one.loop25"]["held_seconds"] > 0)
+        for name, true in self.TRUE.items():
+            self.assertGreater(probes[name]["count"], 0, name)
+            self.assertEqual(probes["ways"]["period"], probes["ways.loop18"]["period"])
+            if not probes[name]["count_at_least"]:
+                self.assertLess(abs(probes[name]["count"] - true * 50000), 4 * probes[name]["count_margin"] + 1, name)
+
+    def test_functions_that_are_none(self):
+        source = self.write("none.c", "#include <stdlib.h>\nvoid other(int *);\n"
+                            "int calls(int *a, int n) { int s = 0; for (int i = 0; i < n; i++) { other(a); s += a[i]; } return s; }\n"
+                            "int straight(int a, int b) { return a * b; }\n"
+                            "int text(int *a, int n) { for (int i = 0; i < n; i++) __asm__ volatile(\"nop\"); return a[0]; }\n"
+                            "int barrier(int *a, int n) { int s = 0; for (int i = 0; i < n; i++) { s += a[i];"
+                            " __asm__ volatile(\"\" ::: \"memory\"); } return s; }\n"
+                            "int ends(int *a, int n) { for (int i = 0; i < n; i++) if (!a[i]) abort(); return a[0]; }\n"
+                            "int turns(int *a, int n) { int s = 0; if (n & 1) goto in; for (int i = 0; i < n; i++) { s += a[i];\nin:"
+                            " s ^= a[s & 7]; if (s < n) break; n--; } for (int i = 0; i < n; i++) s += a[i] % 7; return s; }\n"
+                            "int computed(const int *a, int n) { static const void *const to[] = {&&x, &&y}; int s = 0;\n"
+                            " for (int i = 0; i < 9; i++) s += a[i]; goto *to[n & 1];\nx: s += a[s & 7]; goto *to[a[s & 3] & 1];\n"
+                            "y: for (int i = 0; i < n; i++) s ^= a[i] % 5; return s; }\n")
+        said = self.succeeds(self.wrapper(source), "--spex-list=" + self.write("list", EVERYTHING), "--spex-regions", "-O1",
+                             "-Rpass=spex", "-Rpass-missed=spex", "-c", source, "-o", self.path("o")).stderr
+        for name, why in (("calls", "it calls functions that may have probes"), ("text", "its inline assembly may not be there twice"),
+                          ("turns", "a loop in it is entered at several places"), ("computed", "it has a computed goto")):
+            self.assertIn(f"function {name} is no region: {why} ", said)
+        for name, most in (("straight", 1), ("barrier", 2), ("ends", 2)):
+            self.assertIn(f"function {name} is a region: a pass executes at most {most} of its probes ", said)
 
 
 class Wrapper(Compiled):

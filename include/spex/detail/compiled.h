@@ -11,6 +11,7 @@
 
 #include <spex/detail/recording.h>
 #include <spex/kernel.h>
+#include <spex/region.h>
 
 SPEX_HEADER_BEGIN_
 
@@ -32,20 +33,33 @@ SPEX_PROBE_API uint32_t spex_compiled_begin(struct spex_site *site, union spex_c
 SPEX_PROBE_API void spex_compiled_end(struct spex_site *site, union spex_compiled *state,
                                       uint64_t *parameters);
 
+/* Regions that the compiler makes (spex/region.h). The code itself enters a pass that is the usual
+ * case, as spex_region_enter_ does, and leaves it in the fast copy. These are for the others: enter
+ * sets all of the pass and returns whether it takes the fast copy. `begin` is that of a probe in the
+ * slow copy, whether its site is on or not: each execution counts. */
+SPEX_PROBE_API uint32_t spex_compiled_enter(struct spex_site *region,
+                                            struct spex_region_pass *pass);
+SPEX_PROBE_API uint32_t spex_compiled_begin_slow(struct spex_site *site, union spex_compiled *state,
+                                                 const uint64_t *parameters,
+                                                 struct spex_region_pass *pass);
+SPEX_PROBE_API void spex_compiled_leave(const struct spex_region_pass *pass);
+
 SPEX_EXTERN_C_END
 
-/* Between the program's code and these functions: spex_compiled_begin_ and spex_compiled_end_ keep all
- * registers of integers but r11 and the result (clang's preserve_most). So the code around a probe
- * need not save what it has in registers, which is most of what a probe that is off would cost. One
- * copy in an object, as in spex/detail/module.h; bytes, because nobody tells in which syntax the
- * compiler writes. Elsewhere than on x86-64 the functions are called as they are.
+/* Between the program's code and these functions: spex_compiled_begin_ and others with a "_" behind
+ * their names keep all registers of integers but r11 and the result (clang's preserve_most). So the
+ * code around a probe need not save what it has in registers, which is most of what a probe that is
+ * off would cost. One copy in an object, as in spex/detail/module.h; bytes, because nobody tells in
+ * which syntax the compiler writes. Elsewhere than on x86-64 the functions are called as they are.
  *
  *     push rcx, rdx, rsi, rdi, r8, r9, r10   and what `more` pushes; rsp is a multiple of 16 then
  *     call [function in the global offset table]
  *     pop in reverse, ret */
 #if defined(__x86_64__)
 #define SPEX_ASM_COMPILED_ONE_(name, more, less, bytes)                                            \
-    ".pushsection .text.spex, \"axG\", %progbits, spex_compiled, comdat\n"                         \
+    ".ifndef " name "_\n"                                                                          \
+    ".weak " name "\n"                                                                             \
+    ".pushsection .text.spex, \"axG\", %progbits, " name "_, comdat\n"                             \
     ".weak " name "_\n"                                                                            \
     ".hidden " name "_\n"                                                                          \
     ".type " name "_, %function\n" name "_:\n"                                                     \
@@ -58,17 +72,17 @@ SPEX_EXTERN_C_END
              "ret\n"                                                                               \
              ".cfi_endproc\n"                                                                      \
              ".size " name "_, . - " name "_\n"                                                    \
-             ".popsection\n"
+             ".popsection\n"                                                                       \
+             ".endif\n"
 
-/* END has no result, and keeps rax; pushed twice. */
-/* clang-format off */
+/* What has no result keeps rax; pushed twice. */
 #define SPEX_ASM_COMPILED_                                                                         \
-    ".ifndef spex_compiled_begin_\n"                                                               \
-    ".weak spex_compiled_begin, spex_compiled_end\n"                                               \
     SPEX_ASM_COMPILED_ONE_("spex_compiled_begin", "", "", "56")                                    \
-    SPEX_ASM_COMPILED_ONE_("spex_compiled_end", "0x50, 0x50, ", ", 0x58, 0x58", "72")              \
-    ".endif\n"
-/* clang-format on */
+    SPEX_ASM_COMPILED_ONE_("spex_compiled_end", "0x50, 0x50, ", ", 0x58, 0x58", "72")
+#define SPEX_ASM_COMPILED_REGION_                                                                  \
+    SPEX_ASM_COMPILED_ONE_("spex_compiled_enter", "", "", "56")                                    \
+    SPEX_ASM_COMPILED_ONE_("spex_compiled_begin_slow", "", "", "56")                               \
+    SPEX_ASM_COMPILED_ONE_("spex_compiled_leave", "0x50, 0x50, ", ", 0x58, 0x58", "72")
 #endif
 
 SPEX_HEADER_END_
