@@ -92,8 +92,11 @@ struct spex_explore_options {
     void (*progress)(void *user, const struct spex_progress *progress);
     /* Passed to `progress`. */
     void *user;
-    /* No trial begins after so many seconds; 0: until the policy ends the exploration. */
+    /* The exploration takes so many seconds, those that its trials in the store took included, to
+     * within half a trial; 0: until the policy ends it. */
     double seconds;
+    /* Of them, those that have passed before the first trial. */
+    double seconds_before;
 };
 
 /* Explores until the policy ends the exploration. Returns 0; -EINVAL for a bad space, option or

@@ -211,6 +211,9 @@ struct spex_plan {
     bool finals_due;
     /* 0; in finals the number of the block that the run belongs to, from 1. */
     uint64_t block;
+    /* Before the call: about how many trials there is time for in all, by the host's clock; 0: time
+     * does not matter, or is not known yet. */
+    uint64_t trials;
 };
 
 /* A criterion as measured so far. */

@@ -14,7 +14,8 @@ enum { COMPARED = 3 }; /* most trials of a configuration before a comparison is 
 
 struct climb {
     struct spex_search search;
-    uint64_t budget;
+    uint64_t effort;  /* runs, as far as time does not matter */
+    uint64_t budget;  /* runs, as far as is known */
     bool begun;       /* `here` is valid */
     bool exhausted;   /* no untried configuration to start from is left */
     size_t here;      /* the current configuration */
@@ -38,7 +39,7 @@ static int climb_init(void *state, const struct spex_space *space) {
         return -ENOMEM;
     *climb = (struct climb){.there = SPEX_RESULTS_NONE, .step = 1};
     spex_search_init(&climb->search, space);
-    climb->budget = spex_effort(space, spex_configurations_distinct(space, levels));
+    climb->effort = climb->budget = spex_effort(space, spex_configurations_distinct(space, levels));
     free(levels);
     return 0;
 }
@@ -182,11 +183,13 @@ static bool climb_search(struct climb *climb, size_t *levels) {
 static int climb_next(void *state, struct spex_plan *plan) {
     struct climb *climb = state;
     struct spex_search *search = &climb->search;
+    climb->budget = spex_effort_now(climb->search.space, plan, climb->effort);
     if (search->results.planned >= climb->budget)
         return 0;
     bool exact = spex_race_is_exact(&search->results);
-    bool climbing = exact || (!plan->finals_due &&
-                              (double)search->results.planned < CLIMBING * (double)climb->budget);
+    bool due = plan->finals_due && search->stage.round == 0;
+    bool climbing =
+        exact || (!due && (double)search->results.planned < CLIMBING * (double)climb->budget);
     if (climbing && !climb->exhausted && search->results.pending)
         return -EAGAIN;
     int got = climbing ? 0 : spex_search_finals(search, climb->budget, plan);

@@ -24,6 +24,16 @@ SPEX_INLINE uint64_t spex_effort_repeats(const struct spex_space *space) {
     return space->rules.trials_per_config ? space->rules.trials_per_config : 1;
 }
 
+/* The number of runs as it is now: those for which there is time by the host's clock, if it tells,
+ * at most as many as the rules have; else `effort`, that of spex_effort. */
+SPEX_INLINE uint64_t spex_effort_now(const struct spex_space *space, const struct spex_plan *plan,
+                                     uint64_t effort) {
+    uint64_t most = space->rules.trials_max;
+    if (!plan->trials)
+        return effort;
+    return most && most < plan->trials ? most : plan->trials;
+}
+
 /* The number of runs, given the number of distinct configurations: rules.trials_max if it is set;
  * else SPEX_EFFORT_SHARE of all runs, at least 40 and at most 400 to 1000, by the number of
  * dimensions, since a model of so many dimensions does not profit from more. Also at least 40 and

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The finals of a policy that searches for the best: when they begin, who is in them, and what runs
- * next. They begin when the share of the trials is left that the rules give them, or when the host
- * says that it is time. When they have ended and trials are left, the search goes on; what it finds
+ * next. They begin when the share of the trials is left that the rules give them, or, where the host has
+ * a clock, of the time. When they have ended and trials are left, the search goes on; what it finds
  * then races against the winner in finals of their own. */
 #ifndef SPEX_POLICIES_EXPLORE_FINALS_STAGE_H
 #define SPEX_POLICIES_EXPLORE_FINALS_STAGE_H
@@ -15,9 +15,10 @@
 
 struct spex_finals_stage {
     struct spex_finals finals;
-    bool on, ended, hastened;
+    bool on, hastened;
     unsigned round;
-    uint64_t from;                      /* planned runs after which they begin; 0: not known yet */
+    uint64_t since;                     /* planned runs when the search before them began */
+    uint64_t from;                      /* planned runs after which they begin; 0: by the share */
     uint64_t blocks;                    /* of the rounds before */
     size_t configs[SPEX_FINALISTS_MAX]; /* the finalists */
     size_t queue[SPEX_FINALISTS_MAX];   /* finalists to run in the block that was begun */
@@ -42,29 +43,28 @@ SPEX_INLINE bool spex_finals_are_worth(const struct spex_rules *rules, double tr
     return trials >= (rules->finals > 0 ? 2 : 4) * SPEX_FINALS_BLOCKS;
 }
 
-/* Sets when the next finals begin; UINT64_MAX: never. */
-static inline void spex_finals_schedule(struct spex_finals_stage *stage,
-                                        const struct spex_results *results, uint64_t budget) {
-    const struct spex_rules *rules = &results->space->rules;
-    double left = budget > results->planned ? (double)(budget - results->planned) : 0;
+/* The planned runs after which the next finals begin; UINT64_MAX: never. */
+static inline uint64_t spex_finals_from(const struct spex_finals_stage *stage,
+                                        const struct spex_rules *rules, uint64_t budget) {
+    if (stage->from)
+        return stage->from;
+    double left = budget > stage->since ? (double)(budget - stage->since) : 0;
     double share = spex_finals_share(rules);
-    stage->from = spex_finals_are_worth(rules, share * left)
-                      ? results->planned + (uint64_t)ceil((1 - share) * left)
-                      : UINT64_MAX;
+    return spex_finals_are_worth(rules, share * left)
+               ? stage->since + (uint64_t)ceil((1 - share) * left)
+               : UINT64_MAX;
 }
 
-/* As many trials as the time for finals has room for, by those so far. */
-SPEX_INLINE double spex_finals_fit(const struct spex_results *results) {
-    double share = spex_finals_share(&results->space->rules);
-    return (double)results->planned * share / fmax(1 - share, 1e-3);
-}
-
-/* Whether it is time for finals: by the trials, or by the host's clock, where those so far leave
- * time for enough. */
+/* Whether it is time for finals: the first ones by the host's clock, if it tells, where it leaves time
+ * for enough trials; else by the number of trials. */
 static inline bool spex_finals_are_due(const struct spex_finals_stage *stage,
-                                       const struct spex_results *results, bool due) {
-    return results->planned >= stage->from ||
-           (due && spex_finals_are_worth(&results->space->rules, spex_finals_fit(results)));
+                                       const struct spex_results *results, uint64_t budget,
+                                       const struct spex_plan *plan) {
+    const struct spex_rules *rules = &results->space->rules;
+    if (plan->finals_due && stage->round == 0)
+        return spex_finals_are_worth(rules, (double)(budget - results->planned));
+    bool timed = plan->trials == budget && stage->round == 0 && !stage->from;
+    return !timed && results->planned >= spex_finals_from(stage, rules, budget);
 }
 
 static inline bool spex_finals_was_in(const struct spex_finals_stage *stage, size_t config) {
@@ -112,11 +112,8 @@ static inline size_t spex_finals_challenger(const struct spex_finals_stage *stag
 }
 
 /* As many finalists as can have SPEX_FINALS_BLOCKS trials and more. */
-static inline size_t spex_finals_size(const struct spex_results *results, uint64_t budget,
-                                      bool due) {
+static inline size_t spex_finals_size(const struct spex_results *results, uint64_t budget) {
     double left = (double)(budget - results->planned);
-    if (due)
-        left = fmin(left, spex_finals_fit(results));
     return (size_t)fmin(fmax(left / SPEX_FINALS_BLOCKS, 2), SPEX_FINALISTS_MAX);
 }
 
@@ -126,7 +123,7 @@ static inline size_t spex_finals_choose(struct spex_finals_stage *stage,
                                         const struct spex_race *race, const struct spex_loss *loss,
                                         const struct spex_results *results, uint64_t budget,
                                         bool due) {
-    size_t most = spex_finals_size(results, budget, due), count = 0;
+    size_t most = spex_finals_size(results, budget), count = 0;
     stage->configs[count++] = race->leader;
     for (;;) {
         double chance;
@@ -237,17 +234,14 @@ static inline int spex_finals_next(struct spex_finals_stage *stage, struct spex_
                                    uint64_t budget, struct spex_plan *plan) {
     if (!spex_finals_apply(results->space))
         return 0;
-    if (stage->ended)
-        return -EAGAIN;
-    if (!stage->from)
-        spex_finals_schedule(stage, results, budget);
     if (!stage->on) {
-        if (!spex_finals_are_due(stage, results, plan->finals_due) || spex_race_is_exact(results))
+        bool due = plan->finals_due && stage->round == 0;
+        if (!spex_finals_are_due(stage, results, budget, plan) || spex_race_is_exact(results))
             return 0;
         if (results->pending)
-            return plan->finals_due ? -EAGAIN : 0;
+            return due ? -EAGAIN : 0;
         spex_loss_learn(loss, results);
-        int err = spex_finals_open(stage, loss, results, budget, plan->finals_due);
+        int err = spex_finals_open(stage, loss, results, budget, due);
         if (err || !stage->on)
             return err;
     }
@@ -257,9 +251,9 @@ static inline int spex_finals_next(struct spex_finals_stage *stage, struct spex_
     if (!spex_finals_known(&stage->finals, leader))
         return spex_finals_plan(stage, results, draw, plan);
     int err = spex_finals_close(stage, leader);
-    spex_finals_schedule(stage, results, budget);
-    stage->ended = plan->finals_due;
-    return err ? err : stage->ended ? -EAGAIN : 0;
+    stage->since = results->planned;
+    stage->from = 0;
+    return err;
 }
 
 /* Has finals begin now, where the search has nothing to do any more and enough trials are left. */

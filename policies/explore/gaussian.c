@@ -37,7 +37,8 @@ struct gaussian {
     struct spex_gp_candidates candidates;
     struct spex_noise noise;
     uint64_t distinct; /* distinct configurations */
-    uint64_t budget;   /* number of runs */
+    uint64_t effort;   /* runs, as far as time does not matter */
+    uint64_t budget;   /* runs, as far as is known */
     uint64_t finished;
     uint64_t fitted;      /* `finished` when the lengths were last fitted */
     bool untried;         /* propose what was not tried alone */
@@ -87,7 +88,7 @@ static int gaussian_init(void *state, const struct spex_space *space) {
     }
     gaussian->gp.usual = USUAL;
     gaussian->distinct = spex_configurations_distinct(space, gaussian->screening.scratch);
-    gaussian->budget = spex_effort(space, gaussian->distinct);
+    gaussian->effort = gaussian->budget = spex_effort(space, gaussian->distinct);
     return 0;
 }
 
@@ -423,6 +424,7 @@ static bool gaussian_choose(struct gaussian *gaussian, size_t *levels) {
 
 static int gaussian_next(void *state, struct spex_plan *plan) {
     struct gaussian *gaussian = state;
+    gaussian->budget = spex_effort_now(gaussian->search.space, plan, gaussian->effort);
     if (gaussian->search.results.planned >= gaussian->budget)
         return 0;
     int got = spex_search_finals(&gaussian->search, gaussian->budget, plan);

@@ -18,9 +18,12 @@ enum { FINALISTS = 8 };
 
 struct halving {
     struct spex_search search;
-    double budget;     /* in full runs */
+    double effort;     /* in full runs, as far as time does not matter */
+    double budget;     /* in full runs, as far as is known */
     double spent;      /* the same; a short run counts as SHORT */
+    uint64_t distinct; /* configurations that there are */
     uint64_t first;    /* configurations in the first round */
+    bool timed;        /* the budget is the time's: runs count whatever their length */
     size_t *survivors; /* configurations of the current round */
     size_t survivor_count;
     size_t place; /* next place in `survivors` */
@@ -39,12 +42,20 @@ static double halving_short_seconds(const struct spex_space *space) {
     return warmup < 0 || seconds < 2 * warmup ? space->rules.duration_seconds : seconds;
 }
 
-/* What a run takes of the budget. rules.trials_max counts runs whatever their length. */
+/* What a run takes of the budget. rules.trials_max counts runs whatever their length, as does time,
+ * which is measured. */
 static double halving_run_cost(const struct halving *halving, double seconds) {
-    return halving->search.space->rules.trials_max ||
+    return halving->timed || halving->search.space->rules.trials_max ||
                    !(seconds < halving->search.space->rules.duration_seconds)
                ? 1
                : SHORT;
+}
+
+/* The configurations of the first round, by the budget. */
+static void halving_set_first(struct halving *halving) {
+    double cost = halving_run_cost(halving, halving_short_seconds(halving->search.space));
+    double first = fmax(1, FIRST * halving->budget / cost);
+    halving->first = first < (double)halving->distinct ? (uint64_t)first : halving->distinct;
 }
 
 static int halving_init(void *state, const struct spex_space *space) {
@@ -54,11 +65,9 @@ static int halving_init(void *state, const struct spex_space *space) {
         return -ENOMEM;
     *halving = (struct halving){.budget = 0};
     spex_search_init(&halving->search, space);
-    uint64_t distinct = spex_configurations_distinct(space, levels);
-    halving->budget = (double)spex_effort(space, distinct);
-    double first =
-        fmax(1, FIRST * halving->budget / halving_run_cost(halving, halving_short_seconds(space)));
-    halving->first = first < (double)distinct ? (uint64_t)first : distinct;
+    halving->distinct = spex_configurations_distinct(space, levels);
+    halving->effort = halving->budget = (double)spex_effort(space, halving->distinct);
+    halving_set_first(halving);
     free(levels);
     return 0;
 }
@@ -152,8 +161,21 @@ static int halving_round_next(struct halving *halving, struct spex_plan *plan) {
     return 1;
 }
 
+/* Takes the number of runs that there is time for. */
+static void halving_take_time(struct halving *halving, const struct spex_plan *plan) {
+    halving->budget =
+        (double)spex_effort_now(halving->search.space, plan, (uint64_t)halving->effort);
+    if (!plan->trials)
+        return;
+    halving->timed = true;
+    halving->spent = (double)halving->search.results.planned;
+    if (halving->round == 0)
+        halving_set_first(halving);
+}
+
 static int halving_next(void *state, struct spex_plan *plan) {
     struct halving *halving = state;
+    halving_take_time(halving, plan);
     if (halving->spent + 1e-9 >= halving->budget)
         return 0;
     bool exact = spex_race_is_exact(&halving->search.results);
@@ -162,7 +184,8 @@ static int halving_next(void *state, struct spex_plan *plan) {
         return got;
     if (!got && !exact) {
         double left = halving->budget - halving->spent;
-        if (!halving->search.stage.from) /* the rounds were the search */
+        if (!halving->search.stage.from &&
+            !halving->search.stage.round) /* the rounds were the search */
             halving->search.stage.from =
                 spex_finals_are_worth(&halving->search.space->rules, left) ? 1 : UINT64_MAX;
         got = spex_search_finals(&halving->search, halving->search.results.planned + (uint64_t)left,

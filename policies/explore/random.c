@@ -6,8 +6,10 @@
 
 struct random {
     struct spex_search search;
-    uint64_t budget;  /* runs */
+    uint64_t effort;  /* runs, as far as time does not matter */
+    uint64_t budget;  /* runs, as far as is known */
     uint64_t configs; /* different configurations */
+    bool all;         /* there are no others */
 };
 
 static size_t random_state_size(const struct spex_space *space) {
@@ -18,13 +20,12 @@ static size_t random_state_size(const struct spex_space *space) {
 static int random_init(void *state, const struct spex_space *space) {
     struct random *random = state;
     size_t *levels = calloc(space->parameter_count, sizeof(*levels));
-    uint64_t repeats = spex_effort_repeats(space);
     if (!levels)
         return -ENOMEM;
     *random = (struct random){.budget = 0};
     spex_search_init(&random->search, space);
-    random->budget = spex_effort(space, spex_configurations_distinct(space, levels));
-    random->configs = random->budget < repeats ? 1 : random->budget / repeats;
+    random->effort = random->budget =
+        spex_effort(space, spex_configurations_distinct(space, levels));
     free(levels);
     return 0;
 }
@@ -43,6 +44,7 @@ static bool random_choose(struct random *random, size_t *levels) {
         if (spex_search_untried(&random->search, levels))
             return true;
         random->configs = results->count;
+        random->all = true;
     }
     if (!random->configs ||
         results->planned >= random->configs * spex_effort_repeats(random->search.space))
@@ -50,8 +52,18 @@ static bool random_choose(struct random *random, size_t *levels) {
     return spex_search_again(&random->search, results->planned % random->configs, levels);
 }
 
+/* How many runs there are, and until one was repeated, of how many configurations. */
+static void random_spread(struct random *random, const struct spex_plan *plan) {
+    const struct spex_results *results = &random->search.results;
+    uint64_t repeats = spex_effort_repeats(results->space);
+    random->budget = spex_effort_now(results->space, plan, random->effort);
+    if (results->planned == results->count && !random->all)
+        random->configs = random->budget < repeats ? 1 : random->budget / repeats;
+}
+
 static int random_next(void *state, struct spex_plan *plan) {
     struct random *random = state;
+    random_spread(random, plan);
     if (random->search.results.planned >= random->budget || !random_choose(random, plan->levels))
         return 0;
     int err = spex_results_plan(&random->search.results, plan->levels);

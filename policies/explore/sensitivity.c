@@ -11,7 +11,8 @@ struct sensitivity {
     const struct spex_space *space;
     struct spex_lattice lattice;
     struct spex_results results;
-    uint64_t budget;
+    uint64_t effort;  /* runs, as far as time does not matter */
+    uint64_t budget;  /* runs, as far as is known */
     size_t *base;     /* levels of the base */
     size_t *other;    /* levels that the neighbours take */
     size_t parameter; /* parameter of the next neighbour; parameter_count: a new base is needed */
@@ -40,7 +41,7 @@ static int sensitivity_init(void *state, const struct spex_space *space) {
         return -ENOMEM;
     }
     spex_lattice_init(&sensitivity->lattice, space);
-    sensitivity->budget =
+    sensitivity->effort = sensitivity->budget =
         spex_effort(space, spex_configurations_distinct(space, sensitivity->base));
     return 0;
 }
@@ -83,6 +84,7 @@ static bool sensitivity_choose(struct sensitivity *sensitivity, size_t *levels) 
 
 static int sensitivity_next(void *state, struct spex_plan *plan) {
     struct sensitivity *sensitivity = state;
+    sensitivity->budget = spex_effort_now(sensitivity->space, plan, sensitivity->effort);
     if (sensitivity->results.planned >= sensitivity->budget ||
         !sensitivity_choose(sensitivity, plan->levels))
         return 0;

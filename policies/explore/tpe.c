@@ -21,8 +21,9 @@ enum { DRAWN = 32, DRAWN_LISTED = 512, GOOD_MAX = 25, OTHERS_MAX = 100 };
 
 struct tpe {
     struct spex_search search;
-    uint64_t budget;
-    bool exact; /* as far as trials tell */
+    uint64_t effort; /* runs, as far as time does not matter */
+    uint64_t budget; /* runs, as far as is known */
+    bool exact;      /* as far as trials tell */
     size_t good[GOOD_MAX], good_count;
     size_t others[OTHERS_MAX], others_count;
     size_t *drawn; /* levels of a candidate */
@@ -40,7 +41,7 @@ static int tpe_init(void *state, const struct spex_space *space) {
     tpe->drawn = calloc(space->parameter_count, sizeof(size_t));
     if (!tpe->drawn)
         return -ENOMEM;
-    tpe->budget = spex_effort(space, spex_configurations_distinct(space, tpe->drawn));
+    tpe->effort = tpe->budget = spex_effort(space, spex_configurations_distinct(space, tpe->drawn));
     return 0;
 }
 
@@ -210,6 +211,7 @@ static int tpe_choose(struct tpe *tpe, size_t *levels) {
 
 static int tpe_next(void *state, struct spex_plan *plan) {
     struct tpe *tpe = state;
+    tpe->budget = spex_effort_now(tpe->search.space, plan, tpe->effort);
     if (tpe->search.results.planned >= tpe->budget)
         return 0;
     int got = spex_search_finals(&tpe->search, tpe->budget, plan);

@@ -15,6 +15,7 @@
 #include "explore/space/space.h"
 #include "explore/store/history.h"
 #include "explore/store/store.h"
+#include "explore/time_left.h"
 #include "explore/trial/cpu_parts.h"
 #include "explore/trial/runner.h"
 #include "measure/summary.h"
@@ -28,6 +29,8 @@ struct spex_waiting {
     uint64_t asked;
     uint64_t told;
     uint64_t number; /* number of the failed trial that it repeats; 0 for none */
+    double passed;   /* `passed` and `limit` of that trial */
+    double limit;
     unsigned repeat; /* how often that trial is repeated, this time included */
     bool refused;    /* `refused` of that trial */
     struct spex_waiting *next;
@@ -37,6 +40,7 @@ struct spex_waiting {
 struct spex_handed {
     struct spex_unfinished plan;
     unsigned repeat;
+    uint64_t block;
 };
 
 struct spex_explorer {
@@ -66,7 +70,9 @@ struct spex_explorer {
     uint64_t told;                /* number of trials that the policy has been told */
     bool refused;                 /* the policy has answered -EAGAIN since the last trial */
     bool exhausted;               /* the policy has no more plans */
-    uint64_t begin_ns;            /* monotonic time of the start of the first trial that is run */
+    struct spex_time_left time;
+    double before;     /* seconds of the exploration before the first trial that is run */
+    uint64_t begin_ns; /* monotonic time of the start of the first trial that is run */
     struct spex_ranking standing; /* of the best, after `ranked` trials */
     size_t best_group;            /* SPEX_RANKING_NONE: no trial has a result */
     uint64_t ranked;

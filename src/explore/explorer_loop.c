@@ -7,12 +7,15 @@
  * the numbers of plans made and trials told when it was planned (`asked`, `told`), and with whether
  * the policy was asked in vain before it was told the trial (`refused`).
  *
+ * What is told of the time (time_left.h) depends on the trials that were told alone, too.
+ *
  * The policy's lock (spex_runner_lock) is held in every call of the policy, since the runner's
  * threads call its stop_run. */
 #define _GNU_SOURCE
 #include "explore/explorer.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,10 +26,17 @@
 #include "policies/explore/finals.h"
 #include "text/quantity.h"
 
+/* The seconds of the exploration, those before it was interrupted included. */
+static double explorer_passed(const struct spex_explorer *explorer) {
+    return explorer->begin_ns
+               ? explorer->before +
+                     (double)(spex_clock_ns(CLOCK_MONOTONIC) - explorer->begin_ns) / 1e9
+               : explorer->before;
+}
+
 /* Since the first trial that was run now. */
 static double explorer_seconds(const struct spex_explorer *explorer) {
-    return explorer->begin_ns ? (double)(spex_clock_ns(CLOCK_MONOTONIC) - explorer->begin_ns) / 1e9
-                              : 0;
+    return explorer_passed(explorer) - explorer->before;
 }
 
 /* Seconds of a trial that was run now, with all around it; 0: there is none. */
@@ -105,15 +115,6 @@ static void explorer_report_progress(struct spex_explorer *explorer) {
     explorer->options->progress(explorer->options->user, progress);
 }
 
-/* Whether the time that is left is that of finals. In a replay it was where there were finals. */
-static bool explorer_finals_due(const struct spex_explorer *explorer) {
-    double limit = explorer->options->seconds;
-    if (explorer->asked < explorer->history.plans)
-        return spex_history_in_finals(&explorer->history, explorer->asked + 1);
-    return limit > 0 && explorer_seconds(explorer) >=
-                            (1 - spex_finals_share(&explorer->space->space.rules)) * limit;
-}
-
 /* Asks the policy: 1 with a plan; 0 when it has no more plans; -EAGAIN when it wants to be told a
  * trial first; or another negative errno value. */
 static int explorer_ask(struct spex_explorer *explorer, struct spex_plan *plan,
@@ -124,7 +125,9 @@ static int explorer_ask(struct spex_explorer *explorer, struct spex_plan *plan,
         .space = &explorer->space->space,
         .probes = explorer->space->probes,
         .levels = explorer->levels,
-        .finals_due = explorer_finals_due(explorer),
+        .finals_due = spex_time_left_finals(&explorer->time,
+                                            spex_finals_share(&explorer->space->space.rules)),
+        .trials = spex_time_left_trials(&explorer->time, explorer->asked),
         .waiting = explorer->asked > explorer->told,
     };
     spex_runner_lock(explorer->runner);
@@ -149,6 +152,7 @@ static void explorer_tell(struct spex_explorer *explorer, const struct spex_tria
     };
     explorer->told++;
     explorer->refused = false;
+    spex_time_left_tell(&explorer->time, trial->passed, trial->limit);
     if (!explorer->policy->run_finished)
         return;
     spex_runner_lock(explorer->runner);
@@ -240,6 +244,8 @@ static int explorer_tell_stored(struct spex_explorer *explorer, struct spex_erro
                                        .told = trial->told,
                                        .number = explorer->told,
                                        .repeat = trial->retried + 1,
+                                       .passed = trial->passed,
+                                       .limit = trial->limit,
                                        .refused = trial->refused};
     return explorer_queue_plan(explorer, &plan, &again, error);
 }
@@ -312,10 +318,10 @@ static int explorer_start_waiting(struct spex_explorer *explorer, struct spex_er
     return err;
 }
 
-/* Whether no trial is to begin any more. */
+/* Whether no trial is to begin any more. The first one begins. */
 static bool explorer_time_over(const struct spex_explorer *explorer) {
-    return explorer->options->seconds > 0 &&
-           explorer_seconds(explorer) >= explorer->options->seconds;
+    return explorer->asked > 0 && spex_time_left_over(&explorer->time, explorer_passed(explorer),
+                                                      explorer->options->seconds);
 }
 
 /* Fills the places, first with waiting plans, then with new ones. After -EAGAIN the policy is not
@@ -352,6 +358,8 @@ static uint64_t explorer_take_again(struct spex_explorer *explorer, struct spex_
             uint64_t number = found->number;
             trial->refused = found->refused;
             trial->retried = found->repeat;
+            trial->passed = found->passed;
+            trial->limit = found->limit;
             *at = found->next;
             waiting_free(found);
             return number;
@@ -365,6 +373,8 @@ static int explorer_finish(struct spex_explorer *explorer, struct spex_trial *tr
                            struct spex_error *error) {
     struct spex_unfinished unfinished[SPEX_CPU_PARTS_MAX];
     trial->refused = explorer->refused;
+    trial->passed = explorer_passed(explorer);
+    trial->limit = explorer->options->seconds;
     uint64_t number = explorer_take_again(explorer, trial);
     size_t count = spex_explorer_unfinished(explorer, unfinished);
     int err = spex_store_put(explorer->store, number ? number : explorer->told + 1,
@@ -392,6 +402,7 @@ static int explorer_run_trials(struct spex_explorer *explorer, struct spex_error
 /* Frees the plans that were not started because of an error or an interruption. */
 int spex_explorer_loop(struct spex_explorer *explorer, struct spex_error *error) {
     int err = explorer_replay(explorer, error);
+    explorer->before = fmax(explorer->time.passed, explorer->options->seconds_before);
     err = err ? err : explorer_run_trials(explorer, error);
     if (!err || err == -EINTR) {
         explorer_find_ties(explorer);

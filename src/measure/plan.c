@@ -37,6 +37,7 @@ int spex_plan_ask(const struct spex_asking *asking, struct spex_plan *plan,
         .probes = asking->probes,
         .duration_seconds = space->rules.duration_seconds,
         .finals_due = asking->finals_due,
+        .trials = asking->trials,
     };
     int got = asking->policy->next(asking->state, plan);
     if (got == -EAGAIN && asking->waiting)

@@ -17,8 +17,9 @@ struct spex_asking {
     const char *probes;
     /* Room for the plan's levels. */
     size_t *levels;
-    /* The time for finals has come. */
+    /* As in the plan. */
     bool finals_due;
+    uint64_t trials;
     /* There are runs whose results the policy has not been told yet: -EAGAIN is allowed. */
     bool waiting;
 };

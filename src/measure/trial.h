@@ -57,6 +57,10 @@ struct spex_trial {
     uint64_t told;
     /* 0; in finals the number of the block, from 1. */
     uint64_t block;
+    /* When the policy was told of it: seconds of the exploration, and how many it had in all; 0: no
+     * limit. */
+    double passed;
+    double limit;
 
     /* The policy was asked for one more plan before it was told of this trial, and wanted to be
      * told first. */

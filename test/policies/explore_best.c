@@ -148,21 +148,24 @@ static void it_goes_on_while_nothing_succeeds(void **state) {
 }
 
 /* How many trials of a search are in finals, where three quarters of the time are over after so many; -1:
- * one was before. */
+ * one was before. *after: those of the search after the first finals. */
 static int trials_in_finals(const struct spex_policy_ops *policy, const struct spex_space *space,
-                            unsigned due) {
+                            unsigned due, int *after) {
     size_t levels[2];
     struct spex_plan plan = {.size = sizeof(plan), .levels = levels, .duration_seconds = 1};
     uint64_t random = 3;
     int in_finals = 0;
+    *after = 0;
     void *state = calloc(1, policy->state_size(space));
     assert_int_equal(policy->init(state, space), 0);
     for (unsigned trials = 0; in_finals >= 0 && trials < due + due / 3; trials++) {
         plan.block = 0;
         plan.finals_due = trials >= due;
+        plan.trials = due + due / 3;
         if (policy->next(state, &plan) != 1)
             break;
         in_finals = plan.block && trials < due ? -1 : in_finals + (plan.block > 0);
+        *after += in_finals > 0 && !plan.block;
         double a = (double)levels[0] - 21, b = (double)levels[1] - 8;
         double chance = (double)(random_next(&random) >> 11) / 9007199254740992.0 - 0.5;
         struct spex_measured measured = {(10 + a * a / 9 + b * b / 16) * (1 + 0.1 * chance), NAN};
@@ -184,18 +187,35 @@ static void finals_come_when_it_is_time(void **state) {
         const struct spex_policy_ops *policy = spex_builtin_policy(searching[p]);
         explore_valley(&valley, searching[p], 0.1, false);
         valley.space.rules.trials_max = 1000;
-        int in_finals = trials_in_finals(policy, &valley.space, 80);
+        int after, in_finals = trials_in_finals(policy, &valley.space, 80, &after);
         if (in_finals < 2 * SPEX_FINALS_BLOCKS)
             fail_msg("%s: %d", searching[p], in_finals);
-        assert_int_equal(trials_in_finals(policy, &valley.space, 40), 0);
+        assert_int_equal(trials_in_finals(policy, &valley.space, 40, &after), 0);
         valley.space.rules.finals = -1;
-        assert_int_equal(trials_in_finals(policy, &valley.space, 80), 0);
+        assert_int_equal(trials_in_finals(policy, &valley.space, 80, &after), 0);
+    }
+}
+
+/* Where the winner is known before the time is over, the search goes on. */
+static void the_rest_of_the_time_is_used(void **state) {
+    static struct valley valley;
+    int after;
+    (void)state;
+    for (size_t p = 0; p < 3; p++) {
+        explore_valley(&valley, searching[p], 0.1, false);
+        valley.space.rules.trials_max = 0;
+        valley.space.rules.finals_zone = 0.1;
+        int in_finals =
+            trials_in_finals(spex_builtin_policy(searching[p]), &valley.space, 300, &after);
+        if (in_finals < SPEX_FINALS_BLOCKS || after < 10 || in_finals + after != 100)
+            fail_msg("%s: %d, then %d", searching[p], in_finals, after);
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finals_come_when_it_is_time),
+        cmocka_unit_test(the_rest_of_the_time_is_used),
         cmocka_unit_test(the_default_finds_the_best),
         cmocka_unit_test(several_at_a_time_and_failures_do_not_hurt_much),
         cmocka_unit_test(others_find_it_often),

@@ -3,7 +3,6 @@
  * are in the store stay there, so that the same command continues. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +50,7 @@ static const char explore_usage[] =
     "                      said, or none\n"
     "  --zone PERCENT      figures that differ by less are as good as the same; 2%\n"
     "  --sure PERCENT      how sure the winner is to be; 95%\n"
-    "  --for TIME          no trial begins after this time: 90s, 10min, 2h\n"
+    "  --for TIME          how long it takes, to within a trial: 90s, 10min, 2h\n"
     "  --store FILE.db     where the trials go; without a space explore-PROGRAM.db, and the space\n"
     "                      is kept beside it, explore-PROGRAM.xml\n"
     "  --policy NAME    which configurations to try: gaussian (the default; few runs, by a\n"
@@ -326,7 +325,7 @@ static int explore(struct request *request, char *why, size_t size) {
     return err;
 }
 
-/* Makes the space of the options, and leaves what there is of the time to the exploration. An exit
+/* Makes the space of the options, and tells the exploration what that took of the time. An exit
  * status. */
 static int make_space(struct request *request) {
     struct spex_explore_options *options = &request->options;
@@ -344,8 +343,7 @@ static int make_space(struct request *request) {
     double passed = (double)(spex_clock_ns(CLOCK_MONOTONIC) - request->begin_ns) / 1e9;
     options->space = request->set.space_path;
     options->store = request->set.store_path;
-    if (options->seconds > 0)
-        options->seconds = fmax(options->seconds - passed, 1e-9);
+    options->seconds_before = passed;
     return status;
 }
 

@@ -41,13 +41,12 @@ static int make_paths(struct spex_set_explore *set) {
     return 0;
 }
 
-/* Reads the kept space of an exploration that goes on: how many trials it has, and what is first. */
+/* Reads the kept space of an exploration that goes on: what is first. */
 static int read_kept(const char *path, struct spex_set_space *space, struct spex_space_file **file,
                      char **xml, struct spex_error *error) {
     int err = spex_space_read(path, file, error);
     if (err)
         return err;
-    space->trials = (*file)->space.rules.trials_max;
     space->threads = spex_set_space_threads(&(*file)->space);
     space->first = (*file)->space.first;
     space->first_count = (*file)->space.first_count;
@@ -104,8 +103,6 @@ static int read_prior(const struct spex_set_explore *set, const struct spex_spac
     return err ? spex_fail(error, err, "--prior %s", reason.text) : 0;
 }
 
-/* The space is written once with the number of trials, as that belongs to it: who goes on asks the
- * policy for as many. */
 static int begin(struct spex_set_explore *set, struct spex_set_space *space,
                  struct spex_error *error) {
     struct spex_space_file *file = NULL;
@@ -121,7 +118,6 @@ static int begin(struct spex_set_explore *set, struct spex_set_space *space,
                                 sizeof(first), error);
     free(xml);
     xml = NULL;
-    space->trials = trials;
     space->threads = !err && spex_set_space_threads(&file->space);
     err = err ? err : spex_set_space_write(space, &xml, error);
     err = err ? err : spex_whole_file_write(set->space_path, xml, strlen(xml), error);

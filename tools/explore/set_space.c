@@ -248,8 +248,6 @@ static void write_rest(const struct spex_set_space *set, FILE *out) {
         attribute(out, "duration", "%d", SPEX_SET_DURATION);
     if (set->threads)
         attribute(out, "threads", "threads");
-    if (set->trials)
-        attribute(out, "trials", "%llu", (unsigned long long)set->trials);
     const char *const finals[][2] = {
         {"finals", set->finals}, {"zone", set->zone}, {"sure", set->sure}};
     for (size_t f = 0; f < 3; f++)

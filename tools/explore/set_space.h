@@ -24,7 +24,6 @@ struct spex_set_space {
     uint64_t first_count;
     const struct spex_space *first_of; /* whose levels they are */
     const char *pool;                  /* the path of --pool in the place of --set; NULL: none */
-    uint64_t trials;                   /* 0: the policy chooses */
     /* "25%" or "none", "2%", "95%"; NULL: as the policy has it. */
     const char *finals, *zone, *sure;
     bool threads; /* the parameter "threads" is what reports look at as such */

@@ -14,7 +14,6 @@ static bool history_note(struct spex_history *history, const struct spex_unfinis
         history->trial[asked - 1])
         return false;
     history->told[asked - 1] = told;
-    history->block[asked - 1] = plan->block;
     history->trial[asked - 1] = trial;
     return true;
 }
@@ -47,10 +46,9 @@ int spex_history_make(struct spex_history *history, const struct spex_trials *tr
         .trials = trials,
         .plans = plans,
         .told = calloc(plans + 1, sizeof(*history->told)),
-        .block = calloc(plans + 1, sizeof(*history->block)),
         .trial = calloc(plans + 1, sizeof(*history->trial)),
     };
-    if (!history->told || !history->block || !history->trial) {
+    if (!history->told || !history->trial) {
         spex_history_free(history);
         return spex_fail(error, -ENOMEM, "out of memory");
     }
@@ -60,7 +58,7 @@ int spex_history_make(struct spex_history *history, const struct spex_trials *tr
         good &= history_note(history, &unfinished[u], 0);
     for (size_t t = 0; t < trials->count; t++) {
         const struct spex_trial *trial = &trials->items[t];
-        const struct spex_unfinished plan = {trial->asked, trial->told, trial->block};
+        const struct spex_unfinished plan = {trial->asked, trial->told};
         good &= history_note(history, &plan, t + 1);
     }
     if (good && history_is_consistent(history))
@@ -71,17 +69,12 @@ int spex_history_make(struct spex_history *history, const struct spex_trials *tr
 
 void spex_history_free(struct spex_history *history) {
     free(history->told);
-    free(history->block);
     free(history->trial);
     *history = (struct spex_history){.trials = NULL};
 }
 
 uint64_t spex_history_told(const struct spex_history *history, uint64_t plan) {
     return plan <= history->plans ? history->told[plan - 1] : history->trials->count;
-}
-
-bool spex_history_in_finals(const struct spex_history *history, uint64_t plan) {
-    return plan <= history->plans && history->block[plan - 1] > 0;
 }
 
 const struct spex_trial *spex_history_trial(const struct spex_history *history, uint64_t plan) {

@@ -14,7 +14,6 @@
 struct spex_unfinished {
     uint64_t asked;
     uint64_t told;
-    uint64_t block; /* of finals; 0: none */
 };
 
 /* Most plans that can have been under way at a time. */
@@ -22,10 +21,9 @@ struct spex_unfinished {
 
 struct spex_history {
     const struct spex_trials *trials;
-    uint64_t plans;  /* number of known plans */
-    uint64_t *told;  /* for each plan: trials told before it */
-    uint64_t *block; /* for each plan: the block of finals that it belongs to; 0: none */
-    size_t *trial;   /* for each plan: index of its trial + 1; 0 for none */
+    uint64_t plans; /* number of known plans */
+    uint64_t *told; /* for each plan: trials told before it */
+    size_t *trial;  /* for each plan: index of its trial + 1; 0 for none */
 };
 
 /* 0; -EBADMSG when the numbers contradict each other; -ENOMEM. `trials` has to stay as long as the
@@ -37,9 +35,6 @@ void spex_history_free(struct spex_history *history);
 
 /* The number of trials that are told before a plan is asked for. */
 uint64_t spex_history_told(const struct spex_history *history, uint64_t plan);
-
-/* Whether it was made in finals. */
-bool spex_history_in_finals(const struct spex_history *history, uint64_t plan);
 
 /* A plan's trial, or NULL. */
 const struct spex_trial *spex_history_trial(const struct spex_history *history, uint64_t plan);

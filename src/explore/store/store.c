@@ -21,7 +21,7 @@
 
 /* Marks the file as a store: "SPEX" in ASCII, at the place that SQLite's format has for it. */
 #define APPLICATION_ID 0x53504558
-#define SCHEMA_VERSION 4
+#define SCHEMA_VERSION 5
 
 /* Format SCHEMA_VERSION, documented for users' own queries: a change needs a new version. NULL
  * stands for a number that is not known. */
@@ -32,15 +32,14 @@ static const char schema[] =
     " cpu TEXT NOT NULL, cpus TEXT NOT NULL, memory TEXT NOT NULL, build TEXT NOT NULL,"
     " spex TEXT NOT NULL);"
     "CREATE TABLE fleet (exploration TEXT NOT NULL, class TEXT NOT NULL);"
-    "CREATE TABLE plan (asked INTEGER PRIMARY KEY, told INTEGER NOT NULL,"
-    " block INTEGER NOT NULL);"
+    "CREATE TABLE plan (asked INTEGER PRIMARY KEY, told INTEGER NOT NULL);"
     "CREATE TABLE trial (number INTEGER PRIMARY KEY, asked INTEGER NOT NULL, told INTEGER NOT NULL,"
     " machine INTEGER NOT NULL REFERENCES machine, refused INTEGER NOT NULL, retried INTEGER NOT "
     "NULL, status TEXT NOT NULL, "
     "records_used INTEGER NOT NULL, records_lost "
     "INTEGER NOT NULL,"
     " seconds REAL NOT NULL, steady INTEGER NOT NULL, finished TEXT NOT NULL, block INTEGER NOT "
-    "NULL);"
+    "NULL, passed REAL NOT NULL, time_limit REAL NOT NULL);"
     "CREATE TABLE trial_value (trial INTEGER NOT NULL REFERENCES trial, parameter TEXT NOT NULL,"
     " value TEXT NOT NULL, PRIMARY KEY (trial, parameter)) WITHOUT ROWID;"
     "CREATE TABLE trial_measured (trial INTEGER NOT NULL REFERENCES trial, criterion INTEGER NOT "

@@ -45,7 +45,7 @@ static int insert_trial(struct spex_store *store, sqlite3_int64 number,
     sqlite3_stmt *statement = NULL;
     int err = spex_store_keep(store,
                               "INSERT INTO trial VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-                              " datetime('now'), ?)",
+                              " datetime('now'), ?, ?, ?)",
                               &statement, error);
     if (err)
         return err;
@@ -61,6 +61,8 @@ static int insert_trial(struct spex_store *store, sqlite3_int64 number,
     sqlite3_bind_double(statement, 10, trial->seconds);
     sqlite3_bind_int(statement, 11, trial->steady);
     sqlite3_bind_int64(statement, 12, (sqlite3_int64)trial->block);
+    sqlite3_bind_double(statement, 13, trial->passed);
+    sqlite3_bind_double(statement, 14, trial->limit);
     return spex_store_put_row(store, statement, error);
 }
 
@@ -147,12 +149,10 @@ static int insert_plans(struct spex_store *store, const struct spex_unfinished *
     sqlite3_stmt *statement = NULL;
     if (count == 0)
         return 0;
-    int err =
-        spex_store_keep(store, "INSERT OR IGNORE INTO plan VALUES (?, ?, ?)", &statement, error);
+    int err = spex_store_keep(store, "INSERT OR IGNORE INTO plan VALUES (?, ?)", &statement, error);
     for (size_t u = 0; u < count && !err; u++) {
         sqlite3_bind_int64(statement, 1, (sqlite3_int64)unfinished[u].asked);
         sqlite3_bind_int64(statement, 2, (sqlite3_int64)unfinished[u].told);
-        sqlite3_bind_int64(statement, 3, (sqlite3_int64)unfinished[u].block);
         err = spex_store_put_row(store, statement, error);
     }
     return err;
@@ -273,6 +273,8 @@ static int reading_load_trial(const struct reading *reading, struct spex_trial *
     trial->steady = sqlite3_column_int(reading->rows, 8) != 0;
     trial->refused = sqlite3_column_int(reading->rows, 9) != 0;
     trial->block = (uint64_t)sqlite3_column_int64(reading->rows, 10);
+    trial->passed = sqlite3_column_double(reading->rows, 11);
+    trial->limit = sqlite3_column_double(reading->rows, 12);
     int err = reading_load_levels(reading, number, trial->levels, error);
     err = err ? err : reading_load_measured(reading, number, trial, error);
     return err ? err : spex_store_get_usage(reading->store, number, trial, error);
@@ -316,11 +318,11 @@ int spex_store_trials(struct spex_store *store, const struct spex_space *space,
      * none. */
     int err = spex_store_execute(store, "BEGIN", "read", error);
     err = err ? err
-              : spex_store_prepare(
-                    store,
-                    "SELECT number, asked, told, retried, status, records_used,"
-                    " records_lost, seconds, steady, refused, block FROM trial ORDER BY number",
-                    &reading.rows, error);
+              : spex_store_prepare(store,
+                                   "SELECT number, asked, told, retried, status, records_used,"
+                                   " records_lost, seconds, steady, refused, block, passed, "
+                                   "time_limit FROM trial ORDER BY number",
+                                   &reading.rows, error);
     err = err ? err
               : spex_store_prepare(store,
                                    "SELECT value FROM trial_value WHERE trial = ? AND"
@@ -351,10 +353,8 @@ static int take_unfinished(struct spex_store *store, sqlite3_stmt *rows,
         if (!all)
             return spex_fail(error, -ENOMEM, "out of memory");
         *unfinished = all;
-        all[(*count)++] =
-            (struct spex_unfinished){.asked = (uint64_t)sqlite3_column_int64(rows, 0),
-                                     .told = (uint64_t)sqlite3_column_int64(rows, 1),
-                                     .block = (uint64_t)sqlite3_column_int64(rows, 2)};
+        all[(*count)++] = (struct spex_unfinished){.asked = (uint64_t)sqlite3_column_int64(rows, 0),
+                                                   .told = (uint64_t)sqlite3_column_int64(rows, 1)};
     }
     return got == SQLITE_DONE ? 0 : spex_store_fail(store, "read", error);
 }
@@ -364,8 +364,8 @@ int spex_store_unfinished(struct spex_store *store, struct spex_unfinished **unf
     sqlite3_stmt *rows = NULL;
     *unfinished = NULL;
     *count = 0;
-    int err = spex_store_prepare(store, "SELECT asked, told, block FROM plan ORDER BY asked", &rows,
-                                 error);
+    int err =
+        spex_store_prepare(store, "SELECT asked, told FROM plan ORDER BY asked", &rows, error);
     err = err ? err : take_unfinished(store, rows, unfinished, count, error);
     sqlite3_finalize(rows);
     if (err) {

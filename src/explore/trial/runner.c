@@ -232,8 +232,7 @@ size_t spex_runner_unfinished(const struct spex_runner *runner, struct spex_unfi
     for (size_t p = 0; p < runner->place_count; p++)
         if (runner->places[p].running)
             all[count++] = (struct spex_unfinished){.asked = runner->places[p].asked,
-                                                    .told = runner->places[p].told,
-                                                    .block = runner->places[p].plan.block};
+                                                    .told = runner->places[p].told};
     return count;
 }
 
