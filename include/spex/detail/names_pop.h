@@ -231,6 +231,7 @@
 #pragma pop_macro("samples")
 #pragma pop_macro("scope")
 #pragma pop_macro("seconds")
+#pragma pop_macro("seconds_before")
 #pragma pop_macro("seconds_per_trial")
 #pragma pop_macro("see")
 #pragma pop_macro("seed")

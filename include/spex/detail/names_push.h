@@ -458,6 +458,8 @@
 #undef scope
 #pragma push_macro("seconds")
 #undef seconds
+#pragma push_macro("seconds_before")
+#undef seconds_before
 #pragma push_macro("seconds_per_trial")
 #undef seconds_per_trial
 #pragma push_macro("see")

@@ -29,8 +29,8 @@ struct powers {
 static double term_value(const struct powers *powers, size_t term, size_t point, size_t left_out) {
     double value = 1;
     for (size_t p = 0; p < powers->problem->points->parameter_count; p++) {
-        size_t function = powers->form->functions[term][p];
-        if (function && p != left_out)
+        size_t function = p != left_out ? powers->form->functions[term][p] : 0;
+        if (function)
             value *= spex_problem_column(powers->problem, p, function - 1)[point];
     }
     return value;
