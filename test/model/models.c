@@ -347,7 +347,7 @@ static void what_is_shown_of_a_model(void **state) {
     struct spex_model model = {.parameter_count = 1,
                                .constant = 2,
                                .term_count = 1,
-                               .terms = {{3, 0, {{12, 0}}}},
+                               .terms = {{3, 0, {{12, 0}}, 0}},
                                .class = SPEX_MODEL_LINEAR,
                                .adjusted_r2 = 0.99};
     char text[200];

@@ -68,8 +68,8 @@ static const char *const help_lines[] = {
 
 /* Names of keys, for terminals as wide as they are long, and for narrower ones. */
 static const char *const key_lines[] = {
-    "space on/off  +/- period  s/< sort  r reverse  / filter  t span  p pause  d delay  h help  "
-    "q quit",
+    ("space on/off  +/- period  s/< sort  r reverse  / filter  t span  p pause  d delay  h help  "
+     "q quit"),
     "space on/off  +/- period  s sort  / filter  t span  p pause  h help  q quit",
     "space on/off  h help  q quit",
     "h help  q quit",
