@@ -81,7 +81,18 @@ static bool parent_of(pid_t process, pid_t *parent, pid_t *session) {
     process_read(process, "stat", line, sizeof(line));
     const char *behind = strrchr(line, ')');
     /* ") S 4711 4711 4711": the state, the parent, the group and the session. */
-    return behind && sscanf(behind, ") %*c %d %*d %d", parent, session) == 2;
+    long numbers[3] = {0};
+    char *at = behind && strlen(behind) > 3 ? (char *)behind + 3 : NULL;
+    for (int n = 0; at && n < 3; n++) {
+        char *from = at;
+        numbers[n] = strtol(from, &at, 10);
+        at = at == from ? NULL : at;
+    }
+    if (at) {
+        *parent = (pid_t)numbers[0];
+        *session = (pid_t)numbers[2];
+    }
+    return at != NULL;
 }
 
 /* Whether both run the same file, as a program does that has forked. */
