@@ -127,7 +127,7 @@ class Children(Preloaded):
             program = ["--", HOST, PLUGIN, "forks", "20", str(children)]
             result = self.run_it("--preload", *program)
             self.assertEqual((result.returncode, len(re.findall("(?m)^%s " % line, result.stderr))), (0, 1), result.stderr)
-            result = subprocess.run([SPEX, "record", "--preload", "-o", self.path("t"), *program], capture_output=True,
+            result = subprocess.run([SPEX, "record", "--preload", "-o", self.path("t%d" % children), *program], capture_output=True,
                                     text=True, check=False, timeout=PATIENCE, env=self.environment)
             self.assertIn("spex: %s (-f follows them)\n" % line, result.stderr)
             found, _ = self.run_json("--preload", *program)

@@ -215,10 +215,12 @@ class Files(Recorded):
     @unittest.skipUnless(os.geteuid() == 0, "only root can mount a file system")
     def test_a_disk_that_is_full_before(self):
         self.small_disk()
-        with open(self.path("t/full"), "wb", buffering=0) as file, self.assertRaises(OSError):
-            while True:
-                file.write(bytes(4096))
-        result = self.run_it("--", "recorded", "exact", "1000")
+        with open(self.path("t/full"), "wb", buffering=0) as file:
+            with self.assertRaises(OSError):
+                while True:
+                    file.write(bytes(4096))
+            os.unlink(file.name)  # the folder is empty, and the disk full
+            result = self.run_it("--", "recorded", "exact", "1000")
         self.assertEqual((result.returncode, result.stdout), (1, "made 2000\n"))
         # The program has not asked yet, is waiting for the answer or has it when the command gives up.
         self.assertRegex(result.stderr, r"\Aspex: recording has ended, and the program goes on: no trace can be written in "
