@@ -64,11 +64,11 @@ static void predict(struct spex_bench_state *state) {
     static const struct spex_model model = {.parameter_count = 1,
                                             .constant = 1,
                                             .term_count = 5,
-                                            .terms = {{1, 0, {{0, 1}}},
-                                                      {2, 0, {{12, 0}}},
-                                                      {3, 0, {{12, 1}}},
-                                                      {4, 0, {{24, 0}}},
-                                                      {5, 0, {{18, 0}}}}};
+                                            .terms = {{1, 0, {{0, 1}}, 0},
+                                                      {2, 0, {{12, 0}}, 0},
+                                                      {3, 0, {{12, 1}}, 0},
+                                                      {4, 0, {{24, 0}}, 0},
+                                                      {5, 0, {{18, 0}}, 0}}};
     double x = 1000;
     SPEX_BENCH_LOOP(state) {
         double value = spex_model_value(&model, &x);
