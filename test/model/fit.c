@@ -39,10 +39,10 @@ static void texts(void **state) {
     struct spex_model model = {.parameter_count = 2,
                                .constant = 0.5,
                                .term_count = 4,
-                               .terms = {{1, 0, {{12, 1}, {6, 0}}},
-                                         {2, 0, {{0, 2}}},
-                                         {3, 0, {{16, 0}, {27, 0}}},
-                                         {4, 0, {{36, 0}}}}};
+                               .terms = {{1, 0, {{12, 1}, {6, 0}}, 0},
+                                         {2, 0, {{0, 2}}, 0},
+                                         {3, 0, {{16, 0}, {27, 0}}, 0},
+                                         {4, 0, {{36, 0}}, 0}}};
     const char *const names[] = {"n", "m"};
     char little[8];
     (void)state;
@@ -53,9 +53,10 @@ static void texts(void **state) {
 
 /* A kernel's parameter is an expression of its program. */
 static void expressions(void **state) {
-    const struct spex_model model = {.parameter_count = 2,
-                                     .term_count = 2,
-                                     .terms = {{2, 0, {{12, 1}}}, {3, 0, {{24, 0}, {12, 0}}}}};
+    const struct spex_model model = {
+        .parameter_count = 2,
+        .term_count = 2,
+        .terms = {{2, 0, {{12, 1}}, 0}, {3, 0, {{24, 0}, {12, 0}}, 0}}};
     const char *const names[] = {"end - begin", "größe.n_1"};
     char text[128];
     (void)state;
