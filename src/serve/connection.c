@@ -443,12 +443,10 @@ enum spex_connection_end spex_connection_write(struct spex_connection *connectio
     if (!connection->reply.next)
         return SPEX_CONNECTION_STAYS;
     uint64_t begin = spex_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    connection->reply.next_ms = spex_report_rest_ms(connection);
+    connection->reply.next_ms = connection->rest_ms;
     enum spex_connection_end end = frames_write(connection, buffer);
     uint64_t cost = spex_grown(begin, spex_clock_ns(CLOCK_THREAD_CPUTIME_ID));
     spex_controller_charge(cost);
-    connection->cost_ns += cost;
-    if (!connection->reply.next)
-        spex_report_end(connection);
+    spex_report_cost(connection, cost);
     return end;
 }

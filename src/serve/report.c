@@ -45,24 +45,20 @@ void spex_report_begin(struct spex_connection *connection, uint64_t now_ns, bool
         connection->due_ns = now_ns + distance;
     connection->fetches = false;
     connection->cost_ns = 0;
+    connection->reporting = true;
     spex_reply_profile(&connection->reply, connection->report_number, final);
 }
 
-/* Reports are so rare that they take no more of the budget than they may. */
-static double rest_seconds(const struct spex_connection *connection) {
-    double cost = (double)connection->cost_ns / 1e9;
-    return fmin(cost / spex_controller_reports(), REST_SECONDS_MOST);
-}
-
-uint32_t spex_report_rest_ms(const struct spex_connection *connection) {
-    return connection->reports ? (uint32_t)(rest_seconds(connection) * 1e3) : 0;
-}
-
-void spex_report_end(struct spex_connection *connection) {
-    if (!connection->reports)
+void spex_report_cost(struct spex_connection *connection, uint64_t cost_ns) {
+    if (!connection->reporting)
         return;
-    uint64_t rest = (uint64_t)(rest_seconds(connection) * 1e9);
-    uint64_t due = spex_clock_ns(CLOCK_MONOTONIC) + rest;
-    if (rest > 0 && due > connection->due_ns)
+    connection->cost_ns += cost_ns;
+    double rest = (double)connection->cost_ns / 1e9 / spex_controller_reports();
+    connection->rest_ms = (uint32_t)(fmin(rest, REST_SECONDS_MOST) * 1e3);
+    if (connection->reply.next)
+        return;
+    connection->reporting = false;
+    uint64_t due = spex_clock_ns(CLOCK_MONOTONIC) + (uint64_t)connection->rest_ms * 1000000;
+    if (connection->rest_ms && due > connection->due_ns)
         connection->due_ns = due;
 }

@@ -345,19 +345,19 @@ static void the_first_reports_to_a_command_come_soon(void **state) {
     close(pair[1]);
 }
 
+/* Until the next report, in nanoseconds. */
 static uint64_t rest_after(uint64_t cost_ns) {
-    struct spex_connection connection = {.reports = true, .cost_ns = cost_ns};
+    struct spex_connection connection = {.reports = true, .reporting = true};
     uint64_t now = spex_clock_ns(CLOCK_MONOTONIC);
-    assert_int_equal(spex_report_rest_ms(&connection) > 0,
-                     cost_ns > 0 && isfinite(spex_controller_reports()));
-    spex_report_end(&connection);
+    spex_report_cost(&connection, cost_ns);
+    assert_int_equal(connection.rest_ms > 0, cost_ns > 0 && isfinite(spex_controller_reports()));
     return spex_grown(now, connection.due_ns);
 }
 
 /* What they cost is part of the budget, but somebody looks: none is later than after ten seconds. */
 static void reports_are_as_rare_as_the_budget_pays_for(void **state) {
     (void)state;
-    assert_int_equal(rest_after(1000000), 0);
+    assert_int_equal(rest_after(10000000), 0);
     spex_stop();
     const struct spex_options options = {
         .size = sizeof(options), .probes = "program.*", .out = "/dev/null", .budget = "2%"};
@@ -366,6 +366,22 @@ static void reports_are_as_rare_as_the_budget_pays_for(void **state) {
     assert_true(rest_after(10000000) > 50 * 10000000ull);
     assert_true(rest_after(UINT64_MAX / 2) >= 10000000000ull);
     assert_true(rest_after(UINT64_MAX / 2) < 20000000000ull);
+}
+
+/* Who renews a lease each second has reports all the same. */
+static void other_answers_put_no_report_off(void **state) {
+    struct spex_connection connection = {.reports = true, .reporting = true};
+    (void)state;
+    spex_stop();
+    const struct spex_options options = {
+        .size = sizeof(options), .probes = "program.*", .out = "/dev/null", .budget = "2%"};
+    assert_int_equal(spex_start(&options), 0);
+    spex_report_cost(&connection, 10000000);
+    uint64_t due = connection.due_ns;
+    uint32_t rest = connection.rest_ms;
+    assert_true(due > 0 && rest > 0);
+    spex_report_cost(&connection, 10000000);
+    assert_true(connection.due_ns == due && connection.rest_ms == rest);
 }
 
 static void a_command_that_is_not_there_is_said(void **state) {
@@ -428,6 +444,7 @@ int main(void) {
         TEST(a_command_that_was_called_gets_the_last_report),
         TEST(the_first_reports_to_a_command_come_soon),
         TEST(reports_are_as_rare_as_the_budget_pays_for),
+        TEST(other_answers_put_no_report_off),
         TEST(a_command_that_is_not_there_is_said),
         TEST(the_last_report_comes_at_an_exit),
     };
