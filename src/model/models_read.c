@@ -92,18 +92,20 @@ static int line_take_number(struct reading *reading, double least, double *numbe
     return 0;
 }
 
-/* Reads a whole number of `least` to `most`. */
+/* Reads a whole number of `least` to `most`, which are within an int; 0 after an error. */
 static int line_take_whole(struct reading *reading, double least, double most, double *number) {
     int err = line_take_number(reading, least, number);
     if (!err && (*number != floor(*number) || *number > most))
-        return line_error(reading, "a smaller whole number");
+        err = line_error(reading, "a smaller whole number");
+    if (err)
+        *number = 0;
     return err;
 }
 
 static int line_take_count(struct reading *reading, size_t most, size_t *count) {
     double number;
     int err = line_take_whole(reading, 0, (double)most, &number);
-    *count = err ? 0 : (size_t)number;
+    *count = (size_t)number;
     return err;
 }
 

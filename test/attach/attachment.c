@@ -22,13 +22,22 @@ static const double turn_seconds = 3e-4, burst_part = 0.02;
 int busy_function(int value);
 int calm_function(int value);
 
+/* An instruction that the kernel emulates comes first. */
+#ifdef __x86_64__
+#define FIRST   "push %%rax; pop %%rax"
+#define CHANGED "rax"
+#else
+#define FIRST   "nop"
+#define CHANGED "memory"
+#endif
+
 __attribute__((noinline, used)) int busy_function(int value) {
-    __asm__ volatile("push %%rax; pop %%rax" : "+r"(value)::"rax");
+    __asm__ volatile(FIRST : "+r"(value)::CHANGED);
     return value + 1;
 }
 
 __attribute__((noinline, used)) int calm_function(int value) {
-    __asm__ volatile("push %%rax; pop %%rax" : "+r"(value)::"rax");
+    __asm__ volatile(FIRST : "+r"(value)::CHANGED);
     return value + 2;
 }
 

@@ -65,7 +65,8 @@ for i in range(n * 10):
             self.assertGreaterEqual(memory, n << 24)
             self.assertGreaterEqual(faults, n * 100)
             self.assertGreaterEqual(switches, n * 10)
-        self.assertGreater(values[3][2] - values[1][2], 30 << 20)
+        # The interpreter itself takes some MiB, not always as many.
+        self.assertGreater(values[3][2] - values[1][2], 24 << 20)
         self.assertEqual([(of["probe"], of["metric"], of["unit"]) for of in self.report()["criteria"]],
                          [("command", "wall", "s"), ("command", "cpu", "s"), ("command", "memory", "B"),
                           ("command", "faults", ""), ("command", "switches", "")])
