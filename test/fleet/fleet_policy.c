@@ -65,6 +65,8 @@ static void a_wrong_policy_is_refused_with_its_line(void **state) {
         {"", ":1: ", "not well-formed"},
         {"<space/>", ":1: <space>", "<profiling-spec> was expected"},
         {"<profiling-spec/>", ":1: <profiling-spec>", "\"name\" was expected"},
+        {"<profiling-spec name='p' program=''/>", ":1: <profiling-spec>",
+         "program: the name of a program was expected"},
         {OPEN "</profiling-spec>", ":1: ", "<instrumentation-map> was expected"},
         {OPEN MAP "</profiling-spec>", ":1: ", "<qos-requirements> was expected"},
         {OPEN "<instrumentation-map/><qos-requirements/></profiling-spec>",

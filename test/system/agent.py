@@ -54,6 +54,10 @@ class Commands(Programs):
         self.assertEqual(self.event(agent)["event"], "start")
         return agent
 
+    def start_command(self, *arguments):
+        return self.followed(subprocess.Popen([SPEX, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                              env=self.environment()))
+
     def event(self, agent):
         return json.loads(agent.stdout.readline())
 
@@ -88,6 +92,27 @@ class Agent(Commands):
         listed = self.listed(process)
         self.assertEqual((listed["selection"], listed["sites_on"]), ("off", 0))
         self.assertNotIn("leased", listed)
+
+    def test_the_programs_of_the_policy(self):
+        """Without operands; all others are left alone, also those that have the probes."""
+        with open(self.policy(), encoding="utf-8") as file:
+            text = file.read().replace('name="shop"', 'name="shop" program="%s"' % self.name, 1)
+        with open(self.path("named.xml"), "w", encoding="utf-8") as file:
+            file.write(text)
+        other = self.start(program=self.copied(LIVE, self.name[:-1] + "_"))
+        process = self.start()
+        agent = self.start_command("agent", "--policy", self.path("named.xml"), "--json")
+        self.assertEqual(self.event(agent)["program"], self.name)
+        self.assertEqual(self.mode(agent, process), ("full", 3, 3, None))
+        late = self.start()
+        self.assertEqual(self.mode(agent, late), ("full", 3, 3, None))
+        self.end(agent)
+        self.assertNotIn("leased", self.listed(other))
+        # The policy's own name without one.
+        named = self.start_command("agent", "--policy", self.policy(), "--json")
+        self.assertEqual(self.event(named)["program"], "shop")
+        self.end(named)
+        self.assertEqual(self.listed(other)["sites_on"], 0)
 
     def test_lines(self):
         process = self.start()

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import sys
 import unittest
 
@@ -158,10 +159,51 @@ class Profile(Fleet):
         self.assertGreaterEqual(row["records"], probe(before, "query", "lat")["records"])
         self.assertGreaterEqual(last["records"] * 2, row["records"])
         self.assertTrue(row["values"][0]["p50_low"] <= row["values"][0]["p50"] <= row["values"][0]["p50_high"])
-        self.assertEqual(self.history("--to", "2020-01-01"), {"probes": []})
+        nothing = self.history("--to", "2020-01-01")
+        self.assertEqual((nothing["probes"], nothing["decisions"], nothing["status"]), ([], [], None))
+        self.assertEqual(set(map(len, nothing["course"].values())), {0})
         self.assertEqual(self.history("--from", "2020-01-01"), after)
         self.assertEqual(self.served("/api/fleet"), after)
         self.assertEqual(self.served("/api/programs")["follows"], False)
+
+    def test_how_the_fleet_has_been_is_kept(self):
+        master = self.master("--store", self.path("fleet.db"), policy=self.policy(more=ALL))
+        process = self.instance()
+        self.agent("a", processes=[process])
+        self.until_event(master, "decision")
+        # A line is written with each decision, and one each ten seconds.
+        now = self.until(lambda: (now := self.history()) and now["decisions"] and now)
+        self.end(master)
+        status, course = now["status"], now["course"]
+        self.assertEqual((status["policy"], status["targets"]["response"]), ("shop", 10))
+        self.assertEqual([one["instance"] for one in status["instances"]], ["a/%d" % process.pid])
+        self.assertEqual(len(set(map(len, course.values()))), 1)
+        self.assertEqual(course["time"], sorted(course["time"]))
+        self.assertTrue(all(abs(time - status["written"]) < 600 for time in course["time"]))
+        last = {name: values[-1] for name, values in course.items()}
+        self.assertEqual(last["none"] + last["partial"] + last["full"], 1)
+        self.assertEqual(last["map"], len(status["probes"]))
+        self.assertEqual(now["decisions"][0]["action"], "instrument")
+        table = self.run_spex("fleet", "history", self.path("fleet.db"))
+        self.assertRegex(table.stdout, r"(?m)^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d  \d+ s: instruments 1: ")
+        # Of a file nothing is trusted.
+        with sqlite3.connect(self.path("fleet.db")) as db:
+            db.execute("UPDATE course SET full = 'x\x1b[2J', load = 1e999, hosts = NULL")
+            db.execute("UPDATE decision SET text = 'a\x1b[2Jb'")
+            db.execute("UPDATE status SET json = '[1'")
+        hostile = self.history()
+        self.assertEqual({*hostile["course"]["full"], *hostile["course"]["load"], *hostile["course"]["hosts"], hostile["status"]}, {None})
+        self.assertNotIn("\x1b", self.run_spex("fleet", "history", self.path("fleet.db")).stdout)
+
+    def test_a_history_of_an_older_format(self):
+        with sqlite3.connect(self.path("fleet.db")) as db:
+            db.executescript("PRAGMA application_id=%d; PRAGMA user_version=1; CREATE TABLE run(id INTEGER PRIMARY KEY, fleet TEXT NOT NULL);"
+                             % 0x73707866)
+        old = self.run_spex("fleet", "history", self.path("fleet.db"))
+        self.assertEqual((old.returncode, old.stdout), (1, ""))
+        self.assertIn("the history of a fleet was expected, of format 2", old.stderr)
+        self.end(self.master("--store", self.path("fleet.db"), policy=self.policy(more=ALL)))
+        self.assertEqual(self.history()["probes"], [])
 
     def test_histories_that_are_none(self):
         with open(self.path("text"), "w", encoding="utf-8") as file:

@@ -10,6 +10,7 @@ import http.server
 import json
 import os
 import shutil
+import sqlite3
 import sys
 import threading
 import time
@@ -84,6 +85,46 @@ class Beside(Page):
         self.wait(lambda: self.text("#anomalies-state").startswith("1 process is watched; "))
         self.write("slow")
         self.wait(lambda: [row for row in self.rows_of("anomalies-table") if row[1].startswith("request/fetch(rows=2 k)") and row[2]])
+        self.check_log()
+
+    def fleet(self):
+        """A store as docs/fleet.md describes it; names are markup. Returns its path."""
+        name = "<img src=x onerror=document.title=1>"
+        instance = {"instance": name + "/7", "program": name, "mode": "full", "cause": "room", "desired": 2, "on": 2, "map": 3,
+                    "response": 0.02, "throughput": 50.0, "spent": 0.011, "leaving": False, "why": name}
+        now = {"action": "hold", "capacity": 40.0, "p_t": 50.0, "response": 0.02, "cost": 0.5, "text": "9 s: " + name}
+        status = {"policy": name, "hosts": 1, "count": 1, "modes": {"none": 0, "partial": 0, "full": 1}, "map": 3, "covered": 3, "recorded": 2,
+                  "now": now, "last": now, "probes": [], "instances": [instance], "overlap": None, "next": None,
+                  "targets": {"probe": "query:lat", "metric": "mean", "response": 0.01, "cost": None, "throughput": None}}
+        with sqlite3.connect(self.path("fleet.db")) as db:
+            db.executescript("""PRAGMA application_id=0x73707866; PRAGMA user_version=2;
+                CREATE TABLE run(id, fleet); CREATE TABLE snapshot(run, time, instances, gone);
+                CREATE TABLE told(run, probe, time, instances, count, records, lost, seconds, p50, p90, p99, profile);
+                CREATE TABLE course(time, run, hosts, none, partial, full, covered, recorded, map, capacity, load, response, cost, overlap);
+                CREATE TABLE decision(time, run, action, text); CREATE TABLE status(fleet, time, json);""")
+            begin = time.time() - 7200
+            db.executemany("INSERT INTO course VALUES(?,1,1,0,0,1,3,2,3,40.0,50.0,0.02,0.5,NULL)", [(begin + 5 * t,) for t in range(1400)])
+            db.execute("INSERT INTO decision VALUES(?,1,'instrument',?)", (begin, "8 s: instruments 1 " + name))
+            db.execute("INSERT INTO status VALUES('p',?,?)", (begin + 7000, json.dumps(status)))
+        return self.path("fleet.db"), name
+
+    def test_a_fleet(self):
+        store, name = self.fleet()
+        self.serve("--fleet", store, whom=None)
+        self.open()
+        self.wait(lambda: self.text("#fleet-state").startswith("Policy " + name))
+        for chart in "modes", "response", "load", "coverage":
+            self.wait(lambda chart=chart: 600 < self.canvas_data("fleet-" + chart) <= 720)
+        # What is not kept is marked.
+        tiles = self.browser.execute_script("return [...document.querySelectorAll('#fleet-now div')].map("
+                                            "tile => [tile.querySelector('dd').textContent, !!tile.querySelector('.bad')])")
+        self.assertEqual(tiles, [["1", False], ["2 of 3 probes", True], ["–", False], ["20 ms", True], ["50/s", True]])
+        self.assertEqual(self.rows_of("fleet-instances-table")[0][:4], [name + "/7", name, "full", "2 of 3"])
+        self.assertEqual([row[1] for row in self.rows_of("fleet-decisions-table")], ["instruments 1 " + name])
+        with sqlite3.connect(store) as db:
+            db.execute("INSERT INTO decision VALUES(?,1,'revert','9 s: reverts 1')", (time.time(),))
+        self.wait(lambda: len(self.rows_of("fleet-decisions-table")) == 2)
+        self.assertEqual(self.browser.title, "spex")
         self.check_log()
 
     def test_a_trace_is_downloaded(self):

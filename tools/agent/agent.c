@@ -29,13 +29,15 @@ static const char agent_usage[] =
     "       spex agent --nats URL --fleet NAME --explore SPACE.xml -- PROGRAM [ARGUMENT…]\n"
     "\n"
     "Switches on what the policy of a fleet wants in the programs of this host that spex can\n"
-    "control, and follows those that come and go: all, or these. Runs until a signal ends it, and\n"
-    "then switches that off again. Where it is killed, the programs do so when the lease is over.\n"
+    "control, and follows those that come and go: those of the policy's program, or these. Runs\n"
+    "until a signal ends it, and then switches that off again. Where it is killed, the programs "
+    "do\n"
+    "so when the lease is over.\n"
     "With --nats a master says what is to be on (spex fleet master), and has the policy; when\n"
     "nothing is heard of it for the time of a lease, nothing is on.\n"
-    "With --explore the agent switches nothing on: it runs trials of this space and program, and "
-    "of\n"
-    "no other ones, one at a time, for a `spex explore --nats` with the same space and arguments.\n"
+    "With --explore the agent switches nothing on: it runs trials of this space and program, and\n"
+    "of no other ones, one at a time, for a `spex explore --nats` with the same space and "
+    "arguments.\n"
     "\n"
     "  --policy FILE        the policy; docs/fleet.md describes it\n"
     "  --lease SECONDS      probes stay on for so long without the agent; the default is 10, and "
@@ -129,8 +131,12 @@ static int agent_parse(int argc, char **argv, struct agent *agent) {
     return spex_wanted_check("agent", &agent->wanted);
 }
 
+/* Those that are named, else the policy's. Under a master that has not told its policy: none. */
 static bool is_wanted(const void *user, pid_t process) {
-    return spex_wanted_has(user, process);
+    const struct agent *agent = user;
+    if (agent->wanted.count)
+        return spex_wanted_has(&agent->wanted, process);
+    return agent->policy && spex_wanted_is_called(agent->policy->program, process);
 }
 
 static struct spex_hosted *hosted_of(struct agent *agent, pid_t process) {
@@ -204,7 +210,8 @@ static int take_policy(struct agent *agent) {
     for (size_t h = 0; h < agent->count && !err; h++)
         err = spex_hosted_forget(&agent->hosted[h]);
     return err ? err
-               : spex_agent_print_start(agent->policy, (uint32_t)(agent->lease * 1e3), agent->json);
+               : spex_agent_print_start(agent->policy, !agent->wanted.count,
+                                        (uint32_t)(agent->lease * 1e3), agent->json);
 }
 
 /* Hears the master. Sets *wish where it may want something else. 0 or an error. */
@@ -277,7 +284,8 @@ static bool is_stopped(int stop_fd) {
 static int run(struct agent *agent, int stop_fd) {
     int err = 0;
     if (agent->policy)
-        err = spex_agent_print_start(agent->policy, (uint32_t)(agent->lease * 1e3), agent->json);
+        err = spex_agent_print_start(agent->policy, !agent->wanted.count,
+                                     (uint32_t)(agent->lease * 1e3), agent->json);
     while (!err && !is_stopped(stop_fd)) {
         bool wish = false;
         look(agent);
@@ -340,7 +348,7 @@ static void close_all(struct agent *agent) {
 }
 
 static int run_and_end(struct agent *agent) {
-    const struct spex_workers_of of = {.wanted = is_wanted, .user = &agent->wanted};
+    const struct spex_workers_of of = {.wanted = is_wanted, .user = agent};
     int stop_fd = spex_stop_signals_open();
     if (stop_fd < 0)
         return spex_complain(SPEX_EXIT_FAILED, "agent: cannot wait for signals: %s",

@@ -21,13 +21,16 @@ static int print_json(json_t *json) {
     return spex_written(stdout);
 }
 
-int spex_agent_print_start(const struct spex_fleet_policy *policy, uint32_t lease_ms, bool json) {
+int spex_agent_print_start(const struct spex_fleet_policy *policy, bool by_policy,
+                           uint32_t lease_ms, bool json) {
     if (json)
-        return print_json(json_pack("{s:s, s:o, s:f, s:f}", "event", "start", "policy",
-                                    spex_text_json(policy->name), "lease_seconds", lease_ms / 1e3,
-                                    "overhead", policy->budget));
-    printf("policy %s: leases of %g s, at most %g %% of the time of each process\n", policy->name,
-           lease_ms / 1e3, 100 * policy->budget);
+        return print_json(json_pack("{s:s, s:o, s:o, s:f, s:f}", "event", "start", "policy",
+                                    spex_text_json(policy->name), "program",
+                                    by_policy ? spex_text_json(policy->program) : json_null(),
+                                    "lease_seconds", lease_ms / 1e3, "overhead", policy->budget));
+    printf("policy %s: %s%s%sleases of %g s, at most %g %% of the time of each process\n",
+           policy->name, by_policy ? "programs called " : "", by_policy ? policy->program : "",
+           by_policy ? "; " : "", lease_ms / 1e3, 100 * policy->budget);
     return spex_written(stdout);
 }
 

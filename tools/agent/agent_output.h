@@ -5,9 +5,10 @@
 
 #include "tools/agent/hosted.h"
 
-/* Each prints one line, or one JSON object on a line, and flushes it. 0, -ENOMEM, or the negative
- * errno value of writing. */
-int spex_agent_print_start(const struct spex_fleet_policy *policy, uint32_t lease_ms, bool json);
+/* Each prints one line, or one JSON object on a line, and flushes it. `by_policy`: the policy tells
+ * which programs are looked after. 0, -ENOMEM, or the negative errno value of writing. */
+int spex_agent_print_start(const struct spex_fleet_policy *policy, bool by_policy,
+                           uint32_t lease_ms, bool json);
 int spex_agent_print_state(const struct spex_hosted *hosted, bool json);
 int spex_agent_print_gone(const struct spex_hosted *hosted, bool json);
 int spex_agent_print_end(size_t processes, bool json);

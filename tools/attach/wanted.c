@@ -40,10 +40,23 @@ static bool is_of(pid_t number, pid_t process) {
            (spex_workers_descend(process, number) && spex_client_has_socket(number) == 0);
 }
 
+static bool is_called(const char *name, const struct spex_process_place *place) {
+    return strncmp(name, place->command, COMM_BYTES) == 0;
+}
+
+bool spex_wanted_is_called(const char *name, pid_t process) {
+    struct spex_process_place place;
+    if (spex_process_place(process, &place) != 0)
+        return false;
+    bool is = is_called(name, &place);
+    spex_process_place_free(&place);
+    return is;
+}
+
 static bool is_wanted(const char *text, const struct spex_process_place *place) {
     if (spex_is_number(text))
         return is_of((pid_t)strtol(text, NULL, 10), place->process);
-    return strncmp(text, place->command, COMM_BYTES) == 0;
+    return is_called(text, place);
 }
 
 bool spex_wanted_has(const struct spex_wanted *wanted, pid_t process) {

@@ -19,4 +19,7 @@ int spex_wanted_check(const char *command, const struct spex_wanted *wanted);
 
 bool spex_wanted_has(const struct spex_wanted *wanted, pid_t process);
 
+/* Whether that is the process's name, as far as the kernel keeps it. */
+bool spex_wanted_is_called(const char *name, pid_t process);
+
 #endif

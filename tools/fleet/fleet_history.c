@@ -11,8 +11,12 @@
 #include "tools/common/options.h"
 #include "tools/fleet/fleet.h"
 #include "tools/fleet/fleet_ask.h"
+#include "tools/fleet/fleet_course.h"
 #include "tools/fleet/fleet_reports.h"
 #include "tools/fleet/fleet_store.h"
+
+/* Decisions below the table. */
+enum { DECISIONS_SHOWN = 5 };
 
 struct history {
     const char *path, *from_text, *to_text;
@@ -67,15 +71,38 @@ static json_t *history_json(const struct spex_fleet_reports *reports) {
     return all;
 }
 
-static int print(const struct history *history, const struct spex_fleet_reports *reports) {
+/* The last ones. */
+static void print_decisions(const json_t *decisions) {
+    size_t count = json_array_size(decisions);
+    if (count)
+        putchar('\n');
+    for (size_t d = count > DECISIONS_SHOWN ? count - DECISIONS_SHOWN : 0; d < count; d++) {
+        const json_t *decision = json_array_get(decisions, d);
+        time_t time = (time_t)json_number_value(json_object_get(decision, "time"));
+        struct spex_error text;
+        struct tm parts;
+        char when[32] = "?";
+        if (localtime_r(&time, &parts))
+            strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &parts);
+        printf("%s  %s\n", when, spex_fleet_text_of(decision, "text", &text));
+    }
+}
+
+static int print(const struct history *history, const struct spex_fleet_reports *reports,
+                 struct spex_fleet_store *store) {
+    struct spex_error error = {"out of memory"};
     json_t *json = history_json(reports);
-    if (!json)
-        return spex_complain(SPEX_EXIT_FAILED, "out of memory");
+    int err = json ? spex_fleet_course_read(store, history->from, history->to, json, &error) : 1;
+    if (err) {
+        json_decref(json);
+        return spex_complain(SPEX_EXIT_FAILED, "fleet history: %s", error.text);
+    }
     if (history->json) {
         spex_json_print(json, stdout);
         return spex_fleet_flush(SPEX_EXIT_OK);
     }
     spex_fleet_print_probes(json_object_get(json, "probes"));
+    print_decisions(json_object_get(json, "decisions"));
     json_decref(json);
     return spex_fleet_flush(SPEX_EXIT_OK);
 }
@@ -89,7 +116,7 @@ static int run(const struct history *history) {
     err =
         err ? err : spex_fleet_store_read(store, history->from, history->to, &reports.sums, &error);
     int status = err ? spex_complain(SPEX_EXIT_FAILED, "fleet history: %s", error.text)
-                     : print(history, &reports);
+                     : print(history, &reports, store);
     spex_fleet_store_close(store);
     spex_fleet_sums_free(&reports.sums);
     return status;

@@ -26,6 +26,7 @@
 #include "tools/common/options.h"
 #include "tools/common/stop_signals.h"
 #include "tools/fleet/fleet.h"
+#include "tools/fleet/fleet_course.h"
 #include "tools/fleet/fleet_hook.h"
 #include "tools/fleet/fleet_reports.h"
 #include "tools/fleet/fleet_sampled.h"
@@ -59,6 +60,7 @@ struct master {
     uint64_t begin_ns, connects;
     /* When to decide again, and since when it leads; NaN: it does not yet. */
     double next, leads;
+    struct spex_fleet_course course;
     struct spex_repeated complaints;
 };
 
@@ -314,7 +316,10 @@ static int reconnect(struct master *master, uint64_t connects, struct spex_error
 static int lead_on(struct master *master, struct spex_error *error) {
     lead_from_now(master);
     beat(master);
-    return decide(master, error);
+    int err = decide(master, error);
+    return err ? err
+               : spex_fleet_course_step(&master->course, master->profiles.store, &master->lead,
+                                        now_of(master), error);
 }
 
 /* One turn while there is a connection. An exit status. */

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/fleet/fleet_store.h"
+#include "tools/fleet/fleet_store_file.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <sqlite3.h>
 
 #include "observe/profile_reader.h"
 #include "observe/profile_sum.h"
@@ -16,7 +14,7 @@
 #include "site/provider.h"
 
 /* The version of the tables, and "spxf" as the file's application. */
-enum { FORMAT = 1, APPLICATION = 0x73707866, BUSY_MS = 5000 };
+enum { FORMAT = 2, APPLICATION = 0x73707866, BUSY_MS = 5000 };
 
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS run(id INTEGER PRIMARY KEY, fleet TEXT NOT NULL);"
@@ -28,25 +26,25 @@ static const char schema[] =
     " p99 REAL, profile BLOB NOT NULL, PRIMARY KEY(run, probe, time)) WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS kernel(fleet TEXT NOT NULL, class TEXT NOT NULL,"
     " path TEXT NOT NULL, time REAL NOT NULL, sample TEXT NOT NULL,"
-    " PRIMARY KEY(fleet, class, path));";
+    " PRIMARY KEY(fleet, class, path));"
+    "CREATE TABLE IF NOT EXISTS course(time REAL NOT NULL, run INTEGER NOT NULL, hosts INTEGER,"
+    " none INTEGER, partial INTEGER, full INTEGER, covered INTEGER, recorded INTEGER, map INTEGER,"
+    " capacity REAL, load REAL, response REAL, cost REAL, overlap REAL, PRIMARY KEY(time, run))"
+    " WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS decision(time REAL NOT NULL, run INTEGER NOT NULL,"
+    " action TEXT NOT NULL, text TEXT NOT NULL, PRIMARY KEY(time, run)) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS status(fleet TEXT PRIMARY KEY, time REAL NOT NULL,"
+    " json TEXT NOT NULL) WITHOUT ROWID;";
 
-struct spex_fleet_store {
-    sqlite3 *db;
-    char *path, *fleet;
-    sqlite3_int64 run;
-    /* Records and executions of each probe in the last snapshot. */
-    struct {
-        uint64_t records;
-        double count;
-    } last[SPEX_FLEET_PROBES_MAX];
-};
-
-static int failed(const struct spex_fleet_store *store, struct spex_error *error) {
+int spex_fleet_store_failed(const struct spex_fleet_store *store, struct spex_error *error) {
     return spex_fail(error, -EINVAL, "%s: %s", store->path, sqlite3_errmsg(store->db));
 }
 
-static int execute(struct spex_fleet_store *store, const char *sql, struct spex_error *error) {
-    return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : failed(store, error);
+int spex_fleet_store_execute(struct spex_fleet_store *store, const char *sql,
+                             struct spex_error *error) {
+    return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK
+               ? 0
+               : spex_fleet_store_failed(store, error);
 }
 
 /* A number of the file's own. -EINVAL with the reason. */
@@ -57,7 +55,7 @@ static int pragma(struct spex_fleet_store *store, const char *sql, int *number,
     status = status == SQLITE_OK ? sqlite3_step(statement) : status;
     if (status == SQLITE_ROW)
         *number = sqlite3_column_int(statement, 0);
-    int err = status == SQLITE_ROW ? 0 : failed(store, error);
+    int err = status == SQLITE_ROW ? 0 : spex_fleet_store_failed(store, error);
     sqlite3_finalize(statement);
     return err;
 }
@@ -70,7 +68,8 @@ static int check(struct spex_fleet_store *store, bool writes, struct spex_error 
     err = err ? err : pragma(store, "SELECT count(*) FROM sqlite_master", &tables, error);
     if (err || (writes && !tables && !application))
         return err;
-    return application == APPLICATION && format == FORMAT
+    /* A master adds the tables that an older format lacks. */
+    return application == APPLICATION && (format == FORMAT || (writes && format < FORMAT))
                ? 0
                : spex_fail(error, -EINVAL, "%s: the history of a fleet was expected, of format %d",
                            store->path, FORMAT);
@@ -80,7 +79,8 @@ static int begin_run(struct spex_fleet_store *store, const char *fleet, struct s
     char *sql = sqlite3_mprintf("PRAGMA journal_mode=WAL; PRAGMA application_id=%d;"
                                 "PRAGMA user_version=%d; %s INSERT INTO run(fleet) VALUES(%Q);",
                                 (int)APPLICATION, (int)FORMAT, schema, fleet);
-    int err = sql ? execute(store, sql, error) : spex_fail(error, -ENOMEM, "out of memory");
+    int err = sql ? spex_fleet_store_execute(store, sql, error)
+                  : spex_fail(error, -ENOMEM, "out of memory");
     sqlite3_free(sql);
     store->run = sqlite3_last_insert_rowid(store->db);
     return err;
@@ -97,8 +97,9 @@ int spex_fleet_store_open(const char *path, const char *fleet, struct spex_fleet
         free(opened);
         return spex_fail(error, -ENOMEM, "out of memory");
     }
-    int err =
-        sqlite3_open_v2(path, &opened->db, flags, NULL) == SQLITE_OK ? 0 : failed(opened, error);
+    int err = sqlite3_open_v2(path, &opened->db, flags, NULL) == SQLITE_OK
+                  ? 0
+                  : spex_fleet_store_failed(opened, error);
     sqlite3_busy_timeout(opened->db, BUSY_MS);
     err = err ? err : check(opened, fleet != NULL, error);
     if (!err && fleet)
@@ -182,7 +183,7 @@ static int insert_told(struct spex_fleet_store *store, sqlite3_stmt *statement, 
     sqlite3_bind_blob(statement, 12, bytes.data ? bytes.data : "", (int)bytes.size,
                       SQLITE_TRANSIENT);
     free(bytes.data);
-    return sqlite3_step(statement) == SQLITE_DONE ? 0 : failed(store, error);
+    return sqlite3_step(statement) == SQLITE_DONE ? 0 : spex_fleet_store_failed(store, error);
 }
 
 /* Writes the probe where it has changed. A probe too large for a message is in status alone. */
@@ -214,14 +215,15 @@ static int write_all(struct spex_fleet_store *store, double time,
                                 "VALUES(%lld, %.17g, %lld, %lld)",
                                 (long long)store->run, time, (long long)sums->count,
                                 (long long)sums->gone_count);
-    int err = sql ? execute(store, sql, error) : spex_fail(error, -ENOMEM, "out of memory");
+    int err = sql ? spex_fleet_store_execute(store, sql, error)
+                  : spex_fail(error, -ENOMEM, "out of memory");
     sqlite3_free(sql);
     if (!err && sqlite3_prepare_v2(store->db,
                                    "INSERT OR REPLACE INTO told(run, probe, time, instances, "
                                    "count, records, lost, seconds, p50, p90, p99, profile) "
                                    "VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
                                    -1, &statement, NULL) != SQLITE_OK)
-        err = failed(store, error);
+        err = spex_fleet_store_failed(store, error);
     for (size_t p = 0; p < sums->probe_count && !err; p++)
         err = write_probe(store, statement, time, sums, p, error);
     sqlite3_finalize(statement);
@@ -241,7 +243,7 @@ static int write_kernel(struct spex_fleet_store *store, sqlite3_stmt *statement,
     sqlite3_bind_double(statement, 4, time);
     sqlite3_bind_text(statement, 5, text, -1, SQLITE_TRANSIENT);
     free(text);
-    return sqlite3_step(statement) == SQLITE_DONE ? 0 : failed(store, error);
+    return sqlite3_step(statement) == SQLITE_DONE ? 0 : spex_fleet_store_failed(store, error);
 }
 
 /* One kernel after the other. */
@@ -269,7 +271,7 @@ static int write_kernels(struct spex_fleet_store *store, double time,
                                  "VALUES(?,?,?,?,?)",
                                  -1, &statement, NULL) == SQLITE_OK
                   ? 0
-                  : failed(store, error);
+                  : spex_fleet_store_failed(store, error);
     for (size_t c = 0; c < kernels->class_count && !err; c++) {
         if (kernels->classes[c].changed)
             err = write_class(store, statement, time, &kernels->classes[c], error);
@@ -282,12 +284,12 @@ static int write_kernels(struct spex_fleet_store *store, double time,
 int spex_fleet_store_write(struct spex_fleet_store *store, double time,
                            const struct spex_fleet_sums *sums, struct spex_fleet_kernels *kernels,
                            struct spex_error *error) {
-    int err = execute(store, "BEGIN IMMEDIATE", error);
+    int err = spex_fleet_store_execute(store, "BEGIN IMMEDIATE", error);
     if (err)
         return err;
     err = write_all(store, time, sums, error);
     err = err ? err : write_kernels(store, time, kernels, error);
-    err = err ? err : execute(store, "COMMIT", error);
+    err = err ? err : spex_fleet_store_execute(store, "COMMIT", error);
     if (err) {
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
         /* The next snapshot has what this one should have had. */
@@ -344,13 +346,13 @@ int spex_fleet_store_read(struct spex_fleet_store *store, double from, double to
     sqlite3_stmt *statement = NULL;
     int status = sqlite3_prepare_v2(store->db, lines, -1, &statement, NULL), err = 0;
     if (status != SQLITE_OK)
-        return failed(store, error);
+        return spex_fleet_store_failed(store, error);
     sqlite3_bind_double(statement, 1, from);
     sqlite3_bind_double(statement, 2, to);
     while (!err && (status = sqlite3_step(statement)) == SQLITE_ROW)
         err = take_line(statement, sums, error);
     if (!err && status != SQLITE_DONE)
-        err = failed(store, error);
+        err = spex_fleet_store_failed(store, error);
     sqlite3_finalize(statement);
     return err;
 }
@@ -377,13 +379,13 @@ int spex_fleet_store_read_kernels(struct spex_fleet_store *store, const char *fl
                                     -1, &statement, NULL);
     int err = 0;
     if (status != SQLITE_OK)
-        return failed(store, error);
+        return spex_fleet_store_failed(store, error);
     sqlite3_bind_text(statement, 1, fleet, -1, SQLITE_TRANSIENT);
     sqlite3_bind_int(statement, 2, SPEX_FLEET_KERNELS_MAX);
     while (!err && (status = sqlite3_step(statement)) == SQLITE_ROW)
         err = take_kernel(statement, kernels, error);
     if (!err && status != SQLITE_DONE)
-        err = failed(store, error);
+        err = spex_fleet_store_failed(store, error);
     sqlite3_finalize(statement);
     return err;
 }

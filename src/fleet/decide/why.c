@@ -54,16 +54,18 @@ static void action_text(const struct spex_fleet_decision *d, char *text, size_t 
 }
 
 void spex_fleet_decision_text(const struct spex_fleet_decision *d, char *text, size_t size) {
-    char action[192], capacity[32], asked[32], response[32];
+    char action[192], capacity[32], asked[32], response[32], most[32] = "";
     action_text(d, action, sizeof(action));
     spex_quantity_text(d->capacity, NAN, "/s", capacity, sizeof(capacity));
     spex_quantity_text(d->p_t, NAN, "/s", asked, sizeof(asked));
     spex_quantity_text(d->response, NAN, "s", response, sizeof(response));
+    if (d->most < SPEX_FLEET_INSTANCES_MAX)
+        snprintf(most, sizeof(most), " of at most %zu", d->most);
     snprintf(text, size,
-             "%.0f s: %s; before: %zu instances and %zu starting of at most %zu, %zu instrumented, "
-             "response %s, (1) %s %s %s",
-             d->time, action, d->instances, d->starting, d->most, d->instrumented, response,
-             capacity, d->capacity >= d->p_t ? ">=" : "<", asked);
+             "%.0f s: %s; before: %zu instances%s, %zu starting, %zu instrumented; response %s; "
+             "can serve %s, asked for %s",
+             d->time, action, d->instances, most, d->starting, d->instrumented, response, capacity,
+             asked);
 }
 
 static const char *cause_text(enum spex_fleet_cause cause) {

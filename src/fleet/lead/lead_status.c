@@ -45,6 +45,14 @@ static json_t *modes_json(const struct spex_fleet_state *state) {
                      count_json(modes[SPEX_FLEET_FULL]));
 }
 
+/* What the policy asks for; null: nothing. */
+static json_t *targets_json(const struct spex_fleet_policy *policy) {
+    return json_pack("{s:s, s:s, s:o, s:o, s:o}", "probe", policy->response.probe, "metric",
+                     policy->response.metric, "response", number_json(policy->response.bound),
+                     "cost", number_json(policy->cost_most), "throughput",
+                     policy->throughput > 0 ? json_real(policy->throughput) : json_null());
+}
+
 /* Instances are desired to record a probe (`on`); `cost` is null where it was never on. */
 static json_t *probes_json(const struct spex_lead *lead) {
     json_t *json = json_array();
@@ -128,12 +136,13 @@ json_t *spex_lead_status(struct spex_lead *lead, size_t from) {
     size_t to =
         count - from > SPEX_LEAD_STATUS_INSTANCES ? from + SPEX_LEAD_STATUS_INSTANCES : count;
     return json_pack(
-        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, "
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, "
+        "s:o, "
         "s:o, s:o}",
-        "policy", lead->policy->name, "hosts", count_json(lead->host_count), "count",
-        count_json(count), "modes", modes_json(&lead->state), "map", count_json(lead->map.count),
-        "covered", count_json(lead->decision.covered), "recorded",
-        count_json(count_set(&lead->recorded, lead->map.count)), "reports",
+        "policy", lead->policy->name, "targets", targets_json(lead->policy), "hosts",
+        count_json(lead->host_count), "count", count_json(count), "modes", modes_json(&lead->state),
+        "map", count_json(lead->map.count), "covered", count_json(lead->decision.covered),
+        "recorded", count_json(count_set(&lead->recorded, lead->map.count)), "reports",
         count_json(lead->reports), "refused", count_json(lead->refused), "probes_left_out",
         count_json(lead->probes_left_out), "instances_left_out",
         count_json(lead->instances_left_out), "now", decision_json(&lead->decision), "last",

@@ -156,12 +156,23 @@ static int take_qos(struct spex_xml *xml, const xmlNode *element,
     return err ? err : check_cost(xml, element, policy);
 }
 
+static int take_names(struct spex_xml *xml, const xmlNode *root, struct spex_fleet_policy *policy) {
+    const char *name = NULL, *program = spex_xml_attribute(root, "program");
+    int err = spex_xml_required(xml, root, "name", &name);
+    if (err)
+        return err;
+    if (program && !*program)
+        return spex_xml_fail(xml, root, "program: the name of a program was expected");
+    policy->name = strdup(name);
+    policy->program = strdup(program ? program : name);
+    return policy->name && policy->program ? 0 : spex_fail(xml->error, -ENOMEM, "out of memory");
+}
+
 /* The map comes first, then the requirements, as in Figure 3. */
 static int take_root(struct spex_xml *xml, const xmlNode *root, struct spex_fleet_policy *policy) {
-    static const char *const known[] = {"name", NULL};
-    const char *name = NULL;
+    static const char *const known[] = {"name", "program", NULL};
     int err = spex_xml_check(xml, root, known, 1);
-    err = err ? err : spex_xml_required(xml, root, "name", &name);
+    err = err ? err : take_names(xml, root, policy);
     if (err)
         return err;
     const xmlNode *map = spex_xml_child(root), *qos = map ? spex_xml_next(map) : NULL;
@@ -172,9 +183,6 @@ static int take_root(struct spex_xml *xml, const xmlNode *root, struct spex_flee
                              "<qos-requirements> was expected behind <instrumentation-map>");
     if (spex_xml_next(qos))
         return spex_xml_fail(xml, spex_xml_next(qos), "the end of <profiling-spec> was expected");
-    policy->name = strdup(name);
-    if (!policy->name)
-        return spex_fail(xml->error, -ENOMEM, "out of memory");
     err = spex_fleet_units_take(xml, map, policy);
     return err ? err : take_qos(xml, qos, policy);
 }
@@ -231,6 +239,7 @@ void spex_fleet_policy_free(struct spex_fleet_policy *policy) {
         free(policy->units[u].name);
     free(policy->units);
     free(policy->name);
+    free(policy->program);
     free((void *)(uintptr_t)policy->response.probe);
     free((void *)(uintptr_t)policy->response.metric);
     spex_selection_free(&policy->selection);

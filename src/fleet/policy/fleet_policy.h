@@ -47,6 +47,8 @@ struct spex_fleet_unit {
 
 struct spex_fleet_policy {
     char *name;
+    /* What its programs are called: the name, if it says nothing else. */
+    char *program;
     struct spex_fleet_unit *units;
     size_t unit_count;
     /* The map as a selection of probes, in the order of the units. */

@@ -124,6 +124,7 @@ export function forget() {
 
 export function redraw() {
   exploration.redraw();
+  fleet.redraw();
   models.redraw();
 }
 

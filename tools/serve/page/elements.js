@@ -49,9 +49,11 @@ export function row(heading, cells, kinds) {
   return made;
 }
 
-export function fillTable(id, headings, rows) {
+// Kinds are the classes of the headings behind the first, or one for all.
+export function fillTable(id, headings, rows, kinds = "number") {
   const table = byId(id), head = element("tr", "");
-  head.append(...headings.map((heading, n) => element("th", heading, { scope: "col", class: n ? "number" : "" })));
+  head.append(...headings.map((heading, n) =>
+    element("th", heading, { scope: "col", class: n ? (Array.isArray(kinds) ? kinds[n - 1] : kinds) : "" })));
   table.tHead.replaceChildren(head);
   table.tBodies[0].replaceChildren(...rows);
 }
