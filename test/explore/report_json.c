@@ -46,6 +46,22 @@ static void json_without_trials(void **state) {
     assert_true(number_at(report, "trials_finished") == 25);
     assert_true(number_at(report, "trials_failed") == 1);
     assert_true(json_is_false(json_object_get(report, "running")));
+    /* Each trial is a point, null for that which has failed; the first of the ranked is the best. */
+    const json_t *points = json_object_get(report, "points"),
+                 *ranked = json_object_get(report, "ranked");
+    size_t failed = 0, ranked_trials = 0;
+    for (size_t t = 0; t < json_array_size(points); t++) {
+        assert_int_equal(json_integer_value(json_array_get(json_array_get(points, t), 0)), t + 1);
+        failed += json_is_null(json_array_get(json_array_get(points, t), 1));
+    }
+    assert_int_equal(json_array_size(points), 25);
+    assert_int_equal(failed, 1);
+    for (size_t r = 0; r < json_array_size(ranked); r++)
+        ranked_trials += (size_t)number_at(json_array_get(ranked, r), "trials");
+    assert_int_equal(ranked_trials, 24);
+    assert_true(json_equal(json_object_get(json_array_get(ranked, 0), "config"),
+                           json_object_get(json_object_get(report, "best"), "config")));
+    assert_true(json_is_null(json_object_get(json_object_get(report, "time"), "limit")));
     const json_t *map = json_object_get(report, "heat_map"), *x = json_object_get(map, "x");
     assert_string_equal(json_string_value(json_object_get(x, "parameter")), "a");
     assert_int_equal(json_array_size(json_object_get(x, "values")), 3);

@@ -52,9 +52,9 @@ class Beside(Page):
         before = trials()
         self.wait(lambda: trials() > before + 3)
         self.wait(lambda: self.text("#best").startswith("Best throughput of work:tpt"))
-        for chart in "convergence", "map":
+        for chart in "convergence", "parallel", "map":
             self.wait(lambda chart=chart: self.canvas_data(chart) > 0)
-        self.wait(lambda: self.rows_of("ties-table") and self.rows_of("effects-table"))
+        self.wait(lambda: self.rows_of("ties-table") and self.rows_of("ranked-table") and self.rows_of("effects-table"))
         process.kill()
         self.wait(lambda: self.text("#exploration-state").startswith("Not in progress: "))
         # Where nothing is followed, nothing of programs is shown.

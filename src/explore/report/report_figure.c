@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The value of a criterion as reports print it, with its margin. */
+#define _GNU_SOURCE
 #include <math.h>
+#include <stdlib.h>
 
 #include "explore/report/report_parts.h"
 #include "measure/criterion.h"
@@ -47,4 +49,28 @@ const char *spex_report_race(const struct spex_study *study, char *text, size_t 
     size_t finished = study->trials.count - findings->failed;
     return spex_final_race_text(&findings->race,
                                 finished ? findings->seconds / (double)finished : 0, text, size);
+}
+
+/* By estimate; those that exceed a limit come last, by what was measured. */
+static int compare_configurations(const void *a, const void *b, void *user) {
+    const struct spex_study *study = user;
+    size_t one = *(const size_t *)a, other = *(const size_t *)b;
+    const struct spex_group *groups = study->summary.groups;
+    if (study->findings.competes[one] || study->findings.competes[other])
+        return spex_findings_order(&study->findings, &study->file->space, one, other);
+    if (spex_group_better(&study->file->space, &groups[one], &groups[other]))
+        return -1;
+    return spex_group_better(&study->file->space, &groups[other], &groups[one]) ? 1 : 0;
+}
+
+size_t *spex_report_order(const struct spex_study *study, size_t *count) {
+    size_t *order = malloc((study->summary.count + 1) * sizeof(*order));
+    *count = 0;
+    if (!order)
+        return NULL;
+    for (size_t g = 0; g < study->summary.count; g++)
+        if (study->summary.groups[g].trials)
+            order[(*count)++] = g;
+    qsort_r(order, *count, sizeof(*order), compare_configurations, (void *)(uintptr_t)study);
+    return order;
 }

@@ -328,28 +328,12 @@ static void write_failures(const struct spex_study *study, FILE *out) {
     fputs("</table>\n", out);
 }
 
-/* By estimate; those that exceed a limit come last, by what was measured. */
-static int compare_configurations(const void *a, const void *b, void *user) {
-    const struct spex_study *study = user;
-    size_t one = *(const size_t *)a, other = *(const size_t *)b;
-    const struct spex_group *groups = study->summary.groups;
-    if (study->findings.competes[one] || study->findings.competes[other])
-        return spex_findings_order(&study->findings, &study->file->space, one, other);
-    if (spex_group_better(&study->file->space, &groups[one], &groups[other]))
-        return -1;
-    return spex_group_better(&study->file->space, &groups[other], &groups[one]) ? 1 : 0;
-}
-
 /* Writes the table of all configurations with a result, the best first. 0 or -ENOMEM. */
 static int write_configurations(const struct spex_study *study, FILE *out) {
-    size_t *order = malloc((study->summary.count + 1) * sizeof(*order)), count = 0;
+    size_t count, *order = spex_report_order(study, &count);
     char text[32];
     if (!order)
         return -ENOMEM;
-    for (size_t g = 0; g < study->summary.count; g++)
-        if (study->summary.groups[g].trials)
-            order[count++] = g;
-    qsort_r(order, count, sizeof(*order), compare_configurations, (void *)(uintptr_t)study);
     fprintf(out, "<h2>Configurations, the best first</h2>\n");
     write_group_head(study, "", out);
     for (size_t i = 0; i < count && i < ROWS_MAX; i++) {

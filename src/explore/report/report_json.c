@@ -2,6 +2,7 @@
 /* The report as JSON: the findings, and all trials. Names of members are part of the format: they
  * keep their meaning, and new ones may be added. NaN becomes null, since JSON has no NaN. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "explore/findings/heat_map.h"
 #include "explore/report/json_parts.h"
@@ -306,6 +307,47 @@ static void set_findings(const struct spex_study *study, json_t *report) {
         json_boolean(spex_circumstances_mixed(study->machines, study->machine_count)));
 }
 
+/* Most trials, and configurations, of a report without the trials. */
+enum { POINTS_MOST = 2000, RANKED_MOST = 500 };
+
+/* [number, objective] of each trial, or of as many as there is room for; null where it failed. */
+static json_t *points_json(const struct spex_study *study) {
+    size_t count = study->trials.count, step = count / POINTS_MOST + 1;
+    json_t *list = json_array();
+    for (size_t t = 0; t < count; t += step) {
+        const struct spex_trial *trial = &study->trials.items[t];
+        json_array_append_new(
+            list, json_pack("[I, o]", (json_int_t)t + 1,
+                            spex_json_number(trial->ok ? trial->measured[0].value : NAN)));
+    }
+    return list;
+}
+
+/* The configurations with a result, the best first. */
+static json_t *ranked_json(const struct spex_study *study) {
+    size_t count, *order = spex_report_order(study, &count);
+    json_t *list = json_array();
+    for (size_t i = 0; order && i < count && i < RANKED_MOST; i++) {
+        const struct spex_group *group = &study->summary.groups[order[i]];
+        json_array_append_new(
+            list, json_pack("{s:o, s:o, s:o, s:I}", "config",
+                            spex_json_config(&study->file->space, group->levels), "objective",
+                            spex_json_number(group->criteria[0].mean), "estimate",
+                            spex_json_number(study->findings.standings[order[i]].estimate),
+                            "trials", (json_int_t)group->trials));
+    }
+    free(order);
+    return list;
+}
+
+/* Of the last trial; "limit" is null where the exploration is not limited to a time. */
+static json_t *time_json(const struct spex_study *study) {
+    size_t count = study->trials.count;
+    const struct spex_trial *last = count ? &study->trials.items[count - 1] : NULL;
+    return json_pack("{s:o, s:o}", "passed", spex_json_number(last ? last->passed : 0), "limit",
+                     last && last->limit > 0 ? spex_json_number(last->limit) : json_null());
+}
+
 /* An array, unless somebody else has written the store. */
 static json_t *program_json(const char *text) {
     json_t *program = json_loads(text, 0, NULL);
@@ -329,8 +371,12 @@ static json_t *report_json(const struct spex_study *study, bool with_trials) {
     json_object_set_new(report, "seconds", spex_json_number(study->findings.seconds));
     json_object_set_new(report, "running",
                         json_boolean(spex_store_is_written(spex_store_path(study->store))));
-    if (!with_trials)
+    json_object_set_new(report, "time", time_json(study));
+    if (!with_trials) {
+        json_object_set_new(report, "points", points_json(study));
+        json_object_set_new(report, "ranked", ranked_json(study));
         return report;
+    }
     json_t *trials = json_array();
     for (size_t t = 0; t < study->trials.count; t++)
         json_array_append_new(trials, trial_json(space, &study->trials.items[t]));

@@ -22,6 +22,10 @@ struct spex_figure_texts spex_report_figure(const struct spex_study *study, size
 const char *spex_report_measured(const struct spex_study *study, const struct spex_group *group,
                                  size_t criterion, char *text, size_t size);
 
+/* The configurations with a result, the best first, as numbers of groups to be freed. NULL: out of
+ * memory. */
+size_t *spex_report_order(const struct spex_study *study, size_t *count);
+
 /* The finals in one sentence; returns `text`. */
 #define SPEX_RACE_TEXT_BYTES 400
 const char *spex_report_race(const struct spex_study *study, char *text, size_t size);

@@ -5,6 +5,7 @@ import { chart, common, style } from "./charts.js";
 import { number, percent, range, seconds } from "./data.js";
 import { byId, fillSelect, fillTable, listTile, row, say, tile } from "./elements.js";
 
+const axesMost = 10, ticksMost = 12, rowsMost = 200;
 let report = null, redraws = null, panelChosen = false;
 
 const colors = () => style("--heat").split(",").map(color => color.trim());
@@ -24,9 +25,61 @@ function drawConvergence(made) {
       axisPointer: { label: { formatter: ({ value }) => `trial ${value}` } } },
     xAxis: { ...axis, type: "value", min: 1, max: Math.max(report.trials_finished, 2), minInterval: 1, splitLine: { show: false } },
     yAxis: { ...axis, type: "value", scale: true, axisLabel: { ...text, formatter: objective } },
-    series: [{ name: "best so far", type: "line", step: "end", showSymbol: report.convergence.length < 3,
+    series: [{ name: "trial", type: "custom", data: report.points.filter(([, value]) => value !== null), encode: { x: 0, y: 1 }, clip: true,
+      itemStyle: { color: style("--second") },
+      renderItem: (_, api) => { const [cx, cy] = api.coord([api.value(0), api.value(1)]);
+        return { type: "circle", shape: { cx, cy, r: 2.5 }, style: { fill: style("--second"), opacity: 0.45 } }; } },
+    { name: "best so far", type: "line", step: "end", showSymbol: report.convergence.length < 3,
       data: report.convergence.map(point => [point.trials, point.best]),
       lineStyle: { color: style("--first"), width: 2 }, itemStyle: { color: style("--first") } }] }, true);
+}
+
+// Places of values on an axis from 0 to 1, and what stands beside it.
+function axisOf(values, write) {
+  const known = values.filter(value => value !== null), low = Math.min(...known), high = Math.max(...known);
+  if (known.length && known.every(Number.isFinite)) {
+    const [at, from, to] = low > 0 && high > 50 * low ? [Math.log, Math.log(low), Math.log(high)] : [Number, low, high];
+    const place = value => (value === null ? null : to > from ? (at(value) - from) / (to - from) : 0.5);
+    return { place, ticks: low === high ? [[0.5, write(low)]] : [[0, write(low)], [1, write(high)]] };
+  }
+  const kinds = [...new Set(known)].sort(), place = value => (value === null ? null : kinds.length > 1 ? kinds.indexOf(value) / (kinds.length - 1) : 0.5);
+  return { place, ticks: kinds.filter((_, n) => kinds.length <= ticksMost || n === 0 || n === kinds.length - 1).map(kind => [place(kind), String(kind)]) };
+}
+
+// The parameters that explain most, in the order of the space.
+function shownParameters() {
+  const share = new Map(report.effects.main.map(effect => [effect.parameter, effect.share.value ?? 0])), names = Object.keys(report.best.config);
+  const first = new Set(names.toSorted((one, other) => (share.get(other) ?? 0) - (share.get(one) ?? 0)).slice(0, axesMost));
+  return names.filter(name => first.has(name));
+}
+
+// A line for each configuration, the best one thick. A parameter that does not apply breaks the line.
+function drawParallel(made) {
+  const { text, axis, base } = common(), names = shownParameters(), { ranked } = report, scale = colors();
+  const axes = [...names.map(name => axisOf(ranked.map(({ config }) => config[name] ?? null), String)), axisOf(ranked.map(one => one.objective), objective)];
+  const places = ranked.map(({ config, objective: value }) => [...names.map(name => config[name] ?? null), value].map((one, n) => axes[n].place(one)));
+  const labels = axes.flatMap(({ ticks }, x) => ticks.map(([y, label]) => [x, y, label]));
+  const color = n => scale[Math.round((1 - n / Math.max(ranked.length - 1, 1)) * (scale.length - 1))];
+  const lines = (n, api) => {
+    const parts = [[]];
+    for (const [x, y] of places[n].entries()) y === null ? parts.push([]) : parts.at(-1).push(api.coord([x, y]));
+    return { type: "group", children: parts.filter(part => part.length > 1).map(points => ({ type: "polyline", shape: { points },
+      style: { fill: "none", stroke: n ? color(n) : style("--second"), lineWidth: n ? 1 : 4, opacity: n ? 0.6 : 1 } })) };
+  };
+  made.setOption({ ...base, grid: { left: 70, right: 70, top: 24, bottom: 34 },
+    tooltip: { ...base.tooltip, trigger: "item", formatter: ({ value: [n] }) =>
+      `${settings(ranked[n].config).join("\n")}\n${objective(ranked[n].objective)}, ${ranked[n].trials} ${ranked[n].trials === 1 ? "trial" : "trials"}` },
+    xAxis: { ...axis, type: "category", boundaryGap: false, data: [...names, report.objective.metric], splitLine: { show: true, lineStyle: { color: style("--line") } },
+      axisTick: { show: false }, axisLabel: { ...text, interval: 0, width: 90, overflow: "truncate" } },
+    yAxis: { ...axis, type: "value", min: 0, max: 1, show: false },
+    series: [{ name: "configuration", type: "custom", encode: { x: 1, y: 2 }, data: ranked.map((_, n) => [n, 0, 0]).reverse(),
+      renderItem: (_, api) => lines(api.value(0), api) },
+    { name: "values", type: "custom", silent: true, tooltip: { show: false }, encode: { x: 0, y: 1 }, data: labels.map(([x, y]) => [x, y]),
+      renderItem({ dataIndex }, api) {
+        const [x, y] = api.coord([api.value(0), api.value(1)]);
+        return { type: "text", style: { text: labels[dataIndex][2], x: x + 4, y, verticalAlign: "middle", fill: style("--text"), fontSize: 12,
+          stroke: style("--ground"), lineWidth: 3 } };
+      } }] }, true);
 }
 
 const shares = () => report.effects.main.filter(effect => effect.share.value !== null)
@@ -34,7 +87,7 @@ const shares = () => report.effects.main.filter(effect => effect.share.value !==
 
 // A line from the low to the high end of each share.
 function intervals(effects, color) {
-  return { type: "custom", silent: true, tooltip: { show: false }, encode: { x: [0, 1], y: 2 },
+  return { type: "custom", z: 3, silent: true, tooltip: { show: false }, encode: { x: [0, 1], y: 2 },
     data: effects.flatMap(({ share }, y) => (share.low === null || share.high === null ? [] : [[share.low, share.high, y]])),
     renderItem(_, api) {
       const [x1, y] = api.coord([api.value(0), api.value(2)]), [x2] = api.coord([api.value(1), api.value(2)]);
@@ -83,6 +136,8 @@ function fillTables() {
   fillTable("ties-table", ["Configuration", "Estimate", "Mean", "Trials", "Chance to be the best"], all.slice(0, 50).map(one =>
     row(configured(one.config), [[objective(one.estimate), range(...one.interval, objective)], objective(one.objective), String(one.trials),
       percent(one.chance)], "number")));
+  fillTable("ranked-table", ["Configuration", "Estimate", "Mean", "Trials"], report.ranked.slice(0, rowsMost).map(one =>
+    row(configured(one.config), [one.estimate === null ? "–" : objective(one.estimate), objective(one.objective), String(one.trials)], "number")));
   fillTable("effects-table", ["Parameter", "Share of the variance", "The best value tried"], main.map(effect => {
     const sign = report.objective.goal === "minimise" ? -1 : 1;
     const top = effect.values.filter(one => one.best !== null).reduce((a, b) => (a && sign * a.best >= sign * b.best ? a : b), null);
@@ -99,7 +154,8 @@ function sayState() {
   const { trials_finished: finished, trials_failed: failed, running, policy } = report;
   const failures = report.failures.slice(0, 3)
     .map(({ reason, trials }) => `${trials}: ${reason.length > 80 ? `${reason.slice(0, 80)}…` : reason}`).join("; ");
-  say(byId("exploration-state"), `${running ? "In progress" : "Not in progress"}: ${finished} ${finished === 1 ? "trial" : "trials"} by ${policy}` +
+  const { passed, limit } = report.time, of = limit === null ? "" : `, ${seconds(passed)} of ${seconds(limit)}`;
+  say(byId("exploration-state"), `${running ? "In progress" : "Not in progress"}: ${finished} ${finished === 1 ? "trial" : "trials"} by ${policy}${of}` +
     `${failed ? `, ${failed} failed (${failures})` : ""}${report.best ? "" : "; no result yet"}`);
 }
 
@@ -107,14 +163,15 @@ function sayBest() {
   const { best, objective: { metric, probe, goal }, ties, limits_kept: kept } = report;
   const others = ties.length > 1 ? `${ties.length} are as good as far as the trials can tell` : "";
   byId("best").replaceChildren(
-    tile(`Best ${metric} of ${probe}`, objective(best.estimate), [range(...best.interval, objective), goal].filter(Boolean).join("; ")),
+    tile(`Best ${metric} of ${probe === "command" ? "the command" : probe}`, objective(best.estimate), [range(...best.interval, objective), goal].filter(Boolean).join("; ")),
     listTile("Configuration", settings(best.config), [others, kept ? "" : "no configuration keeps all limits"].filter(Boolean).join("; ")),
     tile("Trials", number(report.trials_finished), `${seconds(report.seconds)} measured`),
     tile("Chance to be the best", percent(best.chance), `${best.trials} of its trials`));
 }
 
 function makeCharts() {
-  return [chart("convergence", made => report?.best && drawConvergence(made)), chart("effects", made => report?.best && drawEffects(made)),
+  return [chart("convergence", made => report?.best && drawConvergence(made)), chart("parallel", made => report?.best && drawParallel(made)),
+    chart("effects", made => report?.best && drawEffects(made)),
     chart("map", made => report?.heat_map && drawMap(made))];
 }
 
