@@ -39,11 +39,13 @@ static const char style[] =
     "min-width:60%}\n"
     "th,td{text-align:left;padding:.28rem .9rem .28rem 0;border-bottom:1px solid var(--line);"
     "vertical-align:top}\n"
-    "th{font-weight:600;color:var(--faint);font-size:.85rem}td.n,th.n{text-align:right}\n"
+    "th{font-weight:600;color:var(--faint);font-size:.85rem}td.n,th.n{text-align:right;white-space:"
+    "nowrap}\n"
     "code{font:0.92em ui-monospace,monospace}tr.first td{font-weight:600}\n"
     ".bar{display:inline-block;height:.7em;background:var(--mark);border-radius:2px}\n"
     "figure{margin:1rem 0;background:#fff;border:1px solid var(--line);border-radius:6px;"
-    "padding:.6rem;overflow-x:auto}figure svg{max-width:100%;height:auto;display:block;"
+    "padding:.6rem;overflow-x:auto}figure "
+    "svg{max-width:100%;min-width:34rem;height:auto;display:block;"
     "margin:0 auto}\n"
     "@media print{body{max-width:none;margin:0;font-size:10pt}figure,tr,.best{break-inside:avoid}"
     "h2{break-after:avoid}.scroll{overflow:visible}}\n";
@@ -61,10 +63,11 @@ static void cell_measured(FILE *out, const struct spex_study *study, const struc
     cell_number(out, spex_report_measured(study, group, criterion, text, sizeof(text)));
 }
 
+/* An empty heading is none. */
 static void head_number(FILE *out, const char *text) {
-    fputs("<th class=\"n\">", out);
+    fputs(*text ? "<th class=\"n\">" : "<td>", out);
     spex_html_text(out, text);
-    fputs("</th>", out);
+    fputs(*text ? "</th>" : "</td>", out);
 }
 
 /* A row of a name and a value. */
@@ -89,7 +92,7 @@ static void write_head(const struct spex_study *study, FILE *out) {
     spex_html_text(out, space->name);
     fputs("</title>\n<style>\n", out);
     fputs(style, out);
-    fputs("</style></head><body>\n<h1>", out);
+    fputs("</style></head><body><main>\n<h1>", out);
     spex_html_text(out, space->name);
     fputs("</h1>\n<p class=\"faint\">", out);
     spex_html_format(out,
@@ -140,7 +143,8 @@ static void write_criteria(const struct spex_study *study, FILE *out) {
     const struct spex_space *space = &study->file->space;
     size_t g = study->findings.best;
     char text[512];
-    fputs("<h2>Objectives and limits</h2>\n<div class=\"scroll\"><table><tr><th></th><th></th>"
+    fputs("<h2>Objectives and limits</h2>\n<div class=\"scroll\" "
+          "tabindex=\"0\"><table><tr><td></td><td></td>"
           "<th class=\"n\">best configuration</th><th class=\"n\">95 %</th></tr>\n",
           out);
     for (size_t c = 0; c < space->criterion_count; c++) {
@@ -163,7 +167,7 @@ static void write_criteria(const struct spex_study *study, FILE *out) {
 static void write_group_head(const struct spex_study *study, const char *first, FILE *out) {
     const struct spex_space *space = &study->file->space;
     char text[512], name[SPEX_CRITERION_TEXT_BYTES];
-    fputs("<div class=\"scroll\"><table><tr>", out);
+    fputs("<div class=\"scroll\" tabindex=\"0\"><table><tr>", out);
     head_number(out, first);
     head_number(out, "estimate");
     head_number(out, "95 %");
@@ -288,12 +292,13 @@ static void write_effects(const struct spex_study *study, FILE *out) {
     const struct spex_effects *effects = &study->findings.effects;
     const struct spex_parameter *parameters = study->file->space.parameters;
     char names[512];
-    fprintf(out,
-            "<h2>What matters: shares of the first objective's variance</h2>\n<p "
-            "class=\"faint\">%s</p>\n<div class=\"scroll\"><table><tr><th>parameter</th>"
-            "<th class=\"n\">share</th><th class=\"n\">95 %%</th><th></th></tr>\n",
-            effects->modelled ? "In a model of the whole space."
-                              : "Among the configurations that were tried.");
+    fprintf(
+        out,
+        "<h2>What matters: shares of the first objective's variance</h2>\n<p "
+        "class=\"faint\">%s</p>\n<div class=\"scroll\" tabindex=\"0\"><table><tr><th>parameter</th>"
+        "<th class=\"n\">share</th><th class=\"n\">95 %%</th><td></td></tr>\n",
+        effects->modelled ? "In a model of the whole space."
+                          : "Among the configurations that were tried.");
     for (size_t p = 0; p < effects->parameter_count; p++) {
         const struct spex_sensitivity_share share = spex_effects_share(effects, p);
         if (parameters[p].count > 1)
@@ -351,7 +356,7 @@ static int write_configurations(const struct spex_study *study, FILE *out) {
 static void write_circumstances(const struct spex_study *study, FILE *out) {
     const struct spex_findings *findings = &study->findings;
     char text[96];
-    fputs("<h2>How it was measured</h2>\n<div class=\"scroll\"><table>\n", out);
+    fputs("<h2>How it was measured</h2>\n<div class=\"scroll\" tabindex=\"0\"><table>\n", out);
     write_row(out, "program", spex_store_program(study->store));
     for (size_t m = 0; m < study->machine_count; m++)
         for (size_t c = 0; c < SPEX_ON_COUNT; c++)
@@ -374,7 +379,7 @@ static int write_picture(const struct spex_study *study, const char *name, spex_
     int err = spex_picture_svg(&picture, &svg, error);
     if (err)
         return err;
-    fputs("<figure>", out);
+    fputs("<figure tabindex=\"0\">", out);
     fputs(svg, out);
     fputs("</figure>\n", out);
     free(svg);
@@ -399,12 +404,11 @@ static int write_pictures(const struct spex_study *study, FILE *out, struct spex
  * anyway. */
 static int write_results(const struct spex_study *study, FILE *out, struct spex_error *error) {
     write_best(study, out);
+    int err = write_pictures(study, out, error);
     write_criteria(study, out);
     write_race(study, out);
     write_tied(study, out);
     write_effects(study, out);
-    fputs("<h2>Pictures</h2>\n", out);
-    int err = write_pictures(study, out, error);
     write_front(study, out);
     write_failures(study, out);
     if (!err && write_configurations(study, out))
@@ -423,7 +427,7 @@ int spex_report_html(const struct spex_study *study, FILE *out, struct spex_erro
         err = write_results(study, out, error);
     }
     write_circumstances(study, out);
-    fputs("</body></html>\n", out);
+    fputs("</main></body></html>\n", out);
     if (!err && (fflush(out) != 0 || ferror(out)))
         err = spex_fail(error, -EIO, "cannot write the page: %s", strerror(errno));
     return err;
