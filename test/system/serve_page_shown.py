@@ -191,6 +191,22 @@ class Beside(Page):
         self.assertEqual(self.browser.title, "spex")
         self.check_log()
 
+    def test_a_difference(self):
+        for name in "one", "two":
+            self.record(name, "kernels")
+        self.serve("--trace", self.path("traces"), whom=None)
+        self.open()
+        self.wait(lambda: len(self.rows_of("traces-table")) == 2)
+        self.button("Difference of two").click()
+        self.wait(lambda: "compare with" in self.text("#traces-state"))
+        serve_page.Select(self.browser.find_element(By.ID, "before")).select_by_visible_text("one")
+        self.button("Difference of two").click()
+        # The picture is drawn: an image that is not has no size of its own.
+        self.wait(lambda: self.browser.execute_script("return document.querySelector('#picture img')?.naturalWidth ?? 0") > 100)
+        self.assertEqual(self.text("#picture-title"), "Difference of two to one")
+        self.assertEqual(self.browser.find_element(By.CSS_SELECTOR, "#picture a").get_attribute("download"), "two.svg")
+        self.check_log()
+
     def test_the_flame_graph_as_a_file(self):
         """`spex export --format flamegraph`, without any server."""
         self.open_trace()

@@ -165,6 +165,17 @@ class Traces(Materials):
             self.assertGreater(len(contents), 0)
             os.unlink(path)
 
+    def test_what_has_changed_between_two_traces(self):
+        traces = [self.record(name, "kernels") for name in ("one", "two")]
+        self.serve("--trace", self.path("traces"), whom=None)
+        answer, text = self.ask("/api/trace?name=two&before=one&format=flamegraph")
+        self.assertEqual(answer.status, 200)
+        path = self.path("difference.svg")
+        self.assertEqual(self.run_spex("export", traces[1], "--before", traces[0], "--format", "flamegraph", "-o", path).returncode, 0)
+        with open(path, encoding="utf-8") as file:
+            # The titles name the traces as they were asked for.
+            self.assertEqual(len(text), len(file.read().replace(self.path("traces"), ".")))
+
     def test_no_path_leads_out_of_the_folder(self):
         self.record("one", "kernels")
         os.rename(self.path("traces/one"), self.path("outside"))
@@ -182,6 +193,8 @@ class Traces(Materials):
         for name in ("link", "../outside", "%2e%2e/outside", "..", ".", "", "two/..", "two/../../outside", self.path("outside"), "%2f",
                      "-o", "%ff", "%ff%1b[31m", "a" * 300, "none", "two%2f"):
             self.refused("/api/trace?format=csv&name=" + name, 404, "there is no such trace")
+            self.refused("/api/trace?format=flamegraph&name=two&before=" + name, 404, "there is no such trace")
+        self.refused("/api/trace?format=csv&name=two&before=two", 400, "format=flamegraph alone")
         for query in "", "?name=two", "?format=csv", "?name=two&format=", "?name=two&format=../csv", "?name=two&format=--by":
             self.refused("/api/trace" + query, 400, "was expected")
         # What is no trace after all.

@@ -35,7 +35,8 @@ static const struct {
     {"Cache-Control", "no-store"},
     {"X-Content-Type-Options", "nosniff"},
     {"Content-Security-Policy",
-     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src "
+     "'self'; "
      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
     {"Cross-Origin-Resource-Policy", "same-origin"},
     {"Referrer-Policy", "no-referrer"},

@@ -90,13 +90,26 @@ static void take_end(void *user, struct spex_child *child) {
     MHD_resume_connection(download->connection);
 }
 
+/* A trace, or what has changed in it since another one, `before`, which may be NULL. */
+struct asked {
+    const char *trace, *before;
+    size_t format;
+};
+
 /* False with the reason. */
-static bool start(struct spex_shown *shown, struct spex_download *download, const char *trace,
-                  size_t format, struct spex_error *error) {
-    char path[NAME_MAX + 4];
+static bool start(struct spex_shown *shown, struct spex_download *download,
+                  const struct asked *asked, struct spex_error *error) {
+    char path[NAME_MAX + 4], before[NAME_MAX + 16];
     const char *folder = folder_of(shown, error);
-    const char *const arguments[] = {
-        "export", "--format", formats[format].name, "-o", download->file, "--", path, NULL};
+    const char *const arguments[] = {"export",
+                                     "--format",
+                                     formats[asked->format].name,
+                                     "-o",
+                                     download->file,
+                                     asked->before ? before : "--",
+                                     asked->before ? "--" : path,
+                                     asked->before ? path : NULL,
+                                     NULL};
     const struct spex_child_task task = {.arguments = arguments,
                                          .folder = shown->traces,
                                          .most_ns = EXPORT_NS,
@@ -105,14 +118,15 @@ static bool start(struct spex_shown *shown, struct spex_download *download, cons
                                          .user = download};
     if (!folder)
         return false;
-    snprintf(path, sizeof(path), "./%s", trace);
+    snprintf(path, sizeof(path), "./%s", asked->trace);
+    snprintf(before, sizeof(before), "--before=./%s", asked->before ? asked->before : "");
     if ((size_t)snprintf(download->file, sizeof(download->file), "%s/%lu", folder,
                          ++shown->exports) >= sizeof(download->file)) {
         download->file[0] = '\0';
         spex_error_set(error, "%s is too long a path; set TMPDIR to a shorter one", folder);
         return false;
     }
-    name_file(download, trace, formats[format].ending);
+    name_file(download, asked->trace, formats[asked->format].ending);
     download->child = spex_children_start(&shown->children, &task, spex_clock_ns(CLOCK_MONOTONIC));
     if (!download->child)
         spex_error_set(error, "too many commands are under way");
@@ -127,7 +141,7 @@ static struct spex_download *place(struct spex_shown *shown, enum spex_download_
     return NULL;
 }
 
-static enum MHD_Result begin(struct spex_request *request, const char *trace, size_t format) {
+static enum MHD_Result begin(struct spex_request *request, const struct asked *asked) {
     struct spex_shown *shown = &request->server->shown;
     struct spex_download *download = place(shown, SPEX_DOWNLOAD_NONE, NULL);
     struct spex_error error;
@@ -135,7 +149,7 @@ static enum MHD_Result begin(struct spex_request *request, const char *trace, si
         return spex_http_refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE,
                                 "too many traces are being exported already");
     *download = (struct spex_download){.fd = -1};
-    if (!start(shown, download, trace, format, &error)) {
+    if (!start(shown, download, asked, &error)) {
         release(download);
         return spex_http_refuse(request, MHD_HTTP_INTERNAL_SERVER_ERROR, error.text);
     }
@@ -192,25 +206,32 @@ static enum MHD_Result send_file(struct spex_request *request, struct spex_downl
     return spex_http_send(request, MHD_HTTP_OK, "application/octet-stream", response);
 }
 
+static const char *argument(const struct spex_request *request, const char *name) {
+    return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
 enum MHD_Result spex_download_answer(struct spex_request *request) {
     struct spex_shown *shown = &request->server->shown;
     struct spex_download *download = place(shown, SPEX_DOWNLOAD_EXPORTED, request);
     if (download)
         return send_file(request, download);
-    const char *trace =
-        MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, "name");
-    size_t format = format_named(
-        MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, "format"));
+    const struct asked asked = {.trace = argument(request, "name"),
+                                .before = argument(request, "before"),
+                                .format = format_named(argument(request, "format"))};
     if (shown->traces < 0)
         return spex_http_refuse(request, MHD_HTTP_NOT_FOUND,
                                 "the server was started without --trace");
-    if (!trace || format == FORMATS)
+    if (!asked.trace || asked.format == FORMATS)
         return spex_http_refuse(
             request, MHD_HTTP_BAD_REQUEST,
             "?name=TRACE&format=FORMAT was expected, as /api/traces lists them");
-    if (!spex_traces_has(shown->traces, trace))
+    if (asked.before && strcmp(formats[asked.format].name, "flamegraph") != 0)
+        return spex_http_refuse(request, MHD_HTTP_BAD_REQUEST,
+                                "&before=TRACE was expected with format=flamegraph alone");
+    if (!spex_traces_has(shown->traces, asked.trace) ||
+        (asked.before && !spex_traces_has(shown->traces, asked.before)))
         return spex_http_refuse(request, MHD_HTTP_NOT_FOUND, "there is no such trace");
-    return begin(request, trace, format);
+    return begin(request, &asked);
 }
 
 static bool has_gone(struct MHD_Connection *connection) {

@@ -99,6 +99,10 @@ function takeTraces({ traces, left_out: left, formats }) {
   const chosen = byId("format").value;
   byId("format").replaceChildren(...formats.map(format => element("option", format, { value: format })));
   if (chosen) byId("format").value = chosen;
+  const before = byId("before").value;
+  byId("before").replaceChildren(element("option", "no trace", { value: "" }), ...traces.map(({ name }) =>
+    element("option", name === "." ? "the whole folder" : name, { value: name })));
+  if (traces.some(({ name }) => name === before)) byId("before").value = before;
   say(byId("traces-state"), `${traces.length} ${traces.length === 1 ? "trace" : "traces"}${left ? `, and ${left} that are not listed` : ""}`);
   byId("traces-table").tBodies[0].replaceChildren(...traces.map(traceRow));
 }

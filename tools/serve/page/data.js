@@ -47,9 +47,9 @@ export async function told(name) {
   return (await ask(`/api/${name}`)).json();
 }
 
-// A trace in a format: the file's name, its contents, and what of it could not be read.
-export async function traceAs(name, format) {
-  const answer = await ask(`/api/trace?${new URLSearchParams({ name, format })}`);
+// A trace in a format, or what has changed in it since another one: the file's name, its contents, and what of it could not be read.
+export async function traceAs(name, format, before) {
+  const answer = await ask(`/api/trace?${new URLSearchParams({ name, format, ...(before ? { before } : {}) })}`);
   const [, file] = /filename="([^"]*)"/.exec(answer.headers.get("Content-Disposition")) ?? [null, "trace"];
   return { file, contents: await answer.blob(), problem: answer.headers.get("Spex-Problem") };
 }
