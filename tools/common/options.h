@@ -72,6 +72,12 @@ struct spex_operands {
  * shells. */
 #define SPEX_OPTIONS_COMPLETE "--complete"
 
+/* What stands in messages on budgets. */
+#define SPEX_BUDGET_EXPECTED                                                                       \
+    "a percentage of the program's CPU time, above 0% and up to 100%, was expected, such as 2%"
+#define SPEX_THREAD_BUDGET_EXPECTED                                                                \
+    "a percentage of a thread's time, above 0% and up to 100%, was expected, such as 2%"
+
 /* Stores the options' arguments and finds the operands. The table ends with an option without name
  * and letter. Every command also has --help and -h, which print the usage and end the process, as
  * SPEX_OPTIONS_COMPLETE does.

@@ -69,7 +69,7 @@ static int attach_parse(int argc, char **argv, struct request *request) {
         {"for", .number = &request->watch.seconds, .read = spex_duration_read,
          .error = SPEX_DURATION_EXPECTED},
         {"budget", 'b', .number = &request->watch.budget, .read = spex_budget_parse,
-         .error = "a percentage of the program's CPU time was expected, such as 2%"},
+         .error = SPEX_BUDGET_EXPECTED},
         {.letter = 'o', .text = &request->out},
         {"json", .flag = &request->json},
         {"verbose", .flag = &request->verbose},

@@ -68,13 +68,9 @@ static int run_parse(int argc, char **argv, struct request *request) {
     double share;
     const struct spex_option known[] = {
         {"budget", 'b', .text = &request->budget, .number = &request->share,
-         .read = spex_budget_parse,
-         .error = "a percentage of the program's CPU time, above 0% and up to 100%, was expected, "
-                  "such as 2%"},
+         .read = spex_budget_parse, .error = SPEX_BUDGET_EXPECTED},
         {"thread-budget", .text = &request->thread_budget, .number = &share,
-         .read = spex_budget_parse,
-         .error =
-             "a percentage of a thread's time, above 0% and up to 100%, was expected, such as 2%"},
+         .read = spex_budget_parse, .error = SPEX_THREAD_BUDGET_EXPECTED},
         {.letter = 'e', .text = &request->probes},
         {"functions", .text = &request->globs, .check = spex_functions_argument},
         {.letter = 'o', .text = &request->out},

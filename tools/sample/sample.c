@@ -101,9 +101,7 @@ static int sample_parse(int argc, char **argv, struct request *request) {
          .read = spex_samples_parse,
          .error = "a number of " SPEX_SAMPLES_RANGE " was expected"},
         {"budget", 'b', .text = &request->budget, .number = &request->share,
-         .read = spex_budget_parse,
-         .error = "a percentage of the program's CPU time, above 0% and up to 100%, was expected, "
-                  "such as 2%"},
+         .read = spex_budget_parse, .error = SPEX_BUDGET_EXPECTED},
         {"functions", .text = &request->functions, .check = spex_functions_argument},
         {"pid", .process = &request->process},
         {"for", .number = &request->seconds, .range = {1e-3, 1e9},

@@ -125,8 +125,7 @@ static int top_parse(int argc, char **argv, struct request *request) {
         {"verbose", .flag = &request->verbose},
         {.letter = 'e', .text = &request->functions},
         {"budget", .number = &request->budget, .read = spex_budget_parse,
-         .error = "a percentage of the program's CPU time, above 0% and up to 100%, was expected, "
-                  "such as 2%"},
+         .error = SPEX_BUDGET_EXPECTED},
         {.letter = 'n',
          .count = &request->count,
          .range = {1, 1e18},

@@ -120,8 +120,7 @@ static int train_parse(int argc, char **argv, struct request *request) {
         {"probes", .text = &request->kernels},
         {.letter = 'e', .text = &request->functions},
         {"budget", 'b', .number = &request->budget, .read = spex_budget_parse,
-         .error = "a percentage of the program's CPU time, above 0% and up to 100%, was expected, "
-                  "such as 2%"},
+         .error = SPEX_BUDGET_EXPECTED},
         {"functions", .check = spex_functions_argument},
         {"least", .number = &request->least_seconds, .range = {0, DBL_MAX},
          .error = "seconds were expected, such as 1e-6"},
